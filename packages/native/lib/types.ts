@@ -1,0 +1,218 @@
+import type { Readable, Writable } from 'node:stream';
+
+/** Request or response headers: lower-case names; pseudo-headers (`:path`) are never in here. */
+export type HeaderMap = Record<string, string | string[]>;
+
+export interface SocketAddress {
+  address: string;
+  port: number;
+  family: 'IPv4' | 'IPv6';
+}
+
+export type CongestionControl = 'cubic' | 'new_reno';
+
+/** Transport settings shared by servers and clients. Durations in milliseconds, sizes in bytes. */
+export interface TransportOptions {
+  /** Offered (client) or accepted (server) protocols, most wanted first. */
+  alpn: string[];
+  idleTimeoutMs?: number;
+  keepAliveMs?: number;
+  /** Upper bound of the auto-tuned connection receive window. */
+  maxConnectionWindow?: number;
+  maxStreamWindow?: number;
+  maxBidirectionalStreams?: number;
+  maxUnidirectionalStreams?: number;
+  maxDatagramFrameSize?: number;
+  congestionControl?: CongestionControl;
+  /** Directory that receives one `<odcid>.sqlog` per connection (draft-ietf-quic-qlog). */
+  qlogDirectory?: string;
+  /** File that TLS secrets are appended to (SSLKEYLOGFILE format). */
+  keyLogFile?: string;
+}
+
+/** PEM text. `certificate` may hold a chain. */
+export interface CertificatePair {
+  certificate: string;
+  privateKey: string;
+}
+
+export interface ServerOptions extends TransportOptions {
+  address: string;
+  port: number;
+  certificate: CertificatePair;
+  maxConnections?: number;
+  /** New handshakes accepted per second before Retry is used. */
+  handshakesPerSecond?: number;
+  maxHalfOpenHandshakes?: number;
+  /** `auto`: only under load (RFC 9000 §8.1.2). */
+  retry?: 'auto' | 'always' | 'never';
+  /** SETTINGS_MAX_FIELD_SECTION_SIZE (RFC 9114 §7.2.4.1). */
+  maxHeaderBytes?: number;
+  /** Paths on which WebTransport sessions may be opened are decided per request; this only announces support. */
+  webtransport?: boolean;
+}
+
+export interface ClientOptions extends Partial<TransportOptions> {
+  host: string;
+  port: number;
+  /** SNI and certificate name; default: host. */
+  serverName?: string;
+  /** Accept any certificate. */
+  insecure?: boolean;
+  /** PEM bundle of additional trust anchors. */
+  certificateAuthority?: string;
+  /** Accepted SHA-256 hashes (hex) of the server's leaf certificate, instead of a chain. */
+  certificateHashes?: string[];
+  localAddress?: string;
+  webtransport?: boolean;
+  /** A `session` event's value of an earlier connection: resumes, and allows 0-RTT. */
+  session?: Buffer;
+}
+
+/**
+ * One HTTP/3 (or hq-interop) request as the server sees it. The same shape as Node's
+ * `http.IncomingMessage` where names agree, so that one handler serves all HTTP versions.
+ */
+export interface ServerRequest extends Readable {
+  readonly method: string;
+  /** Path and query, as in `http.IncomingMessage.url`. */
+  readonly url: string;
+  readonly headers: HeaderMap;
+  readonly authority: string;
+  readonly scheme: string;
+  readonly httpVersion: '3' | '0.9';
+  readonly remoteAddress: SocketAddress;
+  readonly streamId: number;
+  readonly connection: ServerConnection;
+  /** Received in 0-RTT packets: may be a replay (RFC 8470). */
+  readonly early: boolean;
+}
+
+/** Writable half of a request; `end()` finishes the stream, `destroy(error)` resets it. */
+export interface ServerResponse extends Writable {
+  statusCode: number;
+  readonly headersSent: boolean;
+  setHeader(name: string, value: string | number | string[]): this;
+  getHeader(name: string): string | string[] | undefined;
+  removeHeader(name: string): void;
+  writeHead(status: number, headers?: Record<string, string | number | string[]>): this;
+}
+
+/** An extended CONNECT for `:protocol webtransport`; exactly one of `accept` and `reject` must be called. */
+export interface WebTransportRequest {
+  readonly url: string;
+  readonly authority: string;
+  readonly origin: string | undefined;
+  readonly headers: HeaderMap;
+  readonly remoteAddress: SocketAddress;
+  /** Answers 200. The object is the native session, in the form of the W3C WebTransport interface. */
+  accept(): unknown;
+  reject(status: number): void;
+}
+
+export interface PathStatus {
+  id: number;
+  local: SocketAddress;
+  remote: SocketAddress;
+  state: 'validating' | 'active' | 'closed';
+  smoothedRttMs: number;
+  minRttMs: number;
+  congestionWindow: number;
+  bytesInFlight: number;
+  bytesSent: number;
+  bytesReceived: number;
+  packetsSent: number;
+  packetsReceived: number;
+  packetsLost: number;
+  mtu: number;
+}
+
+export interface ConnectionStatus {
+  id: string;
+  alpn: string;
+  state: 'handshake' | 'established' | 'closing' | 'draining' | 'closed';
+  ageMs: number;
+  streamsOpen: number;
+  streamsTotal: number;
+  datagramsSent: number;
+  datagramsReceived: number;
+  paths: PathStatus[];
+}
+
+export interface ServerConnection {
+  readonly id: string;
+  status(): ConnectionStatus;
+  close(code?: number, reason?: string): void;
+}
+
+/** Monotonic counters of one server since it was made; gauges where the name says so. */
+export interface TransportCounters {
+  connectionsAccepted: number;
+  connectionsOpenGauge: number;
+  handshakesPendingGauge: number;
+  handshakesFailed: number;
+  retriesSent: number;
+  versionNegotiationsSent: number;
+  statelessResetsSent: number;
+  datagramsReceived: number;
+  datagramsSent: number;
+  bytesReceived: number;
+  bytesSent: number;
+  packetsLost: number;
+  /** By drop reason. */
+  packetsDropped: Record<string, number>;
+  /** By error code name. */
+  connectionsClosed: Record<string, number>;
+}
+
+export interface Http3ServerEvents {
+  request: [request: ServerRequest, response: ServerResponse];
+  webtransport: [request: WebTransportRequest];
+  connection: [connection: ServerConnection];
+  error: [error: Error];
+}
+
+export interface ClientRequestOptions {
+  method?: string;
+  path: string;
+  authority?: string;
+  headers?: Record<string, string>;
+  body?: Readable | Buffer;
+}
+
+export interface ClientResponse extends Readable {
+  readonly status: number;
+  readonly headers: HeaderMap;
+}
+
+/**
+ * One UDP port serving HTTP/3, WebTransport and hq-interop.
+ * Emits {@link Http3ServerEvents}.
+ */
+export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3ServerEvents]: Http3ServerEvents[K] }> {
+  /** Binds the port. Rejects with the system's error code (`EADDRINUSE`, `EACCES`). */
+  listen(): Promise<SocketAddress>;
+  /** Used for handshakes that start from now on. Throws if certificate and key do not match. */
+  updateCertificate(pair: CertificatePair): void;
+  connections(): ConnectionStatus[];
+  counters(): TransportCounters;
+  /** GOAWAY, waits for open requests up to `drainMs`, then closes what is left and the socket. */
+  close(drainMs?: number): Promise<void>;
+}
+
+/** One client connection for HTTP/3 or hq-interop requests. */
+export interface Http3Client extends NodeJS.EventEmitter<{ close: [error: Error | undefined]; session: [ticket: Buffer] }> {
+  readonly alpn: string;
+  request(options: ClientRequestOptions): Promise<ClientResponse>;
+  /** Extended CONNECT; resolves with a session in the form of the W3C WebTransport interface. */
+  openWebTransport(path: string, headers?: Record<string, string>): Promise<unknown>;
+  status(): ConnectionStatus;
+  close(code?: number, reason?: string): Promise<void>;
+}
+
+/** What `@sheaf/native` exports beside these types. */
+export interface NativeModule {
+  createHttp3Server(options: ServerOptions): Http3Server;
+  /** Rejects with `QuicError` when the handshake fails. */
+  connectHttp3(options: ClientOptions): Promise<Http3Client>;
+}
