@@ -1,0 +1,28 @@
+#pragma once
+
+#include "congestion/controller.h"
+#include "crypto/packet_protection.h"
+#include "stream/stream_set.h"
+#include "util/time.h"
+
+namespace sheaf::quic {
+
+struct ConnectionConfig {
+  StreamSetConfig streams;
+  CongestionConfig congestion;
+  Duration max_idle_timeout = std::chrono::seconds(30);
+  Duration keep_alive = Duration::zero();  // zero: none
+  std::uint64_t max_datagram_frame_size = 65535;
+  std::uint64_t active_connection_id_limit = 4;
+  std::uint8_t ack_delay_exponent = 3;
+  Duration max_ack_delay = std::chrono::milliseconds(25);
+  std::uint16_t max_udp_payload_size = 1452;  // upper end of MTU discovery
+  bool discover_mtu = true;
+  bool use_ecn = true;
+  bool disable_active_migration = false;
+  bool send_spin_bit = false;
+  CryptoProvider crypto = CryptoProvider::kAutomatic;
+  std::size_t datagram_queue_limit = 1024;  // datagrams waiting each way
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "connection/config.h"
+#include "connection/event.h"
+#include "connection/seed.h"
+#include "connection/stats.h"
+#include "connection/transmit.h"
+#include "util/random.h"
+
+namespace sheaf::quic {
+
+class EventLog;  // connection/event_log.h: qlog
+
+// One QUIC connection's 0-RTT and 1-RTT life, for either role. Sans-IO: driven by `receive`,
+// `poll_transmit`, `next_timeout`, `on_timeout` and `poll_event`. It sequences its parts (paths,
+// streams, keys, connection ids, close) and holds no rules itself.
+class Connection {
+ public:
+  Connection(Role role, const ConnectionConfig& config, Random& random, Time now);
+  ~Connection();
+
+  // What this side announces in its handshake, connection id parameters left to the handshake.
+  TransportParameters local_parameters() const;
+
+  // --- establishment --------------------------------------------------------------------------
+  // 0-RTT: a client sends with the secret, a server receives with it. `remembered` are the peer's
+  // parameters of the earlier connection (client) or its present ones (server).
+  TransportStatus start_early(const TrafficSecret& secret, const ConnectionSeed& seed);
+  void reject_early_data();
+  TransportStatus establish(const ConnectionSeed& seed, Time now);
+  void install_receive_secret(const TrafficSecret& secret);
+  // Server: TLS is done, sends HANDSHAKE_DONE and these TLS messages (tickets) in CRYPTO frames.
+  void confirm_handshake(Bytes post_handshake_messages, Time now);
+  // Bytes of Initial and Handshake packets, for the anti-amplification limit.
+  void count_handshake_bytes(std::uint64_t received, std::uint64_t sent);
+  // Server: address token to give to the client in NEW_TOKEN.
+  void send_new_token(Bytes token);
+
+  // --- sans-IO --------------------------------------------------------------------------------
+  // One short header packet, or one 0-RTT packet.
+  void receive(const Datagram& datagram, Time now);
+  void poll_transmit(TransmitBatch& batch, Time now);
+  Time next_timeout() const;
+  void on_timeout(Time now);
+  std::optional<Event> poll_event();
+
+  // --- streams (stream/stream_set.h says what each does) ----------------------------------------
+  Result<StreamId, StreamRefusal> open_stream(Directionality directionality);
+  std::uint64_t streams_available(Directionality directionality) const;
+  Result<bool, StreamRefusal> write(StreamId stream, SendChunk chunk, bool fin);
+  Result<ReadResult, StreamRefusal> read(StreamId stream, MutableBytes out, Time now);
+  Bytes peek(StreamId stream) const;
+  Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);
+  Status<StreamRefusal> reset_stream(StreamId stream, std::uint64_t error);
+  Status<StreamRefusal> stop_sending(StreamId stream, std::uint64_t error);
+  void set_priority(StreamId stream, const StreamPriority& priority);
+  std::uint64_t unsent_bytes(StreamId stream) const;
+  // The peer sent it in 0-RTT packets (RFC 8470).
+  bool received_early(StreamId stream) const;
+
+  // --- datagrams (RFC 9221) ---------------------------------------------------------------------
+  // Largest payload that fits now; 0 when the peer takes none.
+  std::size_t max_datagram_payload() const;
+  // Copies. `identifier` comes back in DatagramAcknowledgedEvent or DatagramLostEvent. False when it
+  // is too large or the queue is full.
+  bool send_datagram(Bytes payload, std::uint64_t identifier);
+  std::optional<std::vector<std::uint8_t>> receive_datagram();
+
+  // --- life -------------------------------------------------------------------------------------
+  enum class State : std::uint8_t { kHandshaking, kEstablished, kClosing, kDraining, kClosed };
+  State state() const;
+  void close(std::uint64_t application_error, std::string_view reason, Time now);
+  void close_with_error(const TransportError& error, Time now);
+  // Client: moves path 0 to another local address (RFC 9000 §9).
+  bool migrate(const Address& local, Time now);
+  // Uses a fresh connection id from now on (RFC 9000 §5.1).
+  bool rotate_connection_id();
+  bool initiate_key_update(Time now);
+  void ping();
+  void set_event_log(EventLog* log);
+
+  // --- ids for the endpoint's routing -------------------------------------------------------------
+  // The endpoint asks after each call whether ids were issued or retired.
+  struct IdChange {
+    ConnectionId id;
+    bool added = true;
+  };
+  std::optional<IdChange> poll_id_change();
+  // Key for stateless reset tokens of ids that are issued; 32 bytes.
+  void set_reset_key(Bytes key);
+  // Reset tokens that the peer gave us, for datagrams that cannot be decrypted.
+  bool is_stateless_reset(Bytes datagram) const;
+
+  Bytes address_token() const;                // client, after NewTokenEvent
+  std::vector<std::uint8_t> read_crypto();    // client, after PostHandshakeCryptoEvent
+  Role role() const;
+  const TransportParameters& peer_parameters() const;
+  ConnectionStats stats() const;
+  std::vector<PathStats> path_stats() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "stream/stream_event.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+struct EstablishedEvent {};          // 1-RTT packets can be sent
+struct HandshakeConfirmedEvent {};   // RFC 9001 §4.1.2
+struct DatagramReceivedEvent {};     // `receive_datagram` has something
+struct DatagramAcknowledgedEvent {
+  std::uint64_t identifier = 0;
+};
+struct DatagramLostEvent {           // counted as lost; not sent again (RFC 9221 §5.2)
+  std::uint64_t identifier = 0;
+};
+struct NewTokenEvent {};             // client: `address_token` is new
+struct PostHandshakeCryptoEvent {};  // client: TLS bytes wait in `read_crypto`
+struct PathChangedEvent {
+  PathId path;
+};
+
+// Ends the connection. Local and remote closing, in the terms of RFC 9000 §10.
+struct ConnectionClosed {
+  enum class Cause : std::uint8_t {
+    kLocalApplication,
+    kLocalError,
+    kPeerApplication,
+    kPeerError,
+    kIdle,
+    kStatelessReset,
+    kHandshakeFailed,
+  };
+  Cause cause = Cause::kLocalApplication;
+  std::uint64_t error = 0;
+  std::uint64_t frame_type = 0;
+  std::string reason;
+};
+
+using Event =
+    std::variant<EstablishedEvent, HandshakeConfirmedEvent, StreamEvent, DatagramReceivedEvent,
+                 DatagramAcknowledgedEvent, DatagramLostEvent, NewTokenEvent,
+                 PostHandshakeCryptoEvent, PathChangedEvent, ConnectionClosed>;
+
+}  // namespace sheaf::quic

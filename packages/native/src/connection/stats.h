@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "util/address.h"
+#include "util/time.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+// Why a received packet was thrown away without further ado.
+enum class DropReason : std::uint8_t {
+  kTooShort,
+  kUnknownConnectionId,
+  kUndecryptable,
+  kDuplicate,
+  kNoKeys,
+  kClosing,
+  kInvalidLongHeader,
+  kUnsupportedVersion,
+  kAntiAmplification,
+  kQueueFull,
+  kCount,
+};
+std::string_view to_string(DropReason reason);
+
+struct PathStats {
+  PathId id;
+  AddressPair addresses;
+  bool validated = false;
+  Duration smoothed_rtt{};
+  Duration minimum_rtt{};
+  std::uint64_t congestion_window = 0;
+  std::uint64_t bytes_in_flight = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t packets_sent = 0;
+  std::uint64_t packets_received = 0;
+  std::uint64_t packets_lost = 0;
+  std::uint16_t mtu = 0;
+};
+
+struct ConnectionStats {
+  std::uint64_t datagrams_sent = 0;      // RFC 9221 frames
+  std::uint64_t datagrams_received = 0;  // RFC 9221 frames
+  std::uint64_t key_updates = 0;
+  std::uint64_t streams_total = 0;
+  std::size_t streams_open = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> dropped{};
+};
+
+}  // namespace sheaf::quic

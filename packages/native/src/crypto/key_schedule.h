@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+
+#include "crypto/traffic_secret.h"
+
+namespace sheaf::quic {
+
+// HKDF-Expand-Label (RFC 8446 §7.1) with the hash of the suite; `label` without the "tls13 " prefix.
+// `context` is at most 32 bytes.
+void expand_label(const TrafficSecret& secret, std::string_view label, Bytes context,
+                  MutableBytes out);
+
+// The secret of the next key phase (RFC 9001 §6.1, RFC 9369 §3.3.2).
+TrafficSecret next_generation(const TrafficSecret& secret);
+
+}  // namespace sheaf::quic

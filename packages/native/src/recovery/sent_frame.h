@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+// What a sent packet carried, kept until it is acknowledged or lost. Small and trivially copyable:
+// frames that state can rebuild (MAX_DATA, NEW_CONNECTION_ID, …) keep only which one it was.
+struct SentFrame {
+  enum class Kind : std::uint8_t {
+    kAck,                 // offset = largest packet number that it reported
+    kPing,
+    kStream,              // stream, offset, length, fin
+    kResetStream,         // stream
+    kStopSending,         // stream
+    kCrypto,              // offset, length
+    kNewToken,
+    kMaxData,             // offset = value sent
+    kMaxStreamData,       // stream, offset = value sent
+    kMaxStreamsBidi,      // offset = value sent
+    kMaxStreamsUni,       // offset = value sent
+    kDataBlocked,         // offset = limit
+    kStreamDataBlocked,   // stream, offset = limit
+    kStreamsBlockedBidi,  // offset = limit
+    kStreamsBlockedUni,   // offset = limit
+    kNewConnectionId,     // offset = sequence
+    kRetireConnectionId,  // offset = sequence
+    kPathChallenge,
+    kPathResponse,
+    kHandshakeDone,
+    kDatagram,            // offset = datagram identifier given to the application
+    kMtuProbe,            // length = size that is tried
+  };
+  std::uint64_t stream = 0;
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+  Kind kind = Kind::kPing;
+  bool fin = false;
+};
+
+}  // namespace sheaf::quic

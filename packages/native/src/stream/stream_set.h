@@ -1,0 +1,108 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "recovery/sent_packets.h"
+#include "scheduler/stream/stream_scheduler.h"
+#include "stream/send_chunk.h"
+#include "stream/stream_event.h"
+#include "util/time.h"
+#include "wire/frame.h"
+#include "wire/transport_parameters.h"
+
+namespace sheaf::quic {
+
+// Receive windows grow from the initial value to the maximum while the application keeps up
+// (flow_control/receive_window.h).
+struct StreamSetConfig {
+  std::uint64_t initial_connection_window = 1 << 20;
+  std::uint64_t max_connection_window = 24 << 20;
+  std::uint64_t initial_stream_window = 256 << 10;
+  std::uint64_t max_stream_window = 8 << 20;
+  std::uint64_t max_bidirectional_streams = 1000;  // open at once, by the peer
+  std::uint64_t max_unidirectional_streams = 1000;
+  std::uint64_t send_buffer = 1 << 20;  // accepted but not yet sent, per stream, in bytes
+};
+
+enum class StreamRefusal : std::uint8_t {
+  kUnknownStream,
+  kWrongDirection,
+  kStreamLimit,  // open: wait for kStreamsAvailable
+  kFinished,     // write after the end or after a reset
+};
+
+struct ReadResult {
+  std::size_t bytes = 0;
+  bool finished = false;                      // everything up to the end has been read
+  std::optional<std::uint64_t> reset;         // the peer's error code
+};
+
+// All streams of a connection with flow control at both levels (RFC 9000 §2 to §4).
+class StreamSet {
+ public:
+  StreamSet(Role role, const StreamSetConfig& config);
+  ~StreamSet();
+
+  // --- limits -------------------------------------------------------------------------------
+  // Ours, for the transport parameters that this side announces.
+  void fill_local_parameters(TransportParameters& parameters) const;
+  // The peer's. With 0-RTT first the remembered ones, then the real ones, which may not be smaller
+  // (RFC 9000 §7.4.1): PROTOCOL_VIOLATION.
+  TransportStatus set_peer_parameters(const TransportParameters& parameters);
+  // 0-RTT was rejected: everything that was sent is sent again from offset 0.
+  void restart_sending();
+
+  // --- application --------------------------------------------------------------------------
+  Result<StreamId, StreamRefusal> open(Directionality directionality);
+  std::uint64_t streams_available(Directionality directionality) const;
+  // Takes the chunk whole. `false` = taken, but the buffer is now full: wait for kWritable.
+  Result<bool, StreamRefusal> write(StreamId stream, SendChunk chunk, bool fin);
+  Status<StreamRefusal> reset(StreamId stream, std::uint64_t error);
+  Status<StreamRefusal> stop_sending(StreamId stream, std::uint64_t error);
+  // Copies in-order bytes out; flow control credit is given back as they are read.
+  Result<ReadResult, StreamRefusal> read(StreamId stream, MutableBytes out, Time now);
+  // In-order bytes without a copy; valid until the next call on this object.
+  Bytes peek(StreamId stream) const;
+  // Consumes what `peek` showed, as `read` does.
+  Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);
+  void set_priority(StreamId stream, const StreamPriority& priority);
+  std::uint64_t unsent_bytes(StreamId stream) const;  // written but not yet in a packet
+  // For automatic window tuning.
+  void set_rtt(Duration smoothed);
+
+  std::optional<StreamEvent> poll_event();
+  std::size_t open_streams() const;
+  std::uint64_t streams_total() const;
+
+  // --- frames from the peer -----------------------------------------------------------------
+  TransportStatus on_stream(const StreamFrame& frame, Time now);
+  TransportStatus on_reset_stream(const ResetStreamFrame& frame);
+  TransportStatus on_stop_sending(const StopSendingFrame& frame);
+  TransportStatus on_max_data(const MaxDataFrame& frame);
+  TransportStatus on_max_stream_data(const MaxStreamDataFrame& frame);
+  TransportStatus on_max_streams(const MaxStreamsFrame& frame);
+  TransportStatus on_data_blocked(const DataBlockedFrame& frame);
+  TransportStatus on_stream_data_blocked(const StreamDataBlockedFrame& frame);
+  TransportStatus on_streams_blocked(const StreamsBlockedFrame& frame);
+
+  // --- packets to the peer ------------------------------------------------------------------
+  bool has_control_to_send() const;  // flow control, resets, stop sending
+  bool has_data_to_send() const;     // STREAM frames that flow control allows
+  // Appends frames to the packet and logs each with `sent.add_frame`.
+  void write_control(Writer& writer, SentPackets& sent);
+  // Fills the packet with STREAM frames in the scheduler's order; the last has no length field when
+  // it reaches the end of the writer. Returns payload bytes written.
+  std::size_t write_data(Writer& writer, SentPackets& sent);
+  // All stream frame kinds of SentFrame.
+  void on_acknowledged(const SentFrame& frame);
+  void on_lost(const SentFrame& frame);
+
+  std::size_t memory_bytes() const;  // buffered, for limits and statistics
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sheaf::quic

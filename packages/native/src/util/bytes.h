@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace sheaf::quic {
+
+using Bytes = std::span<const std::uint8_t>;
+using MutableBytes = std::span<std::uint8_t>;
+
+// Reads network bytes. Every read is checked; the first failure sticks, so a decoder may read a
+// whole structure and ask `ok()` once.
+class Reader {
+ public:
+  explicit Reader(Bytes bytes) : position_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+
+  bool ok() const { return ok_; }
+  bool empty() const { return position_ == end_; }
+  std::size_t remaining() const { return static_cast<std::size_t>(end_ - position_); }
+  const std::uint8_t* position() const { return position_; }
+
+  std::uint8_t read_u8() { return take(1) ? position_[-1] : 0; }
+  std::uint16_t read_u16() {
+    return take(2) ? static_cast<std::uint16_t>(position_[-2] << 8 | position_[-1]) : 0;
+  }
+  std::uint32_t read_u32() {
+    if (!take(4)) return 0;
+    const std::uint8_t* p = position_ - 4;
+    return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
+  }
+  // RFC 9000 §16. 0 after a failure.
+  std::uint64_t read_varint() {
+    if (position_ == end_) return fail();
+    const std::size_t length = std::size_t{1} << (*position_ >> 6);
+    if (remaining() < length) return fail();
+    std::uint64_t value = *position_++ & 0x3f;
+    for (std::size_t i = 1; i < length; ++i) value = value << 8 | *position_++;
+    return value;
+  }
+  // Empty after a failure.
+  Bytes read_bytes(std::uint64_t length) {
+    if (!take(length)) return {};
+    return {position_ - length, static_cast<std::size_t>(length)};
+  }
+  Bytes read_rest() { return read_bytes(remaining()); }
+
+ private:
+  bool take(std::uint64_t length) {
+    if (length > remaining()) {
+      fail();
+      return false;
+    }
+    position_ += length;
+    return true;
+  }
+  std::uint64_t fail() {
+    ok_ = false;
+    position_ = end_;
+    return 0;
+  }
+
+  const std::uint8_t* position_;
+  const std::uint8_t* end_;
+  bool ok_ = true;
+};
+
+// RFC 9000 §16.
+inline constexpr std::uint64_t k_max_varint = (std::uint64_t{1} << 62) - 1;
+
+constexpr std::size_t varint_size(std::uint64_t value) {
+  return value < 64 ? 1 : value < 16384 ? 2 : value < (1u << 30) ? 4 : 8;
+}
+
+// Writes into a buffer whose room the caller has checked (`remaining`); overrunning is our own bug.
+class Writer {
+ public:
+  explicit Writer(MutableBytes bytes)
+      : begin_(bytes.data()), position_(begin_), end_(begin_ + bytes.size()) {}
+
+  std::size_t size() const { return static_cast<std::size_t>(position_ - begin_); }
+  std::size_t remaining() const { return static_cast<std::size_t>(end_ - position_); }
+  std::uint8_t* position() { return position_; }
+  MutableBytes written() const { return {begin_, size()}; }
+  // For bytes that were written through `position()`.
+  void advance(std::size_t length) { position_ += length; }
+  // Gives back room at the end (a packet keeps 16 bytes for its tag).
+  void truncate(std::size_t reserved) { end_ -= reserved; }
+
+  void write_u8(std::uint8_t value) { *position_++ = value; }
+  void write_u16(std::uint16_t value) {
+    write_u8(static_cast<std::uint8_t>(value >> 8));
+    write_u8(static_cast<std::uint8_t>(value));
+  }
+  void write_u32(std::uint32_t value) {
+    write_u16(static_cast<std::uint16_t>(value >> 16));
+    write_u16(static_cast<std::uint16_t>(value));
+  }
+  void write_varint(std::uint64_t value) { write_varint(value, varint_size(value)); }
+  // With a chosen size of 1, 2, 4 or 8 bytes, which must be large enough for the value.
+  void write_varint(std::uint64_t value, std::size_t length) {
+    constexpr std::uint8_t prefix[] = {0, 0x00, 0x40, 0, 0x80, 0, 0, 0, 0xc0};
+    for (std::size_t i = 0; i < length; ++i) {
+      position_[i] = static_cast<std::uint8_t>(value >> (8 * (length - 1 - i)));
+    }
+    position_[0] |= prefix[length];
+    position_ += length;
+  }
+  void write_bytes(Bytes bytes) {
+    if (bytes.empty()) return;
+    std::memcpy(position_, bytes.data(), bytes.size());
+    position_ += bytes.size();
+  }
+
+ private:
+  std::uint8_t* begin_;
+  std::uint8_t* position_;
+  std::uint8_t* end_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "util/result.h"
+#include "wire/transport_error.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+// One struct per frame, named and laid out like the wire (RFC 9000 §19). Byte spans point into the
+// packet that was decoded. Multipath frames (RFC 10069) come with multipath.
+
+struct PaddingFrame {
+  std::size_t length = 1;  // consecutive PADDING frames are decoded as one
+};
+struct PingFrame {};
+
+struct EcnCounts {
+  std::uint64_t ect0 = 0;
+  std::uint64_t ect1 = 0;
+  std::uint64_t ce = 0;
+  auto operator<=>(const EcnCounts&) const = default;
+};
+
+// RFC 9000 §19.3. The ranges stay encoded: `AckRangeReader` walks them without an allocation.
+struct AckFrame {
+  PacketNumber largest = 0;
+  std::uint64_t delay = 0;  // in units of 2^ack_delay_exponent microseconds
+  std::uint64_t range_count = 0;  // beyond the first
+  std::uint64_t first_range = 0;
+  Bytes ranges;  // checked by the decoder: never below packet number 0
+  std::optional<EcnCounts> ecn;
+};
+
+struct ResetStreamFrame {
+  StreamId stream;
+  std::uint64_t error = 0;
+  std::uint64_t final_size = 0;
+};
+struct StopSendingFrame {
+  StreamId stream;
+  std::uint64_t error = 0;
+};
+struct CryptoFrame {
+  std::uint64_t offset = 0;
+  Bytes data;
+};
+struct NewTokenFrame {
+  Bytes token;
+};
+struct StreamFrame {
+  StreamId stream;
+  std::uint64_t offset = 0;
+  Bytes data;
+  bool fin = false;
+};
+struct MaxDataFrame {
+  std::uint64_t maximum = 0;
+};
+struct MaxStreamDataFrame {
+  StreamId stream;
+  std::uint64_t maximum = 0;
+};
+struct MaxStreamsFrame {
+  Directionality directionality = Directionality::kBidirectional;
+  std::uint64_t maximum = 0;
+};
+struct DataBlockedFrame {
+  std::uint64_t limit = 0;
+};
+struct StreamDataBlockedFrame {
+  StreamId stream;
+  std::uint64_t limit = 0;
+};
+struct StreamsBlockedFrame {
+  Directionality directionality = Directionality::kBidirectional;
+  std::uint64_t limit = 0;
+};
+struct NewConnectionIdFrame {
+  std::uint64_t sequence = 0;
+  std::uint64_t retire_prior_to = 0;
+  ConnectionId id;
+  StatelessResetToken reset_token{};
+};
+struct RetireConnectionIdFrame {
+  std::uint64_t sequence = 0;
+};
+using PathData = std::array<std::uint8_t, 8>;
+struct PathChallengeFrame {
+  PathData data{};
+};
+struct PathResponseFrame {
+  PathData data{};
+};
+struct ConnectionCloseFrame {
+  bool application = false;  // type 0x1d
+  std::uint64_t error = 0;
+  std::uint64_t frame_type = 0;  // type 0x1c only
+  Bytes reason;
+};
+struct HandshakeDoneFrame {};
+// RFC 9221 §4.
+struct DatagramFrame {
+  Bytes data;
+};
+
+using Frame =
+    std::variant<PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
+                 NewTokenFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame, MaxStreamsFrame,
+                 DataBlockedFrame, StreamDataBlockedFrame, StreamsBlockedFrame,
+                 NewConnectionIdFrame, RetireConnectionIdFrame, PathChallengeFrame,
+                 PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame>;
+
+// RFC 9000 §19 frame types.
+enum class FrameType : std::uint64_t {
+  kPadding = 0x00,
+  kPing = 0x01,
+  kAck = 0x02,
+  kAckEcn = 0x03,
+  kResetStream = 0x04,
+  kStopSending = 0x05,
+  kCrypto = 0x06,
+  kNewToken = 0x07,
+  kStream = 0x08,  // to 0x0f: OFF 0x04, LEN 0x02, FIN 0x01
+  kMaxData = 0x10,
+  kMaxStreamData = 0x11,
+  kMaxStreamsBidi = 0x12,
+  kMaxStreamsUni = 0x13,
+  kDataBlocked = 0x14,
+  kStreamDataBlocked = 0x15,
+  kStreamsBlockedBidi = 0x16,
+  kStreamsBlockedUni = 0x17,
+  kNewConnectionId = 0x18,
+  kRetireConnectionId = 0x19,
+  kPathChallenge = 0x1a,
+  kPathResponse = 0x1b,
+  kConnectionCloseTransport = 0x1c,
+  kConnectionCloseApplication = 0x1d,
+  kHandshakeDone = 0x1e,
+  kDatagram = 0x30,  // and 0x31 with a length
+};
+
+}  // namespace sheaf::quic

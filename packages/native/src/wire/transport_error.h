@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "util/result.h"
+
+namespace sheaf::quic {
+
+// RFC 9000 §20.1.
+enum class TransportErrorCode : std::uint64_t {
+  kNoError = 0x0,
+  kInternalError = 0x1,
+  kConnectionRefused = 0x2,
+  kFlowControlError = 0x3,
+  kStreamLimitError = 0x4,
+  kStreamStateError = 0x5,
+  kFinalSizeError = 0x6,
+  kFrameEncodingError = 0x7,
+  kTransportParameterError = 0x8,
+  kConnectionIdLimitError = 0x9,
+  kProtocolViolation = 0xa,
+  kInvalidToken = 0xb,
+  kApplicationError = 0xc,
+  kCryptoBufferExceeded = 0xd,
+  kKeyUpdateError = 0xe,
+  kAeadLimitReached = 0xf,
+  kNoViablePath = 0x10,
+  kVersionNegotiationError = 0x11,  // RFC 9368 §10.2
+  kCryptoErrorBase = 0x100,         // plus the TLS alert
+};
+
+// A rule that the peer broke: closes the connection with this code.
+struct TransportError {
+  TransportErrorCode code = TransportErrorCode::kNoError;
+  std::uint64_t frame_type = 0;  // 0 when no frame is to blame
+  std::string reason;
+};
+
+using TransportStatus = Status<TransportError>;
+
+// "FLOW_CONTROL_ERROR", "CRYPTO_ERROR 0x12a", "0x1234" for one that is not known.
+std::string to_string(TransportErrorCode code);
+
+}  // namespace sheaf::quic

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "util/time.h"
+#include "wire/transport_error.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+struct PreferredAddress {
+  std::array<std::uint8_t, 4> ipv4{};
+  std::uint16_t ipv4_port = 0;
+  std::array<std::uint8_t, 16> ipv6{};
+  std::uint16_t ipv6_port = 0;
+  ConnectionId id;
+  StatelessResetToken reset_token{};
+};
+
+// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, RFC 10069 §3. Defaults are those of an absent parameter.
+struct TransportParameters {
+  Duration max_idle_timeout = Duration::zero();  // zero: none
+  std::uint64_t max_udp_payload_size = 65527;
+  std::uint64_t initial_max_data = 0;
+  std::uint64_t initial_max_stream_data_bidi_local = 0;
+  std::uint64_t initial_max_stream_data_bidi_remote = 0;
+  std::uint64_t initial_max_stream_data_uni = 0;
+  std::uint64_t initial_max_streams_bidi = 0;
+  std::uint64_t initial_max_streams_uni = 0;
+  std::uint8_t ack_delay_exponent = 3;
+  Duration max_ack_delay = std::chrono::milliseconds(25);
+  bool disable_active_migration = false;
+  std::optional<PreferredAddress> preferred_address;
+  std::uint64_t active_connection_id_limit = 2;
+  std::uint64_t max_datagram_frame_size = 0;
+  bool grease_quic_bit = false;
+  std::optional<std::uint64_t> initial_max_path_id;
+  std::optional<StatelessResetToken> stateless_reset_token;
+};
+
+// Parses the raw TLS extension (also one that was stored beside a session ticket). Unknown
+// parameters are skipped; a repeated one or a bad value is TRANSPORT_PARAMETER_ERROR.
+Result<TransportParameters, TransportError> decode_transport_parameters(Bytes extension);
+
+// The parameters that ngtcp2 cannot encode: grease_quic_bit is its own, initial_max_path_id and
+// private ones are ours. Appended to what ngtcp2 wrote.
+void append_extension_parameters(std::vector<std::uint8_t>& out,
+                                 const TransportParameters& parameters);
+
+}  // namespace sheaf::quic
