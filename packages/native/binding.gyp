@@ -1,0 +1,27 @@
+{
+  "targets": [
+    {
+      "target_name": "sheaf",
+      "sources": [
+        "<!@(node -p \"require('fs').readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.cc')).map((file) => 'src/' + file).sort().join(' ')\")"
+      ],
+      "include_dirs": [
+        "src",
+        "<!(node -p \"require('node-addon-api').include_dir\")"
+      ],
+      "defines": ["NAPI_VERSION=9", "NAPI_DISABLE_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED"],
+      "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden"],
+      "cflags_cc": ["-std=c++20", "-fno-exceptions"],
+      "cflags_cc!": ["-std=gnu++17", "-std=gnu++20"],
+      "libraries": [
+        "<!@(pkg-config --libs libngtcp2 libngtcp2_crypto_gnutls gnutls libnghttp3)"
+      ],
+      "conditions": [
+        ["target_arch=='x64'", {
+          "defines": ["SHEAF_HAVE_IPSEC_MB=1"],
+          "libraries": ["-lIPSec_MB"]
+        }]
+      ]
+    }
+  ]
+}
