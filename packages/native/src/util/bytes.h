@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,26 @@ namespace sheaf::quic {
 
 using Bytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
+
+// Integers in network byte order, at any alignment.
+template <typename T>
+constexpr T swap_to_network_order(T value) {
+  if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1) return value;
+  if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
+  if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+  if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+}
+template <typename T>
+T load(const std::uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return swap_to_network_order(value);
+}
+template <typename T>
+void store(std::uint8_t* to, T value) {
+  value = swap_to_network_order(value);
+  std::memcpy(to, &value, sizeof value);
+}
 
 // Reads network bytes. Every read is checked; the first failure sticks, so a decoder may read a
 // whole structure and ask `ok()` once.
@@ -22,22 +43,18 @@ class Reader {
   const std::uint8_t* position() const { return position_; }
 
   std::uint8_t read_u8() { return take(1) ? position_[-1] : 0; }
-  std::uint16_t read_u16() {
-    return take(2) ? static_cast<std::uint16_t>(position_[-2] << 8 | position_[-1]) : 0;
-  }
-  std::uint32_t read_u32() {
-    if (!take(4)) return 0;
-    const std::uint8_t* p = position_ - 4;
-    return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
-  }
+  std::uint16_t read_u16() { return take(2) ? load<std::uint16_t>(position_ - 2) : 0; }
+  std::uint32_t read_u32() { return take(4) ? load<std::uint32_t>(position_ - 4) : 0; }
   // RFC 9000 §16. 0 after a failure.
   std::uint64_t read_varint() {
     if (position_ == end_) return fail();
+    if (*position_ < 0x40) return *position_++;
     const std::size_t length = std::size_t{1} << (*position_ >> 6);
     if (remaining() < length) return fail();
-    std::uint64_t value = *position_++ & 0x3f;
-    for (std::size_t i = 1; i < length; ++i) value = value << 8 | *position_++;
-    return value;
+    position_ += length;
+    if (length == 2) return load<std::uint16_t>(position_ - 2) & 0x3fff;
+    if (length == 4) return load<std::uint32_t>(position_ - 4) & 0x3fff'ffff;
+    return load<std::uint64_t>(position_ - 8) & 0x3fff'ffff'ffff'ffff;
   }
   // Empty after a failure.
   Bytes read_bytes(std::uint64_t length) {
@@ -89,23 +106,15 @@ class Writer {
   void truncate(std::size_t reserved) { end_ -= reserved; }
 
   void write_u8(std::uint8_t value) { *position_++ = value; }
-  void write_u16(std::uint16_t value) {
-    write_u8(static_cast<std::uint8_t>(value >> 8));
-    write_u8(static_cast<std::uint8_t>(value));
-  }
-  void write_u32(std::uint32_t value) {
-    write_u16(static_cast<std::uint16_t>(value >> 16));
-    write_u16(static_cast<std::uint16_t>(value));
-  }
+  void write_u16(std::uint16_t value) { write(value); }
+  void write_u32(std::uint32_t value) { write(value); }
   void write_varint(std::uint64_t value) { write_varint(value, varint_size(value)); }
   // With a chosen size of 1, 2, 4 or 8 bytes, which must be large enough for the value.
   void write_varint(std::uint64_t value, std::size_t length) {
-    constexpr std::uint8_t prefix[] = {0, 0x00, 0x40, 0, 0x80, 0, 0, 0, 0xc0};
-    for (std::size_t i = 0; i < length; ++i) {
-      position_[i] = static_cast<std::uint8_t>(value >> (8 * (length - 1 - i)));
-    }
-    position_[0] |= prefix[length];
-    position_ += length;
+    if (length == 1) return write_u8(static_cast<std::uint8_t>(value));
+    if (length == 2) return write(static_cast<std::uint16_t>(value | 0x4000));
+    if (length == 4) return write(static_cast<std::uint32_t>(value | 0x8000'0000));
+    write(value | 0xc000'0000'0000'0000);
   }
   void write_bytes(Bytes bytes) {
     if (bytes.empty()) return;
@@ -114,6 +123,12 @@ class Writer {
   }
 
  private:
+  template <typename T>
+  void write(T value) {
+    store(position_, value);
+    position_ += sizeof value;
+  }
+
   std::uint8_t* begin_;
   std::uint8_t* position_;
   std::uint8_t* end_;
