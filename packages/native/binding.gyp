@@ -2,6 +2,7 @@
   "targets": [
     {
       "target_name": "sheaf",
+      "product_dir": "<(PRODUCT_DIR)/staging",
       "sources": [
         "<!@(node -p \"require('fs').readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.cc')).map((file) => 'src/' + file).sort().join(' ')\")"
       ],

@@ -1,0 +1,51 @@
+// `npm run setup`: everything that a fresh clone needs, in plain Node. Options: --for build|demo|test
+// (default: test, which is everything).
+import { parseArgs } from 'node:util';
+import { withLock } from './setup/lock.mjs';
+import { StepError, progress } from './setup/process.mjs';
+import { hashInputs, isFresh, writeStamp } from './setup/stamp.mjs';
+import { checkNode, steps } from './setup/steps.mjs';
+
+/** Brings the checkout up to date for `purpose`. Throws {@link StepError}. */
+export async function setup(purpose) {
+  checkNode();
+  const all = steps(purpose);
+  await withLock(async () => {
+    for (const [index, step] of all.entries()) await perform(step, `[${index + 1}/${all.length}]`);
+  });
+}
+
+async function perform(step, position) {
+  const reason = step.skip?.();
+  if (reason) return;
+  const started = performance.now();
+  if (step.inputs === undefined) {
+    await step.run();
+    progress(`${position} ${step.title}: ready (${seconds(started)})`);
+    return;
+  }
+  const hash = hashInputs(step.inputs(), step.extra);
+  if (isFresh(step.name, hash, step.outputs)) {
+    progress(`${position} ${step.title}: up to date`);
+    return;
+  }
+  progress(`${position} ${step.title} …`);
+  await step.run();
+  writeStamp(step.name, hash);
+  progress(`${position} ${step.title}: done (${seconds(started)})`);
+}
+
+const seconds = (started) => `${((performance.now() - started) / 1000).toFixed(1)} s`;
+
+export function report(error) {
+  if (!(error instanceof StepError)) throw error;
+  progress(`\nerror: ${error.message}`);
+  if (error.causeText) progress(`  cause: ${error.causeText}`);
+  if (error.command) progress(`  run:   ${error.command}`);
+  process.exitCode = 1;
+}
+
+if (import.meta.filename === process.argv[1]) {
+  const { values } = parseArgs({ options: { for: { type: 'string', default: 'test' } } });
+  await setup(values.for).then(() => progress('Ready. Try: npm run demo'), report);
+}

@@ -1,0 +1,178 @@
+// System packages. libngtcp2 and libnghttp3 of Debian 12 are too old; their backports come from the
+// mirror that the machine already uses.
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StepError, capture, commandLine, progress, run } from './process.mjs';
+
+/** Debian package and the oldest version that will do. */
+const transportLibraries = { 'libngtcp2-dev': '1.11', 'libngtcp2-crypto-gnutls-dev': '1.11', 'libnghttp3-dev': '1.8' };
+
+const buildPackages = ['g++', 'make', 'python3', 'pkg-config', 'ccache', 'libgnutls28-dev'];
+const browserPackages = ['chromium'];
+const testPackages = [
+  'cmake', 'ninja-build', 'libgtest-dev', 'clang', 'libclang-rt-14-dev', 'clang-format',
+  'python3-venv',
+];
+
+/** `purpose`: what the set-up is for (`build`, `demo` or `test`). */
+export function requiredPackages(purpose) {
+  const names = [...buildPackages];
+  if (process.arch === 'x64') names.push('libipsec-mb-dev');
+  if (purpose !== 'build') names.push(...browserPackages);
+  if (purpose === 'test') names.push(...testPackages);
+  return { plain: names, versioned: transportLibraries };
+}
+
+export async function installPackages(purpose) {
+  const { plain, versioned } = requiredPackages(purpose);
+  const release = readRelease();
+  if (capture('dpkg-query', ['--version']) === undefined) {
+    checkWithoutApt(release, plain, versioned);
+    return;
+  }
+  const missing = missingPackages(plain, versioned);
+  if (missing.length === 0) return;
+  progress(`  missing: ${missing.join(' ')}`);
+  const apt = await aptCommand(missing);
+  await install(apt, missing, versioned, release);
+  const still = missingPackages(plain, versioned);
+  if (still.length > 0) throw failure(still, 'apt-get ended without an error, but these are not installed', apt, release);
+}
+
+function missingPackages(plain, versioned) {
+  const names = [...plain, ...Object.keys(versioned)];
+  const installed = new Map();
+  // dpkg-query fails when one name is unknown and still lists the others.
+  const listing = capture('sh', ['-c', 'dpkg-query -W -f \'${Package} ${db:Status-Status} ${Version}\\n\' "$@" 2>/dev/null || true', 'sh', ...names]) ?? '';
+  for (const line of listing.split('\n')) {
+    const [name, status, version] = line.split(' ');
+    if (status === 'installed') installed.set(name, version);
+  }
+  return names.filter((name) => !installed.has(name) || isOlder(installed.get(name), versioned[name]));
+}
+
+function isOlder(version, wanted) {
+  return wanted !== undefined && capture('dpkg', ['--compare-versions', version, 'lt', wanted]) !== undefined;
+}
+
+async function aptCommand(missing) {
+  if (process.getuid?.() === 0) return [];
+  if (capture('sudo', ['-n', 'true']) !== undefined) return ['sudo'];
+  if (process.stdin.isTTY && capture('sudo', ['--version']) !== undefined) {
+    progress('  sudo asks for your password to install them.');
+    if ((await run('sudo', ['-v'])) === 0) return ['sudo'];
+  }
+  throw new StepError('System packages are missing and this user may not install them.', {
+    cause: 'neither root nor sudo',
+    command: `sudo apt-get install ${missing.join(' ')}   # or, as root: npm run setup`,
+  });
+}
+
+async function install(apt, missing, versioned, release) {
+  const execute = (args) => {
+    const [command, ...rest] = [...apt, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=300', ...args];
+    return run(command, rest);
+  };
+  const needed = missing.filter((name) => name in versioned);
+  await execute(['update']);
+  const suite = `${release.codename}-backports`;
+  let fromBackports = needed.filter((name) => isOlder(candidateVersion(name), versioned[name]));
+  if (fromBackports.length > 0) {
+    const added = addBackports(apt, suite, release.codename);
+    if (added !== undefined && (await execute(['update'])) !== 0) {
+      removeSource(apt, added);
+      throw failure(missing, `the mirror in use has no ${suite}`, apt, release);
+    }
+  }
+  const names = missing.map((name) => (fromBackports.includes(name) ? `${name}/${suite}` : name));
+  const code = await execute(['install', '-y', '--no-install-recommends', ...names]);
+  if (code !== 0) throw failure(names, `apt-get ended with ${code}`, apt, release);
+}
+
+function candidateVersion(name) {
+  const policy = capture('apt-cache', ['policy', name], { env: { ...process.env, LC_ALL: 'C' } }) ?? '';
+  const version = /Candidate: (\S+)/.exec(policy)?.[1];
+  return version === undefined || version === '(none)' ? '0' : version;
+}
+
+/** Path of the source file that was added; undefined when the suite was there already. */
+function addBackports(apt, suite, codename) {
+  const sources = readSources();
+  if (sources.some((source) => source.suites.includes(suite))) return undefined;
+  const main = sources.find((source) => source.suites.includes(codename) && source.components.includes('main'));
+  if (main === undefined) return undefined;
+  const lines = ['Types: deb', `URIs: ${main.uri}`, `Suites: ${suite}`, 'Components: main'];
+  if (main.signedBy !== undefined) lines.push(`Signed-By: ${main.signedBy}`);
+  const path = `/etc/apt/sources.list.d/sheaf-${suite}.sources`;
+  progress(`  adding ${path} with the mirror that ${main.file} names`);
+  writeAsRoot(apt, path, `${lines.join('\n')}\n`);
+  return path;
+}
+
+function writeAsRoot(apt, path, text) {
+  if (apt.length === 0) writeFileSync(path, text);
+  else capture(apt[0], ['tee', path], { input: text });
+}
+
+function removeSource(apt, path) {
+  if (apt.length === 0) rmSync(path, { force: true });
+  else capture(apt[0], ['rm', '-f', path]);
+}
+
+/** The enabled binary sources of /etc/apt: one-line (`sources.list`) and deb822 (`*.sources`). */
+export function readSources(directory = '/etc/apt') {
+  const files = [join(directory, 'sources.list')];
+  const parts = join(directory, 'sources.list.d');
+  if (existsSync(parts)) files.push(...readdirSync(parts).map((name) => join(parts, name)));
+  return files.filter((file) => existsSync(file)).flatMap((file) => {
+    const text = readFileSync(file, 'utf8');
+    if (file.endsWith('.sources')) return parseDeb822(text, file);
+    return file.endsWith('.list') ? parseOneLine(text, file) : [];
+  });
+}
+
+function parseDeb822(text, file) {
+  const paragraphs = text.replaceAll(/^#.*\n/gm, '').split(/\n\s*\n/);
+  return paragraphs.flatMap((paragraph) => {
+    const fields = {};
+    for (const match of paragraph.matchAll(/^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)/gm)) fields[match[1].toLowerCase()] = match[2].trim();
+    const words = (name) => (fields[name] ?? '').split(/\s+/).filter(Boolean);
+    if (fields.enabled === 'no' || !words('types').includes('deb')) return [];
+    return words('uris').map((uri) => ({
+      file, uri, suites: words('suites'), components: words('components'), signedBy: fields['signed-by'],
+    }));
+  });
+}
+
+function parseOneLine(text, file) {
+  return [...text.matchAll(/^deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.+)$/gm)].map((match) => ({
+    file,
+    uri: match[2],
+    suites: [match[3]],
+    components: match[4].split(/\s+/),
+    signedBy: /signed-by=(\S+)/.exec(match[1] ?? '')?.[1],
+  }));
+}
+
+function readRelease() {
+  const text = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
+  const field = (name) => new RegExp(`^${name}="?([^"\\n]*)`, 'm').exec(text)?.[1] ?? '';
+  return { name: field('PRETTY_NAME') || process.platform, codename: field('VERSION_CODENAME') };
+}
+
+function checkWithoutApt(release, plain, versioned) {
+  const missing = ['libngtcp2', 'libngtcp2_crypto_gnutls', 'gnutls', 'libnghttp3']
+    .filter((name) => capture('pkg-config', ['--exists', name]) === undefined);
+  if (missing.length === 0) return;
+  throw new StepError(`Libraries are missing: ${missing.join(', ')}.`, {
+    cause: `${release.name} has no apt; the set-up knows Debian 12`,
+    command: `install by hand what Debian calls: ${[...plain, ...Object.keys(versioned)].join(' ')}`,
+  });
+}
+
+function failure(names, cause, apt, release) {
+  return new StepError(`Could not install: ${names.join(' ')}`, {
+    cause: `${cause} (on ${release.name})`,
+    command: commandLine([...apt, 'apt-get'].join(' ').split(' ')[0], [...[...apt, 'apt-get'].slice(1), 'install', '-y', ...names]),
+  });
+}

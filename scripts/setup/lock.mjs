@@ -1,0 +1,52 @@
+// One set-up at a time per checkout: two builds in one directory would break each other.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { progress } from './process.mjs';
+import { root } from './stamp.mjs';
+
+const path = join(root, '.sheaf', 'setup.lock');
+
+export async function withLock(action) {
+  await acquire();
+  const release = () => rmSync(path, { force: true });
+  process.once('exit', release);
+  for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]]) process.once(signal, () => process.exit(code));
+  try {
+    return await action();
+  } finally {
+    release();
+    process.removeListener('exit', release);
+  }
+}
+
+async function acquire() {
+  mkdirSync(join(root, '.sheaf'), { recursive: true });
+  for (let announced = false; ; ) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: 'wx' });
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    const owner = readOwner();
+    if (owner === undefined) {
+      rmSync(path, { force: true });
+      continue;
+    }
+    if (!announced) progress(`Waiting for the set-up of process ${owner} …`);
+    announced = true;
+    await sleep(500);
+  }
+}
+
+/** Process that holds the lock; undefined when it is gone. */
+function readOwner() {
+  try {
+    const owner = Number(readFileSync(path, 'utf8'));
+    if (owner > 0) process.kill(owner, 0);
+    return owner;
+  } catch (error) {
+    return error.code === 'EPERM' ? 'another user' : undefined;
+  }
+}

@@ -1,0 +1,101 @@
+// The steps of the set-up in order. Each names the inputs that it depends on and the outputs that
+// prove it, or checks by itself (`needed`).
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { addonPath, buildAddon } from './addon.mjs';
+import { installPackages } from './apt.mjs';
+import { StepError, commandLine, run } from './process.mjs';
+import { filesBelow, root } from './stamp.mjs';
+
+const rootPackage = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const packages = ['native', 'gateway', 'web-client', 'bench', 'cli'].map((name) => join('packages', name));
+const manifests = ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', ...packages.map((name) => join(name, 'package.json'))];
+
+export const checkNode = () => {
+  const wanted = rootPackage.engines.node.replace('>=', '').split('.').map(Number);
+  const actual = process.versions.node.split('.').map(Number);
+  const difference = wanted.map((part, index) => actual[index] - part).find((part) => part !== 0) ?? 0;
+  if (difference >= 0) return;
+  throw new StepError(`Node ${process.versions.node} is too old.`, {
+    cause: 'builds before 20.19.5 export ngtcp2 symbols of their own, which the addon would call',
+    command: `npx --yes --package=node@22 -- npm run setup   # or install Node ${wanted.join('.')} or newer`,
+  });
+};
+
+/** pnpm pinned by `packageManager`, brought by npx: it follows the user's npm settings, and Corepack leaves Node with 25. */
+const pnpm = (args) => ({ command: 'npx', args: ['--yes', rootPackage.packageManager, ...args] });
+
+async function runOrFail({ command, args }, title, options) {
+  const code = await run(command, args, { cwd: root, ...options });
+  if (code === 0) return;
+  throw new StepError(title, { cause: `ended with ${code}; its message is above`, command: commandLine(command, args) });
+}
+
+const isSource = (file) => /\.(ts|tsx|mts|json)$/.test(file) && !file.includes('/test/');
+
+export function steps(purpose) {
+  return [
+    {
+      name: 'packages',
+      title: 'System packages',
+      run: () => installPackages(purpose),
+    },
+    {
+      name: 'dependencies',
+      title: 'npm dependencies',
+      inputs: () => manifests,
+      outputs: ['node_modules/.modules.yaml'],
+      run: () => runOrFail(pnpm(['install', '--frozen-lockfile', '--reporter=append-only']), 'The npm dependencies could not be installed.'),
+    },
+    {
+      name: 'addon',
+      title: 'Native addon',
+      inputs: () => [
+        ...filesBelow('packages/native/src'),
+        'packages/native/binding.gyp',
+        'packages/native/package.json',
+      ],
+      extra: [process.version, process.arch],
+      outputs: [addonPath],
+      run: buildAddon,
+    },
+    {
+      name: 'typescript',
+      title: 'TypeScript',
+      inputs: () => ['tsconfig.json', 'tsconfig.base.json', 'pnpm-lock.yaml', ...packages.flatMap((name) => filesBelow(name, isSource))],
+      outputs: packages.map((name) => join(name, 'dist/index.js')),
+      run: () => runOrFail({ command: process.execPath, args: [join(root, 'node_modules/typescript/bin/tsc'), '--build'] }, 'The TypeScript does not compile.'),
+    },
+    {
+      name: 'web-client',
+      title: 'Browser bundle',
+      inputs: () => ['pnpm-lock.yaml', ...filesBelow('packages/web-client')],
+      outputs: [],
+      skip: () => !hasScript('packages/web-client', 'bundle') && 'packages/web-client has no `bundle` script',
+      run: () => runOrFail({ command: 'npm', args: ['run', '--silent', 'bundle'] }, 'The browser bundle could not be built.', { cwd: join(root, 'packages/web-client') }),
+    },
+    {
+      name: 'interop',
+      title: 'aioquic for the interoperability tests',
+      inputs: () => ['packages/bench/interop/requirements.txt'],
+      outputs: ['.sheaf/interop/bin/python'],
+      skip: () => purpose !== 'test' && 'only for tests',
+      run: installInterop,
+    },
+  ];
+}
+
+function hasScript(directory, name) {
+  const path = join(root, directory, 'package.json');
+  return existsSync(path) && JSON.parse(readFileSync(path, 'utf8')).scripts?.[name] !== undefined;
+}
+
+async function installInterop() {
+  const environment = join('.sheaf', 'interop');
+  await runOrFail({ command: '/usr/bin/python3', args: ['-m', 'venv', '--clear', environment] }, 'Python could not make a virtual environment.');
+  await runOrFail(
+    { command: join(environment, 'bin/python'), args: ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', 'packages/bench/interop/requirements.txt'] },
+    'aioquic could not be installed.',
+    { env: { PIP_USER: '0' } },
+  );
+}
