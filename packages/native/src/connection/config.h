@@ -16,11 +16,11 @@ struct ConnectionConfig {
   std::uint64_t active_connection_id_limit = 4;
   std::uint8_t ack_delay_exponent = 3;
   Duration max_ack_delay = std::chrono::milliseconds(25);
-  std::uint16_t max_udp_payload_size = 1452;  // upper end of MTU discovery
+  std::uint16_t initial_udp_payload_size = 1200;  // until MTU discovery found more
+  std::uint16_t max_udp_payload_size = 1452;      // upper end of MTU discovery
   bool discover_mtu = true;
   bool use_ecn = true;
   bool disable_active_migration = false;
-  bool send_spin_bit = false;
   CryptoProvider crypto = CryptoProvider::kAutomatic;
   std::size_t datagram_queue_limit = 1024;  // datagrams waiting each way
 };

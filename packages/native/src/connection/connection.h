@@ -30,10 +30,10 @@ class Connection {
   // --- establishment --------------------------------------------------------------------------
   // 0-RTT: a client sends with the secret, a server receives with it. `remembered` are the peer's
   // parameters of the earlier connection (client) or its present ones (server).
-  TransportStatus start_early(const TrafficSecret& secret, const ConnectionSeed& seed);
-  void reject_early_data();
+  TransportStatus start_early(const TrafficSecret& secret, const ConnectionSeed& seed, Time now);
+  void reject_early_data(Time now);
   TransportStatus establish(const ConnectionSeed& seed, Time now);
-  void install_receive_secret(const TrafficSecret& secret);
+  void install_receive_secret(const TrafficSecret& secret, Time now);
   // Server: TLS is done, sends HANDSHAKE_DONE and these TLS messages (tickets) in CRYPTO frames.
   void confirm_handshake(Bytes post_handshake_messages, Time now);
   // Bytes of Initial and Handshake packets, for the anti-amplification limit.
@@ -66,8 +66,8 @@ class Connection {
   // --- datagrams (RFC 9221) ---------------------------------------------------------------------
   // Largest payload that fits now; 0 when the peer takes none.
   std::size_t max_datagram_payload() const;
-  // Copies. `identifier` comes back in DatagramAcknowledgedEvent or DatagramLostEvent. False when it
-  // is too large or the queue is full.
+  // Copies. `identifier` comes back in DatagramAcknowledgedEvent or DatagramLostEvent. False when
+  // it is too large or the queue is full.
   bool send_datagram(Bytes payload, std::uint64_t identifier);
   std::optional<std::vector<std::uint8_t>> receive_datagram();
 
@@ -84,8 +84,9 @@ class Connection {
   void ping();
   void set_event_log(EventLog* log);
 
-  // --- ids for the endpoint's routing -------------------------------------------------------------
-  // The endpoint asks after each call whether ids were issued or retired.
+  // --- ids for the endpoint's routing
+  // ------------------------------------------------------------- The endpoint asks after each call
+  // whether ids were issued or retired.
   struct IdChange {
     ConnectionId id;
     bool added = true;
@@ -96,15 +97,17 @@ class Connection {
   // Reset tokens that the peer gave us, for datagrams that cannot be decrypted.
   bool is_stateless_reset(Bytes datagram) const;
 
-  Bytes address_token() const;                // client, after NewTokenEvent
-  std::vector<std::uint8_t> read_crypto();    // client, after PostHandshakeCryptoEvent
+  Bytes address_token() const;              // client, after NewTokenEvent
+  std::vector<std::uint8_t> read_crypto();  // client, after PostHandshakeCryptoEvent
   Role role() const;
   const TransportParameters& peer_parameters() const;
   ConnectionStats stats() const;
   std::vector<PathStats> path_stats() const;
 
- private:
+  // Private to connection/ (parts.h).
   struct Parts;
+
+ private:
   std::unique_ptr<Parts> parts_;
 };
 

@@ -9,17 +9,18 @@
 
 namespace sheaf::quic {
 
-struct EstablishedEvent {};          // 1-RTT packets can be sent
-struct HandshakeConfirmedEvent {};   // RFC 9001 §4.1.2
-struct DatagramReceivedEvent {};     // `receive_datagram` has something
+struct EstablishedEvent {};         // 1-RTT packets can be sent
+struct HandshakeConfirmedEvent {};  // RFC 9001 §4.1.2
+struct DatagramReceivedEvent {};    // `receive_datagram` has something
 struct DatagramAcknowledgedEvent {
   std::uint64_t identifier = 0;
 };
-struct DatagramLostEvent {           // counted as lost; not sent again (RFC 9221 §5.2)
+struct DatagramLostEvent {  // counted as lost; not sent again (RFC 9221 §5.2)
   std::uint64_t identifier = 0;
 };
 struct NewTokenEvent {};             // client: `address_token` is new
 struct PostHandshakeCryptoEvent {};  // client: TLS bytes wait in `read_crypto`
+struct SessionTicketEvent {};        // client: the session can be resumed
 struct PathChangedEvent {
   PathId path;
 };
@@ -44,6 +45,6 @@ struct ConnectionClosed {
 using Event =
     std::variant<EstablishedEvent, HandshakeConfirmedEvent, StreamEvent, DatagramReceivedEvent,
                  DatagramAcknowledgedEvent, DatagramLostEvent, NewTokenEvent,
-                 PostHandshakeCryptoEvent, PathChangedEvent, ConnectionClosed>;
+                 PostHandshakeCryptoEvent, SessionTicketEvent, PathChangedEvent, ConnectionClosed>;
 
 }  // namespace sheaf::quic

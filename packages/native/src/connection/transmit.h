@@ -16,8 +16,8 @@ struct Datagram {
   Ecn ecn = Ecn::kNotEct;
 };
 
-// Datagrams to one destination that the engine wrote back to back, in the form that UDP segmentation
-// offload takes: all of `segment_size` bytes but the last, which may be shorter.
+// Datagrams to one destination that the engine wrote back to back, in the form that UDP
+// segmentation offload takes: all of `segment_size` bytes but the last, which may be shorter.
 struct TransmitBatch {
   MutableBytes buffer;  // given by the caller; 64 KiB is a useful size
   std::size_t max_segments = 32;

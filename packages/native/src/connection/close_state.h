@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+
+#include "connection/event.h"
+#include "util/time.h"
+#include "wire/frame.h"
+
+namespace sheaf::quic {
+
+// RFC 9000 §10.2: the end of a connection. In closing each received packet may be answered with the
+// CONNECTION_CLOSE, ever less often; in draining nothing is sent.
+class CloseState {
+ public:
+  enum class Phase : std::uint8_t { kOpen, kClosing, kDraining, kClosed };
+
+  Phase phase() const { return phase_; }
+  // The first cause wins; later ones are ignored. `linger` = 3 probe timeouts.
+  void start_closing(const ConnectionClosed& closed, Time now, Duration linger);
+  void start_draining(const ConnectionClosed& closed, Time now, Duration linger);
+  // Ends at once, without a word (RFC 9000 §10.1, §10.3).
+  void finish(const ConnectionClosed& closed);
+
+  void on_packet_received();
+  bool frame_due() const { return frame_due_; }
+  ConnectionCloseFrame frame() const;
+  void frame_sent() { frame_due_ = false; }
+
+  const ConnectionClosed& closed() const { return closed_; }
+  Time deadline() const { return deadline_; }
+  void on_timeout(Time now);
+
+ private:
+  Phase phase_ = Phase::kOpen;
+  ConnectionClosed closed_;
+  Time deadline_ = k_never;
+  bool frame_due_ = false;
+  std::uint64_t packets_received_ = 0;
+};
+
+}  // namespace sheaf::quic

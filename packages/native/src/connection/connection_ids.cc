@@ -1,0 +1,156 @@
+#include "connection/connection_ids.h"
+
+#include <algorithm>
+
+#include "crypto/handshake.h"
+
+namespace sheaf::quic {
+
+namespace {
+TransportError violation(TransportErrorCode code, FrameType frame, const char* reason) {
+  return {code, static_cast<std::uint64_t>(frame), reason};
+}
+}  // namespace
+
+void LocalConnectionIds::set_reset_key(Bytes key) { reset_key_.assign(key.begin(), key.end()); }
+
+void LocalConnectionIds::add(const ConnectionId& id) {
+  active_.push_back({next_sequence_++, id});
+  changes_.push_back({id, true});
+}
+
+void LocalConnectionIds::add_initial(const ConnectionId& id) { add(id); }
+void LocalConnectionIds::add_preferred(const ConnectionId& id) { add(id); }
+
+void LocalConnectionIds::issue(std::uint64_t peer_limit, Random& random) {
+  const std::size_t target = std::min<std::uint64_t>(peer_limit, k_max_active);
+  while (active_.size() < target) {
+    ConnectionId id;
+    id.length = k_local_id_length;
+    random.fill({id.bytes.data(), id.length});
+    pending_.push_back(next_sequence_);
+    add(id);
+  }
+}
+
+bool LocalConnectionIds::contains(Bytes id) const {
+  return std::any_of(active_.begin(), active_.end(), [&](const Issued& issued) {
+    return std::ranges::equal(issued.id.view(), id);
+  });
+}
+
+TransportStatus LocalConnectionIds::on_retire(const RetireConnectionIdFrame& frame,
+                                              Bytes used_by_packet) {
+  // RFC 9000 §19.16.
+  if (frame.sequence >= next_sequence_) {
+    return violation(TransportErrorCode::kProtocolViolation, FrameType::kRetireConnectionId,
+                     "retires a connection id that was never issued");
+  }
+  const auto found = std::find_if(active_.begin(), active_.end(), [&](const Issued& issued) {
+    return issued.sequence == frame.sequence;
+  });
+  if (found == active_.end()) return {};
+  if (std::ranges::equal(found->id.view(), used_by_packet)) {
+    return violation(TransportErrorCode::kProtocolViolation, FrameType::kRetireConnectionId,
+                     "retires the connection id of the packet that carries the frame");
+  }
+  changes_.push_back({found->id, false});
+  std::erase(pending_, frame.sequence);
+  active_.erase(found);
+  return {};
+}
+
+std::optional<NewConnectionIdFrame> LocalConnectionIds::next_pending() const {
+  if (pending_.empty()) return std::nullopt;
+  const auto found = std::find_if(active_.begin(), active_.end(), [&](const Issued& issued) {
+    return issued.sequence == pending_.front();
+  });
+  return NewConnectionIdFrame{.sequence = found->sequence,
+                              .retire_prior_to = 0,
+                              .id = found->id,
+                              .reset_token = stateless_reset_token(reset_key_, found->id)};
+}
+
+void LocalConnectionIds::on_lost(std::uint64_t sequence) {
+  const bool active = std::any_of(active_.begin(), active_.end(), [&](const Issued& issued) {
+    return issued.sequence == sequence;
+  });
+  if (active) pending_.push_back(sequence);
+}
+
+std::optional<LocalConnectionIds::Change> LocalConnectionIds::poll_change() {
+  if (changes_.empty()) return std::nullopt;
+  Change change = changes_.front();
+  changes_.pop_front();
+  return change;
+}
+
+void RemoteConnectionIds::set_initial(const ConnectionId& id) { current_.id = id; }
+
+void RemoteConnectionIds::set_initial_token(const StatelessResetToken& token) {
+  current_.token = token;
+}
+
+TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
+  // RFC 9000 §19.15: an endpoint that uses a zero-length id must not be given others.
+  if (current_.id.length == 0) {
+    return violation(TransportErrorCode::kProtocolViolation, FrameType::kNewConnectionId,
+                     "connection id issued to replace a zero-length one");
+  }
+  const Known given{frame.sequence, frame.id, frame.reset_token};
+  const auto contradicts = [&](const Known& known) {
+    return (known.sequence == given.sequence) != (known.id == given.id);
+  };
+  if (contradicts(current_) || std::ranges::any_of(spare_, contradicts)) {
+    return violation(TransportErrorCode::kProtocolViolation, FrameType::kNewConnectionId,
+                     "connection id and sequence number do not match earlier ones");
+  }
+  const auto repeats = [&](const Known& known) { return known.sequence == given.sequence; };
+  if (repeats(current_) || std::ranges::any_of(spare_, repeats)) return {};
+  if (frame.sequence < retire_prior_to_) {
+    retire(given);
+  } else {
+    spare_.push_back(given);
+  }
+  if (frame.retire_prior_to > retire_prior_to_) {
+    retire_prior_to_ = frame.retire_prior_to;
+    std::erase_if(spare_, [&](const Known& known) {
+      if (known.sequence >= retire_prior_to_) return false;
+      retire(known);
+      return true;
+    });
+    if (current_.sequence < retire_prior_to_) rotate();
+  }
+  // RFC 9000 §5.1.1, and §5.1.2 for a peer that floods us with ids to retire.
+  if (spare_.size() + 1 > active_limit_ || retirements_unacknowledged_ > 4 * active_limit_ + 16) {
+    return violation(TransportErrorCode::kConnectionIdLimitError, FrameType::kNewConnectionId,
+                     "more connection ids than active_connection_id_limit");
+  }
+  return {};
+}
+
+bool RemoteConnectionIds::rotate() {
+  if (spare_.empty()) return false;
+  const auto lowest =
+      std::min_element(spare_.begin(), spare_.end(),
+                       [](const Known& a, const Known& b) { return a.sequence < b.sequence; });
+  retire(current_);
+  current_ = *lowest;
+  spare_.erase(lowest);
+  return true;
+}
+
+void RemoteConnectionIds::retire(const Known& known) {
+  retirements_.push_back(known.sequence);
+  ++retirements_unacknowledged_;
+}
+
+bool RemoteConnectionIds::is_reset_token(Bytes token) const {
+  if (!current_.token) return false;
+  // Constant time: the comparison must not tell an attacker how close a guess was (§10.3.1).
+  std::uint8_t difference = 0;
+  for (std::size_t i = 0; i < token.size(); ++i) difference |= token[i] ^ (*current_.token)[i];
+  return difference == 0;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "util/random.h"
+#include "wire/frame.h"
+#include "wire/transport_error.h"
+
+namespace sheaf::quic {
+
+// Length of every id that we issue: long enough that guessing one is hopeless, and fixed, so that a
+// short header can be cut without a look-up.
+inline constexpr std::size_t k_local_id_length = 8;
+
+// Ids that the peer uses to reach us (RFC 9000 §5.1.1).
+class LocalConnectionIds {
+ public:
+  struct Change {
+    ConnectionId id;
+    bool added = true;
+  };
+
+  // `reset_key` makes the stateless reset tokens of new ids.
+  void set_reset_key(Bytes key);
+  void add_initial(const ConnectionId& id);
+  // The id that the preferred address carries, which has sequence 1.
+  void add_preferred(const ConnectionId& id);
+  // Keeps `target` ids active, at most the peer's limit and k_max_active.
+  void issue(std::uint64_t peer_limit, Random& random);
+
+  bool contains(Bytes id) const;
+  TransportStatus on_retire(const RetireConnectionIdFrame& frame, Bytes used_by_packet);
+
+  bool has_pending() const { return !pending_.empty(); }
+  // The next NEW_CONNECTION_ID to send; `sent` takes it off.
+  std::optional<NewConnectionIdFrame> next_pending() const;
+  void sent() { pending_.pop_front(); }
+  void on_lost(std::uint64_t sequence);
+  // Ids that came or went since the last call, for the endpoint's routing.
+  std::optional<Change> poll_change();
+
+ private:
+  static constexpr std::size_t k_max_active = 8;
+  struct Issued {
+    std::uint64_t sequence;
+    ConnectionId id;
+  };
+  void add(const ConnectionId& id);
+
+  std::vector<Issued> active_;
+  std::deque<std::uint64_t> pending_;  // sequences to announce
+  std::deque<Change> changes_;
+  std::vector<std::uint8_t> reset_key_;
+  std::uint64_t next_sequence_ = 0;
+};
+
+// Ids that the peer gave us (RFC 9000 §5.1.1, §5.1.2).
+class RemoteConnectionIds {
+ public:
+  explicit RemoteConnectionIds(std::uint64_t active_limit) : active_limit_(active_limit) {}
+
+  void set_initial(const ConnectionId& id);
+  // From the transport parameters: the token of sequence 0.
+  void set_initial_token(const StatelessResetToken& token);
+  TransportStatus on_new(const NewConnectionIdFrame& frame);
+
+  const ConnectionId& current() const { return current_.id; }
+  // Switches to an unused id and retires the one in use; false when there is no other.
+  bool rotate();
+  bool is_reset_token(Bytes token) const;
+
+  bool has_retirements() const { return !retirements_.empty(); }
+  std::uint64_t next_retirement() const { return retirements_.front(); }
+  void retirement_sent() { retirements_.pop_front(); }
+  void on_retirement_lost(std::uint64_t sequence) { retirements_.push_back(sequence); }
+  void on_retirement_acknowledged() { --retirements_unacknowledged_; }
+
+ private:
+  struct Known {
+    std::uint64_t sequence = 0;
+    ConnectionId id;
+    std::optional<StatelessResetToken> token;
+  };
+  void retire(const Known& known);
+
+  Known current_;
+  std::vector<Known> spare_;
+  std::deque<std::uint64_t> retirements_;
+  std::uint64_t retirements_unacknowledged_ = 0;
+  std::uint64_t retire_prior_to_ = 0;
+  std::uint64_t active_limit_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "connection/parts.h"
+
+namespace sheaf::quic {
+
+// Hands the fate of each sent frame to the part that sent it.
+class FrameOutcome final : public SentFrameListener {
+ public:
+  FrameOutcome(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
+  void on_frame_acknowledged(PathId path, const SentFrame& frame) override;
+  void on_frame_lost(PathId path, const SentFrame& frame) override;
+
+ private:
+  Connection::Parts& parts_;
+  Time now_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "util/time.h"
+
+namespace sheaf::quic {
+
+// RFC 9000 §10.1: idle timeout and keep-alive.
+class IdleTimer {
+ public:
+  IdleTimer(Duration timeout, Duration keep_alive, Time now)
+      : timeout_(timeout), keep_alive_(keep_alive), last_activity_(now) {}
+
+  // Zero = the peer has none; the smaller one of both sides counts.
+  void set_peer_timeout(Duration peer) {
+    if (peer != Duration::zero() && (timeout_ == Duration::zero() || peer < timeout_)) {
+      timeout_ = peer;
+    }
+  }
+  void on_received(Time now) {
+    last_activity_ = now;
+    sent_since_received_ = false;
+  }
+  // Only the first ack-eliciting packet after one was received restarts the timer.
+  void on_ack_eliciting_sent(Time now) {
+    if (!sent_since_received_) last_activity_ = now;
+    sent_since_received_ = true;
+    last_sent_ = now;
+  }
+  // `probe_timeout`: the connection must survive three of them.
+  Time deadline(Duration probe_timeout) const {
+    if (timeout_ == Duration::zero()) return k_never;
+    return last_activity_ + std::max(timeout_, 3 * probe_timeout);
+  }
+  Time keep_alive_deadline() const {
+    if (keep_alive_ == Duration::zero()) return k_never;
+    return std::max(last_activity_, last_sent_) + keep_alive_;
+  }
+
+ private:
+  Duration timeout_;
+  Duration keep_alive_;
+  Time last_activity_;
+  Time last_sent_{};
+  bool sent_since_received_ = false;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,348 @@
+#include "connection/packet_builder.h"
+
+#include <algorithm>
+#include <array>
+
+#include "wire/packet_header.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr std::size_t k_max_batch = 64;
+// RFC 9000 §14.1; also the size of datagrams that validate a path.
+constexpr std::size_t k_minimum_path_size = 1200;
+// Below this an anti-amplification allowance is not worth a packet.
+constexpr std::size_t k_smallest_useful_packet = 64;
+
+}  // namespace
+
+void PacketBuilder::build(TransmitBatch& batch) {
+  switch (parts_.close.phase()) {
+    case CloseState::Phase::kOpen:
+      break;
+    case CloseState::Phase::kClosing:
+      if (parts_.close.frame_due()) build_close(batch);
+      return;
+    case CloseState::Phase::kDraining:
+    case CloseState::Phase::kClosed:
+      return;
+  }
+  if (parts_.can_send_early()) return build_early(batch);
+  if (!parts_.keys.can_send()) return;
+  if (parts_.probe_response) return build_probe_response(batch);
+  const auto probe_size = parts_.config.discover_mtu && parts_.handshake_confirmed
+                              ? path_.mtu.probe_due(now_)
+                              : std::nullopt;
+  if (probe_size && *probe_size <= batch.buffer.size() && path_.amplification.validated() &&
+      path_.send_allowance(now_) >= *probe_size) {
+    return build_mtu_probe(batch, *probe_size);
+  }
+  build_one_rtt(batch);
+}
+
+void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
+  std::array<SealJob, k_max_batch> jobs;
+  std::size_t count = 0;
+  std::size_t limit = path_.mtu.current();
+  if (parts_.keys.wants_update()) parts_.keys.initiate_update(now_, parts_.probe_timeout());
+  parts_.pacing_deadline = k_never;
+  while (count < std::min(batch.max_segments, k_max_batch)) {
+    std::size_t room = std::min<std::uint64_t>(limit, path_.amplification.allowance());
+    if (room < k_smallest_useful_packet || batch.size + room > batch.buffer.size()) break;
+    const Admission admission = admit(room);
+    if (admission == Admission::kNothing) break;
+    const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark() : Ecn::kNotEct;
+    if (count > 0 && mark != batch.ecn) break;
+
+    Draft draft;
+    if (!write_packet(batch.buffer.subspan(batch.size, room), admission, draft)) break;
+    commit(draft, mark, false);
+    const std::size_t size = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;
+    if (count == 0) {
+      batch.segment_size = size;
+      batch.path = path_.addresses;
+      batch.ecn = mark;
+    }
+    jobs[count++] = draft.job;
+    batch.size += size;
+    // A short packet can only be the last of a batch (UDP segmentation offload).
+    if (size < limit || size < batch.segment_size) break;
+    limit = batch.segment_size;
+  }
+  if (count > 0) parts_.keys.seal({jobs.data(), count});
+}
+
+bool PacketBuilder::wants_to_send() const {
+  return parts_.streams.has_data_to_send() || parts_.streams.has_control_to_send() ||
+         parts_.datagrams.has_pending() || path_.ping_due || path_.response_due ||
+         parts_.handshake_done_due || parts_.crypto.has_pending() ||
+         parts_.local_ids.has_pending() || parts_.remote_ids.has_retirements() ||
+         parts_.new_token_due || path_.validation.challenge_due(now_);
+}
+
+PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
+  if (wants_to_send()) {
+    if (path_.probe_credits > 0) return Admission::kFull;
+    const std::uint64_t window = path_.controller->window();
+    if (window >= path_.loss.bytes_in_flight() + packet_size) {
+      if (path_.pacer.budget(now_) >= packet_size) return Admission::kFull;
+      parts_.pacing_deadline = path_.pacer.next_send_time(now_);
+    }
+    path_.application_limited = false;
+  } else {
+    path_.application_limited = true;
+  }
+  return path_.received.ack_deadline() <= now_ ? Admission::kAcknowledgementOnly
+                                               : Admission::kNothing;
+}
+
+bool PacketBuilder::grease_fixed_bit() {
+  // RFC 9287 §3.1: an unpredictable value once the peer allows it.
+  if (!parts_.peer_parameters.grease_quic_bit) return false;
+  if (parts_.grease_bits_left == 0) {
+    parts_.grease_bits = parts_.random.next();
+    parts_.grease_bits_left = 64;
+  }
+  const bool bit = parts_.grease_bits & 1;
+  parts_.grease_bits >>= 1;
+  --parts_.grease_bits_left;
+  return bit;
+}
+
+void PacketBuilder::write_short_header(Writer& writer, SealJob& job) {
+  SentPackets& sent = path_.loss.sent();
+  if (sent.next_number() == parts_.skip_number_at) {
+    if (sent.next_number() > 0) sent.skip_number();
+    parts_.skip_number_at = sent.next_number() + 128 + parts_.random.below(4096);
+  }
+  job.packet = writer.position();
+  job.path = path_.id;
+  job.number = sent.next_number();
+  const auto acknowledged = path_.loss.largest_acknowledged();
+  const std::size_t length =
+      packet_number_length(job.number, acknowledged.value_or(k_no_packet_number));
+  const std::uint8_t fixed_bit = grease_fixed_bit() ? 0 : k_fixed_bit;
+  writer.write_u8(
+      static_cast<std::uint8_t>(fixed_bit | parts_.keys.key_phase_bit() | (length - 1)));
+  writer.write_bytes(parts_.remote_ids.current().view());
+  for (std::size_t i = length; i-- > 0;) {
+    writer.write_u8(static_cast<std::uint8_t>(job.number >> (8 * i)));
+  }
+  job.packet_number_length = static_cast<std::uint8_t>(length);
+  job.header_length = static_cast<std::uint16_t>(writer.size());
+}
+
+bool PacketBuilder::write_packet(MutableBytes room, Admission admission, Draft& draft) {
+  Writer writer(room);
+  write_short_header(writer, draft.job);
+  writer.truncate(k_aead_tag_length);
+  SentPackets& sent = path_.loss.sent();
+  if (path_.received.ack_pending()) {
+    const auto reported = path_.received.write_ack(writer, parts_.config.ack_delay_exponent, now_);
+    if (reported) sent.add_frame({.offset = *reported, .kind = SentFrame::Kind::kAck});
+  }
+  const std::size_t acknowledgements = sent.pending_frames().size();
+  if (admission == Admission::kFull) write_frames(writer, draft);
+  const std::size_t frames = sent.pending_frames().size();
+  draft.ack_eliciting = frames > acknowledgements;
+  if (frames == 0) {
+    sent.discard_pending();
+    return false;
+  }
+  finish_payload(writer, draft, room.size());
+  return true;
+}
+
+bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFrame& sent) {
+  if (encoded_size(frame) > writer.remaining()) return false;
+  encode(writer, frame);
+  path_.loss.sent().add_frame(sent);
+  return true;
+}
+
+void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
+  SentPackets& sent = path_.loss.sent();
+  write_rare_frames(writer, draft);
+  if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
+  if (parts_.datagrams.has_pending()) {
+    while (const auto dropped = parts_.datagrams.discard_larger_than(
+               path_.mtu.current() - draft.job.header_length - k_aead_tag_length)) {
+      parts_.events.push_back(DatagramLostEvent{*dropped});
+    }
+    parts_.datagrams.write_frames(writer, sent);
+  }
+  if (path_.ping_due && sent.pending_frames().empty() && !parts_.streams.has_data_to_send()) {
+    write_frame(writer, PingFrame{}, {.kind = SentFrame::Kind::kPing});
+  }
+  path_.ping_due = false;
+  if (parts_.streams.has_data_to_send()) parts_.streams.write_data(writer, sent);
+}
+
+void PacketBuilder::write_rare_frames(Writer& writer, Draft& draft) {
+  using Kind = SentFrame::Kind;
+  if (path_.response_due &&
+      write_frame(writer, PathResponseFrame{*path_.response_due}, {.kind = Kind::kPathResponse})) {
+    path_.response_due.reset();
+    draft.expand = true;
+  }
+  if (path_.validation.challenge_due(now_) && writer.remaining() >= 9) {
+    write_frame(writer, path_.validation.next_challenge(parts_.random, now_),
+                {.kind = Kind::kPathChallenge});
+    draft.expand = true;
+  }
+  if (parts_.handshake_done_due &&
+      write_frame(writer, HandshakeDoneFrame{}, {.kind = Kind::kHandshakeDone})) {
+    parts_.handshake_done_due = false;
+  }
+  if (parts_.crypto.has_pending()) parts_.crypto.write_frames(writer, path_.loss.sent());
+  while (const auto frame = parts_.local_ids.next_pending()) {
+    if (!write_frame(writer, *frame, {.offset = frame->sequence, .kind = Kind::kNewConnectionId})) {
+      break;
+    }
+    parts_.local_ids.sent();
+  }
+  while (parts_.remote_ids.has_retirements()) {
+    const std::uint64_t sequence = parts_.remote_ids.next_retirement();
+    if (!write_frame(writer, RetireConnectionIdFrame{sequence},
+                     {.offset = sequence, .kind = Kind::kRetireConnectionId})) {
+      break;
+    }
+    parts_.remote_ids.retirement_sent();
+  }
+  if (parts_.new_token_due &&
+      write_frame(writer, NewTokenFrame{parts_.new_token}, {.kind = Kind::kNewToken})) {
+    parts_.new_token_due = false;
+  }
+}
+
+void PacketBuilder::finish_payload(Writer& writer, Draft& draft, std::size_t room) {
+  std::size_t payload = writer.size() - draft.job.header_length;
+  // RFC 9001 §5.4.2: enough ciphertext for the header protection sample.
+  std::size_t wanted =
+      payload + draft.job.packet_number_length < 4 ? 4 - draft.job.packet_number_length : payload;
+  if (draft.expand) {
+    const std::size_t full = std::min(room, k_minimum_path_size);
+    wanted = std::max(wanted, full - draft.job.header_length - k_aead_tag_length);
+  }
+  if (wanted > payload) {
+    std::memset(writer.position(), 0, wanted - payload);
+    writer.advance(wanted - payload);
+    payload = wanted;
+  }
+  draft.job.payload_length = static_cast<std::uint32_t>(payload);
+}
+
+void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
+  const std::size_t bytes = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;
+  SentPackets& sent = path_.loss.sent();
+  if (parts_.log) {
+    parts_.log->packet_sent(now_, {path_.id, draft.job.number, bytes, !parts_.established},
+                            sent.pending_frames());
+  }
+  sent.commit({.time_sent = now_,
+               .bytes = static_cast<std::uint16_t>(bytes),
+               .ack_eliciting = draft.ack_eliciting,
+               .in_flight = draft.ack_eliciting,
+               .mtu_probe = mtu_probe,
+               .ecn = mark});
+  path_.loss.on_packet_sent(draft.job.number, now_);
+  path_.amplification.on_sent(bytes);
+  path_.bytes_sent += bytes;
+  ++path_.packets_sent;
+  if (parts_.config.use_ecn) path_.ecn.on_sent(mark);
+  if (!draft.ack_eliciting) return;
+  path_.pacer.on_sent(bytes, now_);
+  parts_.idle.on_ack_eliciting_sent(now_);
+  if (path_.probe_credits > 0) --path_.probe_credits;
+}
+
+void PacketBuilder::seal_single(TransmitBatch& batch, Draft& draft) {
+  const std::size_t size = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;
+  parts_.keys.seal({&draft.job, 1});
+  batch.size = size;
+  batch.segment_size = size;
+}
+
+void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
+  Draft draft;
+  Writer writer(batch.buffer.first(size));
+  write_short_header(writer, draft.job);
+  writer.truncate(k_aead_tag_length);
+  path_.loss.sent().add_frame({.length = size, .kind = SentFrame::Kind::kMtuProbe});
+  encode(writer, Frame{PingFrame{}});
+  const std::size_t padding = writer.remaining();
+  std::memset(writer.position(), 0, padding);
+  writer.advance(padding);
+  draft.job.payload_length = static_cast<std::uint32_t>(writer.size() - draft.job.header_length);
+  draft.ack_eliciting = true;
+  commit(draft, Ecn::kNotEct, true);
+  path_.mtu.on_probe_sent(size, now_);
+  batch.path = path_.addresses;
+  batch.ecn = Ecn::kNotEct;
+  seal_single(batch, draft);
+}
+
+void PacketBuilder::build_probe_response(TransmitBatch& batch) {
+  const ProbeResponse response = *parts_.probe_response;
+  parts_.probe_response.reset();
+  const std::size_t size = std::min<std::uint64_t>(k_minimum_path_size, response.allowance);
+  if (size < k_smallest_useful_packet || batch.buffer.size() < size) return;
+  Draft draft;
+  Writer writer(batch.buffer.first(size));
+  write_short_header(writer, draft.job);
+  writer.truncate(k_aead_tag_length);
+  write_frame(writer, PathResponseFrame{response.data}, {.kind = SentFrame::Kind::kPathResponse});
+  draft.ack_eliciting = true;
+  draft.expand = true;
+  finish_payload(writer, draft, size);
+  commit(draft, Ecn::kNotEct, false);
+  batch.path = response.addresses;
+  batch.ecn = Ecn::kNotEct;
+  seal_single(batch, draft);
+}
+
+void PacketBuilder::build_close(TransmitBatch& batch) {
+  parts_.close.frame_sent();
+  const std::size_t size = std::min<std::uint64_t>(
+      {k_minimum_path_size, batch.buffer.size(), path_.amplification.allowance()});
+  const Frame frame = parts_.close.frame();
+  if (!parts_.keys.can_send() || size < k_smallest_useful_packet + encoded_size(frame)) return;
+  Draft draft;
+  Writer writer(batch.buffer.first(size));
+  write_short_header(writer, draft.job);
+  encode(writer, frame);
+  finish_payload(writer, draft, size);
+  commit(draft, Ecn::kNotEct, false);
+  batch.path = path_.addresses;
+  batch.ecn = Ecn::kNotEct;
+  seal_single(batch, draft);
+}
+
+void PacketBuilder::build_early(TransmitBatch& batch) {
+  const std::size_t size = std::min(k_minimum_path_size, batch.buffer.size());
+  const bool wanted = parts_.streams.has_data_to_send() || parts_.streams.has_control_to_send() ||
+                      parts_.datagrams.has_pending();
+  if (!wanted || path_.controller->window() < path_.loss.bytes_in_flight() + size) return;
+  SentPackets& sent = path_.loss.sent();
+  Draft draft;
+  Writer writer(batch.buffer.first(size));
+  draft.job = parts_.early_keys->begin(writer, parts_.remote_ids.current(), parts_.initial_local_id,
+                                       sent.next_number());
+  writer.truncate(k_aead_tag_length);
+  if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
+  if (parts_.datagrams.has_pending()) parts_.datagrams.write_frames(writer, sent);
+  if (parts_.streams.has_data_to_send()) parts_.streams.write_data(writer, sent);
+  if (sent.pending_frames().empty()) return;
+  draft.ack_eliciting = true;
+  finish_payload(writer, draft, size);
+  commit(draft, Ecn::kNotEct, false);
+  parts_.early_keys->seal(draft.job);
+  parts_.early_packets_sent = true;
+  batch.path = path_.addresses;
+  batch.ecn = Ecn::kNotEct;
+  batch.size = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;
+  batch.segment_size = batch.size;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "connection/parts.h"
+
+namespace sheaf::quic {
+
+// Builds the datagrams that a connection wants to send now: decides what may leave, fills packets
+// in order of importance, and seals a whole batch at once.
+class PacketBuilder {
+ public:
+  PacketBuilder(Connection::Parts& parts, Time now)
+      : parts_(parts), path_(*parts.path), now_(now) {}
+  void build(TransmitBatch& batch);
+
+ private:
+  enum class Admission : std::uint8_t { kNothing, kAcknowledgementOnly, kFull };
+  // Of one packet, before it is sealed.
+  struct Draft {
+    SealJob job;
+    bool ack_eliciting = false;
+    bool expand = false;  // to 1200 bytes (RFC 9000 §8.2.1)
+  };
+
+  void build_one_rtt(TransmitBatch& batch);
+  void build_early(TransmitBatch& batch);
+  void build_close(TransmitBatch& batch);
+  void build_probe_response(TransmitBatch& batch);
+  void build_mtu_probe(TransmitBatch& batch, std::uint16_t size);
+
+  bool wants_to_send() const;
+  Admission admit(std::size_t packet_size);
+  bool write_packet(MutableBytes room, Admission admission, Draft& draft);
+  void write_short_header(Writer& writer, SealJob& job);
+  void write_frames(Writer& writer, Draft& draft);
+  void write_rare_frames(Writer& writer, Draft& draft);
+  bool write_frame(Writer& writer, const Frame& frame, const SentFrame& sent);
+  void finish_payload(Writer& writer, Draft& draft, std::size_t room);
+  void commit(const Draft& draft, Ecn mark, bool mtu_probe);
+  void seal_single(TransmitBatch& batch, Draft& draft);
+  bool grease_fixed_bit();
+
+  Connection::Parts& parts_;
+  Path& path_;
+  Time now_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,330 @@
+#include "connection/packet_receiver.h"
+
+#include "connection/frame_outcome.h"
+#include "wire/packet_header.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr std::size_t k_short_header_without_number = 1 + k_local_id_length;
+// RFC 9000 §10.3: below this a datagram cannot be a stateless reset.
+constexpr std::size_t k_smallest_stateless_reset = 21;
+// 1-RTT packets held while the client's Finished is on its way.
+constexpr std::size_t k_max_held = 16;
+
+// RFC 9002 §2.
+template <typename FrameStruct>
+constexpr bool is_ack_eliciting =
+    !std::is_same_v<FrameStruct, PaddingFrame> && !std::is_same_v<FrameStruct, AckFrame> &&
+    !std::is_same_v<FrameStruct, ConnectionCloseFrame>;
+
+// RFC 9000 §9.1.
+template <typename FrameStruct>
+constexpr bool is_probing =
+    std::is_same_v<FrameStruct, PaddingFrame> || std::is_same_v<FrameStruct, PathChallengeFrame> ||
+    std::is_same_v<FrameStruct, PathResponseFrame> ||
+    std::is_same_v<FrameStruct, NewConnectionIdFrame>;
+
+TransportError violation(FrameType frame, const char* reason) {
+  return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(frame), reason};
+}
+
+}  // namespace
+
+void PacketReceiver::receive(const Datagram& datagram) {
+  const std::size_t size = datagram.payload.size();
+  const auto phase = parts_.close.phase();
+  if (phase == CloseState::Phase::kDraining || phase == CloseState::Phase::kClosed) {
+    return parts_.drop(DropReason::kClosing, size, now_);
+  }
+  // RFC 9000 §9: a client ignores packets from addresses that are not its server's.
+  if (parts_.role == Role::kClient && datagram.path.remote != path_.addresses.remote) {
+    return parts_.drop(DropReason::kUnknownConnectionId, size, now_);
+  }
+  if (size == 0) return parts_.drop(DropReason::kTooShort, size, now_);
+  from_ = datagram.path;
+  datagram_size_ = size;
+  path_.amplification.on_received(size);
+  path_.bytes_received += size;
+  if (datagram.payload[0] & k_long_header_bit) return receive_early(datagram);
+  receive_one_rtt(datagram);
+}
+
+void PacketReceiver::hold(const Datagram& datagram) {
+  if (parts_.role == Role::kClient || parts_.handshake_confirmed ||
+      parts_.held.size() >= k_max_held) {
+    return parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);
+  }
+  parts_.held.push_back(
+      {{datagram.payload.begin(), datagram.payload.end()}, datagram.path, datagram.ecn});
+}
+
+void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
+  const MutableBytes packet = datagram.payload;
+  if (!parts_.keys.can_receive()) return hold(datagram);
+  if (packet.size() < k_short_header_without_number + 4 + k_aead_tag_length) {
+    return parts_.drop(DropReason::kTooShort, packet.size(), now_);
+  }
+  used_id_ = packet.subspan(1, k_local_id_length);
+  // The last bytes of a stateless reset are read before decryption overwrites them.
+  const bool reset = is_stateless_reset(packet);
+  const bool ours = parts_.local_ids.contains(used_id_);
+  OpenedPacket opened;
+  if (ours) {
+    opened = parts_.keys.open(packet, k_short_header_without_number, path_.id,
+                              path_.received.largest().value_or(k_no_packet_number), now_,
+                              parts_.probe_timeout());
+  }
+  if (opened.outcome == OpenedPacket::Outcome::kOpened) {
+    return accept(opened, PacketType::kOneRtt, datagram);
+  }
+  if (reset) {
+    return parts_.close.start_draining(
+        {.cause = ConnectionClosed::Cause::kStatelessReset, .reason = "stateless reset"}, now_,
+        3 * parts_.probe_timeout());
+  }
+  if (opened.outcome == OpenedPacket::Outcome::kError) {
+    return parts_.fail({opened.error, 0, "key update or AEAD limit"}, now_);
+  }
+  parts_.drop(ours ? DropReason::kUndecryptable : DropReason::kUnknownConnectionId, packet.size(),
+              now_);
+}
+
+void PacketReceiver::receive_early(const Datagram& datagram) {
+  if (parts_.role == Role::kClient || !parts_.early_keys) {
+    return parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);
+  }
+  const OpenedPacket opened = parts_.early_keys->open(
+      datagram.payload, path_.received.largest().value_or(k_no_packet_number));
+  if (opened.outcome != OpenedPacket::Outcome::kOpened) {
+    return parts_.drop(DropReason::kUndecryptable, datagram.payload.size(), now_);
+  }
+  accept(opened, PacketType::kZeroRtt, datagram);
+}
+
+void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const Datagram& datagram) {
+  if (path_.received.is_duplicate(packet.number)) {
+    return parts_.drop(DropReason::kDuplicate, datagram.payload.size(), now_);
+  }
+  if (type == PacketType::kOneRtt && (datagram.payload[0] & k_short_reserved_bits) != 0) {
+    return parts_.fail({TransportErrorCode::kProtocolViolation, 0, "reserved header bits are set"},
+                       now_);
+  }
+  const bool newest =
+      packet.number > path_.received.largest().value_or(0) || !path_.received.largest().has_value();
+  parts_.close.on_packet_received();
+  parts_.idle.on_received(now_);
+  ++path_.packets_received;
+  if (parts_.log) {
+    parts_.log->packet_received(
+        now_, {path_.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
+  }
+  const TransportStatus status = process_frames(packet.payload, type);
+  if (!status) return parts_.fail(status.error(), now_);
+  path_.received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
+                             parts_.config.max_ack_delay);
+  if (!probing_only_) follow_address_change(datagram, newest);
+}
+
+TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
+  packet_type_ = type;
+  ack_eliciting_ = false;
+  probing_only_ = true;
+  if (payload.empty()) {
+    return TransportError{TransportErrorCode::kProtocolViolation, 0, "packet without frames"};
+  }
+  Reader reader(payload);
+  while (!reader.empty()) {
+    const Result<Frame, TransportError> frame = decode_frame(reader, type);
+    if (!frame) return frame.error();
+    if (parts_.log) parts_.log->frame_received(*frame);
+    // After our own close only the peer's matters.
+    if (parts_.close.phase() != CloseState::Phase::kOpen &&
+        !std::holds_alternative<ConnectionCloseFrame>(*frame)) {
+      continue;
+    }
+    TransportStatus status = std::visit(
+        [this]<typename FrameStruct>(const FrameStruct& decoded) {
+          if (is_ack_eliciting<FrameStruct>) ack_eliciting_ = true;
+          if (!is_probing<FrameStruct>) probing_only_ = false;
+          return handle(decoded);
+        },
+        *frame);
+    if (!status) return status;
+  }
+  return {};
+}
+
+void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest) {
+  // RFC 9000 §9.3: only the newest packet moves a path, and only a server follows.
+  if (parts_.role != Role::kServer || !newest || datagram.path == path_.addresses ||
+      !parts_.handshake_confirmed) {
+    return;
+  }
+  path_.migrate(datagram.path, parts_.random, now_, parts_.probe_timeout());
+  path_.amplification.on_received(datagram.payload.size());
+  // RFC 9000 §9.5: a new id for new addresses, so that they cannot be linked; keep it if the peer
+  // gave no other.
+  parts_.remote_ids.rotate();
+  parts_.events.push_back(PathChangedEvent{path_.id});
+}
+
+bool PacketReceiver::is_stateless_reset(Bytes datagram) const {
+  return datagram.size() >= k_smallest_stateless_reset &&
+         parts_.remote_ids.is_reset_token(datagram.last(sizeof(StatelessResetToken)));
+}
+
+// --- frames -------------------------------------------------------------------------------------
+
+TransportStatus PacketReceiver::handle(const PaddingFrame&) { return {}; }
+
+TransportStatus PacketReceiver::handle(const PingFrame&) { return {}; }
+
+TransportStatus PacketReceiver::handle(const AckFrame& frame) {
+  // The exponent is at most 20 (RFC 9000 §18.2); a huge delay is cut to what can be represented.
+  const std::uint64_t microseconds = std::min(frame.delay, std::uint64_t{1} << 32)
+                                     << parts_.peer_parameters.ack_delay_exponent;
+  const LossDetection::AckContext context{
+      .ack_delay = std::chrono::microseconds(std::min(microseconds, std::uint64_t{1} << 40)),
+      .max_ack_delay = parts_.peer_parameters.max_ack_delay,
+      .handshake_confirmed = parts_.handshake_confirmed,
+      .application_limited = path_.application_limited};
+  FrameOutcome outcome(parts_, now_);
+  bool newly_acknowledged = false;
+  const TransportStatus status =
+      path_.loss.on_ack(frame, context, now_, outcome, newly_acknowledged);
+  if (!status || !newly_acknowledged) return status;
+  path_.probe_credits = 0;
+  parts_.keys.on_acknowledged(path_.id, frame.largest, now_);
+  path_.update_pacing(now_);
+  parts_.streams.set_rtt(path_.rtt.smoothed());
+  return {};
+}
+
+TransportStatus PacketReceiver::handle(const ResetStreamFrame& frame) {
+  return parts_.streams.on_reset_stream(frame);
+}
+
+TransportStatus PacketReceiver::handle(const StopSendingFrame& frame) {
+  return parts_.streams.on_stop_sending(frame);
+}
+
+TransportStatus PacketReceiver::handle(const CryptoFrame& frame) {
+  if (parts_.role == Role::kServer) {
+    // RFC 9001 §6: no post-handshake message goes from client to server. 10 = unexpected_message.
+    return TransportError{
+        static_cast<TransportErrorCode>(
+            static_cast<std::uint64_t>(TransportErrorCode::kCryptoErrorBase) + 10),
+        static_cast<std::uint64_t>(FrameType::kCrypto), "TLS message after the handshake"};
+  }
+  TransportStatus status = parts_.crypto.on_frame(frame);
+  if (status && parts_.crypto.readable()) parts_.events.push_back(PostHandshakeCryptoEvent{});
+  return status;
+}
+
+TransportStatus PacketReceiver::handle(const NewTokenFrame& frame) {
+  if (parts_.role == Role::kServer) {
+    return violation(FrameType::kNewToken, "NEW_TOKEN from a client");
+  }
+  parts_.address_token.assign(frame.token.begin(), frame.token.end());
+  parts_.events.push_back(NewTokenEvent{});
+  return {};
+}
+
+TransportStatus PacketReceiver::handle(const StreamFrame& frame) {
+  if (packet_type_ == PacketType::kZeroRtt &&
+      frame.stream.directionality() == Directionality::kBidirectional) {
+    parts_.early_streams = std::max(parts_.early_streams, frame.stream.index() + 1);
+  }
+  return parts_.streams.on_stream(frame, now_);
+}
+
+TransportStatus PacketReceiver::handle(const MaxDataFrame& frame) {
+  return parts_.streams.on_max_data(frame);
+}
+
+TransportStatus PacketReceiver::handle(const MaxStreamDataFrame& frame) {
+  return parts_.streams.on_max_stream_data(frame);
+}
+
+TransportStatus PacketReceiver::handle(const MaxStreamsFrame& frame) {
+  return parts_.streams.on_max_streams(frame);
+}
+
+TransportStatus PacketReceiver::handle(const DataBlockedFrame& frame) {
+  return parts_.streams.on_data_blocked(frame);
+}
+
+TransportStatus PacketReceiver::handle(const StreamDataBlockedFrame& frame) {
+  return parts_.streams.on_stream_data_blocked(frame);
+}
+
+TransportStatus PacketReceiver::handle(const StreamsBlockedFrame& frame) {
+  return parts_.streams.on_streams_blocked(frame);
+}
+
+TransportStatus PacketReceiver::handle(const NewConnectionIdFrame& frame) {
+  return parts_.remote_ids.on_new(frame);
+}
+
+TransportStatus PacketReceiver::handle(const RetireConnectionIdFrame& frame) {
+  TransportStatus status = parts_.local_ids.on_retire(frame, used_id_);
+  if (status) {
+    parts_.local_ids.issue(parts_.peer_parameters.active_connection_id_limit, parts_.random);
+  }
+  return status;
+}
+
+TransportStatus PacketReceiver::handle(const PathChallengeFrame& frame) {
+  if (from_ == path_.addresses) {
+    path_.response_due = frame.data;
+  } else {
+    parts_.probe_response = ProbeResponse{from_, frame.data, 3 * datagram_size_};
+  }
+  return {};
+}
+
+TransportStatus PacketReceiver::handle(const PathResponseFrame& frame) {
+  if (path_.validation.on_response(frame)) path_.amplification.validate();
+  return {};
+}
+
+TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
+  const auto* reason = reinterpret_cast<const char*>(frame.reason.data());
+  parts_.close.start_draining(
+      {.cause = frame.application ? ConnectionClosed::Cause::kPeerApplication
+                                  : ConnectionClosed::Cause::kPeerError,
+       .error = frame.error,
+       .frame_type = frame.frame_type,
+       .reason = std::string(reason, frame.reason.size())},
+      now_, 3 * parts_.probe_timeout());
+  return {};
+}
+
+TransportStatus PacketReceiver::handle(const HandshakeDoneFrame&) {
+  if (parts_.role == Role::kServer) {
+    return violation(FrameType::kHandshakeDone, "HANDSHAKE_DONE from a client");
+  }
+  if (parts_.handshake_confirmed) return {};
+  parts_.handshake_confirmed = true;
+  parts_.keys.confirm_handshake();
+  parts_.early_keys.reset();
+  parts_.events.push_back(HandshakeConfirmedEvent{});
+  return {};
+}
+
+TransportStatus PacketReceiver::handle(const DatagramFrame& frame) {
+  // RFC 9221 §3: the limit covers the whole frame.
+  if (frame.data.size() + 1 > parts_.config.max_datagram_frame_size) {
+    return violation(FrameType::kDatagram, "datagram larger than announced");
+  }
+  if (!parts_.datagrams.receive(frame.data)) {
+    parts_.drop(DropReason::kQueueFull, frame.data.size(), now_);
+    return {};
+  }
+  parts_.events.push_back(DatagramReceivedEvent{});
+  return {};
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "connection/parts.h"
+
+namespace sheaf::quic {
+
+// Opens received packets and hands each frame to the part that it concerns.
+class PacketReceiver {
+ public:
+  PacketReceiver(Connection::Parts& parts, Time now)
+      : parts_(parts), path_(*parts.path), now_(now) {}
+  void receive(const Datagram& datagram);
+
+ private:
+  void receive_one_rtt(const Datagram& datagram);
+  void receive_early(const Datagram& datagram);
+  void hold(const Datagram& datagram);
+  void accept(const OpenedPacket& packet, PacketType type, const Datagram& datagram);
+  TransportStatus process_frames(Bytes payload, PacketType type);
+  void follow_address_change(const Datagram& datagram, bool newest);
+  bool is_stateless_reset(Bytes datagram) const;
+
+  TransportStatus handle(const PaddingFrame&);
+  TransportStatus handle(const PingFrame&);
+  TransportStatus handle(const AckFrame&);
+  TransportStatus handle(const ResetStreamFrame&);
+  TransportStatus handle(const StopSendingFrame&);
+  TransportStatus handle(const CryptoFrame&);
+  TransportStatus handle(const NewTokenFrame&);
+  TransportStatus handle(const StreamFrame&);
+  TransportStatus handle(const MaxDataFrame&);
+  TransportStatus handle(const MaxStreamDataFrame&);
+  TransportStatus handle(const MaxStreamsFrame&);
+  TransportStatus handle(const DataBlockedFrame&);
+  TransportStatus handle(const StreamDataBlockedFrame&);
+  TransportStatus handle(const StreamsBlockedFrame&);
+  TransportStatus handle(const NewConnectionIdFrame&);
+  TransportStatus handle(const RetireConnectionIdFrame&);
+  TransportStatus handle(const PathChallengeFrame&);
+  TransportStatus handle(const PathResponseFrame&);
+  TransportStatus handle(const ConnectionCloseFrame&);
+  TransportStatus handle(const HandshakeDoneFrame&);
+  TransportStatus handle(const DatagramFrame&);
+
+  Connection::Parts& parts_;
+  Path& path_;
+  Time now_;
+
+  // Of the packet in hand.
+  Bytes used_id_;
+  AddressPair from_;
+  std::size_t datagram_size_ = 0;
+  PacketType packet_type_ = PacketType::kOneRtt;
+  bool ack_eliciting_ = false;
+  bool probing_only_ = true;  // RFC 9000 §9.1
+};
+
+}  // namespace sheaf::quic

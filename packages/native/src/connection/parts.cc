@@ -1,0 +1,57 @@
+#include "connection/parts.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+Connection::Parts::Parts(Role own_role, const ConnectionConfig& own_config, Random& source,
+                         Time now)
+    : role(own_role),
+      config(own_config),
+      random(source),
+      keys(own_config.crypto),
+      streams(own_role, own_config.streams),
+      remote_ids(own_config.active_connection_id_limit),
+      datagrams(own_config.datagram_queue_limit),
+      idle(own_config.max_idle_timeout, own_config.keep_alive, now),
+      skip_number_at(1 + random.below(256)) {}
+
+void Connection::Parts::make_path(const ConnectionSeed& seed, Time now) {
+  const auto maximum = static_cast<std::uint16_t>(std::min<std::uint64_t>(
+      config.max_udp_payload_size, seed.peer_parameters.max_udp_payload_size));
+  const PathConfig path_config{.congestion = config.congestion,
+                               .initial_mtu = std::min(config.initial_udp_payload_size, maximum),
+                               .maximum_mtu = config.discover_mtu ? maximum : std::uint16_t{0}};
+  path = std::make_unique<Path>(PathId{0}, seed.path, path_config);
+  if (seed.initial_rtt > Duration::zero()) path->rtt.set_initial(seed.initial_rtt);
+  if (seed.address_validated) path->amplification.validate();
+  path->update_pacing(now);
+  initial_local_id = seed.local_id;
+  local_ids.add_initial(seed.local_id);
+}
+
+Duration Connection::Parts::probe_timeout() const {
+  if (!path) return RttEstimator{}.probe_timeout(Duration::zero());
+  return path->rtt.probe_timeout(handshake_confirmed ? peer_parameters.max_ack_delay
+                                                     : Duration::zero());
+}
+
+void Connection::Parts::drop(DropReason reason, std::size_t bytes, Time now) {
+  ++stats.dropped[static_cast<std::size_t>(reason)];
+  if (log) log->packet_dropped(now, reason, bytes);
+}
+
+void Connection::Parts::fail(const TransportError& error, Time now) {
+  start_closing({.cause = ConnectionClosed::Cause::kLocalError,
+                 .error = static_cast<std::uint64_t>(error.code),
+                 .frame_type = error.frame_type,
+                 .reason = error.reason},
+                now);
+}
+
+void Connection::Parts::start_closing(const ConnectionClosed& closed, Time now) {
+  // RFC 9000 §10.2: three probe timeouts.
+  close.start_closing(closed, now, 3 * probe_timeout());
+}
+
+}  // namespace sheaf::quic

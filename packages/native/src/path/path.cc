@@ -1,0 +1,67 @@
+#include "path/path.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+Path::Path(PathId path_id, const AddressPair& pair, const PathConfig& config)
+    : id(path_id),
+      addresses(pair),
+      controller(make_congestion_controller(config.congestion)),
+      loss(path_id, rtt, *controller),
+      mtu(config.initial_mtu, config.maximum_mtu),
+      config_(config) {}
+
+std::uint64_t Path::send_allowance(Time now) const {
+  const std::uint64_t window = controller->window();
+  const std::uint64_t in_flight = loss.bytes_in_flight();
+  const std::uint64_t room = window > in_flight ? window - in_flight : 0;
+  return std::min({room, pacer.budget(now), amplification.allowance()});
+}
+
+void Path::update_pacing(Time now) {
+  std::uint64_t rate = controller->pacing_rate();
+  if (rate == 0 && rtt.has_sample()) {
+    // RFC 9002 §7.7: somewhat faster than the window per RTT, so that the window is what limits.
+    const auto smoothed =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(rtt.smoothed().count(), 1));
+    const double gain = controller->in_slow_start() ? 2.0 : 1.25;
+    rate = static_cast<std::uint64_t>(gain * 1e9 * static_cast<double>(controller->window()) /
+                                      static_cast<double>(smoothed));
+  }
+  pacer.set_rate(rate, mtu.current(), now);
+}
+
+void Path::migrate(const AddressPair& to, Random& random, Time now, Duration probe_timeout) {
+  if (validation.state() != PathValidation::State::kPending) last_validated_ = addresses;
+  const bool rebinding = to.local == addresses.local && to.remote.same_ip(addresses.remote);
+  const bool returns = last_validated_ == to;
+  addresses = to;
+  if (!rebinding) reset_congestion(now);
+  amplification = AntiAmplification{};
+  if (returns) amplification.validate();
+  validation = PathValidation{};
+  if (!returns) validation.start(random, now, probe_timeout);
+}
+
+bool Path::revert(Time now) {
+  if (!last_validated_) return false;
+  if (!last_validated_->remote.same_ip(addresses.remote)) reset_congestion(now);
+  addresses = *last_validated_;
+  last_validated_.reset();
+  amplification = AntiAmplification{};
+  amplification.validate();
+  validation = PathValidation{};
+  return true;
+}
+
+void Path::reset_congestion(Time now) {
+  rtt = RttEstimator{};
+  controller = make_congestion_controller(config_.congestion);
+  loss.set_controller(*controller);
+  mtu = MtuDiscovery(config_.initial_mtu, config_.maximum_mtu);
+  ecn = EcnValidation{};
+  update_pacing(now);
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "congestion/controller.h"
+#include "path/anti_amplification.h"
+#include "path/ecn_validation.h"
+#include "path/mtu_discovery.h"
+#include "path/path_validation.h"
+#include "path/rtt_estimator.h"
+#include "recovery/loss_detection.h"
+#include "recovery/pacer.h"
+#include "recovery/received_packets.h"
+#include "util/address.h"
+
+namespace sheaf::quic {
+
+// What a path is made with.
+struct PathConfig {
+  CongestionConfig congestion;
+  std::uint16_t initial_mtu = MtuDiscovery::k_base;
+  std::uint16_t maximum_mtu = MtuDiscovery::k_base;
+  bool use_ecn = true;
+};
+
+// A path owns its packet number space, RTT, congestion controller, pacer and MTU (RFC 10069 §1.1).
+// Its addresses may change while it stays the same path: a migration (RFC 9000 §9).
+class Path {
+ public:
+  Path(PathId id, const AddressPair& addresses, const PathConfig& config);
+
+  PathId id;
+  AddressPair addresses;
+  RttEstimator rtt;
+  std::unique_ptr<CongestionController> controller;
+  LossDetection loss;
+  ReceivedPackets received;
+  Pacer pacer;
+  MtuDiscovery mtu;
+  EcnValidation ecn;
+  AntiAmplification amplification;
+  PathValidation validation;
+
+  // Packets that may leave beyond the congestion window after a probe timeout (RFC 9002 §6.2.4).
+  std::uint32_t probe_credits = 0;
+  bool ping_due = false;
+  // Nothing was left to send although the window had room (RFC 9002 §7.8).
+  bool application_limited = true;
+  std::optional<PathData> response_due;  // PATH_RESPONSE on this path's addresses
+
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t packets_sent = 0;
+  std::uint64_t packets_received = 0;
+
+  // Bytes of ack-eliciting packets that may leave now under window, pacer and anti-amplification.
+  std::uint64_t send_allowance(Time now) const;
+  // Refreshes the pacer after RTT or window changed.
+  void update_pacing(Time now);
+  // Starts over on other addresses. RTT and window are kept when only the peer's port changed, as a
+  // NAT does it (RFC 9000 §9.4).
+  void migrate(const AddressPair& to, Random& random, Time now, Duration probe_timeout);
+  // The addresses failed validation: back to the last that worked, if there are any.
+  bool revert(Time now);
+
+ private:
+  void reset_congestion(Time now);
+
+  PathConfig config_;
+  std::optional<AddressPair> last_validated_;
+};
+
+}  // namespace sheaf::quic
