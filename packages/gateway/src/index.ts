@@ -1,1 +1,16 @@
-export {};
+export { configurationSchema, type NodeConfiguration } from './configuration/node.js';
+export { loadConfiguration, parseConfiguration, type LoadedConfiguration } from './configuration/load.js';
+export { closest } from './configuration/known_keys.js';
+export type { ListenAddress } from './configuration/scalars.js';
+export { errorCodes, type ErrorCode } from './errors/error_codes.js';
+export { exitCodes, type ExitCode } from './errors/exit_codes.js';
+export { errorMessage, systemErrorCode, UserError } from './errors/user_error.js';
+export { Gateway, type GatewayOptions } from './gateway/gateway.js';
+export { certificateNames } from './gateway/names.js';
+export { formatAddress } from './listeners/listen_error.js';
+export { loadNativeModule } from './listeners/native_module.js';
+export type { GatewayStatus } from './observability/status.js';
+export { certificateExpiry, certificateHash } from './tls/certificate_files.js';
+export { devCertificateFiles, loadDevCertificate } from './tls/dev_certificate.js';
+export { version } from './version.js';
+export type { WebTransportApplication, WebTransportBidirectionalStream, WebTransportCloseInfo, WebTransportContext, WebTransportSession } from './webtransport/session.js';

@@ -1,0 +1,51 @@
+import type { ErrorCode } from '../errors/error_codes.js';
+
+/** Offsets into the file's text, end exclusive. */
+export interface SourceRange {
+  start: number;
+  end: number;
+}
+
+export interface Diagnostic {
+  code: ErrorCode;
+  message: string;
+  range: SourceRange;
+  hint?: string;
+}
+
+interface Position {
+  line: number;
+  column: number;
+}
+
+/** Line and column, both counted from 1. */
+export function positionOf(text: string, offset: number): Position {
+  const before = text.slice(0, offset);
+  const lineStart = before.lastIndexOf('\n') + 1;
+  return { line: before.split('\n').length, column: offset - lineStart + 1 };
+}
+
+/** File, line and column, the line itself, and carets below the range (to the line's end at most). */
+export function renderPlace(file: string, text: string, range: SourceRange): string {
+  const { line, column } = positionOf(text, range.start);
+  const lineStart = range.start - (column - 1);
+  const newline = text.indexOf('\n', lineStart);
+  const source = text.slice(lineStart, newline === -1 ? text.length : newline).trimEnd();
+  const width = Math.max(1, Math.min(range.end - range.start, source.length - (column - 1)));
+  const margin = ' '.repeat(String(line).length);
+  // Tabs stay tabs below the line, so that the caret stands where the reader's terminal puts it.
+  const indent = source.slice(0, column - 1).replace(/[^\t]/g, ' ');
+  return [
+    `${margin}--> ${file}:${line}:${column}`,
+    `${margin} |`,
+    `${line} | ${source}`,
+    `${margin} | ${indent}${'^'.repeat(width)}`,
+  ].join('\n');
+}
+
+/** One diagnostic as the terminal shows it. */
+export function renderDiagnostic(file: string, text: string, diagnostic: Diagnostic): string {
+  const lines = [`error[${diagnostic.code}]: ${diagnostic.message}`, renderPlace(file, text, diagnostic.range)];
+  if (diagnostic.hint !== undefined) lines.push(`  hint: ${diagnostic.hint}`);
+  return lines.join('\n');
+}

@@ -1,0 +1,73 @@
+import { isMap, isNode, isPair, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import type { Diagnostic, SourceRange } from './diagnostic.js';
+
+export type ValuePath = readonly PropertyKey[];
+
+/** A YAML file together with the position of every key and value in it. */
+export class ConfigurationDocument {
+  readonly file: string;
+  readonly text: string;
+  readonly #document: Document.Parsed;
+
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.text = text;
+    this.#document = parseDocument(text, { lineCounter: new LineCounter(), prettyErrors: false, strict: true });
+  }
+
+  /** What YAML itself has to say: syntax errors, a key twice, an unknown alias. */
+  syntaxErrors(): Diagnostic[] {
+    return this.#document.errors.map((error) => ({
+      code: 'CONFIG_SYNTAX',
+      message: error.code === 'DUPLICATE_KEY' ? 'this key appears twice' : lowerFirst(error.message),
+      range: this.#clamp(error.pos[0], error.pos[1]),
+      ...(error.code === 'TAB_AS_INDENT' ? { hint: 'indent with spaces' } : {}),
+    }));
+  }
+
+  /** The plain value. `maxAliasCount` bounds what aliases may blow up to. */
+  value(): unknown {
+    return this.#document.toJS({ maxAliasCount: 100 });
+  }
+
+  /** Where the value at `path` is; the nearest enclosing value when it is absent. */
+  locateValue(path: ValuePath): SourceRange {
+    for (let length = path.length; length >= 0; length--) {
+      const node = this.#node(path.slice(0, length));
+      if (node?.range) return length === path.length ? this.#clamp(node.range[0], node.range[1]) : this.#start(node.range[0], path, length);
+    }
+    return this.#clamp(0, 0);
+  }
+
+  /** Where the key that ends `path` is written. */
+  locateKey(path: ValuePath): SourceRange {
+    const parent = this.#node(path.slice(0, -1));
+    const key = path.at(-1);
+    if (isMap(parent)) {
+      const pair = parent.items.find((item) => isPair(item) && isNode(item.key) && String(item.key) === String(key));
+      if (pair && isNode(pair.key) && pair.key.range) return this.#clamp(pair.key.range[0], pair.key.range[1]);
+    }
+    return this.locateValue(path);
+  }
+
+  #node(path: ValuePath): Node | undefined {
+    const node = path.length === 0 ? this.#document.contents : this.#document.getIn(path as unknown[], true);
+    return isNode(node) ? node : undefined;
+  }
+
+  /** An absent key of a block: point to the key that holds the block, or to its first character. */
+  #start(offset: number, path: ValuePath, length: number): SourceRange {
+    const holder = path[length - 1];
+    return length > 0 && typeof holder === 'string' ? this.locateKey(path.slice(0, length)) : this.#clamp(offset, offset + 1);
+  }
+
+  #clamp(start: number, end: number): SourceRange {
+    const last = Math.max(this.text.length - 1, 0);
+    const from = Math.min(start, last);
+    return { start: from, end: Math.max(Math.min(end, this.text.length), from + 1) };
+  }
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

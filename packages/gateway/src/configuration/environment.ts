@@ -1,0 +1,65 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { systemErrorCode } from '../errors/user_error.js';
+import { CertificateError, readCertificateFiles } from '../tls/certificate_files.js';
+import { builtInNames, isBuiltIn } from '../webtransport/built_in.js';
+import type { Diagnostic } from './diagnostic.js';
+import type { ConfigurationDocument, ValuePath } from './document.js';
+import { closest } from './known_keys.js';
+import type { NodeConfiguration } from './node.js';
+
+/** Checks what only the file system knows: directories, modules, certificates. */
+export async function checkEnvironment(node: NodeConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
+  const checks = [checkTls(node, document)];
+  node.routes.forEach((route, index) => {
+    if (route.files) checks.push(checkDirectory(route.files.root, ['routes', index, 'files'], document));
+    if (route.webtransport) checks.push(checkApplication(route.webtransport.application, ['routes', index, 'webtransport'], document));
+  });
+  return (await Promise.all(checks)).filter((fault) => fault !== undefined).sort((left, right) => left.range.start - right.range.start);
+}
+
+/** The long form of an option nests the value one level deeper. */
+function valueRange(document: ConfigurationDocument, path: ValuePath, nested: string) {
+  const value = path.reduce<unknown>((holder, step) => (holder as Record<PropertyKey, unknown>)[step], document.value());
+  return document.locateValue(typeof value === 'object' ? [...path, nested] : path);
+}
+
+async function checkDirectory(root: string, path: ValuePath, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+  const range = valueRange(document, path, 'root');
+  const refuse = (message: string, hint: string): Diagnostic => ({ code: 'CONFIG_PATH', message, range, hint });
+  try {
+    if (!(await stat(root)).isDirectory()) return refuse(`${root} is not a directory`, 'name the directory that holds the file');
+    await access(root, constants.R_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return systemErrorCode(error) === 'ENOENT'
+      ? refuse(`the directory ${root} does not exist`, 'create it or correct the path; it is relative to the configuration file')
+      : refuse(`the directory ${root} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, 'check its permissions');
+  }
+}
+
+async function checkApplication(application: string, path: ValuePath, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+  if (isBuiltIn(application)) return undefined;
+  try {
+    await access(application, constants.R_OK);
+    return undefined;
+  } catch (error) {
+    const range = valueRange(document, path, 'application');
+    const written = document.text.slice(range.start, range.end);
+    const meant = closest(written, builtInNames);
+    const hint = meant === undefined ? `built in: ${builtInNames.map((item) => `\`${item}\``).join(', ')}; otherwise the path of a module` : `did you mean \`${meant}\`?`;
+    return { code: 'CONFIG_PATH', message: `the module ${application} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, range, hint };
+  }
+}
+
+async function checkTls(node: NodeConfiguration, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+  if (node.tls === 'dev') return undefined;
+  try {
+    await readCertificateFiles(node.tls);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    const range = document.locateValue(['tls', error.option]);
+    return { code: error.code, message: error.message, range, ...(error.hint === undefined ? {} : { hint: error.hint }) };
+  }
+}

@@ -1,0 +1,181 @@
+import type { z } from 'zod';
+import { errorCodes, type ErrorCode } from '../errors/error_codes.js';
+import type { Diagnostic } from './diagnostic.js';
+import type { ConfigurationDocument, ValuePath } from './document.js';
+import { closest, knownKeys } from './known_keys.js';
+
+type Issue = z.core.$ZodIssue;
+
+/** Where the words of a message come from. */
+interface Context {
+  document: ConfigurationDocument;
+  schema: unknown;
+  value: unknown;
+}
+
+/** Zod's issues in the user's words, each with its place in the file. */
+export function diagnose(document: ConfigurationDocument, schema: unknown, issues: readonly Issue[]): Diagnostic[] {
+  const context: Context = { document, schema, value: document.value() };
+  const flat = issues.flatMap((issue) => flatten(issue, [], context));
+  const diagnostics = flat.flatMap(({ issue, path }) => describe(issue, path, context));
+  const meant = new Set(diagnostics.map((diagnostic) => diagnostic.meantKey).filter((key) => key !== undefined));
+  return diagnostics
+    .filter((diagnostic) => diagnostic.missingKey === undefined || !meant.has(diagnostic.missingKey))
+    .map(({ code, message, range, hint }) => ({ code, message, range, ...(hint === undefined ? {} : { hint }) }))
+    .sort((left, right) => left.range.start - right.range.start);
+}
+
+interface PlacedIssue {
+  issue: Issue;
+  path: ValuePath;
+}
+
+/** A union's issue becomes those of the branch that fits the value's shape, when one does. */
+function flatten(issue: Issue, parent: ValuePath, context: Context): PlacedIssue[] {
+  const path = [...parent, ...issue.path];
+  if (issue.code !== 'invalid_union') return [{ issue, path }];
+  const fitting = issue.errors.filter((branch) => !branch.some((inner) => inner.path.length === 0 && isShapeMismatch(inner)));
+  const branch = fitting[0];
+  return branch ? branch.flatMap((inner) => flatten(inner, path, context)) : [{ issue, path }];
+}
+
+function isShapeMismatch(issue: Issue): boolean {
+  if (issue.code === 'invalid_union') return issue.errors.every((branch) => branch.some((inner) => inner.path.length === 0 && isShapeMismatch(inner)));
+  return issue.code === 'invalid_type' || issue.code === 'invalid_value';
+}
+
+interface Described extends Diagnostic {
+  missingKey?: string;
+  meantKey?: string;
+}
+
+function describe(issue: Issue, path: ValuePath, context: Context): Described[] {
+  const { document } = context;
+  const value = valueAt(context.value, path);
+  const range = document.locateValue(path);
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => unknownKey(key, path, context));
+    case 'invalid_type':
+      return value === undefined || (value === null && path.length === 0)
+        ? [missingKey(path, context)]
+        : [{ code: 'CONFIG_TYPE', message: `${name(path)} must be ${article(issue.expected)}, not ${shape(value)}`, range, ...quoteHint(issue.expected, value) }];
+    case 'invalid_value': {
+      const values = issue.values.map(String);
+      const meant = closest(String(value), values);
+      const hint = meant === undefined ? `one of ${values.map((item) => `\`${item}\``).join(', ')}` : `did you mean \`${meant}\`?`;
+      return [{ code: 'CONFIG_VALUE', message: `\`${String(value)}\` is not a value of ${name(path)}`, range, hint }];
+    }
+    case 'invalid_union':
+      return value === undefined ? [missingKey(path, context)] : [noBranch(path, value, context)];
+    case 'too_small':
+      return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be ${issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`}`, range }];
+    case 'too_big':
+      return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be at most ${issue.maximum}`, range }];
+    case 'invalid_format':
+      return [{ code: 'CONFIG_VALUE', message: `${name(path)}: \`${String(value)}\` is ${issue.message.startsWith('Invalid') ? 'not allowed' : formatMessage(issue.message)}`, range, ...descriptionHint(path, context) }];
+    case 'custom':
+      return [customIssue(issue, path, context)];
+    default:
+      return [{ code: 'CONFIG_VALUE', message: `${name(path)}: ${issue.message}`, range }];
+  }
+}
+
+/** The message of a format says what the value is not; a rule ("a path starts with `/`") stands alone. */
+function formatMessage(message: string): string {
+  return message.startsWith('not ') ? message : `not allowed: ${message}`;
+}
+
+function unknownKey(key: string, path: ValuePath, { document, schema }: Context): Described {
+  const range = document.locateKey([...path, key]);
+  const place = path.length === 0 ? 'at the top level' : `in ${name(path)}`;
+  const message = `unknown key \`${key}\` ${place}`;
+  if (path.length === 0 && key === 'nodes') {
+    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: 'a file describes one gateway; write one file for each node' };
+  }
+  const candidates = knownKeys(schema, path);
+  const meant = closest(key, candidates);
+  if (meant !== undefined) {
+    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: `did you mean \`${meant}\`?`, meantKey: keyOf([...path, meant]) };
+  }
+  return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: `known here: ${candidates.map((item) => `\`${item}\``).join(', ')}` };
+}
+
+function missingKey(path: ValuePath, context: Context): Described {
+  const key = path.at(-1);
+  const range = context.document.locateValue(path);
+  if (key === undefined) return { code: 'CONFIG_MISSING_KEY', message: 'the file is empty', range, hint: '`sheaf init` writes an example' };
+  const holder = path.length === 1 ? 'the top level' : name(path.slice(0, -1));
+  const message = `\`${String(key)}\` is missing at ${holder}`;
+  return { code: 'CONFIG_MISSING_KEY', message, range, missingKey: keyOf(path), ...descriptionHint(path, context) };
+}
+
+function noBranch(path: ValuePath, value: unknown, context: Context): Described {
+  const range = context.document.locateValue(path);
+  return { code: 'CONFIG_TYPE', message: `${name(path)} cannot be ${shape(value)}`, range, ...descriptionHint(path, context) };
+}
+
+function customIssue(issue: Issue & { code: 'custom' }, path: ValuePath, { document }: Context): Described {
+  const hint: unknown = issue.params?.['hint'];
+  const code: unknown = issue.params?.['code'];
+  return {
+    code: typeof code === 'string' && code in errorCodes ? (code as ErrorCode) : 'CONFIG_VALUE',
+    message: issue.message,
+    range: issue.params?.['place'] === 'key' ? document.locateKey(path) : document.locateValue(path),
+    ...(typeof hint === 'string' ? { hint } : {}),
+  };
+}
+
+/** `routes[1].path` */
+function name(path: ValuePath): string {
+  if (path.length === 0) return 'the file';
+  return `\`${path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`)).join('')}\``;
+}
+
+function keyOf(path: ValuePath): string {
+  return path.map(String).join('\0');
+}
+
+function valueAt(value: unknown, path: ValuePath): unknown {
+  return path.reduce<unknown>((holder, step) => (holder as Record<PropertyKey, unknown> | null | undefined)?.[step], value);
+}
+
+function shape(value: unknown): string {
+  if (value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a map';
+  return typeof value === 'string' ? `the text \`${value}\`` : `the ${typeof value} \`${String(value)}\``;
+}
+
+const typeNames: Record<string, string> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: '`true` or `false`',
+  array: 'a list',
+  object: 'a map',
+};
+
+function article(expected: string): string {
+  return typeNames[expected] ?? expected;
+}
+
+function quoteHint(expected: string, value: unknown): { hint?: string } {
+  return expected === 'string' && (typeof value === 'number' || typeof value === 'boolean') ? { hint: `put it in quotes: "${String(value)}"` } : {};
+}
+
+function descriptionHint(path: ValuePath, { schema }: Context): { hint?: string } {
+  const description = describedAt(schema, path);
+  return description === undefined ? {} : { hint: description };
+}
+
+function describedAt(schema: unknown, path: ValuePath): string | undefined {
+  let node = schema as Record<string, unknown> | undefined;
+  for (const step of path) {
+    const holders = [node, ...((node?.['anyOf'] as Record<string, unknown>[] | undefined) ?? [])];
+    node = holders
+      .map((holder) => (typeof step === 'number' ? holder?.['items'] : (holder?.['properties'] as Record<string, unknown> | undefined)?.[String(step)]))
+      .find((next) => next !== undefined) as Record<string, unknown> | undefined;
+  }
+  return typeof node?.['description'] === 'string' ? node['description'] : undefined;
+}

@@ -1,0 +1,65 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/** An address and port to listen on. `port` 0 asks the system for a free one. */
+export interface ListenAddress {
+  address: string;
+  port: number;
+}
+
+const addressForms = '`127.0.0.1:4433`, `[::1]:4433`, `localhost:4433` or `:4433` for every address';
+
+/** `127.0.0.1:4433`, `[::1]:4433`, `localhost:4433`, `:4433`. */
+export const listenAddress = z
+  .string()
+  .meta({ description: `Address and port: ${addressForms}.`, examples: ['127.0.0.1:4433'] })
+  .transform((text, context): ListenAddress => {
+    const refuse = (message: string): never => {
+      context.addIssue({ code: 'custom', message, params: { hint: `write ${addressForms}` } });
+      return z.NEVER;
+    };
+    const match = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:]*)):(?<port>\d+)$/.exec(text);
+    if (!match?.groups) return refuse(`\`${text}\` is not an address with a port`);
+    const port = Number(match.groups['port']);
+    if (port > 65_535) return refuse(`port ${port} is above 65535`);
+    const { six, host } = match.groups;
+    if (six !== undefined) return isIP(six) === 6 ? { address: six, port } : refuse(`\`${six}\` is not an IPv6 address`);
+    if (host === '' || host === '*') return { address: '::', port };
+    if (host === 'localhost') return { address: '127.0.0.1', port };
+    return isIP(host ?? '') === 4 ? { address: host ?? '', port } : refuse(`\`${host}\` is not an IP address`);
+  });
+
+const millisecondsPerUnit = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** `500ms`, `30s`, `5m`, `1h`, `1d`; the value is in milliseconds. */
+export const duration = z
+  .string()
+  .regex(/^\d+(ms|s|m|h|d)$/, 'not a duration')
+  .meta({ description: 'Duration such as `500ms`, `30s`, `5m`, `1h` or `1d`.' })
+  .transform((text) => {
+    const unit = text.replace(/^\d+/, '') as keyof typeof millisecondsPerUnit;
+    return Number.parseInt(text, 10) * millisecondsPerUnit[unit];
+  });
+
+const bytesPerUnit = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const;
+
+/** `512B`, `64KiB`, `100MB`; the value is in bytes. */
+export const byteSize = z
+  .string()
+  .regex(/^\d+(B|KB|MB|GB|KiB|MiB|GiB)$/, 'not a size')
+  .meta({ description: 'Size such as `512B`, `64KiB`, `100MB` or `1GiB`.' })
+  .transform((text) => {
+    const unit = text.replace(/^\d+/, '') as keyof typeof bytesPerUnit;
+    return Number.parseInt(text, 10) * bytesPerUnit[unit];
+  });
+
+/** A path; relative ones are taken from the directory of the configuration file. */
+export const filePath = z
+  .string()
+  .min(1)
+  .meta({ description: 'File path, relative to the configuration file.' });
+
+/** One value or a list of them; the result is always a list. */
+export function oneOrMore<Item extends z.ZodType>(item: Item) {
+  return z.union([item, z.array(item).min(1)]).transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[]);
+}

@@ -1,0 +1,42 @@
+import { exitCodes, type ExitCode } from './exit_codes.js';
+
+interface ErrorCodeEntry {
+  exitCode: ExitCode;
+  /** One sentence for docs/errors.md. */
+  meaning: string;
+}
+
+/** Every error a user can be shown, in one place. docs/errors.md is tested against this table. */
+export const errorCodes = {
+  USAGE: { exitCode: exitCodes.usage, meaning: 'The command line has an unknown command or option, or lacks a value.' },
+  CONFIG_NOT_FOUND: { exitCode: exitCodes.usage, meaning: 'The configuration file does not exist or cannot be read.' },
+  CONFIG_EXISTS: { exitCode: exitCodes.usage, meaning: '`sheaf init` would overwrite a file.' },
+  CONFIG_SYNTAX: { exitCode: exitCodes.usage, meaning: 'The configuration file is not valid YAML.' },
+  CONFIG_UNKNOWN_KEY: { exitCode: exitCodes.usage, meaning: 'A key is not known at this place.' },
+  CONFIG_MISSING_KEY: { exitCode: exitCodes.usage, meaning: 'A key that must be there is missing.' },
+  CONFIG_TYPE: { exitCode: exitCodes.usage, meaning: 'A value has the wrong type, such as a number where text is expected.' },
+  CONFIG_VALUE: { exitCode: exitCodes.usage, meaning: 'A value has the right type but is not allowed.' },
+  CONFIG_CONFLICT: { exitCode: exitCodes.usage, meaning: 'Two keys exclude each other, or two routes collide.' },
+  CONFIG_PATH: { exitCode: exitCodes.usage, meaning: 'A file or directory that the configuration names is missing or cannot be read.' },
+  CONFIG_CERTIFICATE: { exitCode: exitCodes.usage, meaning: 'The certificate or its key cannot be used, or they do not belong together.' },
+  NODE_UNKNOWN: { exitCode: exitCodes.usage, meaning: '`--node` names a node that the configuration file does not have.' },
+  PORT_TAKEN: { exitCode: exitCodes.environment, meaning: 'Another process already listens on the address and port.' },
+  PORT_FORBIDDEN: { exitCode: exitCodes.environment, meaning: 'The system does not allow this user to listen on the port.' },
+  ADDRESS_UNAVAILABLE: { exitCode: exitCodes.environment, meaning: 'The address to listen on does not belong to this machine.' },
+  TRANSPORT_UNAVAILABLE: { exitCode: exitCodes.environment, meaning: 'The native transport is not built or cannot be loaded.' },
+  APPLICATION_INVALID: { exitCode: exitCodes.environment, meaning: 'A WebTransport application module cannot be loaded or has no default function.' },
+  DIRECTORY_UNWRITABLE: { exitCode: exitCodes.environment, meaning: 'A file or directory that Sheaf has to write cannot be written.' },
+  DEMO_UNAVAILABLE: { exitCode: exitCodes.environment, meaning: 'The demo site or the browser for the demo is missing.' },
+  BENCH_UNKNOWN: { exitCode: exitCodes.usage, meaning: '`sheaf bench` was given a name that is no experiment.' },
+  ADMIN_UNREACHABLE: { exitCode: exitCodes.network, meaning: 'No gateway answers on the admin address.' },
+  CONNECT_FAILED: { exitCode: exitCodes.network, meaning: 'The QUIC connection could not be opened.' },
+  REQUEST_FAILED: { exitCode: exitCodes.network, meaning: 'The connection or the stream ended before the response was complete.' },
+  REQUEST_TIMEOUT: { exitCode: exitCodes.network, meaning: 'The response took longer than `--timeout`.' },
+  HTTP_STATUS: { exitCode: exitCodes.failed, meaning: '`sheaf fetch --fail` received a status of 400 or more.' },
+  CONTENT_DIFFERS: { exitCode: exitCodes.failed, meaning: 'Repeated requests of one URL returned different bodies.' },
+  DEMO_FAILED: { exitCode: exitCodes.failed, meaning: 'The browser did not load the demo page over every transport.' },
+  BENCH_FAILED: { exitCode: exitCodes.failed, meaning: 'An experiment ran and did not reach what it must show.' },
+  INTERNAL: { exitCode: exitCodes.internal, meaning: 'A fault of Sheaf itself; the stack trace belongs in a report.' },
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+export type ErrorCode = keyof typeof errorCodes;

@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import type { NodeConfiguration } from '../configuration/node.js';
+import { StaticFiles } from '../files/static_files.js';
+import type { Target } from '../http/exchange.js';
+import { compileRoute, type Route } from '../routing/router.js';
+import { UpstreamGroup, type UpstreamStatus } from '../upstream/upstream_group.js';
+import { loadApplication } from '../webtransport/application.js';
+import type { SessionTarget } from '../webtransport/session_server.js';
+
+export interface CompiledRoutes {
+  requests: Route<Target>[];
+  sessions: Route<SessionTarget>[];
+}
+
+/** Makes what the routes lead to. @throws UserError when an application cannot be loaded. */
+export async function compileRoutes(node: NodeConfiguration, log: Logger): Promise<CompiledRoutes> {
+  const compiled: CompiledRoutes = { requests: [], sessions: [] };
+  for (const [index, route] of node.routes.entries()) {
+    if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
+    if (route.upstream) compiled.requests.push(compileRoute(route, index, new UpstreamGroup(route.upstream, node.limits.body_size, log)));
+    if (route.webtransport) {
+      const { application, origins } = route.webtransport;
+      const target: SessionTarget = {
+        application: await loadApplication(application),
+        isOriginAllowed: (origin) => origins === undefined || (origin !== undefined && origins.includes(origin)),
+      };
+      compiled.sessions.push(compileRoute(route, index, target));
+    }
+  }
+  return compiled;
+}
+
+/** What a route leads to, in a few words for the status. */
+export function describeTarget(route: NodeConfiguration['routes'][number]): string {
+  if (route.files) return `files ${route.files.root}`;
+  if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
+  return `webtransport ${route.webtransport?.application ?? ''}`;
+}
+
+/** The servers behind the route at this position of the configuration. */
+export function upstreamsOf(routes: CompiledRoutes, index: number): UpstreamStatus[] {
+  const target = routes.requests.find((route) => route.index === index)?.answer;
+  return target instanceof UpstreamGroup ? target.status() : [];
+}

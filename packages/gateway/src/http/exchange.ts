@@ -1,0 +1,65 @@
+import type { Readable } from 'node:stream';
+
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+export type HttpVersion = '0.9' | '1.0' | '1.1' | '2' | '3';
+
+/** A request, whatever HTTP version it came by. */
+export interface GatewayRequest {
+  readonly method: string;
+  /** As received: path and query, or the absolute form of HTTP/1.1. */
+  readonly url: string;
+  /** Lower-case names, no pseudo-headers. */
+  readonly headers: RequestHeaders;
+  /** Host and port that the client asked for; empty when it named none. */
+  readonly authority: string;
+  readonly scheme: 'https' | 'http';
+  readonly httpVersion: HttpVersion;
+  readonly remoteAddress: string;
+  /** Received in 0-RTT: may be a replay. */
+  readonly early: boolean;
+  /** QUIC connection and how the request travelled, for the log. */
+  readonly connectionId?: string;
+  readonly carriedBy?: 'webtransport';
+  readonly body: Readable;
+}
+
+/** What Node's HTTP/1.1 and HTTP/2 responses and the native ones have in common. */
+export interface GatewayResponse extends NodeJS.WritableStream {
+  statusCode: number;
+  readonly headersSent: boolean;
+  setHeader(name: string, value: number | string | string[]): unknown;
+  getHeader(name: string): number | string | string[] | undefined;
+  removeHeader(name: string): void;
+  /** Resets the stream, or closes the connection of HTTP/1.1. */
+  destroy(error?: Error): unknown;
+}
+
+/** One request with its answer, on its way through the gateway. */
+export interface Exchange {
+  readonly request: GatewayRequest;
+  readonly response: GatewayResponse;
+  /** Path with dot segments removed; percent-encoding as received. */
+  readonly pathname: string;
+  /** Query with its question mark, or empty. */
+  readonly search: string;
+  /** The part of `pathname` behind the route's prefix; starts with a slash. */
+  readonly rest: string;
+  /** Aborted when the client lost interest. */
+  readonly signal: AbortSignal;
+  /** Bytes of the answer's body so far. */
+  bytesSent: number;
+}
+
+/** What a route leads to. `handle` settles when the answer is complete or was given up. */
+export interface Target {
+  handle(exchange: Exchange): Promise<void>;
+  /** Gets ready; returns warnings about what does not work yet. */
+  start?(): Promise<string[]>;
+  close?(): Promise<void>;
+}
+
+/** The single value of a header; several lines are joined as RFC 9110 §5.3 says. */
+export function headerValue(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}

@@ -1,0 +1,23 @@
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import type { GatewayRequest, HttpVersion, RequestHeaders } from './exchange.js';
+
+/** A request of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. */
+export function fromNodeRequest(request: IncomingMessage | Http2ServerRequest, scheme: 'https' | 'http'): GatewayRequest {
+  const isHttp2 = request.httpVersionMajor === 2;
+  return {
+    method: request.method ?? 'GET',
+    url: request.url ?? '/',
+    headers: isHttp2 ? withoutPseudoHeaders(request.headers) : request.headers,
+    authority: (isHttp2 ? (request as Http2ServerRequest).authority : undefined) ?? request.headers.host ?? '',
+    scheme,
+    httpVersion: isHttp2 ? '2' : (request.httpVersion as HttpVersion),
+    remoteAddress: request.socket.remoteAddress ?? '',
+    early: false,
+    body: request,
+  };
+}
+
+function withoutPseudoHeaders(headers: RequestHeaders): RequestHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
+}

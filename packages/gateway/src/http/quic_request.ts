@@ -1,0 +1,18 @@
+import type { ServerRequest } from '@sheaf/native';
+import type { GatewayRequest } from './exchange.js';
+
+/** A request of HTTP/3 or HTTP/0.9 over QUIC in the gateway's form. */
+export function fromQuicRequest(request: ServerRequest): GatewayRequest {
+  return {
+    method: request.method,
+    url: request.url,
+    headers: request.headers,
+    authority: request.authority,
+    scheme: request.scheme === 'http' ? 'http' : 'https',
+    httpVersion: request.httpVersion,
+    remoteAddress: request.remoteAddress.address,
+    early: request.early,
+    connectionId: request.connection.id,
+    body: request,
+  };
+}

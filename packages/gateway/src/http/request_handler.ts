@@ -1,0 +1,129 @@
+import type { Logger } from 'pino';
+import { findRoute, type Route } from '../routing/router.js';
+import type { Exchange, GatewayRequest, GatewayResponse, Target } from './exchange.js';
+import { parseRequestTarget } from './request_target.js';
+import { respondStatus } from './respond.js';
+
+/** What became of a request, for the log and the metrics. */
+export interface RequestRecord {
+  request: GatewayRequest;
+  pathname: string;
+  /** Label of the route, or `none`. */
+  route: string;
+  status: number;
+  bytesSent: number;
+  seconds: number;
+  /** The client went away before the answer was complete. */
+  aborted: boolean;
+}
+
+export interface RequestObserver {
+  requestStarted(): void;
+  requestEnded(record: RequestRecord): void;
+}
+
+export interface RequestHandlerOptions {
+  routes: readonly Route<Target>[];
+  /** Answers below `/.well-known/sheaf/`, before every route. */
+  wellKnown: Target;
+  wellKnownPrefix: string;
+  observer: RequestObserver;
+  log: Logger;
+}
+
+/** Answers requests of every HTTP version. */
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions;
+  #active = 0;
+  #total = 0;
+
+  constructor(options: RequestHandlerOptions) {
+    this.#options = options;
+  }
+
+  /** Requests under way. */
+  get active(): number {
+    return this.#active;
+  }
+
+  /** Requests so far. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Settles when the answer is complete or was given up; never rejects. */
+  async handle(request: GatewayRequest, response: GatewayResponse): Promise<void> {
+    const started = performance.now();
+    const target = parseRequestTarget(request.url);
+    const abort = new AbortController();
+    let complete = false;
+    response.once('close', () => {
+      if (!complete) abort.abort();
+    });
+    // A reset while the answer is written is the client's right, and told by `close`.
+    response.on('error', () => undefined);
+    request.body.on('error', () => undefined);
+    const exchange: RoutedExchange = {
+      request: target?.authority === undefined ? request : { ...request, authority: target.authority },
+      response,
+      pathname: target?.pathname ?? '',
+      search: target?.search ?? '',
+      rest: '',
+      route: 'none',
+      signal: abort.signal,
+      bytesSent: 0,
+    };
+    this.#active += 1;
+    this.#total += 1;
+    this.#options.observer.requestStarted();
+    try {
+      await this.#dispatch(exchange, target !== undefined);
+    } catch (error) {
+      this.#options.log.error({ err: error, path: exchange.pathname }, 'request failed');
+      respondStatus(exchange, 500);
+    } finally {
+      complete = true;
+      this.#active -= 1;
+      // What the client still wants to send has no reader any more.
+      if (!request.body.readableEnded && request.httpVersion === '3') request.body.destroy();
+      this.#options.observer.requestEnded({
+        request: exchange.request,
+        pathname: exchange.pathname,
+        route: exchange.route,
+        status: response.statusCode,
+        bytesSent: exchange.bytesSent,
+        seconds: (performance.now() - started) / 1_000,
+        aborted: abort.signal.aborted,
+      });
+    }
+  }
+
+  async #dispatch(exchange: RoutedExchange, valid: boolean): Promise<void> {
+    if (!valid) {
+      respondStatus(exchange, 400);
+      return;
+    }
+    const { wellKnown, wellKnownPrefix, routes } = this.#options;
+    if (exchange.pathname.startsWith(wellKnownPrefix)) {
+      exchange.route = wellKnownPrefix;
+      exchange.rest = exchange.pathname;
+      await wellKnown.handle(exchange);
+      return;
+    }
+    const { method, authority } = exchange.request;
+    const match = findRoute(routes, { host: authority, pathname: exchange.pathname, method });
+    if (!match.found) {
+      if (match.allow.length === 0) respondStatus(exchange, 404);
+      else respondStatus(exchange, 405, { allow: match.allow.join(', ') });
+      return;
+    }
+    exchange.route = match.route.label;
+    exchange.rest = match.rest;
+    await match.route.answer.handle(exchange);
+  }
+}
+
+interface RoutedExchange extends Exchange {
+  rest: string;
+  route: string;
+}

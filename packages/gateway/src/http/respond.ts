@@ -1,0 +1,50 @@
+import { STATUS_CODES } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { systemErrorCode } from '../errors/user_error.js';
+import type { Exchange } from './exchange.js';
+
+type Headers = Record<string, string | number | string[]>;
+
+/** Answers with a status and one line of text. HTTP/0.9 has no status: its stream is reset instead. */
+export function respondStatus(exchange: Exchange, status: number, headers: Headers = {}): void {
+  const { response, request } = exchange;
+  if (response.headersSent || request.httpVersion === '0.9') {
+    response.destroy();
+    return;
+  }
+  const text = `${status} ${STATUS_CODES[status] ?? 'Error'}\n`;
+  respondText(exchange, status, text, { 'content-type': 'text/plain; charset=utf-8', ...headers });
+}
+
+/** Answers with a body that is at hand. */
+export function respondText(exchange: Exchange, status: number, text: string, headers: Headers): void {
+  const { response, request } = exchange;
+  const body = Buffer.from(text);
+  setHead(exchange, status, { ...headers, 'content-length': body.length });
+  if (request.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  exchange.bytesSent += body.length;
+  response.end(body);
+}
+
+export function setHead(exchange: Exchange, status: number, headers: Headers): void {
+  exchange.response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) exchange.response.setHeader(name, value);
+}
+
+/**
+ * Streams `source` as the body and counts it. A client that goes away is no error; a source that
+ * fails resets the response, since its headers are already out.
+ */
+export async function sendBody(exchange: Exchange, source: Readable): Promise<void> {
+  const sent = pipeline(source, exchange.response);
+  source.on('data', (chunk: Buffer) => (exchange.bytesSent += chunk.length));
+  try {
+    await sent;
+  } catch (error) {
+    if (!exchange.signal.aborted && systemErrorCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  }
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { byteSize, duration } from '../configuration/scalars.js';
+
+/** What one gateway grants to its clients. The defaults suit a machine with 1 GB of memory. */
+export const limitsOptions = z.strictObject({
+  connections: z.number().int().min(1).default(10_000).describe('Open QUIC connections, and as many TCP ones.'),
+  streams: z
+    .number()
+    .int()
+    .min(1)
+    .max(65_536)
+    .default(1_000)
+    .describe('Streams of each kind that one client may hold open. Browsers fail at once when they run out: keep 1000.'),
+  header_size: byteSize.prefault('32KiB').describe('Request headers, in bytes; more is answered 431.'),
+  body_size: byteSize.prefault('64MiB').describe('Request body, in bytes; more is answered 413.'),
+  handshakes_per_second: z
+    .number()
+    .int()
+    .min(1)
+    .default(500)
+    .describe('New QUIC handshakes per second before a client has to prove its address (Retry).'),
+  half_open_handshakes: z.number().int().min(1).default(2_000).describe('QUIC handshakes under way at one time.'),
+  retry: z
+    .enum(['auto', 'always', 'never'])
+    .default('auto')
+    .describe('Address validation by Retry (RFC 9000 §8.1.2): `auto` only under load.'),
+  idle: duration.prefault('30s').describe('Silence after which a connection ends.'),
+  drain: duration.prefault('10s').describe('Time that open requests get to finish when the gateway stops.'),
+});
+
+export type Limits = z.output<typeof limitsOptions>;

@@ -1,0 +1,47 @@
+import type { CertificatePair, Http3Server, NativeModule } from '@sheaf/native';
+import type { ListenAddress } from '../configuration/scalars.js';
+import type { GatewayResponse } from '../http/exchange.js';
+import { fromQuicRequest } from '../http/quic_request.js';
+import type { RequestHandler } from '../http/request_handler.js';
+import type { Limits } from '../limits/options.js';
+
+export interface QuicListenerOptions {
+  module: NativeModule;
+  address: ListenAddress;
+  alpn: readonly string[];
+  certificate: CertificatePair;
+  handler: RequestHandler;
+  limits: Limits;
+  /** Directory for qlog files. */
+  qlog?: string;
+  /** File for TLS secrets (SSLKEYLOGFILE). */
+  keyLog?: string;
+  onError(error: Error): void;
+}
+
+/** The native server for HTTP/3, WebTransport and HTTP/0.9 on one UDP port. */
+export function createQuicListener(options: QuicListenerOptions): Http3Server {
+  const { module, address, certificate, limits } = options;
+  const server = module.createHttp3Server({
+    address: address.address,
+    port: address.port,
+    certificate,
+    alpn: [...options.alpn],
+    webtransport: options.alpn.includes('h3'),
+    maxConnections: limits.connections,
+    maxBidirectionalStreams: limits.streams,
+    maxUnidirectionalStreams: limits.streams,
+    handshakesPerSecond: limits.handshakes_per_second,
+    maxHalfOpenHandshakes: limits.half_open_handshakes,
+    retry: limits.retry,
+    maxHeaderBytes: limits.header_size,
+    idleTimeoutMs: limits.idle,
+    ...(options.qlog === undefined ? {} : { qlogDirectory: options.qlog }),
+    ...(options.keyLog === undefined ? {} : { keyLogFile: options.keyLog }),
+  });
+  server.on('request', (request, response) => {
+    void options.handler.handle(fromQuicRequest(request), response as unknown as GatewayResponse);
+  });
+  server.on('error', (error) => options.onError(error));
+  return server;
+}

@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
+import { createServer } from 'node:http';
+import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import type { CertificatePair } from '@sheaf/native';
+import type { ListenAddress } from '../configuration/scalars.js';
+import type { GatewayResponse } from '../http/exchange.js';
+import { fromNodeRequest } from '../http/node_request.js';
+import type { RequestHandler } from '../http/request_handler.js';
+import type { Limits } from '../limits/options.js';
+
+/** A client gets this long for its request's headers. */
+const headersTimeoutMs = 10_000;
+
+export interface TcpListenerOptions {
+  address: ListenAddress;
+  handler: RequestHandler;
+  limits: Limits;
+  /** Absent: HTTP/1.1 without TLS. */
+  certificate?: CertificatePair;
+  /** Value of Alt-Svc (RFC 7838) once it is known. */
+  altSvc?: () => string | undefined;
+}
+
+/** HTTP/1.1 and HTTP/2 on one TCP port, or HTTP/1.1 alone without TLS. */
+export class TcpListener {
+  readonly #options: TcpListenerOptions;
+  readonly #server: HttpServer | Http2SecureServer;
+  /** TCP connections, also those whose TLS handshake is under way. */
+  readonly #connections = new Set<Socket>();
+  /** Connections that can carry requests. */
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  #draining = false;
+
+  constructor(options: TcpListenerOptions) {
+    this.#options = options;
+    const { limits, certificate } = options;
+    const http1 = { maxHeaderSize: limits.header_size, headersTimeout: headersTimeoutMs, keepAliveTimeout: limits.idle };
+    this.#server = certificate
+      ? createSecureServer({
+          ...http1,
+          allowHTTP1: true,
+          handshakeTimeout: headersTimeoutMs,
+          cert: certificate.certificate,
+          key: certificate.privateKey,
+          settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.header_size },
+        })
+      : createServer(http1);
+    this.#server.maxConnections = limits.connections;
+    this.#watchConnections();
+    this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response));
+  }
+
+  /** Binds the port; rejects with the system's error. */
+  async listen(): Promise<ListenAddress> {
+    const { address, port } = this.#options.address;
+    // `::` takes IPv4 as well, like the UDP socket does.
+    this.#server.listen({ host: address, port, ipv6Only: false });
+    await once(this.#server, 'listening');
+    this.#server.on('error', () => undefined);
+    return { address, port: (this.#server.address() as AddressInfo).port };
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  updateCertificate({ certificate, privateKey }: CertificatePair): void {
+    if ('setSecureContext' in this.#server) this.#server.setSecureContext({ cert: certificate, key: privateKey });
+  }
+
+  /** No new connections; open requests get `drainMs` to finish, then their connections are cut. */
+  async close(drainMs: number): Promise<void> {
+    this.#draining = true;
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    if ('closeIdleConnections' in this.#server) this.#server.closeIdleConnections();
+    for (const session of this.#sessions) session.close();
+    const cut = (): void => this.#connections.forEach((socket) => socket.destroy());
+    // HTTP/1.1 beside HTTP/2 has no call that closes idle connections: look for them ourselves.
+    const idle = setInterval(() => this.#closeIdle(), 50);
+    const timer = setTimeout(cut, drainMs);
+    this.#closeIdle();
+    await closed;
+    clearInterval(idle);
+    clearTimeout(timer);
+  }
+
+  #closeIdle(): void {
+    for (const socket of this.#sockets) if (!busySockets.has(socket) && !isHttp2(socket)) socket.destroy();
+  }
+
+  #watchConnections(): void {
+    const track = (set: Set<Socket>) => (socket: Socket) => {
+      set.add(socket);
+      socket.on('error', () => undefined).once('close', () => set.delete(socket));
+    };
+    const server = this.#server as Http2SecureServer;
+    server.on('connection', track(this.#connections));
+    server.on(this.#options.certificate ? 'secureConnection' : 'connection', track(this.#sockets));
+    server.on('session', (session) => {
+      this.#sessions.add(session);
+      session.once('close', () => this.#sessions.delete(session));
+      session.on('error', () => undefined);
+      // A session that opened while the gateway was stopping.
+      if (this.#draining) session.close();
+    });
+  }
+
+  #answer(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    const altSvc = this.#options.altSvc?.();
+    if (altSvc !== undefined) response.setHeader('alt-svc', altSvc);
+    const { socket } = request;
+    if (request.httpVersionMajor === 1) {
+      if (this.#draining) response.setHeader('connection', 'close');
+      busySockets.add(socket);
+      response.once('close', () => busySockets.delete(socket));
+    }
+    const scheme = this.#options.certificate ? 'https' : 'http';
+    void this.#options.handler.handle(fromNodeRequest(request, scheme), response as unknown as GatewayResponse);
+  }
+}
+
+/** HTTP/1.1 connections with a request under way. */
+const busySockets = new WeakSet<Socket>();
+
+function isHttp2(socket: Socket): boolean {
+  return (socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2';
+}

@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import type { RequestObserver, RequestRecord } from '../http/request_handler.js';
+import { headerValue } from '../http/exchange.js';
+import type { SessionObserver } from '../webtransport/session_server.js';
+
+/** One line per request and per session. The query is left out: it may hold what must not be kept. */
+export function accessLog(log: Logger): RequestObserver & SessionObserver {
+  return {
+    requestStarted: () => undefined,
+    requestEnded: (record) => log.info(requestLine(record), 'request'),
+    sessionStarted: () => undefined,
+    sessionEnded: ({ seconds, path, ...record }) =>
+      log.info({ ...record, path: withoutQuery(path), ms: milliseconds(seconds) }, 'webtransport session'),
+    sessionRefused: ({ path, ...record }) => log.info({ ...record, path: withoutQuery(path) }, 'webtransport session refused'),
+  };
+}
+
+function requestLine({ request, pathname, route, status, bytesSent, seconds, aborted }: RequestRecord): object {
+  return {
+    remote: request.remoteAddress,
+    http: request.httpVersion,
+    ...(request.carriedBy === undefined ? {} : { via: request.carriedBy }),
+    ...(request.connectionId === undefined ? {} : { connection: request.connectionId }),
+    method: request.method,
+    host: request.authority,
+    path: pathname,
+    route,
+    status,
+    bytes: bytesSent,
+    ms: milliseconds(seconds),
+    ...(aborted ? { aborted } : {}),
+    agent: headerValue(request.headers, 'user-agent'),
+  };
+}
+
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1e6) / 1e3;
+}
+
+function withoutQuery(path: string): string {
+  return path.split('?', 1)[0] ?? '';
+}

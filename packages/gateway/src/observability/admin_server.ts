@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { ListenAddress } from '../configuration/scalars.js';
+import type { GatewayStatus } from './status.js';
+
+/** Plain HTTP for operators: health, metrics, status. */
+export class AdminServer {
+  readonly #server: Server;
+  readonly #address: ListenAddress;
+
+  constructor(address: ListenAddress, registry: Registry, status: () => GatewayStatus) {
+    this.#address = address;
+    this.#server = createServer((request, response) => {
+      answer(request, response, registry, status).catch((error: unknown) => response.destroy(error as Error));
+    });
+  }
+
+  /** Binds the port; rejects with the system's error. */
+  async listen(): Promise<ListenAddress> {
+    this.#server.listen({ host: this.#address.address, port: this.#address.port });
+    await once(this.#server, 'listening');
+    return { address: this.#address.address, port: (this.#server.address() as AddressInfo).port };
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, registry: Registry, status: () => GatewayStatus): Promise<void> {
+  const send = (code: number, type: string, text: string): void => {
+    response.writeHead(code, { 'content-type': type, 'cache-control': 'no-store' }).end(request.method === 'HEAD' ? undefined : text);
+  };
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD');
+    send(405, 'text/plain', '405 Method Not Allowed\n');
+    return;
+  }
+  switch (request.url?.split('?', 1)[0]) {
+    case '/healthz':
+      // Alive: the process answers. Whether it wants requests is /readyz.
+      return send(200, 'text/plain', 'ok\n');
+    case '/readyz': {
+      const { state } = status();
+      return send(state === 'serving' ? 200 : 503, 'text/plain', `${state}\n`);
+    }
+    case '/metrics':
+      return send(200, registry.contentType, await registry.metrics());
+    case '/status':
+      return send(200, 'application/json', `${JSON.stringify(status())}\n`);
+    default:
+      return send(404, 'text/plain', '404 Not Found: /healthz, /readyz, /metrics and /status are here\n');
+  }
+}

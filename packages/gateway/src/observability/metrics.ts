@@ -1,0 +1,135 @@
+import type { TransportCounters } from '@sheaf/native';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { RequestObserver } from '../http/request_handler.js';
+import type { UpstreamStatus } from '../upstream/upstream_group.js';
+import type { SessionObserver } from '../webtransport/session_server.js';
+
+/** What the metrics ask for when they are scraped. */
+export interface MetricSources {
+  transport(): TransportCounters | undefined;
+  tcpConnections(): number;
+  upstreams(): UpstreamStatus[];
+  certificateExpiry(): Date;
+}
+
+/** Metrics in Prometheus' format. */
+export class Metrics {
+  readonly registry = new Registry();
+
+  constructor(sources: MetricSources) {
+    collectDefaultMetrics({ register: this.registry });
+    transportMetrics(this.registry, sources);
+    upstreamMetrics(this.registry, sources);
+    const registers = [this.registry];
+    new Gauge({
+      name: 'sheaf_tcp_connections',
+      help: 'Open TCP connections.',
+      registers,
+      collect() {
+        this.set(sources.tcpConnections());
+      },
+    });
+    new Gauge({
+      name: 'sheaf_certificate_expiry_seconds',
+      help: 'End of the certificate\'s validity, Unix time.',
+      registers,
+      collect() {
+        this.set(sources.certificateExpiry().getTime() / 1_000);
+      },
+    });
+  }
+
+  /** Counts requests and sessions as they happen. */
+  observer(): RequestObserver & SessionObserver {
+    const registers = [this.registry];
+    const requests = new Counter({ name: 'sheaf_http_requests_total', help: 'Requests answered.', labelNames: ['http', 'route', 'method', 'status'], registers });
+    const seconds = new Histogram({ name: 'sheaf_http_request_seconds', help: 'Time from a request\'s headers to the end of its answer.', labelNames: ['route'], buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10], registers });
+    const active = new Gauge({ name: 'sheaf_http_requests_active', help: 'Requests under way.', registers });
+    const bytes = new Counter({ name: 'sheaf_http_response_bytes_total', help: 'Bytes of response bodies.', labelNames: ['route'], registers });
+    const sessions = new Counter({ name: 'sheaf_webtransport_sessions_total', help: 'WebTransport sessions opened.', labelNames: ['route'], registers });
+    const open = new Gauge({ name: 'sheaf_webtransport_sessions_open', help: 'WebTransport sessions open.', labelNames: ['route'], registers });
+    const refused = new Counter({ name: 'sheaf_webtransport_sessions_refused_total', help: 'WebTransport sessions refused.', labelNames: ['status'], registers });
+    return {
+      requestStarted: () => active.inc(),
+      requestEnded: (record) => {
+        active.dec();
+        const { request, route } = record;
+        requests.inc({ http: request.carriedBy ?? request.httpVersion, route, method: knownMethod(request.method), status: record.status });
+        seconds.observe({ route }, record.seconds);
+        bytes.inc({ route }, record.bytesSent);
+      },
+      sessionStarted: (route) => {
+        sessions.inc({ route });
+        open.inc({ route });
+      },
+      sessionEnded: ({ route }) => open.dec({ route }),
+      sessionRefused: ({ status }) => refused.inc({ status }),
+    };
+  }
+}
+
+/** A client may make up methods; each would be a time series. */
+function knownMethod(method: string): string {
+  return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].includes(method) ? method : 'other';
+}
+
+const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 'connectionsClosed'>, [name: string, help: string]> = {
+  connectionsAccepted: ['connections_accepted_total', 'QUIC connections accepted.'],
+  connectionsOpenGauge: ['connections_open', 'QUIC connections open.'],
+  handshakesPendingGauge: ['handshakes_pending', 'QUIC handshakes under way.'],
+  handshakesFailed: ['handshakes_failed_total', 'QUIC handshakes that failed.'],
+  retriesSent: ['retries_sent_total', 'Retry packets sent.'],
+  versionNegotiationsSent: ['version_negotiations_sent_total', 'Version Negotiation packets sent.'],
+  statelessResetsSent: ['stateless_resets_sent_total', 'Stateless resets sent.'],
+  datagramsReceived: ['udp_datagrams_received_total', 'UDP datagrams received.'],
+  datagramsSent: ['udp_datagrams_sent_total', 'UDP datagrams sent.'],
+  bytesReceived: ['udp_bytes_received_total', 'Bytes of UDP datagrams received.'],
+  bytesSent: ['udp_bytes_sent_total', 'Bytes of UDP datagrams sent.'],
+  packetsLost: ['packets_lost_total', 'QUIC packets declared lost.'],
+};
+
+function transportMetrics(registry: Registry, sources: MetricSources): void {
+  const registers = [registry];
+  for (const [counter, [name, help]] of Object.entries(transportHelp)) {
+    const read = (): number => sources.transport()?.[counter as keyof typeof transportHelp] ?? 0;
+    if (counter.endsWith('Gauge')) {
+      new Gauge({ name: `sheaf_quic_${name}`, help, registers, collect() { this.set(read()); } });
+    } else {
+      new Counter({ name: `sheaf_quic_${name}`, help, registers, collect() { this.reset(); this.inc(read()); } });
+    }
+  }
+  labelled(registry, 'sheaf_quic_packets_dropped_total', 'Packets dropped.', 'reason', () => sources.transport()?.packetsDropped ?? {});
+  labelled(registry, 'sheaf_quic_connections_closed_total', 'QUIC connections closed.', 'error', () => sources.transport()?.connectionsClosed ?? {});
+}
+
+function labelled(registry: Registry, name: string, help: string, label: string, read: () => Record<string, number>): void {
+  new Counter({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, count] of Object.entries(read())) this.inc({ [label]: value }, count);
+    },
+  });
+}
+
+function upstreamMetrics(registry: Registry, sources: MetricSources): void {
+  const gauge = (name: string, help: string, read: (status: UpstreamStatus) => number): void => {
+    new Gauge({
+      name: `sheaf_upstream_${name}`,
+      help,
+      labelNames: ['upstream'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const status of sources.upstreams()) this.inc({ upstream: status.origin }, read(status));
+      },
+    });
+  };
+  gauge('up', '1 while the upstream gets requests.', ({ up }) => (up ? 1 : 0));
+  gauge('requests_active', 'Requests under way.', ({ active }) => active);
+  gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);
+  gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);
+}

@@ -1,0 +1,15 @@
+import type { RequestObserver } from '../http/request_handler.js';
+import type { SessionObserver } from '../webtransport/session_server.js';
+
+export type Observer = RequestObserver & SessionObserver;
+
+/** Tells each observer in turn. */
+export function combineObservers(observers: readonly Observer[]): Observer {
+  return {
+    requestStarted: () => observers.forEach((observer) => observer.requestStarted()),
+    requestEnded: (record) => observers.forEach((observer) => observer.requestEnded(record)),
+    sessionStarted: (route) => observers.forEach((observer) => observer.sessionStarted(route)),
+    sessionEnded: (record) => observers.forEach((observer) => observer.sessionEnded(record)),
+    sessionRefused: (record) => observers.forEach((observer) => observer.sessionRefused(record)),
+  };
+}

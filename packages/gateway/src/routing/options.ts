@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { oneOrMore } from '../configuration/scalars.js';
+import { filesOptions } from '../files/options.js';
+import { upstreamOptions } from '../upstream/options.js';
+import { webTransportOptions } from '../webtransport/options.js';
+
+/** The keys that say what answers a request; a route has exactly one of them. */
+export const targetKeys = ['files', 'upstream', 'webtransport'] as const;
+
+export const routeOptions = z
+  .strictObject({
+    path: z
+      .string()
+      .startsWith('/', 'a path starts with `/`')
+      .default('/')
+      .describe('Prefix of the URL path, compared segment by segment: `/api` and `/api/` match `/api/x`, not `/apis`.'),
+    host: oneOrMore(z.string().regex(/^(\*\.)?[a-z0-9.-]+$|^\[[0-9a-f:]+\]$/i, 'not a host name'))
+      .optional()
+      .describe('Host names without port; `*.example.com` matches every name below. Default: every host.'),
+    methods: oneOrMore(z.string().regex(/^[A-Z]+$/, 'methods are written in capitals'))
+      .optional()
+      .describe('HTTP methods. Default: every method.'),
+    files: filesOptions.optional(),
+    upstream: upstreamOptions.optional(),
+    webtransport: webTransportOptions.optional(),
+  })
+  .superRefine((route, context) => {
+    const present = targetKeys.filter((key) => route[key] !== undefined);
+    if (present.length === 0) {
+      context.addIssue({
+        code: 'custom',
+        message: 'this route has nothing that answers requests',
+        params: { code: 'CONFIG_MISSING_KEY', hint: 'add `files`, `upstream` or `webtransport`' },
+      });
+    }
+    if (present.length > 1) {
+      context.addIssue({
+        code: 'custom',
+        message: `a route has one target, this one has ${present.map((key) => `\`${key}\``).join(' and ')}`,
+        path: [present[1] ?? 'files'],
+        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'make two routes of it' },
+      });
+    }
+    if (route.webtransport !== undefined && route.methods !== undefined) {
+      context.addIssue({
+        code: 'custom',
+        message: 'a WebTransport route takes no `methods`: a session is always opened with CONNECT',
+        path: ['methods'],
+        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'remove `methods`' },
+      });
+    }
+  })
+  .meta({ oneOf: targetKeys.map((key) => ({ required: [key] })) });
+
+export type RouteOptions = z.output<typeof routeOptions>;

@@ -1,0 +1,67 @@
+import { createHash, createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { CertificatePair } from '@sheaf/native';
+import { systemErrorCode, UserError } from '../errors/user_error.js';
+import type { TlsOptions } from './options.js';
+
+export type CertificateFiles = Exclude<TlsOptions, 'dev'>;
+
+/** A fault of one of the two files; `option` says which. */
+export class CertificateError extends UserError {
+  readonly option: 'cert' | 'key';
+
+  constructor(option: 'cert' | 'key', message: string, hint: string, cause?: unknown) {
+    super('CONFIG_CERTIFICATE', message, { hint, cause });
+    this.option = option;
+  }
+}
+
+/**
+ * Reads a certificate and its key and makes sure that they can be used together.
+ * @throws CertificateError
+ */
+export async function readCertificateFiles(files: CertificateFiles): Promise<CertificatePair> {
+  const [certificate, privateKey] = await Promise.all([readPem('cert', files.cert), readPem('key', files.key)]);
+  const pair = { certificate, privateKey };
+  const leaf = parseCertificate(files.cert, certificate);
+  if (!leaf.checkPrivateKey(parseKey(files.key, privateKey))) {
+    throw new CertificateError('key', `${files.key} is not the key of ${files.cert}`, 'name the key that the certificate was made with');
+  }
+  return pair;
+}
+
+/** SHA-256 of the leaf certificate's DER, in hexadecimal: what `serverCertificateHashes` compares. */
+export function certificateHash(pair: CertificatePair): string {
+  return createHash('sha256').update(new X509Certificate(pair.certificate).raw).digest('hex');
+}
+
+/** End of the leaf certificate's validity. */
+export function certificateExpiry(pair: CertificatePair): Date {
+  return new Date(new X509Certificate(pair.certificate).validTo);
+}
+
+async function readPem(option: 'cert' | 'key', file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = systemErrorCode(error) ?? 'unknown error';
+    const hint = code === 'ENOENT' ? 'correct the path; it is relative to the configuration file' : 'check its permissions';
+    throw new CertificateError(option, `the file ${file} cannot be read (${code})`, hint, error);
+  }
+}
+
+function parseCertificate(file: string, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    throw new CertificateError('cert', `${file} holds no certificate in PEM form`, 'it must start with -----BEGIN CERTIFICATE-----', error);
+  }
+}
+
+function parseKey(file: string, pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (error) {
+    throw new CertificateError('key', `${file} holds no private key in PEM form without a passphrase`, 'it must start with -----BEGIN PRIVATE KEY-----', error);
+  }
+}

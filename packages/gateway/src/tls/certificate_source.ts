@@ -1,0 +1,107 @@
+import { EventEmitter } from 'node:events';
+import { stat } from 'node:fs/promises';
+import type { CertificatePair } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { errorMessage } from '../errors/user_error.js';
+import { certificateExpiry, certificateHash, readCertificateFiles, type CertificateFiles } from './certificate_files.js';
+import { loadDevCertificate } from './dev_certificate.js';
+import type { TlsOptions } from './options.js';
+
+const filePollMs = 1_000;
+const devPollMs = 60_000;
+
+export interface CertificateSourceOptions {
+  tls: TlsOptions;
+  /** Directory of the configuration file. */
+  directory: string;
+  /** Names and addresses that a development certificate is made for. */
+  names: readonly string[];
+  log: Logger;
+  /** The wall clock; tests set it forward. */
+  now?: () => Date;
+}
+
+/** The certificate in use. Emits `change` after it was replaced, by renewal or by new files. */
+export class CertificateSource extends EventEmitter<{ change: [pair: CertificatePair] }> {
+  readonly #options: CertificateSourceOptions;
+  #pair: CertificatePair;
+  #fingerprint: string;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(options: CertificateSourceOptions, pair: CertificatePair, fingerprint: string) {
+    super();
+    this.#options = options;
+    this.#pair = pair;
+    this.#fingerprint = fingerprint;
+  }
+
+  /** @throws UserError when the certificate cannot be read or made. */
+  static async open(options: CertificateSourceOptions): Promise<CertificateSource> {
+    const fingerprint = options.tls === 'dev' ? '' : await fileFingerprint(options.tls);
+    const source = new CertificateSource(options, await load(options), fingerprint);
+    source.#schedule();
+    return source;
+  }
+
+  get pair(): CertificatePair {
+    return this.#pair;
+  }
+
+  /** Made by Sheaf itself, so that clients need its hash. */
+  get isDevelopment(): boolean {
+    return this.#options.tls === 'dev';
+  }
+
+  /** SHA-256 of the leaf in hexadecimal. */
+  get hash(): string {
+    return certificateHash(this.#pair);
+  }
+
+  get expiry(): Date {
+    return certificateExpiry(this.#pair);
+  }
+
+  /** Looks for a newer certificate now. A broken one is logged and the old one stays in use. */
+  async refresh(): Promise<void> {
+    const { tls, log } = this.#options;
+    try {
+      if (tls !== 'dev') {
+        const fingerprint = await fileFingerprint(tls);
+        if (fingerprint === this.#fingerprint) return;
+        // Set before reading: a pair that is half replaced is tried again when its other half arrives.
+        this.#fingerprint = fingerprint;
+      }
+      const pair = await load(this.#options);
+      if (pair.certificate === this.#pair.certificate && pair.privateKey === this.#pair.privateKey) return;
+      this.#pair = pair;
+      log.info({ hash: this.hash, expiry: this.expiry }, 'certificate replaced');
+      this.emit('change', pair);
+    } catch (error) {
+      log.warn({ error: errorMessage(error) }, 'new certificate refused, the old one stays in use');
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #schedule(): void {
+    const again = async (): Promise<void> => {
+      await this.refresh();
+      if (this.#timer !== undefined) this.#schedule();
+    };
+    this.#timer = setTimeout(() => void again(), this.isDevelopment ? devPollMs : filePollMs).unref();
+  }
+}
+
+async function load(options: CertificateSourceOptions): Promise<CertificatePair> {
+  const { tls, directory, names, now } = options;
+  return tls === 'dev' ? loadDevCertificate(directory, names, now?.() ?? new Date()) : readCertificateFiles(tls);
+}
+
+/** Changes when one of the files is written or replaced, also behind a symbolic link. */
+async function fileFingerprint(files: CertificateFiles): Promise<string> {
+  const stats = await Promise.all([files.cert, files.key].map((file) => stat(file).catch(() => undefined)));
+  return stats.map((entry) => `${entry?.ino}:${entry?.size}:${entry?.mtimeMs}`).join(' ');
+}

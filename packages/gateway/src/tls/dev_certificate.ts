@@ -1,0 +1,100 @@
+import 'reflect-metadata';
+import { randomBytes, webcrypto } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import * as x509 from '@peculiar/x509';
+import type { CertificatePair } from '@sheaf/native';
+import { systemErrorCode, UserError } from '../errors/user_error.js';
+import { certificateExpiry } from './certificate_files.js';
+
+const dayMs = 86_400_000;
+
+/**
+ * W3C WebTransport, custom certificate requirements: a certificate accepted by its hash is valid
+ * for less than two weeks. One day is left for clocks that differ.
+ */
+export const devValidityMs = 13 * dayMs;
+
+/** A new one is made when less than this is left, so that a page that holds the hash can still connect. */
+export const devRenewalMs = 3 * dayMs;
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+/** Makes a self-signed ECDSA P-256 certificate for `names` (host names and IP addresses), valid from an hour before `now`. */
+export async function createDevCertificate(names: readonly string[], now: Date): Promise<CertificatePair> {
+  const crypto = webcrypto as unknown as Crypto;
+  x509.cryptoProvider.set(crypto);
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const hourMs = 3_600_000;
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: `01${randomBytes(15).toString('hex')}`,
+    name: 'CN=Sheaf development certificate',
+    notBefore: new Date(now.getTime() - hourMs),
+    notAfter: new Date(now.getTime() - hourMs + devValidityMs),
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((name) => ({ type: isIP(name) === 0 ? ('dns' as const) : ('ip' as const), value: name })),
+      ),
+    ],
+  });
+  const privateKey = x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+  return { certificate: `${certificate.toString('pem')}\n`, privateKey: `${privateKey}\n` };
+}
+
+/** Where a development certificate is kept: `.sheaf/` beside the configuration file. */
+export function devCertificateFiles(directory: string): { cert: string; key: string } {
+  return { cert: join(directory, '.sheaf', 'dev-cert.pem'), key: join(directory, '.sheaf', 'dev-key.pem') };
+}
+
+/**
+ * The development certificate of `directory`, made anew when there is none, when it soon expires
+ * or when it lacks one of the names.
+ * @throws UserError when `.sheaf/` cannot be written.
+ */
+export async function loadDevCertificate(directory: string, names: readonly string[], now: Date): Promise<CertificatePair> {
+  const files = devCertificateFiles(directory);
+  const kept = await readPair(files);
+  if (kept && certificateExpiry(kept).getTime() - now.getTime() > devRenewalMs && covers(kept, names)) return kept;
+  const made = await createDevCertificate(names, now);
+  try {
+    await mkdir(join(directory, '.sheaf'), { recursive: true, mode: 0o700 });
+    await writeWhole(files.key, made.privateKey, 0o600);
+    await writeWhole(files.cert, made.certificate, 0o644);
+  } catch (error) {
+    throw new UserError('DIRECTORY_UNWRITABLE', `cannot keep the development certificate in ${join(directory, '.sheaf')} (${systemErrorCode(error) ?? 'unknown error'})`, {
+      hint: 'make the directory writable, or name a certificate with `tls: { cert, key }`',
+      cause: error,
+    });
+  }
+  return made;
+}
+
+async function readPair(files: { cert: string; key: string }): Promise<CertificatePair | undefined> {
+  try {
+    const [certificate, privateKey] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
+    new x509.X509Certificate(certificate);
+    return { certificate, privateKey };
+  } catch {
+    return undefined;
+  }
+}
+
+function covers(pair: CertificatePair, names: readonly string[]): boolean {
+  const extension = new x509.X509Certificate(pair.certificate).getExtension(x509.SubjectAlternativeNameExtension);
+  const covered = new Set(extension?.names.items.map((item) => item.value));
+  return names.every((name) => covered.has(name));
+}
+
+/** Writes beside the target and renames, so that a reader never sees half a file. */
+async function writeWhole(file: string, text: string, mode: number): Promise<void> {
+  const part = `${file}.${process.pid}.part`;
+  await writeFile(part, text, { mode });
+  await chmod(part, mode);
+  await rename(part, file);
+}

@@ -1,0 +1,57 @@
+import type { GatewayRequest, RequestHeaders } from '../http/exchange.js';
+import { headerValue } from '../http/exchange.js';
+
+/** RFC 9110 §7.6.1: these speak about one connection and stop at every gateway. */
+const hopByHop = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'alt-svc',
+]);
+
+/** What a client could use to claim another address; the gateway says itself where a request comes from. */
+const claimedByClient = new Set(['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'early-data']);
+
+/** The client's headers as the upstream gets them. */
+export function forwardedHeaders(request: GatewayRequest): Record<string, string | string[]> {
+  const headers = withoutHopByHop(request.headers);
+  for (const name of claimedByClient) delete headers[name];
+  // The gateway has accepted the request already; undici does not send an expectation on.
+  delete headers['expect'];
+  headers['host'] = request.authority;
+  headers['x-forwarded-for'] = request.remoteAddress;
+  headers['x-forwarded-proto'] = request.scheme;
+  headers['x-forwarded-host'] = request.authority;
+  headers['via'] = appendVia(headerValue(request.headers, 'via'), request.httpVersion);
+  // RFC 8470 §5.1: an upstream may answer 425 when it minds a replay.
+  if (request.early) headers['early-data'] = '1';
+  // HTTP/2 and HTTP/3 may split one cookie header into several (RFC 9113 §8.2.3).
+  if (Array.isArray(headers['cookie'])) headers['cookie'] = headers['cookie'].join('; ');
+  return headers;
+}
+
+/** Headers without those of the connection they came on. */
+export function withoutHopByHop(headers: RequestHeaders): Record<string, string | string[]> {
+  const named = new Set(
+    (headerValue(headers, 'connection') ?? '')
+      .split(',')
+      .map((name) => name.trim().toLowerCase())
+      .filter((name) => name !== ''),
+  );
+  const kept: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !hopByHop.has(name) && !named.has(name)) kept[name] = value;
+  }
+  return kept;
+}
+
+function appendVia(via: string | undefined, version: string): string {
+  return via === undefined ? `${version} sheaf` : `${via}, ${version} sheaf`;
+}

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { oneOrMore } from '../configuration/scalars.js';
+
+const application = z
+  .string()
+  .min(1)
+  .meta({ description: 'A built-in application (`echo`) or the path of a module.', examples: ['echo', './chat.js'] });
+
+const webTransportObject = z.strictObject({
+  application,
+  origins: oneOrMore(z.string().min(1))
+    .optional()
+    .describe('Web origins whose pages may open sessions, such as `https://example.com`; default: every origin.'),
+});
+
+export type WebTransportOptions = z.output<typeof webTransportObject>;
+
+export const webTransportOptions = z
+  .union([application, webTransportObject])
+  .transform((value): WebTransportOptions => (typeof value === 'string' ? { application: value } : value))
+  .describe('Application for WebTransport sessions: `echo`, or a module with `export default (session) => …`.');
