@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "recovery/sent_frame.h"
 #include "util/time.h"
@@ -11,56 +12,87 @@ namespace sheaf::quic {
 
 struct SentPacket {
   enum class State : std::uint8_t { kSkipped, kOutstanding, kAcknowledged, kLost };
-  Time time_sent;
-  std::uint64_t first_frame = 0;  // index in the frame log
-  std::uint64_t delivered_at_send = 0;  // bytes delivered on the path when it was sent (rate sample)
-  std::uint32_t frame_count = 0;
+  Time time_sent{};
+  // For the rate sample (recovery/delivery_rate.h): bytes delivered on the path when it was sent,
+  // and how long before that the last delivery and the first packet of the flight were.
+  std::uint64_t delivered_at_send = 0;
+  std::uint32_t microseconds_since_delivery = 0;
+  std::uint32_t microseconds_since_flight_start = 0;
+  std::uint32_t first_frame = 0;  // index in the frame log, modulo 2^32
+  std::uint16_t frame_count = 0;
   std::uint16_t bytes = 0;
   State state = State::kOutstanding;
   bool ack_eliciting = false;
   bool in_flight = false;
   bool mtu_probe = false;
+  bool application_limited = false;
   Ecn ecn = Ecn::kNotEct;
 };
+static_assert(sizeof(SentPacket) == 40, "compact: a whole window of them is walked");
 
-// Packets of one packet number space from the oldest outstanding to the newest. Rings that grow to
-// the working set and are then reused: nothing is allocated per packet.
+// Packets of one packet number space from the oldest outstanding to the newest. Two rings, indexed
+// by packet number and by frame index, that grow to the working set and are then reused: nothing is
+// allocated per packet.
 class SentPackets {
  public:
-  SentPackets();
-  ~SentPackets();
-  SentPackets(SentPackets&&) noexcept;
-
-  PacketNumber next_number() const;
+  PacketNumber next_number() const { return next_; }
   // Leaves a number unused, to catch optimistic acknowledgements (RFC 9000 §21.4).
   void skip_number();
   // Adds a frame to the packet that is being built.
-  void add_frame(const SentFrame& frame);
-  std::span<const SentFrame> pending_frames() const;
+  void add_frame(const SentFrame& frame) { pending_.push_back(frame); }
+  std::span<const SentFrame> pending_frames() const { return pending_; }
   // Forgets frames added since the last `commit` (the packet was not built).
-  void discard_pending();
+  void discard_pending() { pending_.clear(); }
   // Ends the packet being built and gives it `next_number()`.
   PacketNumber commit(const SentPacket& packet);
 
   // Null for numbers that are not kept any more or were never sent.
-  SentPacket* find(PacketNumber number);
-  // The frames of a kept packet, in at most two pieces because the log is a ring.
+  SentPacket* find(PacketNumber number) {
+    return number >= oldest_ && number < next_ ? &at(number) : nullptr;
+  }
+  // A number in [oldest(), next_number()).
+  SentPacket& at(PacketNumber number) { return packets_[number & (packets_.size() - 1)]; }
+  const SentPacket& at(PacketNumber number) const {
+    return packets_[number & (packets_.size() - 1)];
+  }
+  // Whether one of the last few numbers that were skipped lies in [first, last]. They are
+  // remembered longer than packets: whoever acknowledges without having received may do it late.
+  bool skipped_in(PacketNumber first, PacketNumber last) const;
+  // The frames of a kept packet.
   template <typename Visit>
   void for_each_frame(const SentPacket& packet, Visit&& visit) const {
     for (std::uint32_t i = 0; i < packet.frame_count; ++i) visit(frame_at(packet.first_frame + i));
   }
 
   // First kept number; `next_number()` when nothing is kept.
-  PacketNumber oldest() const;
-  // Drops settled packets from the front; lost ones are kept until `keep_lost_since`, to recognise
-  // spurious loss.
+  PacketNumber oldest() const { return oldest_; }
+  // Drops settled packets from the front, lost ones only when sent before `keep_lost_since`
+  // (younger ones may turn out to be spurious losses). Packets that are not in flight, which no
+  // peer needs to acknowledge, go as soon as more than `k_max_kept_unacknowledged` numbers are
+  // kept.
   void prune(Time keep_lost_since);
+  static constexpr std::uint64_t k_max_kept_unacknowledged = 1024;
   std::size_t memory_bytes() const;
 
  private:
-  const SentFrame& frame_at(std::uint64_t index) const;
-  struct Rings;
-  Rings* rings_;
+  static constexpr std::size_t k_remembered_skips = 4;
+
+  const SentFrame& frame_at(std::uint32_t index) const {
+    return frames_[index & (frames_.size() - 1)];
+  }
+  void grow_packets();
+  void grow_frames();
+
+  std::vector<SentPacket> packets_;  // size is a power of two
+  std::vector<SentFrame> frames_;    // size is a power of two
+  std::vector<SentFrame> pending_;   // apart, so that it is contiguous
+  PacketNumber oldest_ = 0;
+  PacketNumber next_ = 0;
+  std::uint32_t frames_begin_ = 0;
+  std::uint32_t frames_end_ = 0;
+  PacketNumber skipped_[k_remembered_skips] = {k_no_packet_number, k_no_packet_number,
+                                               k_no_packet_number, k_no_packet_number};
+  std::size_t skips_ = 0;
 };
 
 }  // namespace sheaf::quic

@@ -1,0 +1,73 @@
+#include "recovery/sent_packets.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr std::size_t k_initial_ring = 32;
+
+}  // namespace
+
+void SentPackets::grow_packets() {
+  std::vector<SentPacket> larger(std::max(k_initial_ring, 2 * packets_.size()));
+  for (PacketNumber number = oldest_; number < next_; ++number) {
+    larger[number & (larger.size() - 1)] = at(number);
+  }
+  packets_ = std::move(larger);
+}
+
+void SentPackets::grow_frames() {
+  std::vector<SentFrame> larger(std::max(k_initial_ring, 2 * frames_.size()));
+  for (std::uint32_t index = frames_begin_; index != frames_end_; ++index) {
+    larger[index & (larger.size() - 1)] = frame_at(index);
+  }
+  frames_ = std::move(larger);
+}
+
+void SentPackets::skip_number() {
+  skipped_[skips_++ % k_remembered_skips] = next_;
+  if (next_ - oldest_ == packets_.size()) grow_packets();
+  at(next_) = {.first_frame = frames_end_, .state = SentPacket::State::kSkipped};
+  ++next_;
+}
+
+bool SentPackets::skipped_in(PacketNumber first, PacketNumber last) const {
+  return std::any_of(std::begin(skipped_), std::end(skipped_),
+                     [=](PacketNumber skipped) { return skipped >= first && skipped <= last; });
+}
+
+PacketNumber SentPackets::commit(const SentPacket& packet) {
+  if (next_ - oldest_ == packets_.size()) grow_packets();
+  SentPacket& kept = at(next_);
+  kept = packet;
+  kept.first_frame = frames_end_;
+  kept.frame_count = static_cast<std::uint16_t>(pending_.size());
+  for (const SentFrame& frame : pending_) {
+    if (frames_end_ - frames_begin_ == frames_.size()) grow_frames();
+    frames_[frames_end_++ & (frames_.size() - 1)] = frame;
+  }
+  pending_.clear();
+  return next_++;
+}
+
+void SentPackets::prune(Time keep_lost_since) {
+  while (oldest_ < next_) {
+    const SentPacket& packet = at(oldest_);
+    if (packet.state == SentPacket::State::kLost && packet.time_sent >= keep_lost_since) break;
+    if (packet.state == SentPacket::State::kOutstanding &&
+        (packet.in_flight || next_ - oldest_ <= k_max_kept_unacknowledged)) {
+      break;
+    }
+    frames_begin_ = packet.first_frame + packet.frame_count;
+    ++oldest_;
+  }
+}
+
+std::size_t SentPackets::memory_bytes() const {
+  return packets_.capacity() * sizeof(SentPacket) +
+         (frames_.capacity() + pending_.capacity()) * sizeof(SentFrame);
+}
+
+}  // namespace sheaf::quic

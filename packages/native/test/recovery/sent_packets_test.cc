@@ -1,0 +1,148 @@
+#include "recovery/sent_packets.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "util/random.h"
+
+namespace sheaf::quic {
+namespace {
+
+using State = SentPacket::State;
+
+Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
+
+PacketNumber send(SentPackets& sent, std::uint64_t first_offset, int frames, Time now) {
+  for (int i = 0; i < frames; ++i) sent.add_frame({.offset = first_offset + i});
+  return sent.commit({.time_sent = now, .bytes = 1200, .ack_eliciting = true, .in_flight = true});
+}
+
+std::vector<std::uint64_t> offsets(const SentPackets& sent, const SentPacket& packet) {
+  std::vector<std::uint64_t> found;
+  sent.for_each_frame(packet, [&](const SentFrame& frame) { found.push_back(frame.offset); });
+  return found;
+}
+
+TEST(SentPackets, NumbersPacketsAndKeepsTheirFrames) {
+  SentPackets sent;
+  EXPECT_EQ(sent.next_number(), 0u);
+  EXPECT_EQ(send(sent, 10, 2, at_ms(1)), 0u);
+  EXPECT_EQ(send(sent, 20, 0, at_ms(2)), 1u);
+  EXPECT_EQ(send(sent, 30, 3, at_ms(3)), 2u);
+  EXPECT_EQ(offsets(sent, *sent.find(0)), (std::vector<std::uint64_t>{10, 11}));
+  EXPECT_TRUE(offsets(sent, *sent.find(1)).empty());
+  EXPECT_EQ(offsets(sent, *sent.find(2)), (std::vector<std::uint64_t>{30, 31, 32}));
+  EXPECT_EQ(sent.find(3), nullptr);
+}
+
+TEST(SentPackets, DiscardedFramesLeaveNoTrace) {
+  SentPackets sent;
+  sent.add_frame({.offset = 1});
+  ASSERT_EQ(sent.pending_frames().size(), 1u);
+  sent.discard_pending();
+  EXPECT_TRUE(sent.pending_frames().empty());
+  send(sent, 2, 1, at_ms(0));
+  EXPECT_EQ(offsets(sent, *sent.find(0)), (std::vector<std::uint64_t>{2}));
+}
+
+TEST(SentPackets, SkippedNumbersAreRememberedBeyondPruning) {
+  SentPackets sent;
+  send(sent, 0, 1, at_ms(0));
+  sent.skip_number();
+  EXPECT_EQ(send(sent, 1, 1, at_ms(0)), 2u);
+  EXPECT_EQ(sent.find(1)->state, State::kSkipped);
+  sent.find(0)->state = State::kAcknowledged;
+  sent.prune(at_ms(0));
+  EXPECT_EQ(sent.oldest(), 2u);
+  EXPECT_EQ(sent.find(1), nullptr);
+  EXPECT_TRUE(sent.skipped_in(0, 5));
+  EXPECT_TRUE(sent.skipped_in(1, 1));
+  EXPECT_FALSE(sent.skipped_in(2, 5));
+  EXPECT_FALSE(sent.skipped_in(0, 0));
+}
+
+TEST(SentPackets, PruneStopsAtOutstandingAndAtYoungLosses) {
+  SentPackets sent;
+  for (int i = 0; i < 5; ++i) send(sent, i, 1, at_ms(i));
+  sent.find(0)->state = State::kAcknowledged;
+  sent.find(1)->state = State::kLost;
+  sent.find(2)->state = State::kAcknowledged;
+  sent.prune(at_ms(1));
+  EXPECT_EQ(sent.oldest(), 1u);
+  sent.prune(at_ms(2));
+  EXPECT_EQ(sent.oldest(), 3u);
+  for (PacketNumber number : {3, 4}) sent.find(number)->state = State::kAcknowledged;
+  sent.prune(at_ms(2));
+  EXPECT_EQ(sent.oldest(), sent.next_number());
+}
+
+TEST(SentPackets, AcknowledgementsNobodyConfirmsAreForgotten) {
+  SentPackets sent;
+  for (int i = 0; i < 100'000; ++i) {
+    sent.add_frame({.kind = SentFrame::Kind::kAck});
+    sent.commit({.time_sent = at_ms(i), .bytes = 40});
+    sent.prune(at_ms(0));
+    ASSERT_LE(sent.next_number() - sent.oldest(), SentPackets::k_max_kept_unacknowledged);
+  }
+  EXPECT_LT(sent.memory_bytes(), 256u * 1024);
+}
+
+TEST(SentPackets, MemoryStopsGrowingAtTheWorkingSet) {
+  SentPackets sent;
+  std::size_t settled = 0, after_first_round = 0;
+  for (int round = 0; round < 50; ++round) {
+    while (sent.next_number() - sent.oldest() < 200) send(sent, 0, 3, at_ms(0));
+    while (sent.next_number() - settled > 10) sent.find(settled++)->state = State::kAcknowledged;
+    sent.prune(at_ms(1));
+    if (round == 0) after_first_round = sent.memory_bytes();
+  }
+  EXPECT_EQ(sent.memory_bytes(), after_first_round);
+}
+
+// Against a plain deque, with random operations.
+TEST(SentPackets, BehavesLikeADeque) {
+  constexpr std::uint64_t k_seed = 0x5e17;
+  SCOPED_TRACE("seed " + std::to_string(k_seed));
+  SeededRandom random(k_seed);
+  SentPackets sent;
+  struct Expected {
+    std::vector<std::uint64_t> offsets;
+    State state;
+  };
+  std::deque<Expected> model;
+  PacketNumber oldest = 0;
+  std::uint64_t offset = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    const std::uint64_t choice = random.below(10);
+    if (choice < 4) {
+      const auto frames = static_cast<int>(random.below(5));
+      ASSERT_EQ(send(sent, offset, frames, at_ms(0)), oldest + model.size());
+      model.push_back({{}, State::kOutstanding});
+      for (int i = 0; i < frames; ++i) model.back().offsets.push_back(offset++);
+    } else if (choice == 4) {
+      sent.skip_number();
+      model.push_back({{}, State::kSkipped});
+    } else if (choice < 9 && !model.empty()) {
+      const std::uint64_t index = random.below(model.size());
+      model[index].state = State::kAcknowledged;
+      sent.find(oldest + index)->state = State::kAcknowledged;
+    } else {
+      sent.prune(at_ms(0));
+      while (!model.empty() && model.front().state != State::kOutstanding) {
+        model.pop_front();
+        ++oldest;
+      }
+    }
+    ASSERT_EQ(sent.oldest() + (sent.next_number() - sent.oldest()), oldest + model.size());
+    for (std::size_t i = 0; i < model.size(); i += 1 + model.size() / 8) {
+      const SentPacket* packet = sent.find(oldest + i);
+      ASSERT_NE(packet, nullptr);
+      ASSERT_EQ(packet->state, model[i].state);
+      ASSERT_EQ(offsets(sent, *packet), model[i].offsets);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::quic
