@@ -1,8 +1,7 @@
 {
   "targets": [
     {
-      "target_name": "sheaf",
-      "product_dir": "<(PRODUCT_DIR)/staging",
+      "target_name": "sheaf_candidate",
       "sources": [
         "<!@(node -p \"require('fs').readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.cc')).map((file) => 'src/' + file).sort().join(' ')\")"
       ],
@@ -11,7 +10,7 @@
         "<!(node -p \"require('node-addon-api').include_dir\")"
       ],
       "defines": ["NAPI_VERSION=9", "NAPI_DISABLE_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED"],
-      "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden"],
+      "cflags": ["-Wall", "-Wextra", "-Wno-restrict", "-fvisibility=hidden"],
       "cflags_cc": ["-std=c++20", "-fno-exceptions"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20"],
       "libraries": [

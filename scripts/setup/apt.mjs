@@ -7,7 +7,7 @@ import { StepError, capture, commandLine, progress, run } from './process.mjs';
 /** Debian package and the oldest version that will do. */
 const transportLibraries = { 'libngtcp2-dev': '1.11', 'libngtcp2-crypto-gnutls-dev': '1.11', 'libnghttp3-dev': '1.8' };
 
-const buildPackages = ['g++', 'make', 'python3', 'pkg-config', 'ccache', 'libgnutls28-dev'];
+const buildPackages = ['g++', 'make', 'python3', 'pkg-config', 'ccache', 'libgnutls28-dev', 'libuv1-dev'];
 const browserPackages = ['chromium'];
 const testPackages = [
   'cmake', 'ninja-build', 'libgtest-dev', 'clang', 'libclang-rt-14-dev', 'clang-format',

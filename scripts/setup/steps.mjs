@@ -52,10 +52,11 @@ export function steps(purpose) {
       title: 'Native addon',
       inputs: () => [
         ...filesBelow('packages/native/src'),
+        ...filesBelow('scripts/setup'),
         'packages/native/binding.gyp',
         'packages/native/package.json',
       ],
-      extra: [process.version, process.arch],
+      extra: [process.arch],
       outputs: [addonPath],
       run: buildAddon,
     },
