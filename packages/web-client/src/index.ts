@@ -1,1 +1,1 @@
-export {};
+export { browserDirectory } from './browser_files.js';

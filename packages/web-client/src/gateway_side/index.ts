@@ -1,0 +1,10 @@
+/** What a gateway needs to serve pages to the page loader. Format: docs/wire.md. */
+export { isOriginAllowed } from './origin.js';
+export { pageLoaderResource, type PageLoaderResource } from './page_loader_resources.js';
+export {
+  servePage,
+  type PageRequest,
+  type PageResponse,
+  type PageSession,
+  type ServePageOptions,
+} from './serve_page.js';

@@ -1,0 +1,25 @@
+/**
+ * Whether pages of `origin` may use the page session of `authority` (both as they appear in the
+ * extended CONNECT). A page session hands out what the gateway serves, and browsers let every site
+ * connect: without this check any page in the visitor's browser could read an internal gateway.
+ * Allowed: the same host on any port, and any loopback origin for a loopback gateway.
+ */
+export function isOriginAllowed(origin: string | undefined, authority: string): boolean {
+  if (origin === undefined || !URL.canParse(origin) || !URL.canParse(`https://${authority}/`)) {
+    return false;
+  }
+  const { protocol, hostname } = new URL(origin);
+  const host = new URL(`https://${authority}/`).hostname;
+  if (isLoopback(hostname) && isLoopback(host)) return true;
+  return protocol === 'https:' && hostname === host;
+}
+
+// The names for which browsers skip TLS and DNS (Secure Contexts §3.1).
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d+){3}$/.test(hostname)
+  );
+}

@@ -1,0 +1,204 @@
+import {
+  ProtocolError,
+  answerPing,
+  bodyStream,
+  decodeRequestHead,
+  encodeResponseHead,
+  readHead,
+  streamError,
+  type BidirectionalStream,
+  type ErrorName,
+  type HeaderField,
+  type RequestHead,
+} from '../protocol/index.js';
+
+/** The part of a W3C WebTransport session that pages use; @fails-components/webtransport's fits. */
+export interface PageSession {
+  readonly closed: Promise<unknown>;
+  readonly incomingBidirectionalStreams: ReadableStream<BidirectionalStream>;
+  readonly datagrams: {
+    readonly readable: ReadableStream<Uint8Array>;
+    readonly writable?: WritableStream<Uint8Array>;
+    createWritable?(): WritableStream<Uint8Array>;
+  };
+  close(info?: { closeCode?: number; reason?: string }): void;
+}
+
+/** One request of a page. The head has been checked against docs/wire.md. */
+export interface PageRequest extends RequestHead {
+  /** Empty for requests without a body. */
+  readonly body: ReadableStream<Uint8Array>;
+  /** Aborted when the browser lost interest or the session ended. */
+  readonly signal: AbortSignal;
+}
+
+/** The answer; Node's Readable and web streams are both a fitting body. */
+export interface PageResponse {
+  readonly status: number;
+  readonly headers: readonly HeaderField[];
+  readonly body: Uint8Array | AsyncIterable<Uint8Array> | null;
+}
+
+export interface ServePageOptions {
+  /** Requests answered at the same time; more are refused and the browser tries again. */
+  readonly maxRequests?: number;
+  /** Milliseconds that a head may take to arrive. */
+  readonly headTimeoutMs?: number;
+  /** Told about each request whose handler or body failed. */
+  readonly onError?: (error: unknown, request: RequestHead) => void;
+}
+
+/**
+ * Answers every stream of a page session by calling `handleRequest`, and every ping; returns when
+ * the session has ended. Never throws. Bytes that break the protocol end the session with the
+ * error's code; a failing handler resets its own stream with `internal`.
+ *
+ * Check the origin first (`isOriginAllowed`): WebTransport itself lets any site connect.
+ */
+export async function servePage(
+  session: PageSession,
+  handleRequest: (request: PageRequest) => Promise<PageResponse>,
+  options: ServePageOptions = {},
+): Promise<void> {
+  const server = new PageServer(session, handleRequest, options);
+  await Promise.all([server.acceptStreams(), server.answerPings()]);
+}
+
+// A page with several hundred small images still gets by with a few refusals.
+const DEFAULT_MAX_REQUESTS = 256;
+const DEFAULT_HEAD_TIMEOUT_MS = 10_000;
+
+class PageServer {
+  private active = 0;
+  private readonly maxRequests: number;
+  private readonly headTimeoutMs: number;
+  private readonly ended = new AbortController();
+
+  constructor(
+    private readonly session: PageSession,
+    private readonly handleRequest: (request: PageRequest) => Promise<PageResponse>,
+    private readonly options: ServePageOptions,
+  ) {
+    this.maxRequests = options.maxRequests ?? DEFAULT_MAX_REQUESTS;
+    this.headTimeoutMs = options.headTimeoutMs ?? DEFAULT_HEAD_TIMEOUT_MS;
+    const end = (): void => this.ended.abort();
+    session.closed.then(end, end);
+  }
+
+  async acceptStreams(): Promise<void> {
+    const reader = this.session.incomingBidirectionalStreams.getReader();
+    for (;;) {
+      const next = await nextOrEnd(reader);
+      if (next === undefined) return;
+      if (this.active >= this.maxRequests) {
+        discard(next.readable, next.writable, 'refused');
+        continue;
+      }
+      this.active += 1;
+      void this.serveStream(next).finally(() => {
+        this.active -= 1;
+      });
+    }
+  }
+
+  async answerPings(): Promise<void> {
+    const { datagrams } = this.session;
+    const writer = (datagrams.createWritable?.() ?? datagrams.writable)?.getWriter();
+    if (writer === undefined) return;
+    writer.closed.catch(() => undefined); // The reader notices the end of the session.
+    const reader = datagrams.readable.getReader();
+    for (;;) {
+      const datagram = await nextOrEnd(reader);
+      if (datagram === undefined) return;
+      const answer = answerPing(datagram);
+      if (answer !== undefined) await writer.write(answer).catch(() => undefined);
+    }
+  }
+
+  private async serveStream(stream: BidirectionalStream): Promise<void> {
+    const reader = stream.readable.getReader();
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      discard(reader, stream.writable, 'timeout');
+    }, this.headTimeoutMs);
+    try {
+      const { head, rest } = await readHead(reader, decodeRequestHead);
+      clearTimeout(timer);
+      await this.answer(stream.writable.getWriter(), head, bodyStream(rest, reader));
+    } catch (error) {
+      clearTimeout(timer);
+      if (timedOut) return;
+      if (error instanceof ProtocolError) {
+        this.session.close({ closeCode: error.code, reason: error.message });
+      }
+      discard(reader, stream.writable, 'none');
+    }
+  }
+
+  private async answer(
+    writer: WritableStreamDefaultWriter<Uint8Array>,
+    head: RequestHead,
+    body: ReadableStream<Uint8Array>,
+  ): Promise<void> {
+    const interest = new AbortController();
+    const signal = AbortSignal.any([interest.signal, this.ended.signal]);
+    writer.closed.catch(() => interest.abort());
+    try {
+      const response = await this.handleRequest({ ...head, body, signal });
+      await writeResponse(writer, head.method, response);
+    } catch (error) {
+      if (!signal.aborted) this.options.onError?.(error, head);
+      ignore(writer.abort(streamError(signal.aborted ? 'cancelled' : 'internal')));
+    } finally {
+      // What the handler left unread is not wanted any more (STOP_SENDING).
+      if (!body.locked) ignore(body.cancel());
+    }
+  }
+}
+
+async function writeResponse(
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+  method: string,
+  response: PageResponse,
+): Promise<void> {
+  await writer.write(encodeResponseHead(response));
+  for await (const chunk of hasBody(method, response.status) ? chunksOf(response.body) : []) {
+    await writer.write(chunk);
+  }
+  await writer.close();
+}
+
+// RFC 9110 §6.4.1: these answers end behind the head.
+function hasBody(method: string, status: number): boolean {
+  return method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
+}
+
+function chunksOf(body: PageResponse['body']): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  if (body === null) return [];
+  return body instanceof Uint8Array ? [body] : body;
+}
+
+async function nextOrEnd<T>(reader: ReadableStreamDefaultReader<T>): Promise<T | undefined> {
+  try {
+    const { done, value } = await reader.read();
+    return done ? undefined : value;
+  } catch {
+    return undefined; // The session failed: the same end.
+  }
+}
+
+function discard(
+  readable: { cancel(reason: unknown): Promise<void> },
+  writable: WritableStream<Uint8Array>,
+  why: ErrorName,
+): void {
+  const reason = streamError(why);
+  ignore(readable.cancel(reason));
+  if (!writable.locked) ignore(writable.abort(reason));
+}
+
+// The stream or the session may be gone already, which is what was wanted.
+function ignore(promise: Promise<unknown>): void {
+  promise.catch(() => undefined);
+}

@@ -1,0 +1,16 @@
+/** The start page: `?to=/path` says where to go once the page loader is there. */
+import { startPageLoader } from './page_loader.js';
+
+// Nobody should wait longer for a page than a slow page takes.
+const PATIENCE_MS = 5_000;
+
+const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+await Promise.race([startPageLoader(), patience]);
+location.replace(destination(new URLSearchParams(location.search).get('to') ?? '/'));
+
+/** `to` on this origin; anything else would make an open redirect of this page. */
+function destination(to: string): string {
+  const url = URL.canParse(to, location.origin) ? new URL(to, location.origin) : undefined;
+  if (url?.origin !== location.origin || url.pathname === location.pathname) return '/';
+  return url.href;
+}

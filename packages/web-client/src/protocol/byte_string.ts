@@ -1,0 +1,26 @@
+import { ProtocolError } from './errors.js';
+
+/**
+ * HTTP's strings are bytes: one code unit is one byte (Fetch standard, "isomorphic encode").
+ * @throws ProtocolError `malformed` for characters above U+00FF.
+ */
+export function encodeByteString(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit > 0xff) throw new ProtocolError('malformed', 'character above U+00FF');
+    bytes[index] = unit;
+  }
+  return bytes;
+}
+
+/** Inverse of {@link encodeByteString}. */
+export function decodeByteString(bytes: Uint8Array): string {
+  // A call takes only so many arguments; 8 KiB is below the limit of every engine.
+  const step = 8192;
+  let text = '';
+  for (let start = 0; start < bytes.length; start += step) {
+    text += String.fromCharCode(...bytes.subarray(start, start + step));
+  }
+  return text;
+}

@@ -1,0 +1,40 @@
+/**
+ * WebTransport application error codes of page streams and page sessions. They stay below 256,
+ * the range that every WebTransport implementation carries unchanged. Registry: docs/wire.md.
+ */
+export const ERROR_CODES = {
+  /** Nothing went wrong: the session or the stream is not needed any more. */
+  none: 0x00,
+  /** The stream was not looked at; the same request may be sent again. */
+  refused: 0x01,
+  /** The peer sent bytes that are not a head. */
+  malformed: 0x02,
+  /** A head above one of the limits. */
+  too_large: 0x03,
+  /** The version in front of the head is not spoken here. */
+  unsupported_version: 0x04,
+  /** The request could not be answered; it may have had effects. */
+  internal: 0x05,
+  /** The requester lost interest. */
+  cancelled: 0x06,
+  /** The head did not arrive in time. */
+  timeout: 0x07,
+} as const;
+
+export type ErrorName = keyof typeof ERROR_CODES;
+
+/** A violation of the page protocol, seen by the receiver. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError';
+
+  constructor(
+    readonly error: ErrorName,
+    reason: string,
+  ) {
+    super(reason);
+  }
+
+  get code(): number {
+    return ERROR_CODES[this.error];
+  }
+}

@@ -1,0 +1,47 @@
+/** The version written in front of every head. */
+export const PROTOCOL_VERSION = 1;
+
+/** One header: lower-case name, value without the surrounding white space. */
+export type HeaderField = readonly [name: string, value: string];
+
+/** What a requester says before the body. */
+export interface RequestHead {
+  readonly method: string;
+  /** Absolute `http:` or `https:` URL without fragment and credentials. */
+  readonly url: string;
+  /** `Request.destination` of the Fetch standard (`document`, `style`, …); empty for fetch(). */
+  readonly destination: string;
+  /** Priority field value of RFC 9218 §4 (`u=1, i`); empty: the defaults apply. */
+  readonly priority: string;
+  readonly headers: readonly HeaderField[];
+}
+
+/** What the responder says before the body. */
+export interface ResponseHead {
+  /** Final status, 200 to 599: interim responses are not carried. */
+  readonly status: number;
+  readonly headers: readonly HeaderField[];
+}
+
+/** Upper bounds, in bytes unless the name says otherwise. The same on both sides. */
+export const LIMITS = {
+  /** A whole head. Common servers accept 8 to 64 KiB of headers. */
+  head: 65_536,
+  method: 32,
+  url: 16_384,
+  destination: 32,
+  priority: 256,
+  headerName: 256,
+  headerValue: 32_768,
+  headerCount: 256,
+} as const;
+
+/** Field types inside a head; unknown ones are skipped so that a version can grow. */
+export const FIELD = {
+  method: 0x01,
+  url: 0x02,
+  destination: 0x03,
+  priority: 0x04,
+  header: 0x05,
+  status: 0x06,
+} as const;

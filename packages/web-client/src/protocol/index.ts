@@ -1,0 +1,34 @@
+/** What a browser and a gateway say to each other on a page session. Format: docs/wire.md. */
+export { ERROR_CODES, ProtocolError, type ErrorName } from './errors.js';
+export {
+  FIELD,
+  LIMITS,
+  PROTOCOL_VERSION,
+  type HeaderField,
+  type RequestHead,
+  type ResponseHead,
+} from './head.js';
+export {
+  decodeRequestHead,
+  decodeResponseHead,
+  encodeRequestHead,
+  encodeResponseHead,
+  findHead,
+  type HeadFrame,
+} from './head_codec.js';
+export { answerPing, decodePong, encodePing } from './ping.js';
+export {
+  bodyStream,
+  readHead,
+  streamError,
+  type BidirectionalStream,
+  type ByteReader,
+  type HeadAndRest,
+} from './stream.js';
+export { MAX_VARINT, readVarint, varintLength, writeVarint, type Varint } from './varint.js';
+export {
+  WELL_KNOWN,
+  WELL_KNOWN_PREFIX,
+  parseGatewayDescription,
+  type GatewayDescription,
+} from './well_known.js';

@@ -1,0 +1,84 @@
+import { ERROR_CODES, ProtocolError, type ErrorName } from './errors.js';
+import { findHead } from './head_codec.js';
+
+/** The part of a W3C WebTransport stream that pages use. */
+export interface BidirectionalStream {
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly writable: WritableStream<Uint8Array>;
+}
+
+/** What is read of a stream; a ReadableStreamDefaultReader fits. */
+export interface ByteReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(reason?: unknown): Promise<void>;
+}
+
+/** A head and what followed it in the same chunk. */
+export interface HeadAndRest<Head> {
+  readonly head: Head;
+  readonly rest: Uint8Array;
+}
+
+/**
+ * Reads a stream up to the end of its head; holds at most one head and one chunk.
+ * @throws ProtocolError when the bytes are no head, or the stream ends inside it; the stream's own
+ * error when it was reset.
+ */
+export async function readHead<Head>(
+  reader: ByteReader,
+  decode: (bytes: Uint8Array) => Head,
+): Promise<HeadAndRest<Head>> {
+  let bytes: Uint8Array = new Uint8Array(0);
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || value === undefined) throw new ProtocolError('malformed', 'stream ended inside its head');
+    bytes = bytes.length === 0 ? value : concatenate(bytes, value);
+    const frame = findHead(bytes);
+    if (frame !== undefined && frame.end <= bytes.length) {
+      return { head: decode(bytes.subarray(frame.start, frame.end)), rest: bytes.subarray(frame.end) };
+    }
+  }
+}
+
+/** What is left of a stream behind its head. Reads only when it is read: back-pressure holds. */
+export function bodyStream(rest: Uint8Array, reader: ByteReader): ReadableStream<Uint8Array> {
+  let first: Uint8Array | undefined = rest.length > 0 ? rest : undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (first !== undefined) {
+          controller.enqueue(first);
+          first = undefined;
+          return;
+        }
+        const { done, value } = await reader.read();
+        if (done || value === undefined) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => reader.cancel(streamError('cancelled')),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/**
+ * A reason for `abort()` and `cancel()` that carries an error code to the peer. Browsers look for a
+ * WebTransportError, @fails-components/webtransport for `code`.
+ */
+export function streamError(name: ErrorName): Error {
+  const code = ERROR_CODES[name];
+  const scope = globalThis as { WebTransportError?: new (init: object) => Error };
+  const error =
+    scope.WebTransportError === undefined
+      ? Object.assign(new Error(name), { streamErrorCode: code })
+      : new scope.WebTransportError({ message: name, streamErrorCode: code });
+  // WebTransportError inherits a read-only `code` from DOMException: define it on the object.
+  return Object.defineProperty(error, 'code', { value: code });
+}
+
+function concatenate(left: Uint8Array, right: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(left.length + right.length);
+  bytes.set(left);
+  bytes.set(right, left.length);
+  return bytes;
+}

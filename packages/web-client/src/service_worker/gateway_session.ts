@@ -1,0 +1,178 @@
+import type { BidirectionalStream } from '../protocol/index.js';
+import { Heartbeat, type Datagrams } from './heartbeat.js';
+
+/** The part of the browser's WebTransport that is used here. */
+export interface Transport {
+  readonly ready: Promise<unknown>;
+  readonly closed: Promise<unknown>;
+  readonly datagrams: Datagrams;
+  createBidirectionalStream(): Promise<BidirectionalStream>;
+  close(info?: { closeCode?: number; reason?: string }): void;
+}
+
+/** No session can be had now; nothing was sent. */
+export class SessionUnavailable extends Error {
+  override readonly name = 'SessionUnavailable';
+}
+
+/** A stream and the means to tell that its session answers. */
+export interface SessionStream extends BidirectionalStream {
+  /** To be called whenever bytes arrive. */
+  heard(): void;
+  /** To be called when nothing more is expected of the stream. */
+  finished(): void;
+}
+
+export interface SessionStatus {
+  readonly state: 'closed' | 'opening' | 'open' | 'waiting';
+  /** Milliseconds from asking for the session to its being ready; undefined before the first. */
+  readonly openedInMs: number | undefined;
+  /** Sessions opened since the worker started. */
+  readonly sessions: number;
+  /** Latest round trip of a ping in milliseconds. */
+  readonly roundTripMs: number | undefined;
+}
+
+// A handshake with one lost packet each way takes about 2 s; longer, and plain fetch is quicker.
+const OPEN_TIMEOUT_MS = 3_000;
+// After a failure the network is used at once, and the session is tried again only so often.
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+// Stream credit comes back within a round trip.
+const STREAM_PAUSES_MS = [10, 30, 90, 270, 810];
+
+/**
+ * At most one WebTransport session with the gateway: opened when the first stream is wanted,
+ * watched by a heartbeat, opened anew after it ended.
+ */
+export class GatewaySession {
+  private current: Promise<Connected> | undefined;
+  private state: SessionStatus['state'] = 'closed';
+  private failures = 0;
+  private retryAt = 0;
+  private sessions = 0;
+  private openedInMs: number | undefined;
+  private heartbeat: Heartbeat | undefined;
+
+  /**
+   * `connect` starts a session. After a failure it is called again with `refresh` and then fails
+   * if the configuration turns out to be the same as before.
+   */
+  constructor(private readonly connect: (refresh: boolean) => Promise<Transport>) {}
+
+  status(): SessionStatus {
+    return {
+      state: this.state,
+      openedInMs: this.openedInMs,
+      sessions: this.sessions,
+      roundTripMs: this.heartbeat?.roundTripMs,
+    };
+  }
+
+  /** Forgets earlier failures: the configuration or the network has changed. */
+  reset(): void {
+    this.failures = 0;
+    this.retryAt = 0;
+  }
+
+  /** Opens the session ahead of the first stream; `status` tells whether that worked. */
+  async warmUp(): Promise<void> {
+    await this.opened().catch(() => undefined);
+  }
+
+  /** Opens a stream, and the session before it if need be. @throws SessionUnavailable */
+  async openStream(): Promise<SessionStream> {
+    for (const pause of [...STREAM_PAUSES_MS, undefined]) {
+      const { transport, heartbeat } = await this.opened();
+      try {
+        const { readable, writable } = await transport.createBidirectionalStream();
+        heartbeat.expect();
+        return {
+          readable,
+          writable,
+          heard: () => heartbeat.heard(),
+          finished: () => heartbeat.done(),
+        };
+      } catch {
+        // Out of stream credit, or the session has just ended: see what `opened` says next time.
+        if (pause !== undefined) await sleep(pause);
+      }
+    }
+    throw new SessionUnavailable('the gateway grants no more streams');
+  }
+
+  private opened(): Promise<Connected> {
+    if (this.current === undefined) {
+      if (Date.now() < this.retryAt) return Promise.reject(new SessionUnavailable('waiting'));
+      const attempt = this.open();
+      this.current = attempt;
+      attempt.catch(() => this.forget(attempt, 'waiting'));
+    }
+    return this.current;
+  }
+
+  private async open(): Promise<Connected> {
+    this.state = 'opening';
+    const start = performance.now();
+    try {
+      const transport = await this.ready(false).catch(() => this.ready(true));
+      this.openedInMs = performance.now() - start;
+      this.sessions += 1;
+      this.failures = 0;
+      this.state = 'open';
+      return this.watch(transport);
+    } catch (error) {
+      this.retryAt = Date.now() + Math.min(FIRST_PAUSE_MS * 2 ** this.failures, LONGEST_PAUSE_MS);
+      this.failures += 1;
+      throw new SessionUnavailable('the session cannot be opened', { cause: error });
+    }
+  }
+
+  private async ready(refresh: boolean): Promise<Transport> {
+    const transport = await this.connect(refresh);
+    transport.closed.catch(() => undefined);
+    let timer;
+    const timeout = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('took too long')), OPEN_TIMEOUT_MS);
+    });
+    try {
+      await Promise.race([transport.ready, timeout]);
+      return transport;
+    } catch (error) {
+      transport.close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private watch(transport: Transport): Connected {
+    const heartbeat = new Heartbeat(transport.datagrams, () => {
+      transport.close({ reason: 'no answer' });
+      end();
+    });
+    const current = this.current;
+    const end = (): void => {
+      heartbeat.stop();
+      this.forget(current, 'closed');
+    };
+    transport.closed.then(end, end);
+    this.heartbeat = heartbeat;
+    return { transport, heartbeat };
+  }
+
+  private forget(attempt: Promise<Connected> | undefined, state: SessionStatus['state']): void {
+    if (this.current !== attempt) return;
+    this.current = undefined;
+    this.state = state;
+  }
+}
+
+interface Connected {
+  readonly transport: Transport;
+  readonly heartbeat: Heartbeat;
+}
+
+export function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,17 @@
+import type { GatewayDescription } from '../protocol/index.js';
+import type { SessionStatus } from './gateway_session.js';
+import type { Load } from './load_log.js';
+
+/** BroadcastChannel on which every {@link Load} is announced when it changes. */
+export const LOADS_CHANNEL = 'sheaf-page-loads';
+
+/** From a page to the worker, with a MessagePort for the {@link Reply}. */
+export type Message =
+  /** Hands over the configuration and opens the session. */
+  | { readonly type: 'configure'; readonly description: GatewayDescription }
+  | { readonly type: 'status' };
+
+export interface Reply {
+  readonly session: SessionStatus;
+  readonly loads: readonly Load[];
+}

@@ -1,0 +1,39 @@
+import type { HeaderField, RequestHead } from '../protocol/index.js';
+
+/** What the browser would add itself below the worker, and the worker has to say for it. */
+export interface Visitor {
+  readonly userAgent: string;
+  readonly languages: readonly string[];
+  readonly encodings: readonly string[];
+}
+
+/** The head that asks the gateway for what `request` asks the network for. */
+export function requestHead(request: Request, visitor: Visitor): RequestHead {
+  const headers = new Headers(request.headers);
+  const fill = (name: string, value: string): void => {
+    if (value !== '' && !headers.has(name)) headers.set(name, value);
+  };
+  fill('user-agent', visitor.userAgent);
+  fill('accept-language', visitor.languages.slice(0, 8).join(', '));
+  if (!headers.has('range')) fill('accept-encoding', visitor.encodings.join(', '));
+  const referrer = withoutFragment(request.referrer);
+  fill('referer', /^https?:/.test(referrer) ? referrer : '');
+  // Fetch standard, "append a request Origin header".
+  if (request.method !== 'GET' && request.method !== 'HEAD' && referrer !== '') {
+    fill('origin', URL.canParse(referrer) ? new URL(referrer).origin : '');
+  }
+  const fields: HeaderField[] = [...headers.entries()];
+  return {
+    method: request.method,
+    url: withoutFragment(request.url),
+    destination: request.destination,
+    // Filled when resources are ordered; until then all streams are equal.
+    priority: '',
+    headers: fields,
+  };
+}
+
+function withoutFragment(url: string): string {
+  const position = url.indexOf('#');
+  return position === -1 ? url : url.slice(0, position);
+}

@@ -1,0 +1,57 @@
+import type { ResponseHead } from '../protocol/index.js';
+
+/** Name of the Server-Timing entry that marks what came over the page session. */
+export const TIMING_NAME = 'sheaf-webtransport';
+
+// Fetch standard, "null body status".
+const NULL_BODY = new Set([204, 205, 304]);
+
+/** Codings that this browser can take off; below a worker it does not do so itself. */
+export function supportedEncodings(): string[] {
+  const candidates = [
+    ['br', 'brotli'],
+    ['gzip', 'gzip'],
+  ] as const;
+  return candidates.filter(([, format]) => canDecompress(format)).map(([coding]) => coding);
+}
+
+/**
+ * The response as a page sees it: content coding taken off, marked with a Server-Timing entry.
+ * @throws TypeError for a content coding that was not asked for.
+ */
+export function toResponse(
+  method: string,
+  head: ResponseHead,
+  body: ReadableStream<Uint8Array>,
+): Response {
+  const headers = new Headers(head.headers.map(([name, value]): [string, string] => [name, value]));
+  headers.append('server-timing', `${TIMING_NAME};desc="page session"`);
+  const init = { status: head.status, headers };
+  if (NULL_BODY.has(head.status) || method === 'HEAD') {
+    // Reads to the end instead of cancelling: the stream closes in good order.
+    body.pipeTo(new WritableStream()).catch(() => undefined);
+    return new Response(null, init);
+  }
+  const coding = headers.get('content-encoding')?.toLowerCase() ?? 'identity';
+  if (coding === 'identity') return new Response(body as ReadableStream<BufferSource>, init);
+  const format = { br: 'brotli', gzip: 'gzip' }[coding];
+  if (format === undefined || !canDecompress(format)) {
+    void body.cancel();
+    throw new TypeError(`content coding ${coding} was not asked for`);
+  }
+  headers.delete('content-encoding');
+  headers.delete('content-length');
+  const plain = (body as ReadableStream<BufferSource>).pipeThrough(
+    new DecompressionStream(format as CompressionFormat),
+  );
+  return new Response(plain, init);
+}
+
+function canDecompress(format: string): boolean {
+  try {
+    new DecompressionStream(format as CompressionFormat);
+    return true;
+  } catch {
+    return false;
+  }
+}

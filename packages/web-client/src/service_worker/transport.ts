@@ -1,0 +1,32 @@
+import { WELL_KNOWN, type GatewayDescription } from '../protocol/index.js';
+import type { Configuration } from './configuration.js';
+import type { Transport } from './gateway_session.js';
+
+/** Starts WebTransport with the gateway that the configuration describes. */
+export async function connect(configuration: Configuration, refresh: boolean): Promise<Transport> {
+  if (!('WebTransport' in self)) throw new TypeError('this browser has no WebTransport');
+  let description = await configuration.get();
+  if (refresh) {
+    const before = JSON.stringify(description);
+    description = await configuration.refresh();
+    if (JSON.stringify(description) === before) throw new Error('the configuration is unchanged');
+  }
+  return new WebTransport(sessionUrl(description), sessionOptions(description)) as Transport;
+}
+
+function sessionUrl({ authority }: GatewayDescription): string {
+  return `https://${authority ?? self.location.host}${WELL_KNOWN.page_session}`;
+}
+
+function sessionOptions({ hashes }: GatewayDescription): WebTransportOptions {
+  const options: WebTransportOptions = { requireUnreliable: true, congestionControl: 'throughput' };
+  if (hashes.length === 0) return options;
+  return {
+    ...options,
+    serverCertificateHashes: hashes.map((hash) => ({ algorithm: 'sha-256', value: bytes(hash) })),
+  };
+}
+
+function bytes(hexadecimal: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(hexadecimal.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
