@@ -1,0 +1,261 @@
+#include "endpoint/connection_driver.h"
+
+#include <algorithm>
+
+#include "wire/packet_header.h"
+
+namespace sheaf::quic {
+
+ConnectionDriver::ConnectionDriver(Role role, const ConnectionConfig& config, Random& random,
+                                   Time now)
+    : role_(role), connection_(std::make_unique<Connection>(role, config, random, now)) {}
+
+ConnectionDriver::~ConnectionDriver() = default;
+
+Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> ConnectionDriver::make_client(
+    ClientHandshakeConfig handshake, const ConnectionConfig& config, Random& random, Time now) {
+  std::unique_ptr<ConnectionDriver> driver(
+      new ConnectionDriver(Role::kClient, config, random, now));
+  handshake.parameters = driver->connection_->local_parameters();
+  auto made = Handshake::make_client(handshake, random, now);
+  if (!made) return made.error();
+  driver->handshake_ = std::move(*made);
+  driver->path_ = handshake.path;
+  driver->local_id_ = handshake.source;
+  driver->original_destination_ = driver->handshake_->destination();
+  driver->address_validated_ = true;
+  if (handshake.session) {
+    driver->session_ = *handshake.session;
+    driver->raw_peer_parameters_ = handshake.session->peer_parameters;
+  }
+  driver->process_handshake(now);
+  return driver;
+}
+
+Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> ConnectionDriver::make_server(
+    ServerHandshakeConfig handshake, const ConnectionConfig& config, Random& random,
+    Bytes reset_key, Time now) {
+  std::unique_ptr<ConnectionDriver> driver(
+      new ConnectionDriver(Role::kServer, config, random, now));
+  driver->connection_->set_reset_key(reset_key);
+  handshake.parameters = driver->connection_->local_parameters();
+  handshake.parameters.stateless_reset_token = stateless_reset_token(reset_key, handshake.source);
+  auto made = Handshake::make_server(handshake, random, now);
+  if (!made) return made.error();
+  driver->handshake_ = std::move(*made);
+  driver->path_ = handshake.path;
+  driver->local_id_ = handshake.source;
+  driver->original_destination_ = handshake.original_destination;
+  driver->address_validated_ = !handshake.token.empty();
+  return driver;
+}
+
+// --- network ------------------------------------------------------------------------------------
+
+void ConnectionDriver::receive(const Datagram& datagram, Time now) {
+  if (datagram.payload.empty()) return;
+  if (datagram.payload[0] & k_long_header_bit) {
+    receive_long(datagram, now);
+  } else {
+    connection_->receive(datagram, now);
+  }
+}
+
+void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
+  // A client that knows the server's keys, and a server that is done, need no long headers.
+  if (!handshake_ || (role_ == Role::kServer && completed_)) return;
+  handshake_bytes_received_ += datagram.payload.size();
+  if (established_) connection_->count_handshake_bytes(datagram.payload.size(), 0);
+
+  // What belongs to the connection is copied out before the handshake sees zeros in its place.
+  std::vector<std::vector<std::uint8_t>> rest;
+  split_datagram(datagram.payload, rest);
+  handshake_->receive(datagram.payload, datagram.ecn, now);
+  process_handshake(now);
+  for (std::vector<std::uint8_t>& packet : rest) {
+    connection_->receive({packet, datagram.path, datagram.ecn}, now);
+  }
+}
+
+void ConnectionDriver::poll_transmit(TransmitBatch& batch, Time now) {
+  batch.size = 0;
+  batch.segment_size = 0;
+  if (handshake_ &&
+      !(role_ == Role::kClient && connection_->state() == Connection::State::kClosed)) {
+    const std::size_t size = handshake_->transmit(batch.buffer.first(1452), now);
+    if (size > 0) {
+      handshake_bytes_sent_ += size;
+      if (established_) connection_->count_handshake_bytes(0, size);
+      batch.size = size;
+      batch.segment_size = size;
+      batch.path = path_;
+      batch.ecn = Ecn::kNotEct;
+      return;
+    }
+  }
+  connection_->poll_transmit(batch, now);
+}
+
+Time ConnectionDriver::next_timeout() const {
+  const Time connection = connection_->next_timeout();
+  return handshake_ ? std::min(connection, handshake_->next_timeout()) : connection;
+}
+
+void ConnectionDriver::on_timeout(Time now) {
+  if (handshake_ && now >= handshake_->next_timeout()) {
+    handshake_->on_timeout(now);
+    process_handshake(now);
+  }
+  if (now >= connection_->next_timeout()) connection_->on_timeout(now);
+}
+
+// --- handshake ----------------------------------------------------------------------------------
+
+ConnectionSeed ConnectionDriver::seed() const {
+  return {.send_secret = send_secret_,
+          .receive_secret = receive_secret_,
+          .peer_parameters = peer_parameters_.value_or(TransportParameters{}),
+          .local_id = local_id_,
+          .remote_id = handshake_->destination(),
+          .path = path_,
+          .initial_rtt = handshake_->smoothed_rtt(),
+          .address_validated = address_validated_};
+}
+
+void ConnectionDriver::process_handshake(Time now) {
+  while (const auto event = handshake_->poll_event()) {
+    const TransportStatus status = process(*event, now);
+    if (!status) return fail(status.error(), now);
+  }
+  if (!tickets_.empty() || (completed_ && role_ == Role::kServer)) {
+    connection_->confirm_handshake(tickets_, now);
+    if (!address_token_.empty()) connection_->send_new_token(address_token_);
+    tickets_.clear();
+    handshake_.reset();
+    return;
+  }
+  if (handshake_->failure() && !failure_reported_) {
+    failure_reported_ = true;
+    const HandshakeFailure& failure = *handshake_->failure();
+    events_.push_back(ConnectionClosed{.cause = ConnectionClosed::Cause::kHandshakeFailed,
+                                       .error = static_cast<std::uint64_t>(failure.code),
+                                       .frame_type = 0,
+                                       .reason = failure.reason});
+  }
+}
+
+TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now) {
+  using Kind = HandshakeEvent::Kind;
+  switch (event.kind) {
+    case Kind::kPeerParameters: {
+      auto decoded = decode_transport_parameters(event.data);
+      if (!decoded) return decoded.error();
+      peer_parameters_ = *decoded;
+      raw_peer_parameters_ = event.data;
+      return {};
+    }
+    case Kind::kEarlySecret: {
+      if (!peer_parameters_) {
+        // A client: the parameters that it remembers from the earlier connection.
+        auto decoded = decode_transport_parameters(raw_peer_parameters_);
+        if (!decoded) return {};
+        peer_parameters_ = *decoded;
+      }
+      early_data_started_ = true;
+      const TransportStatus status = connection_->start_early(event.secret, seed(), now);
+      if (role_ == Role::kClient) peer_parameters_.reset();
+      return status;
+    }
+    case Kind::kSendSecret:
+      send_secret_ = event.secret;
+      if (role_ == Role::kServer && peer_parameters_) {
+        // 0.5-RTT: the server may send before the client's Finished arrived.
+        established_ = true;
+        TransportStatus status = connection_->establish(seed(), now);
+        connection_->count_handshake_bytes(handshake_bytes_received_, handshake_bytes_sent_);
+        return status;
+      }
+      return {};
+    case Kind::kReceiveSecret:
+      receive_secret_ = event.secret;
+      if (role_ == Role::kServer) connection_->install_receive_secret(event.secret, now);
+      return {};
+    case Kind::kCompleted:
+      return complete(now);
+    case Kind::kTicket:
+      tickets_.insert(tickets_.end(), event.data.begin(), event.data.end());
+      return {};
+    case Kind::kSessionTicket:
+      session_.tls_session = event.data;
+      session_.peer_parameters = raw_peer_parameters_;
+      session_.alpn = alpn_;
+      events_.push_back(SessionTicketEvent{});
+      return {};
+  }
+  return {};
+}
+
+TransportStatus ConnectionDriver::complete(Time now) {
+  completed_ = true;
+  alpn_ = handshake_->alpn();
+  version_ = handshake_->version();
+  resumed_ = handshake_->resumed();
+  early_data_accepted_ = handshake_->early_data_accepted();
+  if (role_ == Role::kServer || !peer_parameters_) return {};
+  if (early_data_started_ && !early_data_accepted_) connection_->reject_early_data(now);
+  established_ = true;
+  return connection_->establish(seed(), now);
+}
+
+void ConnectionDriver::fail(const TransportError& error, Time now) {
+  if (established_) {
+    connection_->close_with_error(error, now);
+  } else {
+    handshake_->close(error.code, error.reason, now);
+  }
+}
+
+// --- events -------------------------------------------------------------------------------------
+
+std::optional<Event> ConnectionDriver::poll_event(Time now) {
+  if (!events_.empty()) {
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+  }
+  std::optional<Event> event = connection_->poll_event();
+  if (event) on_connection_event(*event, now);
+  return event;
+}
+
+void ConnectionDriver::on_connection_event(const Event& event, Time now) {
+  if (role_ != Role::kClient || !handshake_) return;
+  if (std::holds_alternative<HandshakeConfirmedEvent>(event)) {
+    handshake_->release_connection();
+  } else if (std::holds_alternative<PostHandshakeCryptoEvent>(event)) {
+    const TransportStatus status = handshake_->receive_post_handshake(connection_->read_crypto());
+    if (!status) return connection_->close_with_error(status.error(), now);
+    process_handshake(now);
+  } else if (std::holds_alternative<NewTokenEvent>(event)) {
+    const Bytes token = connection_->address_token();
+    session_.token.assign(token.begin(), token.end());
+    if (!session_.tls_session.empty()) events_.push_back(SessionTicketEvent{});
+  }
+}
+
+void ConnectionDriver::close(std::uint64_t application_error, std::string_view reason, Time now) {
+  if (established_) {
+    connection_->close(application_error, reason, now);
+  } else if (handshake_) {
+    // RFC 9000 §10.2.3: nothing of the application is told before the handshake is done.
+    handshake_->close(TransportErrorCode::kApplicationError, "", now);
+    process_handshake(now);
+  }
+}
+
+bool ConnectionDriver::finished() const {
+  if (connection_->state() == Connection::State::kClosed) return true;
+  return handshake_ && handshake_->failure() && !established_;
+}
+
+}  // namespace sheaf::quic

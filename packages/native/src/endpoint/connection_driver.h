@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "connection/connection.h"
+#include "crypto/handshake.h"
+
+namespace sheaf::quic {
+
+// Joins a Handshake and the Connection that comes out of it: gives each datagram to the one it is
+// for, and hands secrets over (docs/decisions/0001-handshake-takeover.md).
+class ConnectionDriver {
+ public:
+  static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_client(
+      ClientHandshakeConfig handshake, const ConnectionConfig& config, Random& random, Time now);
+  // `handshake.parameters` are filled in here.
+  static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_server(
+      ServerHandshakeConfig handshake, const ConnectionConfig& config, Random& random,
+      Bytes reset_key, Time now);
+  ~ConnectionDriver();
+
+  void receive(const Datagram& datagram, Time now);
+  void poll_transmit(TransmitBatch& batch, Time now);
+  Time next_timeout() const;
+  void on_timeout(Time now);
+  std::optional<Event> poll_event(Time now);
+
+  Connection& connection() { return *connection_; }
+  const Connection& connection() const { return *connection_; }
+  // Ends a handshake or a connection.
+  void close(std::uint64_t application_error, std::string_view reason, Time now);
+  // Nothing will be sent or received any more.
+  bool finished() const;
+  bool handshake_completed() const { return completed_; }
+
+  const std::string& alpn() const { return alpn_; }
+  std::uint32_t version() const { return version_; }
+  bool resumed() const { return resumed_; }
+  bool early_data_accepted() const { return early_data_accepted_; }
+  const ConnectionId& local_id() const { return local_id_; }
+  // The client's first destination id: names the connection in logs (qlog's ODCID).
+  const ConnectionId& original_destination() const { return original_destination_; }
+  // Client, after SessionTicketEvent.
+  std::vector<std::uint8_t> session() const { return serialize(session_); }
+
+  // Address token that the server gives once the handshake is confirmed.
+  void set_address_token(std::vector<std::uint8_t> token) { address_token_ = std::move(token); }
+  // For whoever owns the endpoint.
+  void* user_data = nullptr;
+
+ private:
+  ConnectionDriver(Role role, const ConnectionConfig& config, Random& random, Time now);
+
+  void receive_long(const Datagram& datagram, Time now);
+  void process_handshake(Time now);
+  TransportStatus process(const HandshakeEvent& event, Time now);
+  TransportStatus complete(Time now);
+  ConnectionSeed seed() const;
+  void fail(const TransportError& error, Time now);
+  void on_connection_event(const Event& event, Time now);
+
+  Role role_;
+  std::unique_ptr<Handshake> handshake_;
+  std::unique_ptr<Connection> connection_;
+  AddressPair path_;
+  ConnectionId local_id_;
+  ConnectionId original_destination_;
+  std::optional<TransportParameters> peer_parameters_;
+  std::vector<std::uint8_t> raw_peer_parameters_;
+  std::optional<TrafficSecret> send_secret_;
+  std::optional<TrafficSecret> receive_secret_;
+  std::vector<std::uint8_t> tickets_;
+  std::vector<std::uint8_t> address_token_;
+  SessionState session_;
+  std::string alpn_;
+  std::uint32_t version_ = k_version_1;
+  bool established_ = false;
+  bool completed_ = false;
+  bool resumed_ = false;
+  bool early_data_started_ = false;
+  bool early_data_accepted_ = false;
+  bool address_validated_ = false;
+  bool failure_reported_ = false;
+  std::uint64_t handshake_bytes_received_ = 0;
+  std::uint64_t handshake_bytes_sent_ = 0;
+  std::deque<Event> events_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,312 @@
+#include "endpoint/endpoint.h"
+
+#include <algorithm>
+
+#include "connection/connection_ids.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+// Answers to datagrams that belong to no connection wait in a short queue: they are worth less than
+// the memory of a flood.
+constexpr std::size_t k_max_replies = 256;
+constexpr std::size_t k_reply_size = 1200;
+constexpr Duration k_retry_token_lifetime = std::chrono::seconds(10);
+constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
+// RFC 9000 §10.3.3: a reset is shorter than what caused it, so that two endpoints cannot keep
+// resetting each other.
+constexpr std::size_t k_smallest_reset = 21;
+constexpr std::size_t k_largest_reset = 43;
+
+}  // namespace
+
+Endpoint::Endpoint(const EndpointConfig& config, Random& random)
+    : config_(config), random_(random), admission_(config.admission) {
+  if (config_.static_key.empty()) {
+    config_.static_key.resize(32);
+    random_.fill(config_.static_key);
+  }
+  // Two keys from one, by the HMAC that makes reset tokens.
+  const auto derive = [&](std::uint8_t label, std::array<std::uint8_t, 32>& out) {
+    for (std::uint8_t half = 0; half < 2; ++half) {
+      const std::uint8_t name[] = {label, half};
+      const auto token = stateless_reset_token(config_.static_key, ConnectionId(name));
+      std::copy(token.begin(), token.end(), out.begin() + half * 16);
+    }
+  };
+  derive('t', token_key_);
+  derive('r', reset_key_);
+}
+
+Endpoint::~Endpoint() = default;
+
+void Endpoint::set_server_tls(std::shared_ptr<TlsContext> tls) {
+  config_.server_tls = std::move(tls);
+}
+
+// --- connections
+// ----------------------------------------------------------------------------------
+
+Endpoint::Slot& Endpoint::add(std::unique_ptr<ConnectionDriver> driver) {
+  auto owned = std::make_unique<Slot>();
+  Slot& slot = *owned;
+  slot.driver = std::move(driver);
+  slots_.emplace(slot.driver.get(), std::move(owned));
+  slot.ids.push_back(slot.driver->local_id());
+  routes_[slot.driver->local_id()] = &slot;
+  return slot;
+}
+
+Result<ConnectionDriver*, HandshakeFailure> Endpoint::connect(ClientHandshakeConfig handshake,
+                                                              const ConnectionConfig& config,
+                                                              Time now) {
+  handshake.source = new_id();
+  handshake.key_log = config_.key_log;
+  auto driver = ConnectionDriver::make_client(std::move(handshake), config, random_, now);
+  if (!driver) return driver.error();
+  (*driver)->connection().set_reset_key(reset_key_);
+  Slot& slot = add(std::move(*driver));
+  touch(slot);
+  return slot.driver.get();
+}
+
+ConnectionId Endpoint::new_id() {
+  ConnectionId id;
+  id.length = k_local_id_length;
+  random_.fill(MutableBytes(id.bytes).first(k_local_id_length));
+  return id;
+}
+
+void Endpoint::touch(Slot& slot) {
+  update_ids(slot);
+  if (!slot.sending) {
+    slot.sending = true;
+    senders_.push_back(&slot);
+  }
+  if (!slot.active) {
+    slot.active = true;
+    active_.push_back(&slot);
+  }
+}
+
+void Endpoint::update_ids(Slot& slot) {
+  while (const auto change = slot.driver->connection().poll_id_change()) {
+    if (change->added) {
+      if (routes_.emplace(change->id, &slot).second) slot.ids.push_back(change->id);
+    } else {
+      routes_.erase(change->id);
+      std::erase(slot.ids, change->id);
+    }
+  }
+  if (slot.half_open && slot.driver->handshake_completed()) {
+    slot.half_open = false;
+    --half_open_;
+  }
+}
+
+void Endpoint::wake(ConnectionDriver& driver) {
+  const auto found = slots_.find(&driver);
+  if (found != slots_.end()) touch(*found->second);
+}
+
+ConnectionDriver* Endpoint::next_active() {
+  if (active_.empty()) return nullptr;
+  Slot* slot = active_.front();
+  active_.pop_front();
+  slot->active = false;
+  return slot->driver.get();
+}
+
+void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
+  for (Slot* slot : finished_) {
+    removed(*slot->driver);
+    if (slot->half_open) {
+      --half_open_;
+      ++stats_.handshakes_failed;
+    }
+    for (const ConnectionId& id : slot->ids) routes_.erase(id);
+    timers_.remove(slot);
+    std::erase(senders_, slot);
+    std::erase(active_, slot);
+    slots_.erase(slot->driver.get());
+  }
+  finished_.clear();
+}
+
+void Endpoint::for_each(const std::function<void(ConnectionDriver&)>& visit) const {
+  for (const auto& [driver, slot] : slots_) visit(*slot->driver);
+}
+
+// --- network
+// --------------------------------------------------------------------------------------
+
+void Endpoint::receive(const Datagram& datagram, Time now) {
+  ++stats_.datagrams_received;
+  stats_.bytes_received += datagram.payload.size();
+  const DatagramHeader header = peek_datagram(datagram.payload, k_local_id_length);
+  if (header.kind == DatagramHeader::Kind::kInvalid) return drop(DropReason::kTooShort);
+  if (header.destination.size() <= ConnectionId::k_max_length) {
+    const auto route = routes_.find(ConnectionId(header.destination));
+    if (route != routes_.end()) {
+      Slot& slot = *route->second;
+      slot.driver->receive(datagram, now);
+      return touch(slot);
+    }
+  }
+  receive_first(datagram, now);
+}
+
+void Endpoint::receive_first(const Datagram& datagram, Time now) {
+  const DatagramHeader header = peek_datagram(datagram.payload, k_local_id_length);
+  switch (header.kind) {
+    case DatagramHeader::Kind::kInvalid:
+      return;
+    case DatagramHeader::Kind::kShort:
+      return send_stateless_reset(datagram);
+    case DatagramHeader::Kind::kUnsupportedVersion: {
+      drop(DropReason::kUnsupportedVersion);
+      // RFC 9000 §6.1: only to a datagram that could have opened a connection.
+      if (!config_.server_tls || datagram.payload.size() < k_reply_size) return;
+      std::array<std::uint8_t, k_reply_size> out;
+      const std::size_t size = write_version_negotiation(
+          out, static_cast<std::uint8_t>(random_.next()), header.destination, header.source);
+      ++stats_.version_negotiations_sent;
+      return reply(out, size, datagram.path);
+    }
+    case DatagramHeader::Kind::kLong:
+      break;
+  }
+  const auto initial = accept_initial(datagram.payload);
+  if (!config_.server_tls || !initial) return drop(DropReason::kInvalidLongHeader);
+  accept(*initial, datagram, now);
+}
+
+std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader& initial,
+                                                            const Address& remote, Time now) const {
+  if (initial.token.empty()) return std::nullopt;
+  if (is_retry_token(initial.token)) {
+    return verify_retry_token(token_key_, initial.version, initial.token, remote,
+                              initial.destination, k_retry_token_lifetime, now);
+  }
+  if (!verify_address_token(token_key_, initial.token, remote, k_address_token_lifetime, now)) {
+    return std::nullopt;
+  }
+  return initial.destination;
+}
+
+void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Time now) {
+  const auto original = validated_destination(initial, datagram.path.remote, now);
+  const auto decision =
+      accepting_ ? admission_.decide(slots_.size(), half_open_, original.has_value(), now)
+                 : Admission::Decision::kRefuse;
+  if (decision == Admission::Decision::kRetry) return send_retry(initial, datagram.path, now);
+  if (decision == Admission::Decision::kRefuse) {
+    std::array<std::uint8_t, k_reply_size> out;
+    ++stats_.refusals_sent;
+    return reply(
+        out, write_connection_refused(out, initial.version, initial.source, initial.destination),
+        datagram.path);
+  }
+  ServerHandshakeConfig handshake;
+  handshake.tls = config_.server_tls;
+  handshake.source = new_id();
+  handshake.client_destination = initial.destination;
+  handshake.client_source = initial.source;
+  handshake.original_destination = original.value_or(initial.destination);
+  handshake.retried = original && is_retry_token(initial.token);
+  if (original) handshake.token = initial.token;
+  handshake.path = datagram.path;
+  handshake.version = initial.version;
+  handshake.key_log = config_.key_log;
+  auto driver = ConnectionDriver::make_server(std::move(handshake), config_.connection, random_,
+                                              reset_key_, now);
+  if (!driver) return drop(DropReason::kInvalidLongHeader);
+  (*driver)->set_address_token(make_address_token(token_key_, datagram.path.remote, now));
+  Slot& slot = add(std::move(*driver));
+  slot.half_open = true;
+  ++half_open_;
+  // The client uses its own choice of id until it hears from us, and repeats may come late.
+  slot.ids.push_back(initial.destination);
+  routes_[initial.destination] = &slot;
+  ++stats_.connections_accepted;
+  slot.driver->receive(datagram, now);
+  touch(slot);
+}
+
+void Endpoint::send_retry(const InitialHeader& initial, const AddressPair& path, Time now) {
+  const ConnectionId retry_source = new_id();
+  const auto token = make_retry_token(token_key_, initial.version, path.remote, retry_source,
+                                      initial.destination, now);
+  std::array<std::uint8_t, k_reply_size> out;
+  ++stats_.retries_sent;
+  reply(out,
+        write_retry(out, initial.version, initial.source, retry_source, initial.destination, token),
+        path);
+}
+
+void Endpoint::send_stateless_reset(const Datagram& datagram) {
+  drop(DropReason::kUnknownConnectionId);
+  if (datagram.payload.size() <= k_smallest_reset) return;
+  const std::size_t size = std::min(datagram.payload.size() - 1, k_largest_reset);
+  std::array<std::uint8_t, k_largest_reset> out;
+  random_.fill(out);
+  out[0] = static_cast<std::uint8_t>((out[0] & 0x3f) | 0x40);
+  const ConnectionId id(datagram.payload.subspan(1, k_local_id_length));
+  const StatelessResetToken token = stateless_reset_token(reset_key_, id);
+  std::copy(token.begin(), token.end(), out.begin() + size - token.size());
+  ++stats_.stateless_resets_sent;
+  reply(out, size, datagram.path);
+}
+
+void Endpoint::reply(MutableBytes bytes, std::size_t size, const AddressPair& path) {
+  if (size == 0) return;
+  if (replies_.size() >= k_max_replies) return drop(DropReason::kQueueFull);
+  replies_.push_back({{bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}, path});
+}
+
+void Endpoint::poll_transmit(TransmitBatch& batch, Time now) {
+  batch.size = 0;
+  batch.segment_size = 0;
+  if (!replies_.empty()) {
+    const StatelessReply& first = replies_.front();
+    std::copy(first.bytes.begin(), first.bytes.end(), batch.buffer.begin());
+    batch.size = batch.segment_size = first.bytes.size();
+    batch.path = first.path;
+    batch.ecn = Ecn::kNotEct;
+    replies_.pop_front();
+  }
+  while (batch.size == 0 && !senders_.empty()) {
+    Slot* slot = senders_.front();
+    senders_.pop_front();
+    slot->driver->poll_transmit(batch, now);
+    update_ids(*slot);
+    if (batch.size > 0) {
+      // One batch each, in turn.
+      senders_.push_back(slot);
+      break;
+    }
+    slot->sending = false;
+    timers_.set(slot, slot->driver->next_timeout());
+    if (slot->driver->finished() && !slot->finished) {
+      slot->finished = true;
+      finished_.push_back(slot);
+      timers_.remove(slot);
+    }
+  }
+  if (batch.size == 0) return;
+  stats_.datagrams_sent += batch.segments();
+  stats_.bytes_sent += batch.size;
+}
+
+void Endpoint::on_timeout(Time now) {
+  while (timers_.next() <= now) {
+    Slot* slot = timers_.first();
+    slot->driver->on_timeout(now);
+    // `poll_transmit` sets the next deadline.
+    timers_.remove(slot);
+    touch(*slot);
+  }
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "endpoint/admission.h"
+#include "endpoint/connection_driver.h"
+#include "endpoint/timer_queue.h"
+
+namespace sheaf::quic {
+
+struct EndpointConfig {
+  ConnectionConfig connection;
+  AdmissionConfig admission;
+  // Null: a client only.
+  std::shared_ptr<TlsContext> server_tls;
+  // Makes tokens and stateless resets; random when empty. 32 bytes.
+  std::vector<std::uint8_t> static_key;
+  std::function<void(std::string_view line)> key_log;
+};
+
+struct EndpointStats {
+  std::uint64_t connections_accepted = 0;
+  std::uint64_t handshakes_failed = 0;
+  std::uint64_t retries_sent = 0;
+  std::uint64_t refusals_sent = 0;
+  std::uint64_t version_negotiations_sent = 0;
+  std::uint64_t stateless_resets_sent = 0;
+  std::uint64_t datagrams_received = 0;
+  std::uint64_t datagrams_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t bytes_sent = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> dropped{};
+};
+
+// All connections behind one socket: routes datagrams by connection id, admits new clients, answers
+// what belongs to no connection, and runs the timers. Sans-IO.
+class Endpoint {
+ public:
+  Endpoint(const EndpointConfig& config, Random& random);
+  ~Endpoint();
+
+  Result<ConnectionDriver*, HandshakeFailure> connect(ClientHandshakeConfig handshake,
+                                                      const ConnectionConfig& config, Time now);
+  // For handshakes that start from now on.
+  void set_server_tls(std::shared_ptr<TlsContext> tls);
+  // Refuses new connections from now on.
+  void stop_accepting() { accepting_ = false; }
+
+  void receive(const Datagram& datagram, Time now);
+  // One batch to one destination; `batch.size` = 0 when nobody wants to send.
+  void poll_transmit(TransmitBatch& batch, Time now);
+  Time next_timeout() const { return timers_.next(); }
+  void on_timeout(Time now);
+
+  // A connection that may have events; each call gives another one. Its owner drains
+  // `ConnectionDriver::poll_event`. A driver that is `finished` goes away at the next `reap`.
+  ConnectionDriver* next_active();
+  // The application called something on the connection: it may have something to send.
+  void wake(ConnectionDriver& driver);
+  // Frees finished connections whose events were drained; `removed` is told before each one goes.
+  void reap(const std::function<void(ConnectionDriver&)>& removed);
+
+  std::size_t connection_count() const { return slots_.size(); }
+  std::size_t half_open_count() const { return half_open_; }
+  const EndpointStats& stats() const { return stats_; }
+  // Every connection, in no particular order.
+  void for_each(const std::function<void(ConnectionDriver&)>& visit) const;
+
+ private:
+  struct Slot {
+    std::unique_ptr<ConnectionDriver> driver;
+    TimerQueue<Slot>::Entry timer;
+    std::vector<ConnectionId> ids;
+    bool sending = false;  // in `senders_`
+    bool active = false;   // in `active_`
+    bool half_open = false;
+    bool finished = false;  // in `finished_`
+  };
+  struct StatelessReply {
+    std::vector<std::uint8_t> bytes;
+    AddressPair path;
+  };
+
+  Slot& add(std::unique_ptr<ConnectionDriver> driver);
+  ConnectionId new_id();
+  void touch(Slot& slot);
+  void update_ids(Slot& slot);
+  void receive_first(const Datagram& datagram, Time now);
+  void accept(const InitialHeader& initial, const Datagram& datagram, Time now);
+  std::optional<ConnectionId> validated_destination(const InitialHeader& initial,
+                                                    const Address& remote, Time now) const;
+  void send_retry(const InitialHeader& initial, const AddressPair& path, Time now);
+  void send_stateless_reset(const Datagram& datagram);
+  void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
+  void drop(DropReason reason) { ++stats_.dropped[static_cast<std::size_t>(reason)]; }
+
+  EndpointConfig config_;
+  Random& random_;
+  Admission admission_;
+  std::array<std::uint8_t, 32> token_key_;
+  std::array<std::uint8_t, 32> reset_key_;
+  bool accepting_ = true;
+
+  std::unordered_map<const ConnectionDriver*, std::unique_ptr<Slot>> slots_;
+  std::unordered_map<ConnectionId, Slot*> routes_;
+  TimerQueue<Slot> timers_;
+  std::deque<Slot*> senders_;
+  std::deque<Slot*> active_;
+  std::deque<StatelessReply> replies_;
+  std::vector<Slot*> finished_;
+  std::size_t half_open_ = 0;
+  EndpointStats stats_;
+};
+
+}  // namespace sheaf::quic
