@@ -20,8 +20,8 @@ const precompressed: readonly PrecompressedEncoding[] = [
 export function acceptedEncodings(headers: RequestHeaders, path: string): PrecompressedEncoding[] {
   if (headers['accept-encoding'] === undefined || !isWorthCompressing(path)) return [];
   const names = precompressed.map((encoding) => encoding.name);
-  const accepted = new Negotiator({ headers: headers as Record<string, string | string[]> }).encodings(names, { preferred: names });
-  return accepted.flatMap((name) => precompressed.find((encoding) => encoding.name === name) ?? []);
+  const accepted = new Negotiator({ headers: headers as Record<string, string | string[]> }).encodings(names);
+  return precompressed.filter((encoding) => accepted.includes(encoding.name));
 }
 
 const compressibleType = /^text\/|[+/](json|xml|javascript|wasm|svg\+xml|manifest\+json)$|^image\/(svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)$/;

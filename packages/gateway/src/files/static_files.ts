@@ -3,7 +3,7 @@ import { extname, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import send, { type SendResult } from '@fastify/send';
 import { contentType } from 'mime-types';
-import { headerValue, type Exchange, type Target } from '../http/exchange.js';
+import type { Exchange, Target } from '../http/exchange.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
 import { acceptedEncodings, type PrecompressedEncoding } from './encodings.js';
 import type { FilesOptions } from './options.js';

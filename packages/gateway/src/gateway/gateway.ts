@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises';
 import type { Http3Server, NativeModule } from '@sheaf/native';
 import type { DestinationStream, Logger } from 'pino';
 import type { LoadedConfiguration } from '../configuration/load.js';
-import type { NodeConfiguration } from '../configuration/node.js';
 import type { ListenAddress } from '../configuration/scalars.js';
 import { errorMessage, systemErrorCode, UserError } from '../errors/user_error.js';
 import type { RequestHandler } from '../http/request_handler.js';

@@ -27,6 +27,8 @@ export interface GatewayRequest {
 export interface GatewayResponse extends NodeJS.WritableStream {
   statusCode: number;
   readonly headersSent: boolean;
+  /** The gateway has written the whole answer. */
+  readonly writableEnded: boolean;
   setHeader(name: string, value: number | string | string[]): unknown;
   getHeader(name: string): number | string | string[] | undefined;
   removeHeader(name: string): void;

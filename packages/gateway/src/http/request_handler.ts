@@ -58,7 +58,7 @@ export class RequestHandler {
     const abort = new AbortController();
     let complete = false;
     response.once('close', () => {
-      if (!complete) abort.abort();
+      if (!complete && !response.writableEnded) abort.abort();
     });
     // A reset while the answer is written is the client's right, and told by `close`.
     response.on('error', () => undefined);

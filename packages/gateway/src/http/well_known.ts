@@ -41,7 +41,11 @@ export class WellKnown implements Target {
       return;
     }
     setHead(exchange, 200, { ...resource.headers, 'content-length': resource.body.length });
-    if (method === 'GET') exchange.bytesSent += resource.body.length;
-    exchange.response.end(method === 'GET' ? resource.body : undefined);
+    if (method === 'HEAD') {
+      exchange.response.end();
+      return;
+    }
+    exchange.bytesSent += resource.body.length;
+    exchange.response.end(resource.body);
   }
 }

@@ -23,9 +23,8 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 
 /** Makes a self-signed ECDSA P-256 certificate for `names` (host names and IP addresses), valid from an hour before `now`. */
 export async function createDevCertificate(names: readonly string[], now: Date): Promise<CertificatePair> {
-  const crypto = webcrypto as unknown as Crypto;
-  x509.cryptoProvider.set(crypto);
-  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const hourMs = 3_600_000;
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: `01${randomBytes(15).toString('hex')}`,
@@ -43,7 +42,7 @@ export async function createDevCertificate(names: readonly string[], now: Date):
       ),
     ],
   });
-  const privateKey = x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+  const privateKey = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
   return { certificate: `${certificate.toString('pem')}\n`, privateKey: `${privateKey}\n` };
 }
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { errors, type Dispatcher } from 'undici';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
@@ -140,8 +141,9 @@ class ForwardedBody {
     this.#limit = limit;
   }
 
-  open(): Dispatcher.DispatchOptions['body'] {
-    return hasBody(this.#exchange.request) ? (this.#read() as unknown as Dispatcher.DispatchOptions['body']) : null;
+  /** undici takes any async iterable; its types name only some. */
+  open(): Readable | null {
+    return hasBody(this.#exchange.request) ? (this.#read() as unknown as Readable) : null;
   }
 
   async *#read(): AsyncGenerator<Buffer> {

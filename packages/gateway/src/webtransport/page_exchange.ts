@@ -68,7 +68,7 @@ export class PageResponseWriter extends PassThrough implements GatewayResponse {
     callback();
   }
 
-  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     // Without effect once the head is out; then the reader of the body sees the error.
     this.#reject(error ?? new Error('the response was given up'));
     super._destroy(error, callback);
