@@ -1,0 +1,32 @@
+#include "flow_control/receive_window.h"
+
+#include <algorithm>
+
+#include "util/bytes.h"
+
+namespace sheaf::quic {
+
+ReceiveWindow::ReceiveWindow(std::uint64_t initial, std::uint64_t maximum)
+    : limit_(std::min(initial, k_max_varint)),
+      window_(limit_),
+      maximum_(std::clamp(maximum, window_, k_max_varint)) {}
+
+bool ReceiveWindow::consume(std::uint64_t bytes, Time now, Duration rtt) {
+  consumed_ += bytes;
+  // RFC 9000 §4.2: early enough that the sender does not stop, rarely enough to cost little.
+  if (limit_ - consumed_ > window_ / 2) return false;
+  if (rtt > Duration::zero() && now - last_update_ < 2 * rtt) {
+    window_ = std::min(2 * window_, maximum_);
+  }
+  const std::uint64_t limit = std::min(consumed_ + window_, k_max_varint);
+  if (limit <= limit_) return false;
+  limit_ = limit;
+  last_update_ = now;
+  return true;
+}
+
+void ReceiveWindow::widen(std::uint64_t window) {
+  window_ = std::max(window_, std::min(window, maximum_));
+}
+
+}  // namespace sheaf::quic

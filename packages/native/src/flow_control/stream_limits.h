@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sheaf::quic {
+
+// How many streams of one kind the peer may open (RFC 9000 §4.6). The limit moves on as streams
+// close, so that at most `concurrent` are open at once. (What we may open is a SendLimit.)
+class PeerStreamLimit {
+ public:
+  // RFC 9000 §4.6: a larger number could not be a stream id.
+  static constexpr std::uint64_t k_maximum = std::uint64_t{1} << 60;
+
+  explicit PeerStreamLimit(std::uint64_t concurrent)
+      : concurrent_(std::min(concurrent, k_maximum)), limit_(concurrent_) {}
+
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t opened() const { return opened_; }
+  bool allows(std::uint64_t index) const { return index < limit_; }
+
+  // Streams open in order: one with a higher index opens all below it (RFC 9000 §3.2).
+  void on_opened() { ++opened_; }
+  void on_closed() { ++closed_; }
+
+  // Extends the limit when that gives the peer half as many ids as it has left, thus after a third
+  // of the ids for streams that come and go, and with every stream that closes when none is left.
+  // True when the limit moved and should be announced.
+  bool extend() {
+    const std::uint64_t limit = std::min(closed_ + concurrent_, k_maximum);
+    const std::uint64_t extension = limit - limit_;
+    if (extension == 0 || 2 * extension < limit_ - opened_) return false;
+    limit_ = limit;
+    return true;
+  }
+
+ private:
+  std::uint64_t concurrent_;
+  std::uint64_t limit_;
+  std::uint64_t opened_ = 0;
+  std::uint64_t closed_ = 0;
+};
+
+}  // namespace sheaf::quic
