@@ -1,0 +1,143 @@
+#include "recovery/received_packets.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+// RFC 9000 §13.2.2.
+constexpr std::uint32_t k_ack_every = 2;
+
+}  // namespace
+
+bool ReceivedPackets::is_old_duplicate(PacketNumber number) const {
+  if (number < floor_) return true;
+  const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count_);
+  const auto range = std::partition_point(
+      begin, end, [number](const AckRange& candidate) { return candidate.first > number; });
+  return range != end && number <= range->last;
+}
+
+void ReceivedPackets::make_room_in_front() {
+  if (first_ > 0) return;
+  const auto begin = slots_.begin();
+  std::move_backward(begin, begin + static_cast<std::ptrdiff_t>(count_), slots_.end());
+  first_ = k_slots - count_;
+}
+
+void ReceivedPackets::drop_oldest() {
+  --count_;
+  floor_ = slots_[first_ + count_].last + 1;
+}
+
+void ReceivedPackets::push_newest(PacketNumber number) {
+  if (count_ == k_max_ranges) drop_oldest();
+  make_room_in_front();
+  slots_[--first_] = {number, number};
+  ++count_;
+}
+
+void ReceivedPackets::insert_older(PacketNumber number) {
+  const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count_);
+  // `before` is the first range that ends below the number, so the one ahead of it ends above.
+  const auto before = std::partition_point(
+      begin, end, [number](const AckRange& candidate) { return candidate.last > number; });
+  const auto after = before - 1;
+  const bool joins_after = after->first == number + 1;
+  const bool joins_before = before != end && before->last + 1 == number;
+  if (joins_after && joins_before) {
+    after->first = before->first;
+    std::move(before + 1, end, before);
+    --count_;
+  } else if (joins_after) {
+    after->first = number;
+  } else if (joins_before) {
+    before->last = number;
+  } else {
+    insert_range(static_cast<std::size_t>(before - begin), number);
+  }
+}
+
+void ReceivedPackets::insert_range(std::size_t index, PacketNumber number) {
+  if (count_ == k_max_ranges) {
+    drop_oldest();
+    if (number < floor_) return;
+  }
+  make_room_in_front();
+  const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(first_);
+  std::move(begin, begin + static_cast<std::ptrdiff_t>(index), begin - 1);
+  --first_;
+  slots_[first_ + index] = {number, number};
+  ++count_;
+}
+
+void ReceivedPackets::on_received(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
+                                  Duration max_ack_delay) {
+  if (is_duplicate(number)) return;
+  bool out_of_order = false;
+  if (count_ > 0 && number == newest().last + 1) {
+    newest().last = number;
+    largest_received_at_ = now;
+  } else if (count_ == 0 || number > newest().last) {
+    // RFC 9000 §13.2.1: a gap is reported at once.
+    out_of_order = number > 0;
+    push_newest(number);
+    largest_received_at_ = now;
+  } else {
+    out_of_order = true;
+    insert_older(number);
+    report_from_ = std::min(report_from_, number);
+  }
+  switch (ecn) {
+    case Ecn::kNotEct:
+      break;
+    case Ecn::kEct0:
+      ++ecn_counts_.ect0;
+      break;
+    case Ecn::kEct1:
+      ++ecn_counts_.ect1;
+      break;
+    case Ecn::kCe:
+      ++ecn_counts_.ce;
+      break;
+  }
+  ack_pending_ = true;
+  if (!ack_eliciting) return;
+  ++ack_eliciting_unreported_;
+  const bool at_once = out_of_order || ecn == Ecn::kCe || ack_eliciting_unreported_ >= k_ack_every;
+  ack_deadline_ = std::min(ack_deadline_, at_once ? now : now + max_ack_delay);
+}
+
+std::size_t ReceivedPackets::reported_ranges() const {
+  const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto end =
+      std::partition_point(begin, begin + static_cast<std::ptrdiff_t>(count_),
+                           [this](const AckRange& range) { return range.last >= report_from_; });
+  return std::max<std::size_t>(1, static_cast<std::size_t>(end - begin));
+}
+
+std::optional<PacketNumber> ReceivedPackets::write_ack(Writer& writer,
+                                                       std::uint8_t ack_delay_exponent, Time now) {
+  if (count_ == 0) return std::nullopt;
+  const auto held = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::max(now - largest_received_at_, Duration::zero()));
+  const auto delay = static_cast<std::uint64_t>(held.count()) >> ack_delay_exponent;
+  const bool marked = ecn_counts_ != EcnCounts{};
+  const std::span<const AckRange> ranges(&slots_[first_], reported_ranges());
+  if (encode_ack(writer, ranges, delay, marked ? std::optional(ecn_counts_) : std::nullopt) == 0) {
+    return std::nullopt;
+  }
+  ack_pending_ = false;
+  ack_eliciting_unreported_ = 0;
+  ack_deadline_ = k_never;
+  return newest().last;
+}
+
+void ReceivedPackets::on_ack_acknowledged(PacketNumber largest_reported) {
+  report_from_ = std::max(report_from_, largest_reported + 1);
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,186 @@
+#include "recovery/received_packets.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <vector>
+
+#include "util/random.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr Duration k_max_ack_delay = 25ms;
+
+Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
+
+void receive(ReceivedPackets& received, PacketNumber number, Time now = at_ms(0),
+             Ecn ecn = Ecn::kNotEct) {
+  received.on_received(number, ecn, true, now, k_max_ack_delay);
+}
+
+struct WrittenAck {
+  AckFrame frame;
+  std::vector<AckRange> ranges;
+};
+
+std::optional<WrittenAck> write_ack(ReceivedPackets& received, Time now = at_ms(0),
+                                    std::size_t room = 1200) {
+  std::array<std::uint8_t, 1200> buffer;
+  Writer writer(MutableBytes(buffer).first(room));
+  if (!received.write_ack(writer, 3, now)) return std::nullopt;
+  Reader reader(writer.written());
+  const auto frame = decode_frame(reader, PacketType::kOneRtt);
+  EXPECT_TRUE(frame);
+  if (!frame) return std::nullopt;
+  WrittenAck written{.frame = std::get<AckFrame>(*frame), .ranges = {}};
+  AckRangeReader ranges(written.frame);
+  for (AckRange range; ranges.next(range.first, range.last);) written.ranges.push_back(range);
+  written.frame.ranges = {};
+  return written;
+}
+
+TEST(ReceivedPackets, NothingToSayAtFirst) {
+  ReceivedPackets received;
+  EXPECT_FALSE(received.largest());
+  EXPECT_FALSE(received.is_duplicate(0));
+  EXPECT_FALSE(received.ack_pending());
+  EXPECT_EQ(received.ack_deadline(), k_never);
+  EXPECT_FALSE(write_ack(received));
+}
+
+TEST(ReceivedPackets, AcknowledgesEverySecondPacketAtOnceAndTheFirstInTime) {
+  ReceivedPackets received;
+  receive(received, 0, at_ms(10));
+  EXPECT_EQ(received.ack_deadline(), at_ms(35));
+  receive(received, 1, at_ms(12));
+  EXPECT_EQ(received.ack_deadline(), at_ms(12));
+  ASSERT_TRUE(write_ack(received, at_ms(12)));
+  EXPECT_EQ(received.ack_deadline(), k_never);
+  EXPECT_FALSE(received.ack_pending());
+  receive(received, 2, at_ms(20));
+  EXPECT_EQ(received.ack_deadline(), at_ms(45));
+}
+
+TEST(ReceivedPackets, PacketsThatElicitNothingOnlyRideAlong) {
+  ReceivedPackets received;
+  for (PacketNumber number = 0; number < 10; ++number) {
+    received.on_received(number, Ecn::kNotEct, false, at_ms(1), k_max_ack_delay);
+  }
+  EXPECT_EQ(received.ack_deadline(), k_never);
+  EXPECT_TRUE(received.ack_pending());
+  EXPECT_EQ(write_ack(received)->frame.largest, 9u);
+}
+
+TEST(ReceivedPackets, ReportsGapsReorderingAndCongestionAtOnce) {
+  ReceivedPackets received;
+  receive(received, 0, at_ms(1));
+  write_ack(received);
+  receive(received, 2, at_ms(5));  // gap
+  EXPECT_EQ(received.ack_deadline(), at_ms(5));
+  write_ack(received);
+  receive(received, 1, at_ms(7));  // out of order
+  EXPECT_EQ(received.ack_deadline(), at_ms(7));
+  write_ack(received);
+  receive(received, 3, at_ms(9), Ecn::kCe);
+  EXPECT_EQ(received.ack_deadline(), at_ms(9));
+}
+
+TEST(ReceivedPackets, WritesDelayAndEcnCounts) {
+  ReceivedPackets received;
+  receive(received, 0, at_ms(10));
+  EXPECT_FALSE(write_ack(received)->frame.ecn);
+  receive(received, 1, at_ms(20), Ecn::kEct0);
+  receive(received, 2, at_ms(20), Ecn::kCe);
+  receive(received, 2, at_ms(20), Ecn::kCe);  // a duplicate is not counted
+  const auto written = write_ack(received, at_ms(28));
+  EXPECT_EQ(written->frame.delay, 8000u >> 3);
+  EXPECT_EQ(written->frame.ecn, (EcnCounts{.ect0 = 1, .ect1 = 0, .ce = 1}));
+}
+
+TEST(ReceivedPackets, StaysOwedWhenThereIsNoRoom) {
+  ReceivedPackets received;
+  receive(received, 0, at_ms(1));
+  receive(received, 1, at_ms(1));
+  EXPECT_FALSE(write_ack(received, at_ms(1), 2));
+  EXPECT_TRUE(received.ack_pending());
+  EXPECT_EQ(received.ack_deadline(), at_ms(1));
+}
+
+TEST(ReceivedPackets, StopsRepeatingRangesThePeerKnows) {
+  ReceivedPackets received;
+  for (PacketNumber number : {0, 2, 4, 6}) receive(received, number);
+  EXPECT_EQ(write_ack(received)->ranges.size(), 4u);
+  received.on_ack_acknowledged(4);
+  EXPECT_EQ(write_ack(received)->ranges.size(), 1u);
+  EXPECT_TRUE(received.is_duplicate(2));
+  EXPECT_FALSE(received.is_duplicate(1));
+  receive(received, 3);  // late, so its range is news again
+  const auto written = write_ack(received);
+  ASSERT_EQ(written->ranges.size(), 2u);
+  EXPECT_EQ(written->ranges[1].first, 2u);
+  EXPECT_EQ(written->ranges[1].last, 4u);
+}
+
+TEST(ReceivedPackets, ForgetsTheOldestBeyondSixtyFourRanges) {
+  ReceivedPackets received;
+  for (PacketNumber number = 0; number < 1000; ++number) receive(received, 2 * number + 10);
+  EXPECT_EQ(write_ack(received)->ranges.size(), ReceivedPackets::k_max_ranges);
+  // Below the kept ranges nothing can be told apart any more.
+  EXPECT_TRUE(received.is_duplicate(0));
+  EXPECT_TRUE(received.is_duplicate(11));
+  EXPECT_FALSE(received.is_duplicate(2007));
+  EXPECT_TRUE(received.is_duplicate(2008));
+  EXPECT_FALSE(received.is_duplicate(2009));
+}
+
+TEST(ReceivedPackets, AnOldPacketWhenFullIsNotAcceptedTwice) {
+  ReceivedPackets received;
+  for (PacketNumber number = 0; number < 64; ++number) receive(received, 2 * number + 100);
+  receive(received, 50);
+  EXPECT_TRUE(received.is_duplicate(50));
+  receive(received, 151);  // joins two ranges
+  EXPECT_TRUE(received.is_duplicate(151));
+}
+
+// Against a set of numbers, under loss, reordering and duplication.
+TEST(ReceivedPackets, BehavesLikeASetOfNumbers) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SeededRandom random(seed);
+    ReceivedPackets received;
+    std::set<PacketNumber> model;
+    PacketNumber next = 0;
+    for (int step = 0; step < 3000; ++step) {
+      next += random.below(10) == 0 ? 2 : 1;
+      const PacketNumber number =
+          random.below(4) == 0 ? next - random.below(std::min<std::uint64_t>(next, 40)) : next;
+      // What was accepted once is never accepted again.
+      if (model.contains(number)) {
+        ASSERT_TRUE(received.is_duplicate(number)) << number;
+      }
+      if (!received.is_duplicate(number)) model.insert(number);
+      receive(received, number);
+      ASSERT_TRUE(received.is_duplicate(number));
+      if (random.below(3) == 0) {
+        const auto written = write_ack(received);
+        ASSERT_TRUE(written);
+        ASSERT_EQ(written->frame.largest, *model.rbegin());
+        PacketNumber above = UINT64_MAX;
+        for (const AckRange& range : written->ranges) {
+          ASSERT_LE(range.first, range.last);
+          ASSERT_LT(range.last, above - 1);  // disjoint, not adjacent, downwards
+          for (PacketNumber reported = range.first; reported <= range.last; ++reported) {
+            ASSERT_TRUE(model.contains(reported)) << reported;
+          }
+          above = range.first;
+        }
+        if (random.below(2) == 0) received.on_ack_acknowledged(written->frame.largest);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::quic
