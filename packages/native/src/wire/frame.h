@@ -28,40 +28,40 @@ struct EcnCounts {
 // RFC 9000 §19.3. The ranges stay encoded: `AckRangeReader` walks them without an allocation.
 struct AckFrame {
   PacketNumber largest = 0;
-  std::uint64_t delay = 0;  // in units of 2^ack_delay_exponent microseconds
+  std::uint64_t delay = 0;        // in units of 2^ack_delay_exponent microseconds
   std::uint64_t range_count = 0;  // beyond the first
   std::uint64_t first_range = 0;
-  Bytes ranges;  // checked by the decoder: never below packet number 0
-  std::optional<EcnCounts> ecn;
+  Bytes ranges{};  // checked by the decoder: never below packet number 0
+  std::optional<EcnCounts> ecn{};
 };
 
 struct ResetStreamFrame {
-  StreamId stream;
+  StreamId stream{};
   std::uint64_t error = 0;
   std::uint64_t final_size = 0;
 };
 struct StopSendingFrame {
-  StreamId stream;
+  StreamId stream{};
   std::uint64_t error = 0;
 };
 struct CryptoFrame {
   std::uint64_t offset = 0;
-  Bytes data;
+  Bytes data{};
 };
 struct NewTokenFrame {
-  Bytes token;
+  Bytes token{};
 };
 struct StreamFrame {
-  StreamId stream;
+  StreamId stream{};
   std::uint64_t offset = 0;
-  Bytes data;
+  Bytes data{};
   bool fin = false;
 };
 struct MaxDataFrame {
   std::uint64_t maximum = 0;
 };
 struct MaxStreamDataFrame {
-  StreamId stream;
+  StreamId stream{};
   std::uint64_t maximum = 0;
 };
 struct MaxStreamsFrame {
@@ -72,7 +72,7 @@ struct DataBlockedFrame {
   std::uint64_t limit = 0;
 };
 struct StreamDataBlockedFrame {
-  StreamId stream;
+  StreamId stream{};
   std::uint64_t limit = 0;
 };
 struct StreamsBlockedFrame {
@@ -82,7 +82,7 @@ struct StreamsBlockedFrame {
 struct NewConnectionIdFrame {
   std::uint64_t sequence = 0;
   std::uint64_t retire_prior_to = 0;
-  ConnectionId id;
+  ConnectionId id{};
   StatelessResetToken reset_token{};
 };
 struct RetireConnectionIdFrame {
@@ -99,12 +99,12 @@ struct ConnectionCloseFrame {
   bool application = false;  // type 0x1d
   std::uint64_t error = 0;
   std::uint64_t frame_type = 0;  // type 0x1c only
-  Bytes reason;
+  Bytes reason{};
 };
 struct HandshakeDoneFrame {};
 // RFC 9221 §4.
 struct DatagramFrame {
-  Bytes data;
+  Bytes data{};
 };
 
 using Frame =
@@ -140,7 +140,8 @@ enum class FrameType : std::uint64_t {
   kConnectionCloseTransport = 0x1c,
   kConnectionCloseApplication = 0x1d,
   kHandshakeDone = 0x1e,
-  kDatagram = 0x30,  // and 0x31 with a length
+  kDatagram = 0x30,  // to the end of the packet
+  kDatagramWithLength = 0x31,
 };
 
 }  // namespace sheaf::quic

@@ -4,6 +4,11 @@
 
 namespace sheaf::quic {
 
+// Flags in the type of a STREAM frame (RFC 9000 §19.8).
+inline constexpr std::uint8_t k_stream_offset_bit = 0x04;
+inline constexpr std::uint8_t k_stream_length_bit = 0x02;
+inline constexpr std::uint8_t k_stream_fin_bit = 0x01;
+
 // What a packet may carry (RFC 9000 §12.4 table 3).
 enum class PacketType : std::uint8_t { kZeroRtt, kOneRtt };
 
@@ -12,6 +17,23 @@ enum class PacketType : std::uint8_t { kZeroRtt, kOneRtt };
 // not encoded in its shortest form, values beyond 2^60 for stream counts, stream offsets beyond
 // 2^62-1, connection id lengths, empty NEW_TOKEN.
 Result<Frame, TransportError> decode_frame(Reader& reader, PacketType packet_type);
+
+// The two frames that fill most packets, without the cost of the variant. They read the next frame
+// when it is a correct one of that type; otherwise the reader stays where it was, for
+// `decode_frame`. ACK is not allowed in 0-RTT packets.
+bool read_ack_frame(Reader& reader, AckFrame& frame);
+inline bool read_stream_frame(Reader& reader, StreamFrame& frame) {
+  Reader next = reader;
+  const std::uint8_t type = next.read_u8();
+  if ((type & 0xf8) != static_cast<std::uint8_t>(FrameType::kStream)) return false;
+  frame.stream.value = next.read_varint();
+  frame.offset = type & k_stream_offset_bit ? next.read_varint() : 0;
+  frame.data = type & k_stream_length_bit ? next.read_bytes(next.read_varint()) : next.read_rest();
+  frame.fin = type & k_stream_fin_bit;
+  if (!next.ok() || frame.data.size() > k_max_varint - frame.offset) return false;
+  reader = next;
+  return true;
+}
 
 // Walks the ranges of an ACK frame from the largest packet number down, as closed intervals.
 class AckRangeReader {
@@ -34,15 +56,28 @@ void encode(Writer& writer, const Frame& frame);
 // STREAM frames are built around their data instead of from a struct: the header is written, then
 // the caller puts the data behind it.
 struct StreamFrameHeader {
-  StreamId stream;
+  StreamId stream{};
   std::uint64_t offset = 0;
   std::size_t length = 0;
   bool fin = false;
   // Without a length field the frame must be the last of its packet (RFC 9000 §19.8).
   bool has_length = true;
 };
-std::size_t encoded_size(const StreamFrameHeader& header);
-void encode(Writer& writer, const StreamFrameHeader& header);
+inline std::size_t encoded_size(const StreamFrameHeader& header) {
+  return 1 + varint_size(header.stream.value) +
+         (header.offset == 0 ? 0 : varint_size(header.offset)) +
+         (header.has_length ? varint_size(header.length) : 0);
+}
+inline void encode(Writer& writer, const StreamFrameHeader& header) {
+  std::uint8_t type = static_cast<std::uint8_t>(FrameType::kStream);
+  if (header.offset != 0) type |= k_stream_offset_bit;
+  if (header.has_length) type |= k_stream_length_bit;
+  if (header.fin) type |= k_stream_fin_bit;
+  writer.write_u8(type);
+  writer.write_varint(header.stream.value);
+  if (header.offset != 0) writer.write_varint(header.offset);
+  if (header.has_length) writer.write_varint(header.length);
+}
 
 // RFC 9000 §19.3; `ranges` are closed intervals from the largest down, at least one.
 struct AckRange {

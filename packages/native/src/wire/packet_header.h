@@ -25,9 +25,9 @@ enum class LongPacketType : std::uint8_t { kInitial, kZeroRtt, kHandshake, kRetr
 struct LongHeader {
   std::uint32_t version = 0;
   LongPacketType type = LongPacketType::kInitial;
-  ConnectionId destination;
-  ConnectionId source;
-  Bytes token;                           // Initial only
+  ConnectionId destination{};
+  ConnectionId source{};
+  Bytes token{};                         // Initial only
   std::size_t packet_number_offset = 0;  // from the start of the packet
   std::size_t packet_length = 0;         // header to the end of the packet, in bytes
 };

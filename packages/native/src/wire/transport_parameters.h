@@ -19,7 +19,8 @@ struct PreferredAddress {
   StatelessResetToken reset_token{};
 };
 
-// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, RFC 10069 §3. Defaults are those of an absent parameter.
+// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, RFC 10069 §3. Defaults are those of an absent
+// parameter.
 struct TransportParameters {
   Duration max_idle_timeout = Duration::zero();  // zero: none
   std::uint64_t max_udp_payload_size = 65527;

@@ -10,9 +10,7 @@
 namespace sheaf::quic {
 
 enum class Role : std::uint8_t { kClient, kServer };
-constexpr Role peer_of(Role role) {
-  return role == Role::kClient ? Role::kServer : Role::kClient;
-}
+constexpr Role peer_of(Role role) { return role == Role::kClient ? Role::kServer : Role::kClient; }
 
 using PacketNumber = std::uint64_t;
 inline constexpr PacketNumber k_no_packet_number = UINT64_MAX;
@@ -49,7 +47,7 @@ struct ConnectionId {
 
   ConnectionId() = default;
   explicit ConnectionId(Bytes from) : length(static_cast<std::uint8_t>(from.size())) {
-    std::memcpy(bytes.data(), from.data(), from.size());
+    if (!from.empty()) std::memcpy(bytes.data(), from.data(), from.size());
   }
   Bytes view() const { return {bytes.data(), length}; }
   auto operator<=>(const ConnectionId&) const = default;

@@ -1,0 +1,269 @@
+#include <algorithm>
+
+#include "wire/frame_codec.h"
+
+namespace sheaf::quic {
+namespace {
+
+using Decoded = Result<Frame, TransportError>;
+
+constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
+
+[[gnu::cold]] TransportError encoding_error(FrameType type, const char* reason) {
+  return {TransportErrorCode::kFrameEncodingError, static_cast<std::uint64_t>(type), reason};
+}
+
+[[gnu::cold]] TransportError violation(FrameType type, const char* reason) {
+  return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(type), reason};
+}
+
+// The frame, if all of its fields were there.
+template <typename F>
+Decoded complete(const Reader& reader, FrameType type, const F& frame) {
+  if (!reader.ok()) return encoding_error(type, "frame is truncated");
+  return Frame{frame};
+}
+
+// RFC 9000 §12.5: frames that cannot be sent before the handshake is complete.
+bool forbidden_in_zero_rtt(FrameType type) {
+  switch (type) {
+    case FrameType::kAck:
+    case FrameType::kAckEcn:
+    case FrameType::kCrypto:
+    case FrameType::kHandshakeDone:
+    case FrameType::kNewToken:
+    case FrameType::kPathResponse:
+    case FrameType::kRetireConnectionId:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Decoded decode_padding(Reader& reader) {
+  PaddingFrame frame;
+  while (!reader.empty() && *reader.position() == 0) {
+    reader.read_u8();
+    ++frame.length;
+  }
+  return Frame{frame};
+}
+
+Decoded decode_crypto(Reader& reader) {
+  CryptoFrame frame;
+  frame.offset = reader.read_varint();
+  frame.data = reader.read_bytes(reader.read_varint());
+  if (frame.data.size() > k_max_varint - frame.offset) {
+    return encoding_error(FrameType::kCrypto, "ends beyond 2^62-1");
+  }
+  return complete(reader, FrameType::kCrypto, frame);
+}
+
+Decoded decode_new_token(Reader& reader) {
+  const NewTokenFrame frame{reader.read_bytes(reader.read_varint())};
+  if (reader.ok() && frame.token.empty()) {
+    return encoding_error(FrameType::kNewToken, "token is empty");
+  }
+  return complete(reader, FrameType::kNewToken, frame);
+}
+
+// MAX_STREAMS and STREAMS_BLOCKED, whose lowest type bit tells the directionality.
+template <typename F>
+Decoded decode_stream_count(Reader& reader, FrameType type) {
+  const Directionality directionality = static_cast<std::uint64_t>(type) & 1
+                                            ? Directionality::kUnidirectional
+                                            : Directionality::kBidirectional;
+  const std::uint64_t count = reader.read_varint();
+  if (count > k_max_streams) return encoding_error(type, "more than 2^60 streams");
+  return complete(reader, type, F{directionality, count});
+}
+
+Decoded decode_new_connection_id(Reader& reader) {
+  constexpr FrameType type = FrameType::kNewConnectionId;
+  NewConnectionIdFrame frame;
+  frame.sequence = reader.read_varint();
+  frame.retire_prior_to = reader.read_varint();
+  const std::uint8_t length = reader.read_u8();
+  const Bytes id = reader.read_bytes(length);
+  const Bytes reset_token = reader.read_bytes(frame.reset_token.size());
+  if (!reader.ok()) return encoding_error(type, "frame is truncated");
+  // RFC 9000 §19.15.
+  if (length < 1 || length > ConnectionId::k_max_length) {
+    return encoding_error(type, "connection id is not of 1 to 20 bytes");
+  }
+  if (frame.retire_prior_to > frame.sequence) {
+    return encoding_error(type, "retire_prior_to is above the sequence number");
+  }
+  frame.id = ConnectionId(id);
+  std::ranges::copy(reset_token, frame.reset_token.begin());
+  return Frame{frame};
+}
+
+template <typename F>
+Decoded decode_path_data(Reader& reader, FrameType type) {
+  F frame;
+  const Bytes data = reader.read_bytes(frame.data.size());
+  std::ranges::copy(data, frame.data.begin());
+  return complete(reader, type, frame);
+}
+
+Decoded decode_connection_close(Reader& reader, FrameType type) {
+  ConnectionCloseFrame frame;
+  frame.application = type == FrameType::kConnectionCloseApplication;
+  frame.error = reader.read_varint();
+  if (!frame.application) frame.frame_type = reader.read_varint();
+  frame.reason = reader.read_bytes(reader.read_varint());
+  return complete(reader, type, frame);
+}
+
+Decoded decode_stream(Reader& reader, FrameType type) {
+  StreamFrame frame;
+  if (read_stream_frame(reader, frame)) return Frame{frame};
+  return encoding_error(type, "frame is truncated or ends beyond 2^62-1");
+}
+
+Decoded decode_ack(Reader& reader, FrameType type) {
+  AckFrame frame;
+  if (read_ack_frame(reader, frame)) return Frame{frame};
+  return encoding_error(type, "frame is truncated or reports a negative packet number");
+}
+
+Decoded decode_body(Reader& reader, FrameType type) {
+  switch (type) {
+    case FrameType::kPadding:
+      return decode_padding(reader);
+    case FrameType::kPing:
+      return Frame{PingFrame{}};
+    case FrameType::kResetStream: {
+      ResetStreamFrame frame{{reader.read_varint()}};
+      frame.error = reader.read_varint();
+      frame.final_size = reader.read_varint();
+      return complete(reader, type, frame);
+    }
+    case FrameType::kStopSending: {
+      StopSendingFrame frame{{reader.read_varint()}};
+      frame.error = reader.read_varint();
+      return complete(reader, type, frame);
+    }
+    case FrameType::kCrypto:
+      return decode_crypto(reader);
+    case FrameType::kNewToken:
+      return decode_new_token(reader);
+    case FrameType::kMaxData:
+      return complete(reader, type, MaxDataFrame{reader.read_varint()});
+    case FrameType::kMaxStreamData: {
+      MaxStreamDataFrame frame{{reader.read_varint()}};
+      frame.maximum = reader.read_varint();
+      return complete(reader, type, frame);
+    }
+    case FrameType::kMaxStreamsBidi:
+    case FrameType::kMaxStreamsUni:
+      return decode_stream_count<MaxStreamsFrame>(reader, type);
+    case FrameType::kDataBlocked:
+      return complete(reader, type, DataBlockedFrame{reader.read_varint()});
+    case FrameType::kStreamDataBlocked: {
+      StreamDataBlockedFrame frame{{reader.read_varint()}};
+      frame.limit = reader.read_varint();
+      return complete(reader, type, frame);
+    }
+    case FrameType::kStreamsBlockedBidi:
+    case FrameType::kStreamsBlockedUni:
+      return decode_stream_count<StreamsBlockedFrame>(reader, type);
+    case FrameType::kNewConnectionId:
+      return decode_new_connection_id(reader);
+    case FrameType::kRetireConnectionId:
+      return complete(reader, type, RetireConnectionIdFrame{reader.read_varint()});
+    case FrameType::kPathChallenge:
+      return decode_path_data<PathChallengeFrame>(reader, type);
+    case FrameType::kPathResponse:
+      return decode_path_data<PathResponseFrame>(reader, type);
+    case FrameType::kConnectionCloseTransport:
+    case FrameType::kConnectionCloseApplication:
+      return decode_connection_close(reader, type);
+    case FrameType::kHandshakeDone:
+      return Frame{HandshakeDoneFrame{}};
+    case FrameType::kDatagram:
+      return Frame{DatagramFrame{reader.read_rest()}};
+    case FrameType::kDatagramWithLength:
+      return complete(reader, type, DatagramFrame{reader.read_bytes(reader.read_varint())});
+    default:
+      return encoding_error(type, "unknown frame type");
+  }
+}
+
+}  // namespace
+
+bool read_ack_frame(Reader& reader, AckFrame& frame) {
+  Reader next = reader;
+  const std::uint8_t type = next.read_u8();
+  const bool has_ecn = type == static_cast<std::uint8_t>(FrameType::kAckEcn);
+  if (!has_ecn && type != static_cast<std::uint8_t>(FrameType::kAck)) return false;
+  frame.largest = next.read_varint();
+  frame.delay = next.read_varint();
+  frame.range_count = next.read_varint();
+  frame.first_range = next.read_varint();
+  if (frame.first_range > frame.largest) return false;
+
+  // RFC 9000 §19.3.1: no computed packet number may be negative. A false range count ends with the
+  // packet's bytes.
+  PacketNumber smallest = frame.largest - frame.first_range;
+  const std::uint8_t* const ranges = next.position();
+  for (std::uint64_t i = 0; i < frame.range_count; ++i) {
+    const std::uint64_t gap = next.read_varint();
+    const std::uint64_t length = next.read_varint();
+    if (!next.ok() || gap + 2 + length > smallest) return false;
+    smallest -= gap + 2 + length;
+  }
+  frame.ranges = {ranges, next.position()};
+  frame.ecn.reset();
+  if (has_ecn) {
+    EcnCounts& counts = frame.ecn.emplace();
+    counts.ect0 = next.read_varint();
+    counts.ect1 = next.read_varint();
+    counts.ce = next.read_varint();
+  }
+  if (!next.ok()) return false;
+  reader = next;
+  return true;
+}
+
+AckRangeReader::AckRangeReader(const AckFrame& frame)
+    : gaps_(frame.ranges),
+      next_largest_(frame.largest),
+      length_(frame.first_range),
+      remaining_(frame.range_count + 1) {}
+
+bool AckRangeReader::next(PacketNumber& first, PacketNumber& last) {
+  if (remaining_ == 0) return false;
+  last = next_largest_;
+  first = last - length_;
+  if (--remaining_ > 0) {
+    next_largest_ = first - gaps_.read_varint() - 2;
+    length_ = gaps_.read_varint();
+  }
+  return true;
+}
+
+Result<Frame, TransportError> decode_frame(Reader& reader, PacketType packet_type) {
+  if (reader.empty()) return encoding_error(FrameType::kPadding, "no frame");
+  Reader body = reader;
+  const std::uint64_t value = body.read_varint();
+  const auto type = static_cast<FrameType>(value);
+  const std::size_t type_length = reader.remaining() - body.remaining();
+  // RFC 9000 §12.4: the type is written in its shortest form.
+  if (body.ok() && type_length != varint_size(value)) {
+    return violation(type, "frame type is not in its shortest form");
+  }
+  if (!body.ok()) return encoding_error(type, "frame type is truncated");
+  if (packet_type == PacketType::kZeroRtt && forbidden_in_zero_rtt(type)) {
+    return violation(type, "frame is not allowed in a 0-RTT packet");
+  }
+  if (type == FrameType::kAck || type == FrameType::kAckEcn) return decode_ack(reader, type);
+  if ((value & ~std::uint64_t{7}) == static_cast<std::uint64_t>(FrameType::kStream)) {
+    return decode_stream(reader, type);
+  }
+  reader = body;
+  return decode_body(reader, type);
+}
+
+}  // namespace sheaf::quic
