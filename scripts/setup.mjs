@@ -6,10 +6,10 @@ import { StepError, progress } from './setup/process.mjs';
 import { hashInputs, isFresh, writeStamp } from './setup/stamp.mjs';
 import { checkNode, steps } from './setup/steps.mjs';
 
-/** Brings the checkout up to date for `purpose`. Throws {@link StepError}. */
-export async function setup(purpose) {
+/** Brings the checkout up to date for `purpose`, or only the steps in `wanted`. Throws {@link StepError}. */
+export async function setup(purpose, wanted) {
   checkNode();
-  const all = steps(purpose);
+  const all = steps(purpose).filter((step) => wanted === undefined || wanted.has(step.name));
   await withLock(async () => {
     for (const [index, step] of all.entries()) await perform(step, `[${index + 1}/${all.length}]`);
   });
@@ -38,7 +38,7 @@ async function perform(step, position) {
 const seconds = (started) => `${((performance.now() - started) / 1000).toFixed(1)} s`;
 
 export function report(error) {
-  if (!(error instanceof StepError)) throw error;
+  if (!(error instanceof StepError) && !error.code?.startsWith('ERR_PARSE_ARGS')) throw error;
   progress(`\nerror: ${error.message}`);
   if (error.causeText) progress(`  cause: ${error.causeText}`);
   if (error.command) progress(`  run:   ${error.command}`);

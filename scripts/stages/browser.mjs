@@ -1,0 +1,39 @@
+// Playwright with the distribution's Chromium.
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from '../setup/process.mjs';
+import { root } from '../setup/stamp.mjs';
+
+export const browser = {
+  name: 'browser',
+  title: 'Browser tests (Chromium)',
+  needs: ['packages', 'dependencies', 'addon', 'typescript', 'web-client'],
+  run: async () => {
+    const report = join(root, '.sheaf', 'test', 'playwright.json');
+    mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
+    rmSync(report, { force: true });
+    const playwright = join(root, 'node_modules', '@playwright', 'test', 'cli.js');
+    const code = await run(process.execPath, [playwright, 'test', '--reporter=list,json'], { cwd: root, env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report } });
+    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [] };
+    if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`playwright ended with ${code}`);
+    return outcome;
+  },
+};
+
+function readReport(path) {
+  const report = JSON.parse(readFileSync(path, 'utf8'));
+  const outcome = { passed: 0, failures: report.errors.map((error) => error.message), skipped: [] };
+  const visit = (suite) => {
+    for (const spec of suite.specs ?? []) {
+      for (const test of spec.tests) {
+        const name = `${spec.file}: ${spec.title}`;
+        if (test.status === 'skipped') outcome.skipped.push(`${name}: ${test.annotations.map((note) => note.description).join('; ') || 'no reason given'}`);
+        else if (test.status === 'unexpected') outcome.failures.push(name);
+        else outcome.passed += 1;
+      }
+    }
+    for (const child of suite.suites ?? []) visit(child);
+  };
+  for (const suite of report.suites) visit(suite);
+  return outcome;
+}

@@ -1,0 +1,30 @@
+// Configures and builds packages/native with CMake for one purpose.
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../setup/process.mjs';
+import { root } from '../setup/stamp.mjs';
+
+/** Builds all targets and returns the build folder; undefined when something did not build. */
+export async function buildNative(name, options, { compiler } = {}) {
+  const build = join(root, 'packages', 'native', 'build', name);
+  const configure = ['-G', 'Ninja', '-S', join(root, 'packages', 'native'), '-B', build, '-Wno-dev', '--log-level=WARNING'];
+  if (compiler !== undefined) configure.push(`-DCMAKE_C_COMPILER=${compiler.c}`, `-DCMAKE_CXX_COMPILER=${compiler.cxx}`);
+  configure.push(...options.map((option) => `-D${option}=ON`));
+  if ((await run('cmake', configure)) !== 0) return undefined;
+  if ((await run('ninja', ['-C', build, '-k', '0', '-j', String(cpus().length), '--quiet'])) !== 0) return undefined;
+  return build;
+}
+
+/** Runs `work` over `items`, as many at once as there are cores, and keeps the order of results. */
+export async function inParallel(items, work) {
+  const results = new Array(items.length);
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await work(items[index]);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(cpus().length, items.length) }, worker));
+  return results;
+}

@@ -1,0 +1,36 @@
+// TypeScript tests of all packages.
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from '../setup/process.mjs';
+import { root } from '../setup/stamp.mjs';
+
+export const typescript = {
+  name: 'typescript',
+  title: 'TypeScript tests',
+  needs: ['packages', 'dependencies', 'addon', 'typescript', 'web-client', 'interop'],
+  run: async () => {
+    const report = join(root, '.sheaf', 'test', 'vitest.json');
+    mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
+    rmSync(report, { force: true });
+    const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+    const code = await run(process.execPath, [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`], { cwd: root });
+    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [] };
+    if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`vitest ended with ${code}`);
+    return outcome;
+  },
+};
+
+function readReport(path) {
+  const outcome = { passed: 0, failures: [], skipped: [] };
+  for (const file of JSON.parse(readFileSync(path, 'utf8')).testResults) {
+    const name = file.name.replace(`${root}/`, '');
+    // A file that does not load has failed without a test in it.
+    if (file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed')) outcome.failures.push(name);
+    for (const test of file.assertionResults) {
+      if (test.status === 'passed') outcome.passed += 1;
+      else if (test.status === 'failed') outcome.failures.push(`${name}: ${test.fullName}`);
+      else outcome.skipped.push(`${name}: ${test.fullName}`);
+    }
+  }
+  return outcome;
+}

@@ -1,0 +1,66 @@
+// C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { progress } from '../setup/process.mjs';
+import { buildNative, inParallel } from './native_build.mjs';
+
+const sanitizers = {
+  ASAN_OPTIONS: 'detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1',
+  UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
+};
+
+export const unit = {
+  name: 'unit',
+  title: 'C++ tests (ASAN, UBSAN)',
+  needs: ['packages'],
+  run: async () => {
+    const build = await buildNative('asan', ['SHEAF_SANITIZE']);
+    if (build === undefined) return { passed: 0, failures: ['the C++ does not build'], skipped: [] };
+    const folder = join(build, 'tests');
+    const programs = readdirSync(folder).filter((name) => name.endsWith('_test'));
+    const results = await inParallel(programs, (name) => runProgram(folder, name));
+    return {
+      passed: results.reduce((sum, result) => sum + result.passed, 0),
+      failures: results.flatMap((result) => result.failures),
+      skipped: results.flatMap((result) => result.skipped),
+    };
+  },
+};
+
+async function runProgram(folder, name) {
+  const report = join(folder, `${name}.json`);
+  rmSync(report, { force: true });
+  const started = performance.now();
+  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`]);
+  const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
+  if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`${name} ended with ${code}`);
+  if (outcome.failures.length > 0) progress(output);
+  progress(`  ${name}: ${outcome.passed} passed, ${outcome.failures.length} failed (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+  return outcome;
+}
+
+function execute(program, args) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { env: { ...process.env, ...sanitizers }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const parts = [];
+    child.stdout.on('data', (part) => parts.push(part));
+    child.stderr.on('data', (part) => parts.push(part));
+    child.once('error', (error) => resolve({ code: 1, output: String(error) }));
+    child.once('close', (code, signal) => resolve({ code: signal ?? code, output: Buffer.concat(parts).toString() }));
+  });
+}
+
+function readReport(program, path) {
+  const suites = JSON.parse(readFileSync(path, 'utf8')).testsuites ?? [];
+  const outcome = { passed: 0, failures: [], skipped: [] };
+  for (const suite of suites) {
+    for (const test of suite.testsuite) {
+      const name = `${program}: ${suite.name}.${test.name}`;
+      if (test.failures?.length) outcome.failures.push(name);
+      else if (test.result === 'SKIPPED') outcome.skipped.push(`${name}: ${test.skipped?.[0]?.message ?? 'GTEST_SKIP'}`);
+      else if (test.result === 'COMPLETED') outcome.passed += 1;
+    }
+  }
+  return outcome;
+}

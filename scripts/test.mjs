@@ -1,0 +1,58 @@
+// `npm test`: set-up, then every stage. `npm test -- --stage unit` runs one (can be repeated),
+// `--fuzz-seconds N` sets the length of each fuzz target's run.
+import { parseArgs } from 'node:util';
+import { setup, report } from './setup.mjs';
+import { StepError, progress } from './setup/process.mjs';
+import { browser } from './stages/browser.mjs';
+import { fuzz } from './stages/fuzz.mjs';
+import { layers } from './stages/layers.mjs';
+import { typescript } from './stages/typescript.mjs';
+import { unit } from './stages/unit.mjs';
+
+const stages = [layers, unit, fuzz, typescript, browser];
+
+function chosenStages(names) {
+  for (const name of names) {
+    if (stages.some((stage) => stage.name === name)) continue;
+    throw new StepError(`There is no stage '${name}'.`, { command: `npm test -- --stage ${stages.map((stage) => stage.name).join('|')}` });
+  }
+  return names.length === 0 ? stages : stages.filter((stage) => names.includes(stage.name));
+}
+
+async function runStage(stage, options) {
+  progress(`\n== ${stage.title}`);
+  const started = performance.now();
+  const outcome = await stage.run(options).catch((error) => {
+    progress(error.stack);
+    return { passed: 0, failures: [`the stage broke: ${error.message}`], skipped: [] };
+  });
+  return { stage, ...outcome, seconds: (performance.now() - started) / 1000 };
+}
+
+function summarize(results) {
+  const print = (line) => process.stdout.write(`${line}\n`);
+  print('');
+  for (const { stage, passed, failures, skipped, seconds } of results) {
+    print(`${failures.length === 0 ? 'pass' : 'FAIL'}  ${stage.title.padEnd(28)} ${passed} passed, ${failures.length} failed  (${seconds.toFixed(0)} s)`);
+    for (const failure of failures) print(`      failed: ${failure}`);
+    for (const skip of skipped) print(`      skipped: ${skip}`);
+  }
+  const passed = results.reduce((sum, result) => sum + result.passed, 0);
+  const failed = results.reduce((sum, result) => sum + result.failures.length, 0);
+  print('');
+  print(`${passed} passed, ${failed} failed`);
+  return failed;
+}
+
+try {
+  const { values } = parseArgs({
+    options: { stage: { type: 'string', multiple: true, default: [] }, 'fuzz-seconds': { type: 'string', default: '10' } },
+  });
+  const chosen = chosenStages(values.stage);
+  await setup('test', new Set(chosen.flatMap((stage) => stage.needs)));
+  const results = [];
+  for (const stage of chosen) results.push(await runStage(stage, { fuzzSeconds: Number(values['fuzz-seconds']) }));
+  process.exitCode = summarize(results) === 0 ? 0 : 1;
+} catch (error) {
+  report(error);
+}
