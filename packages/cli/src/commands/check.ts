@@ -1,0 +1,23 @@
+import { resolve, relative } from 'node:path';
+import { exitCodes, loadConfiguration } from '@sheaf/gateway';
+import type { Command } from '../command.js';
+import { printLine } from '../world.js';
+
+export const check: Command<{ file: string }> = {
+  usage: 'check [file]',
+  summary: 'Check a configuration file and what it names',
+  options: (yargs) =>
+    yargs
+      .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file' })
+      .example('$0 check sheaf.yaml', 'Exit code 0 when it is valid, 2 when it is not'),
+  async run({ file }, world) {
+    await loadConfiguration(shownPath(file, world.cwd));
+    await printLine(world.stdout, 'Valid configuration');
+    return exitCodes.success;
+  },
+};
+
+/** The path as errors should name it; it works from this process's directory. */
+export function shownPath(file: string, cwd: string): string {
+  return relative(process.cwd(), resolve(cwd, file));
+}

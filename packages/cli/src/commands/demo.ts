@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exitCodes, Gateway, parseConfiguration, UserError } from '@sheaf/gateway';
+import type { Command } from '../command.js';
+import { demoConfiguration } from '../demo/configuration.js';
+import { loadBrowserDemo, type BrowserDemoTarget } from '../demo/browser_demo.js';
+import { demoSite } from '../demo/site.js';
+import { startUploadServer } from '../demo/upload_server.js';
+import { publicKeyHash } from '../public_key_hash.js';
+import { serveUntilSignal } from '../serve.js';
+import { printLine, type World } from '../world.js';
+import { announce, browserUrl } from './up.js';
+
+interface DemoOptions {
+  port: number | undefined;
+  'http-port': number | undefined;
+  once: boolean;
+  json: boolean;
+}
+
+/** Ports that people can remember; `--once` takes free ones, so that runs do not meet. */
+const defaultPort = 4433;
+const defaultHttpPort = 8080;
+
+export const demo: Command<DemoOptions> = {
+  usage: 'demo',
+  summary: 'Serve the demo site; with --once load it in Chromium over every transport',
+  options: (yargs) =>
+    yargs
+      .option('port', { type: 'number', requiresArg: true, describe: `UDP and TCP port (default: ${defaultPort}; with --once a free one)` })
+      .option('http-port', { type: 'number', requiresArg: true, describe: `Port without TLS (default: ${defaultHttpPort}; with --once a free one)` })
+      .option('once', { type: 'boolean', default: false, describe: 'Load the page in a headless Chromium, report, and end' })
+      .option('json', { type: 'boolean', default: false, describe: 'Report as JSON (with --once)' })
+      .example('$0 demo', 'Serve until Ctrl-C, and open the printed address in a browser')
+      .example('$0 demo --once --json', 'Load it over WebTransport, HTTP/3 and TCP, and print what came of it') as never,
+  async run({ port, 'http-port': httpPort, once, json }, world) {
+    if (json && !once) throw new UserError('USAGE', '--json goes with --once', { hint: 'add --once' });
+    const started = performance.now();
+    const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
+    const uploads = await startUploadServer();
+    try {
+      const configuration = demoConfiguration({
+        port: port ?? (once ? 0 : defaultPort),
+        httpPort: httpPort ?? (once ? 0 : defaultHttpPort),
+        uploads: uploads.origin,
+        site: await demoSite(world.stderr),
+        log: join(directory, 'gateway.log'),
+      });
+      const gateway = await Gateway.start(parseConfiguration(configuration, join(directory, 'sheaf.yaml')));
+      try {
+        if (once) return await loadOnce(gateway, json, world);
+        await announce(gateway, performance.now() - started, world);
+        return await serveUntilSignal(gateway, world);
+      } finally {
+        await gateway.close(0);
+      }
+    } finally {
+      await uploads.close();
+      await rm(directory, { recursive: true, force: true });
+    }
+  },
+};
+
+async function loadOnce(gateway: Gateway, json: boolean, world: World): Promise<number> {
+  const runBrowserDemo = await loadBrowserDemo();
+  if (!gateway.httpAddress) throw new Error('the demo always has an address without TLS');
+  const target: BrowserDemoTarget = {
+    httpsUrl: browserUrl('https', gateway.address),
+    httpUrl: browserUrl('http', gateway.httpAddress).replace('127.0.0.1', 'localhost'),
+    certificateHash: gateway.certificate.hash,
+    publicKeyHash: publicKeyHash(gateway.certificate.pair.certificate),
+    progress: world.stderr,
+  };
+  const report = await runBrowserDemo(target);
+  await printLine(world.stdout, json ? JSON.stringify(report) : JSON.stringify(report, undefined, 2));
+  if (!report.ok) throw new UserError('DEMO_FAILED', 'the browser did not load the demo page over every transport', { hint: 'the report says which one failed' });
+  return exitCodes.success;
+}

@@ -1,0 +1,145 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { errorMessage, exitCodes, loadNativeModule, systemErrorCode, UserError } from '@sheaf/gateway';
+import type { ClientOptions, ClientRequestOptions, Http3Client } from '@sheaf/native';
+import type { Command } from '../command.js';
+import { clientOptions, parseUrl, type ConnectionFlags } from '../download/client_options.js';
+import { downloadRepeatedly, type BodySink, type Downloaded } from '../download/download.js';
+import { fetchReport, reportLine } from '../download/report.js';
+import { printLine, write, type World } from '../world.js';
+
+interface FetchOptions extends ConnectionFlags {
+  url: string;
+  output: string | undefined;
+  json: boolean;
+  repeat: number;
+  parallel: number;
+  method: string | undefined;
+  header: string[] | undefined;
+  data: string | undefined;
+  fail: boolean;
+  timeout: number | undefined;
+}
+
+export const fetch: Command<FetchOptions> = {
+  usage: 'fetch <url>',
+  summary: 'Request a URL over HTTP/3, with Sheaf\'s own client',
+  options: (yargs) =>
+    yargs
+      .positional('url', { type: 'string', demandOption: true, describe: 'https URL' })
+      .option('output', { alias: 'o', type: 'string', requiresArg: true, describe: 'Write the body to this file' })
+      .option('insecure', { alias: 'k', type: 'boolean', default: false, describe: 'Accept any certificate' })
+      .option('ca', { type: 'string', requiresArg: true, describe: 'PEM file with further certificate authorities' })
+      .option('certificate-hash', { type: 'string', array: true, requiresArg: true, describe: 'Accept the certificate with this SHA-256' })
+      .option('alpn', { type: 'string', array: true, choices: ['h3', 'hq-interop'], default: ['h3'], describe: 'Protocols to offer' })
+      .option('method', { alias: 'X', type: 'string', requiresArg: true, describe: 'Request method' })
+      .option('header', { alias: 'H', type: 'string', array: true, requiresArg: true, describe: 'Request header, `name: value`' })
+      .option('data', { alias: 'd', type: 'string', requiresArg: true, describe: 'Send this file as the body (POST)' })
+      .option('repeat', { type: 'number', default: 1, describe: 'Number of requests, over one connection' })
+      .option('parallel', { type: 'number', default: 1, describe: 'Requests under way at one time' })
+      .option('timeout', { type: 'number', requiresArg: true, describe: 'Give up after this many seconds' })
+      .option('fail', { type: 'boolean', default: false, describe: 'Exit with code 5 for a status of 400 or more' })
+      .option('qlog', { type: 'string', requiresArg: true, describe: 'Directory for a qlog file' })
+      .option('json', { type: 'boolean', default: false, describe: 'Print JSON about the transfer instead of the body' })
+      .example('$0 fetch --insecure https://127.0.0.1:4433/', 'Print a page')
+      .example('$0 fetch -k -o big.bin https://127.0.0.1:4433/big.bin', 'Save a file')
+      .example('$0 fetch -k --json --repeat 1000 --parallel 50 https://127.0.0.1:4433/', 'Time many requests') as never,
+  async run(options, world) {
+    checkCounts(options);
+    const url = parseUrl(options.url);
+    const connection = await clientOptions(url, options, world);
+    const { connectHttp3 } = await loadNativeModule();
+    const started = performance.now();
+    const client = await connect(connectHttp3, connection);
+    let results: Downloaded[];
+    try {
+      results = await withTimeout(transfer(client, url, options, world), options.timeout);
+    } catch (error) {
+      await client.close().catch(() => undefined);
+      throw error;
+    }
+    const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: client.status().paths });
+    await client.close();
+    if (options.json) await printLine(world.stdout, JSON.stringify(report));
+    else if (options.output !== undefined || options.repeat > 1) await printLine(world.stderr, reportLine(report));
+    return judge(report.status, report.sha256, options);
+  },
+};
+
+function checkCounts({ repeat, parallel }: FetchOptions): void {
+  for (const [name, value] of [['repeat', repeat], ['parallel', parallel]] as const) {
+    if (!Number.isInteger(value) || value < 1) throw new UserError('USAGE', `--${name} takes a whole number from 1`, { hint: `for example --${name} 10` });
+  }
+}
+
+async function connect(connectHttp3: (options: ClientOptions) => Promise<Http3Client>, options: ClientOptions): Promise<Http3Client> {
+  return connectHttp3(options).catch((error: unknown) => {
+    const message = errorMessage(error);
+    const hint = /certificate|trust|verif/i.test(message)
+      ? 'accept it with --insecure, --ca FILE or --certificate-hash HASH'
+      : 'is the server up, and does UDP get through?';
+    throw new UserError('CONNECT_FAILED', `no connection to ${options.host}:${options.port}: ${message}`, { hint, cause: error });
+  });
+}
+
+async function transfer(client: Http3Client, url: URL, options: FetchOptions, world: World): Promise<Downloaded[]> {
+  const request = requestOptions(url, options, world);
+  if (options.output !== undefined) {
+    const file = createWriteStream(resolve(world.cwd, options.output));
+    try {
+      await once(file, 'open');
+      const results = await downloadRepeatedly(client, request, options, sinkOf(file));
+      file.end();
+      await finished(file);
+      return results;
+    } catch (error) {
+      file.destroy();
+      if (systemErrorCode(error) === undefined || error instanceof UserError) throw error;
+      throw new UserError('DIRECTORY_UNWRITABLE', `${options.output} cannot be written (${systemErrorCode(error)})`, { hint: 'check the path and the free space', cause: error });
+    }
+  }
+  const sink: BodySink | undefined = options.json ? undefined : (chunk) => write(world.stdout, chunk);
+  return downloadRepeatedly(client, request, options, sink);
+}
+
+function requestOptions(url: URL, { method, header, data, repeat }: FetchOptions, world: World): ClientRequestOptions {
+  if (data !== undefined && repeat > 1) throw new UserError('USAGE', '--data and --repeat exclude each other', { hint: 'send one request at a time' });
+  const body: Readable | undefined = data === undefined ? undefined : createReadStream(resolve(world.cwd, data));
+  return {
+    method: method ?? (data === undefined ? 'GET' : 'POST'),
+    path: url.pathname + url.search,
+    authority: url.host,
+    headers: { 'user-agent': 'sheaf', ...Object.fromEntries((header ?? []).map(parseHeader)) },
+    ...(body ? { body } : {}),
+  };
+}
+
+function parseHeader(text: string): [string, string] {
+  const match = /^([^\s:]+):\s*(.*)$/.exec(text);
+  if (!match) throw new UserError('USAGE', `\`${text}\` is not a header`, { hint: 'write `name: value`' });
+  return [(match[1] ?? '').toLowerCase(), match[2] ?? ''];
+}
+
+function sinkOf(stream: Writable): BodySink {
+  return async (chunk) => {
+    if (!stream.write(chunk)) await once(stream, 'drain');
+  };
+}
+
+async function withTimeout<Value>(work: Promise<Value>, seconds: number | undefined): Promise<Value> {
+  if (seconds === undefined) return work;
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new UserError('REQUEST_TIMEOUT', `no complete response within ${seconds} s`, { hint: 'allow more with --timeout' })), seconds * 1_000);
+  });
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
+}
+
+function judge(status: number, sha256: string | null, { fail, url }: FetchOptions): number {
+  if (sha256 === null) throw new UserError('CONTENT_DIFFERS', `${url} returned different bodies`, { hint: '--json lists the hash of each' });
+  if (fail && status >= 400) throw new UserError('HTTP_STATUS', `${url} answered ${status}`, { hint: 'leave out --fail to accept any status' });
+  return exitCodes.success;
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { errorMessage, UserError } from '@sheaf/gateway';
+import type { ClientRequestOptions, Http3Client } from '@sheaf/native';
+
+/** What came of one request. */
+export interface Downloaded {
+  status: number;
+  bytes: number;
+  sha256: string;
+  ms: number;
+}
+
+/** Takes the body's chunks; resolves when it is ready for more. */
+export type BodySink = (chunk: Uint8Array) => Promise<void>;
+
+/**
+ * Sends one request and reads its answer to the end.
+ * @throws UserError when the answer does not arrive whole.
+ */
+export async function download(client: Http3Client, request: ClientRequestOptions, sink?: BodySink): Promise<Downloaded> {
+  const started = performance.now();
+  const hash = createHash('sha256');
+  let bytes = 0;
+  try {
+    const response = await client.request(request);
+    for await (const chunk of response as AsyncIterable<Uint8Array>) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      if (sink) await sink(chunk);
+    }
+    return { status: response.status, bytes, sha256: hash.digest('hex'), ms: performance.now() - started };
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError('REQUEST_FAILED', `the response broke off after ${bytes} bytes: ${errorMessage(error)}`, { hint: 'try again; --qlog records what the connection did', cause: error });
+  }
+}
+
+export interface Repetition {
+  /** Number of requests. */
+  repeat: number;
+  /** Requests under way at one time. */
+  parallel: number;
+}
+
+/** The same request several times over one connection; the first body goes to `sink`. */
+export async function downloadRepeatedly(client: Http3Client, request: ClientRequestOptions, { repeat, parallel }: Repetition, sink?: BodySink): Promise<Downloaded[]> {
+  const results: Downloaded[] = new Array<Downloaded>(repeat);
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < repeat; index = next++) {
+      results[index] = await download(client, request, index === 0 ? sink : undefined);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, repeat) }, worker));
+  return results;
+}

@@ -1,0 +1,48 @@
+import type { PathStatus } from '@sheaf/native';
+import type { Downloaded } from './download.js';
+
+/** What `sheaf fetch --json` prints. */
+export interface FetchReport {
+  /** The highest status of all requests. */
+  status: number;
+  /** Bytes of all bodies. */
+  bytes: number;
+  /** Of the body; null when the bodies of repeated requests differ. */
+  sha256: string | null;
+  /** From the start of the connection to the last byte. */
+  ms: number;
+  alpn: string;
+  paths: PathStatus[];
+  /** With --repeat: each request. */
+  requests?: Downloaded[];
+}
+
+export interface ConnectionFacts {
+  ms: number;
+  alpn: string;
+  paths: PathStatus[];
+}
+
+export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths }: ConnectionFacts): FetchReport {
+  const hashes = new Set(results.map((result) => result.sha256));
+  return {
+    status: Math.max(...results.map((result) => result.status)),
+    bytes: results.reduce((sum, result) => sum + result.bytes, 0),
+    sha256: hashes.size === 1 ? (results[0]?.sha256 ?? null) : null,
+    ms: rounded(ms),
+    alpn,
+    paths,
+    ...(results.length > 1 ? { requests: results.map((result) => ({ ...result, ms: rounded(result.ms) })) } : {}),
+  };
+}
+
+/** One line for people. */
+export function reportLine({ status, bytes, sha256, ms, alpn, requests }: FetchReport): string {
+  const count = requests === undefined ? '' : `${requests.length} requests, `;
+  const rate = ms > 0 ? `, ${((bytes * 8) / ms / 1_000).toFixed(1)} Mbit/s` : '';
+  return `${status}: ${count}${bytes} bytes in ${ms} ms${rate} over ${alpn}, sha256 ${sha256 ?? 'differs'}`;
+}
+
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 1_000) / 1_000;
+}

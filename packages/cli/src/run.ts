@@ -1,0 +1,94 @@
+import { exitCodes, UserError, version } from '@sheaf/gateway';
+import yargs, { type Argv } from 'yargs';
+import type { Command } from './command.js';
+import { bench } from './commands/bench.js';
+import { cert } from './commands/cert.js';
+import { check } from './commands/check.js';
+import { demo } from './commands/demo.js';
+import { fetch } from './commands/fetch.js';
+import { init } from './commands/init.js';
+import { schema } from './commands/schema.js';
+import { status } from './commands/status.js';
+import { up } from './commands/up.js';
+import { reportError } from './report_error.js';
+import { write, type World } from './world.js';
+
+const epilogue = `Exit codes:
+  0    done
+  1    a fault of Sheaf itself
+  2    the command line or the configuration is wrong
+  3    the machine refuses: a port, a file, a certificate, a missing build
+  4    the other side cannot be reached or broke off
+  5    the command ran, and its answer is no
+  130  ended at once by a second Ctrl-C
+
+Documentation: docs/cli.md, docs/configuration.md, docs/errors.md`;
+
+/** Runs the command that the world's arguments name. Resolves with the exit code; never rejects. */
+export async function run(world: World): Promise<number> {
+  try {
+    return await dispatch(world);
+  } catch (error) {
+    return reportError(error, world);
+  }
+}
+
+async function dispatch(world: World): Promise<number> {
+  let outcome: Promise<number> | undefined;
+  const parser = yargs()
+    .scriptName('sheaf')
+    .usage('$0 COMMAND\n\nServes web pages over HTTP/3, WebTransport, HTTP/2 and HTTP/1.1 from one configuration file.')
+    .version(version)
+    .alias({ h: 'help', v: 'version' })
+    .strict()
+    .demandCommand(1, 'name a command')
+    .recommendCommands()
+    .completion('completion', 'Print a completion script for bash or zsh')
+    .parserConfiguration({ 'duplicate-arguments-array': false, 'boolean-negation': false, 'greedy-arrays': false })
+    .wrap(100)
+    .epilogue(epilogue)
+    .exitProcess(false)
+    .fail((message: string | undefined, error: Error | undefined) => {
+      throw error ?? usageError(message ?? '', world.args[0] ?? '');
+    });
+  const add = <Options>(command: Command<Options>): void => {
+    parser.command(
+      command.usage,
+      command.summary,
+      (own: Argv) => command.options(own.epilogue('')),
+      (options) => {
+        outcome = command.run(options as Options, world);
+      },
+    );
+  };
+  add(up);
+  add(init);
+  add(check);
+  add(schema);
+  add(status);
+  add(fetch);
+  add(cert);
+  add(demo);
+  add(bench);
+  const output = await parse(parser, world);
+  if (output !== '') await write(world.stdout, output.endsWith('\n') ? output : `${output}\n`);
+  return outcome === undefined ? exitCodes.success : outcome;
+}
+
+/** Runs the parser; what yargs itself wants to say (help, version, completion) is the result. */
+async function parse(parser: Argv, world: World): Promise<string> {
+  let text = '';
+  await parser.parseAsync([...world.args], {}, (error, _options, output) => {
+    if (error) throw error;
+    text = output;
+  });
+  return text;
+}
+
+/** yargs' complaint in the words of our other errors. */
+function usageError(message: string, command: string): UserError {
+  const help = '`sheaf --help` shows the commands, `sheaf COMMAND --help` their options';
+  if (message.startsWith('Did you mean')) return new UserError('USAGE', `unknown command \`${command}\``, { hint: message.replace(/^D/, 'd').replace(/mean (.*)\?$/, 'mean `$1`?') });
+  if (message.startsWith('Not enough non-option')) return new UserError('USAGE', `\`sheaf ${command}\` needs a value`, { hint: `\`sheaf ${command} --help\` shows which` });
+  return new UserError('USAGE', message.replace(/^./, (letter) => letter.toLowerCase()), { hint: help });
+}

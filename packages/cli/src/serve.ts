@@ -1,0 +1,23 @@
+import { exitCodes, type Gateway } from '@sheaf/gateway';
+import { printLine, type World } from './world.js';
+
+/**
+ * Waits for Ctrl-C or SIGTERM, then drains the gateway. A second signal ends the process at once.
+ * Resolves with the exit code.
+ */
+export async function serveUntilSignal(gateway: Gateway, world: World): Promise<number> {
+  let stop = (): void => undefined;
+  const first = new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
+    let signals = 0;
+    stop = world.onSignal((signal) => {
+      signals += 1;
+      if (signals === 1) resolve(signal);
+      else world.exit(exitCodes.interrupted);
+    });
+  });
+  const signal = await first;
+  await printLine(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
+  await gateway.close();
+  stop();
+  return exitCodes.success;
+}
