@@ -162,12 +162,14 @@ TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now)
         peer_parameters_ = *decoded;
       }
       early_data_started_ = true;
+      alpn_ = role_ == Role::kClient ? session_.alpn : handshake_->alpn();
       const TransportStatus status = connection_->start_early(event.secret, seed(), now);
       if (role_ == Role::kClient) peer_parameters_.reset();
       return status;
     }
     case Kind::kSendSecret:
       send_secret_ = event.secret;
+      alpn_ = handshake_->alpn();
       if (role_ == Role::kServer && peer_parameters_) {
         // 0.5-RTT: the server may send before the client's Finished arrived.
         established_ = true;

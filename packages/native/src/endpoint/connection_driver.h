@@ -37,6 +37,8 @@ class ConnectionDriver {
   // Nothing will be sent or received any more.
   bool finished() const;
   bool handshake_completed() const { return completed_; }
+  // Application data may be sent, or may have come: the protocol is known.
+  bool application_ready() const { return established_ || early_data_started_; }
 
   const std::string& alpn() const { return alpn_; }
   std::uint32_t version() const { return version_; }

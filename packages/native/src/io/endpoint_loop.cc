@@ -1,0 +1,202 @@
+#include "io/endpoint_loop.h"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "io/monotonic_clock.h"
+
+namespace sheaf::io {
+
+using quic::Time;
+
+namespace {
+
+// System calls per turn, so that neither reading nor writing starves the other or JavaScript.
+constexpr int k_receive_calls = 8;
+constexpr int k_send_calls = 64;
+
+}  // namespace
+
+// Lives until libuv has closed every handle, which may be after the EndpointLoop.
+struct EndpointLoop::Handles {
+  EndpointLoop* owner = nullptr;
+  uv_loop_t* loop = nullptr;
+  uv_poll_t socket{};
+  uv_poll_t timer{};
+  uv_prepare_t prepare{};
+  uv_idle_t idle{};  // active: the loop must not sleep
+  int open = 0;
+  std::function<void()> done;
+
+  static Handles& of(void* handle) {
+    return *static_cast<Handles*>(static_cast<uv_handle_t*>(handle)->data);
+  }
+  template <typename Handle>
+  void adopt(Handle& handle) {
+    handle.data = this;
+    ++open;
+  }
+  static void on_closed(uv_handle_t* handle) {
+    Handles& self = of(handle);
+    if (--self.open > 0) return;
+    if (self.done) self.done();
+    delete &self;
+  }
+  void close_all() {
+    for (auto* handle :
+         {reinterpret_cast<uv_handle_t*>(&socket), reinterpret_cast<uv_handle_t*>(&timer),
+          reinterpret_cast<uv_handle_t*>(&prepare), reinterpret_cast<uv_handle_t*>(&idle)}) {
+      if (handle->data && !uv_is_closing(handle)) uv_close(handle, on_closed);
+    }
+  }
+};
+
+EndpointLoop::EndpointLoop(uv_loop_t* loop, quic::Endpoint& endpoint, Listener& listener)
+    : endpoint_(endpoint), listener_(listener), handles_(new Handles), buffer_(65536) {
+  handles_->owner = this;
+  handles_->loop = loop;
+}
+
+EndpointLoop::~EndpointLoop() {
+  if (!handles_) return;
+  close({});
+}
+
+quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
+                                             const UdpSocketOptions& options) {
+  auto opened = UdpSocket::open(local, options);
+  if (!opened) return opened.error();
+  socket_ = std::move(*opened);
+  timer_descriptor_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+
+  uv_poll_init(handles_->loop, &handles_->socket, socket_->descriptor());
+  handles_->adopt(handles_->socket);
+  uv_poll_init(handles_->loop, &handles_->timer, timer_descriptor_);
+  handles_->adopt(handles_->timer);
+  uv_poll_start(&handles_->timer, UV_READABLE,
+                [](uv_poll_t* handle, int, int) { Handles::of(handle).owner->on_timer(); });
+  uv_prepare_init(handles_->loop, &handles_->prepare);
+  handles_->adopt(handles_->prepare);
+  uv_prepare_start(&handles_->prepare,
+                   [](uv_prepare_t* handle) { Handles::of(handle).owner->on_prepare(); });
+  uv_idle_init(handles_->loop, &handles_->idle);
+  handles_->adopt(handles_->idle);
+  // The socket alone keeps the process alive.
+  uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->timer));
+  uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->prepare));
+  watch_socket();
+  return {};
+}
+
+void EndpointLoop::watch_socket() {
+  const int events = is_blocked_ ? UV_READABLE | UV_WRITABLE : UV_READABLE;
+  uv_poll_start(&handles_->socket, events,
+                [](uv_poll_t* handle, int, int) { Handles::of(handle).owner->on_readable(); });
+}
+
+void EndpointLoop::wake(quic::ConnectionDriver& driver) {
+  endpoint_.wake(driver);
+  unsent_ = true;
+}
+
+void EndpointLoop::on_readable() {
+  const Time now = monotonic_now();
+  for (int call = 0; call < k_receive_calls; ++call) {
+    const std::size_t received =
+        socket_->receive([&](const quic::Datagram& datagram) { endpoint_.receive(datagram, now); });
+    if (received == 0) break;
+  }
+  run_turn(now);
+}
+
+void EndpointLoop::on_timer() {
+  std::uint64_t expirations = 0;
+  static_cast<void>(!read(timer_descriptor_, &expirations, sizeof expirations));
+  timer_deadline_ = quic::k_never;
+  const Time now = monotonic_now();
+  endpoint_.on_timeout(now);
+  run_turn(now);
+}
+
+void EndpointLoop::on_prepare() {
+  if (!unsent_) return;
+  run_turn(monotonic_now());
+}
+
+void EndpointLoop::run_turn(Time now) {
+  if (closing_) return;
+  unsent_ = false;
+  deliver_events(now);
+  if (closing_) return;
+  flush(now);
+  // What the flush or the application's reaction caused.
+  deliver_events(now);
+  if (closing_) return;
+  endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
+  set_timer(endpoint_.next_timeout());
+}
+
+void EndpointLoop::deliver_events(Time now) {
+  while (quic::ConnectionDriver* driver = endpoint_.next_active()) {
+    listener_.on_active(*driver, now);
+  }
+  listener_.on_turn_end();
+}
+
+void EndpointLoop::flush(Time now) {
+  if (is_blocked_) {
+    if (socket_->send(blocked_) == UdpSocket::SendOutcome::kBlocked) return;
+    is_blocked_ = false;
+    watch_socket();
+  }
+  for (int call = 0; call < k_send_calls; ++call) {
+    quic::TransmitBatch batch;
+    batch.buffer = buffer_;
+    batch.max_segments = 64;
+    endpoint_.poll_transmit(batch, now);
+    if (batch.size == 0) {
+      uv_idle_stop(&handles_->idle);
+      return;
+    }
+    if (socket_->send(batch) == UdpSocket::SendOutcome::kBlocked) {
+      blocked_ = batch;
+      is_blocked_ = true;
+      uv_idle_stop(&handles_->idle);
+      watch_socket();
+      return;
+    }
+  }
+  unsent_ = true;
+  uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
+}
+
+void EndpointLoop::set_timer(Time deadline) {
+  if (deadline == timer_deadline_) return;
+  timer_deadline_ = deadline;
+  itimerspec when{};
+  if (deadline != quic::k_never) {
+    // Zero would disarm it.
+    const auto nanoseconds = std::max<std::int64_t>(deadline.time_since_epoch().count(), 1);
+    when.it_value.tv_sec = nanoseconds / 1'000'000'000;
+    when.it_value.tv_nsec = nanoseconds % 1'000'000'000;
+  }
+  timerfd_settime(timer_descriptor_, TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+void EndpointLoop::close(std::function<void()> done) {
+  if (closing_) return;
+  if (socket_) flush(monotonic_now());
+  closing_ = true;
+  Handles* handles = std::exchange(handles_, nullptr);
+  handles->done = std::move(done);
+  if (handles->open == 0) {
+    if (handles->done) handles->done();
+    delete handles;
+  } else {
+    handles->close_all();
+  }
+  if (timer_descriptor_ >= 0) ::close(timer_descriptor_);
+  socket_.reset();
+}
+
+}  // namespace sheaf::io
