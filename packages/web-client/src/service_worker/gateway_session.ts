@@ -31,6 +31,8 @@ export interface SessionStatus {
   readonly sessions: number;
   /** Latest round trip of a ping in milliseconds. */
   readonly roundTripMs: number | undefined;
+  /** Why the latest attempt failed; undefined after one that did not. */
+  readonly failure: string | undefined;
 }
 
 // A handshake with one lost packet each way takes about 2 s; longer, and plain fetch is quicker.
@@ -49,6 +51,7 @@ export class GatewaySession {
   private current: Promise<Connected> | undefined;
   private state: SessionStatus['state'] = 'closed';
   private failures = 0;
+  private failure: string | undefined;
   private retryAt = 0;
   private sessions = 0;
   private openedInMs: number | undefined;
@@ -66,6 +69,7 @@ export class GatewaySession {
       openedInMs: this.openedInMs,
       sessions: this.sessions,
       roundTripMs: this.heartbeat?.roundTripMs,
+      failure: this.failure,
     };
   }
 
@@ -115,16 +119,31 @@ export class GatewaySession {
     this.state = 'opening';
     const start = performance.now();
     try {
-      const transport = await this.ready(false).catch(() => this.ready(true));
+      const transport = await this.readyOrRefreshed();
       this.openedInMs = performance.now() - start;
       this.sessions += 1;
       this.failures = 0;
+      this.failure = undefined;
       this.state = 'open';
       return this.watch(transport);
     } catch (error) {
       this.retryAt = Date.now() + Math.min(FIRST_PAUSE_MS * 2 ** this.failures, LONGEST_PAUSE_MS);
       this.failures += 1;
+      this.failure = String(error);
       throw new SessionUnavailable('the session cannot be opened', { cause: error });
+    }
+  }
+
+  /** A failure may mean that the gateway has got another certificate. */
+  private async readyOrRefreshed(): Promise<Transport> {
+    try {
+      return await this.ready(false);
+    } catch (error) {
+      try {
+        return await this.ready(true);
+      } catch {
+        throw error; // The first one says more.
+      }
     }
   }
 
