@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "util/random.h"
@@ -13,19 +14,32 @@ class PathValidation {
  public:
   enum class State : std::uint8_t { kIdle, kPending, kValidated, kFailed };
 
-  void start(Random& random, Time now, Duration probe_timeout);
+  // `probe_timeout`: the larger of the path's present one and
+  // that of a path nothing is known about (§8.2.4).
+  void start(Random&, Time now, Duration probe_timeout);
   State state() const { return state_; }
   // A PATH_CHALLENGE is due now; a new payload for each one (§8.2.1).
-  bool challenge_due(Time now) const;
+  bool challenge_due(Time now) const {
+    return state_ == State::kPending && sent_ < k_challenges && now >= next_challenge_;
+  }
   PathChallengeFrame next_challenge(Random& random, Time now);
   // True when it answers one of our challenges.
   bool on_response(const PathResponseFrame& response);
+  // When the next challenge is due or the validation fails. A challenge that was announced once is
+  // not announced again: until it can be sent there is nothing to wake up for.
   Time next_timeout() const;
   void on_timeout(Time now);
 
  private:
+  static constexpr std::size_t k_challenges = 3;
+
   State state_ = State::kIdle;
-  // The owner of this file completes the private state.
+  std::array<PathData, k_challenges> payloads_{};
+  std::size_t sent_ = 0;
+  Duration interval_{};
+  Time next_challenge_ = k_never;
+  Time wake_ = k_never;
+  Time deadline_ = k_never;
 };
 
 }  // namespace sheaf::quic
