@@ -7,7 +7,8 @@
 
 namespace sheaf::quic {
 
-// RFC 8899 (DPLPMTUD) over RFC 9000 §14.3. Sizes are UDP payload bytes.
+// RFC 8899 (DPLPMTUD) over RFC 9000 §14.3. Sizes are UDP payload bytes. Tries the maximum first,
+// since most paths carry it, then halves the interval.
 class MtuDiscovery {
  public:
   static constexpr std::uint16_t k_base = 1200;
@@ -19,13 +20,22 @@ class MtuDiscovery {
   void on_probe_sent(std::uint16_t size, Time now);
   void on_probe_acknowledged(std::uint16_t size, Time now);
   void on_probe_lost(std::uint16_t size, Time now);
-  // Black hole detection (RFC 8899 §4.3): full-size packets were lost in persistent congestion.
+  // Black hole detection (RFC 8899 §4.3): full-size packets do not arrive any more.
   void on_black_hole(Time now);
-  Time next_timeout() const;
+  // Always k_never: a probe rides along when the connection sends, and RFC 8899 §5.1.1 wants none
+  // on an idle one.
+  Time next_timeout() const { return k_never; }
 
  private:
-  std::uint16_t current_ = k_base;
-  // The owner of this file completes the private state.
+  void search(Time now);
+
+  std::uint16_t current_;
+  std::uint16_t maximum_;
+  std::uint16_t too_large_;      // smallest size that is known not to arrive
+  std::uint16_t candidate_ = 0;  // next probe's size; 0 = the search rests
+  std::uint8_t losses_ = 0;      // of probes of the candidate's size
+  bool probe_outstanding_ = false;
+  Time resume_at_ = k_never;
 };
 
 }  // namespace sheaf::quic

@@ -1,0 +1,80 @@
+#include "path/mtu_discovery.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+// RFC 8899 §5.1.2: MAX_PROBES, one more than random loss explains.
+constexpr std::uint8_t k_max_probes = 3;
+// RFC 8899 §5.1.1: PMTU_RAISE_TIMER.
+constexpr Duration k_raise_interval = std::chrono::minutes(10);
+// A gain of less is not worth a lost packet.
+constexpr int k_resolution = 20;
+
+}  // namespace
+
+MtuDiscovery::MtuDiscovery(std::uint16_t initial, std::uint16_t maximum)
+    : current_(std::max(initial, k_base)),
+      maximum_(std::max(maximum, current_)),
+      too_large_(static_cast<std::uint16_t>(std::min(maximum_ + 1, 65535))),
+      candidate_(maximum_ > current_ ? maximum_ : 0) {}
+
+std::optional<std::uint16_t> MtuDiscovery::probe_due(Time now) const {
+  if (probe_outstanding_) return std::nullopt;
+  if (candidate_ != 0) return candidate_;
+  if (now >= resume_at_) return maximum_;
+  return std::nullopt;
+}
+
+void MtuDiscovery::on_probe_sent(std::uint16_t size, Time) {
+  if (candidate_ == 0) {
+    // The search resumes: the path may have become better.
+    too_large_ = static_cast<std::uint16_t>(std::min(maximum_ + 1, 65535));
+    losses_ = 0;
+  }
+  candidate_ = size;
+  probe_outstanding_ = true;
+}
+
+void MtuDiscovery::search(Time now) {
+  losses_ = 0;
+  probe_outstanding_ = false;
+  const int gap = too_large_ - current_;
+  if (current_ == maximum_) {
+    candidate_ = 0;
+    resume_at_ = k_never;
+  } else if (gap <= k_resolution) {
+    candidate_ = 0;
+    resume_at_ = now + k_raise_interval;
+  } else {
+    candidate_ = static_cast<std::uint16_t>(current_ + gap / 2);
+  }
+}
+
+void MtuDiscovery::on_probe_acknowledged(std::uint16_t size, Time now) {
+  // A late one of an earlier size tells nothing new.
+  if (size <= current_ || size > maximum_) return;
+  current_ = size;
+  too_large_ = std::max(too_large_, static_cast<std::uint16_t>(std::min(size + 1, 65535)));
+  search(now);
+}
+
+void MtuDiscovery::on_probe_lost(std::uint16_t size, Time now) {
+  if (!probe_outstanding_ || size != candidate_) return;
+  probe_outstanding_ = false;
+  if (++losses_ < k_max_probes) return;
+  too_large_ = size;
+  search(now);
+}
+
+void MtuDiscovery::on_black_hole(Time now) {
+  if (current_ == k_base) return;
+  // What just failed is not tried first: the search starts in the middle.
+  too_large_ = current_;
+  current_ = k_base;
+  search(now);
+}
+
+}  // namespace sheaf::quic
