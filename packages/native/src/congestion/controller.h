@@ -9,49 +9,49 @@
 namespace sheaf::quic {
 
 // Sizes in bytes everywhere.
-struct AcknowledgedPacket {
-  PacketNumber number = 0;
-  Time time_sent;
-  std::uint16_t bytes = 0;
-};
 
 // Facts about one received acknowledgement, after its packets have been taken from flight.
 struct AckSample {
-  Time now;
+  Time now{};
   std::uint64_t acknowledged_bytes = 0;
   std::uint64_t bytes_in_flight_before = 0;  // before this acknowledgement
   PacketNumber largest_acknowledged = 0;
-  Time largest_time_sent;
+  Time largest_time_sent{};
   Duration latest_rtt = Duration::zero();  // zero: this acknowledgement gave no sample
   Duration min_rtt = Duration::zero();
   Duration smoothed_rtt = Duration::zero();
-  std::uint64_t delivery_rate = 0;  // bytes per second; 0 when unknown
-  bool application_limited = false;  // the window was not in use (RFC 9002 §7.8)
+  std::uint64_t delivery_rate = 0;                 // bytes per second; 0 when unknown
+  bool delivery_rate_application_limited = false;  // the path may be faster
+  bool application_limited = false;                // the window was not in use (RFC 9002 §7.8)
 };
 
 struct LossSample {
-  Time now;
+  Time now{};
   std::uint64_t lost_bytes = 0;
   std::uint64_t bytes_in_flight = 0;  // after the loss
   PacketNumber largest_lost = 0;
-  Time largest_lost_time_sent;
+  Time largest_lost_time_sent{};
   bool persistent = false;  // RFC 9002 §7.6
   bool ecn = false;         // CE marks instead of loss; lost_bytes is 0
 };
+
+// A window that never limits, and a pacing rate that never delays.
+inline constexpr std::uint64_t k_unlimited = UINT64_MAX;
 
 // RFC 9002 §7. A value without knowledge of connections: testable alone.
 class CongestionController {
  public:
   virtual ~CongestionController() = default;
+  // `bytes_in_flight` with this packet.
   virtual void on_packet_sent(Time now, PacketNumber number, std::uint64_t bytes,
                               std::uint64_t bytes_in_flight) = 0;
   virtual void on_acknowledgement(const AckSample& sample) = 0;
   virtual void on_congestion(const LossSample& sample) = 0;
-  // A packet counted as lost was acknowledged after all.
+  // Every packet whose loss led to the last response was acknowledged after all.
   virtual void on_spurious_congestion(Time now) = 0;
   virtual void on_mtu_change(std::uint64_t max_datagram_size) = 0;
   virtual std::uint64_t window() const = 0;
-  // Bytes per second; 0 = the pacer derives it from window and RTT.
+  // Bytes per second; 0 = window over RTT, with a margin (RFC 9002 §7.7); k_unlimited = not paced.
   virtual std::uint64_t pacing_rate() const = 0;
   virtual bool in_slow_start() const = 0;
   virtual const char* name() const = 0;

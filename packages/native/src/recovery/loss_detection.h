@@ -1,17 +1,23 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include "congestion/controller.h"
+#include "path/ecn_validation.h"
+#include "path/mtu_discovery.h"
 #include "path/rtt_estimator.h"
+#include "recovery/delivery_rate.h"
+#include "recovery/persistent_congestion.h"
 #include "recovery/sent_packets.h"
+#include "recovery/spurious_loss.h"
 #include "wire/frame_codec.h"
 #include "wire/transport_error.h"
 
 namespace sheaf::quic {
 
-// Told what became of the frames of a path's packets.
+// Told what became of the frames of a path's packets. A frame may be reported lost more than once
+// (probes repeat what is still outstanding), and acknowledged after it was reported lost. Must not
+// send from inside.
 class SentFrameListener {
  public:
   virtual ~SentFrameListener() = default;
@@ -25,6 +31,11 @@ class LossDetection {
   LossDetection(PathId path, RttEstimator& rtt, CongestionController& controller);
 
   void set_controller(CongestionController& controller);
+  // From then on ECN counts of acknowledgements are validated and CE marks reach the controller.
+  // The sender of packets calls `EcnValidation::next_mark` and `on_sent` itself.
+  void set_ecn_validation(EcnValidation& ecn) { ecn_ = &ecn; }
+  // From then on black holes are reported to it. Probes are the listener's affair.
+  void set_mtu_discovery(MtuDiscovery& mtu) { mtu_ = &mtu; }
   SentPackets& sent() { return sent_; }
   const SentPackets& sent() const { return sent_; }
 
@@ -52,25 +63,67 @@ class LossDetection {
   // congestion signal.
   void abandon_outstanding(SentFrameListener& listener);
   // For a probe: frames of the oldest outstanding packet are reported lost so that they are sent
-  // again, while the packet stays outstanding.
+  // again, while the packet stays outstanding. Called again before anything was acknowledged, it
+  // takes the next packet, so that two probes repeat two packets.
   void mark_oldest_for_probe(SentFrameListener& listener);
 
   std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
   std::uint32_t probe_count() const { return probe_count_; }
-  std::optional<PacketNumber> largest_acknowledged() const;
+  std::optional<PacketNumber> largest_acknowledged() const {
+    return largest_acknowledged_ == k_no_packet_number ? std::nullopt
+                                                       : std::optional(largest_acknowledged_);
+  }
   std::uint64_t packets_lost() const { return packets_lost_; }
+  std::uint64_t spurious_losses() const { return spurious_losses_; }
   bool has_ack_eliciting_in_flight() const { return ack_eliciting_in_flight_ > 0; }
 
  private:
+  // What one ACK frame settled.
+  struct Settled {
+    std::uint64_t bytes = 0;
+    std::uint64_t marked_ect0 = 0;
+    PacketNumber largest = k_no_packet_number;
+    Time largest_time_sent{};
+    bool ack_eliciting = false;
+    bool gave_rtt = false;
+    bool any() const { return largest != k_no_packet_number; }
+  };
+  TransportStatus settle_ranges(const AckFrame& frame, Time now, SentFrameListener& listener,
+                                Settled& settled);
+  void settle(PacketNumber number, Time now, SentFrameListener& listener, Settled& settled);
+  void process_ecn(const AckFrame& frame, const Settled& settled, Time now);
+  void report_acknowledged(const Settled& settled, const AckContext& context,
+                           std::uint64_t in_flight_before, Time now);
+  void detect_lost(Duration max_ack_delay, Time now, SentFrameListener& listener);
+  void declare_lost(SentPacket& packet, SentFrameListener& listener);
+  void respond_to_loss(const LossSample& sample);
+  bool advance_first_outstanding(Duration max_ack_delay);
+  void leave_flight(const SentPacket& packet);
+  void prune(Time keep_lost_since);
+  bool over_limit() const;
+  Time probe_deadline(Duration max_ack_delay, bool handshake_confirmed) const;
+
   PathId path_;
   RttEstimator* rtt_;
   CongestionController* controller_;
+  EcnValidation* ecn_ = nullptr;
+  MtuDiscovery* mtu_ = nullptr;
   SentPackets sent_;
+  DeliveryRate delivery_rate_;
   std::uint64_t bytes_in_flight_ = 0;
+  std::uint64_t packets_in_flight_ = 0;
   std::uint64_t ack_eliciting_in_flight_ = 0;
   std::uint64_t packets_lost_ = 0;
+  std::uint64_t spurious_losses_ = 0;
   std::uint32_t probe_count_ = 0;
-  // The owner of this file completes the private state.
+
+  PacketNumber largest_acknowledged_ = k_no_packet_number;
+  PacketNumber first_outstanding_ = 0;  // everything below is settled
+  PacketNumber next_probe_ = 0;         // mark_oldest_for_probe goes on from here
+  Time loss_time_ = k_never;
+  Time last_ack_eliciting_sent_{};
+  PersistentCongestion persistent_congestion_;
+  SpuriousLoss spurious_loss_;
 };
 
 }  // namespace sheaf::quic

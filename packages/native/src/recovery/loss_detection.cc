@@ -1,0 +1,319 @@
+#include "recovery/loss_detection.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+using State = SentPacket::State;
+
+// RFC 9002 §6.1.1.
+constexpr PacketNumber k_packet_threshold = 3;
+// RFC 9002 §7.6.1.
+constexpr int k_persistent_congestion_threshold = 3;
+// How long after sending, in probe timeouts, a lost packet's acknowledgement still finds it.
+constexpr int k_keep_lost = 2;
+// After so many probe timeouts in a row, large datagrams may be what does not get through
+// (RFC 8899 §4.3 and its MAX_PROBES).
+constexpr std::uint32_t k_black_hole_probes = 3;
+// 2^16 times the probe timeout is longer than any idle timeout.
+constexpr std::uint32_t k_max_backoff = 16;
+// Packet numbers kept beyond those in flight. A peer that makes us acknowledge but never
+// acknowledges anything would grow the log without bound: acknowledgements are not congestion
+// controlled. About 4 MB.
+constexpr std::uint64_t k_max_kept = 1 << 16;
+
+TransportError violation(const AckFrame& frame, const char* reason) {
+  const FrameType type = frame.ecn ? FrameType::kAckEcn : FrameType::kAck;
+  return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(type), reason};
+}
+
+}  // namespace
+
+LossDetection::LossDetection(PathId path, RttEstimator& rtt, CongestionController& controller)
+    : path_(path), rtt_(&rtt), controller_(&controller) {}
+
+void LossDetection::set_controller(CongestionController& controller) { controller_ = &controller; }
+
+void LossDetection::on_packet_sent(PacketNumber number, Time now) {
+  SentPacket& packet = sent_.at(number);
+  if (packet.in_flight) {
+    delivery_rate_.on_sent(packet, bytes_in_flight_);
+    bytes_in_flight_ += packet.bytes;
+    ++packets_in_flight_;
+    if (packet.ack_eliciting) {
+      ++ack_eliciting_in_flight_;
+      last_ack_eliciting_sent_ = now;
+    }
+    controller_->on_packet_sent(now, number, packet.bytes, bytes_in_flight_);
+  } else if (number - sent_.oldest() > SentPackets::k_max_kept_unacknowledged) {
+    prune(Time::min());
+  }
+}
+
+// --- acknowledgements ---------------------------------------------------------------------------
+
+TransportStatus LossDetection::on_ack(const AckFrame& frame, const AckContext& context, Time now,
+                                      SentFrameListener& listener, bool& newly_acknowledged) {
+  newly_acknowledged = false;
+  if (frame.largest >= sent_.next_number()) {
+    return violation(frame, "acknowledges a packet that was not sent");
+  }
+  const std::uint64_t in_flight_before = bytes_in_flight_;
+  const bool raises_largest =
+      largest_acknowledged_ == k_no_packet_number || frame.largest > largest_acknowledged_;
+  Settled settled;
+  if (TransportStatus status = settle_ranges(frame, now, listener, settled); !status) {
+    return status;
+  }
+  if (raises_largest) largest_acknowledged_ = frame.largest;
+  if (!settled.any()) return {};
+
+  newly_acknowledged = true;
+  probe_count_ = 0;
+  next_probe_ = 0;
+  // RFC 9002 §5.1: a sample needs the largest to be new and something ack-eliciting with it.
+  settled.gave_rtt = settled.largest == frame.largest && settled.ack_eliciting;
+  if (settled.gave_rtt) {
+    rtt_->add_sample(now - settled.largest_time_sent, context.ack_delay, context.max_ack_delay,
+                     context.handshake_confirmed);
+    persistent_congestion_.on_rtt_sample(now);
+  }
+  if (raises_largest) process_ecn(frame, settled, now);
+  detect_lost(context.max_ack_delay, now, listener);
+  report_acknowledged(settled, context, in_flight_before, now);
+  prune(over_limit() ? Time::max()
+                     : now - k_keep_lost * rtt_->probe_timeout(context.max_ack_delay));
+  return {};
+}
+
+TransportStatus LossDetection::settle_ranges(const AckFrame& frame, Time now,
+                                             SentFrameListener& listener, Settled& settled) {
+  const PacketNumber first_outstanding = first_outstanding_;
+  AckRangeReader ranges(frame);
+  for (PacketNumber first, last; ranges.next(first, last);) {
+    // RFC 9000 §21.4: only who acknowledges what it did not receive can name a skipped number.
+    if (sent_.skipped_in(first, last)) {
+      return violation(frame, "acknowledges a packet number that was skipped");
+    }
+    for (PacketNumber number = std::max(first, first_outstanding); number <= last; ++number) {
+      settle(number, now, listener, settled);
+    }
+    // Below, everything is settled and only what was counted as lost can be news.
+    if (first < first_outstanding && !spurious_loss_.empty()) {
+      spurious_loss_.for_each_lost(
+          first, std::min(last, first_outstanding - 1),
+          [&](PacketNumber number) { settle(number, now, listener, settled); });
+    }
+  }
+  return {};
+}
+
+void LossDetection::settle(PacketNumber number, Time now, SentFrameListener& listener,
+                           Settled& settled) {
+  SentPacket& packet = sent_.at(number);
+  if (packet.state == State::kOutstanding) {
+    if (packet.in_flight) {
+      leave_flight(packet);
+      settled.bytes += packet.bytes;
+      delivery_rate_.on_acknowledged(packet, now);
+    }
+  } else if (packet.state == State::kLost) {
+    ++spurious_losses_;
+    persistent_congestion_.break_run();
+    if (packet.in_flight && !packet.mtu_probe && spurious_loss_.refute(packet.time_sent)) {
+      controller_->on_spurious_congestion(now);
+    }
+  } else {
+    return;
+  }
+  packet.state = State::kAcknowledged;
+  settled.ack_eliciting |= packet.ack_eliciting;
+  settled.marked_ect0 += packet.ecn == Ecn::kEct0 ? 1 : 0;
+  if (!settled.any() || number > settled.largest) {
+    settled.largest = number;
+    settled.largest_time_sent = packet.time_sent;
+  }
+  sent_.for_each_frame(
+      packet, [&](const SentFrame& frame) { listener.on_frame_acknowledged(path_, frame); });
+}
+
+void LossDetection::process_ecn(const AckFrame& frame, const Settled& settled, Time now) {
+  if (ecn_ == nullptr) return;
+  if (ecn_->on_ack(frame.ecn, settled.marked_ect0) == 0) return;
+  // RFC 9002 §7.1: as a loss of the largest acknowledged packet.
+  controller_->on_congestion({.now = now,
+                              .lost_bytes = 0,
+                              .bytes_in_flight = bytes_in_flight_,
+                              .largest_lost = settled.largest,
+                              .largest_lost_time_sent = settled.largest_time_sent,
+                              .persistent = false,
+                              .ecn = true});
+}
+
+void LossDetection::report_acknowledged(const Settled& settled, const AckContext& context,
+                                        std::uint64_t in_flight_before, Time now) {
+  if (context.application_limited) delivery_rate_.on_application_limited(bytes_in_flight_);
+  if (settled.bytes == 0) return;
+  const DeliveryRate::Sample rate = delivery_rate_.take_sample(now, rtt_->minimum());
+  controller_->on_acknowledgement(
+      {.now = now,
+       .acknowledged_bytes = settled.bytes,
+       .bytes_in_flight_before = in_flight_before,
+       .largest_acknowledged = settled.largest,
+       .largest_time_sent = settled.largest_time_sent,
+       .latest_rtt = settled.gave_rtt ? rtt_->latest() : Duration::zero(),
+       .min_rtt = rtt_->minimum(),
+       .smoothed_rtt = rtt_->smoothed(),
+       .delivery_rate = rate.bytes_per_second,
+       .delivery_rate_application_limited = rate.application_limited,
+       .application_limited = context.application_limited});
+}
+
+// --- losses -------------------------------------------------------------------------------------
+
+void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListener& listener) {
+  loss_time_ = k_never;
+  if (largest_acknowledged_ == k_no_packet_number) return;
+  const Duration loss_delay = rtt_->loss_delay();
+  LossSample sample{.now = now, .largest_lost_time_sent = Time::min()};
+  // What was sent earlier is lost earlier by both thresholds, so the first that is not ends the
+  // search (RFC 9002 §6.1).
+  for (PacketNumber number = first_outstanding_; number < largest_acknowledged_; ++number) {
+    SentPacket& packet = sent_.at(number);
+    if (packet.state != State::kOutstanding) continue;
+    const bool lost = largest_acknowledged_ - number >= k_packet_threshold ||
+                      packet.time_sent + loss_delay <= now;
+    if (!lost) {
+      // Nobody waits for a packet that is not in flight.
+      if (!packet.in_flight) continue;
+      loss_time_ = packet.time_sent + loss_delay;
+      break;
+    }
+    declare_lost(packet, listener);
+    spurious_loss_.on_lost(number);
+    // RFC 9000 §14.4: a lost MTU probe says nothing about congestion.
+    if (!packet.in_flight || packet.mtu_probe) continue;
+    spurious_loss_.on_congestion(packet.time_sent, now);
+    sample.lost_bytes += packet.bytes;
+    sample.largest_lost = number;
+    sample.largest_lost_time_sent = packet.time_sent;
+  }
+  sample.persistent = advance_first_outstanding(max_ack_delay);
+  sample.bytes_in_flight = bytes_in_flight_;
+  if (sample.lost_bytes > 0) respond_to_loss(sample);
+}
+
+void LossDetection::declare_lost(SentPacket& packet, SentFrameListener& listener) {
+  packet.state = State::kLost;
+  if (packet.in_flight) {
+    leave_flight(packet);
+    ++packets_lost_;
+  }
+  if (ecn_ != nullptr) ecn_->on_lost(packet.ecn);
+  sent_.for_each_frame(packet,
+                       [&](const SentFrame& frame) { listener.on_frame_lost(path_, frame); });
+}
+
+void LossDetection::respond_to_loss(const LossSample& sample) {
+  if (sample.persistent) rtt_->on_persistent_congestion();
+  controller_->on_congestion(sample);
+}
+
+bool LossDetection::advance_first_outstanding(Duration max_ack_delay) {
+  const Duration duration = k_persistent_congestion_threshold * rtt_->probe_timeout(max_ack_delay);
+  bool persistent = false;
+  for (; first_outstanding_ < sent_.next_number(); ++first_outstanding_) {
+    const SentPacket& packet = sent_.at(first_outstanding_);
+    if (packet.state == State::kOutstanding) break;
+    persistent |= persistent_congestion_.on_settled(packet, duration);
+  }
+  return persistent;
+}
+
+void LossDetection::leave_flight(const SentPacket& packet) {
+  bytes_in_flight_ -= packet.bytes;
+  --packets_in_flight_;
+  if (packet.ack_eliciting) --ack_eliciting_in_flight_;
+}
+
+void LossDetection::prune(Time keep_lost_since) {
+  sent_.prune(keep_lost_since);
+  first_outstanding_ = std::max(first_outstanding_, sent_.oldest());
+  spurious_loss_.forget_before(sent_.oldest());
+}
+
+void LossDetection::abandon_outstanding(SentFrameListener& listener) {
+  for (; first_outstanding_ < sent_.next_number(); ++first_outstanding_) {
+    SentPacket& packet = sent_.at(first_outstanding_);
+    if (packet.state == State::kOutstanding) declare_lost(packet, listener);
+  }
+  prune(Time::max());
+  persistent_congestion_.break_run();
+  loss_time_ = k_never;
+  probe_count_ = 0;
+}
+
+// --- timers -------------------------------------------------------------------------------------
+
+bool LossDetection::over_limit() const {
+  return sent_.next_number() - sent_.oldest() > k_max_kept + 2 * packets_in_flight_;
+}
+
+Time LossDetection::probe_deadline(Duration max_ack_delay, bool handshake_confirmed) const {
+  // RFC 9002 §6.2.1: not before the handshake is confirmed, as the peer may lack the keys.
+  if (ack_eliciting_in_flight_ == 0 || !handshake_confirmed) return k_never;
+  const int backoff = 1 << std::min(probe_count_, k_max_backoff);
+  return last_ack_eliciting_sent_ + rtt_->probe_timeout(max_ack_delay) * backoff;
+}
+
+Time LossDetection::next_timeout(Duration max_ack_delay, bool handshake_confirmed) const {
+  if (over_limit()) return Time{};
+  if (loss_time_ != k_never) return loss_time_;
+  return probe_deadline(max_ack_delay, handshake_confirmed);
+}
+
+LossDetection::TimeoutAction LossDetection::on_timeout(Duration max_ack_delay,
+                                                       bool handshake_confirmed, Time now,
+                                                       SentFrameListener& listener) {
+  if (over_limit()) {
+    prune(Time::max());
+    while (over_limit()) {
+      declare_lost(sent_.at(first_outstanding_), listener);
+      advance_first_outstanding(max_ack_delay);
+      prune(Time::max());
+    }
+    return TimeoutAction::kLossDetected;
+  }
+  if (loss_time_ != k_never) {
+    if (now < loss_time_) return TimeoutAction::kNone;
+    detect_lost(max_ack_delay, now, listener);
+    return TimeoutAction::kLossDetected;
+  }
+  if (now < probe_deadline(max_ack_delay, handshake_confirmed)) return TimeoutAction::kNone;
+  ++probe_count_;
+  if (probe_count_ == k_black_hole_probes && mtu_ != nullptr) mtu_->on_black_hole(now);
+  return TimeoutAction::kProbe;
+}
+
+void LossDetection::mark_oldest_for_probe(SentFrameListener& listener) {
+  const auto eligible = [this](PacketNumber number) {
+    const SentPacket& packet = sent_.at(number);
+    return packet.state == State::kOutstanding && packet.ack_eliciting && !packet.mtu_probe;
+  };
+  PacketNumber number = std::max(next_probe_, first_outstanding_);
+  while (number < sent_.next_number() && !eligible(number)) ++number;
+  if (number == sent_.next_number()) {
+    number = first_outstanding_;
+    while (number < sent_.next_number() && !eligible(number)) ++number;
+    if (number == sent_.next_number()) return;
+  }
+  next_probe_ = number + 1;
+  sent_.for_each_frame(sent_.at(number), [&](const SentFrame& frame) {
+    // RFC 9221 §5.2: datagrams are not sent again, and this one may still arrive.
+    if (frame.kind != SentFrame::Kind::kDatagram) listener.on_frame_lost(path_, frame);
+  });
+}
+
+}  // namespace sheaf::quic
