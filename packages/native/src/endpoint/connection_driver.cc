@@ -67,12 +67,12 @@ void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
   handshake_bytes_received_ += datagram.payload.size();
   if (established_) connection_->count_handshake_bytes(datagram.payload.size(), 0);
 
-  // What belongs to the connection is copied out before the handshake sees zeros in its place.
-  std::vector<std::vector<std::uint8_t>> rest;
-  split_datagram(datagram.payload, rest);
-  handshake_->receive(datagram.payload, datagram.ecn, now);
-  process_handshake(now);
-  for (std::vector<std::uint8_t>& packet : rest) {
+  DatagramParts parts = split_datagram(datagram.payload);
+  if (parts.handshake) {
+    handshake_->receive(datagram.payload, datagram.ecn, now);
+    process_handshake(now);
+  }
+  for (std::vector<std::uint8_t>& packet : parts.packets) {
     connection_->receive({packet, datagram.path, datagram.ecn}, now);
   }
 }

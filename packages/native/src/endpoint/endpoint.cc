@@ -170,7 +170,7 @@ void Endpoint::receive_first(const Datagram& datagram, Time now) {
       if (!config_.server_tls || datagram.payload.size() < k_reply_size) return;
       std::array<std::uint8_t, k_reply_size> out;
       const std::size_t size = write_version_negotiation(
-          out, static_cast<std::uint8_t>(random_.next()), header.destination, header.source);
+          out, static_cast<std::uint8_t>(random_.next()), header.source, header.destination);
       ++stats_.version_negotiations_sent;
       return reply(out, size, datagram.path);
     }
