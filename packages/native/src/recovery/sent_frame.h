@@ -10,12 +10,12 @@ namespace sheaf::quic {
 // frames that state can rebuild (MAX_DATA, NEW_CONNECTION_ID, …) keep only which one it was.
 struct SentFrame {
   enum class Kind : std::uint8_t {
-    kAck,                 // offset = largest packet number that it reported
+    kAck,  // offset = largest packet number that it reported
     kPing,
-    kStream,              // stream, offset, length, fin
-    kResetStream,         // stream
-    kStopSending,         // stream
-    kCrypto,              // offset, length
+    kStream,       // stream, offset, length, fin
+    kResetStream,  // stream
+    kStopSending,  // stream
+    kCrypto,       // offset, length
     kNewToken,
     kMaxData,             // offset = value sent
     kMaxStreamData,       // stream, offset = value sent
@@ -30,8 +30,8 @@ struct SentFrame {
     kPathChallenge,
     kPathResponse,
     kHandshakeDone,
-    kDatagram,            // offset = datagram identifier given to the application
-    kMtuProbe,            // length = size that is tried
+    kDatagram,  // offset = datagram identifier given to the application
+    kMtuProbe,  // length = size that is tried
   };
   std::uint64_t stream = 0;
   std::uint64_t offset = 0;
