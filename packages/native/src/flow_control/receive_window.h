@@ -24,8 +24,8 @@ class ReceiveWindow {
     if (received_ == 0) last_update_ = now;
     received_ += bytes;
   }
-  // Gives credit back. `rtt` is zero while unmeasured: no growth then. True when the limit moved and
-  // should be announced.
+  // Gives credit back. `rtt` is zero while unmeasured: no growth then. True when the limit moved
+  // and should be announced.
   bool consume(std::uint64_t bytes, Time now, Duration rtt);
   // The connection's window must carry what one stream's may. Takes effect with the next update.
   void widen(std::uint64_t window);

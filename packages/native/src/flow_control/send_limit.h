@@ -16,7 +16,8 @@ class SendLimit {
   std::uint64_t available() const { return used_ < limit_ ? limit_ - used_ : 0; }
   void consume(std::uint64_t amount) { used_ += amount; }
 
-  // RFC 9000 §4.1: a limit that is not larger is ignored, since frames may be reordered. False then.
+  // RFC 9000 §4.1: a limit that is not larger is ignored, since frames may be reordered. False
+  // then.
   bool raise(std::uint64_t limit) {
     if (limit <= limit_) return false;
     limit_ = limit;

@@ -7,14 +7,14 @@ namespace sheaf::quic {
 // Coalesced: a stream has at most one pending event of each kind.
 struct StreamEvent {
   enum class Kind : std::uint8_t {
-    kOpened,           // the peer opened it
-    kReadable,         // bytes, the end, or a reset can be read
-    kWritable,         // send buffer fell below its low-water mark after `write` was refused bytes
-    kStopSending,      // the peer does not want more; `value` = its error
-    kReset,            // the peer reset its side; `value` = its error
-    kAcknowledged,     // `value` = offset up to which the peer has everything
-    kClosed,           // both sides are done; the id is forgotten after this event
-    kStreamsAvailable, // more streams may be opened; `stream` only tells the directionality
+    kOpened,            // the peer opened it
+    kReadable,          // bytes, the end, or a reset can be read
+    kWritable,          // send buffer fell below its low-water mark after `write` was refused bytes
+    kStopSending,       // the peer does not want more; `value` = its error
+    kReset,             // the peer reset its side; `value` = its error
+    kAcknowledged,      // `value` = offset up to which the peer has everything
+    kClosed,            // both sides are done; the id is forgotten after this event
+    kStreamsAvailable,  // more streams may be opened; `stream` only tells the directionality
   };
   Kind kind;
   StreamId stream;

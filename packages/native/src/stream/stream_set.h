@@ -34,8 +34,8 @@ enum class StreamRefusal : std::uint8_t {
 
 struct ReadResult {
   std::size_t bytes = 0;
-  bool finished = false;                      // everything up to the end has been read
-  std::optional<std::uint64_t> reset;         // the peer's error code
+  bool finished = false;               // everything up to the end has been read
+  std::optional<std::uint64_t> reset;  // the peer's error code
 };
 
 // All streams of a connection with flow control at both levels (RFC 9000 §2 to §4).
@@ -50,7 +50,9 @@ class StreamSet {
   // The peer's. With 0-RTT first the remembered ones, then the real ones, which may not be smaller
   // (RFC 9000 §7.4.1): PROTOCOL_VIOLATION.
   TransportStatus set_peer_parameters(const TransportParameters& parameters);
-  // 0-RTT was rejected: everything that was sent is sent again from offset 0.
+  // 0-RTT was rejected: everything that was sent is sent again from offset 0, and the limits of the
+  // next `set_peer_parameters` replace the remembered ones, even with smaller values. To be called
+  // before it, also when nothing was sent.
   void restart_sending();
 
   // --- application --------------------------------------------------------------------------

@@ -15,8 +15,8 @@ struct StreamPriority {
   auto operator<=>(const StreamPriority&) const = default;
 };
 
-// Which stream's data goes into the next packet. Knows streams only by id, so it is testable without
-// a connection. Each call is O(log n) or better and allocates nothing in steady state.
+// Which stream's data goes into the next packet. Knows streams only by id, so it is testable
+// without a connection. Each call is O(log n) or better and allocates nothing in steady state.
 class StreamScheduler {
  public:
   virtual ~StreamScheduler() = default;
@@ -28,8 +28,8 @@ class StreamScheduler {
   virtual void on_sent(StreamId stream, std::size_t bytes) = 0;
 };
 
-// RFC 9218 §10: by urgency; inside one, non-incremental streams in order of id, each to its end, then
-// incremental ones in turn, a packet at a time.
+// RFC 9218 §10: by urgency; inside one, non-incremental streams in order of id, each to its end,
+// then incremental ones in turn, a packet at a time.
 std::unique_ptr<StreamScheduler> make_extensible_priority_scheduler();
 
 }  // namespace sheaf::quic

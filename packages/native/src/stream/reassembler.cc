@@ -1,0 +1,140 @@
+#include "stream/reassembler.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sheaf::quic {
+
+namespace {
+
+// Places in the block table that an idle stream keeps for the next: a window of 256 KiB.
+constexpr std::size_t k_kept_places = 64;
+
+// Sets bits [from, to) of a block.
+void mark_received(Block& block, std::size_t from, std::size_t to) {
+  if (!block.has_received) {
+    block.received.fill(0);
+    block.has_received = true;
+  }
+  while (from < to) {
+    const std::size_t bit = from % 64;
+    const std::size_t count = std::min(64 - bit, to - from);
+    const std::uint64_t ones = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+    block.received[from / 64] |= ones << bit;
+    from += count;
+  }
+}
+
+// First position from `from` on whose bit is not set.
+std::size_t first_missing(const Block& block, std::size_t from) {
+  if (!block.has_received) return from;
+  while (from < Block::k_size) {
+    const auto ones =
+        static_cast<std::size_t>(std::countr_one(block.received[from / 64] >> (from % 64)));
+    from += ones;
+    if (from % 64 != 0 || ones == 0) break;
+  }
+  return from;
+}
+
+}  // namespace
+
+void Reassembler::open(BlockPool& pool) {
+  clear();
+  pool_ = &pool;
+  first_block_ = 0;
+  read_offset_ = contiguous_end_ = stored_end_ = 0;
+}
+
+void Reassembler::write(std::uint64_t offset, Bytes data) {
+  if (offset < contiguous_end_) {
+    const std::uint64_t known = contiguous_end_ - offset;
+    if (known >= data.size()) return;
+    data = data.subspan(known);
+    offset = contiguous_end_;
+  }
+  if (data.empty()) return;
+  if (offset > contiguous_end_) {
+    write_out_of_order(offset, data);
+    return;
+  }
+  write_in_order(data);
+  if (contiguous_end_ < stored_end_) {
+    join_out_of_order();
+  } else {
+    stored_end_ = contiguous_end_;
+  }
+}
+
+Block& Reassembler::block_at(std::uint64_t offset) {
+  const std::uint64_t index = offset / Block::k_size - first_block_;
+  while (blocks_.size() <= index) blocks_.push_back(nullptr);
+  Block*& block = blocks_[index];
+  if (block == nullptr) block = pool_->take();
+  return *block;
+}
+
+void Reassembler::write_in_order(Bytes data) {
+  while (!data.empty()) {
+    const std::size_t position = contiguous_end_ % Block::k_size;
+    const std::size_t part = std::min(data.size(), Block::k_size - position);
+    std::memcpy(block_at(contiguous_end_).bytes.data() + position, data.data(), part);
+    contiguous_end_ += part;
+    data = data.subspan(part);
+  }
+}
+
+void Reassembler::write_out_of_order(std::uint64_t offset, Bytes data) {
+  stored_end_ = std::max(stored_end_, offset + data.size());
+  while (!data.empty()) {
+    const std::size_t position = offset % Block::k_size;
+    const std::size_t part = std::min(data.size(), Block::k_size - position);
+    Block& block = block_at(offset);
+    std::memcpy(block.bytes.data() + position, data.data(), part);
+    mark_received(block, position, position + part);
+    offset += part;
+    data = data.subspan(part);
+  }
+}
+
+void Reassembler::join_out_of_order() {
+  while (contiguous_end_ < stored_end_) {
+    const Block* block = blocks_[contiguous_end_ / Block::k_size - first_block_];
+    if (block == nullptr) return;
+    const std::size_t position = contiguous_end_ % Block::k_size;
+    const std::size_t missing = first_missing(*block, position);
+    contiguous_end_ += missing - position;
+    if (missing < Block::k_size) return;
+  }
+}
+
+Bytes Reassembler::peek() const {
+  if (read_offset_ == contiguous_end_) return {};
+  const std::size_t position = read_offset_ % Block::k_size;
+  const std::uint64_t readable = contiguous_end_ - read_offset_;
+  const std::size_t length = std::min<std::uint64_t>(readable, Block::k_size - position);
+  return {blocks_.front()->bytes.data() + position, length};
+}
+
+void Reassembler::consume(std::uint64_t bytes) {
+  read_offset_ += bytes;
+  // An idle stream holds no block.
+  const bool drained = read_offset_ == stored_end_;
+  while (!blocks_.empty() && (drained || first_block_ < read_offset_ / Block::k_size)) {
+    pool_->give_back(blocks_.front());
+    blocks_.pop_front();
+    ++first_block_;
+  }
+  if (blocks_.empty()) first_block_ = read_offset_ / Block::k_size;
+}
+
+void Reassembler::clear() {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i] != nullptr) pool_->give_back(blocks_[i]);
+  }
+  blocks_.clear_and_keep(k_kept_places);
+  read_offset_ = stored_end_ = contiguous_end_;
+  first_block_ = read_offset_ / Block::k_size;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,136 @@
+#include "stream/receive_stream.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+TransportError violation(TransportErrorCode code, FrameType type, const char* reason) {
+  return {code, static_cast<std::uint64_t>(type), reason};
+}
+
+}  // namespace
+
+void ReceiveStream::open(BlockPool& pool, const ReceiveWindow& window) {
+  reassembler_.open(pool);
+  window_ = window;
+  final_size_ = k_unknown;
+  credited_ = 0;
+  reset_error_.reset();
+  reset_read_ = end_read_ = abandoned_ = stop_sending_unsettled_ = false;
+}
+
+ReceiveStream::State ReceiveStream::state() const {
+  if (reset_error_) return reset_read_ ? State::kResetRead : State::kResetReceived;
+  if (end_read_) return State::kDataRead;
+  if (all_received()) return State::kDataReceived;
+  return final_size_ == k_unknown ? State::kReceive : State::kSizeKnown;
+}
+
+bool ReceiveStream::finished() const {
+  if (!abandoned_) return end_read_ || reset_read_;
+  // The rest of the data is of no interest, but the peer's use of connection credit is.
+  return reset_error_ || (final_size_ != k_unknown && !stop_sending_unsettled_);
+}
+
+TransportStatus ReceiveStream::check_size(std::uint64_t end, bool final, FrameType type) const {
+  // RFC 9000 §4.5.
+  if (final_size_ != k_unknown && (end > final_size_ || (final && end != final_size_))) {
+    return violation(TransportErrorCode::kFinalSizeError, type, "final size changed");
+  }
+  if (final && end < window_.received()) {
+    return violation(TransportErrorCode::kFinalSizeError, type, "final size below received data");
+  }
+  return {};
+}
+
+TransportStatus ReceiveStream::count(std::uint64_t end, FrameType type, ReceiveContext context) {
+  if (end <= window_.received()) return {};
+  const std::uint64_t more = end - window_.received();
+  // RFC 9000 §4.1.
+  if (!window_.allows(more)) {
+    return violation(TransportErrorCode::kFlowControlError, type, "stream limit exceeded");
+  }
+  if (!context.connection.allows(more)) {
+    return violation(TransportErrorCode::kFlowControlError, type, "connection limit exceeded");
+  }
+  window_.receive(more, context.now);
+  context.connection.receive(more, context.now);
+  return {};
+}
+
+Result<bool, TransportError> ReceiveStream::on_stream(const StreamFrame& frame,
+                                                      ReceiveContext context) {
+  const std::uint64_t end = frame.offset + frame.data.size();
+  if (TransportStatus status = check_size(end, frame.fin, FrameType::kStream); !status) {
+    return status.error();
+  }
+  if (TransportStatus status = count(end, FrameType::kStream, context); !status) {
+    return status.error();
+  }
+  const bool end_known = final_size_ != k_unknown;
+  if (frame.fin) final_size_ = end;
+  if (reset_error_ || end_read_) return false;
+  if (abandoned_) {
+    discard(context);
+    return false;
+  }
+  const std::uint64_t readable = reassembler_.contiguous_end();
+  reassembler_.write(frame.offset, frame.data);
+  return reassembler_.contiguous_end() > readable || (!end_known && all_received());
+}
+
+Result<bool, TransportError> ReceiveStream::on_reset(const ResetStreamFrame& frame,
+                                                     ReceiveContext context) {
+  if (TransportStatus status = check_size(frame.final_size, true, FrameType::kResetStream);
+      !status) {
+    return status.error();
+  }
+  if (TransportStatus status = count(frame.final_size, FrameType::kResetStream, context); !status) {
+    return status.error();
+  }
+  // RFC 9000 §3.2: a reset may be ignored when all the data is here.
+  if (reset_error_ || (all_received() && !abandoned_)) return false;
+  final_size_ = frame.final_size;
+  reset_error_ = frame.error;
+  discard(context);
+  return true;
+}
+
+bool ReceiveStream::readable() const {
+  if (abandoned_) return false;
+  if (reset_error_) return !reset_read_;
+  return readable_bytes() > 0 || (all_received() && !end_read_);
+}
+
+bool ReceiveStream::consume(std::uint64_t bytes, ReceiveContext context) {
+  reassembler_.consume(bytes);
+  credited_ += bytes;
+  context.connection.consume(bytes, context.now, context.rtt);
+  const bool moved = window_.consume(bytes, context.now, context.rtt);
+  // RFC 9000 §3.2: no more credit once the size is known.
+  return moved && final_size_ == k_unknown;
+}
+
+bool ReceiveStream::take_end() {
+  if (reset_error_ || abandoned_ || reassembler_.read_offset() != final_size_) return false;
+  end_read_ = true;
+  return true;
+}
+
+bool ReceiveStream::abandon(ReceiveContext context) {
+  if (abandoned_ || finished()) return false;
+  abandoned_ = true;
+  // RFC 9000 §3.5: only useful while data is missing.
+  stop_sending_unsettled_ = !reset_error_ && !all_received();
+  discard(context);
+  return stop_sending_unsettled_;
+}
+
+void ReceiveStream::discard(ReceiveContext context) {
+  reassembler_.clear();
+  const std::uint64_t bytes = window_.received() - credited_;
+  credited_ += bytes;
+  context.connection.consume(bytes, context.now, context.rtt);
+}
+
+}  // namespace sheaf::quic

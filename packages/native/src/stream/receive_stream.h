@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+
+#include "flow_control/receive_window.h"
+#include "stream/reassembler.h"
+#include "wire/frame.h"
+
+namespace sheaf::quic {
+
+// What the streams of a connection share while they receive.
+struct ReceiveContext {
+  ReceiveWindow& connection;
+  Time now;
+  Duration rtt;
+};
+
+// The receiving part of a stream (RFC 9000 §3.2) with its final size and flow control rules.
+class ReceiveStream {
+ public:
+  enum class State : std::uint8_t {
+    kReceive,
+    kSizeKnown,
+    kDataReceived,
+    kDataRead,
+    kResetReceived,
+    kResetRead
+  };
+
+  void open(BlockPool& pool, const ReceiveWindow& window);
+
+  State state() const;
+  // Nothing more can happen that the application or the peer needs to know of.
+  bool finished() const;
+  const ReceiveWindow& window() const { return window_; }
+
+  // --- frames from the peer; true = the application has something new to read -------------------
+  Result<bool, TransportError> on_stream(const StreamFrame& frame, ReceiveContext context);
+  // True = this is the reset.
+  Result<bool, TransportError> on_reset(const ResetStreamFrame& frame, ReceiveContext context);
+
+  // --- application ------------------------------------------------------------------------------
+  bool readable() const;
+  Bytes peek() const { return reassembler_.peek(); }
+  // At most what is readable. True when MAX_STREAM_DATA is due.
+  bool consume(std::uint64_t bytes, ReceiveContext context);
+  std::uint64_t readable_bytes() const {
+    return reassembler_.contiguous_end() - reassembler_.read_offset();
+  }
+  // Everything up to the end has been read; remembers that the application was told.
+  bool take_end();
+  std::optional<std::uint64_t> reset_error() const { return reset_error_; }
+  void on_reset_read() { reset_read_ = true; }
+
+  // Gives up reading (STOP_SENDING). True when the peer has to be told.
+  bool abandon(ReceiveContext context);
+  bool abandoned() const { return abandoned_; }
+  // A STOP_SENDING that was lost is sent again unless the peer has reset the stream.
+  bool stop_sending_needed() const { return stop_sending_unsettled_ && !reset_error_; }
+  void on_stop_sending_acknowledged() { stop_sending_unsettled_ = false; }
+
+ private:
+  static constexpr std::uint64_t k_unknown = UINT64_MAX;
+
+  TransportStatus check_size(std::uint64_t end, bool final, FrameType type) const;
+  TransportStatus count(std::uint64_t end, FrameType type, ReceiveContext context);
+  bool all_received() const { return reassembler_.contiguous_end() == final_size_; }
+  void discard(ReceiveContext context);
+
+  Reassembler reassembler_;
+  ReceiveWindow window_;  // `received` is the highest offset
+  std::uint64_t final_size_ = k_unknown;
+  std::uint64_t credited_ = 0;  // bytes whose connection credit was given back
+  std::optional<std::uint64_t> reset_error_;
+  bool reset_read_ = false;
+  bool end_read_ = false;
+  bool abandoned_ = false;
+  bool stop_sending_unsettled_ = false;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,93 @@
+#include "stream/send_buffer.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+// Pieces whose room an idle buffer keeps for its next stream.
+constexpr std::size_t k_kept_pieces = 16;
+
+}  // namespace
+
+void SendBuffer::append(SendChunk chunk) {
+  const std::uint64_t size = chunk.bytes().size();
+  if (size == 0) return;
+  pieces_.push_back(
+      {.chunk = std::move(chunk), .start = end_, .unacknowledged = size, .size = size});
+  end_ += size;
+  held_bytes_ += size;
+}
+
+std::size_t SendBuffer::find(std::uint64_t offset) const {
+  const auto contains = [&](std::size_t index) {
+    return index < pieces_.size() && pieces_[index].start <= offset &&
+           offset < pieces_[index].end();
+  };
+  if (contains(cursor_)) return cursor_;
+  if (contains(cursor_ + 1)) return cursor_ + 1;
+  std::size_t low = 0;
+  std::size_t high = pieces_.size();
+  while (high - low > 1) {
+    const std::size_t middle = low + (high - low) / 2;
+    (pieces_[middle].start <= offset ? low : high) = middle;
+  }
+  return low;
+}
+
+void SendBuffer::copy(std::uint64_t offset, std::size_t length, Writer& writer) {
+  if (length == 0) return;
+  std::size_t index = find(offset);
+  for (;; ++index) {
+    const Piece& piece = pieces_[index];
+    const std::size_t skipped = offset - piece.start;
+    const std::size_t taken = std::min<std::size_t>(length, piece.size - skipped);
+    writer.write_bytes(piece.chunk.bytes().subspan(skipped, taken));
+    offset += taken;
+    length -= taken;
+    if (length == 0) break;
+  }
+  cursor_ = index;
+}
+
+void SendBuffer::acknowledge(std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t end = offset + length;
+  for_each_unacknowledged(offset, end,
+                          [this](std::uint64_t from, std::uint64_t to) { release(from, to); });
+  if (offset > acknowledged_) {
+    beyond_.insert(offset, end);
+    return;
+  }
+  acknowledged_ = std::max(acknowledged_, end);
+  if (beyond_.empty()) return;
+  acknowledged_ = beyond_.first_gap(acknowledged_);
+  beyond_.erase(0, acknowledged_);
+}
+
+void SendBuffer::release(std::uint64_t start, std::uint64_t end) {
+  // In order it is the front piece.
+  std::size_t index = start < pieces_.front().end() ? 0 : find(start);
+  while (start < end) {
+    Piece& piece = pieces_[index++];
+    const std::uint64_t part = std::min(end, piece.end()) - start;
+    start += part;
+    piece.unacknowledged -= part;
+    if (piece.unacknowledged > 0) continue;
+    held_bytes_ -= piece.size;
+    piece.chunk = {};
+  }
+  while (!pieces_.empty() && pieces_.front().unacknowledged == 0) {
+    pieces_.pop_front();
+    if (cursor_ > 0) --cursor_;
+  }
+}
+
+void SendBuffer::clear() {
+  pieces_.clear_and_keep(k_kept_pieces);
+  beyond_ = {};
+  acknowledged_ = end_ = held_bytes_ = 0;
+  cursor_ = 0;
+}
+
+}  // namespace sheaf::quic

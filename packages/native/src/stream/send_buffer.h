@@ -1,0 +1,56 @@
+#pragma once
+
+#include "stream/send_chunk.h"
+#include "util/interval_set.h"
+#include "util/ring.h"
+
+namespace sheaf::quic {
+
+// What the application wrote to one stream, from the first byte that is not acknowledged on. Each
+// chunk is released as soon as all of it is acknowledged, in whatever order that happens.
+class SendBuffer {
+ public:
+  std::uint64_t end() const { return end_; }                    // bytes written
+  std::uint64_t acknowledged() const { return acknowledged_; }  // all below this offset is
+  std::uint64_t held_bytes() const { return held_bytes_; }      // in chunks not yet released
+
+  void append(SendChunk chunk);
+  // Writes bytes that are in the buffer and not acknowledged.
+  void copy(std::uint64_t offset, std::size_t length, Writer& writer);
+  void acknowledge(std::uint64_t offset, std::uint64_t length);
+  // The parts of [start, end) that are not acknowledged.
+  template <typename Visit>
+  void for_each_unacknowledged(std::uint64_t start, std::uint64_t end, Visit&& visit) const {
+    if (start < acknowledged_) start = acknowledged_;
+    for (auto i = beyond_.find(start); i != beyond_.end() && i->start < end; ++i) {
+      if (start < i->start) visit(start, i->start);
+      start = i->end;
+    }
+    if (start < end) visit(start, end);
+  }
+  // Releases everything.
+  void clear();
+
+ private:
+  struct Piece {
+    SendChunk chunk;
+    std::uint64_t start = 0;
+    std::uint64_t unacknowledged = 0;  // bytes
+    std::uint64_t end() const { return start + size; }
+    std::uint64_t size = 0;
+  };
+
+  // Index of the piece that contains the offset.
+  std::size_t find(std::uint64_t offset) const;
+  void release(std::uint64_t start, std::uint64_t end);
+
+  Ring<Piece> pieces_;
+  IntervalSet beyond_;  // acknowledged, above a gap
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t held_bytes_ = 0;
+  // Where `copy` last ended: most copies go on from there. Counted from the front piece.
+  std::size_t cursor_ = 0;
+};
+
+}  // namespace sheaf::quic

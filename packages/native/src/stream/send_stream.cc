@@ -1,0 +1,93 @@
+#include "stream/send_stream.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+void SendStream::open(std::uint64_t limit) {
+  buffer_.clear();
+  lost_ = {};
+  limit_ = SendLimit(limit);
+  reset_error_ = 0;
+  state_ = State::kSend;
+  fin_written_ = fin_due_ = fin_acknowledged_ = false;
+}
+
+void SendStream::write(SendChunk chunk, bool fin) {
+  buffer_.append(std::move(chunk));
+  if (!fin) return;
+  fin_written_ = true;
+  fin_due_ = true;
+}
+
+bool SendStream::reset(std::uint64_t error) {
+  if (was_reset() || terminal()) return false;
+  buffer_.clear();
+  lost_ = {};
+  fin_due_ = false;
+  reset_error_ = error;
+  state_ = State::kResetSent;
+  return true;
+}
+
+SendStream::Sendability SendStream::sendability() const {
+  if (was_reset()) return Sendability::kNothing;
+  if (!lost_.empty()) return Sendability::kNowPossible;
+  if (unsent_bytes() == 0) return fin_due_ ? Sendability::kNowPossible : Sendability::kNothing;
+  return limit_.available() > 0 ? Sendability::kNewData : Sendability::kNothing;
+}
+
+SendStream::Segment SendStream::next_segment() const {
+  if (!lost_.empty()) return {lost_.front().start, lost_.front().size(), false};
+  const std::uint64_t length = std::min(unsent_bytes(), limit_.available());
+  return {limit_.used(), length, length > 0};
+}
+
+void SendStream::on_sent(const Segment& sent) {
+  if (sent.is_new) {
+    limit_.consume(sent.length);
+  } else {
+    lost_.erase(sent.offset, sent.offset + sent.length);
+  }
+  if (!ends_at(sent.offset + sent.length)) return;
+  fin_due_ = false;
+  if (state_ == State::kSend) state_ = State::kDataSent;
+}
+
+bool SendStream::on_acknowledged(std::uint64_t offset, std::uint64_t length, bool fin) {
+  if (was_reset() || terminal()) return false;
+  const std::uint64_t before = buffer_.acknowledged();
+  buffer_.acknowledge(offset, length);
+  if (!lost_.empty()) lost_.erase(offset, offset + length);
+  if (fin) {
+    fin_acknowledged_ = true;
+    fin_due_ = false;
+  }
+  if (fin_acknowledged_ && buffer_.acknowledged() == buffer_.end()) {
+    state_ = State::kDataReceived;
+    return true;
+  }
+  return buffer_.acknowledged() > before;
+}
+
+void SendStream::on_lost(std::uint64_t offset, std::uint64_t length, bool fin) {
+  if (was_reset() || terminal()) return;
+  buffer_.for_each_unacknowledged(
+      offset, offset + length,
+      [this](std::uint64_t start, std::uint64_t end) { lost_.insert(start, end); });
+  if (fin && !fin_acknowledged_) fin_due_ = true;
+}
+
+void SendStream::on_reset_acknowledged() {
+  if (state_ == State::kResetSent) state_ = State::kResetReceived;
+}
+
+void SendStream::restart() {
+  lost_ = {};
+  limit_.forget_used();
+  if (was_reset()) return;
+  state_ = State::kSend;
+  fin_due_ = fin_written_;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "flow_control/send_limit.h"
+#include "stream/send_buffer.h"
+
+namespace sheaf::quic {
+
+// The sending part of a stream (RFC 9000 §3.1). "Ready" and "Send" are one state: nothing depends
+// on whether the first frame has left.
+class SendStream {
+ public:
+  enum class State : std::uint8_t { kSend, kDataSent, kDataReceived, kResetSent, kResetReceived };
+  // What there is to put into STREAM frames.
+  enum class Sendability : std::uint8_t {
+    kNothing,
+    kNewData,     // needs credit of the connection too
+    kNowPossible  // lost data or a bare end: no credit is needed
+  };
+  // The next STREAM frame's content, if a packet has room for it.
+  struct Segment {
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+    bool is_new = false;  // counts against the connection's limit
+  };
+
+  void open(std::uint64_t limit);
+
+  State state() const { return state_; }
+  bool terminal() const {
+    return state_ == State::kDataReceived || state_ == State::kResetReceived;
+  }
+  bool was_reset() const { return state_ == State::kResetSent || state_ == State::kResetReceived; }
+  SendLimit& limit() { return limit_; }
+
+  // --- application ----------------------------------------------------------------------------
+  bool writable() const { return !fin_written_ && !was_reset(); }
+  void write(SendChunk chunk, bool fin);
+  // RFC 9000 §3.1. False when there is nothing left to abandon.
+  bool reset(std::uint64_t error);
+  std::uint64_t unsent_bytes() const { return was_reset() ? 0 : buffer_.end() - limit_.used(); }
+  std::uint64_t held_bytes() const { return buffer_.held_bytes(); }
+  std::uint64_t acknowledged() const { return buffer_.acknowledged(); }
+
+  // --- packets --------------------------------------------------------------------------------
+  Sendability sendability() const;
+  // Lost data first (RFC 9000 §13.3), then new data within the stream's own limit.
+  Segment next_segment() const;
+  // The frame that ends at this offset ends the stream.
+  bool ends_at(std::uint64_t offset) const { return fin_written_ && offset == buffer_.end(); }
+  void copy(std::uint64_t offset, std::size_t length, Writer& writer) {
+    buffer_.copy(offset, length, writer);
+  }
+  void on_sent(const Segment& sent);
+  // True when the peer now has more of the stream without a gap, or all of it with its end.
+  bool on_acknowledged(std::uint64_t offset, std::uint64_t length, bool fin);
+  void on_lost(std::uint64_t offset, std::uint64_t length, bool fin);
+  void on_reset_acknowledged();
+  // 0-RTT was rejected: the peer has seen nothing.
+  void restart();
+
+  // RESET_STREAM's fields.
+  std::uint64_t reset_error() const { return reset_error_; }
+  std::uint64_t final_size() const { return limit_.used(); }
+
+ private:
+  SendBuffer buffer_;
+  IntervalSet lost_;  // sent, lost and not acknowledged
+  SendLimit limit_;   // `used` is the offset of the first byte never sent
+  std::uint64_t reset_error_ = 0;
+  State state_ = State::kSend;
+  bool fin_written_ = false;
+  bool fin_due_ = false;  // not sent, or lost
+  bool fin_acknowledged_ = false;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "scheduler/stream/stream_scheduler.h"
+#include "stream/receive_stream.h"
+#include "stream/send_stream.h"
+#include "stream/stream_list.h"
+
+namespace sheaf::quic {
+
+// One stream: its one or two parts (RFC 9000 §3.4) and what waits to be told to the application, to
+// the scheduler and to the peer.
+struct Stream {
+  // Frames other than STREAM that are due.
+  enum ControlBit : std::uint8_t {
+    k_reset_stream = 1,
+    k_stop_sending = 2,
+    k_max_stream_data = 4,
+    k_stream_data_blocked = 8,
+  };
+
+  StreamId id;
+  StreamPriority priority;
+  SendStream send;        // meaningless unless `sends`
+  ReceiveStream receive;  // meaningless unless `receives`
+  StreamLink control_link;
+  StreamLink credit_link;
+  std::uint64_t stop_sending_error = 0;
+  SendStream::Sendability sendability = SendStream::Sendability::kNothing;
+  std::uint8_t control_due = 0;     // of ControlBit
+  std::uint16_t events_queued = 0;  // bit per StreamEvent::Kind
+  bool sends = false;
+  bool receives = false;
+  bool scheduled = false;      // known to the scheduler
+  bool write_refused = false;  // the application waits for kWritable
+};
+
+}  // namespace sheaf::quic

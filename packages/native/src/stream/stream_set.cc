@@ -1,0 +1,194 @@
+// The application's side of a StreamSet.
+
+#include "stream/stream_set.h"
+
+#include <algorithm>
+
+#include "stream/stream_set_state.h"
+
+namespace sheaf::quic {
+
+StreamSet::StreamSet(Role role, const StreamSetConfig& config)
+    : state_(std::make_unique<State>(role, config)) {}
+
+StreamSet::~StreamSet() = default;
+
+Result<StreamId, StreamRefusal> StreamSet::open(Directionality directionality) {
+  State& state = *state_;
+  SendLimit& limit = state.local_streams[State::index_of(directionality)];
+  if (limit.available() == 0) {
+    // RFC 9000 §4.6.
+    if (limit.note_blocked()) state.control_due |= State::streams_blocked_bit(directionality);
+    return StreamRefusal::kStreamLimit;
+  }
+  const StreamId id = StreamId::make(state.role, directionality, limit.used());
+  limit.consume(1);
+  state.create(id);
+  return id;
+}
+
+std::uint64_t StreamSet::streams_available(Directionality directionality) const {
+  return state_->local_streams[State::index_of(directionality)].available();
+}
+
+Result<bool, StreamRefusal> StreamSet::write(StreamId id, SendChunk chunk, bool fin) {
+  State& state = *state_;
+  Stream* stream = state.streams.find(id);
+  if (stream == nullptr) return StreamRefusal::kUnknownStream;
+  if (!stream->sends) return StreamRefusal::kWrongDirection;
+  if (!stream->send.writable()) return StreamRefusal::kFinished;
+  stream->send.write(std::move(chunk), fin);
+  state.refresh_sending(*stream);
+  if (state.connection_send.available() == 0) state.note_connection_blocked();
+  if (stream->send.unsent_bytes() < state.config.send_buffer) return true;
+  stream->write_refused = true;
+  return false;
+}
+
+Status<StreamRefusal> StreamSet::reset(StreamId id, std::uint64_t error) {
+  Stream* stream = state_->streams.find(id);
+  if (stream == nullptr) return StreamRefusal::kUnknownStream;
+  if (!stream->sends) return StreamRefusal::kWrongDirection;
+  if (stream->send.reset(error)) state_->reset_sending(*stream);
+  return {};
+}
+
+Status<StreamRefusal> StreamSet::stop_sending(StreamId id, std::uint64_t error) {
+  State& state = *state_;
+  Stream* stream = state.streams.find(id);
+  if (stream == nullptr) return StreamRefusal::kUnknownStream;
+  if (!stream->receives) return StreamRefusal::kWrongDirection;
+  if (stream->receive.abandon(state.receive_context())) {
+    stream->stop_sending_error = error;
+    state.request_control(*stream, Stream::k_stop_sending);
+  }
+  state.cancel_control(*stream, Stream::k_max_stream_data);
+  state.announce_connection_window();
+  state.close_if_finished(*stream);
+  return {};
+}
+
+// --- reading ------------------------------------------------------------------------------------
+
+namespace {
+
+std::optional<StreamRefusal> refuse_read(const Stream* stream) {
+  if (stream == nullptr) return StreamRefusal::kUnknownStream;
+  if (!stream->receives) return StreamRefusal::kWrongDirection;
+  if (stream->receive.abandoned()) return StreamRefusal::kFinished;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<ReadResult, StreamRefusal> StreamSet::read(StreamId id, MutableBytes out, Time now) {
+  State& state = *state_;
+  state.now = now;
+  Stream* stream = state.streams.find(id);
+  if (const auto refusal = refuse_read(stream)) return *refusal;
+  ReadResult result;
+  while (result.bytes < out.size()) {
+    const Bytes readable = stream->receive.peek();
+    const std::size_t part = std::min(readable.size(), out.size() - result.bytes);
+    if (part == 0) break;
+    std::memcpy(out.data() + result.bytes, readable.data(), part);
+    state.consume(*stream, part);
+    result.bytes += part;
+  }
+  state.finish_read(*stream, result);
+  return result;
+}
+
+Bytes StreamSet::peek(StreamId id) const {
+  const Stream* stream = state_->streams.find(id);
+  return refuse_read(stream) ? Bytes() : stream->receive.peek();
+}
+
+Result<ReadResult, StreamRefusal> StreamSet::consume(StreamId id, std::size_t bytes, Time now) {
+  State& state = *state_;
+  state.now = now;
+  Stream* stream = state.streams.find(id);
+  if (const auto refusal = refuse_read(stream)) return *refusal;
+  ReadResult result;
+  result.bytes = std::min<std::uint64_t>(bytes, stream->receive.readable_bytes());
+  if (result.bytes > 0) state.consume(*stream, result.bytes);
+  state.finish_read(*stream, result);
+  return result;
+}
+
+// --- the rest -----------------------------------------------------------------------------------
+
+void StreamSet::set_priority(StreamId id, const StreamPriority& priority) {
+  Stream* stream = state_->streams.find(id);
+  if (stream == nullptr) return;
+  stream->priority = priority;
+  if (stream->scheduled) state_->scheduler->activate(id, priority);
+}
+
+std::uint64_t StreamSet::unsent_bytes(StreamId id) const {
+  const Stream* stream = state_->streams.find(id);
+  return stream != nullptr && stream->sends ? stream->send.unsent_bytes() : 0;
+}
+
+void StreamSet::set_rtt(Duration smoothed) { state_->rtt = smoothed; }
+
+std::optional<StreamEvent> StreamSet::poll_event() {
+  using Kind = StreamEvent::Kind;
+  State& state = *state_;
+  while (!state.events.empty()) {
+    const EventQueue::Entry entry = state.events.pop();
+    if (entry.kind == Kind::kStreamsAvailable) {
+      return StreamEvent{entry.kind, StreamId::make(state.role, entry.directionality, 0)};
+    }
+    Stream& stream = *entry.stream;
+    StreamEvent event{entry.kind, stream.id};
+    switch (entry.kind) {
+      case Kind::kReadable:
+        if (!stream.receive.readable()) continue;  // read in the meantime
+        break;
+      case Kind::kWritable:
+        if (!stream.send.writable()) continue;
+        break;
+      case Kind::kAcknowledged:
+        if (stream.send.was_reset()) continue;
+        event.value = stream.send.acknowledged();
+        break;
+      case Kind::kStopSending:
+        event.value = stream.send.reset_error();
+        break;
+      case Kind::kReset:
+        // RFC 9000 §3.2: told about it, the application has read the reset.
+        event.value = *stream.receive.reset_error();
+        stream.receive.on_reset_read();
+        state.close_if_finished(stream);
+        break;
+      case Kind::kClosed:
+        state.forget(stream);
+        break;
+      case Kind::kOpened:
+      case Kind::kStreamsAvailable:
+        break;
+    }
+    return event;
+  }
+  return std::nullopt;
+}
+
+std::size_t StreamSet::open_streams() const { return state_->streams.size(); }
+
+std::uint64_t StreamSet::streams_total() const {
+  std::uint64_t total = 0;
+  for (const SendLimit& limit : state_->local_streams) total += limit.used();
+  for (const PeerStreamLimit& limit : state_->peer_streams) total += limit.opened();
+  return total;
+}
+
+std::size_t StreamSet::memory_bytes() const {
+  std::size_t bytes = state_->blocks.memory_bytes() + state_->streams.memory_bytes();
+  state_->streams.for_each([&](const Stream& stream) {
+    if (stream.sends) bytes += stream.send.held_bytes();
+  });
+  return bytes;
+}
+
+}  // namespace sheaf::quic

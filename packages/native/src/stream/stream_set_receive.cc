@@ -1,0 +1,138 @@
+// The frames that a StreamSet receives.
+
+#include "stream/stream_set_state.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+TransportError violation(TransportErrorCode code, FrameType type, const char* reason) {
+  return {code, static_cast<std::uint64_t>(type), reason};
+}
+
+}  // namespace
+
+Result<Stream*, TransportError> StreamSet::State::find_or_open(StreamId id, FrameType type) {
+  if (id.initiator() == role) {
+    // RFC 9000 §19.4 to §19.13: for a stream that we have yet to open.
+    if (id.index() >= local_limit(id).used()) {
+      return violation(TransportErrorCode::kStreamStateError, type, "stream is not open yet");
+    }
+    return streams.find(id);
+  }
+  PeerStreamLimit& limit = peer_limit(id);
+  if (id.index() < limit.opened()) return streams.find(id);
+  if (!limit.allows(id.index())) {
+    return violation(TransportErrorCode::kStreamLimitError, type, "stream limit exceeded");
+  }
+  // RFC 9000 §3.2: all streams of the kind below it open first.
+  while (limit.opened() <= id.index()) {
+    Stream& stream = create(StreamId::make(id.initiator(), id.directionality(), limit.opened()));
+    limit.on_opened();
+    events.push(stream, StreamEvent::Kind::kOpened);
+  }
+  if (limit.extend()) control_due |= max_streams_bit(id.directionality());
+  return streams.find(id);
+}
+
+Result<Stream*, TransportError> StreamSet::State::find_receiving(StreamId id, FrameType type) {
+  Stream* stream = streams.find(id);
+  if (stream != nullptr && stream->receives) return stream;
+  if (id.directionality() == Directionality::kUnidirectional && id.initiator() == role) {
+    return violation(TransportErrorCode::kStreamStateError, type, "stream is send-only");
+  }
+  return find_or_open(id, type);
+}
+
+Result<Stream*, TransportError> StreamSet::State::find_sending(StreamId id, FrameType type) {
+  if (id.directionality() == Directionality::kUnidirectional && id.initiator() != role) {
+    return violation(TransportErrorCode::kStreamStateError, type, "stream is receive-only");
+  }
+  return find_or_open(id, type);
+}
+
+TransportStatus StreamSet::on_stream(const StreamFrame& frame, Time now) {
+  State& state = *state_;
+  state.now = now;
+  const auto found = state.find_receiving(frame.stream, FrameType::kStream);
+  if (!found) return found.error();
+  if (*found == nullptr) return {};
+  Stream& stream = **found;
+  const auto news = stream.receive.on_stream(frame, state.receive_context());
+  if (!news) return news.error();
+  if (*news) state.events.push(stream, StreamEvent::Kind::kReadable);
+  if (frame.fin) state.cancel_control(stream, Stream::k_max_stream_data);
+  if (stream.receive.abandoned()) {
+    state.announce_connection_window();
+    state.close_if_finished(stream);
+  }
+  return {};
+}
+
+TransportStatus StreamSet::on_reset_stream(const ResetStreamFrame& frame) {
+  State& state = *state_;
+  const auto found = state.find_receiving(frame.stream, FrameType::kResetStream);
+  if (!found) return found.error();
+  if (*found == nullptr) return {};
+  Stream& stream = **found;
+  const auto news = stream.receive.on_reset(frame, state.receive_context());
+  if (!news) return news.error();
+  if (!*news) return {};
+  state.announce_connection_window();
+  state.cancel_control(stream, Stream::k_max_stream_data | Stream::k_stop_sending);
+  state.events.push(stream, StreamEvent::Kind::kReadable);
+  state.events.push(stream, StreamEvent::Kind::kReset);
+  state.close_if_finished(stream);
+  return {};
+}
+
+TransportStatus StreamSet::on_stop_sending(const StopSendingFrame& frame) {
+  State& state = *state_;
+  const auto found = state.find_sending(frame.stream, FrameType::kStopSending);
+  if (!found) return found.error();
+  if (*found == nullptr) return {};
+  // RFC 9000 §3.5: answered with RESET_STREAM and the same error, unless that is under way.
+  if (!(*found)->send.reset(frame.error)) return {};
+  state.reset_sending(**found);
+  state.events.push(**found, StreamEvent::Kind::kStopSending);
+  return {};
+}
+
+TransportStatus StreamSet::on_max_data(const MaxDataFrame& frame) {
+  State& state = *state_;
+  if (!state.connection_send.raise(frame.maximum)) return {};
+  state.control_due &= static_cast<std::uint8_t>(~State::k_data_blocked);
+  state.schedule_credit_waiters();
+  return {};
+}
+
+TransportStatus StreamSet::on_max_stream_data(const MaxStreamDataFrame& frame) {
+  const auto found = state_->find_sending(frame.stream, FrameType::kMaxStreamData);
+  if (!found) return found.error();
+  if (*found != nullptr) state_->raise_stream(**found, frame.maximum);
+  return {};
+}
+
+TransportStatus StreamSet::on_max_streams(const MaxStreamsFrame& frame) {
+  State& state = *state_;
+  const SendLimit& limit = state.local_streams[State::index_of(frame.directionality)];
+  const bool some_wait = limit.used() > limit.limit();
+  state.raise_local_streams(frame.directionality, frame.maximum);
+  if (some_wait) state.refresh_all();
+  return {};
+}
+
+// The *_BLOCKED frames only inform (RFC 9000 §19.12 to §19.14): credit is given back as the
+// application reads, and lost announcements are repeated, so there is nothing to answer with.
+
+TransportStatus StreamSet::on_data_blocked(const DataBlockedFrame&) { return {}; }
+
+TransportStatus StreamSet::on_stream_data_blocked(const StreamDataBlockedFrame& frame) {
+  const auto found = state_->find_receiving(frame.stream, FrameType::kStreamDataBlocked);
+  if (!found) return found.error();
+  return {};
+}
+
+TransportStatus StreamSet::on_streams_blocked(const StreamsBlockedFrame&) { return {}; }
+
+}  // namespace sheaf::quic

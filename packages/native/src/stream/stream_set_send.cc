@@ -1,0 +1,238 @@
+// The frames that a StreamSet sends, and what becomes of them.
+
+#include <algorithm>
+#include <cassert>
+
+#include "stream/stream_set_state.h"
+#include "wire/frame_codec.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+bool write_frame(Writer& writer, SentPackets& sent, const Frame& frame, const SentFrame& record) {
+  if (encoded_size(frame) > writer.remaining()) return false;
+  encode(writer, frame);
+  sent.add_frame(record);
+  return true;
+}
+
+}  // namespace
+
+// --- control frames -----------------------------------------------------------------------------
+
+bool StreamSet::has_control_to_send() const {
+  return state_->control_due != 0 || !state_->control_queue.empty();
+}
+
+void StreamSet::write_control(Writer& writer, SentPackets& sent) {
+  State& state = *state_;
+  if (state.control_due != 0 && !state.write_connection_control(writer, sent)) return;
+  while (Stream* stream = state.control_queue.front()) {
+    if (!state.write_stream_control(*stream, writer, sent)) return;
+    state.control_queue.remove(*stream);
+  }
+}
+
+bool StreamSet::State::write_connection_control(Writer& writer, SentPackets& sent) {
+  using Kind = SentFrame::Kind;
+  constexpr auto bidirectional = Directionality::kBidirectional;
+  constexpr auto unidirectional = Directionality::kUnidirectional;
+  const auto write = [&](ControlBit bit, const Frame& frame, Kind kind, std::uint64_t value) {
+    if (!(control_due & bit)) return true;
+    if (!write_frame(writer, sent, frame, {.offset = value, .kind = kind})) return false;
+    control_due &= static_cast<std::uint8_t>(~bit);
+    return true;
+  };
+  const std::uint64_t max_data = connection_receive.limit();
+  const std::uint64_t max_bidi = peer_streams[0].limit();
+  const std::uint64_t max_uni = peer_streams[1].limit();
+  const std::uint64_t data_limit = connection_send.limit();
+  const std::uint64_t bidi_limit = local_streams[0].limit();
+  const std::uint64_t uni_limit = local_streams[1].limit();
+  return write(k_max_data, MaxDataFrame{max_data}, Kind::kMaxData, max_data) &&
+         write(k_max_streams_bidi, MaxStreamsFrame{bidirectional, max_bidi}, Kind::kMaxStreamsBidi,
+               max_bidi) &&
+         write(k_max_streams_uni, MaxStreamsFrame{unidirectional, max_uni}, Kind::kMaxStreamsUni,
+               max_uni) &&
+         write(k_data_blocked, DataBlockedFrame{data_limit}, Kind::kDataBlocked, data_limit) &&
+         write(k_streams_blocked_bidi, StreamsBlockedFrame{bidirectional, bidi_limit},
+               Kind::kStreamsBlockedBidi, bidi_limit) &&
+         write(k_streams_blocked_uni, StreamsBlockedFrame{unidirectional, uni_limit},
+               Kind::kStreamsBlockedUni, uni_limit);
+}
+
+bool StreamSet::State::write_stream_control(Stream& stream, Writer& writer, SentPackets& sent) {
+  using Kind = SentFrame::Kind;
+  const auto write = [&](Stream::ControlBit bit, const Frame& frame, Kind kind,
+                         std::uint64_t value) {
+    if (!(stream.control_due & bit)) return true;
+    const SentFrame record{.stream = stream.id.value, .offset = value, .kind = kind};
+    if (!write_frame(writer, sent, frame, record)) return false;
+    stream.control_due &= static_cast<std::uint8_t>(~bit);
+    return true;
+  };
+  const std::uint64_t max_data = stream.receive.window().limit();
+  const std::uint64_t send_limit = stream.send.limit().limit();
+  return write(Stream::k_reset_stream,
+               ResetStreamFrame{stream.id, stream.send.reset_error(), stream.send.final_size()},
+               Kind::kResetStream, 0) &&
+         write(Stream::k_stop_sending, StopSendingFrame{stream.id, stream.stop_sending_error},
+               Kind::kStopSending, 0) &&
+         write(Stream::k_max_stream_data, MaxStreamDataFrame{stream.id, max_data},
+               Kind::kMaxStreamData, max_data) &&
+         write(Stream::k_stream_data_blocked, StreamDataBlockedFrame{stream.id, send_limit},
+               Kind::kStreamDataBlocked, send_limit);
+}
+
+// --- STREAM frames ------------------------------------------------------------------------------
+
+bool StreamSet::State::has_data_to_send() const {
+  const auto senders_of = [&](Sendability sendability) {
+    return sender_count[static_cast<std::size_t>(sendability)];
+  };
+  return senders_of(Sendability::kNowPossible) > 0 ||
+         (senders_of(Sendability::kNewData) > 0 && connection_send.available() > 0);
+}
+
+bool StreamSet::has_data_to_send() const { return state_->has_data_to_send(); }
+
+std::size_t StreamSet::write_data(Writer& writer, SentPackets& sent) {
+  State& state = *state_;
+  std::size_t written = 0;
+  while (state.has_data_to_send()) {
+    const std::optional<StreamId> next = state.scheduler->next();
+    assert(next);
+    Stream& stream = *state.streams.find(*next);
+    if (stream.sendability == State::Sendability::kNewData &&
+        state.connection_send.available() == 0) {
+      state.place(stream);
+      continue;
+    }
+    const std::optional<std::size_t> bytes = state.write_stream_frame(stream, writer, sent);
+    if (!bytes) break;
+    written += *bytes;
+    state.scheduler->on_sent(stream.id, *bytes);
+    state.refresh_sending(stream);
+  }
+  if (state.connection_send.available() == 0) state.note_connection_blocked();
+  return written;
+}
+
+std::optional<std::size_t> StreamSet::State::write_stream_frame(Stream& stream, Writer& writer,
+                                                                SentPackets& sent) {
+  SendStream::Segment segment = stream.send.next_segment();
+  if (segment.is_new) segment.length = std::min(segment.length, connection_send.available());
+  StreamFrameHeader header{.stream = stream.id,
+                           .offset = segment.offset,
+                           .length = 0,
+                           .fin = false,
+                           .has_length = false};
+  const std::size_t fixed = encoded_size(header);
+  if (writer.remaining() < fixed + (segment.length > 0 ? 1 : 0)) return std::nullopt;
+  const std::size_t room = writer.remaining() - fixed;
+  if (segment.length >= room) {
+    segment.length = room;
+  } else {
+    header.has_length = true;
+    segment.length = std::min<std::uint64_t>(segment.length, room - varint_size(segment.length));
+  }
+  header.length = segment.length;
+  header.fin = stream.send.ends_at(segment.offset + segment.length);
+  encode(writer, header);
+  stream.send.copy(segment.offset, segment.length, writer);
+  sent.add_frame({.stream = stream.id.value,
+                  .offset = segment.offset,
+                  .length = static_cast<std::uint32_t>(segment.length),
+                  .kind = SentFrame::Kind::kStream,
+                  .fin = header.fin});
+  if (segment.is_new) connection_send.consume(segment.length);
+  stream.send.on_sent(segment);
+  if (stream.write_refused && stream.send.unsent_bytes() <= config.send_buffer / 2) {
+    stream.write_refused = false;
+    events.push(stream, StreamEvent::Kind::kWritable);
+  }
+  return segment.length;
+}
+
+// --- what became of them ------------------------------------------------------------------------
+
+void StreamSet::on_acknowledged(const SentFrame& frame) {
+  using Kind = SentFrame::Kind;
+  if (frame.kind != Kind::kStream && frame.kind != Kind::kResetStream &&
+      frame.kind != Kind::kStopSending) {
+    return;
+  }
+  State& state = *state_;
+  Stream* stream = state.streams.find({frame.stream});
+  if (stream == nullptr) return;
+  if (frame.kind == Kind::kResetStream) {
+    stream->send.on_reset_acknowledged();
+  } else if (frame.kind == Kind::kStopSending) {
+    stream->receive.on_stop_sending_acknowledged();
+  } else {
+    if (!stream->send.on_acknowledged(frame.offset, frame.length, frame.fin)) {
+      // Data that was thought lost may have arrived all the same.
+      state.refresh_sending(*stream);
+      return;
+    }
+    state.events.push(*stream, StreamEvent::Kind::kAcknowledged);
+    state.refresh_sending(*stream);
+    if (!stream->send.terminal()) return;
+  }
+  state.close_if_finished(*stream);
+}
+
+void StreamSet::on_lost(const SentFrame& frame) {
+  using Kind = SentFrame::Kind;
+  State& state = *state_;
+  // Limits are sent again only when no newer value has been sent (RFC 9000 §13.3).
+  const auto repeat = [&](bool still_true, std::uint8_t bit) {
+    if (still_true) state.control_due |= bit;
+  };
+  const auto blocked = [&](const SendLimit& limit) {
+    return frame.offset == limit.limit() && limit.available() == 0;
+  };
+  switch (frame.kind) {
+    case Kind::kMaxData:
+      return repeat(frame.offset == state.connection_receive.limit(), State::k_max_data);
+    case Kind::kMaxStreamsBidi:
+      return repeat(frame.offset == state.peer_streams[0].limit(), State::k_max_streams_bidi);
+    case Kind::kMaxStreamsUni:
+      return repeat(frame.offset == state.peer_streams[1].limit(), State::k_max_streams_uni);
+    case Kind::kDataBlocked:
+      return repeat(
+          blocked(state.connection_send) && state.senders(State::Sendability::kNewData) > 0,
+          State::k_data_blocked);
+    case Kind::kStreamsBlockedBidi:
+      return repeat(blocked(state.local_streams[0]), State::k_streams_blocked_bidi);
+    case Kind::kStreamsBlockedUni:
+      return repeat(blocked(state.local_streams[1]), State::k_streams_blocked_uni);
+    default:
+      if (Stream* stream = state.streams.find({frame.stream})) state.on_lost(*stream, frame);
+  }
+}
+
+void StreamSet::State::on_lost(Stream& stream, const SentFrame& frame) {
+  using Kind = SentFrame::Kind;
+  if (frame.kind == Kind::kStream) {
+    stream.send.on_lost(frame.offset, frame.length, frame.fin);
+    refresh_sending(stream);
+  } else if (frame.kind == Kind::kResetStream) {
+    if (!stream.send.terminal()) request_control(stream, Stream::k_reset_stream);
+  } else if (frame.kind == Kind::kStopSending) {
+    if (stream.receive.stop_sending_needed()) request_control(stream, Stream::k_stop_sending);
+  } else if (frame.kind == Kind::kMaxStreamData) {
+    if (frame.offset == stream.receive.window().limit() &&
+        stream.receive.state() == ReceiveStream::State::kReceive && !stream.receive.abandoned()) {
+      request_control(stream, Stream::k_max_stream_data);
+    }
+  } else if (frame.kind == Kind::kStreamDataBlocked) {
+    const SendLimit& limit = stream.send.limit();
+    if (frame.offset == limit.limit() && limit.available() == 0 && stream.send.unsent_bytes() > 0) {
+      request_control(stream, Stream::k_stream_data_blocked);
+    }
+  }
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <array>
+
+#include "flow_control/send_limit.h"
+#include "flow_control/stream_limits.h"
+#include "stream/event_queue.h"
+#include "stream/stream_set.h"
+#include "stream/stream_table.h"
+
+namespace sheaf::quic {
+
+// What a StreamSet is made of, and the steps that its application side, its receiving side and its
+// sending side share.
+struct StreamSet::State {
+  // The peer's initial limits, by what they apply to on our side.
+  struct PeerLimits {
+    std::uint64_t data = 0;
+    std::uint64_t stream_opened_here = 0;   // bidirectional
+    std::uint64_t stream_opened_there = 0;  // bidirectional
+    std::uint64_t stream_unidirectional = 0;
+    std::array<std::uint64_t, 2> streams{};  // by Directionality
+
+    bool below(const PeerLimits& other) const;
+    std::uint64_t for_stream(StreamId id, Role role) const;
+  };
+  // Connection-level frames that are due.
+  enum ControlBit : std::uint8_t {
+    k_max_data = 1,
+    k_data_blocked = 2,
+    k_max_streams_bidi = 4,
+    k_max_streams_uni = 8,
+    k_streams_blocked_bidi = 16,
+    k_streams_blocked_uni = 32,
+  };
+  using Sendability = SendStream::Sendability;
+
+  State(Role role, const StreamSetConfig& config);
+
+  static std::size_t index_of(Directionality directionality) {
+    return static_cast<std::size_t>(directionality);
+  }
+  static std::uint8_t max_streams_bit(Directionality directionality) {
+    return directionality == Directionality::kBidirectional ? k_max_streams_bidi
+                                                            : k_max_streams_uni;
+  }
+  static std::uint8_t streams_blocked_bit(Directionality directionality) {
+    return directionality == Directionality::kBidirectional ? k_streams_blocked_bidi
+                                                            : k_streams_blocked_uni;
+  }
+  SendLimit& local_limit(StreamId id) { return local_streams[index_of(id.directionality())]; }
+  PeerStreamLimit& peer_limit(StreamId id) { return peer_streams[index_of(id.directionality())]; }
+  std::size_t& senders(Sendability sendability) {
+    return sender_count[static_cast<std::size_t>(sendability)];
+  }
+  ReceiveContext receive_context() { return {connection_receive, now, rtt}; }
+
+  // --- life of a stream -------------------------------------------------------------------------
+  Stream& create(StreamId id);
+  // Queues kClosed when both parts are done.
+  void close_if_finished(Stream& stream);
+  void forget(Stream& stream);
+
+  // --- sending ----------------------------------------------------------------------------------
+  // After 0-RTT was rejected more streams may be open than the peer now allows; those wait.
+  bool permitted(StreamId id) {
+    return id.initiator() != role || id.index() < local_limit(id).limit();
+  }
+  // To be called after whatever changes what the stream could send.
+  void refresh_sending(Stream& stream);
+  // Puts the stream where it belongs: scheduled, waiting for connection credit, or neither.
+  void place(Stream& stream);
+  void schedule_credit_waiters();
+  void note_connection_blocked();
+  void request_control(Stream& stream, std::uint8_t bit);
+  void cancel_control(Stream& stream, std::uint8_t bit);
+  void reset_sending(Stream& stream);
+  bool has_data_to_send() const;
+  // Payload bytes; none when there is no room.
+  std::optional<std::size_t> write_stream_frame(Stream& stream, Writer& writer, SentPackets& sent);
+  bool write_connection_control(Writer& writer, SentPackets& sent);
+  bool write_stream_control(Stream& stream, Writer& writer, SentPackets& sent);
+  void on_lost(Stream& stream, const SentFrame& frame);
+
+  // --- receiving --------------------------------------------------------------------------------
+  // The stream that a frame for its receiving or sending part names, opened if need be; null when
+  // it was closed before.
+  Result<Stream*, TransportError> find_receiving(StreamId id, FrameType type);
+  Result<Stream*, TransportError> find_sending(StreamId id, FrameType type);
+  Result<Stream*, TransportError> find_or_open(StreamId id, FrameType type);
+  // Credit of the connection was given back: MAX_DATA may be due.
+  void announce_connection_window();
+  void consume(Stream& stream, std::uint64_t bytes);
+  void finish_read(Stream& stream, ReadResult& result);
+
+  // --- limits -----------------------------------------------------------------------------------
+  void apply_peer_limits(const PeerLimits& limits);
+  void raise_local_streams(Directionality directionality, std::uint64_t limit);
+  void raise_stream(Stream& stream, std::uint64_t limit);
+  // After limits changed in a way that can concern any stream.
+  void refresh_all();
+
+  Role role;
+  StreamSetConfig config;
+  Time now{};  // of the last call that told it
+  Duration rtt = Duration::zero();
+
+  BlockPool blocks;  // outlives the streams
+  StreamTable streams;
+  EventQueue events;
+
+  std::unique_ptr<StreamScheduler> scheduler = make_extensible_priority_scheduler();
+  std::array<std::size_t, 3> sender_count{};  // streams by Sendability
+  StreamList<Stream, &Stream::credit_link> credit_waiters;
+  StreamList<Stream, &Stream::control_link> control_queue;
+  std::uint8_t control_due = 0;  // of ControlBit
+
+  SendLimit connection_send;
+  std::array<SendLimit, 2> local_streams;  // that we may open, by Directionality
+  ReceiveWindow connection_receive;
+  std::uint64_t announced_max_data;
+  std::array<PeerStreamLimit, 2> peer_streams;  // by Directionality
+
+  std::optional<PeerLimits> peer_limits;
+  bool peer_limits_void = false;  // 0-RTT was rejected: the next ones replace them
+};
+
+}  // namespace sheaf::quic
