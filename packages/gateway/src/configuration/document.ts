@@ -1,4 +1,5 @@
 import { isMap, isNode, isPair, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import { errorMessage } from '../errors/user_error.js';
 import type { Diagnostic, SourceRange } from './diagnostic.js';
 
 export type ValuePath = readonly PropertyKey[];
@@ -8,15 +9,24 @@ export class ConfigurationDocument {
   readonly file: string;
   readonly text: string;
   readonly #document: Document.Parsed;
+  #value: unknown;
+  #excess: string | undefined;
 
   constructor(file: string, text: string) {
     this.file = file;
     this.text = text;
     this.#document = parseDocument(text, { lineCounter: new LineCounter(), prettyErrors: false, strict: true });
+    try {
+      // Aliases of aliases grow without bound: what they blow up to is limited.
+      this.#value = this.#document.errors.length === 0 ? this.#document.toJS({ maxAliasCount: 100 }) : undefined;
+    } catch (error) {
+      this.#excess = errorMessage(error);
+    }
   }
 
   /** What YAML itself has to say: syntax errors, a key twice, an unknown alias. */
   syntaxErrors(): Diagnostic[] {
+    if (this.#excess !== undefined) return [{ code: 'CONFIG_SYNTAX', message: lowerFirst(this.#excess), range: this.#clamp(0, 1) }];
     return this.#document.errors.map((error) => ({
       code: 'CONFIG_SYNTAX',
       message: error.code === 'DUPLICATE_KEY' ? 'this key appears twice' : lowerFirst(error.message),
@@ -25,9 +35,9 @@ export class ConfigurationDocument {
     }));
   }
 
-  /** The plain value. `maxAliasCount` bounds what aliases may blow up to. */
+  /** The plain value; undefined when there are syntax errors. */
   value(): unknown {
-    return this.#document.toJS({ maxAliasCount: 100 });
+    return this.#value;
   }
 
   /** Where the value at `path` is; the nearest enclosing value when it is absent. */

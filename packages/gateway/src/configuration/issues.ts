@@ -18,11 +18,18 @@ export function diagnose(document: ConfigurationDocument, schema: unknown, issue
   const context: Context = { document, schema, value: document.value() };
   const flat = issues.flatMap((issue) => flatten(issue, [], context));
   const diagnostics = flat.flatMap(({ issue, path }) => describe(issue, path, context));
+  // Written for another version: what else this one misses in it is beside the point.
+  const unsupported = diagnostics.filter((diagnostic) => diagnostic.unsupported);
+  if (unsupported.length > 0) return unsupported.map(plain);
   const meant = new Set(diagnostics.map((diagnostic) => diagnostic.meantKey).filter((key) => key !== undefined));
   return diagnostics
-    .filter((diagnostic) => diagnostic.missingKey === undefined || !meant.has(diagnostic.missingKey))
-    .map(({ code, message, range, hint }) => ({ code, message, range, ...(hint === undefined ? {} : { hint }) }))
+    .filter((diagnostic) => !diagnostic.missingKeys?.some((key) => meant.has(key)))
+    .map(plain)
     .sort((left, right) => left.range.start - right.range.start);
+}
+
+function plain({ code, message, range, hint }: Described): Diagnostic {
+  return { code, message, range, ...(hint === undefined ? {} : { hint }) };
 }
 
 interface PlacedIssue {
@@ -45,8 +52,11 @@ function isShapeMismatch(issue: Issue): boolean {
 }
 
 interface Described extends Diagnostic {
-  missingKey?: string;
+  /** Keys that would put this right: no second complaint when one of them is only misspelt. */
+  missingKeys?: string[];
+  /** The key that an unknown one was probably meant to be. */
   meantKey?: string;
+  unsupported?: boolean;
 }
 
 function describe(issue: Issue, path: ValuePath, context: Context): Described[] {
@@ -59,7 +69,7 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
     case 'invalid_type':
       return value === undefined || (value === null && path.length === 0)
         ? [missingKey(path, context)]
-        : [{ code: 'CONFIG_TYPE', message: `${name(path)} must be ${article(issue.expected)}, not ${shape(value)}`, range, ...quoteHint(issue.expected, value) }];
+        : [{ code: 'CONFIG_TYPE', message: `${name(path)} must be ${article(issue.expected)}, not ${shape(value)}`, range, ...typeHint(issue.expected, value, path, context) }];
     case 'invalid_value': {
       const values = issue.values.map(String);
       const meant = closest(String(value), values);
@@ -67,7 +77,7 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
       return [{ code: 'CONFIG_VALUE', message: `\`${String(value)}\` is not a value of ${name(path)}`, range, hint }];
     }
     case 'invalid_union':
-      return value === undefined ? [missingKey(path, context)] : [noBranch(path, value, context)];
+      return value === undefined ? [missingKey(path, context)] : [noBranch(issue, path, value, context)];
     case 'too_small':
       return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be ${issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`}`, range }];
     case 'too_big':
@@ -91,7 +101,7 @@ function unknownKey(key: string, path: ValuePath, { document, schema }: Context)
   const place = path.length === 0 ? 'at the top level' : `in ${name(path)}`;
   const message = `unknown key \`${key}\` ${place}`;
   if (path.length === 0 && key === 'nodes') {
-    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: 'a file describes one gateway; write one file for each node' };
+    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: 'a file describes one gateway; write one file for each node', unsupported: true };
   }
   const candidates = knownKeys(schema, path);
   const meant = closest(key, candidates);
@@ -107,22 +117,27 @@ function missingKey(path: ValuePath, context: Context): Described {
   if (key === undefined) return { code: 'CONFIG_MISSING_KEY', message: 'the file is empty', range, hint: '`sheaf init` writes an example' };
   const holder = path.length === 1 ? 'the top level' : name(path.slice(0, -1));
   const message = `\`${String(key)}\` is missing at ${holder}`;
-  return { code: 'CONFIG_MISSING_KEY', message, range, missingKey: keyOf(path), ...descriptionHint(path, context) };
+  return { code: 'CONFIG_MISSING_KEY', message, range, missingKeys: [keyOf(path)], ...descriptionHint(path, context) };
 }
 
-function noBranch(path: ValuePath, value: unknown, context: Context): Described {
+function noBranch(issue: Issue & { code: 'invalid_union' }, path: ValuePath, value: unknown, context: Context): Described {
   const range = context.document.locateValue(path);
+  const literals = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_value' ? inner.values.map(String) : []));
+  const meant = typeof value === 'string' ? closest(value, literals) : undefined;
+  if (meant !== undefined) return { code: 'CONFIG_VALUE', message: `\`${String(value)}\` is not a value of ${name(path)}`, range, hint: `did you mean \`${meant}\`?` };
   return { code: 'CONFIG_TYPE', message: `${name(path)} cannot be ${shape(value)}`, range, ...descriptionHint(path, context) };
 }
 
 function customIssue(issue: Issue & { code: 'custom' }, path: ValuePath, { document }: Context): Described {
   const hint: unknown = issue.params?.['hint'];
   const code: unknown = issue.params?.['code'];
+  const missing = issue.params?.['missing'] as readonly string[] | undefined;
   return {
     code: typeof code === 'string' && code in errorCodes ? (code as ErrorCode) : 'CONFIG_VALUE',
     message: issue.message,
     range: issue.params?.['place'] === 'key' ? document.locateKey(path) : document.locateValue(path),
     ...(typeof hint === 'string' ? { hint } : {}),
+    ...(missing === undefined ? {} : { missingKeys: missing.map((key) => keyOf([...path, key])) }),
   };
 }
 
@@ -160,7 +175,10 @@ function article(expected: string): string {
   return typeNames[expected] ?? expected;
 }
 
-function quoteHint(expected: string, value: unknown): { hint?: string } {
+function typeHint(expected: string, value: unknown, path: ValuePath, context: Context): { hint?: string } {
+  if ((expected === 'number' || expected === 'int') && typeof value === 'string' && /^\d+$/.test(value)) return { hint: 'remove the quotes' };
+  const described = descriptionHint(path, context);
+  if (described.hint !== undefined) return described;
   return expected === 'string' && (typeof value === 'number' || typeof value === 'boolean') ? { hint: `put it in quotes: "${String(value)}"` } : {};
 }
 

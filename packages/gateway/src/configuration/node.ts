@@ -11,7 +11,7 @@ import { filePath, listenAddress } from './scalars.js';
  */
 export const nodeConfiguration = z
   .strictObject({
-    listen: listenAddress.describe('Address for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).'),
+    listen: listenAddress.describe('Address such as `127.0.0.1:4433`, or `:4433` for all, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).'),
     tls: tlsOptions.default('dev'),
     alpn: z
       .array(z.enum(['h3', 'hq-interop']))

@@ -34,7 +34,7 @@ const millisecondsPerUnit = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_40
 /** `500ms`, `30s`, `5m`, `1h`, `1d`; the value is in milliseconds. */
 export const duration = z
   .string()
-  .regex(/^\d+(ms|s|m|h|d)$/, 'not a duration')
+  .regex(/^\d+(ms|s|m|h|d)$/, 'not a duration such as `500ms`, `30s` or `5m`')
   .meta({ description: 'Duration such as `500ms`, `30s`, `5m`, `1h` or `1d`.' })
   .transform((text) => {
     const unit = text.replace(/^\d+/, '') as keyof typeof millisecondsPerUnit;
@@ -46,7 +46,7 @@ const bytesPerUnit = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 
 /** `512B`, `64KiB`, `100MB`; the value is in bytes. */
 export const byteSize = z
   .string()
-  .regex(/^\d+(B|KB|MB|GB|KiB|MiB|GiB)$/, 'not a size')
+  .regex(/^\d+(B|KB|MB|GB|KiB|MiB|GiB)$/, 'not a size such as `512B`, `64KiB` or `100MB`')
   .meta({ description: 'Size such as `512B`, `64KiB`, `100MB` or `1GiB`.' })
   .transform((text) => {
     const unit = text.replace(/^\d+/, '') as keyof typeof bytesPerUnit;

@@ -30,7 +30,7 @@ export const routeOptions = z
       context.addIssue({
         code: 'custom',
         message: 'this route has nothing that answers requests',
-        params: { code: 'CONFIG_MISSING_KEY', hint: 'add `files`, `upstream` or `webtransport`' },
+        params: { code: 'CONFIG_MISSING_KEY', missing: targetKeys, hint: 'add `files`, `upstream` or `webtransport`' },
       });
     }
     if (present.length > 1) {

@@ -1,0 +1,30 @@
+import { Writable } from 'node:stream';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { parseConfiguration } from '../../src/configuration/load.js';
+import { Gateway } from '../../src/gateway/gateway.js';
+import { temporaryDirectory } from './temporary_directory.js';
+
+export interface RunningGateway {
+  gateway: Gateway;
+  port: number;
+  directory: string;
+  /** What the gateway logged so far, line by line. */
+  log: Record<string, unknown>[];
+}
+
+/** A gateway on free TCP ports with these keys in its configuration; stops with the test. */
+export async function startGateway(yaml: string, directory?: string): Promise<RunningGateway> {
+  const home = directory ?? (await temporaryDirectory());
+  const log: Record<string, unknown>[] = [];
+  const logStream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().trim().split('\n')) log.push(JSON.parse(line) as Record<string, unknown>);
+      done();
+    },
+  });
+  const loaded = parseConfiguration(`listen: 127.0.0.1:0\n${yaml}`, join(home, 'sheaf.yaml'));
+  const gateway = await Gateway.start(loaded, { logStream, loadNative: () => Promise.resolve(undefined) });
+  onTestFinished(() => gateway.close(0));
+  return { gateway, port: gateway.address.port, directory: home, log };
+}

@@ -1,0 +1,7 @@
+import { readFile } from 'node:fs/promises';
+
+/** The fenced YAML blocks of a Markdown file that are whole configurations: those with `listen:`. */
+export async function configurationsIn(file: string | URL): Promise<string[]> {
+  const text = await readFile(file, 'utf8');
+  return [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? '').filter((block) => /^listen:/m.test(block));
+}

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface TestUpstream {
+  origin: string;
+  port: number;
+  server: Server;
+  stop(): Promise<void>;
+}
+
+/** An HTTP server on a free port (or this one); stops with the test. */
+export async function startUpstream(listener: RequestListener, port = 0): Promise<TestUpstream> {
+  const server = createServer(listener);
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const stop = async (): Promise<void> => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  onTestFinished(stop);
+  const bound = (server.address() as AddressInfo).port;
+  return { origin: `http://127.0.0.1:${bound}`, port: bound, server, stop };
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
