@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+
+#include "crypto/packet_protection.h"
+#include "crypto/wipe.h"
+
+namespace sheaf::quic {
+
+// RFC 9001 §5.1: what is derived from a traffic secret. Wiped when destroyed.
+struct PacketKeys {
+  std::array<std::uint8_t, 32> key{};
+  std::array<std::uint8_t, 12> iv{};
+  std::uint8_t key_length = 0;
+
+  PacketKeys() = default;
+  PacketKeys(const PacketKeys&) = default;
+  ~PacketKeys() { wipe(this, sizeof *this); }
+};
+PacketKeys derive_packet_keys(const TrafficSecret& secret);  // "quic key" and "quic iv"
+PacketKeys derive_header_key(const TrafficSecret& secret);   // "quic hp", no IV
+
+using Nonce = std::array<std::uint8_t, 12>;
+
+// RFC 10069 §2.4: path id, packet number, xor IV.
+inline Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) {
+  Nonce nonce;
+  store(nonce.data(), load<std::uint32_t>(iv.data()) ^ path.value);
+  store(nonce.data() + 4, load<std::uint64_t>(iv.data() + 4) ^ number);
+  return nonce;
+}
+
+// RFC 9001 §5.4.2: sampled as if the packet number had 4 bytes.
+inline const std::uint8_t* header_protection_sample(const SealJob& job) {
+  return job.packet + job.header_length - job.packet_number_length + 4;
+}
+
+// RFC 9001 §5.4.1: the lower 4 bits of a long header's first byte are protected, 5 of a short
+// one's.
+inline void apply_mask(const SealJob& job, const std::uint8_t* mask) {
+  job.packet[0] ^= mask[0] & ((job.packet[0] & 0x80) != 0 ? 0x0f : 0x1f);
+  std::uint8_t* packet_number = job.packet + job.header_length - job.packet_number_length;
+  for (std::size_t i = 0; i < job.packet_number_length; ++i) packet_number[i] ^= mask[1 + i];
+}
+
+}  // namespace sheaf::quic
