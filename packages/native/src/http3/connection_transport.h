@@ -1,0 +1,56 @@
+#pragma once
+
+#include "connection/connection.h"
+#include "http3/transport.h"
+
+namespace sheaf::http3 {
+
+// A `Connection` as HTTP sees it. The connection outlives this object.
+class ConnectionTransport final : public Transport {
+ public:
+  explicit ConnectionTransport(quic::Connection& connection) : connection_(connection) {}
+
+  Role role() const override { return connection_.role(); }
+  quic::Result<StreamId, quic::StreamRefusal> open_stream(Directionality direction) override {
+    return connection_.open_stream(direction);
+  }
+  quic::Result<bool, quic::StreamRefusal> write(StreamId stream, SendChunk chunk,
+                                                bool fin) override {
+    return connection_.write(stream, std::move(chunk), fin);
+  }
+  Bytes peek(StreamId stream) const override { return connection_.peek(stream); }
+  quic::Result<quic::ReadResult, quic::StreamRefusal> consume(StreamId stream, std::size_t bytes,
+                                                              Time now) override {
+    return connection_.consume(stream, bytes, now);
+  }
+  // Both are idle where the stream is gone already, which is what the caller wanted.
+  void reset_stream(StreamId stream, std::uint64_t error) override {
+    static_cast<void>(connection_.reset_stream(stream, error));
+  }
+  void stop_sending(StreamId stream, std::uint64_t error) override {
+    static_cast<void>(connection_.stop_sending(stream, error));
+  }
+  void set_priority(StreamId stream, const StreamPriority& priority) override {
+    connection_.set_priority(stream, priority);
+  }
+  bool received_early(StreamId stream) const override {
+    return connection_.received_early(stream);
+  }
+  std::size_t max_datagram_payload() const override {
+    return connection_.max_datagram_payload();
+  }
+  bool send_datagram(Bytes payload, std::uint64_t identifier) override {
+    return connection_.send_datagram(payload, identifier);
+  }
+  std::optional<std::vector<std::uint8_t>> receive_datagram() override {
+    return connection_.receive_datagram();
+  }
+  void close(std::uint64_t application_error, std::string_view reason, Time now) override {
+    connection_.close(application_error, reason, now);
+  }
+
+ private:
+  quic::Connection& connection_;
+};
+
+}  // namespace sheaf::http3

@@ -1,0 +1,286 @@
+#include "http3/session.h"
+
+#include <variant>
+
+#include "http3/frame_type.h"
+
+namespace sheaf::http3 {
+namespace {
+
+Settings local_settings(Role role, const SessionConfig& config) {
+  Settings settings;
+  settings.qpack_max_table_capacity = config.qpack_table_capacity;
+  settings.qpack_blocked_streams = config.qpack_blocked_streams;
+  settings.max_field_section_size = config.max_field_section_size;
+  settings.enable_connect_protocol = config.webtransport && role == Role::kServer;
+  settings.datagrams = config.webtransport;
+  settings.webtransport = config.webtransport;
+  return settings;
+}
+
+}  // namespace
+
+Session::Session(Transport& transport, const SessionConfig& config, quic::Random& random)
+    : transport_(transport),
+      config_(config),
+      random_(random),
+      framing_(transport.role(), local_settings(transport.role(), config), *this),
+      control_reader_(transport.role(), *this) {}
+
+void Session::start(Time now) {
+  now_ = now;
+  started_ = true;
+  open_critical_streams();
+}
+
+// RFC 9114 §6.2.1, RFC 9204 §4.2: one stream of each kind. A peer that grants fewer than three at
+// first makes us wait.
+void Session::open_critical_streams() {
+  while (!closed_ && started_ && own_streams_.size() < 3) {
+    const auto stream = transport_.open_stream(Directionality::kUnidirectional);
+    if (!stream) return;
+    own_streams_.push_back(*stream);
+    transport_.set_priority(*stream, {0, false});
+    if (own_streams_.size() == 1) {
+      constexpr std::uint8_t type[] = {k_stream_control};
+      static_cast<void>(transport_.write(*stream, SendChunk::copy_of(type), false));
+      const auto settings = local_settings(transport_.role(), config_);
+      write_control_frame(k_frame_settings, encode_settings(settings, random_.next()));
+    }
+    if (own_streams_.size() == 3) framing_.bind_qpack_streams(own_streams_[1], own_streams_[2]);
+  }
+  write_pending();
+}
+
+void Session::write_control_frame(std::uint64_t type, Bytes payload) {
+  scratch_.resize(16 + payload.size());
+  quic::Writer writer(scratch_);
+  writer.write_varint(type);
+  writer.write_varint(payload.size());
+  writer.write_bytes(payload);
+  static_cast<void>(
+      transport_.write(own_streams_[0], SendChunk::copy_of(writer.written()), false));
+}
+
+void Session::on_event(const quic::Event& event, Time now) {
+  now_ = now;
+  if (const auto* closed = std::get_if<quic::ConnectionClosed>(&event)) {
+    closed_ = true;
+    events_.push_back(SessionClosed{*closed});
+  }
+  if (closed_) return;
+  if (const auto* stream = std::get_if<quic::StreamEvent>(&event)) {
+    on_stream_event(*stream);
+    write_pending();
+  } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event) &&
+             !datagrams_announced_) {
+    datagrams_announced_ = true;
+    events_.push_back(DatagramsReadable{});
+  }
+}
+
+std::optional<SessionEvent> Session::poll_event() {
+  if (events_.empty()) return std::nullopt;
+  std::optional<SessionEvent> event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void Session::on_stream_event(const quic::StreamEvent& event) {
+  using Kind = quic::StreamEvent::Kind;
+  if (event.kind == Kind::kStreamsAvailable) {
+    open_critical_streams();
+    events_.push_back(StreamsAvailable{event.stream.directionality()});
+    return;
+  }
+  if (handed_over_.contains(event.stream)) {
+    if (event.kind == Kind::kClosed) handed_over_.erase(event.stream);
+    events_.push_back(HandedOverStreamEvent{event});
+    return;
+  }
+  switch (event.kind) {
+    case Kind::kOpened: return on_opened(event.stream);
+    case Kind::kReadable: return read_stream(event.stream);
+    case Kind::kWritable: return on_writable(event.stream);
+    case Kind::kStopSending: return on_stop_sending(event.stream, event.value);
+    case Kind::kReset: return on_reset(event.stream, event.value);
+    case Kind::kClosed: return on_stream_closed(event.stream);
+    case Kind::kAcknowledged:
+    case Kind::kStreamsAvailable: return;
+  }
+}
+
+void Session::on_opened(StreamId id) {
+  if (id.initiator() == transport_.role()) return;
+  if (id.directionality() == Directionality::kUnidirectional) {
+    peer_streams_.try_emplace(id);
+  } else if (transport_.role() == Role::kServer || config_.webtransport) {
+    requests_.try_emplace(id);
+  } else {
+    // RFC 9114 §6.1.
+    fail({ErrorCode::kStreamCreationError, "bidirectional stream opened by the server"});
+  }
+}
+
+void Session::on_reset(StreamId id, std::uint64_t error) {
+  static_cast<void>(transport_.consume(id, 0, now_));  // the reset has been seen
+  if (const auto peer = peer_streams_.find(id); peer != peer_streams_.end()) {
+    const auto kind = peer->second.kind;
+    if (kind == PeerStream::Kind::kControl || kind == PeerStream::Kind::kQpack) {
+      fail({ErrorCode::kClosedCriticalStream, "critical stream was reset"});
+    }
+    return;
+  }
+  RequestStream* stream = find(id);
+  if (!stream || stream->reading_done) return;
+  if (transport_.role() == Role::kServer && !stream->message_begun) {
+    // The application has not heard of it, so the answering side is ours to end.
+    return abandon(id, *stream, value_of(ErrorCode::kRequestCancelled));
+  }
+  stream->reading_done = true;
+  stream->close_error = error;
+  if (auto status = framing_.shut_reading(id); !status) return fail(status.error());
+  events_.push_back(StreamReset{id, error});
+}
+
+void Session::on_stop_sending(StreamId id, std::uint64_t error) {
+  for (const StreamId own : own_streams_) {
+    if (own == id) {
+      return fail({ErrorCode::kClosedCriticalStream, "critical stream was refused"});
+    }
+  }
+  RequestStream* stream = find(id);
+  if (!stream) return;
+  transport_.reset_stream(id, error);  // RFC 9000 §3.5
+  framing_.shut_writing(id);
+  stream->writing = RequestStream::Writing::kEnded;
+  stream->chunks.clear();
+  stream->chunks_framed = 0;
+  stream->close_error = error;
+  if (stream->message_begun || transport_.role() == Role::kClient) {
+    events_.push_back(WritingStopped{id, error});
+  }
+}
+
+void Session::on_stream_closed(StreamId id) {
+  if (const auto peer = peer_streams_.find(id); peer != peer_streams_.end()) {
+    peer_streams_.erase(peer);
+    return;
+  }
+  const auto request = requests_.find(id);
+  if (request == requests_.end()) return;
+  const std::uint64_t error = request->second.close_error;
+  const bool known = request->second.message_begun || transport_.role() == Role::kClient;
+  requests_.erase(request);
+  framing_.close_stream(id, error == 0 ? value_of(ErrorCode::kNoError) : error);
+  if (known) events_.push_back(StreamClosed{id});
+}
+
+void Session::fail(const ConnectionError& error) {
+  if (closed_) return;
+  closed_ = true;
+  transport_.close(value_of(error.code), error.reason, now_);
+}
+
+RequestStream* Session::find(StreamId id) {
+  const auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : &found->second;
+}
+
+const RequestStream* Session::find(StreamId id) const {
+  const auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : &found->second;
+}
+
+void Session::abandon(StreamId id, RequestStream& stream, std::uint64_t error) {
+  stream.close_error = error;
+  stream.reading_done = true;
+  stream.writing = RequestStream::Writing::kEnded;
+  transport_.stop_sending(id, error);
+  transport_.reset_stream(id, error);
+  framing_.shut_writing(id);
+  // RFC 9204 §2.2.2.2: QPACK must know that the rest is not read.
+  if (auto status = framing_.shut_reading(id); !status) return fail(status.error());
+  stream.chunks.clear();
+  stream.chunks_framed = 0;
+}
+
+void Session::stop_reading(StreamId id, std::uint64_t error) {
+  RequestStream* stream = find(id);
+  if (closed_ || !stream || stream->reading_done) return;
+  stream->reading_done = true;
+  transport_.stop_sending(id, error);
+  if (auto status = framing_.shut_reading(id); !status) return fail(status.error());
+  write_pending();
+}
+
+void Session::reset(StreamId id, std::uint64_t error) {
+  RequestStream* stream = find(id);
+  if (closed_ || !stream) return;
+  abandon(id, *stream, error);
+  write_pending();
+}
+
+void Session::set_priority(StreamId id, const StreamPriority& priority) {
+  if (closed_ || !find(id)) return;
+  framing_.set_priority(id, priority);
+  transport_.set_priority(id, priority);
+}
+
+void Session::announce_shutdown() {
+  // A client refuses pushes only, of which there are none.
+  if (closed_ || own_streams_.empty() || transport_.role() == Role::kClient) return;
+  std::array<std::uint8_t, 8> payload;
+  quic::Writer writer(payload);
+  writer.write_varint(quic::k_max_varint - 3);  // RFC 9114 §5.2: the largest request id
+  write_control_frame(k_frame_go_away, writer.written());
+}
+
+void Session::shut_down() {
+  if (closed_ || own_streams_.empty() || refused_from_ != quic::k_max_varint) return;
+  refused_from_ = transport_.role() == Role::kServer ? next_request_ : 0;
+  std::array<std::uint8_t, 8> payload;
+  quic::Writer writer(payload);
+  writer.write_varint(refused_from_);
+  write_control_frame(k_frame_go_away, writer.written());
+}
+
+void Session::close(ErrorCode code, std::string_view reason, Time now) {
+  now_ = now;
+  fail({code, reason});
+}
+
+std::size_t Session::max_datagram_payload(StreamId stream) const {
+  if (!config_.webtransport || !peer_settings_ || !peer_settings_->datagrams) return 0;
+  const std::size_t prefix = quic::varint_size(stream.value / 4);
+  const std::size_t room = transport_.max_datagram_payload();
+  return room > prefix ? room - prefix : 0;
+}
+
+bool Session::send_datagram(StreamId stream, Bytes payload, std::uint64_t identifier) {
+  if (closed_ || payload.size() > max_datagram_payload(stream)) return false;
+  scratch_.resize(8 + payload.size());
+  quic::Writer writer(scratch_);
+  writer.write_varint(stream.value / 4);
+  writer.write_bytes(payload);
+  return transport_.send_datagram(writer.written(), identifier);
+}
+
+std::optional<HttpDatagram> Session::receive_datagram(Time now) {
+  now_ = now;
+  datagrams_announced_ = false;
+  if (closed_) return std::nullopt;
+  auto storage = transport_.receive_datagram();
+  if (!storage) return std::nullopt;
+  quic::Reader reader(*storage);
+  const std::uint64_t quarter = reader.read_varint();
+  // RFC 9297 §2.1: the id of a client-initiated bidirectional stream, divided by four.
+  if (!reader.ok() || quarter > quic::k_max_varint / 4) {
+    fail({ErrorCode::kDatagramError, "quarter stream id"});
+    return std::nullopt;
+  }
+  const std::size_t offset = storage->size() - reader.remaining();
+  return HttpDatagram{{quarter * 4}, std::move(*storage), offset};
+}
+
+}  // namespace sheaf::http3

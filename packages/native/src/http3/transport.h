@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "stream/stream_set.h"
+#include "util/time.h"
+
+namespace sheaf::http3 {
+
+using quic::Bytes;
+using quic::Directionality;
+using quic::Role;
+using quic::SendChunk;
+using quic::StreamId;
+using quic::StreamPriority;
+using quic::Time;
+
+// What HTTP needs of a QUIC connection, and no more: streams, datagrams, closing. A `Connection`
+// satisfies it through `ConnectionTransport`; the calls mean what connection/connection.h says.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual Role role() const = 0;
+
+  virtual quic::Result<StreamId, quic::StreamRefusal> open_stream(Directionality direction) = 0;
+  virtual quic::Result<bool, quic::StreamRefusal> write(StreamId stream, SendChunk chunk,
+                                                        bool fin) = 0;
+  virtual Bytes peek(StreamId stream) const = 0;
+  virtual quic::Result<quic::ReadResult, quic::StreamRefusal> consume(StreamId stream,
+                                                                      std::size_t bytes,
+                                                                      Time now) = 0;
+  virtual void reset_stream(StreamId stream, std::uint64_t error) = 0;
+  virtual void stop_sending(StreamId stream, std::uint64_t error) = 0;
+  virtual void set_priority(StreamId stream, const StreamPriority& priority) = 0;
+  virtual bool received_early(StreamId stream) const = 0;
+
+  virtual std::size_t max_datagram_payload() const = 0;
+  virtual bool send_datagram(Bytes payload, std::uint64_t identifier) = 0;
+  virtual std::optional<std::vector<std::uint8_t>> receive_datagram() = 0;
+
+  virtual void close(std::uint64_t application_error, std::string_view reason, Time now) = 0;
+};
+
+}  // namespace sheaf::http3

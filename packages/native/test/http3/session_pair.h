@@ -1,0 +1,140 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "http3/memory_transport.h"
+#include "http3/session.h"
+
+namespace sheaf::http3 {
+
+inline Bytes bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+inline SendChunk chunk_of(std::string_view text) { return SendChunk::copy_of(bytes_of(text)); }
+inline std::string text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What an application saw of one message.
+struct Message {
+  FieldSection fields;
+  std::vector<FieldSection> informational;
+  FieldSection trailers;
+  std::string body;
+  bool finished = false;
+  bool early = false;
+  bool closed = false;
+  bool writable = false;
+  std::optional<std::uint64_t> reset;
+  std::optional<std::uint64_t> stopped;
+};
+
+// One end with an application that reads everything and keeps it.
+struct Peer {
+  Peer(MemoryNetwork& network, Role role, const SessionConfig& config, std::uint64_t seed)
+      : transport(network.end(role)), random(seed), session(transport, config, random) {}
+
+  // Hands the transport's events in and takes the session's out. True when there were any.
+  bool drain() {
+    bool any = false;
+    while (const auto event = transport.poll_event()) {
+      session.on_event(*event, Time{});
+      any = true;
+    }
+    while (auto event = session.poll_event()) {
+      std::visit([this](auto& value) { handle(value); }, *event);
+      any = true;
+    }
+    return any;
+  }
+  void read_all(StreamId stream) {
+    if (!reading) return;
+    while (true) {
+      const Bytes bytes = session.peek_body(stream);
+      if (bytes.empty()) return;
+      messages[stream].body += text_of(bytes);
+      session.consume_body(stream, bytes.size(), Time{});
+    }
+  }
+
+  void handle(SettingsReceived&) { ready = true; }
+  void handle(RequestReceived& event) {
+    order.push_back(event.stream);
+    messages[event.stream].fields = std::move(event.fields);
+    messages[event.stream].early = event.early;
+  }
+  void handle(ResponseReceived& event) {
+    if (event.informational) {
+      messages[event.stream].informational.push_back(std::move(event.fields));
+    } else {
+      messages[event.stream].fields = std::move(event.fields);
+    }
+  }
+  void handle(TrailersReceived& event) {
+    messages[event.stream].trailers = std::move(event.fields);
+  }
+  void handle(BodyReadable& event) { read_all(event.stream); }
+  void handle(MessageFinished& event) { messages[event.stream].finished = true; }
+  void handle(BodyWritable& event) { messages[event.stream].writable = true; }
+  void handle(StreamReset& event) { messages[event.stream].reset = event.error; }
+  void handle(WritingStopped& event) { messages[event.stream].stopped = event.error; }
+  void handle(StreamClosed& event) { messages[event.stream].closed = true; }
+  void handle(StreamsAvailable&) {}
+  void handle(GoAwayReceived& event) { go_away = event.id; }
+  void handle(DatagramsReadable&) {
+    while (auto datagram = session.receive_datagram(Time{})) {
+      datagrams.emplace_back(datagram->stream, text_of(datagram->payload()));
+    }
+  }
+  void handle(WebTransportStreamOpened& event) { handed_over.push_back(event); }
+  void handle(HandedOverStreamEvent&) {}
+  void handle(SessionClosed&) { closed = true; }
+
+  MemoryNetwork::End& transport;
+  quic::SeededRandom random;
+  Session session;
+  bool reading = true;
+  bool ready = false;
+  bool closed = false;
+  std::map<StreamId, Message> messages;
+  std::vector<StreamId> order;
+  std::vector<std::pair<StreamId, std::string>> datagrams;
+  std::vector<WebTransportStreamOpened> handed_over;
+  std::optional<std::uint64_t> go_away;
+};
+
+// A client and a server session joined by a network.
+struct SessionPair {
+  explicit SessionPair(std::uint64_t seed = 1, const SessionConfig& config = {},
+                       const MemoryOptions& options = {})
+      : network(seed, options),
+        client(network, Role::kClient, config, seed + 1),
+        server(network, Role::kServer, config, seed + 2) {
+    client.session.start(Time{});
+    server.session.start(Time{});
+  }
+  // Until nothing moves any more.
+  void run() {
+    bool more = true;
+    while (more) {
+      more = network.step();
+      more = client.drain() || more;
+      more = server.drain() || more;
+    }
+  }
+
+  MemoryNetwork network;
+  Peer client;
+  Peer server;
+};
+
+inline FieldSection get(std::string_view path) {
+  return {{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", path}};
+}
+inline FieldSection post(std::string_view path) {
+  return {{":method", "POST"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", path}};
+}
+
+}  // namespace sheaf::http3

@@ -1,0 +1,371 @@
+#include "http3/session.h"
+
+#include <gtest/gtest.h>
+
+#include "http3/session_pair.h"
+
+namespace sheaf::http3 {
+namespace {
+
+std::string pattern(std::size_t size) {
+  std::string text(size, 0);
+  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i * 7 % 26);
+  return text;
+}
+
+StreamId request(Peer& client, const FieldSection& fields, bool has_body = false) {
+  const auto stream = client.session.submit_request(fields, has_body);
+  EXPECT_TRUE(stream);
+  return stream ? *stream : StreamId{};
+}
+
+TEST(Session, ExchangesSettings) {
+  SessionConfig config;
+  config.webtransport = true;
+  SessionPair pair(1, config);
+  pair.run();
+  for (Peer* peer : {&pair.client, &pair.server}) {
+    ASSERT_TRUE(peer->session.peer_settings());
+    EXPECT_TRUE(peer->session.peer_settings()->datagrams);
+    EXPECT_TRUE(peer->session.peer_settings()->webtransport);
+    EXPECT_EQ(peer->session.peer_settings()->max_field_section_size, 65536u);
+  }
+  EXPECT_TRUE(pair.client.session.peer_settings()->enable_connect_protocol);
+  EXPECT_FALSE(pair.server.session.peer_settings()->enable_connect_protocol);
+}
+
+TEST(Session, AnswersARequestWithoutBodies) {
+  SessionPair pair;
+  const StreamId stream = request(pair.client, get("/a"));
+  pair.run();
+  ASSERT_TRUE(pair.server.messages.contains(stream));
+  EXPECT_EQ(pair.server.messages[stream].fields.find(":path"), "/a");
+  EXPECT_TRUE(pair.server.messages[stream].finished);
+  EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "204"}}, false));
+  pair.run();
+  EXPECT_EQ(pair.client.messages[stream].fields.find(":status"), "204");
+  EXPECT_TRUE(pair.client.messages[stream].finished);
+  EXPECT_TRUE(pair.client.messages[stream].closed);
+  EXPECT_TRUE(pair.server.messages[stream].closed);
+  EXPECT_EQ(pair.server.session.open_requests(), 0u);
+}
+
+TEST(Session, CarriesBodiesAndTrailersBothWays) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    SessionPair pair(seed);
+    const StreamId stream = request(pair.client, post("/upload"), true);
+    const std::string upload = pattern(20'000);
+    EXPECT_TRUE(pair.client.session.write_body(stream, chunk_of(upload.substr(0, 1)), false));
+    EXPECT_TRUE(pair.client.session.write_body(stream, chunk_of(upload.substr(1)), false));
+    EXPECT_TRUE(pair.client.session.submit_trailers(stream, {{"digest", "abc"}}));
+    pair.run();
+    EXPECT_EQ(pair.server.messages[stream].body, upload);
+    EXPECT_EQ(pair.server.messages[stream].trailers.find("digest"), "abc");
+    EXPECT_TRUE(pair.server.messages[stream].finished);
+
+    EXPECT_TRUE(pair.server.session.submit_informational(stream, {{":status", "103"}}));
+    EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
+    const std::string answer = pattern(30'000);
+    for (std::size_t i = 0; i < answer.size(); i += 1000) {
+      EXPECT_TRUE(
+          pair.server.session.write_body(stream, chunk_of(answer.substr(i, 1000)), false));
+    }
+    EXPECT_TRUE(pair.server.session.write_body(stream, {}, true));
+    pair.run();
+    const Message& response = pair.client.messages[stream];
+    ASSERT_EQ(response.informational.size(), 1u);
+    EXPECT_EQ(response.informational[0].find(":status"), "103");
+    EXPECT_EQ(response.body, answer);
+    EXPECT_TRUE(response.finished);
+    EXPECT_TRUE(response.closed);
+    EXPECT_FALSE(pair.client.transport.close_error) << pair.client.transport.close_reason;
+  }
+}
+
+TEST(Session, ManyRequestsAtOnceWithCompressedFields) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    SessionPair pair(seed);
+    if (seed % 2 == 0) pair.run();  // else requests overtake SETTINGS
+    std::map<StreamId, std::string> expected;
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 20; ++i) {
+        const std::string path = "/" + std::to_string(round) + "/" + std::to_string(i);
+        FieldSection fields = get(path);
+        fields.add({"x-token", "a value that repeats and is worth a place in the table"});
+        fields.add({"user-agent", "test client of this library 1.0"});
+        fields.add({"cookie", "secret", true});
+        expected[request(pair.client, fields)] = path;
+      }
+      for (int i = 0; i < 200; ++i) {
+        pair.network.step();
+        pair.client.drain();
+        pair.server.drain();
+      }
+    }
+    pair.run();
+    ASSERT_EQ(pair.server.order.size(), expected.size());
+    for (const auto& [stream, path] : expected) {
+      EXPECT_EQ(pair.server.messages[stream].fields.find(":path"), path);
+      EXPECT_EQ(pair.server.messages[stream].fields.find("cookie"), "secret");
+      EXPECT_TRUE(pair.server.session.submit_response(
+          stream, {{":status", "200"}, {"server", "sheaf"}, {"x-path", path}}, true));
+      EXPECT_TRUE(pair.server.session.write_body(stream, chunk_of(path), true));
+    }
+    pair.run();
+    for (const auto& [stream, path] : expected) {
+      EXPECT_EQ(pair.client.messages[stream].fields.find("x-path"), path);
+      EXPECT_EQ(pair.client.messages[stream].body, path);
+      EXPECT_TRUE(pair.client.messages[stream].closed);
+    }
+    EXPECT_EQ(pair.client.session.open_requests(), 0u);
+    EXPECT_EQ(pair.server.session.open_requests(), 0u);
+  }
+}
+
+TEST(Session, UnreadBodyHoldsTheSenderBack) {
+  SessionPair pair;
+  pair.server.reading = false;
+  const StreamId stream = request(pair.client, post("/"), true);
+  const std::string body = pattern(200'000);
+  std::size_t written = 0;
+  // Writes as long as the session takes it. False when it never said "go on".
+  const auto write_while_wanted = [&] {
+    bool any = false;
+    while (std::exchange(pair.client.messages[stream].writable, false)) {
+      any = true;
+      bool more = true;
+      while (more && written < body.size()) {
+        more =
+            *pair.client.session.write_body(stream, chunk_of(body.substr(written, 1000)), false);
+        written += 1000;
+      }
+      pair.run();
+    }
+    return any;
+  };
+  pair.client.messages[stream].writable = true;
+  write_while_wanted();
+  EXPECT_LT(written, 20'000u);
+  EXPECT_LE(pair.server.transport.unread(stream), 8192u + 64u);
+  // Reading starts: the writer is told to go on, and all arrives.
+  pair.server.reading = true;
+  pair.server.read_all(stream);
+  pair.run();
+  EXPECT_TRUE(write_while_wanted());
+  EXPECT_EQ(written, body.size());
+  EXPECT_TRUE(pair.client.session.write_body(stream, {}, true));
+  pair.server.read_all(stream);
+  pair.run();
+  EXPECT_EQ(pair.server.messages[stream].body, body);
+  EXPECT_TRUE(pair.server.messages[stream].finished);
+}
+
+TEST(Session, BodyChunksAreReleasedAndNeverCopied) {
+  static int released = 0;
+  released = 0;
+  const std::string body = pattern(5000);
+  {
+    SessionPair pair;
+    const StreamId stream = request(pair.client, post("/"), true);
+    for (int i = 0; i < 5; ++i) {
+      SendChunk chunk(bytes_of(body).subspan(1000 * i, 1000), [](void*) { ++released; }, nullptr);
+      EXPECT_TRUE(pair.client.session.write_body(stream, std::move(chunk), i == 4));
+    }
+    EXPECT_EQ(released, 0);
+    pair.run();
+    EXPECT_EQ(pair.server.messages[stream].body, body);
+    EXPECT_EQ(released, 5);
+    const StreamId cancelled = request(pair.client, post("/"), true);
+    SendChunk chunk(bytes_of(body), [](void*) { ++released; }, nullptr);
+    EXPECT_TRUE(pair.client.session.write_body(cancelled, std::move(chunk), false));
+    pair.client.session.reset(cancelled, value_of(ErrorCode::kRequestCancelled));
+    EXPECT_EQ(released, 6);
+  }
+  EXPECT_EQ(released, 6);
+}
+
+TEST(Session, ResetsTravelBothWays) {
+  SessionPair pair;
+  const StreamId cancelled = request(pair.client, post("/c"), true);
+  EXPECT_TRUE(pair.client.session.write_body(cancelled, chunk_of(pattern(100)), false));
+  pair.run();
+  pair.client.session.reset(cancelled, value_of(ErrorCode::kRequestCancelled));
+  pair.run();
+  EXPECT_EQ(pair.server.messages[cancelled].reset, value_of(ErrorCode::kRequestCancelled));
+  EXPECT_TRUE(pair.server.messages[cancelled].stopped);
+
+  const StreamId failed = request(pair.client, get("/f"));
+  pair.run();
+  EXPECT_TRUE(pair.server.session.submit_response(failed, {{":status", "200"}}, true));
+  EXPECT_TRUE(pair.server.session.write_body(failed, chunk_of("half"), false));
+  pair.run();
+  pair.server.session.reset(failed, value_of(ErrorCode::kInternalError));
+  pair.run();
+  EXPECT_EQ(pair.client.messages[failed].body, "half");
+  EXPECT_EQ(pair.client.messages[failed].reset, value_of(ErrorCode::kInternalError));
+  EXPECT_FALSE(pair.client.messages[failed].finished);
+  EXPECT_TRUE(pair.client.messages[failed].closed);
+  EXPECT_EQ(pair.client.session.open_requests() + pair.server.session.open_requests(), 0u);
+}
+
+TEST(Session, ServerNeedsNoRequestBodyToAnswer) {
+  SessionPair pair;
+  const StreamId stream = request(pair.client, post("/"), true);
+  EXPECT_FALSE(*pair.client.session.write_body(stream, chunk_of(pattern(6000)), false));
+  pair.server.reading = false;
+  pair.run();
+  // RFC 9114 §4.1: H3_NO_ERROR asks to stop uploading, the response stands.
+  pair.server.session.stop_reading(stream, value_of(ErrorCode::kNoError));
+  EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "413"}}, false));
+  pair.run();
+  EXPECT_EQ(pair.client.messages[stream].fields.find(":status"), "413");
+  EXPECT_EQ(pair.client.messages[stream].stopped, value_of(ErrorCode::kNoError));
+  EXPECT_TRUE(pair.client.messages[stream].finished);
+  EXPECT_TRUE(pair.server.messages[stream].closed);
+}
+
+TEST(Session, PriorityFieldReachesTheTransport) {
+  SessionPair pair;
+  FieldSection fields = get("/image");
+  fields.add({"priority", "u=5, i"});
+  const StreamId stream = request(pair.client, fields);
+  pair.run();
+  EXPECT_EQ(pair.server.transport.priorities[stream], (StreamPriority{5, true}));
+  EXPECT_EQ(pair.client.transport.priorities[stream], (StreamPriority{5, true}));
+}
+
+TEST(Session, PriorityUpdateOverridesTheFieldWhicheverComesFirst) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    SessionPair pair(seed);
+    FieldSection fields = get("/");
+    fields.add({"priority", "u=5"});
+    const StreamId stream = request(pair.client, fields);
+    EXPECT_TRUE(pair.client.session.request_priority(stream, {1, true}));
+    pair.run();
+    EXPECT_EQ(pair.server.transport.priorities[stream], (StreamPriority{1, true}));
+  }
+}
+
+TEST(Session, GoAwayRefusesLateRequestsOnly) {
+  SessionPair pair;
+  const StreamId served = request(pair.client, get("/early"));
+  pair.run();
+  pair.server.session.announce_shutdown();
+  pair.run();
+  EXPECT_EQ(pair.client.go_away, quic::k_max_varint - 3);
+  EXPECT_FALSE(pair.client.session.submit_request(get("/no"), false));
+  EXPECT_TRUE(pair.server.session.submit_response(served, {{":status", "200"}}, false));
+  pair.server.session.shut_down();
+  pair.run();
+  EXPECT_EQ(pair.client.go_away, served.value + 4);
+  EXPECT_TRUE(pair.client.messages[served].finished);
+  EXPECT_EQ(pair.server.session.open_requests(), 0u);
+}
+
+TEST(Session, RequestsThatCrossGoAwayAreRejected) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    SessionPair pair(seed);
+    const StreamId first = request(pair.client, get("/first"));
+    pair.run();
+    const StreamId late = request(pair.client, get("/late"));
+    pair.server.session.shut_down();
+    pair.run();
+    EXPECT_EQ(pair.client.messages[late].reset, value_of(ErrorCode::kRequestRejected));
+    EXPECT_FALSE(pair.server.messages.contains(late));
+    EXPECT_TRUE(pair.server.session.submit_response(first, {{":status", "200"}}, false));
+    pair.run();
+    EXPECT_TRUE(pair.client.messages[first].finished);
+    EXPECT_EQ(pair.client.session.open_requests() + pair.server.session.open_requests(), 0u);
+  }
+}
+
+TEST(Session, RefusesWhatTheApplicationGetsWrong) {
+  SessionPair pair;
+  pair.run();
+  const FieldSection invalid = {{":method", "GET"}, {"Upper-Case", "x"}};
+  EXPECT_EQ(pair.client.session.submit_request(invalid, false).error(), Refusal::kInvalidField);
+  FieldSection newline = get("/");
+  newline.add({"x", "a\r\nb"});
+  EXPECT_EQ(pair.client.session.submit_request(newline, false).error(), Refusal::kInvalidField);
+  FieldSection large = get("/");
+  large.add({"x", std::string(70'000, 'x')});
+  EXPECT_EQ(pair.client.session.submit_request(large, false).error(), Refusal::kFieldsTooLarge);
+  EXPECT_EQ(pair.server.session.submit_request(get("/"), false).error(), Refusal::kNotSupported);
+  EXPECT_EQ(pair.server.session.submit_response({0}, {{":status", "200"}}, false).error(),
+            Refusal::kUnknownStream);
+  const StreamId stream = request(pair.client, get("/"));
+  EXPECT_EQ(pair.client.session.write_body(stream, {}, true).error(), Refusal::kWrongState);
+  pair.run();
+  EXPECT_EQ(pair.server.session.write_body(stream, {}, true).error(), Refusal::kWrongState);
+  EXPECT_FALSE(pair.client.transport.close_error);
+  EXPECT_FALSE(pair.server.transport.close_error);
+}
+
+TEST(Session, WaitsForStreamCredit) {
+  MemoryOptions options;
+  options.max_bidirectional = 2;
+  SessionPair pair(1, {}, options);
+  request(pair.client, get("/1"));
+  request(pair.client, get("/2"));
+  EXPECT_EQ(pair.client.session.submit_request(get("/3"), false).error(), Refusal::kStreamLimit);
+}
+
+TEST(Session, OversizedFieldSectionCostsTheRequestOnly) {
+  SessionConfig config;
+  config.max_field_section_size = 1000;
+  SessionPair pair(1, config);
+  FieldSection fields = get("/");
+  fields.add({"x", std::string(5000, 'x')});
+  // Before SETTINGS the client does not know the limit.
+  const StreamId stream = request(pair.client, fields);
+  pair.run();
+  EXPECT_EQ(pair.client.messages[stream].reset, value_of(ErrorCode::kExcessiveLoad));
+  EXPECT_FALSE(pair.server.messages.contains(stream) &&
+               !pair.server.messages[stream].fields.empty());
+  const StreamId next = request(pair.client, get("/next"));
+  pair.run();
+  EXPECT_EQ(pair.server.messages[next].fields.find(":path"), "/next");
+  EXPECT_FALSE(pair.server.transport.close_error);
+}
+
+TEST(Session, EarlyRequestsAreMarked) {
+  SessionPair pair;
+  pair.server.transport.early = true;
+  const StreamId stream = request(pair.client, get("/"));
+  pair.run();
+  EXPECT_TRUE(pair.server.messages[stream].early);
+}
+
+TEST(Session, HttpDatagramsFindTheirStream) {
+  SessionConfig config;
+  config.webtransport = true;
+  SessionPair pair(1, config);
+  EXPECT_FALSE(pair.client.session.send_datagram({0}, bytes_of("too early"), 1));
+  pair.run();
+  const StreamId stream = request(pair.client, get("/"));
+  EXPECT_EQ(pair.client.session.max_datagram_payload(stream), 1199u);
+  EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("ping"), 1));
+  EXPECT_TRUE(pair.client.session.send_datagram({stream.value + 400}, bytes_of(""), 2));
+  pair.run();
+  ASSERT_EQ(pair.server.datagrams.size(), 2u);
+  EXPECT_EQ(pair.server.datagrams[0].first, stream);
+  EXPECT_EQ(pair.server.datagrams[0].second, "ping");
+  EXPECT_EQ(pair.server.datagrams[1].first.value, stream.value + 400);
+}
+
+TEST(Session, DatagramWithoutStreamIdIsAnError) {
+  SessionConfig config;
+  config.webtransport = true;
+  SessionPair pair(1, config);
+  pair.run();
+  pair.client.transport.send_datagram({}, 1);
+  pair.run();
+  EXPECT_EQ(pair.server.transport.close_error, value_of(ErrorCode::kDatagramError));
+}
+
+}  // namespace
+}  // namespace sheaf::http3
