@@ -8,7 +8,9 @@ namespace sheaf::quic {
 
 ConnectionDriver::ConnectionDriver(Role role, const ConnectionConfig& config, Random& random,
                                    Time now)
-    : role_(role), connection_(std::make_unique<Connection>(role, config, random, now)) {}
+    : role_(role),
+      started_(now),
+      connection_(std::make_unique<Connection>(role, config, random, now)) {}
 
 ConnectionDriver::~ConnectionDriver() = default;
 

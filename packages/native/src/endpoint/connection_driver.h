@@ -47,6 +47,7 @@ class ConnectionDriver {
   const ConnectionId& local_id() const { return local_id_; }
   // The client's first destination id: names the connection in logs (qlog's ODCID).
   const ConnectionId& original_destination() const { return original_destination_; }
+  Time started() const { return started_; }
   // Client, after SessionTicketEvent.
   std::vector<std::uint8_t> session() const { return serialize(session_); }
 
@@ -67,6 +68,7 @@ class ConnectionDriver {
   void on_connection_event(const Event& event, Time now);
 
   Role role_;
+  Time started_;
   std::unique_ptr<Handshake> handshake_;
   std::unique_ptr<Connection> connection_;
   AddressPair path_;

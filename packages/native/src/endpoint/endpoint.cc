@@ -121,6 +121,7 @@ ConnectionDriver* Endpoint::next_active() {
 void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
   for (Slot* slot : finished_) {
     removed(*slot->driver);
+    add_connection(stats_, slot->driver->connection());
     if (slot->half_open) {
       --half_open_;
       ++stats_.handshakes_failed;
@@ -132,6 +133,18 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
     slots_.erase(slot->driver.get());
   }
   finished_.clear();
+}
+
+void Endpoint::add_connection(EndpointStats& stats, const Connection& connection) {
+  for (const PathStats& path : connection.path_stats()) stats.packets_lost += path.packets_lost;
+  const ConnectionStats own = connection.stats();
+  for (std::size_t i = 0; i < own.dropped.size(); ++i) stats.dropped[i] += own.dropped[i];
+}
+
+EndpointStats Endpoint::stats() const {
+  EndpointStats stats = stats_;
+  for (const auto& [driver, slot] : slots_) add_connection(stats, driver->connection());
+  return stats;
 }
 
 void Endpoint::for_each(const std::function<void(ConnectionDriver&)>& visit) const {

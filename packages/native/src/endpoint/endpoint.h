@@ -34,6 +34,7 @@ struct EndpointStats {
   std::uint64_t datagrams_sent = 0;
   std::uint64_t bytes_received = 0;
   std::uint64_t bytes_sent = 0;
+  std::uint64_t packets_lost = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> dropped{};
 };
 
@@ -67,7 +68,8 @@ class Endpoint {
 
   std::size_t connection_count() const { return slots_.size(); }
   std::size_t half_open_count() const { return half_open_; }
-  const EndpointStats& stats() const { return stats_; }
+  // Of the endpoint and all its connections, those that ended included.
+  EndpointStats stats() const;
   // Every connection, in no particular order.
   void for_each(const std::function<void(ConnectionDriver&)>& visit) const;
 
@@ -97,6 +99,7 @@ class Endpoint {
   void send_retry(const InitialHeader& initial, const AddressPair& path, Time now);
   void send_stateless_reset(const Datagram& datagram);
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
+  static void add_connection(EndpointStats& stats, const Connection& connection);
   void drop(DropReason reason) { ++stats_.dropped[static_cast<std::size_t>(reason)]; }
 
   EndpointConfig config_;
@@ -114,7 +117,7 @@ class Endpoint {
   std::deque<StatelessReply> replies_;
   std::vector<Slot*> finished_;
   std::size_t half_open_ = 0;
-  EndpointStats stats_;
+  EndpointStats stats_;  // without the connections that live
 };
 
 }  // namespace sheaf::quic

@@ -1,0 +1,156 @@
+import { createRequire } from 'node:module';
+import { QuicError } from './quic_error.js';
+
+/** Flat list: name, value, name, value … Pseudo-fields (`:path`) first. */
+export type FlatFields = string[];
+
+/** First element of every event of the addon; the same numbers as `src/binding/event_kind.h`. */
+export const EventKind = {
+  established: 0,
+  connectionClosed: 1,
+  settings: 2,
+  request: 3,
+  response: 4,
+  trailers: 5,
+  bodyReadable: 6,
+  messageFinished: 7,
+  bodyWritable: 8,
+  streamReset: 9,
+  writingStopped: 10,
+  streamClosed: 11,
+  requestsAvailable: 12,
+  goAway: 13,
+  sessionTicket: 14,
+  sessionReady: 20,
+  sessionRejected: 21,
+  sessionClosed: 22,
+  sessionDraining: 23,
+  sessionStream: 24,
+  sessionStreamReadable: 25,
+  sessionStreamWritable: 26,
+  sessionStreamReset: 27,
+  sessionStreamStopped: 28,
+  sessionStreamClosed: 29,
+  sessionDatagram: 30,
+  sessionStreamsAvailable: 31,
+} as const;
+export type EventKind = (typeof EventKind)[keyof typeof EventKind];
+
+/** `[kind, connection, …]`; what follows depends on the kind. */
+export type NativeEvent = [EventKind, number, ...unknown[]];
+
+export interface NativeEndpointOptions {
+  address: string;
+  port: number;
+  reusePort: boolean;
+  alpn: string[];
+  server: boolean;
+  certificate: string;
+  privateKey: string;
+  webtransport: boolean;
+  idleTimeoutMs: number;
+  keepAliveMs: number;
+  maxConnectionWindow: number;
+  maxStreamWindow: number;
+  maxBidirectionalStreams: number;
+  maxUnidirectionalStreams: number;
+  maxDatagramFrameSize: number;
+  congestionControl: string;
+  maxConnections: number;
+  handshakesPerSecond: number;
+  maxHalfOpenHandshakes: number;
+  retry: string;
+  maxHeaderBytes: number;
+  qlogDirectory: string;
+  keyLogFile: string;
+}
+
+export interface NativeConnectOptions {
+  remoteAddress: string;
+  remotePort: number;
+  serverName: string;
+  insecure: boolean;
+  certificateAuthority: string;
+  certificateHashes: string[];
+  session: Buffer | undefined;
+}
+
+/** Results of calls that may be refused: 0 and up are successes, negative numbers refusals. */
+export const Refusal = {
+  [-1]: 'not ready',
+  [-2]: 'stream limit',
+  [-3]: 'the peer is going away',
+  [-4]: 'unknown stream',
+  [-5]: 'wrong state',
+  [-6]: 'invalid field',
+  [-7]: 'fields too large',
+  [-8]: 'not supported',
+  [-9]: 'connection closed',
+} as const;
+
+export function refusalText(code: number): string {
+  return (Refusal as Record<number, string>)[code] ?? `refused (${code})`;
+}
+
+/** One UDP socket with its connections (`src/binding/endpoint_object.h`). */
+export interface NativeEndpoint {
+  /** Throws with `code` set to the system's error name. */
+  bind(): { address: string; port: number; family: 'IPv4' | 'IPv6' };
+  connect(options: NativeConnectOptions): number;
+  setCertificate(certificate: string, privateKey: string): void;
+  submitRequest(connection: number, fields: FlatFields, hasBody: boolean): number;
+  submitInformational(connection: number, stream: number, fields: FlatFields): number;
+  submitResponse(connection: number, stream: number, fields: FlatFields, hasBody: boolean): number;
+  /** 1 = taken, 0 = taken and full: wait for `bodyWritable`. The buffer is lent until acknowledged. */
+  writeBody(connection: number, stream: number, chunk: Buffer | undefined, fin: boolean): number;
+  readBody(connection: number, stream: number): Buffer | undefined;
+  stopReading(connection: number, stream: number, code: number): void;
+  resetStream(connection: number, stream: number, code: number): void;
+  closeConnection(connection: number, code: number, reason: string): void;
+  /** GOAWAY to everybody; no new connections. */
+  shutDown(): void;
+  acceptSession(connection: number, stream: number, fields: FlatFields): number;
+  rejectSession(connection: number, stream: number, status: number): number;
+  requestSession(connection: number, fields: FlatFields): number;
+  closeSession(connection: number, session: number, code: number, reason: string): void;
+  drainSession(connection: number, session: number): void;
+  openSessionStream(connection: number, session: number, unidirectional: boolean): number;
+  writeSessionStream(connection: number, stream: number, chunk: Buffer | undefined, fin: boolean): number;
+  /** Bytes copied; 0 = nothing there now, -1 = the end. */
+  readSessionStream(connection: number, stream: number, into: Uint8Array): number;
+  resetSessionStream(connection: number, stream: number, code: number): void;
+  stopSessionStream(connection: number, stream: number, code: number): void;
+  sendSessionDatagram(connection: number, session: number, payload: Uint8Array): number;
+  maxSessionDatagram(connection: number, session: number): number;
+  connectionStatus(connection: number): unknown;
+  connections(): number[];
+  counters(): unknown;
+  close(): void;
+}
+
+interface Addon {
+  Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
+}
+
+let loaded: Addon | undefined;
+
+/**
+ * Loads the addon on first use.
+ * @throws QuicError `ADDON_NOT_BUILT` with the command that builds it.
+ */
+export function addon(): Addon {
+  if (loaded) return loaded;
+  const require = createRequire(import.meta.url);
+  const path = new URL('../build/Release/sheaf.node', import.meta.url).pathname;
+  try {
+    loaded = require(path) as Addon;
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new QuicError(
+      'ADDON_NOT_BUILT',
+      `the transport's native part could not be loaded from ${path}: ${cause}. ` +
+        'Fix: run `npm run setup` in the repository, or `npm rebuild @sheaf/native` where it is installed.',
+    );
+  }
+  return loaded;
+}

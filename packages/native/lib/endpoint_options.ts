@@ -1,0 +1,59 @@
+import type { NativeEndpointOptions } from './addon.js';
+import type { ServerOptions, TransportOptions } from './types.js';
+
+const MiB = 1024 * 1024;
+
+/** Defaults of both roles; the limits bound what one peer can make us hold. */
+function transportOptions(options: Partial<TransportOptions>) {
+  return {
+    alpn: options.alpn ?? ['h3'],
+    idleTimeoutMs: options.idleTimeoutMs ?? 30_000,
+    keepAliveMs: options.keepAliveMs ?? 0,
+    maxConnectionWindow: options.maxConnectionWindow ?? 24 * MiB,
+    maxStreamWindow: options.maxStreamWindow ?? 8 * MiB,
+    maxBidirectionalStreams: options.maxBidirectionalStreams ?? 1000,
+    maxUnidirectionalStreams: options.maxUnidirectionalStreams ?? 1000,
+    maxDatagramFrameSize: options.maxDatagramFrameSize ?? 65535,
+    congestionControl: options.congestionControl ?? 'cubic',
+    qlogDirectory: options.qlogDirectory ?? '',
+    keyLogFile: options.keyLogFile ?? '',
+  };
+}
+
+export function serverEndpointOptions(options: ServerOptions): NativeEndpointOptions {
+  return {
+    ...transportOptions(options),
+    address: options.address,
+    port: options.port,
+    reusePort: false,
+    server: true,
+    certificate: options.certificate.certificate,
+    privateKey: options.certificate.privateKey,
+    webtransport: options.webtransport ?? false,
+    maxConnections: options.maxConnections ?? 10_000,
+    handshakesPerSecond: options.handshakesPerSecond ?? 1000,
+    maxHalfOpenHandshakes: options.maxHalfOpenHandshakes ?? 4096,
+    retry: options.retry ?? 'auto',
+    maxHeaderBytes: options.maxHeaderBytes ?? 64 * 1024,
+  };
+}
+
+export function clientEndpointOptions(
+  options: Partial<TransportOptions> & { webtransport?: boolean },
+  local: { address: string; port: number },
+): NativeEndpointOptions {
+  return {
+    ...transportOptions(options),
+    ...local,
+    reusePort: false,
+    server: false,
+    certificate: '',
+    privateKey: '',
+    webtransport: options.webtransport ?? false,
+    maxConnections: 1,
+    handshakesPerSecond: 1,
+    maxHalfOpenHandshakes: 1,
+    retry: 'never',
+    maxHeaderBytes: 64 * 1024,
+  };
+}

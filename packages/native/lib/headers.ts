@@ -1,0 +1,47 @@
+import type { FlatFields } from './addon.js';
+import type { HeaderMap } from './types.js';
+
+/** Regular fields by name; repeated ones become a list, except that cookies are joined (RFC 9114 §4.2.1). */
+export function toHeaderMap(fields: FlatFields): HeaderMap {
+  const headers: HeaderMap = {};
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i]!;
+    if (name.startsWith(':')) continue;
+    const value = fields[i + 1]!;
+    const earlier = headers[name];
+    if (earlier === undefined) headers[name] = value;
+    else if (name === 'cookie') headers[name] = `${String(earlier)}; ${value}`;
+    else if (Array.isArray(earlier)) earlier.push(value);
+    else headers[name] = [earlier, value];
+  }
+  return headers;
+}
+
+/** Value of a pseudo-field (`:path`), or an empty string. */
+export function pseudoField(fields: FlatFields, name: string): string {
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (fields[i] === name) return fields[i + 1]!;
+  }
+  return '';
+}
+
+// RFC 9114 §4.2: fields of a connection have no meaning in HTTP/3.
+const connectionFields = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+export function appendFields(
+  fields: FlatFields,
+  headers: Record<string, string | number | readonly string[]>,
+): void {
+  for (const [rawName, value] of Object.entries(headers)) {
+    const name = rawName.toLowerCase();
+    if (connectionFields.has(name)) continue;
+    if (Array.isArray(value)) for (const item of value as string[]) fields.push(name, item);
+    else fields.push(name, String(value));
+  }
+}

@@ -1,0 +1,264 @@
+import { EventEmitter } from 'node:events';
+import { lookup } from 'node:dns/promises';
+import { Readable } from 'node:stream';
+import { addon, EventKind, refusalText, type FlatFields, type NativeEndpoint, type NativeEvent } from './addon.js';
+import { closedError, type Closed } from './connection_closed.js';
+import { clientEndpointOptions } from './endpoint_options.js';
+import { appendFields, pseudoField, toHeaderMap } from './headers.js';
+import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, type StreamLocation } from './http3_body.js';
+import { QuicError } from './quic_error.js';
+import type {
+  ClientOptions,
+  ClientRequestOptions,
+  ClientResponse,
+  ConnectionStatus,
+  HeaderMap,
+  Http3Client,
+} from './types.js';
+import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
+
+class Response extends IncomingBody implements ClientResponse {
+  readonly status: number;
+  readonly headers: HeaderMap;
+
+  constructor(location: StreamLocation, fields: FlatFields) {
+    super(location);
+    this.status = Number(pseudoField(fields, ':status') || '200');
+    this.headers = toHeaderMap(fields);
+  }
+}
+
+/** A request from its start to the end of its stream. */
+interface Exchange {
+  resolve: (response: ClientResponse) => void;
+  reject: (error: Error) => void;
+  response?: Response;
+  writable?: () => void;
+  stopped: boolean;
+}
+
+class Client extends EventEmitter<{ close: [error: Error | undefined]; session: [ticket: Buffer] }> implements Http3Client {
+  alpn = '';
+  private readonly endpoint: NativeEndpoint;
+  private handle = -1;
+  private readonly exchanges = new Map<number, Exchange>();
+  private webtransport: WebTransportConnection | undefined;
+  private closed: { error: Error | undefined } | undefined;
+  private lastStatus: ConnectionStatus | undefined;
+  private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  private streamsAvailable: Array<() => void> = [];
+
+  constructor(private readonly options: ClientOptions) {
+    super();
+    const local = options.localAddress ?? (options.host.includes(':') ? '::' : '0.0.0.0');
+    this.endpoint = new (addon().Endpoint)(clientEndpointOptions(options, { address: local, port: 0 }), (events) => {
+      for (const event of events) this.onEvent(event);
+    });
+  }
+
+  connect(remoteAddress: string): Promise<void> {
+    this.endpoint.bind();
+    return new Promise((resolve, reject) => {
+      this.started = { resolve, reject };
+      this.handle = this.endpoint.connect({
+        remoteAddress,
+        remotePort: this.options.port,
+        serverName: this.options.serverName ?? this.options.host,
+        insecure: this.options.insecure ?? false,
+        certificateAuthority: this.options.certificateAuthority ?? '',
+        certificateHashes: this.options.certificateHashes ?? [],
+        session: this.options.session,
+      });
+      this.webtransport = new WebTransportConnection(this.endpoint, this.handle);
+    });
+  }
+
+  async request(options: ClientRequestOptions): Promise<ClientResponse> {
+    const hasBody = options.body !== undefined;
+    const stream = await this.submit(this.requestFields(options), hasBody);
+    const response = new Promise<ClientResponse>((resolve, reject) => {
+      this.exchanges.set(stream, { resolve, reject, stopped: false });
+    });
+    if (options.body !== undefined) {
+      this.sendBody(stream, options.body).catch((error: unknown) => {
+        this.endpoint.resetStream(this.handle, stream, H3_REQUEST_CANCELLED);
+        this.exchanges.get(stream)?.reject(error instanceof Error ? error : new Error(String(error)));
+      });
+    }
+    return response;
+  }
+
+  async openWebTransport(path: string, headers: Record<string, string> = {}): Promise<unknown> {
+    this.assertOpen();
+    const fields: FlatFields = [
+      ':method', 'CONNECT', ':protocol', 'webtransport', ':scheme', 'https',
+      ':authority', this.authority(), ':path', path,
+    ];
+    appendFields(fields, headers);
+    return this.webtransport!.request(fields);
+  }
+
+  status(): ConnectionStatus {
+    if (this.closed && this.lastStatus) return this.lastStatus;
+    return this.endpoint.connectionStatus(this.handle) as ConnectionStatus;
+  }
+
+  async close(code = H3_NO_ERROR, reason = ''): Promise<void> {
+    if (this.closed) return;
+    this.lastStatus = this.status();
+    const gone = new Promise<void>((resolve) => this.once('close', () => resolve()));
+    this.endpoint.closeConnection(this.handle, code, reason);
+    await gone;
+    this.endpoint.close();
+  }
+
+  private authority(): string {
+    const name = this.options.serverName ?? this.options.host;
+    const host = name.includes(':') ? `[${name}]` : name;
+    return this.options.port === 443 ? host : `${host}:${this.options.port}`;
+  }
+
+  private requestFields(options: ClientRequestOptions): FlatFields {
+    const fields: FlatFields = [
+      ':method', options.method ?? 'GET', ':scheme', 'https',
+      ':authority', options.authority ?? this.authority(), ':path', options.path,
+    ];
+    appendFields(fields, options.headers ?? {});
+    return fields;
+  }
+
+  /** Waits for stream credit where there is none. */
+  private async submit(fields: FlatFields, hasBody: boolean): Promise<number> {
+    for (;;) {
+      this.assertOpen();
+      const stream = this.endpoint.submitRequest(this.handle, fields, hasBody);
+      if (stream >= 0) return stream;
+      if (stream !== -2 && stream !== -1) {
+        throw new QuicError('REQUEST_REFUSED', `request: ${refusalText(stream)}`);
+      }
+      await new Promise<void>((resolve) => this.streamsAvailable.push(resolve));
+    }
+  }
+
+  private async sendBody(stream: number, body: Readable | Buffer): Promise<void> {
+    if (Buffer.isBuffer(body)) {
+      this.endpoint.writeBody(this.handle, stream, body, true);
+      return;
+    }
+    for await (const chunk of body) {
+      const exchange = this.exchanges.get(stream);
+      if (!exchange || exchange.stopped) return;
+      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as Uint8Array | string);
+      const outcome = this.endpoint.writeBody(this.handle, stream, bytes, false);
+      if (outcome < 0) throw new QuicError('WRITE_REFUSED', `request body: ${refusalText(outcome)}`);
+      if (outcome === 0) await new Promise<void>((resolve) => (exchange.writable = resolve));
+    }
+    this.endpoint.writeBody(this.handle, stream, undefined, true);
+  }
+
+  private assertOpen(): void {
+    if (this.closed) throw this.closed.error ?? new QuicError('CONNECTION_CLOSED', 'the connection is closed');
+  }
+
+  private onEvent(event: NativeEvent): void {
+    const kind = event[0];
+    switch (kind) {
+      case EventKind.established:
+        this.alpn = event[2] as string;
+        this.started?.resolve();
+        this.started = undefined;
+        return;
+      case EventKind.connectionClosed:
+        return this.onClosed({ cause: event[2] as number, code: event[3] as number, reason: event[4] as string });
+      case EventKind.sessionTicket:
+        this.emit('session', event[2] as Buffer);
+        return;
+      case EventKind.settings:
+        this.webtransport?.onSettings(event[2] as boolean);
+        return this.wakeRequests();
+      case EventKind.requestsAvailable:
+        return this.wakeRequests();
+      default:
+        if (isSessionEvent(kind)) this.webtransport?.onEvent(event);
+        else this.onStreamEvent(event);
+    }
+  }
+
+  private wakeRequests(): void {
+    const waiting = this.streamsAvailable;
+    this.streamsAvailable = [];
+    for (const wake of waiting) wake();
+  }
+
+  private onStreamEvent(event: NativeEvent): void {
+    const stream = event[2] as number;
+    const exchange = this.exchanges.get(stream);
+    if (!exchange) return;
+    switch (event[0]) {
+      case EventKind.response: {
+        if (event[4] as boolean) return;
+        exchange.response = new Response(
+          { endpoint: this.endpoint, connection: this.handle, stream },
+          event[3] as FlatFields,
+        );
+        return exchange.resolve(exchange.response);
+      }
+      case EventKind.bodyReadable:
+        return exchange.response?.onReadable();
+      case EventKind.messageFinished:
+        return exchange.response?.onFinished();
+      case EventKind.bodyWritable:
+        exchange.writable?.();
+        delete exchange.writable;
+        return;
+      case EventKind.streamReset:
+        return this.fail(exchange, event[3] as number);
+      case EventKind.writingStopped:
+        exchange.stopped = true;
+        exchange.writable?.();
+        return;
+      case EventKind.streamClosed:
+        this.exchanges.delete(stream);
+        return;
+      default:
+        return;
+    }
+  }
+
+  private fail(exchange: Exchange, code: number): void {
+    exchange.stopped = true;
+    exchange.writable?.();
+    if (exchange.response) exchange.response.onReset(code);
+    else exchange.reject(new QuicError('STREAM_RESET', `the server reset the request (0x${code.toString(16)})`, code));
+  }
+
+  private onClosed(closed: Closed): void {
+    const error = closedError(closed);
+    this.closed = { error };
+    const failure = error ?? new QuicError('CONNECTION_CLOSED', 'the connection was closed');
+    this.started?.reject(failure);
+    for (const exchange of this.exchanges.values()) {
+      exchange.stopped = true;
+      exchange.writable?.();
+      if (exchange.response) exchange.response.onReset(closed.code);
+      else exchange.reject(failure);
+    }
+    this.exchanges.clear();
+    this.wakeRequests();
+    this.webtransport?.onConnectionClosed(closed);
+    // The socket goes once this batch of events is done.
+    setImmediate(() => this.endpoint.close());
+    this.emit('close', error);
+  }
+}
+
+/**
+ * Connects for HTTP/3 or hq-interop requests.
+ * @throws QuicError `HANDSHAKE_FAILED` with the reason in plain words
+ */
+export async function connectHttp3(options: ClientOptions): Promise<Http3Client> {
+  const { address } = await lookup(options.host);
+  const client = new Client({ ...options });
+  await client.connect(address);
+  return client;
+}

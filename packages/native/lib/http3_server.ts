@@ -1,0 +1,197 @@
+import { EventEmitter } from 'node:events';
+import { addon, EventKind, type FlatFields, type NativeEndpoint, type NativeEvent } from './addon.js';
+import { closedLabel, type Closed } from './connection_closed.js';
+import { serverEndpointOptions } from './endpoint_options.js';
+import { pseudoField } from './headers.js';
+import { Http3ServerRequest } from './server_request.js';
+import { Http3ServerResponse } from './server_response.js';
+import type {
+  CertificatePair,
+  ConnectionStatus,
+  Http3Server,
+  Http3ServerEvents,
+  ServerConnection,
+  ServerOptions,
+  SocketAddress,
+  TransportCounters,
+} from './types.js';
+import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
+import { NativeWebTransportRequest } from './webtransport/request.js';
+
+const H3_NO_ERROR = 0x100;
+
+/** One exchange until both directions are done. */
+interface Exchange {
+  request: Http3ServerRequest;
+  response: Http3ServerResponse;
+}
+
+class AcceptedConnection implements ServerConnection {
+  readonly exchanges = new Map<number, Exchange>();
+  readonly webtransport: WebTransportConnection;
+
+  constructor(
+    private readonly endpoint: NativeEndpoint,
+    readonly handle: number,
+    readonly id: string,
+    readonly alpn: string,
+    readonly remoteAddress: SocketAddress,
+  ) {
+    this.webtransport = new WebTransportConnection(endpoint, handle);
+  }
+
+  status(): ConnectionStatus {
+    return this.endpoint.connectionStatus(this.handle) as ConnectionStatus;
+  }
+  close(code = H3_NO_ERROR, reason = ''): void {
+    this.endpoint.closeConnection(this.handle, code, reason);
+  }
+}
+
+class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
+  private readonly endpoint: NativeEndpoint;
+  private readonly accepted = new Map<number, AcceptedConnection>();
+  private readonly closedBy = new Map<string, number>();
+  private idle: (() => void) | undefined;
+
+  constructor(options: ServerOptions) {
+    super();
+    this.endpoint = new (addon().Endpoint)(serverEndpointOptions(options), (events) => this.onEvents(events));
+  }
+
+  async listen(): Promise<SocketAddress> {
+    return this.endpoint.bind();
+  }
+  updateCertificate(pair: CertificatePair): void {
+    this.endpoint.setCertificate(pair.certificate, pair.privateKey);
+  }
+  connections(): ConnectionStatus[] {
+    return this.endpoint.connections().map((handle) => this.endpoint.connectionStatus(handle) as ConnectionStatus);
+  }
+  counters(): TransportCounters {
+    const counters = this.endpoint.counters() as Omit<TransportCounters, 'connectionsClosed'>;
+    return { ...counters, connectionsClosed: Object.fromEntries(this.closedBy) };
+  }
+
+  async close(drainMs = 0): Promise<void> {
+    this.endpoint.shutDown();
+    if (drainMs > 0 && this.busy()) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, drainMs);
+        this.idle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    for (const connection of this.accepted.values()) connection.close();
+    this.endpoint.close();
+  }
+
+  private busy(): boolean {
+    for (const connection of this.accepted.values()) {
+      if (connection.exchanges.size > 0 || connection.webtransport.size > 0) return true;
+    }
+    return false;
+  }
+
+  private onEvents(events: NativeEvent[]): void {
+    for (const event of events) {
+      try {
+        this.onEvent(event);
+      } catch (error) {
+        // A handler's fault must not cost the other events of the batch.
+        this.emit('error', error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+    if (this.idle && !this.busy()) this.idle();
+  }
+
+  private onEvent(event: NativeEvent): void {
+    const [kind, handle] = event;
+    if (kind === EventKind.established) return this.onEstablished(event);
+    const connection = this.accepted.get(handle);
+    if (kind === EventKind.connectionClosed) {
+      return this.onClosed(handle, { cause: event[2] as number, code: event[3] as number, reason: event[4] as string });
+    }
+    if (!connection) return;
+    if (kind === EventKind.request) {
+      return this.onRequest(connection, event[2] as number, event[3] as FlatFields, event[4] as boolean);
+    }
+    if (isSessionEvent(kind)) return connection.webtransport.onEvent(event);
+    this.onStreamEvent(connection, event);
+  }
+
+  private onEstablished(event: NativeEvent): void {
+    const [, handle, alpn, id, address, port, family] = event as [
+      EventKind,
+      number,
+      string,
+      string,
+      string,
+      number,
+      'IPv4' | 'IPv6',
+    ];
+    const connection = new AcceptedConnection(this.endpoint, handle, id, alpn, { address, port, family });
+    this.accepted.set(handle, connection);
+    this.emit('connection', connection);
+  }
+
+  private onClosed(handle: number, closed: Closed): void {
+    const label = closedLabel(closed);
+    this.closedBy.set(label, (this.closedBy.get(label) ?? 0) + 1);
+    const connection = this.accepted.get(handle);
+    if (!connection) return;
+    this.accepted.delete(handle);
+    for (const { request, response } of connection.exchanges.values()) {
+      request.onReset(closed.code);
+      response.onStopped(H3_NO_ERROR);
+    }
+    connection.webtransport.onConnectionClosed(closed);
+  }
+
+  private onRequest(connection: AcceptedConnection, stream: number, fields: FlatFields, early: boolean): void {
+    const location = { endpoint: this.endpoint, connection: connection.handle, stream };
+    if (pseudoField(fields, ':protocol') === 'webtransport') {
+      const request = new NativeWebTransportRequest(location, fields, connection.remoteAddress, connection.webtransport);
+      if (!this.emit('webtransport', request)) request.reject(404);
+      return;
+    }
+    const version = connection.alpn === 'h3' ? '3' : '0.9';
+    const request = new Http3ServerRequest(location, fields, connection, connection.remoteAddress, version, early);
+    const response = new Http3ServerResponse(location);
+    // Without a listener an aborted exchange would end the process.
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    connection.exchanges.set(stream, { request, response });
+    if (!this.emit('request', request, response)) response.writeHead(404).end();
+  }
+
+  private onStreamEvent(connection: AcceptedConnection, event: NativeEvent): void {
+    const stream = event[2] as number;
+    const exchange = connection.exchanges.get(stream);
+    if (!exchange) return;
+    switch (event[0]) {
+      case EventKind.bodyReadable:
+        return exchange.request.onReadable();
+      case EventKind.messageFinished:
+        return exchange.request.onFinished();
+      case EventKind.bodyWritable:
+        return exchange.response.onWritable();
+      case EventKind.streamReset:
+        return exchange.request.onReset(event[3] as number);
+      case EventKind.writingStopped:
+        return exchange.response.onStopped(event[3] as number);
+      case EventKind.streamClosed:
+        connection.exchanges.delete(stream);
+        return;
+      default:
+        return;
+    }
+  }
+}
+
+/** A server on one UDP port. Nothing is bound before `listen()`. @throws QuicError for a bad certificate. */
+export function createHttp3Server(options: ServerOptions): Http3Server {
+  return new Server(options);
+}

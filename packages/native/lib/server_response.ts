@@ -1,0 +1,110 @@
+import { Writable } from 'node:stream';
+import { refusalText, type FlatFields } from './addon.js';
+import { appendFields } from './headers.js';
+import { H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, type StreamLocation } from './http3_body.js';
+import { QuicError } from './quic_error.js';
+import type { ServerResponse } from './types.js';
+
+type HeaderValue = string | number | string[];
+
+export class Http3ServerResponse extends Writable implements ServerResponse {
+  statusCode = 200;
+  headersSent = false;
+  private readonly headers = new Map<string, string | string[]>();
+  private resume: ((error?: Error | null) => void) | undefined;
+  private ended = false;
+
+  constructor(private readonly location: StreamLocation) {
+    super({ highWaterMark: 256 * 1024, decodeStrings: true });
+  }
+
+  setHeader(name: string, value: HeaderValue): this {
+    if (this.headersSent) throw new QuicError('HEADERS_SENT', `cannot set ${name}: the headers have been sent`);
+    this.headers.set(name.toLowerCase(), Array.isArray(value) ? value : String(value));
+    return this;
+  }
+  getHeader(name: string): string | string[] | undefined {
+    return this.headers.get(name.toLowerCase());
+  }
+  getHeaderNames(): string[] {
+    return [...this.headers.keys()];
+  }
+  getHeaders(): Record<string, string | string[]> {
+    return Object.fromEntries(this.headers);
+  }
+  hasHeader(name: string): boolean {
+    return this.headers.has(name.toLowerCase());
+  }
+  removeHeader(name: string): void {
+    this.headers.delete(name.toLowerCase());
+  }
+  writeHead(status: number, headers?: Record<string, HeaderValue>): this {
+    this.statusCode = status;
+    for (const [name, value] of Object.entries(headers ?? {})) this.setHeader(name, value);
+    return this;
+  }
+  flushHeaders(): void {
+    this.sendHeaders(true);
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
+    const refused = this.sendHeaders(true);
+    if (refused) return callback(refused);
+    this.send(chunk, false, callback);
+  }
+
+  override _final(callback: (error?: Error | null) => void): void {
+    this.ended = true;
+    if (!this.headersSent) {
+      callback(this.sendHeaders(false));
+      return;
+    }
+    this.send(undefined, true, callback);
+  }
+
+  /** The addon's buffer has room again. */
+  onWritable(): void {
+    const resume = this.resume;
+    this.resume = undefined;
+    resume?.();
+  }
+
+  /** The peer does not want the rest, or is gone. */
+  onStopped(code: number): void {
+    this.ended = true;
+    this.destroy(
+      code === H3_REQUEST_CANCELLED || code === 0x100
+        ? undefined
+        : new QuicError('STREAM_STOPPED', `the peer stopped the response (0x${code.toString(16)})`, code),
+    );
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    if (!this.ended) {
+      this.ended = true;
+      const { endpoint, connection, stream } = this.location;
+      endpoint.resetStream(connection, stream, error ? H3_INTERNAL_ERROR : H3_REQUEST_CANCELLED);
+    }
+    this.resume?.(error);
+    this.resume = undefined;
+    callback(error);
+  }
+
+  private send(chunk: Buffer | undefined, fin: boolean, callback: (error?: Error | null) => void): void {
+    const { endpoint, connection, stream } = this.location;
+    const outcome = endpoint.writeBody(connection, stream, chunk, fin);
+    if (outcome < 0) callback(new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`));
+    else if (outcome === 0 && !fin) this.resume = callback;
+    else callback();
+  }
+
+  private sendHeaders(hasBody: boolean): QuicError | null {
+    if (this.headersSent) return null;
+    this.headersSent = true;
+    const fields: FlatFields = [':status', String(this.statusCode)];
+    appendFields(fields, Object.fromEntries(this.headers));
+    const { endpoint, connection, stream } = this.location;
+    const outcome = endpoint.submitResponse(connection, stream, fields, hasBody);
+    return outcome < 0 ? new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`) : null;
+  }
+}

@@ -1,0 +1,316 @@
+#include "binding/endpoint_object.h"
+
+#include <unistd.h>
+
+#include "binding/field_list.h"
+#include "binding/javascript_buffer.h"
+#include "binding/status_report.h"
+#include "io/monotonic_clock.h"
+#include "io/socket_address.h"
+
+namespace sheaf::binding {
+
+using quic::StreamId;
+
+namespace {
+
+// Bytes given to JavaScript per call; more waits in the transport.
+constexpr std::size_t k_read_size = 64 << 10;
+
+// Refusals are the negative numbers of `Refusal` in lib/addon.ts.
+double refusal_code(http3::Refusal refusal) { return -1.0 - static_cast<double>(refusal); }
+
+StreamId stream_argument(const Napi::CallbackInfo& info) {
+  return {static_cast<std::uint64_t>(info[1].ToNumber().Int64Value())};
+}
+
+std::uint64_t code_argument(const Napi::CallbackInfo& info, std::size_t index) {
+  const double value = info[index].ToNumber().DoubleValue();
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+Napi::Error system_error(Napi::Env env, const io::SocketError& error) {
+  Napi::Error out = Napi::Error::New(env, error.message);
+  // "EADDRINUSE", as Node's own errors carry it.
+  const char* name = uv_err_name(-error.number);
+  out.Set("code", name);
+  out.Set("errno", Napi::Number::New(env, -error.number));
+  return out;
+}
+
+}  // namespace
+
+Napi::Function EndpointObject::define(Napi::Env env) {
+  return DefineClass(env, "Endpoint",
+                     {InstanceMethod<&EndpointObject::bind>("bind"),
+                      InstanceMethod<&EndpointObject::connect>("connect"),
+                      InstanceMethod<&EndpointObject::set_certificate>("setCertificate"),
+                      InstanceMethod<&EndpointObject::submit_request>("submitRequest"),
+                      InstanceMethod<&EndpointObject::submit_informational>("submitInformational"),
+                      InstanceMethod<&EndpointObject::submit_response>("submitResponse"),
+                      InstanceMethod<&EndpointObject::write_body>("writeBody"),
+                      InstanceMethod<&EndpointObject::read_body>("readBody"),
+                      InstanceMethod<&EndpointObject::stop_reading>("stopReading"),
+                      InstanceMethod<&EndpointObject::reset_stream>("resetStream"),
+                      InstanceMethod<&EndpointObject::close_connection>("closeConnection"),
+                      InstanceMethod<&EndpointObject::shut_down>("shutDown"),
+                      InstanceMethod<&EndpointObject::connection_status>("connectionStatus"),
+                      InstanceMethod<&EndpointObject::connections>("connections"),
+                      InstanceMethod<&EndpointObject::counters>("counters"),
+                      InstanceMethod<&EndpointObject::close>("close")});
+}
+
+EndpointObject::EndpointObject(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<EndpointObject>(info),
+      settings_(info[0].As<Napi::Object>()),
+      on_events_(Napi::Persistent(info[1].As<Napi::Function>())),
+      async_context_(info.Env(), "SheafEndpoint") {
+  if (settings_.server) {
+    auto tls = quic::make_tls_server_context(settings_.server_tls);
+    if (!tls) {
+      Napi::Error::New(info.Env(), tls.error()).ThrowAsJavaScriptException();
+      return;
+    }
+    settings_.endpoint.server_tls = *tls;
+  }
+  if (!settings_.key_log_file.empty()) {
+    key_log_ = std::fopen(settings_.key_log_file.c_str(), "ae");
+    if (!key_log_) {
+      Napi::Error::New(info.Env(), "cannot append to the key log " + settings_.key_log_file)
+          .ThrowAsJavaScriptException();
+      return;
+    }
+    settings_.endpoint.key_log = [this](std::string_view line) { write_key_log(line); };
+  }
+  endpoint_ = std::make_unique<quic::Endpoint>(settings_.endpoint, random_);
+  uv_loop_t* loop = nullptr;
+  napi_get_uv_event_loop(info.Env(), &loop);
+  loop_ = std::make_unique<io::EndpointLoop>(loop, *endpoint_, *this);
+}
+
+EndpointObject::~EndpointObject() {
+  // Sessions refer to connections, connections to streams that lend Buffers.
+  hosted_.clear();
+  loop_.reset();
+  endpoint_.reset();
+  if (key_log_) std::fclose(key_log_);
+}
+
+void EndpointObject::write_key_log(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), key_log_);
+  if (line.empty() || line.back() != '\n') std::fputc('\n', key_log_);
+  std::fflush(key_log_);
+}
+
+// --- connections --------------------------------------------------------------------------------
+
+HostedConnection& EndpointObject::host(quic::ConnectionDriver& driver) {
+  if (driver.user_data) return *static_cast<HostedConnection*>(driver.user_data);
+  const std::uint32_t handle = next_handle_++;
+  auto made = std::make_unique<HostedConnection>(handle, driver, random_, settings_.session);
+  HostedConnection& hosted = *made;
+  driver.user_data = &hosted;
+  hosted_.emplace(handle, std::move(made));
+  return hosted;
+}
+
+HostedConnection* EndpointObject::connection_of(const Napi::CallbackInfo& info) {
+  const auto found = hosted_.find(info[0].ToNumber().Uint32Value());
+  if (found == hosted_.end() || loop_->closing()) return nullptr;
+  loop_->wake(found->second->driver());
+  return found->second.get();
+}
+
+void EndpointObject::on_active(quic::ConnectionDriver& driver, quic::Time now) {
+  HostedConnection& hosted = host(driver);
+  hosted.drain(now);
+  if (hosted.pending) return;
+  hosted.pending = true;
+  pending_.push_back(hosted.handle());
+}
+
+void EndpointObject::on_removed(quic::ConnectionDriver& driver) {
+  if (driver.user_data) hosted_.erase(static_cast<HostedConnection*>(driver.user_data)->handle());
+}
+
+// --- calls from JavaScript ----------------------------------------------------------------------
+
+Napi::Value EndpointObject::bind(const Napi::CallbackInfo& info) {
+  const auto address = io::parse_address(settings_.address, settings_.port);
+  if (!address) {
+    Napi::Error::New(info.Env(), "not an IP address: " + settings_.address)
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  const auto status = loop_->bind(*address, {.reuse_port = settings_.reuse_port});
+  if (!status) {
+    system_error(info.Env(), status.error()).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  Ref();  // the socket keeps this object alive until `close`
+  return address_object(info.Env(), loop_->local_address());
+}
+
+Napi::Value EndpointObject::connect(const Napi::CallbackInfo& info) {
+  const auto options = info[0].As<Napi::Object>();
+  const auto fail = [&](const std::string& reason) {
+    Napi::Error::New(info.Env(), reason).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  };
+  const std::string remote = options.Get("remoteAddress").ToString();
+  const auto address = io::parse_address(
+      remote, static_cast<std::uint16_t>(options.Get("remotePort").ToNumber().Uint32Value()));
+  if (!address) return fail("not an IP address: " + remote);
+
+  quic::TlsClientConfig tls{
+      .alpn = settings_.alpn,
+      .certificate_authority_pem = options.Get("certificateAuthority").ToString(),
+      .certificate_hashes = {},
+      .insecure = options.Get("insecure").ToBoolean()};
+  const auto hashes = options.Get("certificateHashes").As<Napi::Array>();
+  for (std::uint32_t i = 0; i < hashes.Length(); ++i) {
+    const auto hash = parse_hash(hashes.Get(i).ToString());
+    if (!hash) return fail("a certificate hash is not 64 hexadecimal digits");
+    tls.certificate_hashes.push_back(*hash);
+  }
+  auto context = quic::make_tls_client_context(tls);
+  if (!context) return fail(context.error());
+
+  quic::ClientHandshakeConfig handshake;
+  handshake.tls = *context;
+  handshake.server_name = options.Get("serverName").ToString();
+  handshake.path = {loop_->local_address(), *address};
+  if (const auto session = as_bytes(options.Get("session"))) {
+    handshake.session = quic::parse_session_state({session->Data(), session->ByteLength()});
+  }
+  const auto connected =
+      endpoint_->connect(std::move(handshake), settings_.endpoint.connection, io::monotonic_now());
+  if (!connected) return fail(connected.error().reason);
+  HostedConnection& hosted = host(**connected);
+  loop_->wake(**connected);
+  return Napi::Number::New(info.Env(), hosted.handle());
+}
+
+void EndpointObject::set_certificate(const Napi::CallbackInfo& info) {
+  quic::TlsServerConfig config = settings_.server_tls;
+  config.certificate_pem = info[0].ToString();
+  config.private_key_pem = info[1].ToString();
+  auto tls = quic::make_tls_server_context(config);
+  if (!tls) {
+    Napi::Error::New(info.Env(), tls.error()).ThrowAsJavaScriptException();
+    return;
+  }
+  settings_.server_tls = config;
+  endpoint_->set_server_tls(*tls);
+}
+
+Napi::Value EndpointObject::submit_request(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  const auto refuse = [&](http3::Refusal why) {
+    return Napi::Number::New(info.Env(), refusal_code(why));
+  };
+  if (!hosted) return refuse(http3::Refusal::kConnectionClosed);
+  if (!hosted->session()) return refuse(http3::Refusal::kNotReady);
+  const auto stream =
+      hosted->session()->submit_request(to_fields(info[1].As<Napi::Array>()), info[2].ToBoolean());
+  if (!stream) return refuse(stream.error());
+  return Napi::Number::New(info.Env(), static_cast<double>(stream->value));
+}
+
+Napi::Value EndpointObject::submit_informational(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  double outcome = refusal_code(http3::Refusal::kConnectionClosed);
+  if (hosted && hosted->session()) {
+    const auto status = hosted->session()->submit_informational(
+        stream_argument(info), to_fields(info[2].As<Napi::Array>()));
+    outcome = status ? 0 : refusal_code(status.error());
+  }
+  return Napi::Number::New(info.Env(), outcome);
+}
+
+Napi::Value EndpointObject::submit_response(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  double outcome = refusal_code(http3::Refusal::kConnectionClosed);
+  if (hosted && hosted->session()) {
+    const auto status = hosted->session()->submit_response(
+        stream_argument(info), to_fields(info[2].As<Napi::Array>()), info[3].ToBoolean());
+    outcome = status ? 0 : refusal_code(status.error());
+  }
+  return Napi::Number::New(info.Env(), outcome);
+}
+
+Napi::Value EndpointObject::write_body(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  double outcome = refusal_code(http3::Refusal::kConnectionClosed);
+  if (hosted && hosted->session()) {
+    const auto bytes = as_bytes(info[2]);
+    quic::SendChunk chunk = bytes && bytes->ByteLength() > 0 ? lend(*bytes) : quic::SendChunk{};
+    const auto taken =
+        hosted->session()->write_body(stream_argument(info), std::move(chunk), info[3].ToBoolean());
+    outcome = taken ? (*taken ? 1 : 0) : refusal_code(taken.error());
+  }
+  return Napi::Number::New(info.Env(), outcome);
+}
+
+Napi::Value EndpointObject::read_body(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted || !hosted->session()) return info.Env().Undefined();
+  const StreamId stream = stream_argument(info);
+  const quic::Bytes bytes = hosted->session()->peek_body(stream);
+  if (bytes.empty()) return info.Env().Undefined();
+  const std::size_t size = std::min(bytes.size(), k_read_size);
+  auto buffer = Napi::Buffer<std::uint8_t>::Copy(info.Env(), bytes.data(), size);
+  hosted->session()->consume_body(stream, size, io::monotonic_now());
+  return buffer;
+}
+
+void EndpointObject::stop_reading(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted || !hosted->session()) return;
+  hosted->session()->stop_reading(stream_argument(info), code_argument(info, 2));
+}
+
+void EndpointObject::reset_stream(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted || !hosted->session()) return;
+  hosted->session()->reset(stream_argument(info), code_argument(info, 2));
+}
+
+void EndpointObject::close_connection(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted) return;
+  const std::string reason = info[2].ToString();
+  hosted->driver().close(code_argument(info, 1), reason, io::monotonic_now());
+}
+
+void EndpointObject::shut_down(const Napi::CallbackInfo&) {
+  endpoint_->stop_accepting();
+  for (const auto& [handle, hosted] : hosted_) {
+    if (!hosted->session()) continue;
+    hosted->session()->announce_shutdown();
+    loop_->wake(hosted->driver());
+  }
+}
+
+Napi::Value EndpointObject::connection_status(const Napi::CallbackInfo& info) {
+  const auto found = hosted_.find(info[0].ToNumber().Uint32Value());
+  if (found == hosted_.end()) return info.Env().Undefined();
+  return status_object(info.Env(), found->second->driver(), io::monotonic_now());
+}
+
+Napi::Value EndpointObject::connections(const Napi::CallbackInfo& info) {
+  Napi::Array out = Napi::Array::New(info.Env());
+  for (const auto& [handle, hosted] : hosted_) out.Set(out.Length(), handle);
+  return out;
+}
+
+Napi::Value EndpointObject::counters(const Napi::CallbackInfo& info) {
+  return counters_object(info.Env(), *endpoint_);
+}
+
+void EndpointObject::close(const Napi::CallbackInfo&) {
+  if (loop_->closing()) return;
+  loop_->close([this] { Unref(); });
+}
+
+}  // namespace sheaf::binding

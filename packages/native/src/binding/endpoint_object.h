@@ -1,0 +1,74 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstdio>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "binding/endpoint_settings.h"
+#include "binding/event_kind.h"
+#include "binding/hosted_connection.h"
+#include "io/endpoint_loop.h"
+#include "io/system_random.h"
+
+namespace sheaf::binding {
+
+// `NativeEndpoint` of lib/addon.ts: one UDP socket with its connections. JavaScript hears of events
+// once per turn of the loop, as one array; nothing crosses the border per packet.
+class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
+                             public io::EndpointLoop::Listener {
+ public:
+  static Napi::Function define(Napi::Env env);
+  explicit EndpointObject(const Napi::CallbackInfo& info);
+  ~EndpointObject() override;
+
+ private:
+  // --- io::EndpointLoop::Listener -----------------------------------------------------------
+  void on_active(quic::ConnectionDriver& driver, quic::Time now) override;
+  void on_turn_end() override;
+  void on_removed(quic::ConnectionDriver& driver) override;
+
+  // --- called by JavaScript -----------------------------------------------------------------
+  Napi::Value bind(const Napi::CallbackInfo& info);
+  Napi::Value connect(const Napi::CallbackInfo& info);
+  void set_certificate(const Napi::CallbackInfo& info);
+  Napi::Value submit_request(const Napi::CallbackInfo& info);
+  Napi::Value submit_informational(const Napi::CallbackInfo& info);
+  Napi::Value submit_response(const Napi::CallbackInfo& info);
+  Napi::Value write_body(const Napi::CallbackInfo& info);
+  Napi::Value read_body(const Napi::CallbackInfo& info);
+  void stop_reading(const Napi::CallbackInfo& info);
+  void reset_stream(const Napi::CallbackInfo& info);
+  void close_connection(const Napi::CallbackInfo& info);
+  void shut_down(const Napi::CallbackInfo& info);
+  Napi::Value connection_status(const Napi::CallbackInfo& info);
+  Napi::Value connections(const Napi::CallbackInfo& info);
+  Napi::Value counters(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo& info);
+
+  HostedConnection& host(quic::ConnectionDriver& driver);
+  // The connection named by the first argument, awake; null when it is gone.
+  HostedConnection* connection_of(const Napi::CallbackInfo& info);
+  void report(HostedConnection& hosted, Napi::Array& events);
+  void report_connection_event(HostedConnection& hosted, const quic::Event& event,
+                               Napi::Array& events);
+  void report_established(HostedConnection& hosted, Napi::Array& events);
+  void report_session_event(HostedConnection& hosted, const http3::SessionEvent& event,
+                            Napi::Array& events);
+  void write_key_log(std::string_view line);
+
+  EndpointSettings settings_;
+  io::SystemRandom random_;
+  std::unique_ptr<quic::Endpoint> endpoint_;
+  std::unique_ptr<io::EndpointLoop> loop_;
+  Napi::FunctionReference on_events_;
+  Napi::AsyncContext async_context_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<HostedConnection>> hosted_;
+  std::vector<std::uint32_t> pending_;
+  std::uint32_t next_handle_ = 1;
+  std::FILE* key_log_ = nullptr;
+};
+
+}  // namespace sheaf::binding

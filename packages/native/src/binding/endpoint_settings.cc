@@ -1,0 +1,59 @@
+#include "binding/endpoint_settings.h"
+
+namespace sheaf::binding {
+
+namespace {
+
+std::string text(const Napi::Object& options, const char* name) {
+  return options.Get(name).ToString();
+}
+std::uint64_t number(const Napi::Object& options, const char* name) {
+  const double value = options.Get(name).ToNumber().DoubleValue();
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+bool flag(const Napi::Object& options, const char* name) { return options.Get(name).ToBoolean(); }
+
+quic::RetryPolicy retry_policy(const std::string& name) {
+  if (name == "always") return quic::RetryPolicy::kAlways;
+  if (name == "never") return quic::RetryPolicy::kNever;
+  return quic::RetryPolicy::kUnderLoad;
+}
+
+}  // namespace
+
+EndpointSettings::EndpointSettings(const Napi::Object& options) {
+  const auto names = options.Get("alpn").As<Napi::Array>();
+  for (std::uint32_t i = 0; i < names.Length(); ++i) alpn.push_back(names.Get(i).ToString());
+  address = text(options, "address");
+  port = static_cast<std::uint16_t>(number(options, "port"));
+  server = flag(options, "server");
+  reuse_port = flag(options, "reusePort");
+  qlog_directory = text(options, "qlogDirectory");
+  key_log_file = text(options, "keyLogFile");
+
+  server_tls.certificate_pem = text(options, "certificate");
+  server_tls.private_key_pem = text(options, "privateKey");
+  server_tls.alpn = alpn;
+
+  quic::ConnectionConfig& connection = endpoint.connection;
+  connection.max_idle_timeout = std::chrono::milliseconds(number(options, "idleTimeoutMs"));
+  connection.keep_alive = std::chrono::milliseconds(number(options, "keepAliveMs"));
+  connection.max_datagram_frame_size = number(options, "maxDatagramFrameSize");
+  connection.streams.max_connection_window = number(options, "maxConnectionWindow");
+  connection.streams.max_stream_window = number(options, "maxStreamWindow");
+  connection.streams.max_bidirectional_streams = number(options, "maxBidirectionalStreams");
+  connection.streams.max_unidirectional_streams = number(options, "maxUnidirectionalStreams");
+  connection.congestion.algorithm = text(options, "congestionControl") == "new_reno"
+                                        ? quic::CongestionAlgorithm::kNewReno
+                                        : quic::CongestionAlgorithm::kCubic;
+
+  endpoint.admission.max_connections = number(options, "maxConnections");
+  endpoint.admission.max_half_open = number(options, "maxHalfOpenHandshakes");
+  endpoint.admission.handshakes_per_second = number(options, "handshakesPerSecond");
+  endpoint.admission.retry = retry_policy(text(options, "retry"));
+
+  session.max_field_section_size = number(options, "maxHeaderBytes");
+  session.webtransport = flag(options, "webtransport");
+}
+
+}  // namespace sheaf::binding

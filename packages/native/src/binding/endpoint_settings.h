@@ -1,0 +1,28 @@
+#pragma once
+
+#include <napi.h>
+
+#include <string>
+
+#include "endpoint/endpoint.h"
+#include "http3/session.h"
+
+namespace sheaf::binding {
+
+// `NativeEndpointOptions` of lib/addon.ts, which has filled in every default.
+struct EndpointSettings {
+  explicit EndpointSettings(const Napi::Object& options);
+
+  quic::EndpointConfig endpoint;
+  quic::TlsServerConfig server_tls;
+  http3::SessionConfig session;
+  std::vector<std::string> alpn;
+  std::string address;
+  std::uint16_t port = 0;
+  bool server = false;
+  bool reuse_port = false;
+  std::string qlog_directory;
+  std::string key_log_file;
+};
+
+}  // namespace sheaf::binding

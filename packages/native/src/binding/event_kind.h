@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sheaf::binding {
+
+// First element of every event given to JavaScript; the same numbers as `EventKind` in
+// lib/addon.ts.
+enum class EventKind : std::uint32_t {
+  kEstablished = 0,
+  kConnectionClosed = 1,
+  kSettings = 2,
+  kRequest = 3,
+  kResponse = 4,
+  kTrailers = 5,
+  kBodyReadable = 6,
+  kMessageFinished = 7,
+  kBodyWritable = 8,
+  kStreamReset = 9,
+  kWritingStopped = 10,
+  kStreamClosed = 11,
+  kRequestsAvailable = 12,
+  kGoAway = 13,
+  kSessionTicket = 14,
+  kSessionReady = 20,
+  kSessionRejected = 21,
+  kSessionClosed = 22,
+  kSessionDraining = 23,
+  kSessionStream = 24,
+  kSessionStreamReadable = 25,
+  kSessionStreamWritable = 26,
+  kSessionStreamReset = 27,
+  kSessionStreamStopped = 28,
+  kSessionStreamClosed = 29,
+  kSessionDatagram = 30,
+  kSessionStreamsAvailable = 31,
+};
+
+}  // namespace sheaf::binding

@@ -1,0 +1,147 @@
+#include <variant>
+
+#include "binding/endpoint_object.h"
+#include "binding/field_list.h"
+#include "binding/status_report.h"
+
+namespace sheaf::binding {
+
+namespace {
+
+template <typename... Values>
+void push(Napi::Array& events, EventKind kind, const HostedConnection& hosted, Values... values) {
+  Napi::Env env = events.Env();
+  Napi::Array event = Napi::Array::New(env, 2 + sizeof...(values));
+  event.Set(0u, static_cast<std::uint32_t>(kind));
+  event.Set(1u, hosted.handle());
+  std::uint32_t index = 2;
+  (event.Set(index++, values), ...);
+  events.Set(events.Length(), event);
+}
+
+double number(std::uint64_t value) { return static_cast<double>(value); }
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+
+}  // namespace
+
+void EndpointObject::on_turn_end() {
+  if (pending_.empty()) return;
+  Napi::Env env = Env();
+  Napi::HandleScope scope(env);
+  Napi::Array events = Napi::Array::New(env);
+  const std::vector<std::uint32_t> handles = std::move(pending_);
+  pending_.clear();
+  for (const std::uint32_t handle : handles) {
+    const auto found = hosted_.find(handle);
+    if (found == hosted_.end()) continue;
+    found->second->pending = false;
+    report(*found->second, events);
+  }
+  if (events.Length() == 0) return;
+  on_events_.MakeCallback(Value(), {events}, async_context_);
+  if (env.IsExceptionPending()) {
+    // What a handler throws is the program's own error: the same as in any other callback of Node.
+    const Napi::Error error = env.GetAndClearPendingException();
+    napi_fatal_exception(env, error.Value());
+  }
+}
+
+void EndpointObject::report(HostedConnection& hosted, Napi::Array& events) {
+  while (const auto event = hosted.poll_connection_event()) {
+    report_connection_event(hosted, *event, events);
+  }
+  if (!hosted.session()) return;
+  while (const auto event = hosted.session()->poll_event()) {
+    report_session_event(hosted, *event, events);
+  }
+}
+
+void EndpointObject::report_connection_event(HostedConnection& hosted, const quic::Event& event,
+                                             Napi::Array& events) {
+  Napi::Env env = events.Env();
+  quic::ConnectionDriver& driver = hosted.driver();
+  if (const auto* closed = std::get_if<quic::ConnectionClosed>(&event)) {
+    push(events, EventKind::kConnectionClosed, hosted, static_cast<double>(closed->cause),
+         number(closed->error), Napi::String::New(env, closed->reason));
+  } else if (std::holds_alternative<quic::SessionTicketEvent>(event)) {
+    const std::vector<std::uint8_t> session = driver.session();
+    push(events, EventKind::kSessionTicket, hosted,
+         Napi::Buffer<std::uint8_t>::Copy(env, session.data(), session.size()));
+  } else if (std::holds_alternative<quic::EstablishedEvent>(event)) {
+    report_established(hosted, events);
+  }
+}
+
+void EndpointObject::report_established(HostedConnection& hosted, Napi::Array& events) {
+  if (std::exchange(hosted.reported, true)) return;
+  Napi::Env env = events.Env();
+  quic::ConnectionDriver& driver = hosted.driver();
+  const auto paths = driver.connection().path_stats();
+  const quic::Address remote = paths.empty() ? quic::Address{} : paths.front().addresses.remote;
+  push(events, EventKind::kEstablished, hosted, Napi::String::New(env, driver.alpn()),
+       Napi::String::New(env, hex(driver.original_destination().view())),
+       Napi::String::New(env, ip_text(remote)), static_cast<double>(remote.port),
+       Napi::String::New(env, family_text(remote)));
+}
+
+void EndpointObject::report_session_event(HostedConnection& hosted,
+                                          const http3::SessionEvent& event, Napi::Array& events) {
+  Napi::Env env = events.Env();
+  const auto stream_event = [&](EventKind kind, quic::StreamId stream) {
+    push(events, kind, hosted, number(stream.value));
+  };
+  // A request may come in 0-RTT packets, before the connection is established.
+  if (std::holds_alternative<http3::RequestReceived>(event)) report_established(hosted, events);
+  std::visit(Overloaded{[&](const http3::SettingsReceived&) {
+                          const auto* session = hosted.http3();
+                          const bool webtransport = session && session->peer_settings() &&
+                                                    session->peer_settings()->webtransport;
+                          push(events, EventKind::kSettings, hosted, webtransport);
+                        },
+                        [&](const http3::RequestReceived& request) {
+                          push(events, EventKind::kRequest, hosted, number(request.stream.value),
+                               to_array(env, request.fields), request.early);
+                        },
+                        [&](const http3::ResponseReceived& response) {
+                          push(events, EventKind::kResponse, hosted, number(response.stream.value),
+                               to_array(env, response.fields), response.informational);
+                        },
+                        [&](const http3::TrailersReceived& trailers) {
+                          push(events, EventKind::kTrailers, hosted, number(trailers.stream.value),
+                               to_array(env, trailers.fields));
+                        },
+                        [&](const http3::BodyReadable& body) {
+                          stream_event(EventKind::kBodyReadable, body.stream);
+                        },
+                        [&](const http3::MessageFinished& message) {
+                          stream_event(EventKind::kMessageFinished, message.stream);
+                        },
+                        [&](const http3::BodyWritable& body) {
+                          stream_event(EventKind::kBodyWritable, body.stream);
+                        },
+                        [&](const http3::StreamReset& reset) {
+                          push(events, EventKind::kStreamReset, hosted, number(reset.stream.value),
+                               number(reset.error));
+                        },
+                        [&](const http3::WritingStopped& stopped) {
+                          push(events, EventKind::kWritingStopped, hosted,
+                               number(stopped.stream.value), number(stopped.error));
+                        },
+                        [&](const http3::StreamClosed& closed) {
+                          stream_event(EventKind::kStreamClosed, closed.stream);
+                        },
+                        [&](const http3::StreamsAvailable&) {
+                          push(events, EventKind::kRequestsAvailable, hosted);
+                        },
+                        [&](const http3::GoAwayReceived& away) {
+                          push(events, EventKind::kGoAway, hosted, number(away.id));
+                        },
+                        [](const auto&) {}},
+             event);
+}
+
+}  // namespace sheaf::binding

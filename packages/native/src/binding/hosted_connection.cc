@@ -1,0 +1,49 @@
+#include "binding/hosted_connection.h"
+
+#include "http3/hq_session.h"
+
+namespace sheaf::binding {
+
+HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver& driver,
+                                   quic::Random& random, const http3::SessionConfig& config)
+    : handle_(handle),
+      driver_(driver),
+      random_(random),
+      config_(config),
+      transport_(driver.connection()) {}
+
+HostedConnection::~HostedConnection() = default;
+
+void HostedConnection::make_session(quic::Time now) {
+  if (session_ || !driver_.application_ready()) return;
+  if (driver_.alpn() == "hq-interop") {
+    session_ = std::make_unique<http3::HqSession>(transport_);
+  } else {
+    auto session = std::make_unique<http3::Session>(transport_, config_, random_);
+    http3_ = session.get();
+    session_ = std::move(session);
+  }
+  session_->start(now);
+}
+
+void HostedConnection::drain(quic::Time now) {
+  make_session(now);
+  while (auto event = driver_.poll_event(now)) {
+    make_session(now);
+    if (session_) session_->on_event(*event, now);
+    if (std::holds_alternative<quic::EstablishedEvent>(*event) ||
+        std::holds_alternative<quic::ConnectionClosed>(*event) ||
+        std::holds_alternative<quic::SessionTicketEvent>(*event)) {
+      events_.push_back(std::move(*event));
+    }
+  }
+}
+
+std::optional<quic::Event> HostedConnection::poll_connection_event() {
+  if (events_.empty()) return std::nullopt;
+  quic::Event event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+}  // namespace sheaf::binding

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "endpoint/connection_driver.h"
+#include "http3/connection_transport.h"
+#include "http3/session.h"
+
+namespace sheaf::binding {
+
+// A connection with the application protocol that ALPN chose for it.
+class HostedConnection {
+ public:
+  HostedConnection(std::uint32_t handle, quic::ConnectionDriver& driver, quic::Random& random,
+                   const http3::SessionConfig& config);
+  ~HostedConnection();
+
+  // Moves the transport's events into the session; what concerns the application itself is kept.
+  void drain(quic::Time now);
+  std::optional<quic::Event> poll_connection_event();
+  // Null before the application protocol is known.
+  http3::RequestSession* session() { return session_.get(); }
+  // Null unless the protocol is HTTP/3.
+  http3::Session* http3() { return http3_; }
+  quic::ConnectionDriver& driver() { return driver_; }
+  std::uint32_t handle() const { return handle_; }
+
+  bool reported = false;  // EstablishedEvent went to JavaScript
+  bool pending = false;   // in the list of connections with events
+  bool closed = false;
+
+ private:
+  void make_session(quic::Time now);
+
+  std::uint32_t handle_;
+  quic::ConnectionDriver& driver_;
+  quic::Random& random_;
+  http3::SessionConfig config_;
+  http3::ConnectionTransport transport_;
+  std::unique_ptr<http3::RequestSession> session_;
+  http3::Session* http3_ = nullptr;
+  std::deque<quic::Event> events_;
+};
+
+}  // namespace sheaf::binding

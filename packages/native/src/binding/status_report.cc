@@ -1,0 +1,136 @@
+#include "binding/status_report.h"
+
+#include "io/socket_address.h"
+
+namespace sheaf::binding {
+
+namespace {
+
+double milliseconds(quic::Duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+double number(std::uint64_t value) { return static_cast<double>(value); }
+
+const char* state_text(const quic::ConnectionDriver& driver) {
+  switch (driver.connection().state()) {
+    case quic::Connection::State::kHandshaking:
+      return "handshake";
+    case quic::Connection::State::kEstablished:
+      return "established";
+    case quic::Connection::State::kClosing:
+      return "closing";
+    case quic::Connection::State::kDraining:
+      return "draining";
+    case quic::Connection::State::kClosed:
+      break;
+  }
+  return "closed";
+}
+
+Napi::Object path_object(Napi::Env env, const quic::PathStats& path) {
+  Napi::Object out = Napi::Object::New(env);
+  out.Set("id", path.id.value);
+  out.Set("local", address_object(env, path.addresses.local));
+  out.Set("remote", address_object(env, path.addresses.remote));
+  out.Set("state", path.validated ? "active" : "validating");
+  out.Set("smoothedRttMs", milliseconds(path.smoothed_rtt));
+  out.Set("minRttMs", milliseconds(path.minimum_rtt));
+  out.Set("congestionWindow", number(path.congestion_window));
+  out.Set("bytesInFlight", number(path.bytes_in_flight));
+  out.Set("bytesSent", number(path.bytes_sent));
+  out.Set("bytesReceived", number(path.bytes_received));
+  out.Set("packetsSent", number(path.packets_sent));
+  out.Set("packetsReceived", number(path.packets_received));
+  out.Set("packetsLost", number(path.packets_lost));
+  out.Set("mtu", static_cast<double>(path.mtu));
+  return out;
+}
+
+}  // namespace
+
+std::string hex(quic::Bytes bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::uint8_t byte : bytes) {
+    out.push_back(digits[byte >> 4]);
+    out.push_back(digits[byte & 15]);
+  }
+  return out;
+}
+
+std::optional<std::array<std::uint8_t, 32>> parse_hash(const std::string& text) {
+  std::array<std::uint8_t, 32> out{};
+  std::size_t digits = 0;
+  for (const char character : text) {
+    if (character == ':') continue;
+    const bool lower = character >= 'a' && character <= 'f';
+    const bool upper = character >= 'A' && character <= 'F';
+    if (digits == 64 || !(lower || upper || (character >= '0' && character <= '9'))) {
+      return std::nullopt;
+    }
+    const int value = lower ? character - 'a' + 10 : upper ? character - 'A' + 10 : character - '0';
+    out[digits / 2] = static_cast<std::uint8_t>(out[digits / 2] << 4 | value);
+    ++digits;
+  }
+  if (digits != 64) return std::nullopt;
+  return out;
+}
+
+std::string ip_text(const quic::Address& address) { return io::ip_string(address); }
+
+const char* family_text(const quic::Address& address) {
+  return address.family == quic::Address::Family::kIpv6 ? "IPv6" : "IPv4";
+}
+
+Napi::Object address_object(Napi::Env env, const quic::Address& address) {
+  Napi::Object out = Napi::Object::New(env);
+  out.Set("address", ip_text(address));
+  out.Set("port", static_cast<double>(address.port));
+  out.Set("family", family_text(address));
+  return out;
+}
+
+Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, quic::Time now) {
+  const quic::ConnectionStats stats = driver.connection().stats();
+  Napi::Object out = Napi::Object::New(env);
+  out.Set("id", hex(driver.original_destination().view()));
+  out.Set("alpn", driver.alpn());
+  out.Set("state", state_text(driver));
+  out.Set("ageMs", milliseconds(now - driver.started()));
+  out.Set("streamsOpen", number(stats.streams_open));
+  out.Set("streamsTotal", number(stats.streams_total));
+  out.Set("datagramsSent", number(stats.datagrams_sent));
+  out.Set("datagramsReceived", number(stats.datagrams_received));
+  Napi::Array paths = Napi::Array::New(env);
+  for (const quic::PathStats& path : driver.connection().path_stats()) {
+    paths.Set(paths.Length(), path_object(env, path));
+  }
+  out.Set("paths", paths);
+  return out;
+}
+
+Napi::Object counters_object(Napi::Env env, const quic::Endpoint& endpoint) {
+  const quic::EndpointStats stats = endpoint.stats();
+  Napi::Object out = Napi::Object::New(env);
+  out.Set("connectionsAccepted", number(stats.connections_accepted));
+  out.Set("connectionsOpenGauge", number(endpoint.connection_count()));
+  out.Set("handshakesPendingGauge", number(endpoint.half_open_count()));
+  out.Set("handshakesFailed", number(stats.handshakes_failed));
+  out.Set("retriesSent", number(stats.retries_sent));
+  out.Set("versionNegotiationsSent", number(stats.version_negotiations_sent));
+  out.Set("statelessResetsSent", number(stats.stateless_resets_sent));
+  out.Set("datagramsReceived", number(stats.datagrams_received));
+  out.Set("datagramsSent", number(stats.datagrams_sent));
+  out.Set("bytesReceived", number(stats.bytes_received));
+  out.Set("bytesSent", number(stats.bytes_sent));
+  out.Set("packetsLost", number(stats.packets_lost));
+  Napi::Object dropped = Napi::Object::New(env);
+  for (std::size_t i = 0; i < stats.dropped.size(); ++i) {
+    const auto name = quic::to_string(static_cast<quic::DropReason>(i));
+    dropped.Set(std::string(name), number(stats.dropped[i]));
+  }
+  out.Set("packetsDropped", dropped);
+  return out;
+}
+
+}  // namespace sheaf::binding

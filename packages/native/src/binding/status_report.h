@@ -1,0 +1,24 @@
+#pragma once
+
+#include <napi.h>
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "endpoint/endpoint.h"
+
+namespace sheaf::binding {
+
+std::string hex(quic::Bytes bytes);
+// 64 hexadecimal digits, colons allowed.
+std::optional<std::array<std::uint8_t, 32>> parse_hash(const std::string& text);
+std::string ip_text(const quic::Address& address);
+const char* family_text(const quic::Address& address);
+
+// `SocketAddress`, `ConnectionStatus` and `TransportCounters` of lib/types.ts.
+Napi::Object address_object(Napi::Env env, const quic::Address& address);
+Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, quic::Time now);
+Napi::Object counters_object(Napi::Env env, const quic::Endpoint& endpoint);
+
+}  // namespace sheaf::binding
