@@ -1,0 +1,157 @@
+#include <algorithm>
+
+#include "crypto/handshake_state.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint8_t k_new_session_ticket = 4;  // RFC 8446 §4
+constexpr std::size_t k_message_header = 4;
+constexpr std::size_t k_max_post_handshake_message = 65536;
+// RFC 9000 §7.2 asks for at least 8 unpredictable bytes.
+constexpr std::size_t k_first_destination_length = 16;
+
+HandshakeFailure refuse(std::string reason) {
+  return {.code = TransportErrorCode::kInternalError, .reason = std::move(reason)};
+}
+
+ConnectionId random_id(Random& random, std::size_t length) {
+  ConnectionId id;
+  id.length = static_cast<std::uint8_t>(length);
+  random.fill({id.bytes.data(), length});
+  return id;
+}
+
+bool supported(std::uint32_t version) { return version == k_version_1 || version == k_version_2; }
+
+std::optional<HandshakeFailure> check_config(const ClientHandshakeConfig& config) {
+  if (!config.tls || config.tls->role() != Role::kClient) return refuse("no client TLS context");
+  if (!supported(config.version)) return refuse("this version of QUIC is not supported");
+  if (config.source.length == 0) return refuse("the connection id is empty");
+  const bool needs_name = !config.tls->insecure() && config.tls->certificate_hashes().empty();
+  if (needs_name && config.server_name.empty()) {
+    return refuse("no server name to compare the certificate with");
+  }
+  return std::nullopt;
+}
+
+// A ticket or token is only for its version (RFC 9369 §5), and 0-RTT only for its protocol.
+bool usable(const SessionState& session, const ClientHandshakeConfig& config) {
+  const auto& offered = config.tls->alpn();
+  return session.version == config.version &&
+         std::find(offered.begin(), offered.end(), session.alpn) != offered.end();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Handshake>, HandshakeFailure> Handshake::make_client(
+    const ClientHandshakeConfig& config, Random& random, Time now) {
+  if (auto problem = check_config(config)) return *problem;
+  std::unique_ptr<Handshake> handshake(new Handshake);
+  handshake->state_ = std::make_unique<State>(Role::kClient, random, config.path);
+  if (!handshake->state_->start_client(config, now)) return *handshake->state_->failure;
+  return handshake;
+}
+
+bool Handshake::State::start_client(const ClientHandshakeConfig& config, Time now) {
+  tls_context = config.tls;
+  parameters = config.parameters;
+  if (config.session && usable(*config.session, config)) session = config.session;
+
+  TlsSessionConfig tls_config{};
+  tls_config.context = config.tls;
+  tls_config.server_name = config.server_name;
+  tls_config.key_log = config.key_log;
+  if (session) tls_config.resume = session->tls_session;
+  std::string problem;
+  tls = TlsSession::make(tls_config, *this, problem);
+  if (!tls) {
+    fail(refuse("TLS cannot start: " + problem));
+    return false;
+  }
+
+  // RFC 9368: the other version is offered as one to switch to. After a Version Negotiation packet
+  // ngtcp2 checks that the order of preference led here (§4).
+  const std::uint32_t other = config.version == k_version_1 ? k_version_2 : k_version_1;
+  const std::uint32_t available[] = {config.version, other};
+  const bool began_with_other = config.original_version == other;
+  const std::uint32_t preferred[] = {began_with_other ? other : config.version,
+                                     began_with_other ? config.version : other};
+  ngtcp2_settings settings = make_settings(now, config.timeout);
+  settings.initial_rtt = static_cast<ngtcp2_duration>(config.initial_rtt.count());
+  settings.available_versions = available;
+  settings.available_versionslen = std::size(available);
+  settings.preferred_versions = preferred;
+  settings.preferred_versionslen = std::size(preferred);
+  settings.original_version = config.original_version;
+  if (session && !session->token.empty()) {
+    settings.token = session->token.data();
+    settings.tokenlen = session->token.size();
+    settings.token_type = NGTCP2_TOKEN_TYPE_NEW_TOKEN;
+  }
+
+  const ngtcp2_callbacks callbacks = make_callbacks();
+  const ngtcp2_transport_params ours = to_ngtcp2(config.parameters, Role::kClient);
+  const ngtcp2_cid first_destination = to_ngtcp2(random_id(random, k_first_destination_length));
+  const ngtcp2_cid source = to_ngtcp2(config.source);
+  const int result =
+      ngtcp2_conn_client_new(&connection, &first_destination, &source, &path, config.version,
+                             &callbacks, &settings, &ours, nullptr, this);
+  if (result != 0) {
+    fail(failure_from_ngtcp2(result));
+    return false;
+  }
+  ngtcp2_conn_set_tls_native_handle(connection, tls->native());
+  return true;
+}
+
+bool Handshake::State::finish_client() {
+  if (!early_data_accepted || !session) return true;
+  // RFC 8446 §4.2.10: 0-RTT was sent in the language of the earlier connection.
+  if (alpn != session->alpn) {
+    fail({.code = crypto_error(GNUTLS_A_ILLEGAL_PARAMETER),
+          .reason = "0-RTT was accepted for another application protocol"});
+    return false;
+  }
+  const auto remembered = decode_transport_parameters(session->peer_parameters);
+  const auto now = decode_transport_parameters(peer_parameters);
+  if (remembered && now && !covers_remembered(*now, *remembered)) {
+    fail({.code = TransportErrorCode::kProtocolViolation,
+          .reason = "0-RTT was accepted with lower limits than before"});
+    return false;
+  }
+  return true;
+}
+
+TransportStatus Handshake::receive_post_handshake(Bytes data) {
+  State& state = *state_;
+  const auto error = [](TransportErrorCode code, std::string reason) {
+    return TransportError{.code = code, .frame_type = 0x06, .reason = std::move(reason)};
+  };
+  if (state.role != Role::kClient || !state.completed) {
+    return error(crypto_error(GNUTLS_A_UNEXPECTED_MESSAGE), "TLS message at the wrong time");
+  }
+  std::vector<std::uint8_t>& buffer = state.post_handshake;
+  buffer.insert(buffer.end(), data.begin(), data.end());
+  while (buffer.size() >= k_message_header) {
+    // RFC 9001 §6: KeyUpdate is forbidden, and so is client authentication after the handshake
+    // (§4.4); nothing else is left.
+    if (buffer[0] != k_new_session_ticket) {
+      return error(crypto_error(GNUTLS_A_UNEXPECTED_MESSAGE), "unexpected TLS message");
+    }
+    const std::size_t length =
+        k_message_header + (std::size_t{buffer[1]} << 16 | std::size_t{buffer[2]} << 8 | buffer[3]);
+    if (length > k_max_post_handshake_message) {
+      return error(TransportErrorCode::kCryptoBufferExceeded, "TLS message is too long");
+    }
+    if (buffer.size() < length) break;
+    if (!state.tls->receive_ticket({buffer.data(), length})) {
+      const HandshakeFailure failure = failure_from_tls(state.tls->failure());
+      return error(failure.code, failure.reason);
+    }
+    buffer.erase(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(length));
+  }
+  return {};
+}
+
+}  // namespace sheaf::quic

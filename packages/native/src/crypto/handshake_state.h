@@ -1,0 +1,90 @@
+#pragma once
+
+#include <deque>
+
+#include "crypto/handshake.h"
+#include "crypto/handshake_failure.h"
+#include "crypto/handshake_parameters.h"
+#include "crypto/ngtcp2_types.h"
+#include "crypto/socket_address.h"
+#include "crypto/tls_session.h"
+
+namespace sheaf::quic {
+
+// The ngtcp2 connection and the TLS session of one handshake, and what they have reported.
+struct Handshake::State final : TlsObserver {
+  State(Role role_of_this_side, Random& random_source, const AddressPair& path);
+  ~State() override;
+
+  // --- TlsObserver
+  bool on_secrets(TlsLevel level, CipherSuite suite, Bytes receive, Bytes send) override;
+  bool on_message(TlsLevel level, Bytes message) override;
+  bool on_peer_parameters(Bytes extension) override;
+  bool write_parameters(std::vector<std::uint8_t>& out) override;
+  void on_session_ticket(Bytes session) override;
+
+  // --- called by ngtcp2: 0 or its error code
+  int on_crypto_data(ngtcp2_encryption_level level, Bytes data);
+  void on_version_negotiation(const std::uint32_t* versions, std::size_t count);
+
+  // Settings and callbacks that both roles share.
+  ngtcp2_settings make_settings(Time now, Duration timeout) const;
+  ngtcp2_callbacks make_callbacks() const;
+
+  void read(MutableBytes datagram, Ecn ecn, Time now);
+  // Only the first failure counts.
+  void fail(HandshakeFailure reason);
+  std::size_t write_close(MutableBytes out, Time now);
+  // After ngtcp2 has returned: TLS may be done.
+  void report_completion();
+  void free_connection();
+  Duration measured_rtt() const;
+  void emit(HandshakeEvent event);
+
+  // --- server_handshake.cc
+  bool start_server(const ServerHandshakeConfig& config, Time now);
+  // The tail of a ClientHello came before its head.
+  void hold_back(MutableBytes datagram, Ecn ecn, Time now);
+  void read_held_back(Time now);
+  void finish_server();
+  // --- client_handshake.cc
+  bool start_client(const ClientHandshakeConfig& config, Time now);
+  bool finish_client();
+
+  const Role role;
+  Random& random;
+  SocketAddress local_address;
+  SocketAddress remote_address;
+  ngtcp2_path path{};
+  ngtcp2_conn* connection = nullptr;
+  std::unique_ptr<TlsSession> tls;
+  std::shared_ptr<TlsContext> tls_context;
+  TransportParameters parameters;
+  std::deque<HandshakeEvent> events;
+  std::optional<HandshakeFailure> failure;
+  bool close_due = false;
+  bool tls_done = false;
+  bool completed = false;
+  bool early_data_accepted = false;
+  bool resumed = false;
+  std::string alpn;
+  std::uint32_t version = 0;
+  CipherSuite suite = CipherSuite::kAes128GcmSha256;
+  ConnectionId destination;
+  Duration smoothed_rtt = Duration::zero();
+  std::vector<std::uint8_t> peer_parameters;
+
+  // Server: what is needed to begin again, until the ClientHello's head has come.
+  struct HeldBack {
+    std::vector<std::uint8_t> datagram;
+    Ecn ecn;
+  };
+  std::unique_ptr<ServerHandshakeConfig> restart;
+  std::vector<HeldBack> held_back;
+  // Client.
+  std::optional<SessionState> session;
+  std::uint32_t common_version = 0;
+  std::vector<std::uint8_t> post_handshake;  // an incomplete TLS message
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,61 @@
+#include <ngtcp2/ngtcp2_crypto.h>
+
+#include "crypto/handshake_state.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+Random& random_of(const ngtcp2_rand_ctx& context) {
+  return *static_cast<Random*>(context.native_handle);
+}
+
+void fill_random(std::uint8_t* out, std::size_t length, const ngtcp2_rand_ctx* context) {
+  random_of(*context).fill({out, length});
+}
+
+}  // namespace
+
+ngtcp2_settings Handshake::State::make_settings(Time now, Duration timeout) const {
+  ngtcp2_settings settings;
+  ngtcp2_settings_default(&settings);
+  settings.initial_ts = to_nanoseconds(now);
+  settings.handshake_timeout = static_cast<ngtcp2_duration>(timeout.count());
+  settings.rand_ctx.native_handle = &random;
+  // RFC 9000 §14.1: what every path carries. The engine discovers the rest.
+  settings.max_tx_udp_payload_size = NGTCP2_MAX_UDP_PAYLOAD_SIZE;
+  settings.no_pmtud = 1;
+  return settings;
+}
+
+ngtcp2_callbacks Handshake::State::make_callbacks() const {
+  ngtcp2_callbacks callbacks{};
+  callbacks.client_initial = ngtcp2_crypto_client_initial_cb;
+  callbacks.recv_client_initial = ngtcp2_crypto_recv_client_initial_cb;
+  callbacks.recv_retry = ngtcp2_crypto_recv_retry_cb;
+  callbacks.version_negotiation = ngtcp2_crypto_version_negotiation_cb;
+  callbacks.encrypt = ngtcp2_crypto_encrypt_cb;
+  callbacks.decrypt = ngtcp2_crypto_decrypt_cb;
+  callbacks.hp_mask = ngtcp2_crypto_hp_mask_cb;
+  callbacks.delete_crypto_aead_ctx = ngtcp2_crypto_delete_crypto_aead_ctx_cb;
+  callbacks.delete_crypto_cipher_ctx = ngtcp2_crypto_delete_crypto_cipher_ctx_cb;
+  callbacks.rand = fill_random;
+  callbacks.recv_crypto_data = [](ngtcp2_conn*, ngtcp2_encryption_level level, std::uint64_t,
+                                  const std::uint8_t* data, std::size_t length, void* state) {
+    return static_cast<State*>(state)->on_crypto_data(level, {data, length});
+  };
+  callbacks.recv_version_negotiation = [](ngtcp2_conn*, const ngtcp2_pkt_hd*,
+                                          const std::uint32_t* versions, std::size_t count,
+                                          void* state) {
+    static_cast<State*>(state)->on_version_negotiation(versions, count);
+    return 0;
+  };
+  // ngtcp2 requires these three, but without 1-RTT keys it never calls them.
+  callbacks.update_key = ngtcp2_crypto_update_key_cb;
+  callbacks.get_path_challenge_data = ngtcp2_crypto_get_path_challenge_data_cb;
+  callbacks.get_new_connection_id = [](ngtcp2_conn*, ngtcp2_cid*, std::uint8_t*, std::size_t,
+                                       void*) { return NGTCP2_ERR_CALLBACK_FAILURE; };
+  return callbacks;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,19 @@
+#include "crypto/replay_record.h"
+
+namespace sheaf::quic {
+
+bool ReplayRecord::add(Bytes key) {
+  Identity identity;
+  if (key.size() < k_period_length + identity.size()) return false;
+  Period period;
+  std::memcpy(period.data(), key.data(), period.size());
+  std::memcpy(identity.data(), key.last(identity.size()).data(), identity.size());
+  if (period != period_) {
+    period_ = period;
+    seen_.clear();
+  }
+  if (seen_.size() >= k_capacity) return false;
+  return seen_.insert(identity).second;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,181 @@
+#include "crypto/tls_context.h"
+
+#include <gnutls/crypto.h>
+#include <gnutls/x509.h>
+
+#include <algorithm>
+
+namespace sheaf::quic {
+namespace {
+
+// AES-CCM is left out: its suites are rare and the engine has no provider for them.
+constexpr const char* k_default_priority =
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:"
+    "-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+GROUP-SECP521R1:"
+    "%DISABLE_TLS13_COMPAT_MODE";
+
+// Limits of GnuTLS.
+constexpr std::size_t k_max_protocols = 8;
+constexpr std::size_t k_max_protocol_length = 32;
+
+gnutls_datum_t datum(const std::string& text) {
+  return {reinterpret_cast<unsigned char*>(const_cast<char*>(text.data())),
+          static_cast<unsigned>(text.size())};
+}
+
+std::string explain(const char* what, int error) {
+  return std::string(what) + ": " + gnutls_strerror(error);
+}
+
+TlsContext::Problem check_certificate_pem(const std::string& pem) {
+  gnutls_x509_crt_t* certificates = nullptr;
+  unsigned count = 0;
+  const gnutls_datum_t data = datum(pem);
+  const int result =
+      gnutls_x509_crt_list_import2(&certificates, &count, &data, GNUTLS_X509_FMT_PEM, 0);
+  if (result < 0) return explain("The certificate is not valid PEM", result);
+  for (unsigned i = 0; i < count; ++i) gnutls_x509_crt_deinit(certificates[i]);
+  gnutls_free(certificates);
+  return std::nullopt;
+}
+
+TlsContext::Problem check_private_key_pem(const std::string& pem) {
+  gnutls_x509_privkey_t key = nullptr;
+  gnutls_x509_privkey_init(&key);
+  const gnutls_datum_t data = datum(pem);
+  const int result =
+      gnutls_x509_privkey_import2(key, &data, GNUTLS_X509_FMT_PEM, nullptr, GNUTLS_PKCS_PLAIN);
+  gnutls_x509_privkey_deinit(key);
+  if (result == 0) return std::nullopt;
+  if (pem.find("ENCRYPTED") != std::string::npos) {
+    return "The private key is protected by a password; store it without one.";
+  }
+  return explain("The private key is not valid PEM", result);
+}
+
+int add_to_replay_record(void* record, time_t, const gnutls_datum_t* key, const gnutls_datum_t*) {
+  const bool fresh = static_cast<ReplayRecord*>(record)->add({key->data, key->size});
+  return fresh ? 0 : GNUTLS_E_DB_ENTRY_EXISTS;
+}
+
+}  // namespace
+
+TlsContext::TlsContext(Role role) : role_(role) {
+  gnutls_certificate_allocate_credentials(&credentials_);
+}
+
+TlsContext::~TlsContext() {
+  gnutls_memset(ticket_key_.data(), 0, ticket_key_.size());
+  if (anti_replay_ != nullptr) gnutls_anti_replay_deinit(anti_replay_);
+  if (priority_ != nullptr) gnutls_priority_deinit(priority_);
+  gnutls_certificate_free_credentials(credentials_);
+}
+
+TlsContext::Problem TlsContext::set_alpn(const std::vector<std::string>& protocols) {
+  if (protocols.empty()) return "No application protocol (ALPN) is given; QUIC requires one.";
+  if (protocols.size() > k_max_protocols) return "At most 8 application protocols are possible.";
+  for (const std::string& protocol : protocols) {
+    if (protocol.empty() || protocol.size() > k_max_protocol_length) {
+      return "The application protocol \"" + protocol + "\" is not 1 to 32 bytes long.";
+    }
+  }
+  alpn_ = protocols;
+  return std::nullopt;
+}
+
+TlsContext::Problem TlsContext::set_certificate(const std::string& certificate_pem,
+                                                const std::string& private_key_pem) {
+  if (auto problem = check_certificate_pem(certificate_pem)) return problem;
+  if (auto problem = check_private_key_pem(private_key_pem)) return problem;
+  const gnutls_datum_t certificate = datum(certificate_pem);
+  const gnutls_datum_t key = datum(private_key_pem);
+  const int result = gnutls_certificate_set_x509_key_mem2(
+      credentials_, &certificate, &key, GNUTLS_X509_FMT_PEM, nullptr, GNUTLS_PKCS_PLAIN);
+  if (result == GNUTLS_E_CERTIFICATE_KEY_MISMATCH) {
+    return "The private key does not belong to the certificate.";
+  }
+  if (result < 0) return explain("The certificate and its key cannot be used", result);
+  return std::nullopt;
+}
+
+TlsContext::Problem TlsContext::set_ticket_key(Bytes key) {
+  if (key.empty()) {
+    const int result = gnutls_rnd(GNUTLS_RND_KEY, ticket_key_.data(), ticket_key_.size());
+    if (result < 0) return explain("No random bytes for the ticket key", result);
+    return std::nullopt;
+  }
+  if (key.size() != ticket_key_.size()) {
+    return "The ticket key is " + std::to_string(key.size()) + " bytes long instead of 64.";
+  }
+  std::copy(key.begin(), key.end(), ticket_key_.begin());
+  return std::nullopt;
+}
+
+TlsContext::Problem TlsContext::set_early_data(bool accept) {
+  if (!accept) return std::nullopt;
+  const int result = gnutls_anti_replay_init(&anti_replay_);
+  if (result < 0) return explain("The replay record cannot be made", result);
+  gnutls_anti_replay_set_window(anti_replay_, ReplayRecord::k_period.count());
+  gnutls_anti_replay_set_ptr(anti_replay_, &replay_record_);
+  gnutls_anti_replay_set_add_function(anti_replay_, add_to_replay_record);
+  return std::nullopt;
+}
+
+TlsContext::Problem TlsContext::set_trust(const TlsClientConfig& config) {
+  insecure_ = config.insecure;
+  hashes_ = config.certificate_hashes;
+  if (insecure_ || !hashes_.empty()) return std::nullopt;
+  int authorities = gnutls_certificate_set_x509_system_trust(credentials_);
+  if (!config.certificate_authority_pem.empty()) {
+    const gnutls_datum_t data = datum(config.certificate_authority_pem);
+    const int result =
+        gnutls_certificate_set_x509_trust_mem(credentials_, &data, GNUTLS_X509_FMT_PEM);
+    if (result < 0) return explain("The certificate authority is not valid PEM", result);
+    authorities = result + std::max(authorities, 0);
+  }
+  if (authorities <= 0) {
+    return "This system has no trusted certificate authorities; install the package "
+           "ca-certificates, or give a certificate authority or certificate hashes.";
+  }
+  return std::nullopt;
+}
+
+TlsContext::Problem TlsContext::set_priority(const std::string& priority) {
+  gnutls_priority_t made = nullptr;
+  const int result = gnutls_priority_init(&made, priority.c_str(), nullptr);
+  if (result < 0) return explain("The cipher suites cannot be set", result);
+  if (priority_ != nullptr) gnutls_priority_deinit(priority_);
+  priority_ = made;
+  return std::nullopt;
+}
+
+TicketKey TlsContext::ticket_key_for(Bytes binding) const {
+  TicketKey key{};  // SHA-512 has exactly its length
+  gnutls_hmac_fast(GNUTLS_MAC_SHA512, ticket_key_.data(), ticket_key_.size(), binding.data(),
+                   binding.size(), key.data());
+  return key;
+}
+
+Result<std::shared_ptr<TlsContext>, std::string> make_tls_server_context(
+    const TlsServerConfig& config) {
+  auto context = std::make_shared<TlsContext>(Role::kServer);
+  if (auto problem = context->set_priority(k_default_priority)) return *problem;
+  if (auto problem = context->set_alpn(config.alpn)) return *problem;
+  if (auto problem = context->set_certificate(config.certificate_pem, config.private_key_pem)) {
+    return *problem;
+  }
+  if (auto problem = context->set_ticket_key(config.ticket_key)) return *problem;
+  if (auto problem = context->set_early_data(config.early_data)) return *problem;
+  return context;
+}
+
+Result<std::shared_ptr<TlsContext>, std::string> make_tls_client_context(
+    const TlsClientConfig& config) {
+  auto context = std::make_shared<TlsContext>(Role::kClient);
+  if (auto problem = context->set_priority(k_default_priority)) return *problem;
+  if (auto problem = context->set_alpn(config.alpn)) return *problem;
+  if (auto problem = context->set_trust(config)) return *problem;
+  return context;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <gnutls/gnutls.h>
+
+#include <array>
+#include <optional>
+
+#include "crypto/replay_record.h"
+#include "crypto/tls_config.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+using TicketKey = std::array<std::uint8_t, 64>;
+
+// The GnuTLS objects behind `TlsServerConfig` and `TlsClientConfig`.
+class TlsContext {
+ public:
+  explicit TlsContext(Role role);
+  ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+
+  // A sentence when it does not work.
+  using Problem = std::optional<std::string>;
+  Problem set_alpn(const std::vector<std::string>& protocols);
+  Problem set_certificate(const std::string& certificate_pem, const std::string& private_key_pem);
+  Problem set_ticket_key(Bytes key);
+  Problem set_early_data(bool accept);
+  Problem set_trust(const TlsClientConfig& config);
+  // Cipher suites and groups in GnuTLS's notation.
+  Problem set_priority(const std::string& priority);
+
+  // RFC 9369 §5 and RFC 9000 §7.4.1: a ticket key of its own for each version and for each set of
+  // limits that a client remembers for 0-RTT, so that no ticket of another one can be opened.
+  TicketKey ticket_key_for(Bytes binding) const;
+
+  Role role() const { return role_; }
+  gnutls_certificate_credentials_t credentials() const { return credentials_; }
+  gnutls_priority_t priority() const { return priority_; }
+  gnutls_anti_replay_t anti_replay() const { return anti_replay_; }  // null: no 0-RTT
+  const std::vector<std::string>& alpn() const { return alpn_; }
+  const std::vector<std::array<std::uint8_t, 32>>& certificate_hashes() const { return hashes_; }
+  bool insecure() const { return insecure_; }
+
+ private:
+  Role role_;
+  gnutls_certificate_credentials_t credentials_ = nullptr;
+  gnutls_priority_t priority_ = nullptr;
+  gnutls_anti_replay_t anti_replay_ = nullptr;
+  ReplayRecord replay_record_;
+  TicketKey ticket_key_{};
+  std::vector<std::string> alpn_;
+  std::vector<std::array<std::uint8_t, 32>> hashes_;
+  bool insecure_ = false;
+};
+
+}  // namespace sheaf::quic

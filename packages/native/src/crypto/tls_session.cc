@@ -1,0 +1,176 @@
+#include "crypto/tls_session.h"
+
+#include <arpa/inet.h>
+
+#include "crypto/tls_callbacks.h"
+
+namespace sheaf::quic {
+namespace {
+
+// More than any ClientHello that is meant well: post-quantum key shares make about 2 KB, a ticket
+// at most 64 KB. What a client accepts is GnuTLS's own limit, for certificate chains.
+constexpr std::size_t k_max_client_hello = 80 * 1024;
+
+bool is_ip_address(const std::string& name) {
+  in6_addr address;
+  return inet_pton(AF_INET, name.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, name.c_str(), &address) == 1;
+}
+
+gnutls_record_encryption_level_t to_gnutls(TlsLevel level) {
+  switch (level) {
+    case TlsLevel::kInitial:
+      return GNUTLS_ENCRYPTION_LEVEL_INITIAL;
+    case TlsLevel::kEarly:
+      return GNUTLS_ENCRYPTION_LEVEL_EARLY;
+    case TlsLevel::kHandshake:
+      return GNUTLS_ENCRYPTION_LEVEL_HANDSHAKE;
+    case TlsLevel::kApplication:
+      break;
+  }
+  return GNUTLS_ENCRYPTION_LEVEL_APPLICATION;
+}
+
+std::string describe(int error) {
+  switch (error) {
+    case GNUTLS_E_NO_APPLICATION_PROTOCOL:
+      return "no application protocol in common";
+    case GNUTLS_E_NO_CIPHER_SUITES:
+      return "no cipher suite in common";
+    case GNUTLS_E_NO_COMMON_KEY_SHARE:
+      return "no key exchange group in common";
+    case GNUTLS_E_UNSUPPORTED_VERSION_PACKET:
+      return "the peer does not speak TLS 1.3";
+    case GNUTLS_E_MISSING_EXTENSION:
+      return "a required TLS extension is missing";
+    default:
+      return gnutls_strerror(error);
+  }
+}
+
+}  // namespace
+
+TlsSession::TlsSession(const TlsSessionConfig& config, TlsObserver& observer)
+    : context_(config.context),
+      observer_(observer),
+      server_name_(config.server_name),
+      key_log_(config.key_log) {}
+
+TlsSession::~TlsSession() {
+  if (session_ != nullptr) gnutls_deinit(session_);
+}
+
+std::unique_ptr<TlsSession> TlsSession::make(const TlsSessionConfig& config, TlsObserver& observer,
+                                             std::string& problem) {
+  std::unique_ptr<TlsSession> session(new TlsSession(config, observer));
+  const int result = session->set_up(config);
+  if (result < 0) {
+    problem = describe(result);
+    return nullptr;
+  }
+  return session;
+}
+
+int TlsSession::set_up(const TlsSessionConfig& config) {
+  const bool server = context_->role() == Role::kServer;
+  // RFC 9001 §8.3: QUIC has no EndOfEarlyData. Tickets are sent once the handshake is complete.
+  unsigned flags = GNUTLS_NO_END_OF_EARLY_DATA;
+  flags |= server ? GNUTLS_SERVER | GNUTLS_NO_AUTO_SEND_TICKET : GNUTLS_CLIENT;
+  if (!server || context_->anti_replay() != nullptr) flags |= GNUTLS_ENABLE_EARLY_DATA;
+  int result = gnutls_init(&session_, flags);
+  if (result < 0) return result;
+  result = gnutls_priority_set(session_, context_->priority());
+  if (result < 0) return result;
+  result = gnutls_credentials_set(session_, GNUTLS_CRD_CERTIFICATE, context_->credentials());
+  if (result < 0) return result;
+
+  std::vector<gnutls_datum_t> protocols;
+  for (const std::string& protocol : context_->alpn()) {
+    protocols.push_back({reinterpret_cast<unsigned char*>(const_cast<char*>(protocol.data())),
+                         static_cast<unsigned>(protocol.size())});
+  }
+  result =
+      gnutls_alpn_set_protocols(session_, protocols.data(), static_cast<unsigned>(protocols.size()),
+                                GNUTLS_ALPN_MANDATORY | GNUTLS_ALPN_SERVER_PRECEDENCE);
+  if (result < 0) return result;
+  result = Callbacks::install(*this);
+  if (result < 0) return result;
+  return server ? set_up_server(config) : set_up_client(config);
+}
+
+int TlsSession::set_up_server(const TlsSessionConfig& config) {
+  gnutls_handshake_set_max_packet_length(session_, k_max_client_hello);
+  const gnutls_datum_t key{const_cast<unsigned char*>(config.ticket_key.data()),
+                           static_cast<unsigned>(config.ticket_key.size())};
+  const int result = gnutls_session_ticket_enable_server(session_, &key);
+  if (result < 0 || context_->anti_replay() == nullptr) return result;
+  gnutls_anti_replay_enable(session_, context_->anti_replay());
+  // RFC 9001 §4.6.1: the only value that QUIC allows; flow control is the limit.
+  return gnutls_record_set_max_early_data_size(session_, 0xffffffffu);
+}
+
+int TlsSession::set_up_client(const TlsSessionConfig& config) {
+  // RFC 6066 §3: an address is no server name.
+  if (!server_name_.empty() && !is_ip_address(server_name_)) {
+    const int result =
+        gnutls_server_name_set(session_, GNUTLS_NAME_DNS, server_name_.data(), server_name_.size());
+    if (result < 0) return result;
+  }
+  if (config.resume.empty()) return 0;
+  // A session that GnuTLS cannot read (an older version's) costs a full handshake, nothing more.
+  gnutls_session_set_data(session_, config.resume.data(), config.resume.size());
+  return 0;
+}
+
+TlsSession::Progress TlsSession::advance(TlsLevel level, Bytes data) {
+  if (!data.empty()) {
+    const int result = gnutls_handshake_write(session_, to_gnutls(level), data.data(), data.size());
+    if (result < 0 && gnutls_error_is_fatal(result) != 0) return fail(result);
+  }
+  if (done_) return Progress::kDone;
+  const int result = gnutls_handshake(session_);
+  if (result == 0) return finish();
+  return gnutls_error_is_fatal(result) != 0 ? fail(result) : Progress::kPending;
+}
+
+TlsSession::Progress TlsSession::fail(int error) {
+  // A callback of ours may have said it better already.
+  if (failure_.reason.empty()) {
+    const int alert = gnutls_error_to_alert(error, nullptr);
+    failure_ = {static_cast<gnutls_alert_description_t>(alert), describe(error)};
+  }
+  return Progress::kFailed;
+}
+
+TlsSession::Progress TlsSession::finish() {
+  gnutls_datum_t protocol{};
+  if (gnutls_alpn_get_selected_protocol(session_, &protocol) == 0) {
+    alpn_.assign(reinterpret_cast<char*>(protocol.data), protocol.size);
+  }
+  // RFC 9001 §8.1: a server that answers without ALPN is refused.
+  if (alpn_.empty()) return fail(GNUTLS_E_NO_APPLICATION_PROTOCOL);
+  // RFC 9001 §8.2.
+  if (!has_peer_parameters_) return fail(GNUTLS_E_MISSING_EXTENSION);
+  resumed_ = gnutls_session_is_resumed(session_) != 0;
+  early_data_accepted_ = (gnutls_session_get_flags(session_) & GNUTLS_SFLAGS_EARLY_DATA) != 0;
+  done_ = true;
+  return Progress::kDone;
+}
+
+void TlsSession::send_ticket(const TicketKey& key) {
+  const gnutls_datum_t data{const_cast<unsigned char*>(key.data()),
+                            static_cast<unsigned>(key.size())};
+  // Without a ticket the client resumes nothing; the connection is as good.
+  if (gnutls_session_ticket_enable_server(session_, &data) < 0) return;
+  gnutls_session_ticket_send(session_, 1, 0);
+}
+
+bool TlsSession::receive_ticket(Bytes message) {
+  const int result = gnutls_handshake_write(session_, GNUTLS_ENCRYPTION_LEVEL_APPLICATION,
+                                            message.data(), message.size());
+  if (result >= 0 || gnutls_error_is_fatal(result) == 0) return true;
+  fail(result);
+  return false;
+}
+
+}  // namespace sheaf::quic

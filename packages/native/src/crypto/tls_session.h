@@ -1,0 +1,90 @@
+#pragma once
+
+#include <gnutls/gnutls.h>
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "crypto/certificate_check.h"
+#include "crypto/tls_context.h"
+#include "crypto/traffic_secret.h"
+
+namespace sheaf::quic {
+
+enum class TlsLevel : std::uint8_t { kInitial, kEarly, kHandshake, kApplication };
+
+// What TLS asks of QUIC and tells it (RFC 9001 §4.1). False ends the handshake.
+class TlsObserver {
+ public:
+  virtual ~TlsObserver() = default;
+  // Secrets of one level, either of them possibly empty.
+  virtual bool on_secrets(TlsLevel level, CipherSuite suite, Bytes receive, Bytes send) = 0;
+  // Handshake messages to send in CRYPTO frames.
+  virtual bool on_message(TlsLevel level, Bytes message) = 0;
+  virtual bool on_peer_parameters(Bytes extension) = 0;
+  virtual bool write_parameters(std::vector<std::uint8_t>& out) = 0;
+  // Client: a NewSessionTicket, with all that is needed to resume.
+  virtual void on_session_ticket(Bytes session) = 0;
+};
+
+struct TlsSessionConfig {
+  std::shared_ptr<TlsContext> context;
+  std::string server_name;                             // client
+  Bytes resume;                                        // client; empty: a full handshake
+  TicketKey ticket_key{};                              // server
+  std::function<void(std::string_view line)> key_log;  // empty: none
+};
+
+// TLS 1.3 for one QUIC connection: GnuTLS without its record layer.
+class TlsSession {
+ public:
+  enum class Progress : std::uint8_t { kPending, kDone, kFailed };
+
+  // Nothing, and the reason in `problem`, when GnuTLS refuses the configuration.
+  static std::unique_ptr<TlsSession> make(const TlsSessionConfig& config, TlsObserver& observer,
+                                          std::string& problem);
+  ~TlsSession();
+  TlsSession(const TlsSession&) = delete;
+  TlsSession& operator=(const TlsSession&) = delete;
+
+  // Takes the peer's handshake bytes, which may be empty, and goes on as far as possible.
+  Progress advance(TlsLevel level, Bytes data);
+  const TlsFailure& failure() const { return failure_; }  // after kFailed
+
+  // Server, once done: one NewSessionTicket comes out by `on_message`.
+  void send_ticket(const TicketKey& key);
+  // Client, once done: whole NewSessionTicket messages. False when GnuTLS refuses them.
+  bool receive_ticket(Bytes message);
+
+  bool resumed() const { return resumed_; }
+  bool early_data_accepted() const { return early_data_accepted_; }
+  const std::string& alpn() const { return alpn_; }
+  gnutls_session_t native() { return session_; }
+
+ private:
+  TlsSession(const TlsSessionConfig& config, TlsObserver& observer);
+  int set_up(const TlsSessionConfig& config);
+  int set_up_server(const TlsSessionConfig& config);
+  int set_up_client(const TlsSessionConfig& config);
+  Progress fail(int error);
+  Progress finish();
+
+  // Called by GnuTLS.
+  struct Callbacks;
+
+  std::shared_ptr<TlsContext> context_;
+  TlsObserver& observer_;
+  std::string server_name_;
+  std::function<void(std::string_view line)> key_log_;
+  gnutls_session_t session_ = nullptr;
+  TlsFailure failure_;
+  std::string alpn_;
+  bool has_peer_parameters_ = false;
+  bool done_ = false;
+  bool resumed_ = false;
+  bool early_data_accepted_ = false;
+};
+
+}  // namespace sheaf::quic

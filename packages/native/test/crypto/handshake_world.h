@@ -1,0 +1,110 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "crypto/handshake.h"
+#include "crypto/test_certificates.h"
+
+namespace sheaf::quic {
+
+// One side of a handshake and what it has reported.
+struct Peer {
+  std::unique_ptr<Handshake> handshake;
+  std::vector<HandshakeEvent> events;
+  std::vector<std::vector<std::uint8_t>> engine_packets;  // 0-RTT and 1-RTT
+
+  const HandshakeEvent* find(HandshakeEvent::Kind kind) const;
+  std::size_t count(HandshakeEvent::Kind kind) const;
+  void poll();
+};
+
+// A client and a server in virtual time, joined by a pipe that loses what it is told to. It does
+// what an endpoint does, with one plain packet in the place of a connection: the server repeats
+// "done" and the ticket until the client has it.
+class HandshakeWorld {
+ public:
+  static constexpr Duration k_delay = std::chrono::milliseconds(10);
+  static constexpr Duration k_limit = std::chrono::seconds(120);
+
+  struct Options {
+    std::shared_ptr<TlsContext> client_context;
+    std::shared_ptr<TlsContext> server_context;
+    bool retry = false;
+    std::uint32_t version = k_version_1;
+    std::uint32_t original_version = 0;
+    std::vector<std::uint32_t> preferred_versions;
+    std::optional<SessionState> session;
+    std::string server_name = "localhost";
+    TransportParameters client_parameters;
+    TransportParameters server_parameters;
+    bool accept_address_token = false;
+    bool hold_first_datagram = false;  // the client's first datagram comes after its second
+    Duration timeout = std::chrono::seconds(60);
+    // To the server or not, number of the datagram in that direction.
+    std::function<bool(bool to_server, int number)> drop;
+    std::function<void(std::string_view)> client_key_log;
+    std::function<void(std::string_view)> server_key_log;
+  };
+
+  HandshakeWorld(Options options, std::uint64_t seed);
+
+  // Until both sides are done, one has failed, or the limit is reached. True when the client has
+  // the server's "done".
+  bool run();
+  void deliver(bool to_server, std::vector<std::uint8_t> datagram);
+
+  Peer client;
+  Peer server;
+  Time now{std::chrono::seconds(1)};
+  bool confirmed = false;
+  bool address_validated = false;  // by a token of an earlier connection
+  int sent[2] = {0, 0};            // datagrams, by direction
+  std::size_t largest_datagram = 0;
+  std::vector<std::vector<std::uint8_t>> client_datagrams;
+  // What the client would store.
+  SessionState session_state() const;
+
+ private:
+  struct InFlight {
+    Time arrival;
+    std::uint64_t order;
+    bool to_server;
+    std::vector<std::uint8_t> bytes;
+    bool operator<(const InFlight& other) const {
+      return arrival != other.arrival ? arrival > other.arrival : order > other.order;
+    }
+  };
+
+  void start_client();
+  void accept(const std::vector<std::uint8_t>& datagram);
+  void receive(Peer& peer, std::vector<std::uint8_t> datagram);
+  void send(bool to_server, std::vector<std::uint8_t> datagram);
+  void flush(Peer& peer, bool to_server);
+  void repeat_done();
+  void on_done(Bytes packet);
+  Time next_event() const;
+  ConnectionId random_id(std::size_t length);
+
+  Options options_;
+  SeededRandom random_;
+  std::array<std::uint8_t, 32> secret_{};
+  std::priority_queue<InFlight> in_flight_;
+  std::uint64_t order_ = 0;
+  Time next_done_ = k_never;
+  std::vector<std::uint8_t> address_token_;
+  std::vector<ConnectionId> gone_;  // first destinations of connections that exist or existed
+};
+
+// Contexts with a certificate that all tests share.
+const TestCertificate& shared_certificate();
+std::shared_ptr<TlsContext> server_context(TlsServerConfig config = {});
+std::shared_ptr<TlsContext> client_context(TlsClientConfig config = {});
+HandshakeWorld::Options default_options();
+// Both directions, both sides.
+bool secrets_match(const HandshakeWorld& world);
+
+}  // namespace sheaf::quic

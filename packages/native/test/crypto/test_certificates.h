@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sheaf::quic {
+
+struct CertificateRequest {
+  std::string name = "localhost";
+  std::int64_t begins_in = -3600;  // seconds from now
+  std::int64_t ends_in = 3600;
+  bool rsa = false;
+  // Certificates of this many authorities above, each of some 800 bytes: makes the chain long.
+  int padding_certificates = 0;
+};
+
+// A fresh authority, key and certificate; nothing of it is stored.
+struct TestCertificate {
+  std::string authority_pem;
+  std::string certificate_pem;  // leaf first
+  std::string private_key_pem;
+  std::array<std::uint8_t, 32> leaf_hash{};
+};
+TestCertificate make_certificate(const CertificateRequest& request = {});
+
+}  // namespace sheaf::quic
