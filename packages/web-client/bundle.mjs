@@ -1,16 +1,27 @@
 // Bundles the browser files into dist/browser. Run after `tsc -b`, which checks their types.
 import { cp, mkdir, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
+const { resolve } = createRequire(import.meta.url);
 const source = (path) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 const output = (path) => fileURLToPath(new URL(`./dist/browser/${path}`, import.meta.url));
 
 // The oldest Chromium with everything that is used (URL.canParse).
 const shared = { bundle: true, minify: true, target: 'chrome120', legalComments: 'none' };
 
+const fonts = {
+  'archivo.woff2': '@fontsource-variable/archivo/files/archivo-latin-standard-normal.woff2',
+  'archivo-LICENSE.txt': '@fontsource-variable/archivo/LICENSE',
+  'martian-mono.woff2':
+    '@fontsource-variable/martian-mono/files/martian-mono-latin-wght-normal.woff2',
+  'martian-mono-LICENSE.txt': '@fontsource-variable/martian-mono/LICENSE',
+};
+
 await rm(output(''), { recursive: true, force: true });
 await mkdir(output('page_loader'), { recursive: true });
+await mkdir(output('live/fonts'), { recursive: true });
 await Promise.all([
   // A classic worker: the form that every browser with Service Workers takes.
   build({
@@ -32,4 +43,14 @@ await Promise.all([
     outfile: output('page_loader/page-loader.js'),
   }),
   cp(source('page/start/start.html'), output('page_loader/start.html')),
+  build({
+    ...shared,
+    format: 'esm',
+    entryPoints: [source('page/live/live.ts')],
+    outfile: output('live/live.js'),
+  }),
+  ...['index.html', 'live.css', 'icon.svg'].map((file) =>
+    cp(source(`page/live/${file}`), output(`live/${file}`)),
+  ),
+  ...Object.entries(fonts).map(([file, path]) => cp(resolve(path), output(`live/fonts/${file}`))),
 ]);
