@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 namespace sheaf::quic {
 
@@ -26,11 +25,11 @@ class SendLimit {
   // 0-RTT was rejected: the remembered limit may have been larger than the real one.
   void replace(std::uint64_t limit) {
     limit_ = limit;
-    announced_blocked_.reset();
+    announced_blocked_ = k_none;
   }
   void forget_used() {
     used_ = 0;
-    announced_blocked_.reset();
+    announced_blocked_ = k_none;
   }
 
   // Something waits and nothing is available. True the first time at each limit: a *_BLOCKED frame
@@ -42,9 +41,11 @@ class SendLimit {
   }
 
  private:
+  static constexpr std::uint64_t k_none = UINT64_MAX;
+
   std::uint64_t limit_;
   std::uint64_t used_ = 0;
-  std::optional<std::uint64_t> announced_blocked_;
+  std::uint64_t announced_blocked_ = k_none;  // the limit that was announced last
 };
 
 }  // namespace sheaf::quic

@@ -1,0 +1,84 @@
+#include "flow_control/receive_window.h"
+
+#include <gtest/gtest.h>
+
+#include "util/bytes.h"
+
+namespace sheaf::quic {
+namespace {
+
+Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
+
+TEST(ReceiveWindow, AllowsUpToItsLimit) {
+  ReceiveWindow window(1000, 4000);
+  EXPECT_TRUE(window.allows(1000));
+  EXPECT_FALSE(window.allows(1001));
+  window.receive(600, at_ms(0));
+  EXPECT_TRUE(window.allows(400));
+  EXPECT_FALSE(window.allows(401));
+}
+
+TEST(ReceiveWindow, MovesItsLimitWhenHalfIsConsumed) {
+  ReceiveWindow window(1000, 1000);
+  window.receive(1000, at_ms(0));
+  EXPECT_FALSE(window.consume(499, at_ms(1), 10ms));
+  EXPECT_TRUE(window.consume(1, at_ms(1), 10ms));
+  EXPECT_EQ(window.limit(), 1500u);
+  EXPECT_FALSE(window.consume(499, at_ms(1), 10ms));
+  EXPECT_TRUE(window.consume(1, at_ms(1), 10ms));
+  EXPECT_EQ(window.limit(), 2000u);
+}
+
+TEST(ReceiveWindow, DoublesWhenHalfIsConsumedWithinTwoRoundTrips) {
+  ReceiveWindow window(1000, 3000);
+  window.receive(1000, at_ms(0));
+  EXPECT_TRUE(window.consume(500, at_ms(19), 10ms));
+  EXPECT_EQ(window.window(), 2000u);
+  EXPECT_EQ(window.limit(), 2500u);
+  window.receive(1500, at_ms(20));
+  EXPECT_TRUE(window.consume(1500, at_ms(30), 10ms));
+  EXPECT_EQ(window.window(), 3000u) << "not beyond the maximum";
+}
+
+TEST(ReceiveWindow, DoesNotGrowForASlowReader) {
+  ReceiveWindow window(1000, 4000);
+  window.receive(1000, at_ms(0));
+  EXPECT_TRUE(window.consume(500, at_ms(20), 10ms));
+  EXPECT_TRUE(window.consume(500, at_ms(40), 10ms));
+  EXPECT_EQ(window.window(), 1000u);
+}
+
+TEST(ReceiveWindow, DoesNotGrowWithoutARoundTripTime) {
+  ReceiveWindow window(1000, 4000);
+  window.receive(1000, at_ms(0));
+  EXPECT_TRUE(window.consume(1000, at_ms(0), Duration::zero()));
+  EXPECT_EQ(window.window(), 1000u);
+}
+
+TEST(ReceiveWindow, WidensWithItsStreams) {
+  ReceiveWindow window(1000, 4000);
+  window.widen(3000);
+  EXPECT_EQ(window.limit(), 1000u) << "with the next update";
+  window.widen(9000);
+  window.receive(1000, at_ms(0));
+  EXPECT_TRUE(window.consume(10, at_ms(900), 10ms));
+  EXPECT_EQ(window.limit(), 4010u);
+}
+
+TEST(ReceiveWindow, NeverExceedsWhatAVarintHolds) {
+  ReceiveWindow window(UINT64_MAX, UINT64_MAX);
+  EXPECT_EQ(window.limit(), k_max_varint);
+  window.receive(k_max_varint, at_ms(0));
+  EXPECT_FALSE(window.consume(k_max_varint, at_ms(0), 1ms));
+  EXPECT_EQ(window.limit(), k_max_varint);
+}
+
+TEST(ReceiveWindow, OfZeroBytesAllowsNothing) {
+  ReceiveWindow window(0, 0);
+  EXPECT_TRUE(window.allows(0));
+  EXPECT_FALSE(window.allows(1));
+  EXPECT_FALSE(window.consume(0, at_ms(0), 1ms));
+}
+
+}  // namespace
+}  // namespace sheaf::quic
