@@ -1,0 +1,76 @@
+#include "congestion/cubic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr double k_beta = 0.7;  // RFC 9438 §4.6
+constexpr double k_c = 0.4;     // §5.1, in segments per cubic second
+// §4.3: Reno that shrinks by beta instead of one half is as aggressive with this growth.
+constexpr double k_reno_growth = 3 * (1 - k_beta) / (1 + k_beta);
+
+double to_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+double Cubic::curve(const Epoch& epoch, Duration elapsed) const {
+  const double offset = to_seconds(elapsed) - epoch.k_seconds;
+  return k_c * datagram_size() * offset * offset * offset + epoch.maximum;  // §4.2 figure 1
+}
+
+void Cubic::start_epoch(Time now) {
+  const double window = current_window();
+  Epoch epoch{.start = now, .maximum = maximum_};
+  if (window < maximum_) {
+    epoch.k_seconds = std::cbrt((maximum_ - window) / (k_c * datagram_size()));
+  } else {
+    // §4.10: without a congestion event before, the curve starts at its turning point.
+    epoch.maximum = window;
+  }
+  epoch.reno_estimate = window;
+  epoch.reno_window_before = std::max(window_before_, window);
+  epoch_ = epoch;
+}
+
+double Cubic::grown_window(const AckSample& sample) {
+  if (!epoch_) start_epoch(sample.now);
+  const double window = current_window();
+  const double acknowledged = static_cast<double>(sample.acknowledged_bytes) / window;
+  const Duration elapsed = sample.now - epoch_->start;
+
+  const double growth = epoch_->reno_estimate >= epoch_->reno_window_before ? 1.0 : k_reno_growth;
+  epoch_->reno_estimate += growth * datagram_size() * acknowledged;
+  // §4.3: where Reno would be faster, be as fast.
+  if (curve(*epoch_, elapsed) < epoch_->reno_estimate) {
+    return std::max(window, epoch_->reno_estimate);
+  }
+  // §4.4, §4.5: towards where the curve will be one round trip from now.
+  const double target =
+      std::clamp(curve(*epoch_, elapsed + sample.smoothed_rtt), window, 1.5 * window);
+  return window + (target - window) * std::min(acknowledged, 1.0);
+}
+
+double Cubic::reduced_window() {
+  const double window = current_window();
+  window_before_ = window;
+  // §4.7, fast convergence: a flow that lost before it was back at its maximum makes room.
+  maximum_ = window < maximum_ ? window * (1 + k_beta) / 2 : window;
+  return window * k_beta;
+}
+
+void Cubic::on_pause(Duration pause) {
+  // §5.8: time in which the window was not in use does not move along the curve.
+  if (epoch_) epoch_->start += pause;
+}
+
+void Cubic::on_undo() {
+  // §4.9.2.
+  maximum_ = remembered_.maximum;
+  window_before_ = remembered_.window_before;
+  epoch_ = remembered_.epoch;
+}
+
+}  // namespace sheaf::quic

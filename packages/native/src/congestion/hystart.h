@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "util/time.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+// HyStart++ (RFC 9406): leaves slow start when the round trip grows, before packets are lost. It
+// first goes on more slowly for some rounds, in case the growth was only jitter.
+class HyStart {
+ public:
+  // Highest number sent so far.
+  void on_packet_sent(PacketNumber number) { last_sent_ = number; }
+  // One acknowledgement in slow start; `rtt` zero when it gave no sample. True when slow start is
+  // over: the window is large enough.
+  bool on_acknowledgement(PacketNumber largest, Duration rtt);
+  // RFC 9406 §4.2: only the first slow start is guarded.
+  void stop() { active_ = false; }
+  // Divides the growth of the window.
+  std::uint64_t growth_divisor() const { return conservative_ ? 4 : 1; }
+
+ private:
+  void start_round();
+
+  bool active_ = true;
+  bool conservative_ = false;  // "conservative slow start", CSS
+  PacketNumber last_sent_ = 0;
+  PacketNumber round_end_ = 0;
+  Duration last_round_minimum_ = Duration::max();
+  Duration round_minimum_ = Duration::max();
+  Duration baseline_ = Duration::max();
+  std::uint32_t samples_ = 0;
+  std::uint32_t conservative_rounds_ = 0;
+};
+
+}  // namespace sheaf::quic

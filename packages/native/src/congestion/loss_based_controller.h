@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+
+#include "congestion/controller.h"
+#include "congestion/hystart.h"
+
+namespace sheaf::quic {
+
+// What controllers that respond to loss share (RFC 9002 §7.3): slow start, recovery periods, the
+// minimum window, and the return to the old window when the losses were spurious. A derived class
+// says how the window grows and shrinks.
+class LossBasedController : public CongestionController {
+ public:
+  explicit LossBasedController(const CongestionConfig& config);
+
+  void on_packet_sent(Time now, PacketNumber number, std::uint64_t bytes,
+                      std::uint64_t bytes_in_flight) override;
+  void on_acknowledgement(const AckSample& sample) override;
+  void on_congestion(const LossSample& sample) override;
+  void on_spurious_congestion(Time now) override;
+  void on_mtu_change(std::uint64_t max_datagram_size) override;
+  std::uint64_t window() const override { return static_cast<std::uint64_t>(window_); }
+  std::uint64_t pacing_rate() const override { return 0; }
+  bool in_slow_start() const override { return window_ < threshold_; }
+
+ protected:
+  // The window in congestion avoidance after this acknowledgement.
+  virtual double grown_window(const AckSample& sample) = 0;
+  // The window, and the slow start threshold, after a congestion event.
+  virtual double reduced_window() = 0;
+  // A pause in which the window was not in use.
+  virtual void on_pause(Duration pause) { static_cast<void>(pause); }
+  // Congestion avoidance starts anew.
+  virtual void on_restart() {}
+  // `on_undo` returns to the state that `on_remember` kept.
+  virtual void on_remember() {}
+  virtual void on_undo() {}
+
+  // Fractions of a byte matter: a large window grows by less than one byte per packet.
+  double current_window() const { return window_; }
+  double datagram_size() const { return datagram_size_; }
+
+ private:
+  struct Undo {
+    double window = 0;
+    double threshold = 0;
+  };
+
+  double minimum_window() const { return 2 * datagram_size_; }  // RFC 9002 §7.2
+  void pause(Time now);
+  void grow_in_slow_start(const AckSample& sample);
+
+  double datagram_size_;
+  double window_;
+  double threshold_;
+  HyStart hystart_;
+  Time recovery_start_ = Time::min();
+  Time counted_until_ = Time::min();  // pauses up to here were reported
+  std::optional<Undo> undo_;
+};
+
+}  // namespace sheaf::quic
