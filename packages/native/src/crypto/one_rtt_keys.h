@@ -33,7 +33,7 @@ class OneRttKeys {
 
   void install_send_secret(const TrafficSecret& secret);
   void install_receive_secret(const TrafficSecret& secret);
-  bool can_send() const;
+  bool can_send() const;  // false also at the confidentiality limit (RFC 9001 §6.6)
   bool can_receive() const;
 
   // Key phase bit of packets that are built now (0 or k_key_phase_bit).
@@ -51,7 +51,8 @@ class OneRttKeys {
   bool initiate_update(Time now, Duration probe_timeout);
   void confirm_handshake();
   // A packet of `path` was acknowledged; confirms an update when it was sent with the new keys.
-  // The peer acknowledging it in a packet of older keys is KEY_UPDATE_ERROR and is checked in `open`.
+  // The peer acknowledging it in a packet of older keys is KEY_UPDATE_ERROR, which the next `open`
+  // reports.
   void on_acknowledged(PathId path, PacketNumber number, Time now);
   // True when packets sealed come near the confidentiality limit: update now.
   bool wants_update() const;
