@@ -65,7 +65,8 @@ function valueAxis(frame: Frame, top: number): SVGElement[] {
 }
 
 function timeAxis(frame: Frame): SVGElement[] {
-  return [60, 45, 30, 15, 0].map((seconds) => {
+  const marks = frame.width < 400 ? [60, 30, 0] : [60, 45, 30, 15, 0];
+  return marks.map((seconds) => {
     const anchor = seconds === 60 ? 'start' : seconds === 0 ? 'end' : 'middle';
     return text(frame.x(seconds), frame.y(0) + 18, anchor, seconds === 0 ? 'now' : `−${seconds} s`);
   });
