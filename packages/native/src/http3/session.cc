@@ -1,5 +1,6 @@
 #include "http3/session.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "http3/frame_type.h"
@@ -116,6 +117,7 @@ void Session::on_opened(StreamId id) {
     peer_streams_.try_emplace(id);
   } else if (transport_.role() == Role::kServer || config_.webtransport) {
     requests_.try_emplace(id);
+    next_unopened_ = std::max(next_unopened_, id.value + 4);
   } else {
     // RFC 9114 §6.1.
     fail({ErrorCode::kStreamCreationError, "bidirectional stream opened by the server"});
@@ -203,6 +205,7 @@ void Session::abandon(StreamId id, RequestStream& stream, std::uint64_t error) {
   if (auto status = framing_.shut_reading(id); !status) return fail(status.error());
   stream.chunks.clear();
   stream.chunks_framed = 0;
+  discard(id);
 }
 
 void Session::stop_reading(StreamId id, std::uint64_t error) {
@@ -211,6 +214,7 @@ void Session::stop_reading(StreamId id, std::uint64_t error) {
   stream->reading_done = true;
   transport_.stop_sending(id, error);
   if (auto status = framing_.shut_reading(id); !status) return fail(status.error());
+  discard(id);
   write_pending();
 }
 
@@ -248,6 +252,10 @@ void Session::shut_down() {
 void Session::close(ErrorCode code, std::string_view reason, Time now) {
   now_ = now;
   fail({code, reason});
+}
+
+bool Session::request_open_or_to_come(StreamId id) const {
+  return transport_.role() == Role::kServer && (id.value >= next_unopened_ || find(id));
 }
 
 std::size_t Session::max_datagram_payload(StreamId stream) const {

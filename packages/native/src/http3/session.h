@@ -80,6 +80,8 @@ class Session final : public RequestSession,
   Transport& transport() { return transport_; }
   // Events of a stream that this side opened go to HandedOverStreamEvent from now on.
   void hand_over(StreamId stream) { handed_over_.insert(stream); }
+  // Server: a request on this stream is being served or may still arrive.
+  bool request_open_or_to_come(StreamId stream) const;
 
  private:
   // One of the peer's unidirectional streams (RFC 9114 §6.2).
@@ -157,6 +159,7 @@ class Session final : public RequestSession,
   std::optional<Settings> peer_settings_;
 
   std::uint64_t next_request_ = 0;                      // server: lowest id not yet begun
+  std::uint64_t next_unopened_ = 0;                     // server: lowest id not yet opened
   std::uint64_t refused_from_ = quic::k_max_varint;     // server, after `shut_down`
   bool peer_going_away_ = false;
   // PRIORITY_UPDATE may overtake its request (RFC 9218 §7).

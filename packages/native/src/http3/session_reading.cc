@@ -39,7 +39,7 @@ void Session::read_request(StreamId id, RequestStream& stream) {
       used = stream.position == RequestStream::Position::kFrameHeader
                  ? read_frame_header(id, stream, bytes)
                  : read_frame_payload(id, stream, bytes);
-      if (closed_) return;
+      if (closed_ || stream.reading_done) return;
       if (stream.blocked_bytes > 0) {
         stream.held_bytes = used;
         return;
@@ -229,7 +229,7 @@ void Session::consume_body(StreamId id, std::size_t count, Time now) {
   const Bytes bytes = available.first(std::min(count, available.size()));
   if (bytes.empty()) return;
   stream->readable_announced = false;
-  if (!feed(id, *stream, bytes, false)) return;
+  if (!feed(id, *stream, bytes, false) || stream->reading_done) return;
   stream->frame_left -= bytes.size();
   if (stream->frame_left == 0) stream->position = RequestStream::Position::kFrameHeader;
   const auto result = transport_.consume(id, bytes.size(), now_);

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "http3/capsule.h"
+#include "http3/transport.h"
+
+namespace sheaf::webtransport {
+
+using quic::Bytes;
+using quic::StreamId;
+
+// draft-ietf-webtrans-http3-02 §5: code and reason of CLOSE_WEBTRANSPORT_SESSION.
+struct CloseInfo {
+  std::uint32_t code = 0;
+  std::string reason;  // at most k_max_close_reason bytes
+};
+inline constexpr std::size_t k_max_close_reason = 1024;
+
+// One session's state and what its CONNECT stream says (draft-ietf-webtrans-http3-02 §3, §5).
+class Session {
+ public:
+  enum class State : std::uint8_t {
+    kRequested,    // the CONNECT request is not answered
+    kEstablished,
+    kClosed,       // by either side; only the CONNECT stream's end is missing
+  };
+
+  explicit Session(State state) : state_(state) {}
+
+  State state() const { return state_; }
+  void establish() { state_ = State::kEstablished; }
+  void close() { state_ = State::kClosed; }
+
+  // Streams of this session that are open, opened by either side.
+  std::unordered_set<StreamId>& streams() { return streams_; }
+
+  struct Signal {
+    bool draining = false;
+    std::optional<CloseInfo> closed;
+  };
+  // Next signal from bytes of the CONNECT stream's body; takes them from the front. Empty when they
+  // are used up.
+  quic::Result<std::optional<Signal>, http3::ConnectionError> read(Bytes& bytes);
+  // The CONNECT stream may end here.
+  bool at_boundary() const { return capsules_.at_boundary(); }
+
+ private:
+  State state_;
+  std::unordered_set<StreamId> streams_;
+  http3::CapsuleReader capsules_{is_known, 4 + k_max_close_reason};
+  bool close_received_ = false;
+
+  static bool is_known(std::uint64_t type);
+};
+
+std::vector<std::uint8_t> encode_close(const CloseInfo& info);
+std::vector<std::uint8_t> encode_drain();
+
+}  // namespace sheaf::webtransport

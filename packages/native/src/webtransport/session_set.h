@@ -1,0 +1,112 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "http3/session.h"
+#include "webtransport/event.h"
+#include "webtransport/session.h"
+
+namespace sheaf::webtransport {
+
+struct SessionSetConfig {
+  // What arrives before its session is accepted waits, up to these numbers per connection
+  // (draft-ietf-webtrans-http3-02 §4.5). A stream's bytes wait in the transport's window.
+  std::size_t max_waiting_streams = 64;
+  std::size_t max_waiting_datagrams = 16;
+};
+
+// WebTransport sessions of one HTTP/3 connection, either role (draft-ietf-webtrans-http3-02 as
+// Chromium speaks it). Sans-IO: takes events of the HTTP/3 session, which outlives it, and is asked
+// for its own.
+class SessionSet {
+ public:
+  explicit SessionSet(http3::Session& http, const SessionSetConfig& config = {})
+      : http_(http), config_(config) {}
+
+  // Gives every event of the HTTP/3 session a chance. True: it belonged to a WebTransport session.
+  // RequestReceived with `:protocol` webtransport is taken and comes back as SessionRequested.
+  bool on_event(http3::SessionEvent& event, quic::Time now);
+  std::optional<Event> poll_event();
+
+  // --- sessions -----------------------------------------------------------------------------
+  // Client: `fields` have :authority, :path, origin and what else the application wants; kNotReady
+  // before the peer's SETTINGS, kNotSupported when it does not speak WebTransport.
+  quic::Result<StreamId, http3::Refusal> connect(const http3::FieldSection& fields);
+  // Server. `fields` go into the response beside the status.
+  quic::Status<http3::Refusal> accept(StreamId session, const http3::FieldSection& fields,
+                                      quic::Time now);
+  quic::Status<http3::Refusal> reject(StreamId session, unsigned status);
+  void drain(StreamId session);
+  // Ends the session and all its streams. A longer reason than k_max_close_reason is cut.
+  void close(StreamId session, const CloseInfo& info);
+
+  // --- streams: as Connection's, with the application's error codes ---------------------------
+  quic::Result<StreamId, quic::StreamRefusal> open_stream(StreamId session,
+                                                          quic::Directionality direction);
+  quic::Result<bool, quic::StreamRefusal> write(StreamId stream, quic::SendChunk chunk, bool fin);
+  Bytes peek(StreamId stream) const { return http_.transport().peek(stream); }
+  quic::Result<quic::ReadResult, quic::StreamRefusal> consume(StreamId stream, std::size_t bytes,
+                                                              quic::Time now);
+  void reset_stream(StreamId stream, std::uint32_t error);
+  void stop_sending(StreamId stream, std::uint32_t error);
+  void set_priority(StreamId stream, const quic::StreamPriority& priority);
+
+  // --- datagrams ----------------------------------------------------------------------------
+  std::size_t max_datagram_payload(StreamId session) const {
+    return http_.max_datagram_payload(session);
+  }
+  bool send_datagram(StreamId session, Bytes payload, std::uint64_t identifier);
+
+  std::size_t open_sessions() const { return sessions_.size(); }
+
+ private:
+  struct Stream {
+    StreamId session;
+    std::uint64_t prefix = 0;   // bytes that we wrote before the application's
+    bool finished = false;      // the end was seen together with the prefix
+  };
+  struct WaitingStream {
+    StreamId stream;
+    StreamId session;
+    bool finished = false;
+  };
+
+  bool handle(http3::RequestReceived& event, quic::Time now);
+  bool handle(http3::ResponseReceived& event, quic::Time now);
+  bool handle(http3::BodyReadable& event, quic::Time now);
+  bool handle(http3::MessageFinished& event, quic::Time now);
+  bool handle(http3::StreamReset& event, quic::Time now);
+  bool handle(http3::WritingStopped& event, quic::Time now);
+  bool handle(http3::StreamClosed& event, quic::Time now);
+  bool handle(http3::DatagramsReadable& event, quic::Time now);
+  bool handle(http3::WebTransportStreamOpened& event, quic::Time now);
+  bool handle(http3::HandedOverStreamEvent& event, quic::Time now);
+  // Anything else is about the connection or about plain requests.
+  template <typename Other>
+  bool handle(Other&, quic::Time) {
+    return false;
+  }
+
+  Session* find(StreamId session);
+  bool may_come(StreamId session) const;
+  void read_capsules(StreamId id, Session& session, quic::Time now);
+  void release_waiting(StreamId session);
+  void add_stream(StreamId session, const WaitingStream& waiting);
+  void refuse(StreamId stream, std::uint64_t error);
+  void on_waiting_stream_event(const quic::StreamEvent& event, quic::Time now);
+  // Both ends of a session's life come together here.
+  void end(StreamId id, Session& session, const SessionClosed& event);
+
+  http3::Session& http_;
+  SessionSetConfig config_;
+  std::deque<Event> events_;
+  std::unordered_map<StreamId, Session> sessions_;
+  std::unordered_map<StreamId, Stream> streams_;
+  std::vector<WaitingStream> waiting_streams_;
+  std::deque<http3::HttpDatagram> waiting_datagrams_;
+};
+
+}  // namespace sheaf::webtransport

@@ -1,0 +1,444 @@
+#include "webtransport/session_set.h"
+
+#include <gtest/gtest.h>
+
+#include "http3/session_pair.h"
+#include "webtransport/error_code.h"
+
+namespace sheaf::webtransport {
+namespace {
+
+using http3::bytes_of;
+using http3::chunk_of;
+using http3::text_of;
+using quic::Directionality;
+using quic::Time;
+
+struct StreamLog {
+  StreamId session;
+  std::string data;
+  bool finished = false;
+  bool closed = false;
+  bool writable = false;
+  std::optional<StreamReset> reset;
+  std::optional<StreamStopped> stopped;
+};
+
+// One end: HTTP/3, WebTransport, and an application that notes everything.
+struct Side {
+  Side(http3::MemoryNetwork& network, quic::Role role, std::uint64_t seed,
+       const SessionSetConfig& config)
+      : transport(network.end(role)),
+        random(seed),
+        http(transport, http_config(), random),
+        sessions(http, config) {
+    http.start(Time{});
+  }
+  static http3::SessionConfig http_config() {
+    http3::SessionConfig config;
+    config.webtransport = true;
+    return config;
+  }
+
+  bool drain() {
+    bool any = false;
+    while (const auto event = transport.poll_event()) {
+      http.on_event(*event, Time{});
+      any = true;
+    }
+    while (auto event = http.poll_event()) {
+      any = true;
+      if (!sessions.on_event(*event, Time{})) {
+        if (const auto* request = std::get_if<http3::RequestReceived>(&*event)) {
+          plain_requests.push_back(request->stream);
+        }
+      }
+    }
+    while (auto event = sessions.poll_event()) {
+      any = true;
+      std::visit([this](auto& value) { handle(value); }, *event);
+    }
+    return any;
+  }
+  void read(StreamId stream) {
+    StreamLog& log = streams[stream];
+    while (!log.finished) {
+      const Bytes bytes = sessions.peek(stream);
+      log.data += text_of(bytes);
+      const bool starved = bytes.empty();
+      const auto result = sessions.consume(stream, bytes.size(), Time{});
+      if (!result || result->reset) return;
+      log.finished = result->finished;
+      if (starved) return;
+    }
+  }
+
+  void handle(SessionRequested& event) {
+    requested.push_back(event.session);
+    if (answer == 200) {
+      EXPECT_TRUE(sessions.accept(event.session, {{"x-app", "echo"}}, Time{}));
+    } else if (answer != 0) {
+      EXPECT_TRUE(sessions.reject(event.session, answer));
+    }
+  }
+  void handle(SessionEstablished& event) { established[event.session] = event.fields; }
+  void handle(SessionRefused& event) { refused[event.session] = event.status; }
+  void handle(SessionDraining& event) { draining = event.session; }
+  void handle(SessionClosed& event) { closed[event.session] = event; }
+  void handle(StreamOpened& event) { streams[event.stream].session = event.session; }
+  void handle(StreamReadable& event) { read(event.stream); }
+  void handle(StreamWritable& event) { streams[event.stream].writable = true; }
+  void handle(StreamReset& event) { streams[event.stream].reset = event; }
+  void handle(StreamStopped& event) { streams[event.stream].stopped = event; }
+  void handle(StreamAcknowledged&) {}
+  void handle(StreamClosed& event) { streams[event.stream].closed = true; }
+  void handle(DatagramReceived& event) {
+    datagrams.emplace_back(event.session, text_of(event.datagram.payload()));
+  }
+
+  http3::MemoryNetwork::End& transport;
+  quic::SeededRandom random;
+  http3::Session http;
+  SessionSet sessions;
+  unsigned answer = 200;  // 0: later
+  std::vector<StreamId> requested;
+  std::vector<StreamId> plain_requests;
+  std::map<StreamId, http3::FieldSection> established;
+  std::map<StreamId, unsigned> refused;
+  std::optional<StreamId> draining;
+  std::map<StreamId, SessionClosed> closed;
+  std::map<StreamId, StreamLog> streams;
+  std::vector<std::pair<StreamId, std::string>> datagrams;
+};
+
+struct Pair {
+  explicit Pair(std::uint64_t seed = 1, const SessionSetConfig& config = {},
+                const http3::MemoryOptions& options = {})
+      : network(seed, options),
+        client(network, quic::Role::kClient, seed + 1, config),
+        server(network, quic::Role::kServer, seed + 2, config) {}
+  void run() {
+    bool more = true;
+    while (more) {
+      more = network.step();
+      more = client.drain() || more;
+      more = server.drain() || more;
+    }
+  }
+  StreamId connect(std::string_view path = "/echo") {
+    if (!client.http.peer_settings()) run();
+    const auto session = client.sessions.connect({{":authority", "localhost"},
+                                                  {":path", path},
+                                                  {"origin", "https://localhost"}});
+    EXPECT_TRUE(session);
+    return session ? *session : StreamId{};
+  }
+  StreamId open(Side& side, StreamId session, Directionality direction) {
+    const auto stream = side.sessions.open_stream(session, direction);
+    EXPECT_TRUE(stream);
+    return stream ? *stream : StreamId{};
+  }
+
+  http3::MemoryNetwork network;
+  Side client;
+  Side server;
+};
+
+TEST(ErrorCodes, MapAndReturn) {
+  EXPECT_EQ(to_http_error(0), 0x52e4a40fa8dbu);
+  EXPECT_EQ(to_http_error(29), 0x52e4a40fa8f8u);
+  EXPECT_EQ(to_http_error(30), 0x52e4a40fa8fau);  // skips 0x…f9, a reserved code
+  EXPECT_EQ(to_http_error(0xffffffff), 0x52e5ac983162u);
+  for (const std::uint32_t code : {0u, 1u, 29u, 30u, 31u, 59u, 60u, 1000u, 0x7fffffffu, ~0u}) {
+    EXPECT_EQ(to_application_error(to_http_error(code)), code);
+  }
+  EXPECT_FALSE(to_application_error(0x52e4a40fa8da));
+  EXPECT_FALSE(to_application_error(0x52e4a40fa8f9));
+  EXPECT_FALSE(to_application_error(0x52e5ac983163));
+  EXPECT_FALSE(to_application_error(0x100));
+}
+
+TEST(SessionSet, ConnectsAndIsAccepted) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  ASSERT_TRUE(pair.client.established.contains(session));
+  EXPECT_EQ(pair.client.established[session].find("x-app"), "echo");
+  EXPECT_EQ(pair.client.established[session].find("sec-webtransport-http3-draft"), "draft02");
+  EXPECT_EQ(pair.server.requested, std::vector{session});
+}
+
+TEST(SessionSet, RejectionReachesTheClient) {
+  Pair pair;
+  pair.server.answer = 404;
+  const StreamId session = pair.connect();
+  pair.run();
+  EXPECT_EQ(pair.client.refused[session], 404u);
+  EXPECT_EQ(pair.client.sessions.open_sessions() + pair.server.sessions.open_sessions(), 0u);
+  EXPECT_EQ(pair.client.http.open_requests() + pair.server.http.open_requests(), 0u);
+}
+
+TEST(SessionSet, BothKindsOfStreamsBothWays) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    http3::MemoryOptions options;
+    options.max_piece = seed % 2 == 0 ? 1 : 64;  // prefixes byte by byte
+    Pair pair(seed, {}, options);
+    const StreamId session = pair.connect();
+    pair.run();
+    std::map<StreamId, Side*> readers;
+    for (auto [from, to] : {std::pair{&pair.client, &pair.server},
+                            std::pair{&pair.server, &pair.client}}) {
+      for (const auto direction :
+           {Directionality::kBidirectional, Directionality::kUnidirectional}) {
+        const StreamId stream = pair.open(*from, session, direction);
+        EXPECT_TRUE(from->sessions.write(stream, chunk_of("hello "), false));
+        EXPECT_TRUE(from->sessions.write(stream, chunk_of("world"), true));
+        readers[stream] = to;
+      }
+    }
+    pair.run();
+    for (const auto& [stream, reader] : readers) {
+      EXPECT_EQ(reader->streams[stream].data, "hello world");
+      EXPECT_EQ(reader->streams[stream].session, session);
+      EXPECT_TRUE(reader->streams[stream].finished);
+      if (stream.directionality() == Directionality::kBidirectional) {
+        EXPECT_TRUE(reader->sessions.write(stream, chunk_of("back"), true));
+      }
+    }
+    pair.run();
+    for (const auto& [stream, reader] : readers) {
+      Side& opener = reader == &pair.client ? pair.server : pair.client;
+      if (stream.directionality() == Directionality::kBidirectional) {
+        EXPECT_EQ(opener.streams[stream].data, "back");
+      }
+      EXPECT_TRUE(opener.streams[stream].closed);
+      EXPECT_TRUE(reader->streams[stream].closed);
+    }
+  }
+}
+
+TEST(SessionSet, StreamsAndDatagramsWaitForTheirSession) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Pair pair(seed);
+    pair.server.answer = 0;
+    const StreamId session = pair.connect();
+    // What a client with 0-RTT habits does: it does not wait for the answer.
+    const StreamId early = *pair.client.transport.open_stream(Directionality::kUnidirectional);
+    const std::string prefix = {0x40, 0x54, static_cast<char>(session.value)};
+    EXPECT_TRUE(pair.client.transport.write(early, chunk_of(prefix + "early"), true));
+    EXPECT_TRUE(pair.client.http.send_datagram(session, bytes_of("datagram"), 1));
+    pair.run();
+    EXPECT_TRUE(pair.server.streams.empty());
+    EXPECT_TRUE(pair.server.datagrams.empty());
+    EXPECT_TRUE(pair.server.sessions.accept(session, {}, Time{}));
+    pair.run();
+    ASSERT_EQ(pair.server.streams.size(), 1u);
+    EXPECT_EQ(pair.server.streams[early].data, "early");
+    EXPECT_TRUE(pair.server.streams[early].finished);
+    ASSERT_EQ(pair.server.datagrams.size(), 1u);
+    EXPECT_EQ(pair.server.datagrams[0].second, "datagram");
+  }
+}
+
+TEST(SessionSet, TooManyWaitingStreamsAreRefused) {
+  SessionSetConfig config;
+  config.max_waiting_streams = 2;
+  Pair pair(1, config);
+  pair.server.answer = 0;
+  const StreamId session = pair.connect();
+  std::vector<StreamId> streams;
+  for (int i = 0; i < 4; ++i) {
+    streams.push_back(*pair.client.transport.open_stream(Directionality::kBidirectional));
+    const std::string prefix = {0x40, 0x41, static_cast<char>(session.value)};
+    EXPECT_TRUE(pair.client.transport.write(streams.back(), chunk_of(prefix), false));
+    pair.client.http.hand_over(streams.back());
+  }
+  pair.run();
+  EXPECT_TRUE(pair.server.sessions.accept(session, {}, Time{}));
+  pair.run();
+  EXPECT_EQ(pair.server.streams.size(), 2u);
+}
+
+TEST(SessionSet, StreamOfAClosedSessionIsRefusedWithSessionGone) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  pair.client.sessions.close(session, {7, "bye"});
+  pair.run();
+  const StreamId late = *pair.client.transport.open_stream(Directionality::kBidirectional);
+  const std::string prefix = {0x40, 0x41, static_cast<char>(session.value)};
+  EXPECT_TRUE(pair.client.transport.write(late, chunk_of(prefix), false));
+  pair.run();
+  EXPECT_FALSE(pair.server.streams.contains(late));
+  EXPECT_FALSE(pair.server.transport.close_error);
+}
+
+TEST(SessionSet, ResetAndStopSendingCarryApplicationCodes) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  const StreamId stream = pair.open(pair.client, session, Directionality::kBidirectional);
+  EXPECT_TRUE(pair.client.sessions.write(stream, chunk_of("x"), false));
+  pair.run();
+  pair.client.sessions.reset_stream(stream, 42);
+  pair.client.sessions.stop_sending(stream, 0xffffffff);
+  pair.run();
+  ASSERT_TRUE(pair.server.streams[stream].reset);
+  EXPECT_EQ(pair.server.streams[stream].reset->error, 42u);
+  ASSERT_TRUE(pair.server.streams[stream].stopped);
+  EXPECT_EQ(pair.server.streams[stream].stopped->error, 0xffffffffu);
+  EXPECT_TRUE(pair.client.streams[stream].closed);
+  EXPECT_TRUE(pair.server.streams[stream].closed);
+}
+
+TEST(SessionSet, CloseEndsTheSessionAndItsStreams) {
+  for (const bool by_client : {true, false}) {
+    SCOPED_TRACE(by_client);
+    Pair pair;
+    const StreamId session = pair.connect();
+    pair.run();
+    const StreamId stream = pair.open(pair.client, session, Directionality::kBidirectional);
+    EXPECT_TRUE(pair.client.sessions.write(stream, chunk_of("x"), false));
+    pair.run();
+    Side& closer = by_client ? pair.client : pair.server;
+    Side& other = by_client ? pair.server : pair.client;
+    closer.sessions.close(session, {0xdeadbeef, "no more"});
+    pair.run();
+    ASSERT_TRUE(other.closed.contains(session));
+    EXPECT_EQ(other.closed[session].code, 0xdeadbeefu);
+    EXPECT_EQ(other.closed[session].reason, "no more");
+    EXPECT_TRUE(other.closed[session].clean);
+    EXPECT_TRUE(closer.closed.contains(session));
+    for (Side* side : {&pair.client, &pair.server}) {
+      EXPECT_TRUE(side->streams[stream].closed);
+      EXPECT_EQ(side->sessions.open_sessions(), 0u);
+      EXPECT_EQ(side->http.open_requests(), 0u);
+      EXPECT_FALSE(side->transport.close_error);
+    }
+    EXPECT_FALSE(closer.sessions.open_stream(session, Directionality::kUnidirectional));
+  }
+}
+
+TEST(SessionSet, EndOfTheConnectStreamIsACleanClose) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  EXPECT_TRUE(pair.client.http.write_body(session, {}, true));
+  pair.run();
+  ASSERT_TRUE(pair.server.closed.contains(session));
+  EXPECT_TRUE(pair.server.closed[session].clean);
+  EXPECT_EQ(pair.server.closed[session].code, 0u);
+  EXPECT_TRUE(pair.client.closed.contains(session));
+}
+
+TEST(SessionSet, ResetOfTheConnectStreamCutsTheSessionOff) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  pair.client.http.reset(session, http3::value_of(http3::ErrorCode::kRequestCancelled));
+  pair.run();
+  ASSERT_TRUE(pair.server.closed.contains(session));
+  EXPECT_FALSE(pair.server.closed[session].clean);
+  EXPECT_EQ(pair.server.sessions.open_sessions(), 0u);
+}
+
+TEST(SessionSet, BrokenCapsulesEndTheSessionOnly) {
+  const std::string truncated = {0x68, 0x43, 0x04, 0, 0};                  // then FIN
+  const std::string short_close = {0x68, 0x43, 0x03, 0, 0, 0};
+  const std::string too_long = {0x68, 0x43, static_cast<char>(0x80), 0, 0x10, 0};
+  const std::string data_after = {0x68, 0x43, 0x04, 0, 0, 0, 1, 'x'};
+  for (const std::string& body : {truncated, short_close, too_long}) {
+    Pair pair;
+    const StreamId session = pair.connect();
+    pair.run();
+    EXPECT_TRUE(pair.client.http.write_body(session, chunk_of(body), true));
+    pair.run();
+    ASSERT_TRUE(pair.server.closed.contains(session));
+    EXPECT_FALSE(pair.server.closed[session].clean);
+    EXPECT_FALSE(pair.server.transport.close_error);
+  }
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  EXPECT_TRUE(pair.client.http.write_body(session, chunk_of(data_after), true));
+  pair.run();
+  EXPECT_EQ(pair.server.closed[session].code, 1u);
+  EXPECT_EQ(pair.server.http.open_requests(), 0u);
+}
+
+TEST(SessionSet, UnknownCapsulesAreSkipped) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  const std::string grease = {0x40, 0x7b, 0x05, 'h', 'e', 'l', 'l', 'o'};
+  EXPECT_TRUE(pair.client.http.write_body(session, chunk_of(grease), false));
+  pair.client.sessions.drain(session);
+  pair.client.sessions.close(session, {3, ""});
+  pair.run();
+  EXPECT_EQ(pair.server.draining, session);
+  EXPECT_EQ(pair.server.closed[session].code, 3u);
+}
+
+TEST(SessionSet, SeveralSessionsBesidePlainRequests) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    Pair pair(seed);
+    const StreamId first = pair.connect("/1");
+    const StreamId second = pair.connect("/2");
+    const auto plain = pair.client.http.submit_request(http3::get("/plain"), false);
+    pair.run();
+    EXPECT_EQ(pair.server.plain_requests, std::vector{*plain});
+    const StreamId a = pair.open(pair.client, first, Directionality::kUnidirectional);
+    const StreamId b = pair.open(pair.client, second, Directionality::kUnidirectional);
+    EXPECT_TRUE(pair.client.sessions.write(a, chunk_of("a"), true));
+    EXPECT_TRUE(pair.client.sessions.write(b, chunk_of("b"), true));
+    EXPECT_TRUE(pair.client.sessions.send_datagram(second, bytes_of("d"), 1));
+    pair.run();
+    EXPECT_EQ(pair.server.streams[a].session, first);
+    EXPECT_EQ(pair.server.streams[b].session, second);
+    ASSERT_EQ(pair.server.datagrams.size(), 1u);
+    EXPECT_EQ(pair.server.datagrams[0].first, second);
+    pair.client.sessions.close(first, {});
+    pair.run();
+    EXPECT_EQ(pair.server.sessions.open_sessions(), 1u);
+    EXPECT_TRUE(pair.client.sessions.open_stream(second, Directionality::kBidirectional));
+  }
+}
+
+TEST(SessionSet, SessionIdThatIsNoRequestClosesTheConnection) {
+  Pair pair;
+  pair.run();
+  const StreamId stream = *pair.client.transport.open_stream(Directionality::kUnidirectional);
+  EXPECT_TRUE(pair.client.transport.write(stream, chunk_of(std::string{0x40, 0x54, 0x03}), false));
+  pair.run();
+  EXPECT_EQ(pair.server.transport.close_error, http3::value_of(http3::ErrorCode::kIdError));
+}
+
+TEST(SessionSet, PeerWithoutWebTransportIsNotAsked) {
+  http3::MemoryNetwork network(1);
+  Side client(network, quic::Role::kClient, 2, {});
+  quic::SeededRandom random(3);
+  http3::Session server(network.end(quic::Role::kServer), {}, random);
+  EXPECT_EQ(client.sessions.connect({}).error(), http3::Refusal::kNotReady);
+  server.start(Time{});
+  while (network.step()) client.drain();
+  EXPECT_EQ(client.sessions.connect({}).error(), http3::Refusal::kNotSupported);
+}
+
+TEST(SessionSet, BackPressureOfAStream) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  const StreamId stream = pair.open(pair.client, session, Directionality::kUnidirectional);
+  const auto full = pair.client.sessions.write(stream, chunk_of(std::string(5000, 'x')), false);
+  ASSERT_TRUE(full);
+  EXPECT_FALSE(*full);
+  pair.run();
+  EXPECT_TRUE(pair.client.streams[stream].writable);
+  EXPECT_EQ(pair.server.streams[stream].data.size(), 5000u);
+}
+
+}  // namespace
+}  // namespace sheaf::webtransport
