@@ -22,7 +22,8 @@ void DeliveryRate::on_sent(SentPacket& packet, std::uint64_t bytes_in_flight) {
   packet.delivered_at_send = delivered_;
   packet.microseconds_since_delivery = to_microseconds(packet.time_sent - delivered_at_);
   packet.microseconds_since_flight_start = to_microseconds(packet.time_sent - flight_start_);
-  packet.application_limited = delivered_ < application_limited_until_;
+  packet.application_limited =
+      application_limited_until_ != 0 && delivered_ <= application_limited_until_;
 }
 
 void DeliveryRate::on_acknowledged(const SentPacket& packet, Time now) {

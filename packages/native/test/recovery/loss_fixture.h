@@ -1,0 +1,112 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "recovery/loss_detection.h"
+
+namespace sheaf::quic {
+
+inline constexpr std::uint16_t k_datagram = 1200;
+inline constexpr Duration k_max_ack_delay = std::chrono::milliseconds(25);
+
+inline Time at_ms(std::int64_t milliseconds) {
+  return Time(std::chrono::milliseconds(milliseconds));
+}
+
+// Records what it is told.
+class RecordingController final : public CongestionController {
+ public:
+  void on_packet_sent(Time, PacketNumber, std::uint64_t, std::uint64_t) override {}
+  void on_acknowledgement(const AckSample& sample) override { acknowledgements.push_back(sample); }
+  void on_congestion(const LossSample& sample) override { losses.push_back(sample); }
+  void on_spurious_congestion(Time) override { ++spurious; }
+  void on_mtu_change(std::uint64_t) override {}
+  std::uint64_t window() const override { return k_unlimited; }
+  std::uint64_t pacing_rate() const override { return 0; }
+  bool in_slow_start() const override { return false; }
+  const char* name() const override { return "recording"; }
+
+  std::vector<AckSample> acknowledgements;
+  std::vector<LossSample> losses;
+  int spurious = 0;
+};
+
+class RecordingListener final : public SentFrameListener {
+ public:
+  void on_frame_acknowledged(PathId, const SentFrame& frame) override {
+    acknowledged.push_back(frame.offset);
+  }
+  void on_frame_lost(PathId, const SentFrame& frame) override { lost.push_back(frame.offset); }
+
+  std::vector<std::uint64_t> acknowledged;
+  std::vector<std::uint64_t> lost;
+};
+
+// An encoded ACK frame, and the bytes that it points into.
+class AckBuilder {
+ public:
+  explicit AckBuilder(const std::vector<AckRange>& ranges,
+                      const std::optional<EcnCounts>& ecn = std::nullopt) {
+    Writer writer(buffer_);
+    EXPECT_EQ(encode_ack(writer, ranges, 0, ecn), ranges.size());
+    Reader reader(writer.written());
+    frame_ = std::get<AckFrame>(*decode_frame(reader, PacketType::kOneRtt));
+  }
+  const AckFrame& frame() const { return frame_; }
+
+ private:
+  std::array<std::uint8_t, 4096> buffer_;
+  AckFrame frame_;
+};
+
+// Packets carry one frame, whose offset is the packet number.
+class LossDetectionTest : public ::testing::Test {
+ protected:
+  PacketNumber send(Time now, SentPacket packet = {}) {
+    loss_.sent().add_frame({.offset = loss_.sent().next_number(), .kind = kind_});
+    packet.time_sent = now;
+    if (packet.bytes == 0) {
+      packet.bytes = k_datagram;
+      packet.ack_eliciting = packet.in_flight = true;
+    }
+    const PacketNumber number = loss_.sent().commit(packet);
+    loss_.on_packet_sent(number, now);
+    return number;
+  }
+  void send_many(int packets, Time now) {
+    for (int i = 0; i < packets; ++i) send(now);
+  }
+  PacketNumber send_acknowledgement(Time now) { return send(now, {.bytes = 40}); }
+
+  // True when something was newly acknowledged.
+  bool acknowledge(const std::vector<AckRange>& ranges, Time now,
+                   const std::optional<EcnCounts>& ecn = std::nullopt) {
+    bool newly_acknowledged = false;
+    const AckBuilder ack(ranges, ecn);
+    const TransportStatus status =
+        loss_.on_ack(ack.frame(), context_, now, listener_, newly_acknowledged);
+    EXPECT_TRUE(status);
+    return newly_acknowledged;
+  }
+  TransportStatus try_acknowledge(const std::vector<AckRange>& ranges, Time now) {
+    bool newly_acknowledged = false;
+    const AckBuilder ack(ranges);
+    return loss_.on_ack(ack.frame(), context_, now, listener_, newly_acknowledged);
+  }
+  Time next_timeout() const { return loss_.next_timeout(k_max_ack_delay, true); }
+  LossDetection::TimeoutAction on_timeout(Time now) {
+    return loss_.on_timeout(k_max_ack_delay, true, now, listener_);
+  }
+
+  RttEstimator rtt_;
+  RecordingController controller_;
+  RecordingListener listener_;
+  LossDetection loss_{PathId{0}, rtt_, controller_};
+  LossDetection::AckContext context_{.max_ack_delay = k_max_ack_delay, .handshake_confirmed = true};
+  SentFrame::Kind kind_ = SentFrame::Kind::kStream;
+};
+
+}  // namespace sheaf::quic
