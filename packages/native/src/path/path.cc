@@ -10,7 +10,10 @@ Path::Path(PathId path_id, const AddressPair& pair, const PathConfig& config)
       controller(make_congestion_controller(config.congestion)),
       loss(path_id, rtt, *controller),
       mtu(config.initial_mtu, config.maximum_mtu),
-      config_(config) {}
+      config_(config) {
+  if (config.use_ecn) loss.set_ecn_validation(ecn);
+  loss.set_mtu_discovery(mtu);
+}
 
 std::uint64_t Path::send_allowance(Time now) const {
   const std::uint64_t window = controller->window();
@@ -60,7 +63,7 @@ void Path::reset_congestion(Time now) {
   controller = make_congestion_controller(config_.congestion);
   loss.set_controller(*controller);
   mtu = MtuDiscovery(config_.initial_mtu, config_.maximum_mtu);
-  ecn = EcnValidation{};
+  ecn.restart();
   update_pacing(now);
 }
 
