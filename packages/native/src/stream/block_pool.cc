@@ -1,15 +1,12 @@
 #include "stream/block_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sheaf::quic {
 
 BlockPool::~BlockPool() {
-  while (free_ != nullptr) {
-    Block* next = free_->next_free;
-    delete free_;
-    free_ = next;
-  }
+  while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
 }
 
 Block* BlockPool::take() {
@@ -27,13 +24,13 @@ Block* BlockPool::take() {
 
 void BlockPool::give_back(Block* block) {
   --in_use_;
-  if (free_count_ >= std::max(k_kept, in_use_)) {
-    delete block;
-    return;
-  }
   block->next_free = free_;
   free_ = block;
   ++free_count_;
+  while (free_count_ > std::max(k_kept, in_use_)) {
+    delete std::exchange(free_, free_->next_free);
+    --free_count_;
+  }
 }
 
 }  // namespace sheaf::quic

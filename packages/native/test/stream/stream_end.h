@@ -1,0 +1,179 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "stream/pattern.h"
+#include "stream/stream_set.h"
+#include "wire/frame_codec.h"
+
+namespace sheaf::quic {
+
+// The frames of one packet, as bytes for the peer and as the sender's record.
+struct StreamPacket {
+  std::vector<std::uint8_t> bytes;
+  std::vector<SentFrame> frames;
+
+  bool empty() const { return frames.empty(); }
+  std::vector<Frame> decoded() const {
+    std::vector<Frame> result;
+    Reader reader(bytes);
+    while (!reader.empty()) {
+      const auto frame = decode_frame(reader, PacketType::kOneRtt);
+      EXPECT_TRUE(frame) << "undecodable frame";
+      if (!frame) break;
+      result.push_back(*frame);
+    }
+    return result;
+  }
+  template <typename FrameStruct>
+  std::vector<FrameStruct> all() const {
+    std::vector<FrameStruct> result;
+    for (const Frame& frame : decoded()) {
+      if (const auto* found = std::get_if<FrameStruct>(&frame)) result.push_back(*found);
+    }
+    return result;
+  }
+};
+
+// A StreamSet with just enough around it to send and receive packets.
+class StreamEnd {
+ public:
+  explicit StreamEnd(Role role, const StreamSetConfig& config = {}) : streams(role, config) {}
+
+  TransportParameters parameters() const {
+    TransportParameters result;
+    streams.fill_local_parameters(result);
+    return result;
+  }
+  bool wants_to_send() const { return streams.has_control_to_send() || streams.has_data_to_send(); }
+  StreamPacket send(std::size_t size = 1200) {
+    StreamPacket packet;
+    packet.bytes.resize(size);
+    Writer writer(packet.bytes);
+    if (streams.has_control_to_send()) streams.write_control(writer, sent_);
+    if (streams.has_data_to_send()) streams.write_data(writer, sent_);
+    packet.bytes.resize(writer.size());
+    packet.frames.assign(sent_.pending_frames().begin(), sent_.pending_frames().end());
+    sent_.discard_pending();
+    return packet;
+  }
+  TransportStatus receive(const StreamPacket& packet) {
+    for (const Frame& frame : packet.decoded()) {
+      TransportStatus status = std::visit([this](const auto& one) { return handle(one); }, frame);
+      if (!status) return status;
+    }
+    return {};
+  }
+  void acknowledge(const StreamPacket& packet) {
+    for (const SentFrame& frame : packet.frames) streams.on_acknowledged(frame);
+  }
+  void lose(const StreamPacket& packet) {
+    for (const SentFrame& frame : packet.frames) streams.on_lost(frame);
+  }
+  // Sends until there is nothing left, all of it received and acknowledged.
+  void flush_to(StreamEnd& peer) {
+    while (wants_to_send()) {
+      const StreamPacket packet = send();
+      ASSERT_FALSE(packet.empty()) << "wants to send, but does not";
+      const TransportStatus status = peer.receive(packet);
+      ASSERT_TRUE(status) << status.error().reason;
+      acknowledge(packet);
+    }
+  }
+
+  std::vector<StreamEvent> events() {
+    std::vector<StreamEvent> result;
+    while (const auto event = streams.poll_event()) result.push_back(*event);
+    return result;
+  }
+  // "opened 0, readable 0, acknowledged 0 = 100": easy to compare.
+  std::string event_text() {
+    static constexpr const char* k_names[] = {"opened", "readable",     "writable", "stop_sending",
+                                              "reset",  "acknowledged", "closed",   "available"};
+    std::string text;
+    for (const StreamEvent& event : events()) {
+      if (!text.empty()) text += ", ";
+      text += k_names[static_cast<std::size_t>(event.kind)];
+      text += ' ' + std::to_string(event.stream.value);
+      if (event.value != 0) text += " = " + std::to_string(event.value);
+    }
+    return text;
+  }
+
+  bool write(StreamId id, std::size_t length, bool fin = false, std::uint64_t offset = 0) {
+    const auto taken =
+        streams.write(id, SendChunk::copy_of(pattern(id.value, offset, length)), fin);
+    EXPECT_TRUE(taken);
+    return taken && *taken;
+  }
+  ReadResult read(StreamId id, std::size_t length = 1 << 20) {
+    std::vector<std::uint8_t> bytes(length);
+    const auto result = streams.read(id, bytes, now);
+    EXPECT_TRUE(result);
+    return result ? *result : ReadResult{};
+  }
+  TransportStatus receive_stream(std::uint64_t id, std::uint64_t offset, std::size_t length,
+                                 bool fin = false) {
+    return streams.on_stream({{id}, offset, pattern(id, offset, length), fin}, now);
+  }
+
+  StreamSet streams;
+  Time now{};
+
+ private:
+  TransportStatus handle(const StreamFrame& frame) { return streams.on_stream(frame, now); }
+  TransportStatus handle(const ResetStreamFrame& frame) { return streams.on_reset_stream(frame); }
+  TransportStatus handle(const StopSendingFrame& frame) { return streams.on_stop_sending(frame); }
+  TransportStatus handle(const MaxDataFrame& frame) { return streams.on_max_data(frame); }
+  TransportStatus handle(const MaxStreamDataFrame& frame) {
+    return streams.on_max_stream_data(frame);
+  }
+  TransportStatus handle(const MaxStreamsFrame& frame) { return streams.on_max_streams(frame); }
+  TransportStatus handle(const DataBlockedFrame& frame) { return streams.on_data_blocked(frame); }
+  TransportStatus handle(const StreamDataBlockedFrame& frame) {
+    return streams.on_stream_data_blocked(frame);
+  }
+  TransportStatus handle(const StreamsBlockedFrame& frame) {
+    return streams.on_streams_blocked(frame);
+  }
+  template <typename Other>
+  TransportStatus handle(const Other&) {
+    ADD_FAILURE() << "not a frame of streams";
+    return {};
+  }
+
+  SentPackets sent_;
+};
+
+// A client and a server that know each other's limits.
+struct StreamPair {
+  explicit StreamPair(const StreamSetConfig& client_config = {},
+                      const StreamSetConfig& server_config = {})
+      : client(Role::kClient, client_config), server(Role::kServer, server_config) {
+    EXPECT_TRUE(client.streams.set_peer_parameters(server.parameters()));
+    EXPECT_TRUE(server.streams.set_peer_parameters(client.parameters()));
+    client.events();
+    server.events();
+  }
+  StreamId open(Directionality directionality = Directionality::kBidirectional) {
+    const auto id = client.streams.open(directionality);
+    EXPECT_TRUE(id);
+    return *id;
+  }
+  // Both ways until neither has anything to say.
+  void flush() {
+    while (client.wants_to_send() || server.wants_to_send()) {
+      client.flush_to(server);
+      server.flush_to(client);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+
+  StreamEnd client;
+  StreamEnd server;
+};
+
+}  // namespace sheaf::quic
