@@ -68,6 +68,7 @@ class MemoryNetwork {
                                                                 Time) override {
       Stream* stream = find(id);
       if (!stream) return quic::StreamRefusal::kUnknownStream;
+      if (stream->abandoned) return quic::StreamRefusal::kFinished;
       quic::ReadResult result;
       if (stream->reset_received) {
         result.reset = stream->reset_received;
@@ -77,6 +78,7 @@ class MemoryNetwork {
         close_when_done(id);
         return result;
       }
+      bytes = std::min(bytes, peek(id).size());
       result.bytes = bytes;
       stream->unread -= bytes;
       if (bytes > 0) {
@@ -100,7 +102,14 @@ class MemoryNetwork {
     }
     void stop_sending(StreamId id, std::uint64_t error) override {
       Stream* stream = find(id);
-      if (!stream || stream->receiving_done || stream->stop_queued) return;
+      if (!stream || stream->receiving_done || stream->abandoned) return;
+      stream->abandoned = true;
+      stream->received.clear();
+      stream->unread = 0;
+      if (stream->fin_received || stream->reset_received) {
+        stream->receiving_done = true;
+        return close_when_done(id);
+      }
       stream->stop_queued = error;
     }
     void set_priority(StreamId id, const StreamPriority& priority) override {
@@ -159,6 +168,7 @@ class MemoryNetwork {
       bool fin_received = false;
       std::optional<std::uint64_t> reset_received;
       bool receiving_done = false;
+      bool abandoned = false;
     };
 
     Stream* find(StreamId id) {
@@ -222,13 +232,20 @@ class MemoryNetwork {
     if (id.initiator() == role) open_up_to(to, id);
     End::Stream* target = to.find(id);
     if (source.stop_queued) {
-      if (target && !target->sending_done) to.notify(id, Kind::kStopSending, *source.stop_queued);
+      // RFC 9000 §3.5: answered by a reset.
+      if (target && !target->sending_done && !target->reset_queued) {
+        to.notify(id, Kind::kStopSending, *source.stop_queued);
+        to.reset_stream(id, *source.stop_queued);
+      }
       source.stop_queued.reset();
       return;
     }
     if (source.reset_queued) {
       source.sending_done = true;
-      if (target && !target->receiving_done && !target->fin_received) {
+      if (target && target->abandoned) {
+        target->receiving_done = true;
+        to.close_when_done(id);
+      } else if (target && !target->receiving_done && !target->fin_received) {
         target->reset_received = source.reset_queued;
         to.notify(id, Kind::kReset, *source.reset_queued);
       }
@@ -239,8 +256,13 @@ class MemoryNetwork {
     if (source.unsent == 0 && source.fin_queued) {
       source.sending_done = true;
       if (target) target->fin_received = true;
+      if (target && target->abandoned) {
+        target->receiving_done = true;
+        to.close_when_done(id);
+        target = nullptr;
+      }
     }
-    if (target && !target->receiving_done) to.notify(id, Kind::kReadable);
+    if (target && !target->receiving_done && !target->abandoned) to.notify(id, Kind::kReadable);
     if (source.was_full && source.unsent < options_.send_buffer / 2) {
       source.was_full = false;
       from.notify(id, Kind::kWritable);
@@ -252,7 +274,7 @@ class MemoryNetwork {
     const Bytes chunk = source.chunks.front().bytes().subspan(source.chunk_offset);
     const std::size_t size =
         std::min<std::size_t>(chunk.size(), 1 + random_.below(options_.max_piece));
-    if (target && !target->receiving_done) {
+    if (target && !target->receiving_done && !target->abandoned) {
       target->received.emplace_back(chunk.begin(), chunk.begin() + size);
       target->unread += size;
     }

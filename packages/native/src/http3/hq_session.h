@@ -1,0 +1,64 @@
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+
+#include "http3/request_session.h"
+
+namespace sheaf::http3 {
+
+// hq-interop: HTTP/0.9 over QUIC, for interoperability runs. A bidirectional stream carries
+// `GET /path` and a line end one way, and the bare body the other way.
+//
+// The common interface is kept by making up what HTTP/0.9 lacks: a request has `:method` GET and
+// `:path`, a response always looks like status 200. A response submitted with an error status resets
+// the stream, which is all that this protocol can say.
+class HqSession final : public RequestSession {
+ public:
+  explicit HqSession(Transport& transport) : transport_(transport) {}
+
+  void start(Time) override {}
+  void on_event(const quic::Event& event, Time now) override;
+  std::optional<SessionEvent> poll_event() override;
+
+  quic::Result<StreamId, Refusal> submit_request(const FieldSection& fields,
+                                                 bool has_body) override;
+  quic::Status<Refusal> submit_informational(StreamId stream, const FieldSection& fields) override;
+  quic::Status<Refusal> submit_response(StreamId stream, const FieldSection& fields,
+                                        bool has_body) override;
+  quic::Result<bool, Refusal> write_body(StreamId stream, SendChunk chunk, bool fin) override;
+  quic::Status<Refusal> submit_trailers(StreamId stream, const FieldSection& fields) override;
+  Bytes peek_body(StreamId stream) const override;
+  void consume_body(StreamId stream, std::size_t bytes, Time now) override;
+
+  void stop_reading(StreamId stream, std::uint64_t error) override;
+  void reset(StreamId stream, std::uint64_t error) override;
+  void set_priority(StreamId stream, const StreamPriority& priority) override;
+  void announce_shutdown() override {}  // HTTP/0.9 has no word for it
+  void shut_down() override { refusing_ = true; }
+  std::size_t open_requests() const override { return exchanges_.size(); }
+  void close(ErrorCode code, std::string_view reason, Time now) override;
+
+ private:
+  struct Exchange {
+    std::string line;       // server: the request so far
+    bool begun = false;     // the peer's message has been announced
+    bool reading_done = false;
+    bool responding = false;
+    bool readable_announced = false;
+    bool full = false;
+  };
+  void on_stream_event(const quic::StreamEvent& event, Time now);
+  void read(StreamId id, Exchange& exchange, Time now);
+  void read_request(StreamId id, Exchange& exchange, Time now);
+  void finish(StreamId id, Exchange& exchange);
+  Exchange* find(StreamId id);
+
+  Transport& transport_;
+  std::unordered_map<StreamId, Exchange> exchanges_;
+  std::deque<SessionEvent> events_;
+  bool closed_ = false;
+  bool refusing_ = false;
+};
+
+}  // namespace sheaf::http3
