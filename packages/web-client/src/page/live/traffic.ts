@@ -13,6 +13,8 @@ type OpenStream = () => Promise<{
 
 const CHUNK = new Uint8Array(16_384);
 const SMALL_BYTES = 32_768;
+// A burst goes in portions, so that all streams take part in it.
+const PORTION_BYTES = 262_144;
 // Eight streams of 32 KB make about 4 Mbit/s: visible, and no burden to anyone.
 const REST_MS = 450;
 
@@ -32,7 +34,7 @@ export class Traffic {
   /** Looks after the streams for as long as the page is open. */
   start(active: () => boolean): void {
     setInterval(() => {
-      if (!active() || (this.paused && this.pending === 0)) return;
+      if (!active() || this.paused) return;
       for (let slot = 0; slot < this.parallel; slot += 1) {
         if (!this.busy.has(slot)) void this.exchange(slot);
       }
@@ -46,7 +48,7 @@ export class Traffic {
 
   private async exchange(slot: number): Promise<void> {
     this.busy.add(slot);
-    const share = Math.min(this.pending, Math.ceil(this.pending / this.parallel / 2) + CHUNK.length);
+    const share = Math.min(this.pending, PORTION_BYTES);
     this.pending -= share;
     const hurried = share > 0;
     try {

@@ -1,0 +1,66 @@
+import AxeBuilder from '@axe-core/playwright';
+import { devices } from '@playwright/test';
+import { expect, openThroughStart, test } from './fixtures.js';
+
+const phone = {
+  viewport: devices['iPhone 13'].viewport,
+  deviceScaleFactor: 2,
+  isMobile: true,
+  hasTouch: true,
+};
+
+const looks = [
+  { name: 'light', options: { colorScheme: 'light' } },
+  { name: 'dark', options: { colorScheme: 'dark' } },
+  { name: 'phone-light', options: { ...phone, colorScheme: 'light' } },
+  { name: 'phone-dark', options: { ...phone, colorScheme: 'dark' } },
+] as const;
+
+for (const { name, options } of looks) {
+  test(`the live page, ${name}`, async ({ browser, gateway }, testInfo) => {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const errors: Error[] = [];
+    page.on('pageerror', (error) => errors.push(error));
+    await openThroughStart(page, gateway.httpUrl, '/live/');
+    await expect(page.locator('#state')).toHaveAttribute('data-state', 'open');
+
+    await expect.poll(async () => Number(await page.textContent('#streams'))).toBeGreaterThan(20);
+    await expect.poll(async () => Number(await page.textContent('#datagrams'))).toBeGreaterThan(20);
+    expect(Number(await page.textContent('#round-trip'))).toBeGreaterThan(0);
+    await expect(page.locator('#throughput-chart .line')).toHaveCount(2);
+    await expect(page.locator('#loads tr', { hasText: 'WebTransport' })).not.toHaveCount(0);
+
+    await page.click('#burst');
+    const peak = async (): Promise<number> =>
+      Number(/[\d.]+/.exec((await page.textContent('#throughput-detail')) ?? '')?.[0]);
+    await expect.poll(peak).toBeGreaterThan(5);
+    await page.click('#pause');
+    await expect(page.locator('#streams-detail')).toContainText('0 open');
+
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(overflow).toBe(0);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    await page.screenshot({ path: testInfo.outputPath(`live-${name}.png`), fullPage: true });
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  test(`the demo page, ${name}`, async ({ browser, gateway }, testInfo) => {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    await openThroughStart(page, gateway.httpUrl, '/');
+    await page.waitForSelector('html[data-ready]');
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(overflow).toBe(0);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    await page.screenshot({ path: testInfo.outputPath(`demo-${name}.png`), fullPage: true });
+    await context.close();
+  });
+}
