@@ -27,6 +27,7 @@ struct UdpSocketOptions {
 // ECN marks and the local address of each datagram. Nothing is allocated after `open`.
 class UdpSocket {
  public:
+  // An IPv6 socket bound to the unspecified address serves IPv4 as well.
   static quic::Result<std::unique_ptr<UdpSocket>, SocketError> open(
       const quic::Address& local, const UdpSocketOptions& options);
   ~UdpSocket();
@@ -38,7 +39,8 @@ class UdpSocket {
 
   enum class SendOutcome : std::uint8_t {
     kSent,
-    kBlocked,  // the socket's buffer is full: try the same batch again when it is writable
+    kBlocked,  // the socket's buffer is full: call again with the same batch when it is writable;
+               // datagrams that have left are not sent again
     kDropped,  // the network refused it (no route, too large): as good as lost on the way
   };
   SendOutcome send(const quic::TransmitBatch& batch);
@@ -63,19 +65,29 @@ class UdpSocket {
  private:
   struct Received {
     quic::MutableBytes bytes;
-    std::size_t segment_size = 0;
+    std::size_t segment_size = 1;
     quic::AddressPair path;
     quic::Ecn ecn = quic::Ecn::kNotEct;
   };
   struct Buffers;
 
+  // How far one system call came: bytes of the batch that are done with, or the error.
+  struct Attempt {
+    std::size_t bytes = 0;
+    int error = 0;
+  };
+
   UdpSocket(int descriptor, bool ipv6, const UdpSocketOptions& options);
+  void set_options(const UdpSocketOptions& options);
+  Attempt send_offloaded(const quic::TransmitBatch& batch, std::size_t offset);
+  Attempt send_messages(const quic::TransmitBatch& batch, std::size_t offset);
   std::size_t receive_messages();
-  SendOutcome send_segments(const quic::TransmitBatch& batch, std::size_t segment_size);
+  void take(std::size_t index);
 
   int descriptor_;
   bool ipv6_;
   bool segmentation_;
+  std::size_t resume_offset_ = 0;  // of the batch that was blocked
   quic::Address local_;
   std::vector<Received> received_;
   std::unique_ptr<Buffers> buffers_;
