@@ -1,0 +1,175 @@
+#include "sim/simulation.h"
+
+#include <algorithm>
+#include <cassert>
+#include <ostream>
+#include <utility>
+
+namespace sheaf::quic {
+
+namespace {
+
+// Not zero, so that a time nobody set is noticed.
+constexpr Time k_start{std::chrono::seconds(1)};
+constexpr std::size_t k_batch_bytes = 64 << 10;
+// Events and batches at one instant; more than any window holds.
+constexpr std::uint64_t k_livelock = 1 << 20;
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed)
+    : seed_(seed), random_(seed), network_(random_.next()), now_(k_start), buffer_(k_batch_bytes) {}
+
+void Simulation::add_host(const std::string& name, Host& host) {
+  const bool is_new = host_indices_.try_emplace(name, hosts_.size()).second;
+  assert(is_new && "there is a host of this name already");
+  static_cast<void>(is_new);
+  hosts_.push_back({&host, k_never});
+}
+
+void Simulation::at(Time when, std::function<void()> action) {
+  actions_.push_back(std::move(action));
+  schedule(std::max(when, now_), Event::Kind::kAction, actions_.size() - 1);
+}
+
+Simulation::Outcome Simulation::run_for(Duration duration) {
+  const Time end = now_ + duration;
+  const Outcome outcome = run_until([] { return false; }, duration);
+  if (outcome != Outcome::kLivelock) now_ = end;
+  return outcome;
+}
+
+Simulation::Outcome Simulation::run_until(const std::function<bool()>& reached, Duration limit) {
+  const Time end = now_ + limit;
+  work_at_instant_ = 0;
+  // The caller may have used hosts since the last run.
+  settle_all_hosts();
+  while (!reached()) {
+    if (queue_.empty()) return Outcome::kIdle;
+    const Event event = queue_.top();
+    if (event.when > end) {
+      now_ = end;
+      return Outcome::kTimeLimit;
+    }
+    queue_.pop();
+    if (event.when > now_) work_at_instant_ = 0;
+    now_ = std::max(now_, event.when);
+    process(event);
+    if (work_at_instant_ > k_livelock) return Outcome::kLivelock;
+  }
+  return Outcome::kReached;
+}
+
+// --- events -------------------------------------------------------------------------------------
+
+void Simulation::schedule(Time when, Event::Kind kind, std::size_t index) {
+  queue_.push({when, next_sequence_++, kind, index});
+}
+
+// An entry that was overtaken by another time stays in the queue and is ignored when its turn
+// comes.
+void Simulation::reschedule_host(std::size_t index) {
+  HostEntry& entry = hosts_[index];
+  const Time when = entry.host->next_timeout();
+  if (when == entry.scheduled) return;
+  entry.scheduled = when;
+  if (when != k_never) schedule(when, Event::Kind::kHost, index);
+}
+
+void Simulation::reschedule_route(std::size_t index) {
+  if (index >= route_scheduled_.size()) route_scheduled_.resize(index + 1, k_never);
+  const Time when = network_.route(index).link().next_timeout();
+  if (when == route_scheduled_[index]) return;
+  route_scheduled_[index] = when;
+  if (when != k_never) schedule(when, Event::Kind::kRoute, index);
+}
+
+void Simulation::settle_all_hosts() {
+  for (std::size_t index = 0; index < hosts_.size(); ++index) transmit(index);
+}
+
+void Simulation::process(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::kHost: {
+      HostEntry& entry = hosts_[event.index];
+      if (entry.scheduled != event.when) return;
+      entry.scheduled = k_never;
+      entry.host->on_timeout(now_);
+      transmit(event.index);
+      break;
+    }
+    case Event::Kind::kRoute:
+      if (route_scheduled_[event.index] != event.when) return;
+      route_scheduled_[event.index] = k_never;
+      deliver_arrivals(event.index);
+      break;
+    case Event::Kind::kAction:
+      std::exchange(actions_[event.index], nullptr)();
+      settle_all_hosts();
+      break;
+  }
+  ++events_;
+  ++work_at_instant_;
+}
+
+void Simulation::deliver_arrivals(std::size_t index) {
+  const Network::Route& route = network_.route(index);
+  const std::size_t receiver = host_index(route.receiver());
+  bool any = false;
+  while (std::optional<LinkDatagram> datagram = network_.poll_arrival(route, now_)) {
+    any = true;
+    digest(route, *datagram);
+    hosts_[receiver].host->receive(
+        {.payload = datagram->payload, .path = datagram->path, .ecn = datagram->ecn}, now_);
+  }
+  reschedule_route(index);
+  if (any) transmit(receiver);
+}
+
+void Simulation::transmit(std::size_t index) {
+  Host& host = *hosts_[index].host;
+  while (work_at_instant_ <= k_livelock) {
+    TransmitBatch batch{.buffer = buffer_, .path = {}};
+    host.poll_transmit(batch, now_);
+    if (batch.size == 0) break;
+    assert(batch.segment_size > 0);
+    ++work_at_instant_;
+    Bytes rest(buffer_.data(), batch.size);
+    while (!rest.empty()) {
+      const Bytes datagram = rest.first(std::min(batch.segment_size, rest.size()));
+      const Network::Route* route = network_.send(batch.path, datagram, batch.ecn, now_);
+      if (route != nullptr) reschedule_route(route->index);
+      rest = rest.subspan(datagram.size());
+    }
+  }
+  reschedule_host(index);
+}
+
+void Simulation::digest(const Network::Route& route, const LinkDatagram& datagram) {
+  const auto mix = [this](std::uint64_t value) { digest_ = (digest_ ^ value) * 0x100000001b3u; };
+  mix(to_nanoseconds(now_));
+  mix(route.index);
+  for (std::uint8_t byte : datagram.payload) mix(byte);
+}
+
+std::size_t Simulation::host_index(const std::string& name) const {
+  const auto found = host_indices_.find(name);
+  assert(found != host_indices_.end() && "a path leads to a host that was not added");
+  return found->second;
+}
+
+std::ostream& operator<<(std::ostream& out, Simulation::Outcome outcome) {
+  switch (outcome) {
+    case Simulation::Outcome::kReached:
+      return out << "reached";
+    case Simulation::Outcome::kTimeLimit:
+      return out << "time limit";
+    case Simulation::Outcome::kIdle:
+      return out << "idle";
+    case Simulation::Outcome::kLivelock:
+      return out << "livelock";
+  }
+  return out;
+}
+
+}  // namespace sheaf::quic

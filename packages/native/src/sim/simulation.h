@@ -1,0 +1,102 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "sim/host.h"
+#include "sim/network.h"
+
+namespace sheaf::quic {
+
+// Hosts and a network in virtual time. Everything follows from the seed: the same seed gives the
+// same bytes at the same times. Events at one instant happen in the order in which they were
+// scheduled.
+class Simulation {
+ public:
+  explicit Simulation(std::uint64_t seed);
+
+  std::uint64_t seed() const { return seed_; }
+  Time now() const { return now_; }
+  // For hosts; the network has its own.
+  Random& random() { return random_; }
+  // The host outlives the simulation. Its name is what `connect` refers to.
+  void add_host(const std::string& name, Host& host);
+  // Network::connect.
+  NetworkPath& connect(const NetworkNode& near, const NetworkNode& far, const LinkConfig& there,
+                       const LinkConfig& back) {
+    return network_.connect(near, far, there, back);
+  }
+  NetworkPath& connect(const NetworkNode& near, const NetworkNode& far, const LinkConfig& both) {
+    return network_.connect(near, far, both, both);
+  }
+  void rebind(NetworkPath& path, const Address& translated) { network_.rebind(path, translated); }
+  // Does something at that time, for example to a host; hosts may have something to send
+  // afterwards.
+  void at(Time when, std::function<void()> action);
+  void after(Duration delay, std::function<void()> action) { at(now_ + delay, std::move(action)); }
+
+  enum class Outcome : std::uint8_t {
+    kReached,    // the predicate holds
+    kTimeLimit,  // it did not come to hold in time
+    kIdle,       // nothing will ever happen any more
+    kLivelock,   // endless work at one instant: some host has a bug
+  };
+  // Asks the predicate after every event. `limit` counts from now.
+  Outcome run_until(const std::function<bool()>& reached, Duration limit);
+  // Lets so much time pass.
+  Outcome run_for(Duration duration);
+
+  const Network& network() const { return network_; }
+  std::uint64_t events() const { return events_; }
+  // Of every datagram that was delivered, with its time and place: equal for equal runs.
+  std::uint64_t digest() const { return digest_; }
+
+ private:
+  struct Event {
+    enum class Kind : std::uint8_t { kHost, kRoute, kAction };
+    Time when;
+    std::uint64_t sequence = 0;
+    Kind kind = Kind::kAction;
+    std::size_t index = 0;
+    bool operator<(const Event& other) const {  // the next one is the largest
+      return when != other.when ? when > other.when : sequence > other.sequence;
+    }
+  };
+  struct HostEntry {
+    Host* host = nullptr;
+    Time scheduled = k_never;
+  };
+
+  void schedule(Time when, Event::Kind kind, std::size_t index);
+  void reschedule_host(std::size_t index);
+  void reschedule_route(std::size_t index);
+  void settle_all_hosts();
+  void process(const Event& event);
+  void deliver_arrivals(std::size_t route);
+  void transmit(std::size_t host);
+  void digest(const Network::Route& route, const LinkDatagram& datagram);
+  std::size_t host_index(const std::string& name) const;
+
+  std::uint64_t seed_;
+  SeededRandom random_;
+  Network network_;
+  Time now_;
+  std::vector<HostEntry> hosts_;
+  std::map<std::string, std::size_t> host_indices_;
+  std::vector<Time> route_scheduled_;
+  std::vector<std::function<void()>> actions_;
+  std::priority_queue<Event> queue_;
+  std::vector<std::uint8_t> buffer_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t work_at_instant_ = 0;
+  std::uint64_t digest_ = 0xcbf29ce484222325u;
+};
+
+std::ostream& operator<<(std::ostream& out, Simulation::Outcome outcome);
+
+}  // namespace sheaf::quic

@@ -1,0 +1,225 @@
+#include "sim/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "sim/units.h"
+
+namespace sheaf::quic {
+namespace {
+
+Address address(std::uint8_t last, std::uint16_t port = 1000) {
+  Address made{.port = port, .family = Address::Family::kIpv4};
+  made.ip[0] = 10;
+  made.ip[3] = last;
+  return made;
+}
+
+// Sends what it is told to, records what it gets, and may answer each datagram.
+class ScriptedHost final : public Host {
+ public:
+  struct Message {
+    AddressPair path;
+    std::vector<std::uint8_t> bytes;
+    Time when;
+    Ecn ecn;
+  };
+
+  void send(const AddressPair& path, std::vector<std::uint8_t> bytes, std::size_t segment = 0) {
+    const std::size_t size = bytes.size();
+    outbox_.push_back({path, std::move(bytes), segment == 0 ? size : segment});
+  }
+  void receive(const Datagram& datagram, Time now) override {
+    received.push_back(
+        {datagram.path, {datagram.payload.begin(), datagram.payload.end()}, now, datagram.ecn});
+    if (answers && datagram.payload[0] > 0) {
+      std::vector<std::uint8_t> answer = received.back().bytes;
+      --answer[0];
+      send(datagram.path, answer);
+    }
+  }
+  void poll_transmit(TransmitBatch& batch, Time) override {
+    if (outbox_.empty()) return;
+    const Outgoing next = std::move(outbox_.front());
+    outbox_.pop_front();
+    std::copy(next.bytes.begin(), next.bytes.end(), batch.buffer.begin());
+    batch.size = next.bytes.size();
+    batch.segment_size = next.segment;
+    batch.path = next.path;
+    batch.ecn = Ecn::kEct0;
+  }
+  Time next_timeout() const override { return timeout; }
+  void on_timeout(Time now) override {
+    ++timeouts;
+    if (now >= timeout && !stuck) timeout = k_never;
+  }
+
+  bool answers = false;
+  bool stuck = false;
+  Time timeout = k_never;
+  int timeouts = 0;
+  std::vector<Message> received;
+
+ private:
+  struct Outgoing {
+    AddressPair path;
+    std::vector<std::uint8_t> bytes;
+    std::size_t segment;
+  };
+  std::deque<Outgoing> outbox_;
+};
+
+using Outcome = Simulation::Outcome;
+
+class SimulationTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t k_seed = 99;
+  SimulationTest() {
+    simulation_.add_host("client", client_);
+    simulation_.add_host("server", server_);
+  }
+  NetworkPath& connect(const LinkConfig& config) {
+    return simulation_.connect({"client", k_client}, {"server", k_server}, config);
+  }
+
+  const Address k_client = address(1);
+  const Address k_server = address(2, 443);
+  const AddressPair k_to_server{k_client, k_server};
+  const AddressPair k_to_client{k_server, k_client};
+  ScriptedHost client_;
+  ScriptedHost server_;
+  Simulation simulation_{k_seed};
+  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(k_seed)};
+};
+
+TEST_F(SimulationTest, CarriesDatagramsBothWays) {
+  connect({.delay = 20ms});
+  client_.answers = server_.answers = true;
+  const Time start = simulation_.now();
+  client_.send(k_to_server, {3, 7});
+  EXPECT_EQ(simulation_.run_until([&] { return client_.received.size() == 2; }, 1s),
+            Outcome::kReached);
+  ASSERT_EQ(server_.received.size(), 2u);
+  EXPECT_EQ(server_.received[0].path, k_to_client);
+  EXPECT_EQ(client_.received[0].path, k_to_server);
+  EXPECT_EQ(client_.received[1].when, start + 80ms);
+  EXPECT_EQ(simulation_.run_until([] { return false; }, 1s), Outcome::kIdle);
+}
+
+TEST_F(SimulationTest, SplitsBatchesIntoDatagrams) {
+  connect({});
+  client_.send(k_to_server, std::vector<std::uint8_t>(2500, 1), 1000);
+  simulation_.run_for(1s);
+  ASSERT_EQ(server_.received.size(), 3u);
+  EXPECT_EQ(server_.received[1].bytes.size(), 1000u);
+  EXPECT_EQ(server_.received[2].bytes.size(), 500u);
+  EXPECT_EQ(server_.received[2].ecn, Ecn::kEct0);
+}
+
+TEST_F(SimulationTest, WakesHostsOnTime) {
+  client_.timeout = simulation_.now() + 3s;
+  EXPECT_EQ(simulation_.run_until([&] { return client_.timeouts == 1; }, 2s), Outcome::kTimeLimit);
+  const Time before = simulation_.now();
+  EXPECT_EQ(simulation_.run_until([&] { return client_.timeouts == 1; }, 2s), Outcome::kReached);
+  EXPECT_EQ(simulation_.now(), before + 1s);
+}
+
+TEST_F(SimulationTest, FollowsTimeoutsThatMove) {
+  client_.timeout = simulation_.now() + 3s;
+  simulation_.after(1s, [&] { client_.timeout += 5s; });
+  simulation_.run_for(7s);
+  EXPECT_EQ(client_.timeouts, 0);
+  simulation_.run_for(1s);
+  EXPECT_EQ(client_.timeouts, 1);
+}
+
+TEST_F(SimulationTest, ActionsAtOneInstantKeepTheirOrder) {
+  std::vector<int> order;
+  for (int i = 0; i < 5; ++i) simulation_.after(1s, [&order, i] { order.push_back(i); });
+  simulation_.run_for(2s);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TEST_F(SimulationTest, ABusyHostIsFound) {
+  client_.timeout = simulation_.now();
+  client_.stuck = true;
+  EXPECT_EQ(simulation_.run_for(1s), Outcome::kLivelock);
+}
+
+TEST_F(SimulationTest, DatagramsToNowhereAreCounted) {
+  connect({});
+  client_.send({k_client, address(9)}, {1});
+  simulation_.run_for(1s);
+  EXPECT_EQ(simulation_.network().unroutable(), 1u);
+}
+
+TEST_F(SimulationTest, RebindingChangesWhatTheFarSideSees) {
+  NetworkPath& path = connect({.delay = 10ms});
+  client_.send(k_to_server, {1});
+  simulation_.run_for(5ms);
+  const Address translated = address(1, 2000);
+  simulation_.rebind(path, translated);
+  client_.send(k_to_server, {2});
+  simulation_.run_for(100ms);
+  ASSERT_EQ(server_.received.size(), 2u);
+  EXPECT_EQ(server_.received[0].path.remote, k_client);  // was under way
+  EXPECT_EQ(server_.received[1].path.remote, translated);
+  server_.send({k_server, translated}, {3});
+  server_.send(k_to_client, {4});  // no mapping any more
+  simulation_.run_for(100ms);
+  ASSERT_EQ(client_.received.size(), 1u);
+  EXPECT_EQ(client_.received[0].path, k_to_server);
+  EXPECT_EQ(simulation_.network().unroutable(), 1u);
+}
+
+TEST_F(SimulationTest, RebindingDropsWhatIsUnderWayToTheOldAddress) {
+  NetworkPath& path = connect({.delay = 10ms});
+  server_.send(k_to_client, {1});
+  simulation_.run_for(5ms);
+  simulation_.rebind(path, address(1, 2000));
+  simulation_.run_for(100ms);
+  EXPECT_TRUE(client_.received.empty());
+  EXPECT_EQ(simulation_.network().unroutable(), 1u);
+}
+
+TEST_F(SimulationTest, SeveralPathsBetweenTwoHosts) {
+  connect({.delay = 50ms});
+  const Address second = address(3);
+  simulation_.connect({"client", second}, {"server", k_server}, {.delay = 10ms});
+  client_.send(k_to_server, {1});
+  client_.send({second, k_server}, {2});
+  simulation_.run_for(1s);
+  ASSERT_EQ(server_.received.size(), 2u);
+  EXPECT_EQ(server_.received[0].path.remote, second);
+}
+
+TEST(SimulationReplay, SameSeedSameRun) {
+  const auto run = [](std::uint64_t seed) {
+    Simulation simulation(seed);
+    ScriptedHost client, server;
+    client.answers = server.answers = true;
+    simulation.add_host("client", client);
+    simulation.add_host("server", server);
+    simulation.connect({"client", address(1)}, {"server", address(2)},
+                       {.rate = 1_mbps,
+                        .loss = 0.05,
+                        .duplication = 0.05,
+                        .delay = 10ms,
+                        .jitter = 8ms,
+                        .reordering = 0.1,
+                        .reordering_delay = 9ms});
+    for (std::uint8_t i = 0; i < 50; ++i) {
+      std::vector<std::uint8_t> message(100, i);
+      message[0] = 20;
+      client.send({address(1), address(2)}, message);
+    }
+    EXPECT_EQ(simulation.run_for(60s), Outcome::kIdle) << "seed " << seed;
+    return std::pair(simulation.digest(), simulation.events());
+  };
+  EXPECT_EQ(run(1), run(1));
+  EXPECT_NE(run(1).first, run(2).first);
+}
+
+}  // namespace
+}  // namespace sheaf::quic
