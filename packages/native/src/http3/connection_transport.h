@@ -33,12 +33,8 @@ class ConnectionTransport final : public Transport {
   void set_priority(StreamId stream, const StreamPriority& priority) override {
     connection_.set_priority(stream, priority);
   }
-  bool received_early(StreamId stream) const override {
-    return connection_.received_early(stream);
-  }
-  std::size_t max_datagram_payload() const override {
-    return connection_.max_datagram_payload();
-  }
+  bool received_early(StreamId stream) const override { return connection_.received_early(stream); }
+  std::size_t max_datagram_payload() const override { return connection_.max_datagram_payload(); }
   bool send_datagram(Bytes payload, std::uint64_t identifier) override {
     return connection_.send_datagram(payload, identifier);
   }

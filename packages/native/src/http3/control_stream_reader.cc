@@ -59,14 +59,16 @@ ConnectionStatus ControlStreamReader::begin_frame() {
       break;
     case k_frame_data:
     case k_frame_headers:
-    case k_frame_push_promise: return unexpected("request frame on the control stream");
+    case k_frame_push_promise:
+      return unexpected("request frame on the control stream");
     case k_frame_max_push_id:
     case k_frame_priority_update:
     case k_frame_priority_update_push:
       if (role_ == Role::kClient) return unexpected("frame that only a client sends");
       break;
     case k_frame_go_away:
-    case k_frame_cancel_push: break;
+    case k_frame_cancel_push:
+      break;
     default:
       if (frame_reserved_by_http2(type)) return unexpected("HTTP/2 frame");
       skipped_ = true;  // RFC 9114 §9
@@ -87,11 +89,15 @@ ConnectionStatus ControlStreamReader::end_frame() {
       if (!settings) return settings.error();
       return listener_.on_settings(*settings);
     }
-    case k_frame_go_away: return on_go_away(payload_);
-    case k_frame_max_push_id: return on_max_push_id(payload_);
-    case k_frame_priority_update: return on_priority_update(payload_);
+    case k_frame_go_away:
+      return on_go_away(payload_);
+    case k_frame_max_push_id:
+      return on_max_push_id(payload_);
+    case k_frame_priority_update:
+      return on_priority_update(payload_);
     // RFC 9114 §7.2.3, RFC 9218 §7.2: nothing was ever pushed, so no push id is valid.
-    default: return ConnectionError{ErrorCode::kIdError, "push id that was never promised"};
+    default:
+      return ConnectionError{ErrorCode::kIdError, "push id that was never promised"};
   }
 }
 

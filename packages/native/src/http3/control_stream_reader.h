@@ -38,7 +38,7 @@ class ControlStreamReader {
   Listener& listener_;
   TypeLengthAccumulator header_;
   bool in_payload_ = false;
-  bool skipped_ = false;             // the frame's payload is of no interest
+  bool skipped_ = false;  // the frame's payload is of no interest
   std::uint64_t payload_left_ = 0;
   std::vector<std::uint8_t> payload_;
   bool settings_received_ = false;

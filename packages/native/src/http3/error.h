@@ -48,14 +48,14 @@ using ConnectionStatus = quic::Status<ConnectionError>;
 
 // Why a call of the application was refused.
 enum class Refusal : std::uint8_t {
-  kNotReady,           // our control streams are not open, or the peer's SETTINGS have not arrived
-  kStreamLimit,        // wait for StreamsAvailable
-  kGoingAway,          // the peer sent GOAWAY: use another connection
-  kUnknownStream,      // closed, or never was a request
-  kWrongState,         // e.g. a body before the response, or after its end
-  kInvalidField,       // name or value that RFC 9114 §4.2 forbids
-  kFieldsTooLarge,     // beyond the peer's SETTINGS_MAX_FIELD_SECTION_SIZE
-  kNotSupported,       // by this protocol or by the peer
+  kNotReady,        // our control streams are not open, or the peer's SETTINGS have not arrived
+  kStreamLimit,     // wait for StreamsAvailable
+  kGoingAway,       // the peer sent GOAWAY: use another connection
+  kUnknownStream,   // closed, or never was a request
+  kWrongState,      // e.g. a body before the response, or after its end
+  kInvalidField,    // name or value that RFC 9114 §4.2 forbids
+  kFieldsTooLarge,  // beyond the peer's SETTINGS_MAX_FIELD_SECTION_SIZE
+  kNotSupported,    // by this protocol or by the peer
   kConnectionClosed,
 };
 

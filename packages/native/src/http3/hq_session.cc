@@ -62,7 +62,8 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
   Exchange* exchange = find(id);
   if (!exchange) return;
   switch (event.kind) {
-    case Kind::kReadable: return read(id, *exchange, now);
+    case Kind::kReadable:
+      return read(id, *exchange, now);
     case Kind::kWritable:
       if (std::exchange(exchange->full, false)) events_.push_back(BodyWritable{id});
       return;
@@ -87,7 +88,8 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
     }
     case Kind::kOpened:
     case Kind::kAcknowledged:
-    case Kind::kStreamsAvailable: return;
+    case Kind::kStreamsAvailable:
+      return;
   }
 }
 
@@ -109,8 +111,7 @@ void HqSession::read_request(StreamId id, Exchange& exchange, Time now) {
   bool finished = false;
   while (!finished && exchange.line.find('\n') == std::string::npos) {
     const Bytes bytes = transport_.peek(id);
-    const std::size_t size =
-        std::min(bytes.size(), k_max_request_line + 1 - exchange.line.size());
+    const std::size_t size = std::min(bytes.size(), k_max_request_line + 1 - exchange.line.size());
     exchange.line.append(reinterpret_cast<const char*>(bytes.data()), size);
     const auto result = transport_.consume(id, size, now);
     if (!result || result->reset) return;
@@ -123,8 +124,9 @@ void HqSession::read_request(StreamId id, Exchange& exchange, Time now) {
   const std::string_view path = path_of(exchange.line);
   if (path.empty()) return reset(id, value_of(ErrorCode::kGeneralProtocolError));
   exchange.begun = true;
-  events_.push_back(RequestReceived{
-      id, {{":method", "GET"}, {":scheme", "https"}, {":path", path}}, transport_.received_early(id)});
+  events_.push_back(RequestReceived{id,
+                                    {{":method", "GET"}, {":scheme", "https"}, {":path", path}},
+                                    transport_.received_early(id)});
   // A request has no body; whatever follows the line is not wanted.
   transport_.stop_sending(id, value_of(ErrorCode::kNoError));
   finish(id, exchange);
@@ -150,8 +152,7 @@ quic::Result<StreamId, Refusal> HqSession::submit_request(const FieldSection& fi
   exchanges_.try_emplace(*id);
   const std::string line = "GET " + std::string(path) + "\r\n";
   static_cast<void>(transport_.write(
-      *id,
-      SendChunk::copy_of({reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}),
+      *id, SendChunk::copy_of({reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}),
       true));
   return *id;
 }
@@ -193,8 +194,8 @@ quic::Status<Refusal> HqSession::submit_trailers(StreamId id, const FieldSection
 
 Bytes HqSession::peek_body(StreamId id) const {
   const auto found = exchanges_.find(id);
-  const bool readable = !closed_ && found != exchanges_.end() && found->second.begun &&
-                        !found->second.reading_done;
+  const bool readable =
+      !closed_ && found != exchanges_.end() && found->second.begun && !found->second.reading_done;
   return readable ? transport_.peek(id) : Bytes();
 }
 

@@ -11,8 +11,8 @@ namespace sheaf::http3 {
 // `GET /path` and a line end one way, and the bare body the other way.
 //
 // The common interface is kept by making up what HTTP/0.9 lacks: a request has `:method` GET and
-// `:path`, a response always looks like status 200. A response submitted with an error status resets
-// the stream, which is all that this protocol can say.
+// `:path`, a response always looks like status 200. A response submitted with an error status
+// resets the stream, which is all that this protocol can say.
 class HqSession final : public RequestSession {
  public:
   explicit HqSession(Transport& transport) : transport_(transport) {}
@@ -41,8 +41,8 @@ class HqSession final : public RequestSession {
 
  private:
   struct Exchange {
-    std::string line;       // server: the request so far
-    bool begun = false;     // the peer's message has been announced
+    std::string line;    // server: the request so far
+    bool begun = false;  // the peer's message has been announced
     bool reading_done = false;
     bool responding = false;
     bool readable_announced = false;

@@ -72,8 +72,7 @@ struct MessageFraming::Callbacks {
     listener(user).on_unblocked(stream_of(id), bytes);
     return 0;
   }
-  static int message_error(nghttp3_conn*, std::int64_t id, std::uint64_t error, void* user,
-                           void*) {
+  static int message_error(nghttp3_conn*, std::int64_t id, std::uint64_t error, void* user, void*) {
     listener(user).on_message_error(stream_of(id), error);
     return 0;
   }
@@ -120,12 +119,12 @@ MessageFraming::MessageFraming(Role role, const Settings& local, Listener& liste
 MessageFraming::~MessageFraming() { nghttp3_conn_del(connection_); }
 
 void MessageFraming::bind_qpack_streams(StreamId encoder, StreamId decoder) {
-  require_success(
-      nghttp3_conn_bind_qpack_streams(connection_, id_of(encoder), id_of(decoder)));
+  require_success(nghttp3_conn_bind_qpack_streams(connection_, id_of(encoder), id_of(decoder)));
   bound_ = true;
 }
 
-// nghttp3 learns the peer's limits from its control stream only, so it is shown one with just those.
+// nghttp3 learns the peer's limits from its control stream only, so it is shown one with just
+// those.
 ConnectionStatus MessageFraming::apply_peer_settings(StreamId control_stream,
                                                      const Settings& settings) {
   Settings known;

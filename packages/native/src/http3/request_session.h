@@ -8,8 +8,8 @@
 namespace sheaf::http3 {
 
 // Requests and responses over one connection: what HTTP/3 and hq-interop have in common, so that
-// their owner handles both in one way. Sans-IO: driven by the connection's events, asked for its own
-// with `poll_event`. No call calls back.
+// their owner handles both in one way. Sans-IO: driven by the connection's events, asked for its
+// own with `poll_event`. No call calls back.
 class RequestSession {
  public:
   virtual ~RequestSession() = default;

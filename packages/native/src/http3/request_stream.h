@@ -8,8 +8,8 @@
 
 namespace sheaf::http3 {
 
-// What a session knows of one request stream. The body of a message is never stored here: on its way
-// in it stays in the transport's buffer, and on its way out chunks are handed on as they are.
+// What a session knows of one request stream. The body of a message is never stored here: on its
+// way in it stays in the transport's buffer, and on its way out chunks are handed on as they are.
 struct RequestStream {
   // --- the peer's message -----------------------------------------------------------------
   enum class Position : std::uint8_t {
@@ -20,27 +20,27 @@ struct RequestStream {
   };
   Position position = Position::kFrameHeader;
   TypeLengthAccumulator frame_header;
-  std::uint64_t frame_left = 0;   // payload bytes to come
+  std::uint64_t frame_left = 0;  // payload bytes to come
   bool first_frame = true;
   // QPACK waits for its table to grow (RFC 9204 §2.1.2): bytes that it has not used, and bytes that
   // stay in the transport until then, so that the stream cannot end or gain credit before.
   std::size_t blocked_bytes = 0;
   std::size_t held_bytes = 0;
-  bool reading_done = false;      // end, reset, error, or nobody wants the rest
-  bool message_begun = false;     // request or final response fields have come
+  bool reading_done = false;   // end, reset, error, or nobody wants the rest
+  bool message_begun = false;  // request or final response fields have come
   bool readable_announced = false;
-  FieldSection fields;            // of the HEADERS frame that is being decoded
+  FieldSection fields;  // of the HEADERS frame that is being decoded
   bool fields_too_large = false;
 
   // --- our message ------------------------------------------------------------------------
   enum class Writing : std::uint8_t { kNotBegun, kBody, kEnded };
   Writing writing = Writing::kNotBegun;
-  std::deque<SendChunk> chunks;      // not yet taken by the transport
-  std::size_t chunks_framed = 0;     // of these, the first so many are in a DATA frame already
+  std::deque<SendChunk> chunks;   // not yet taken by the transport
+  std::size_t chunks_framed = 0;  // of these, the first so many are in a DATA frame already
   bool transport_full = false;
   bool wants_writable = false;
 
-  std::uint64_t close_error = 0;     // why it ended early; 0: it did not
+  std::uint64_t close_error = 0;  // why it ended early; 0: it did not
 };
 
 }  // namespace sheaf::http3

@@ -59,8 +59,7 @@ void Session::write_control_frame(std::uint64_t type, Bytes payload) {
   writer.write_varint(type);
   writer.write_varint(payload.size());
   writer.write_bytes(payload);
-  static_cast<void>(
-      transport_.write(own_streams_[0], SendChunk::copy_of(writer.written()), false));
+  static_cast<void>(transport_.write(own_streams_[0], SendChunk::copy_of(writer.written()), false));
 }
 
 void Session::on_event(const quic::Event& event, Time now) {
@@ -73,8 +72,7 @@ void Session::on_event(const quic::Event& event, Time now) {
   if (const auto* stream = std::get_if<quic::StreamEvent>(&event)) {
     on_stream_event(*stream);
     write_pending();
-  } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event) &&
-             !datagrams_announced_) {
+  } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event) && !datagrams_announced_) {
     datagrams_announced_ = true;
     events_.push_back(DatagramsReadable{});
   }
@@ -100,14 +98,21 @@ void Session::on_stream_event(const quic::StreamEvent& event) {
     return;
   }
   switch (event.kind) {
-    case Kind::kOpened: return on_opened(event.stream);
-    case Kind::kReadable: return read_stream(event.stream);
-    case Kind::kWritable: return on_writable(event.stream);
-    case Kind::kStopSending: return on_stop_sending(event.stream, event.value);
-    case Kind::kReset: return on_reset(event.stream, event.value);
-    case Kind::kClosed: return on_stream_closed(event.stream);
+    case Kind::kOpened:
+      return on_opened(event.stream);
+    case Kind::kReadable:
+      return read_stream(event.stream);
+    case Kind::kWritable:
+      return on_writable(event.stream);
+    case Kind::kStopSending:
+      return on_stop_sending(event.stream, event.value);
+    case Kind::kReset:
+      return on_reset(event.stream, event.value);
+    case Kind::kClosed:
+      return on_stream_closed(event.stream);
     case Kind::kAcknowledged:
-    case Kind::kStreamsAvailable: return;
+    case Kind::kStreamsAvailable:
+      return;
   }
 }
 

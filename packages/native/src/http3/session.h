@@ -33,8 +33,8 @@ struct HttpDatagram {
 
 // One HTTP/3 connection (RFC 9114), either role. The transport and the random source outlive it.
 //
-// Bodies are pulled: bytes of DATA frames stay in the transport until the application consumes them.
-// Streams of WebTransport sessions are recognised and handed over to the layer above.
+// Bodies are pulled: bytes of DATA frames stay in the transport until the application consumes
+// them. Streams of WebTransport sessions are recognised and handed over to the layer above.
 class Session final : public RequestSession,
                       private MessageFraming::Listener,
                       private ControlStreamReader::Listener {
@@ -158,9 +158,9 @@ class Session final : public RequestSession,
   std::array<bool, 4> critical_seen_{};  // by stream type of the peer's
   std::optional<Settings> peer_settings_;
 
-  std::uint64_t next_request_ = 0;                      // server: lowest id not yet begun
-  std::uint64_t next_unopened_ = 0;                     // server: lowest id not yet opened
-  std::uint64_t refused_from_ = quic::k_max_varint;     // server, after `shut_down`
+  std::uint64_t next_request_ = 0;                   // server: lowest id not yet begun
+  std::uint64_t next_unopened_ = 0;                  // server: lowest id not yet opened
+  std::uint64_t refused_from_ = quic::k_max_varint;  // server, after `shut_down`
   bool peer_going_away_ = false;
   // PRIORITY_UPDATE may overtake its request (RFC 9218 §7).
   std::unordered_map<StreamId, StreamPriority> early_priorities_;

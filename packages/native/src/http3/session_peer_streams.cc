@@ -21,8 +21,8 @@ void Session::read_peer_stream(StreamId id, PeerStream& stream) {
     const auto result = transport_.consume(id, used, now_);
     if (!result || result->reset) return;
     if (result->finished) {
-      const bool critical = stream.kind == PeerStream::Kind::kControl ||
-                            stream.kind == PeerStream::Kind::kQpack;
+      const bool critical =
+          stream.kind == PeerStream::Kind::kControl || stream.kind == PeerStream::Kind::kQpack;
       if (critical) fail({ErrorCode::kClosedCriticalStream, "critical stream ended"});
       return;
     }
@@ -30,11 +30,16 @@ void Session::read_peer_stream(StreamId id, PeerStream& stream) {
   }
   if (closed_) return;
   switch (stream.kind) {
-    case PeerStream::Kind::kUnknown: return;
-    case PeerStream::Kind::kControl: return read_control(id);
-    case PeerStream::Kind::kQpack: return read_qpack(id);
-    case PeerStream::Kind::kWebTransport: return read_webtransport_prefix(id, stream);
-    case PeerStream::Kind::kIgnored: return discard(id);
+    case PeerStream::Kind::kUnknown:
+      return;
+    case PeerStream::Kind::kControl:
+      return read_control(id);
+    case PeerStream::Kind::kQpack:
+      return read_qpack(id);
+    case PeerStream::Kind::kWebTransport:
+      return read_webtransport_prefix(id, stream);
+    case PeerStream::Kind::kIgnored:
+      return discard(id);
   }
 }
 
@@ -65,7 +70,8 @@ void Session::identify(StreamId id, PeerStream& stream) {
         return;
       }
       break;
-    default: break;
+    default:
+      break;
   }
   stream.kind = PeerStream::Kind::kIgnored;
   transport_.stop_sending(id, value_of(ErrorCode::kStreamCreationError));

@@ -91,8 +91,8 @@ void Session::begin_frame(StreamId id, RequestStream& stream) {
   stream.frame_left = stream.frame_header.length();
   stream.frame_header.reset();
   if (stream.frame_left == 0) return;
-  stream.position = type == k_frame_data ? RequestStream::Position::kBody
-                                         : RequestStream::Position::kOtherFrame;
+  stream.position =
+      type == k_frame_data ? RequestStream::Position::kBody : RequestStream::Position::kOtherFrame;
 }
 
 std::size_t Session::read_frame_payload(StreamId id, RequestStream& stream, Bytes bytes) {
@@ -113,8 +113,8 @@ void Session::finish_reading(StreamId id, RequestStream& stream) {
   }
   if (!stream.message_begun) {
     const bool server = transport_.role() == Role::kServer;
-    on_message_error(
-        id, value_of(server ? ErrorCode::kRequestIncomplete : ErrorCode::kMessageError));
+    on_message_error(id,
+                     value_of(server ? ErrorCode::kRequestIncomplete : ErrorCode::kMessageError));
     return after_framing_read();
   }
   if (!feed(id, stream, {}, true) || stream.reading_done) return;

@@ -17,16 +17,14 @@ quic::Status<Refusal> Session::check(const FieldSection& fields) const {
   return {};
 }
 
-quic::Result<StreamId, Refusal> Session::submit_request(const FieldSection& fields,
-                                                        bool has_body) {
+quic::Result<StreamId, Refusal> Session::submit_request(const FieldSection& fields, bool has_body) {
   if (transport_.role() != Role::kClient) return Refusal::kNotSupported;
   if (peer_going_away_) return Refusal::kGoingAway;
   if (auto status = check(fields); !status) return status.error();
   const auto id = transport_.open_stream(Directionality::kBidirectional);
   if (!id) return Refusal::kStreamLimit;
   RequestStream& stream = requests_[*id];
-  stream.writing =
-      has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
+  stream.writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
   framing_.submit_request(*id, fields, has_body);
   if (const std::string_view text = fields.find("priority"); !text.empty()) {
     const auto priority = MessageFraming::parse_priority(
@@ -55,8 +53,7 @@ quic::Status<Refusal> Session::submit_response(StreamId id, const FieldSection& 
   RequestStream* stream = find(id);
   if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
-  stream->writing =
-      has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
+  stream->writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
   framing_.submit_response(id, fields, has_body);
   write_pending();
   return {};
@@ -134,8 +131,8 @@ void Session::write_output(const MessageFraming::Output& output) {
   for (std::size_t i = 0; i < output.part_count; ++i) {
     const Bytes part = output.parts[i];
     const bool last = i + 1 == output.part_count;
-    const bool chunk = stream && stream->chunks_framed > 0 &&
-                       stream->chunks.front().bytes().data() == part.data();
+    const bool chunk =
+        stream && stream->chunks_framed > 0 && stream->chunks.front().bytes().data() == part.data();
     if (!chunk) {
       scratch_.insert(scratch_.end(), part.begin(), part.end());
       continue;

@@ -36,18 +36,27 @@ ConnectionStatus apply(std::uint64_t identifier, std::uint64_t value, Settings& 
     return ConnectionError{ErrorCode::kSettingsError, "HTTP/2 setting"};
   }
   switch (identifier) {
-    case k_qpack_max_table_capacity: settings.qpack_max_table_capacity = value; break;
-    case k_qpack_blocked_streams: settings.qpack_blocked_streams = value; break;
-    case k_max_field_section_size: settings.max_field_section_size = value; break;
-    case k_enable_connect_protocol: return read_flag(value, settings.enable_connect_protocol);
-    case k_datagrams: return read_flag(value, settings.datagrams);
+    case k_qpack_max_table_capacity:
+      settings.qpack_max_table_capacity = value;
+      break;
+    case k_qpack_blocked_streams:
+      settings.qpack_blocked_streams = value;
+      break;
+    case k_max_field_section_size:
+      settings.max_field_section_size = value;
+      break;
+    case k_enable_connect_protocol:
+      return read_flag(value, settings.enable_connect_protocol);
+    case k_datagrams:
+      return read_flag(value, settings.datagrams);
     case k_webtransport_draft02:
     case k_webtransport_max_sessions_draft07:
     case k_webtransport_max_sessions_draft13:
     case k_webtransport_enabled_draft15:
       settings.webtransport = settings.webtransport || value > 0;
       break;
-    default: break;
+    default:
+      break;
   }
   return {};
 }

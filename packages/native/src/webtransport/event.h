@@ -67,8 +67,7 @@ struct DatagramReceived {
 };
 
 using Event = std::variant<SessionRequested, SessionEstablished, SessionRefused, SessionDraining,
-                           SessionClosed, StreamOpened, StreamReadable, StreamWritable,
-                           StreamReset, StreamStopped, StreamAcknowledged, StreamClosed,
-                           DatagramReceived>;
+                           SessionClosed, StreamOpened, StreamReadable, StreamWritable, StreamReset,
+                           StreamStopped, StreamAcknowledged, StreamClosed, DatagramReceived>;
 
 }  // namespace sheaf::webtransport

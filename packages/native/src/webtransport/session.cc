@@ -43,8 +43,8 @@ std::vector<std::uint8_t> encode_close(const CloseInfo& info) {
   std::vector<std::uint8_t> value(4 + info.reason.size());
   quic::Writer writer(value);
   writer.write_u32(info.code);
-  writer.write_bytes({reinterpret_cast<const std::uint8_t*>(info.reason.data()),
-                      info.reason.size()});
+  writer.write_bytes(
+      {reinterpret_cast<const std::uint8_t*>(info.reason.data()), info.reason.size()});
   return http3::encode_capsule({k_capsule_close, value});
 }
 

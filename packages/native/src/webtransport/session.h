@@ -23,9 +23,9 @@ inline constexpr std::size_t k_max_close_reason = 1024;
 class Session {
  public:
   enum class State : std::uint8_t {
-    kRequested,    // the CONNECT request is not answered
+    kRequested,  // the CONNECT request is not answered
     kEstablished,
-    kClosed,       // by either side; only the CONNECT stream's end is missing
+    kClosed,  // by either side; only the CONNECT stream's end is missing
   };
 
   explicit Session(State state) : state_(state) {}

@@ -244,8 +244,8 @@ quic::Result<StreamId, quic::StreamRefusal> SessionSet::open_stream(
   http_.hand_over(*stream);
   session->streams().insert(*stream);
   streams_[*stream] = {id, writer.size()};
-  static_cast<void>(http_.transport().write(
-      *stream, quic::SendChunk::copy_of(writer.written()), false));
+  static_cast<void>(
+      http_.transport().write(*stream, quic::SendChunk::copy_of(writer.written()), false));
   return stream;
 }
 
@@ -367,8 +367,12 @@ bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
     return true;
   }
   switch (event.kind) {
-    case Kind::kReadable: events_.push_back(StreamReadable{event.stream}); break;
-    case Kind::kWritable: events_.push_back(StreamWritable{event.stream}); break;
+    case Kind::kReadable:
+      events_.push_back(StreamReadable{event.stream});
+      break;
+    case Kind::kWritable:
+      events_.push_back(StreamWritable{event.stream});
+      break;
     case Kind::kStopSending:
       http_.transport().reset_stream(event.stream, event.value);  // RFC 9000 §3.5
       events_.push_back(StreamStopped{event.stream, to_application_error(event.value)});
@@ -388,7 +392,8 @@ bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
       break;
     }
     case Kind::kOpened:
-    case Kind::kStreamsAvailable: break;
+    case Kind::kStreamsAvailable:
+      break;
   }
   return true;
 }

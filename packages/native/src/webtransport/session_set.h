@@ -65,8 +65,8 @@ class SessionSet {
  private:
   struct Stream {
     StreamId session;
-    std::uint64_t prefix = 0;   // bytes that we wrote before the application's
-    bool finished = false;      // the end was seen together with the prefix
+    std::uint64_t prefix = 0;  // bytes that we wrote before the application's
+    bool finished = false;     // the end was seen together with the prefix
   };
   struct WaitingStream {
     StreamId stream;

@@ -15,20 +15,22 @@
 namespace sheaf::http3 {
 
 struct MemoryOptions {
-  std::size_t send_buffer = 4096;      // unsent bytes per stream before `write` says full
-  std::size_t receive_window = 8192;   // unread bytes per stream
-  std::size_t max_piece = 64;          // bytes that travel, and that one `peek` shows, at most
+  std::size_t send_buffer = 4096;     // unsent bytes per stream before `write` says full
+  std::size_t receive_window = 8192;  // unread bytes per stream
+  std::size_t max_piece = 64;         // bytes that travel, and that one `peek` shows, at most
   std::uint64_t max_bidirectional = 100;
   std::uint64_t max_unidirectional = 100;
   std::size_t max_datagram = 1200;
 };
 
-// Both ends of a connection in memory, with the rules of stream/stream_set.h: bytes travel in random
-// small pieces from random streams, events are coalesced, windows are respected.
+// Both ends of a connection in memory, with the rules of stream/stream_set.h: bytes travel in
+// random small pieces from random streams, events are coalesced, windows are respected.
 class MemoryNetwork {
  public:
   explicit MemoryNetwork(std::uint64_t seed, const MemoryOptions& options = {})
-      : random_(seed), options_(options), ends_{End(*this, Role::kClient), End(*this, Role::kServer)} {}
+      : random_(seed),
+        options_(options),
+        ends_{End(*this, Role::kClient), End(*this, Role::kServer)} {}
 
   class End final : public Transport {
    public:
@@ -46,8 +48,7 @@ class MemoryNetwork {
       if (direction == Directionality::kUnidirectional) streams_[id].receiving_done = true;
       return id;
     }
-    quic::Result<bool, quic::StreamRefusal> write(StreamId id, SendChunk chunk,
-                                                  bool fin) override {
+    quic::Result<bool, quic::StreamRefusal> write(StreamId id, SendChunk chunk, bool fin) override {
       Stream* stream = find(id);
       if (!stream) return quic::StreamRefusal::kUnknownStream;
       if (stream->fin_queued || stream->reset_queued) return quic::StreamRefusal::kFinished;
@@ -290,8 +291,7 @@ class MemoryNetwork {
   static void open_up_to(End& end, StreamId id) {
     for (auto& next = end.peer_opened_[id.value & 3]; next <= id.index(); ++next) {
       const StreamId opened = StreamId::make(id.initiator(), id.directionality(), next);
-      end.streams_[opened].sending_done =
-          id.directionality() == Directionality::kUnidirectional;
+      end.streams_[opened].sending_done = id.directionality() == Directionality::kUnidirectional;
       end.notify(opened, quic::StreamEvent::Kind::kOpened);
     }
   }

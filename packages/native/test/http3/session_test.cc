@@ -68,8 +68,7 @@ TEST(Session, CarriesBodiesAndTrailersBothWays) {
     EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
     const std::string answer = pattern(30'000);
     for (std::size_t i = 0; i < answer.size(); i += 1000) {
-      EXPECT_TRUE(
-          pair.server.session.write_body(stream, chunk_of(answer.substr(i, 1000)), false));
+      EXPECT_TRUE(pair.server.session.write_body(stream, chunk_of(answer.substr(i, 1000)), false));
     }
     EXPECT_TRUE(pair.server.session.write_body(stream, {}, true));
     pair.run();
@@ -137,8 +136,7 @@ TEST(Session, UnreadBodyHoldsTheSenderBack) {
       any = true;
       bool more = true;
       while (more && written < body.size()) {
-        more =
-            *pair.client.session.write_body(stream, chunk_of(body.substr(written, 1000)), false);
+        more = *pair.client.session.write_body(stream, chunk_of(body.substr(written, 1000)), false);
         written += 1000;
       }
       pair.run();
@@ -170,7 +168,8 @@ TEST(Session, BodyChunksAreReleasedAndNeverCopied) {
     SessionPair pair;
     const StreamId stream = request(pair.client, post("/"), true);
     for (int i = 0; i < 5; ++i) {
-      SendChunk chunk(bytes_of(body).subspan(1000 * i, 1000), [](void*) { ++released; }, nullptr);
+      SendChunk chunk(
+          bytes_of(body).subspan(1000 * i, 1000), [](void*) { ++released; }, nullptr);
       EXPECT_TRUE(pair.client.session.write_body(stream, std::move(chunk), i == 4));
     }
     EXPECT_EQ(released, 0);
@@ -178,7 +177,8 @@ TEST(Session, BodyChunksAreReleasedAndNeverCopied) {
     EXPECT_EQ(pair.server.messages[stream].body, body);
     EXPECT_EQ(released, 5);
     const StreamId cancelled = request(pair.client, post("/"), true);
-    SendChunk chunk(bytes_of(body), [](void*) { ++released; }, nullptr);
+    SendChunk chunk(
+        bytes_of(body), [](void*) { ++released; }, nullptr);
     EXPECT_TRUE(pair.client.session.write_body(cancelled, std::move(chunk), false));
     pair.client.session.reset(cancelled, value_of(ErrorCode::kRequestCancelled));
     EXPECT_EQ(released, 6);

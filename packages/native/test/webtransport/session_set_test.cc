@@ -127,9 +127,8 @@ struct Pair {
   }
   StreamId connect(std::string_view path = "/echo") {
     if (!client.http.peer_settings()) run();
-    const auto session = client.sessions.connect({{":authority", "localhost"},
-                                                  {":path", path},
-                                                  {"origin", "https://localhost"}});
+    const auto session = client.sessions.connect(
+        {{":authority", "localhost"}, {":path", path}, {"origin", "https://localhost"}});
     EXPECT_TRUE(session);
     return session ? *session : StreamId{};
   }
@@ -187,8 +186,8 @@ TEST(SessionSet, BothKindsOfStreamsBothWays) {
     const StreamId session = pair.connect();
     pair.run();
     std::map<StreamId, Side*> readers;
-    for (auto [from, to] : {std::pair{&pair.client, &pair.server},
-                            std::pair{&pair.server, &pair.client}}) {
+    for (auto [from, to] :
+         {std::pair{&pair.client, &pair.server}, std::pair{&pair.server, &pair.client}}) {
       for (const auto direction :
            {Directionality::kBidirectional, Directionality::kUnidirectional}) {
         const StreamId stream = pair.open(*from, session, direction);
@@ -345,7 +344,7 @@ TEST(SessionSet, ResetOfTheConnectStreamCutsTheSessionOff) {
 }
 
 TEST(SessionSet, BrokenCapsulesEndTheSessionOnly) {
-  const std::string truncated = {0x68, 0x43, 0x04, 0, 0};                  // then FIN
+  const std::string truncated = {0x68, 0x43, 0x04, 0, 0};  // then FIN
   const std::string short_close = {0x68, 0x43, 0x03, 0, 0, 0};
   const std::string too_long = {0x68, 0x43, static_cast<char>(0x80), 0, 0x10, 0};
   const std::string data_after = {0x68, 0x43, 0x04, 0, 0, 0, 1, 'x'};

@@ -1,0 +1,30 @@
+#include "http3/capsule.h"
+#include "webtransport/session.h"
+
+// Bytes of a CONNECT stream in pieces whose sizes the first bytes choose: capsules, and what a
+// WebTransport session makes of them.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace sheaf;
+  if (size == 0) return 0;
+  const std::size_t step = 1 + data[0];
+  const quic::Bytes input(data + 1, size - 1);
+  webtransport::Session session(webtransport::Session::State::kEstablished);
+  http3::CapsuleReader reader([](std::uint64_t type) { return type < 64; }, 100);
+  for (std::size_t offset = 0; offset < input.size(); offset += step) {
+    const quic::Bytes piece = input.subspan(offset, std::min(step, input.size() - offset));
+    for (quic::Bytes rest = piece; !rest.empty();) {
+      const auto capsule = reader.next(rest);
+      if (!capsule) return 0;
+      if (*capsule && (*capsule)->value.size() > 100) __builtin_trap();
+    }
+    for (quic::Bytes rest = piece; !rest.empty();) {
+      const auto signal = session.read(rest);
+      if (!signal) return 0;
+      if (*signal && (*signal)->closed &&
+          (*signal)->closed->reason.size() > webtransport::k_max_close_reason) {
+        __builtin_trap();
+      }
+    }
+  }
+  return 0;
+}
