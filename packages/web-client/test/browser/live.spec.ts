@@ -35,6 +35,7 @@ for (const { name, options } of looks) {
     const peak = async (): Promise<number> =>
       Number(/[\d.]+/.exec((await page.textContent('#throughput-detail')) ?? '')?.[0]);
     await expect.poll(peak).toBeGreaterThan(5);
+    await page.screenshot({ path: testInfo.outputPath(`live-${name}.png`), fullPage: true });
     await page.click('#pause');
     await expect(page.locator('#streams-detail')).toContainText('0 open');
 
@@ -44,7 +45,6 @@ for (const { name, options } of looks) {
     expect(overflow).toBe(0);
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-    await page.screenshot({ path: testInfo.outputPath(`live-${name}.png`), fullPage: true });
     expect(errors).toEqual([]);
     await context.close();
   });
