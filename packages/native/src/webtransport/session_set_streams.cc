@@ -1,0 +1,203 @@
+#include <algorithm>
+
+#include "http3/frame_type.h"
+#include "webtransport/error_code.h"
+#include "webtransport/session_set.h"
+
+// Streams and datagrams of the sessions.
+
+namespace sheaf::webtransport {
+
+quic::Result<StreamId, quic::StreamRefusal> SessionSet::open_stream(
+    StreamId id, quic::Directionality direction) {
+  Session* session = find(id);
+  if (!session || session->state() != Session::State::kEstablished) {
+    return quic::StreamRefusal::kUnknownStream;
+  }
+  const auto stream = http_.transport().open_stream(direction);
+  if (!stream) return stream;
+  std::array<std::uint8_t, 16> prefix;
+  quic::Writer writer(prefix);
+  writer.write_varint(direction == quic::Directionality::kBidirectional
+                          ? http3::k_frame_webtransport_stream
+                          : http3::k_stream_webtransport);
+  writer.write_varint(id.value);
+  http_.hand_over(*stream);
+  session->streams().insert(*stream);
+  streams_[*stream] = {id, writer.size()};
+  static_cast<void>(
+      http_.transport().write(*stream, quic::SendChunk::copy_of(writer.written()), false));
+  return stream;
+}
+
+quic::Result<bool, quic::StreamRefusal> SessionSet::write(StreamId stream, quic::SendChunk chunk,
+                                                          bool fin) {
+  if (!streams_.contains(stream)) return quic::StreamRefusal::kUnknownStream;
+  return http_.transport().write(stream, std::move(chunk), fin);
+}
+
+quic::Result<quic::ReadResult, quic::StreamRefusal> SessionSet::consume(StreamId id,
+                                                                        std::size_t bytes,
+                                                                        quic::Time now) {
+  const auto stream = streams_.find(id);
+  if (stream == streams_.end()) return quic::StreamRefusal::kUnknownStream;
+  if (stream->second.finished) return quic::ReadResult{0, true, std::nullopt};
+  return http_.transport().consume(id, bytes, now);
+}
+
+void SessionSet::reset_stream(StreamId stream, std::uint32_t error) {
+  if (streams_.contains(stream)) {
+    http_.transport().reset_stream(stream, to_http_error(error));
+  }
+}
+
+void SessionSet::stop_sending(StreamId stream, std::uint32_t error) {
+  if (streams_.contains(stream)) {
+    http_.transport().stop_sending(stream, to_http_error(error));
+  }
+}
+
+void SessionSet::set_priority(StreamId stream, const quic::StreamPriority& priority) {
+  if (streams_.contains(stream)) http_.transport().set_priority(stream, priority);
+}
+
+// The session's CONNECT request may still be on its way: streams and datagrams overtake it.
+bool SessionSet::may_come(StreamId session) const {
+  const auto found = sessions_.find(session);
+  if (found != sessions_.end()) return found->second.state() == Session::State::kRequested;
+  return http_.request_open_or_to_come(session);
+}
+
+bool SessionSet::handle(http3::WebTransportStreamOpened& event, quic::Time) {
+  const WaitingStream opened{event.stream, event.session, event.finished};
+  const Session* session = find(event.session);
+  if (session && session->state() == Session::State::kEstablished) {
+    add_stream(event.session, opened);
+  } else if (may_come(event.session)) {
+    if (waiting_streams_.size() < config_.max_waiting_streams) {
+      waiting_streams_.push_back(opened);
+    } else {
+      refuse(event.stream, k_buffered_stream_rejected);
+    }
+  } else {
+    refuse(event.stream, k_session_gone);
+  }
+  return true;
+}
+
+void SessionSet::add_stream(StreamId id, const WaitingStream& waiting) {
+  find(id)->streams().insert(waiting.stream);
+  streams_[waiting.stream] = {id, 0, waiting.finished};
+  events_.push_back(StreamOpened{id, waiting.stream});
+  // What came together with the prefix gives no event of its own.
+  events_.push_back(StreamReadable{waiting.stream});
+}
+
+// The session's fate is known: what waited for it goes on, or is refused.
+void SessionSet::release_waiting(StreamId id) {
+  const Session* session = find(id);
+  const bool open = session && session->state() == Session::State::kEstablished;
+  std::vector<WaitingStream> waiting;
+  std::swap(waiting, waiting_streams_);
+  for (const WaitingStream& stream : waiting) {
+    if (stream.session != id) {
+      waiting_streams_.push_back(stream);
+    } else if (open) {
+      add_stream(id, stream);
+    } else {
+      refuse(stream.stream, k_session_gone);
+    }
+  }
+  std::deque<http3::HttpDatagram> datagrams;
+  std::swap(datagrams, waiting_datagrams_);
+  for (auto& datagram : datagrams) {
+    if (datagram.stream != id) {
+      waiting_datagrams_.push_back(std::move(datagram));
+    } else if (open) {
+      events_.push_back(DatagramReceived{id, std::move(datagram)});
+    }
+  }
+}
+
+void SessionSet::refuse(StreamId stream, std::uint64_t error) {
+  http_.transport().stop_sending(stream, error);
+  if (stream.directionality() == quic::Directionality::kBidirectional) {
+    http_.transport().reset_stream(stream, error);
+  }
+}
+
+// It still waits for its session, or was refused.
+void SessionSet::on_waiting_stream_event(const quic::StreamEvent& event, quic::Time now) {
+  using Kind = quic::StreamEvent::Kind;
+  if (event.kind == Kind::kStopSending) {
+    http_.transport().reset_stream(event.stream, event.value);  // RFC 9000 §3.5
+  } else if (event.kind == Kind::kReset || event.kind == Kind::kClosed) {
+    std::erase_if(waiting_streams_,
+                  [&](const WaitingStream& waiting) { return waiting.stream == event.stream; });
+    static_cast<void>(http_.transport().consume(event.stream, 0, now));
+    refuse(event.stream, k_session_gone);
+  }
+}
+
+bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
+  using Kind = quic::StreamEvent::Kind;
+  const quic::StreamEvent& event = handed.event;
+  const auto found = streams_.find(event.stream);
+  if (found == streams_.end()) {
+    on_waiting_stream_event(event, now);
+    return true;
+  }
+  switch (event.kind) {
+    case Kind::kReadable:
+      events_.push_back(StreamReadable{event.stream});
+      break;
+    case Kind::kWritable:
+      events_.push_back(StreamWritable{event.stream});
+      break;
+    case Kind::kStopSending:
+      http_.transport().reset_stream(event.stream, event.value);  // RFC 9000 §3.5
+      events_.push_back(StreamStopped{event.stream, to_application_error(event.value)});
+      break;
+    case Kind::kReset:
+      static_cast<void>(http_.transport().consume(event.stream, 0, now));
+      events_.push_back(StreamReset{event.stream, to_application_error(event.value)});
+      break;
+    case Kind::kAcknowledged:
+      events_.push_back(StreamAcknowledged{
+          event.stream, event.value - std::min(event.value, found->second.prefix)});
+      break;
+    case Kind::kClosed: {
+      if (Session* session = find(found->second.session)) session->streams().erase(event.stream);
+      streams_.erase(found);
+      events_.push_back(StreamClosed{event.stream});
+      break;
+    }
+    case Kind::kOpened:
+    case Kind::kStreamsAvailable:
+      break;
+  }
+  return true;
+}
+
+// --- datagrams ----------------------------------------------------------------------------------
+
+bool SessionSet::send_datagram(StreamId id, Bytes payload, std::uint64_t identifier) {
+  const Session* session = find(id);
+  return session && session->state() == Session::State::kEstablished &&
+         http_.send_datagram(id, payload, identifier);
+}
+
+bool SessionSet::handle(http3::DatagramsReadable&, quic::Time now) {
+  while (auto datagram = http_.receive_datagram(now)) {
+    const StreamId id = datagram->stream;
+    const Session* session = find(id);
+    if (session && session->state() == Session::State::kEstablished) {
+      events_.push_back(DatagramReceived{id, std::move(*datagram)});
+    } else if (may_come(id) && waiting_datagrams_.size() < config_.max_waiting_datagrams) {
+      waiting_datagrams_.push_back(std::move(*datagram));
+    }
+  }
+  return true;
+}
+
+}  // namespace sheaf::webtransport
