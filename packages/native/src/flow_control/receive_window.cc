@@ -18,11 +18,15 @@ bool ReceiveWindow::consume(std::uint64_t bytes, Time now, Duration rtt) {
   if (rtt > Duration::zero() && now - last_update_ < 2 * rtt) {
     window_ = std::min(2 * window_, maximum_);
   }
-  const std::uint64_t limit = std::min(consumed_ + window_, k_max_varint);
-  if (limit <= limit_) return false;
-  limit_ = limit;
+  const std::uint64_t before = limit_;
+  if (announce() == before) return false;
   last_update_ = now;
   return true;
+}
+
+std::uint64_t ReceiveWindow::announce() {
+  limit_ = std::max(limit_, std::min(consumed_ + window_, k_max_varint));
+  return limit_;
 }
 
 void ReceiveWindow::widen(std::uint64_t window) {

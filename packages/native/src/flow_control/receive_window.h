@@ -27,6 +27,8 @@ class ReceiveWindow {
   // Gives credit back. `rtt` is zero while unmeasured: no growth then. True when the limit moved
   // and should be announced.
   bool consume(std::uint64_t bytes, Time now, Duration rtt);
+  // The limit to put into a frame: all the credit there is by now.
+  std::uint64_t announce();
   // The connection's window must carry what one stream's may. Takes effect with the next update.
   void widen(std::uint64_t window);
 

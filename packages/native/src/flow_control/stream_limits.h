@@ -23,18 +23,18 @@ class PeerStreamLimit {
   void on_opened() { ++opened_; }
   void on_closed() { ++closed_; }
 
-  // Extends the limit when that gives the peer half as many ids as it has left, thus after a third
-  // of the ids for streams that come and go, and with every stream that closes when none is left.
-  // True when the limit moved and should be announced.
-  bool extend() {
-    const std::uint64_t limit = std::min(closed_ + concurrent_, k_maximum);
-    const std::uint64_t extension = limit - limit_;
-    if (extension == 0 || 2 * extension < limit_ - opened_) return false;
-    limit_ = limit;
-    return true;
+  // An extension is due when it gives the peer half as many ids as it has left: after a third of
+  // the ids for streams that come and go, and with every stream that closes when none is left.
+  bool extension_due() const {
+    const std::uint64_t extension = possible_limit() - limit_;
+    return extension > 0 && 2 * extension >= limit_ - opened_;
   }
+  // The limit to put into a frame; it holds from now on.
+  std::uint64_t announce() { return limit_ = possible_limit(); }
 
  private:
+  std::uint64_t possible_limit() const { return std::min(closed_ + concurrent_, k_maximum); }
+
   std::uint64_t concurrent_;
   std::uint64_t limit_;
   std::uint64_t opened_ = 0;

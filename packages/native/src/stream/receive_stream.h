@@ -33,6 +33,7 @@ class ReceiveStream {
   // Nothing more can happen that the application or the peer needs to know of.
   bool finished() const;
   const ReceiveWindow& window() const { return window_; }
+  void announce_window() { window_.announce(); }
 
   // --- frames from the peer; true = the application has something new to read -------------------
   Result<bool, TransportError> on_stream(const StreamFrame& frame, ReceiveContext context);

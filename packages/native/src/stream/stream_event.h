@@ -11,7 +11,7 @@ struct StreamEvent {
     kReadable,          // bytes, the end, or a reset can be read
     kWritable,          // send buffer fell below its low-water mark after `write` was refused bytes
     kStopSending,       // the peer does not want more; `value` = its error
-    kReset,             // the peer reset its side; `value` = its error
+    kReset,             // the peer reset its side; `value` = its error, as `read` would tell
     kAcknowledged,      // `value` = offset up to which the peer has everything
     kClosed,            // both sides are done; the id is forgotten after this event
     kStreamsAvailable,  // more streams may be opened; `stream` only tells the directionality

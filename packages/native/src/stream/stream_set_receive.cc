@@ -31,7 +31,7 @@ Result<Stream*, TransportError> StreamSet::State::find_or_open(StreamId id, Fram
     limit.on_opened();
     events.push(stream, StreamEvent::Kind::kOpened);
   }
-  if (limit.extend()) control_due |= max_streams_bit(id.directionality());
+  if (limit.extension_due()) control_due |= max_streams_bit(id.directionality());
   return streams.find(id);
 }
 

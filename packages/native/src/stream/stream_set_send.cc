@@ -44,6 +44,9 @@ bool StreamSet::State::write_connection_control(Writer& writer, SentPackets& sen
     control_due &= static_cast<std::uint8_t>(~bit);
     return true;
   };
+  if (control_due & k_max_data) announced_max_data = connection_receive.announce();
+  if (control_due & k_max_streams_bidi) peer_streams[0].announce();
+  if (control_due & k_max_streams_uni) peer_streams[1].announce();
   const std::uint64_t max_data = connection_receive.limit();
   const std::uint64_t max_bidi = peer_streams[0].limit();
   const std::uint64_t max_uni = peer_streams[1].limit();
@@ -72,6 +75,7 @@ bool StreamSet::State::write_stream_control(Stream& stream, Writer& writer, Sent
     stream.control_due &= static_cast<std::uint8_t>(~bit);
     return true;
   };
+  if (stream.control_due & Stream::k_max_stream_data) stream.receive.announce_window();
   const std::uint64_t max_data = stream.receive.window().limit();
   const std::uint64_t send_limit = stream.send.limit().limit();
   return write(Stream::k_reset_stream,

@@ -45,7 +45,7 @@ void StreamSet::State::forget(Stream& stream) {
   // Only now: a peer that opens and closes streams faster than the application takes note of it
   // must not fill our memory.
   peer_limit(id).on_closed();
-  if (peer_limit(id).extend()) control_due |= max_streams_bit(id.directionality());
+  if (peer_limit(id).extension_due()) control_due |= max_streams_bit(id.directionality());
 }
 
 // --- sending ------------------------------------------------------------------------------------

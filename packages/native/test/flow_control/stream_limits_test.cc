@@ -19,19 +19,20 @@ TEST(PeerStreamLimit, ExtendsBeforeHalfOfTheIdsAreUsed) {
     limit.on_opened();
     limit.on_closed();
     ++streams;
-  } while (!limit.extend());
+  } while (!limit.extension_due());
   EXPECT_LE(streams, 50);
   EXPECT_GT(streams, 10) << "a frame for almost every stream";
-  EXPECT_EQ(limit.limit(), 100u + streams);
+  EXPECT_EQ(limit.limit(), 100u) << "not before it is announced";
+  EXPECT_EQ(limit.announce(), 100u + streams);
 }
 
 TEST(PeerStreamLimit, ExtendsAtOnceWhenNoIdIsLeft) {
   PeerStreamLimit limit(10);
   for (int i = 0; i < 10; ++i) limit.on_opened();
-  EXPECT_FALSE(limit.extend());
+  EXPECT_FALSE(limit.extension_due());
   limit.on_closed();
-  EXPECT_TRUE(limit.extend());
-  EXPECT_EQ(limit.limit(), 11u);
+  EXPECT_TRUE(limit.extension_due());
+  EXPECT_EQ(limit.announce(), 11u);
 }
 
 TEST(PeerStreamLimit, NeverLetsMoreBeOpenThanConfigured) {
@@ -45,7 +46,7 @@ TEST(PeerStreamLimit, NeverLetsMoreBeOpenThanConfigured) {
     }
     ASSERT_LE(opened - closed, 8u);
     for (int i = 0; i <= round % 8; ++i, ++closed) limit.on_closed();
-    limit.extend();
+    if (limit.extension_due()) limit.announce();
   }
 }
 
@@ -54,7 +55,7 @@ TEST(PeerStreamLimit, StopsAtTheLargestStreamCount) {
   EXPECT_EQ(limit.limit(), PeerStreamLimit::k_maximum);
   limit.on_opened();
   limit.on_closed();
-  EXPECT_FALSE(limit.extend());
+  EXPECT_FALSE(limit.extension_due());
 }
 
 }  // namespace

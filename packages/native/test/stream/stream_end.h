@@ -89,6 +89,14 @@ class StreamEnd {
     while (const auto event = streams.poll_event()) result.push_back(*event);
     return result;
   }
+  // Reads each stream as it becomes readable; returns the bytes.
+  std::uint64_t read_all() {
+    std::uint64_t bytes = 0;
+    while (const auto event = streams.poll_event()) {
+      if (event->kind == StreamEvent::Kind::kReadable) bytes += read(event->stream).bytes;
+    }
+    return bytes;
+  }
   // "opened 0, readable 0, acknowledged 0 = 100": easy to compare.
   std::string event_text() {
     static constexpr const char* k_names[] = {"opened", "readable",     "writable", "stop_sending",
@@ -109,7 +117,7 @@ class StreamEnd {
     EXPECT_TRUE(taken);
     return taken && *taken;
   }
-  ReadResult read(StreamId id, std::size_t length = 1 << 20) {
+  ReadResult read(StreamId id, std::size_t length = 64 << 10) {
     std::vector<std::uint8_t> bytes(length);
     const auto result = streams.read(id, bytes, now);
     EXPECT_TRUE(result);
