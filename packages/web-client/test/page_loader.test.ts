@@ -83,6 +83,15 @@ describe('a request', () => {
     expect(await (await loader.respond(post('upload'))).text()).toBe('got upload');
   });
 
+  test('carries its body in browsers that do not give it as a stream', async () => {
+    const { loader } = world(async ({ body }) => ({
+      ...hello,
+      body: Buffer.from(`got ${await new Response(body).text()}`),
+    }));
+    const request = Object.defineProperty(post('upload'), 'body', { value: undefined });
+    expect(await (await loader.respond(request)).text()).toBe('got upload');
+  });
+
   test('gets its content coding taken off', async () => {
     const { loader } = world(async () => ({
       status: 200,

@@ -56,7 +56,8 @@ export class PageLoader {
         if (answered) this.log.end(load, error === undefined ? 'done' : 'failed');
       },
     };
-    const answer = await exchange(stream, head, request, observer);
+    const { signal } = request;
+    const answer = await exchange(stream, head, { body: await bodyOf(request), signal }, observer);
     answered = true;
     this.log.head(load, answer.head.status);
     return toResponse(request.method, answer.head, answer.body);
@@ -74,4 +75,12 @@ export class PageLoader {
       throw error;
     }
   }
+}
+
+/** The body as a stream; browsers without `Request.body` (Firefox) have it read into a blob first. */
+async function bodyOf(request: Request): Promise<ReadableStream<Uint8Array> | null> {
+  const body = request.body as ReadableStream<Uint8Array> | null | undefined;
+  if (body !== undefined) return body;
+  if (request.method === 'GET' || request.method === 'HEAD') return null;
+  return (await request.blob()).stream();
 }
