@@ -24,6 +24,12 @@ export interface ExchangeObserver {
   ended(error?: unknown): void;
 }
 
+/** What follows the head, and who may stop it. */
+export interface OutgoingBody {
+  readonly body: ReadableStream<Uint8Array> | null;
+  readonly signal: AbortSignal;
+}
+
 /** The gateway did not look at the request. */
 export class StreamRefused extends Error {
   override readonly name = 'StreamRefused';
@@ -36,7 +42,7 @@ export class StreamRefused extends Error {
 export async function exchange(
   stream: SessionStream,
   head: RequestHead,
-  request: Pick<Request, 'body' | 'signal'>,
+  request: OutgoingBody,
   observer: ExchangeObserver,
 ): Promise<Exchange> {
   const reader = observed(stream, observer);
