@@ -1,0 +1,147 @@
+import { UserError } from '@sheaf/gateway';
+import { z } from 'zod';
+import type { Experiment, ExperimentContext } from '../experiment.js';
+import { describeMachine, type Machine } from '../measure/machine.js';
+import { distribution, round, type Distribution } from '../measure/statistics.js';
+import { runProgram } from '../process/run_program.js';
+import { engineOutputSchema, type Sample } from './sample.js';
+import { buildPeers, buildSheaf, type Skipped, type Subject } from './subjects.js';
+
+/** What the comparison must show: Sheaf's goodput over that of the best peer. */
+const REQUIRED_RATIO = 1.5;
+
+const optionsSchema = z.object({
+  peers: z.boolean().default(false),
+  runs: z.coerce.number().int().min(1).default(30),
+  bytes: z.coerce.number().int().min(1_000_000).default(100_000_000),
+});
+
+export interface EngineResult {
+  library: string;
+  version: string;
+  /** Application bits per second while the server produces packets. */
+  generation_gbps: number;
+  /** Application bits per second while the client processes packets and reads the stream. */
+  processing_gbps: number;
+  /** Microseconds that the server takes for 1,000 acknowledgement packets. */
+  server_ack_us_per_1k: number;
+  /** Microseconds that the client takes to make 1,000 acknowledgement packets. */
+  client_ack_us_per_1k: number;
+  /** Application bits per second of the calls that hand stream data to the library; null when there are none. */
+  stream_write_gbps: number | null;
+  runs: number;
+  /** Quartiles of each figure. */
+  spread: { generation_gbps: [number, number]; processing_gbps: [number, number]; server_ack_us_per_1k: [number, number] };
+}
+
+export interface EngineReport {
+  experiment: 'engine';
+  machine: Machine;
+  parameters: { bytes: number; packet_bytes: 1350; batch_packets: 32; packets_per_ack: 2; cipher: 'AES-128-GCM'; runs: number };
+  results: EngineResult[];
+  skipped: Skipped[];
+  /** Sheaf over the best peer; undefined without peers. */
+  ratio?: { generation: number; processing: number; required: number };
+}
+
+export const engineBench: Experiment = {
+  name: 'engine',
+  async run(rawOptions, context) {
+    const options = optionsSchema.parse(rawOptions);
+    const report = await measure(options, context);
+    return { report, tables: [table(report)] };
+  },
+};
+
+async function measure(options: z.infer<typeof optionsSchema>, { progress }: ExperimentContext): Promise<EngineReport> {
+  const machine = describeMachine();
+  const subjects = [await buildSheaf(progress)];
+  const skipped: Skipped[] = [];
+  if (options.peers) {
+    const peers = await buildPeers(progress);
+    subjects.push(...peers.subjects);
+    skipped.push(...peers.skipped);
+  }
+  const results = await measureInTurns(subjects, options, progress);
+  const ratio = options.peers ? compare(results) : undefined;
+  return {
+    experiment: 'engine',
+    machine,
+    parameters: { bytes: options.bytes, packet_bytes: 1350, batch_packets: 32, packets_per_ack: 2, cipher: 'AES-128-GCM', runs: options.runs },
+    results,
+    skipped,
+    ...(ratio && { ratio }),
+  };
+}
+
+/** The libraries take turns, so that a disturbance of the machine meets all of them. */
+async function measureInTurns(subjects: readonly Subject[], { runs, bytes }: { runs: number; bytes: number }, progress: (line: string) => void): Promise<EngineResult[]> {
+  const samples = new Map<Subject, Sample[]>(subjects.map((subject) => [subject, []]));
+  const versions = new Map<Subject, string>();
+  const turns = Math.min(runs, 10);
+  for (let turn = 0; turn < turns; turn += 1) {
+    const share = Math.floor(runs / turns) + (turn < runs % turns ? 1 : 0);
+    progress(`turn ${turn + 1} of ${turns}: ${subjects.map((subject) => subject.library).join(', ')}`);
+    for (const subject of subjects) {
+      const [program, ...args] = subject.command;
+      const output = engineOutputSchema.parse(JSON.parse(await runProgram(program, [...args, String(share), String(bytes)])));
+      samples.get(subject)?.push(...output.samples);
+      versions.set(subject, subject.version ?? output.version ?? 'unknown');
+    }
+  }
+  return subjects.map((subject) => summarize(subject.library, versions.get(subject) ?? 'unknown', samples.get(subject) ?? []));
+}
+
+export function summarize(library: string, version: string, samples: readonly Sample[]): EngineResult {
+  const figure = (value: (sample: Sample) => number): Distribution => distribution(samples.map(value));
+  const generation = figure((sample) => (sample.bytes * 8) / sample.generation_ns);
+  const processing = figure((sample) => (sample.bytes * 8) / sample.processing_ns);
+  const serverAck = figure((sample) => sample.server_ack_ns / sample.acks);
+  const clientAck = figure((sample) => sample.client_ack_ns / sample.acks);
+  const write = samples.every((sample) => sample.stream_write_ns > 0) ? figure((sample) => (sample.bytes * 8) / sample.stream_write_ns) : undefined;
+  const quartiles = ({ quartiles: [low, high] }: Distribution): [number, number] => [round(low), round(high)];
+  return {
+    library,
+    version,
+    generation_gbps: round(generation.median),
+    processing_gbps: round(processing.median),
+    // Nanoseconds for one are microseconds for a thousand.
+    server_ack_us_per_1k: round(serverAck.median),
+    client_ack_us_per_1k: round(clientAck.median),
+    stream_write_gbps: write ? round(write.median) : null,
+    runs: samples.length,
+    spread: { generation_gbps: quartiles(generation), processing_gbps: quartiles(processing), server_ack_us_per_1k: quartiles(serverAck) },
+  };
+}
+
+function compare(results: readonly EngineResult[]): NonNullable<EngineReport['ratio']> {
+  const own = results.find((result) => result.library === 'sheaf');
+  const peers = results.filter((result) => result.library !== 'sheaf');
+  if (!own || peers.length === 0) throw new UserError('BENCH_FAILED', 'no peer could be measured', { hint: 'install cargo, libngtcp2-dev and libngtcp2-crypto-gnutls-dev' });
+  const best = (figure: (result: EngineResult) => number): number => figure(own) / Math.max(...peers.map(figure));
+  return {
+    generation: round(best((result) => result.generation_gbps), 3),
+    processing: round(best((result) => result.processing_gbps), 3),
+    required: REQUIRED_RATIO,
+  };
+}
+
+function table(report: EngineReport): { head: string[]; rows: string[][]; notes: string[] } {
+  const notes = report.skipped.map(({ library, reason }) => `skipped ${library}: ${reason}`);
+  if (report.ratio) notes.push(`sheaf over the best peer: generation ${report.ratio.generation}, processing ${report.ratio.processing} (wanted: ${report.ratio.required})`);
+  return {
+    head: ['library', 'version', 'generation Gbit/s', 'processing Gbit/s', 'server ack ns', 'client ack ns', 'runs'],
+    rows: report.results.map((result) => [
+      result.library,
+      result.version,
+      withSpread(result.generation_gbps, result.spread.generation_gbps),
+      withSpread(result.processing_gbps, result.spread.processing_gbps),
+      withSpread(result.server_ack_us_per_1k, result.spread.server_ack_us_per_1k),
+      String(result.client_ack_us_per_1k),
+      String(result.runs),
+    ]),
+    notes,
+  };
+}
+
+export const withSpread = (median: number, [low, high]: [number, number]): string => `${median} (${low} to ${high})`;

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+const count = z.number().nonnegative();
+
+/** What one transfer cost; every engine program prints these. Durations in nanoseconds. */
+const sampleSchema = z.object({
+  generation_ns: count,
+  processing_ns: count,
+  server_ack_ns: count,
+  client_ack_ns: count,
+  stream_write_ns: count,
+  bytes: count,
+  packets: count,
+  acks: count,
+});
+
+export const engineOutputSchema = z.object({ library: z.string(), version: z.string().optional(), samples: z.array(sampleSchema) });
+
+export type Sample = z.infer<typeof sampleSchema>;

@@ -1,0 +1,19 @@
+/** What an experiment is given beside its options. */
+export interface ExperimentContext {
+  /** Shows a line on standard error. */
+  progress: (line: string) => void;
+}
+
+export interface ResultTable {
+  head: string[];
+  rows: string[][];
+  /** Lines below the table. */
+  notes: string[];
+}
+
+/** One experiment of `sheaf bench`. Its report is printed as JSON or as tables. */
+export interface Experiment {
+  name: string;
+  /** @throws UserError or ZodError (an option that is not understood) */
+  run(options: Record<string, unknown>, context: ExperimentContext): Promise<{ report: { machine: unknown }; tables: ResultTable[] }>;
+}

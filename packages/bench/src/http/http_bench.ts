@@ -1,0 +1,137 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { UserError } from '@sheaf/gateway';
+import { z } from 'zod';
+import { buildWithCargo, type Skipped } from '../engine/subjects.js';
+import type { Experiment, ExperimentContext, ResultTable } from '../experiment.js';
+import { describeMachine, type Machine } from '../measure/machine.js';
+import { distribution, round } from '../measure/statistics.js';
+import { runProgram } from '../process/run_program.js';
+import { nativeSources } from '../process/workspace.js';
+import { makeSite, startCaddy, startSheaf, type GatewayUnderTest, type Site } from './gateways.js';
+
+const optionsSchema = z.object({
+  runs: z.coerce.number().int().min(1).default(5),
+  bytes: z.coerce.number().int().min(1_000_000).default(1_000_000_000),
+  connections: z.coerce.number().int().min(1).default(100),
+  seconds: z.coerce.number().min(0.5).default(5),
+});
+type Options = z.output<typeof optionsSchema>;
+
+const downloadSchema = z.object({ bytes: z.number(), seconds: z.number().positive() });
+const requestsSchema = z.object({ requests: z.number(), failed: z.number(), seconds: z.number().positive() });
+
+interface HttpResult {
+  gateway: string;
+  version: string;
+  /** One download of the large file, in bits per second. */
+  download_gbps: number;
+  /** 1 KB objects, one request at a time on each connection. */
+  requests_per_second: number;
+  failed_requests: number;
+  runs: number;
+  /** Quartiles. */
+  spread: { download_gbps: [number, number]; requests_per_second: [number, number] };
+}
+
+export interface HttpReport {
+  experiment: 'http';
+  machine: Machine;
+  parameters: Options & { client: string };
+  results: HttpResult[];
+  skipped: Skipped[];
+}
+
+interface Measured {
+  downloads: number[];
+  rates: number[];
+  failed: number;
+}
+
+export const httpBench: Experiment = {
+  name: 'http',
+  async run(rawOptions, context) {
+    const report = await measure(optionsSchema.parse(rawOptions), context);
+    return { report, tables: [table(report)] };
+  },
+};
+
+async function measure(options: Options, { progress }: ExperimentContext): Promise<HttpReport> {
+  nativeSources();
+  const machine = describeMachine();
+  progress('building the client (quinn and h3)');
+  const client = await buildWithCargo('http-client');
+  const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-http-'));
+  try {
+    progress(`writing ${options.bytes / 1e6} MB`);
+    const { results, skipped } = await compare(await makeSite(directory, options.bytes), client, options, progress);
+    return { experiment: 'http', machine, parameters: { ...options, client: 'quinn + h3, one thread' }, results, skipped };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function compare(site: Site, client: string, options: Options, progress: (line: string) => void): Promise<Pick<HttpReport, 'results' | 'skipped'>> {
+  const gateways: GatewayUnderTest[] = [];
+  try {
+    gateways.push(await startSheaf(site));
+    const caddy = await startCaddy(site);
+    if (caddy) gateways.push(caddy);
+    const measured = new Map<GatewayUnderTest, Measured>(gateways.map((gateway) => [gateway, { downloads: [], rates: [], failed: 0 }]));
+    for (let run = 1; run <= options.runs; run += 1) {
+      for (const [gateway, into] of measured) {
+        await measureOnce(client, gateway, options, into);
+        progress(`run ${run} of ${options.runs}, ${gateway.name}: ${round(into.downloads.at(-1) ?? 0, 3)} Gbit/s, ${Math.round(into.rates.at(-1) ?? 0)} requests/s`);
+      }
+    }
+    return {
+      results: [...measured].map(([gateway, values]) => summarize(gateway, values)),
+      skipped: caddy ? [] : [{ library: 'caddy', reason: 'not installed (apt-get install caddy)' }],
+    };
+  } finally {
+    await Promise.all(gateways.map((gateway) => gateway.stop()));
+  }
+}
+
+async function measureOnce(client: string, gateway: GatewayUnderTest, options: Options, into: Measured): Promise<void> {
+  const target = [`127.0.0.1:${gateway.port}`, 'localhost'];
+  const download = downloadSchema.parse(JSON.parse(await runProgram(client, [...target, 'download', '/large'])));
+  if (download.bytes !== options.bytes) throw new UserError('BENCH_FAILED', `${gateway.name} sent ${download.bytes} of ${options.bytes} bytes`);
+  into.downloads.push((download.bytes * 8) / download.seconds / 1e9);
+  const load = requestsSchema.parse(JSON.parse(await runProgram(client, [...target, 'requests', '/small', String(options.connections), String(options.seconds)])));
+  into.rates.push(load.requests / load.seconds);
+  into.failed += load.failed;
+}
+
+function summarize(gateway: GatewayUnderTest, { downloads, rates, failed }: Measured): HttpResult {
+  const download = distribution(downloads);
+  const rate = distribution(rates);
+  return {
+    gateway: gateway.name,
+    version: gateway.version,
+    download_gbps: round(download.median),
+    requests_per_second: round(rate.median),
+    failed_requests: failed,
+    runs: downloads.length,
+    spread: {
+      download_gbps: [round(download.quartiles[0]), round(download.quartiles[1])],
+      requests_per_second: [round(rate.quartiles[0]), round(rate.quartiles[1])],
+    },
+  };
+}
+
+function table(report: HttpReport): ResultTable {
+  return {
+    head: ['gateway', 'version', 'download Gbit/s', 'requests/s', 'failed', 'runs'],
+    rows: report.results.map(({ gateway, version, download_gbps, requests_per_second, failed_requests, runs, spread }) => [
+      gateway,
+      version,
+      `${download_gbps} (${spread.download_gbps.join(' to ')})`,
+      `${requests_per_second} (${spread.requests_per_second.join(' to ')})`,
+      String(failed_requests),
+      String(runs),
+    ]),
+    notes: report.skipped.map(({ library, reason }) => `skipped ${library}: ${reason}`),
+  };
+}

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { UserError } from '@sheaf/gateway';
+
+export interface ProgramOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+}
+
+/**
+ * Runs a program to its end and returns its standard output; its standard error goes to ours.
+ * @throws UserError BENCH_FAILED when it cannot be started or ends with another code than 0.
+ */
+export async function runProgram(command: string, args: readonly string[], options: ProgramOptions = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
+    const parts: Buffer[] = [];
+    child.stdout.on('data', (part: Buffer) => parts.push(part));
+    child.once('error', (error) => reject(failure(command, args, error.message)));
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve(Buffer.concat(parts).toString());
+      else reject(failure(command, args, `ended with ${signal ?? String(code)}`));
+    });
+  });
+}
+
+/** Whether a command is there, asked by running it with `--version`. */
+export async function isInstalled(command: string, args: readonly string[] = ['--version']): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: 'ignore' });
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code === 0));
+  });
+}
+
+function failure(command: string, args: readonly string[], why: string): UserError {
+  return new UserError('BENCH_FAILED', `${command}: ${why}`, { hint: `try it alone: ${[command, ...args].join(' ')}` });
+}

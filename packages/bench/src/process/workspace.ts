@@ -1,0 +1,15 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { UserError } from '@sheaf/gateway';
+
+const benchPackage = dirname(dirname(import.meta.dirname));
+
+/** The peers' sources, below packages/bench. */
+export const peersDirectory = join(benchPackage, 'peers');
+
+/** C++ and Rust programs are built from the repository's sources. @throws UserError outside of it. */
+export function nativeSources(): string {
+  const native = join(benchPackage, '..', 'native');
+  if (existsSync(join(native, 'CMakeLists.txt')) && existsSync(peersDirectory)) return native;
+  throw new UserError('BENCH_FAILED', 'this experiment builds programs from the repository, which is not here', { hint: 'clone the repository and run `npm run setup`' });
+}

@@ -1,0 +1,41 @@
+import type { Writable } from 'node:stream';
+import { closest, exitCodes, UserError } from '@sheaf/gateway';
+import { ZodError } from 'zod';
+import { engineBench } from './engine/engine_bench.js';
+import type { Experiment, ResultTable } from './experiment.js';
+import { httpBench } from './http/http_bench.js';
+import { machineLine, type Machine } from './measure/machine.js';
+
+const experiments: readonly Experiment[] = [engineBench, httpBench];
+
+export const benchNames: readonly string[] = experiments.map(({ name }) => name);
+
+/**
+ * Runs an experiment and prints its tables, or with `json` only JSON, to standard output; progress
+ * goes to standard error. Returns the exit code. @throws UserError
+ */
+export async function runBench(name: string, { json, ...options }: Record<string, unknown>, world: { stdout: Writable; stderr: Writable }): Promise<number> {
+  const experiment = experiments.find((candidate) => candidate.name === name);
+  if (!experiment) {
+    const near = closest(name, benchNames);
+    throw new UserError('BENCH_UNKNOWN', `there is no experiment '${name}'`, { hint: `${near ? `did you mean '${near}'? ` : ''}there are: ${benchNames.join(', ')}` });
+  }
+  const progress = (line: string): void => void world.stderr.write(`bench ${name}: ${line}\n`);
+  const { report, tables } = await experiment.run(options, { progress }).catch((error: unknown) => {
+    throw error instanceof ZodError ? optionError(error) : error;
+  });
+  const text = json === true ? `${JSON.stringify(report, null, 2)}\n` : [machineLine(report.machine as Machine), ...tables.map(renderTable)].join('\n\n').concat('\n');
+  await new Promise<void>((resolve, reject) => world.stdout.write(text, (error) => (error ? reject(error) : resolve())));
+  return exitCodes.success;
+}
+
+function optionError(error: ZodError): UserError {
+  const issue = error.issues[0];
+  return new UserError('USAGE', `--${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`);
+}
+
+function renderTable({ head, rows, notes }: ResultTable): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line), ...notes].join('\n');
+}
