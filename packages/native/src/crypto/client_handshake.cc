@@ -5,9 +5,6 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint8_t k_new_session_ticket = 4;  // RFC 8446 §4
-constexpr std::size_t k_message_header = 4;
-constexpr std::size_t k_max_post_handshake_message = 65536;
 // RFC 9000 §7.2 asks for at least 8 unpredictable bytes.
 constexpr std::size_t k_first_destination_length = 16;
 
@@ -62,7 +59,11 @@ bool Handshake::State::start_client(const ClientHandshakeConfig& config, Time no
   tls_config.context = config.tls;
   tls_config.server_name = config.server_name;
   tls_config.key_log = config.key_log;
-  if (session) tls_config.resume = session->tls_session;
+  if (session && !session->tls_session.empty()) {
+    const Bytes stored = session->tls_session;
+    tls_config.early_data = stored.front() == k_ticket_with_early_data;
+    tls_config.resume = stored.subspan(1);
+  }
   std::string problem;
   tls = TlsSession::make(tls_config, *this, problem);
   if (!tls) {
@@ -121,37 +122,6 @@ bool Handshake::State::finish_client() {
     return false;
   }
   return true;
-}
-
-TransportStatus Handshake::receive_post_handshake(Bytes data) {
-  State& state = *state_;
-  const auto error = [](TransportErrorCode code, std::string reason) {
-    return TransportError{.code = code, .frame_type = 0x06, .reason = std::move(reason)};
-  };
-  if (state.role != Role::kClient || !state.completed) {
-    return error(crypto_error(GNUTLS_A_UNEXPECTED_MESSAGE), "TLS message at the wrong time");
-  }
-  std::vector<std::uint8_t>& buffer = state.post_handshake;
-  buffer.insert(buffer.end(), data.begin(), data.end());
-  while (buffer.size() >= k_message_header) {
-    // RFC 9001 §6: KeyUpdate is forbidden, and so is client authentication after the handshake
-    // (§4.4); nothing else is left.
-    if (buffer[0] != k_new_session_ticket) {
-      return error(crypto_error(GNUTLS_A_UNEXPECTED_MESSAGE), "unexpected TLS message");
-    }
-    const std::size_t length =
-        k_message_header + (std::size_t{buffer[1]} << 16 | std::size_t{buffer[2]} << 8 | buffer[3]);
-    if (length > k_max_post_handshake_message) {
-      return error(TransportErrorCode::kCryptoBufferExceeded, "TLS message is too long");
-    }
-    if (buffer.size() < length) break;
-    if (!state.tls->receive_ticket({buffer.data(), length})) {
-      const HandshakeFailure failure = failure_from_tls(state.tls->failure());
-      return error(failure.code, failure.reason);
-    }
-    buffer.erase(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(length));
-  }
-  return {};
 }
 
 }  // namespace sheaf::quic

@@ -73,6 +73,8 @@ DatagramHeader peek_datagram(Bytes datagram, std::size_t short_id_length) {
 std::optional<InitialHeader> accept_initial(Bytes datagram) {
   ngtcp2_pkt_hd header;
   if (ngtcp2_accept(&header, datagram.data(), datagram.size()) != 0) return std::nullopt;
+  // A packet that is longer than its datagram would never reach the handshake.
+  if (!decode_long_header(datagram)) return std::nullopt;
   return InitialHeader{.version = header.version,
                        .destination = from_ngtcp2(header.dcid),
                        .source = from_ngtcp2(header.scid),

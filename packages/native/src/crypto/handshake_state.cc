@@ -144,7 +144,9 @@ bool Handshake::State::write_parameters(std::vector<std::uint8_t>& out) {
 }
 
 void Handshake::State::on_session_ticket(Bytes state) {
-  emit({.kind = HandshakeEvent::Kind::kSessionTicket, .data = {state.begin(), state.end()}});
+  HandshakeEvent event{.kind = HandshakeEvent::Kind::kSessionTicket, .data = {ticket_kind}};
+  event.data.insert(event.data.end(), state.begin(), state.end());
+  emit(std::move(event));
 }
 
 int Handshake::State::on_crypto_data(ngtcp2_encryption_level level, Bytes data) {

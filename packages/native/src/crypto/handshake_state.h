@@ -11,6 +11,10 @@
 
 namespace sheaf::quic {
 
+// First byte of a stored TLS session; GnuTLS's own form follows.
+inline constexpr std::uint8_t k_ticket_without_early_data = 0;
+inline constexpr std::uint8_t k_ticket_with_early_data = 1;
+
 // The ngtcp2 connection and the TLS session of one handshake, and what they have reported.
 struct Handshake::State final : TlsObserver {
   State(Role role_of_this_side, Random& random_source, const AddressPair& path);
@@ -50,6 +54,8 @@ struct Handshake::State final : TlsObserver {
   // --- client_handshake.cc
   bool start_client(const ClientHandshakeConfig& config, Time now);
   bool finish_client();
+  // --- post_handshake.cc
+  TransportStatus receive_ticket(Bytes message);
 
   const Role role;
   Random& random;
@@ -85,6 +91,7 @@ struct Handshake::State final : TlsObserver {
   std::optional<SessionState> session;
   std::uint32_t common_version = 0;
   std::vector<std::uint8_t> post_handshake;  // an incomplete TLS message
+  std::uint8_t ticket_kind = k_ticket_without_early_data;
 };
 
 }  // namespace sheaf::quic

@@ -1,5 +1,7 @@
 #include "crypto/replay_record.h"
 
+#include <utility>
+
 namespace sheaf::quic {
 
 bool ReplayRecord::add(Bytes key) {
@@ -10,9 +12,9 @@ bool ReplayRecord::add(Bytes key) {
   std::memcpy(identity.data(), key.last(identity.size()).data(), identity.size());
   if (period != period_) {
     period_ = period;
-    seen_.clear();
+    seen_before_ = std::exchange(seen_, {});
   }
-  if (seen_.size() >= k_capacity) return false;
+  if (seen_.size() >= k_capacity || seen_before_.contains(identity)) return false;
   return seen_.insert(identity).second;
 }
 

@@ -13,10 +13,10 @@ namespace sheaf::quic {
 // What a client stores to resume: TLS ticket, the server's parameters, an address token. Belongs to
 // one server name and one trust decision: a resumed handshake shows no certificate.
 struct SessionState {
-  std::vector<std::uint8_t> tls_session;
-  std::vector<std::uint8_t> peer_parameters;  // raw extension
-  std::vector<std::uint8_t> token;            // NEW_TOKEN
-  std::string alpn;
+  std::vector<std::uint8_t> tls_session{};
+  std::vector<std::uint8_t> peer_parameters{};  // raw extension
+  std::vector<std::uint8_t> token{};            // NEW_TOKEN
+  std::string alpn{};
   std::uint32_t version = k_version_1;  // RFC 9369 §5: a ticket is only for its own version
 };
 std::vector<std::uint8_t> serialize(const SessionState& session);

@@ -15,19 +15,19 @@ namespace sheaf::quic {
 class TlsContext;
 
 struct TlsServerConfig {
-  std::string certificate_pem;
-  std::string private_key_pem;
-  std::vector<std::string> alpn;  // most wanted first
+  std::string certificate_pem{};
+  std::string private_key_pem{};
+  std::vector<std::string> alpn{};  // most wanted first
   // Keeps resumption possible across `updateCertificate`; random when empty. 64 bytes.
-  std::vector<std::uint8_t> ticket_key;
+  std::vector<std::uint8_t> ticket_key{};
   bool early_data = true;
 };
 struct TlsClientConfig {
-  std::vector<std::string> alpn;
-  std::string certificate_authority_pem;  // beside the system's trust store; may be empty
+  std::vector<std::string> alpn{};
+  std::string certificate_authority_pem{};  // beside the system's trust store; may be empty
   // SHA-256 of the leaf, instead of a chain. The leaf must be valid now; unlike in a browser its
   // lifetime may be longer than 14 days.
-  std::vector<std::array<std::uint8_t, 32>> certificate_hashes;
+  std::vector<std::array<std::uint8_t, 32>> certificate_hashes{};
   bool insecure = false;
 };
 // The error is a sentence that names what is wrong (bad PEM, key does not match).

@@ -131,6 +131,7 @@ TlsContext::Problem TlsContext::set_trust(const TlsClientConfig& config) {
     const int result =
         gnutls_certificate_set_x509_trust_mem(credentials_, &data, GNUTLS_X509_FMT_PEM);
     if (result < 0) return explain("The certificate authority is not valid PEM", result);
+    if (result == 0) return "The certificate authority is not valid PEM: no certificate in it.";
     authorities = result + std::max(authorities, 0);
   }
   if (authorities <= 0) {

@@ -48,6 +48,17 @@ std::string describe(int error) {
   }
 }
 
+gnutls_alert_description_t alert_for(int error) {
+  switch (error) {
+    // GnuTLS calls these its own fault.
+    case GNUTLS_E_TLS_PACKET_DECODING_ERROR:
+    case GNUTLS_E_PARSING_ERROR:
+      return GNUTLS_A_DECODE_ERROR;
+    default:
+      return static_cast<gnutls_alert_description_t>(gnutls_error_to_alert(error, nullptr));
+  }
+}
+
 }  // namespace
 
 TlsSession::TlsSession(const TlsSessionConfig& config, TlsObserver& observer)
@@ -76,7 +87,8 @@ int TlsSession::set_up(const TlsSessionConfig& config) {
   // RFC 9001 §8.3: QUIC has no EndOfEarlyData. Tickets are sent once the handshake is complete.
   unsigned flags = GNUTLS_NO_END_OF_EARLY_DATA;
   flags |= server ? GNUTLS_SERVER | GNUTLS_NO_AUTO_SEND_TICKET : GNUTLS_CLIENT;
-  if (!server || context_->anti_replay() != nullptr) flags |= GNUTLS_ENABLE_EARLY_DATA;
+  const bool early_data = server ? context_->anti_replay() != nullptr : config.early_data;
+  if (early_data) flags |= GNUTLS_ENABLE_EARLY_DATA;
   int result = gnutls_init(&session_, flags);
   if (result < 0) return result;
   result = gnutls_priority_set(session_, context_->priority());
@@ -135,10 +147,7 @@ TlsSession::Progress TlsSession::advance(TlsLevel level, Bytes data) {
 
 TlsSession::Progress TlsSession::fail(int error) {
   // A callback of ours may have said it better already.
-  if (failure_.reason.empty()) {
-    const int alert = gnutls_error_to_alert(error, nullptr);
-    failure_ = {static_cast<gnutls_alert_description_t>(alert), describe(error)};
-  }
+  if (failure_.reason.empty()) failure_ = {alert_for(error), describe(error)};
   return Progress::kFailed;
 }
 

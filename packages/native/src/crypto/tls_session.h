@@ -33,6 +33,7 @@ struct TlsSessionConfig {
   std::shared_ptr<TlsContext> context;
   std::string server_name;                             // client
   Bytes resume;                                        // client; empty: a full handshake
+  bool early_data = false;                             // client: offer 0-RTT when it resumes
   TicketKey ticket_key{};                              // server
   std::function<void(std::string_view line)> key_log;  // empty: none
 };

@@ -162,6 +162,10 @@ void HandshakeWorld::send(bool to_server, std::vector<std::uint8_t> datagram) {
   in_flight_.push({now + delay, order_++, to_server, std::move(datagram)});
 }
 
+void HandshakeWorld::inject(bool to_server, std::vector<std::uint8_t> datagram) {
+  in_flight_.push({now, order_++, to_server, std::move(datagram)});
+}
+
 void HandshakeWorld::flush(Peer& peer, bool to_server) {
   if (!peer.handshake) return;
   for (;;) {

@@ -56,6 +56,8 @@ class HandshakeWorld {
   // the server's "done".
   bool run();
   void deliver(bool to_server, std::vector<std::uint8_t> datagram);
+  // Arrives next, as if somebody on the path had sent it.
+  void inject(bool to_server, std::vector<std::uint8_t> datagram);
 
   Peer client;
   Peer server;

@@ -86,7 +86,10 @@ TestCertificate make_certificate(const CertificateRequest& request) {
   const std::time_t now = std::time(nullptr);
   const Key authority_key(false);
   Certificate authority;
-  describe(authority, authority_key, "Test authority", now - 86400, now + 86400);
+  // A name of its own, or verification would find another test's authority.
+  static int authorities = 0;
+  describe(authority, authority_key, "Test authority " + std::to_string(++authorities), now - 86400,
+           now + 86400);
   require(gnutls_x509_crt_set_ca_status(authority.certificate, 1));
   require(gnutls_x509_crt_sign2(authority.certificate, authority.certificate, authority_key.key,
                                 GNUTLS_DIG_SHA256, 0));

@@ -1,0 +1,217 @@
+#include <gtest/gtest.h>
+
+#include "crypto/handshake_world.h"
+
+namespace sheaf::quic {
+namespace {
+
+using Kind = HandshakeEvent::Kind;
+
+// What a client keeps of a first connection with these options.
+SessionState remember(const HandshakeWorld::Options& options, std::uint64_t seed) {
+  HandshakeWorld world(options, seed);
+  EXPECT_TRUE(world.run());
+  return world.session_state();
+}
+
+// Contexts of their own, since each records the 0-RTT that it has seen.
+HandshakeWorld::Options fresh_options(bool early_data = true) {
+  auto options = default_options();
+  options.server_context = server_context({.early_data = early_data});
+  return options;
+}
+
+bool early_secrets_match(const HandshakeWorld& world) {
+  const auto* client = world.client.find(Kind::kEarlySecret);
+  const auto* server = world.server.find(Kind::kEarlySecret);
+  return client != nullptr && server != nullptr &&
+         std::ranges::equal(client->secret.view(), server->secret.view());
+}
+
+TEST(HandshakeResumption, ResumesWithEarlyData) {
+  auto options = fresh_options();
+  const SessionState stored = remember(options, 1);
+  ASSERT_FALSE(stored.tls_session.empty());
+  options.session = parse_session_state(serialize(stored));
+  ASSERT_TRUE(options.session);
+  HandshakeWorld world(options, 2);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(secrets_match(world));
+  EXPECT_TRUE(early_secrets_match(world));
+  for (const Peer* peer : {&world.client, &world.server}) {
+    EXPECT_TRUE(peer->handshake->resumed());
+    EXPECT_TRUE(peer->handshake->early_data_accepted());
+    EXPECT_EQ(peer->handshake->alpn(), "h3");
+  }
+  // The secret is there before the server has answered.
+  EXPECT_EQ(world.client.events.front().kind, Kind::kEarlySecret);
+}
+
+TEST(HandshakeResumption, ReplayedHelloGetsNoEarlyData) {
+  auto options = fresh_options();
+  options.session = remember(options, 3);
+  HandshakeWorld world(options, 4);
+  ASSERT_TRUE(world.run());
+  ASSERT_TRUE(world.client.handshake->early_data_accepted());
+
+  // The same datagram, byte for byte, to the same server, as from another attempt.
+  HandshakeWorld attacked(options, 5);
+  attacked.deliver(true, world.client_datagrams.front());
+  ASSERT_TRUE(attacked.server.handshake);
+  attacked.server.poll();
+  EXPECT_FALSE(attacked.server.handshake->failure());
+  EXPECT_EQ(attacked.server.find(Kind::kEarlySecret), nullptr);
+}
+
+TEST(HandshakeResumption, TicketMayBeUsedForTwoHellos) {
+  auto options = fresh_options();
+  options.session = remember(options, 6);
+  for (const std::uint64_t seed : {7, 8}) {
+    HandshakeWorld world(options, seed);
+    ASSERT_TRUE(world.run());
+    EXPECT_TRUE(world.client.handshake->early_data_accepted()) << seed;
+  }
+}
+
+TEST(HandshakeResumption, ServerWithoutEarlyDataResumes) {
+  auto options = fresh_options(false);
+  options.session = remember(options, 9);
+  HandshakeWorld world(options, 10);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(world.client.handshake->resumed());
+  EXPECT_EQ(world.client.find(Kind::kEarlySecret), nullptr);
+  EXPECT_FALSE(world.client.handshake->early_data_accepted());
+}
+
+TEST(HandshakeResumption, TicketKeyOutlivesTheContext) {
+  const std::vector<std::uint8_t> key(64, 3);
+  auto options = default_options();
+  options.server_context = server_context({.ticket_key = key});
+  options.session = remember(options, 11);
+  options.server_context = server_context({.ticket_key = key});
+  HandshakeWorld world(options, 12);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(world.client.handshake->resumed());
+  // The new context cannot know whether this was seen before.
+  EXPECT_FALSE(world.client.handshake->early_data_accepted());
+  EXPECT_NE(world.client.find(Kind::kEarlySecret), nullptr);
+  EXPECT_EQ(world.server.find(Kind::kEarlySecret), nullptr);
+}
+
+TEST(HandshakeResumption, OtherTicketKeyMeansFullHandshake) {
+  auto options = fresh_options();
+  options.session = remember(options, 13);
+  options.server_context = server_context();
+  HandshakeWorld world(options, 14);
+  ASSERT_TRUE(world.run());
+  EXPECT_FALSE(world.client.handshake->resumed());
+  EXPECT_TRUE(secrets_match(world));
+}
+
+// RFC 9000 §7.4.1: 0-RTT under the old limits would break the new ones.
+TEST(HandshakeResumption, ChangedLimitsMeanFullHandshake) {
+  auto options = fresh_options();
+  options.session = remember(options, 15);
+  options.server_parameters.initial_max_data /= 2;
+  HandshakeWorld world(options, 16);
+  ASSERT_TRUE(world.run());
+  EXPECT_FALSE(world.client.handshake->resumed());
+  EXPECT_FALSE(world.client.handshake->early_data_accepted());
+}
+
+// RFC 9369 §5.
+TEST(HandshakeResumption, TicketBelongsToItsVersion) {
+  auto options = fresh_options();
+  const SessionState stored = remember(options, 17);
+  options.version = k_version_2;
+  options.session = stored;
+  HandshakeWorld client_knows(options, 18);
+  ASSERT_TRUE(client_knows.run());
+  EXPECT_FALSE(client_knows.client.handshake->resumed());
+  EXPECT_EQ(client_knows.client.find(Kind::kEarlySecret), nullptr);
+
+  options.session->version = k_version_2;  // a client that does not care
+  HandshakeWorld server_knows(options, 19);
+  ASSERT_TRUE(server_knows.run());
+  EXPECT_FALSE(server_knows.client.handshake->resumed());
+}
+
+TEST(HandshakeResumption, TicketOfASwitchedConnectionIsForTheNewVersion) {
+  auto options = fresh_options();
+  options.preferred_versions = {k_version_2, k_version_1};
+  options.session = remember(options, 20);
+  EXPECT_EQ(options.session->version, k_version_2);
+  options.version = k_version_2;
+  HandshakeWorld world(options, 21);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(world.client.handshake->early_data_accepted());
+  EXPECT_TRUE(early_secrets_match(world));
+}
+
+TEST(HandshakeResumption, RetryKeepsEarlyData) {
+  auto options = fresh_options();
+  options.session = remember(options, 22);
+  options.session->token.clear();
+  options.retry = true;
+  HandshakeWorld world(options, 23);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(world.client.handshake->resumed());
+  EXPECT_TRUE(secrets_match(world));
+  EXPECT_TRUE(early_secrets_match(world));
+}
+
+TEST(HandshakeResumption, WorksUnderLoss) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    auto options = fresh_options();
+    options.session = remember(options, seed);
+    auto loss = std::make_shared<SeededRandom>(seed);
+    options.drop = [loss](bool, int) { return loss->uniform() < 0.3; };
+    HandshakeWorld world(options, seed);
+    ASSERT_TRUE(world.run());
+    EXPECT_TRUE(world.client.handshake->resumed());
+    EXPECT_TRUE(secrets_match(world));
+    EXPECT_EQ(world.client.handshake->early_data_accepted(),
+              world.server.handshake->early_data_accepted());
+  }
+}
+
+TEST(HandshakeResumption, PostHandshakeMessagesMayComeInPieces) {
+  auto options = fresh_options();
+  HandshakeWorld world(options, 24);
+  ASSERT_TRUE(world.run());
+  const auto& ticket = world.server.find(Kind::kTicket)->data;
+  const std::size_t before = world.client.count(Kind::kSessionTicket);
+  for (const std::uint8_t byte : ticket) {
+    ASSERT_TRUE(world.client.handshake->receive_post_handshake({&byte, 1}));
+  }
+  world.client.poll();
+  EXPECT_EQ(world.client.count(Kind::kSessionTicket), before + 1);
+}
+
+TEST(HandshakeResumption, OnlyTicketsMayFollowTheHandshake) {
+  const std::pair<std::vector<std::uint8_t>, std::uint64_t> messages[] = {
+      {{24, 0, 0, 1, 0}, 0x10a},      // KeyUpdate: unexpected_message
+      {{13, 0, 0, 0}, 0x10a},         // CertificateRequest
+      {{4, 0xff, 0xff, 0xff}, 0x0d},  // too long to be buffered
+      {{4, 0, 0, 2, 1, 2}, 0x132},    // damaged ticket: decode_error
+  };
+  for (const auto& [message, code] : messages) {
+    HandshakeWorld world(fresh_options(), 25);
+    ASSERT_TRUE(world.run());
+    const TransportStatus status = world.client.handshake->receive_post_handshake(message);
+    ASSERT_FALSE(status) << int{message[0]};
+    EXPECT_EQ(static_cast<std::uint64_t>(status.error().code), code) << int{message[0]};
+  }
+}
+
+TEST(HandshakeResumption, UnreadableTicketCostsOnlyTheResumption) {
+  auto options = fresh_options();
+  options.session = SessionState{.tls_session = {1, 2, 3}, .alpn = "h3"};
+  HandshakeWorld world(options, 26);
+  ASSERT_TRUE(world.run());
+  EXPECT_FALSE(world.client.handshake->resumed());
+}
+
+}  // namespace
+}  // namespace sheaf::quic

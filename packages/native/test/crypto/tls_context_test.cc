@@ -1,0 +1,88 @@
+#include "crypto/tls_context.h"
+
+#include <gtest/gtest.h>
+
+#include "crypto/test_certificates.h"
+
+namespace sheaf::quic {
+namespace {
+
+TlsServerConfig good() {
+  static const TestCertificate certificate = make_certificate();
+  return {.certificate_pem = certificate.certificate_pem,
+          .private_key_pem = certificate.private_key_pem,
+          .alpn = {"h3"}};
+}
+
+std::string problem(const TlsServerConfig& config) {
+  const auto made = make_tls_server_context(config);
+  return made ? "" : made.error();
+}
+std::string problem(const TlsClientConfig& config) {
+  const auto made = make_tls_client_context(config);
+  return made ? "" : made.error();
+}
+
+TEST(TlsContext, SaysWhatIsWrong) {
+  EXPECT_EQ(problem(good()), "");
+  auto config = good();
+  config.certificate_pem = "nonsense";
+  EXPECT_NE(problem(config).find("certificate is not valid PEM"), std::string::npos);
+  config = good();
+  config.private_key_pem = "nonsense";
+  EXPECT_NE(problem(config).find("private key is not valid PEM"), std::string::npos);
+  config = good();
+  config.private_key_pem = make_certificate().private_key_pem;
+  EXPECT_NE(problem(config).find("does not belong to"), std::string::npos);
+  config = good();
+  config.ticket_key.resize(63);
+  EXPECT_NE(problem(config).find("63 bytes long instead of 64"), std::string::npos);
+  config = good();
+  config.alpn = {};
+  EXPECT_NE(problem(config).find("ALPN"), std::string::npos);
+  config.alpn = {std::string(33, 'x')};
+  EXPECT_NE(problem(config).find("1 to 32 bytes"), std::string::npos);
+  config.alpn = std::vector<std::string>(9, "h3");
+  EXPECT_NE(problem(config).find("At most 8"), std::string::npos);
+
+  EXPECT_NE(problem(TlsClientConfig{.alpn = {"h3"}, .certificate_authority_pem = "nonsense"})
+                .find("certificate authority is not valid PEM"),
+            std::string::npos);
+  EXPECT_NE(problem(TlsClientConfig{}).find("ALPN"), std::string::npos);
+  EXPECT_EQ(problem(TlsClientConfig{.alpn = {"h3"}, .insecure = true}), "");
+}
+
+TEST(TlsContext, TicketKeysDependOnTheirBinding) {
+  auto made = make_tls_server_context(good());
+  ASSERT_TRUE(made);
+  const std::uint8_t a[] = {1};
+  const std::uint8_t b[] = {2};
+  EXPECT_EQ((*made)->ticket_key_for(a), (*made)->ticket_key_for(a));
+  EXPECT_NE((*made)->ticket_key_for(a), (*made)->ticket_key_for(b));
+  auto other = make_tls_server_context(good());  // random master key
+  ASSERT_TRUE(other);
+  EXPECT_NE((*made)->ticket_key_for(a), (*other)->ticket_key_for(a));
+}
+
+TEST(ReplayRecord, KnowsWhatItHasSeenAndIsBounded) {
+  ReplayRecord record;
+  const auto key = [](std::uint8_t period, std::uint32_t identity) {
+    std::vector<std::uint8_t> bytes(12 + 32, period);
+    std::memcpy(bytes.data() + bytes.size() - sizeof identity, &identity, sizeof identity);
+    return bytes;
+  };
+  EXPECT_TRUE(record.add(key(1, 5)));
+  EXPECT_FALSE(record.add(key(1, 5)));
+  EXPECT_TRUE(record.add(key(1, 6)));
+  for (std::uint32_t i = 100; i < 100 + ReplayRecord::k_capacity; ++i) record.add(key(1, i));
+  EXPECT_EQ(record.size(), ReplayRecord::k_capacity);
+  EXPECT_FALSE(record.add(key(1, 7)));  // full: rather none than twice
+  EXPECT_FALSE(record.add(key(2, 5)));  // a replay may be what begins a period
+  EXPECT_TRUE(record.add(key(2, 7)));
+  EXPECT_EQ(record.size(), 1u);
+  EXPECT_TRUE(record.add(key(3, 5)));
+  EXPECT_FALSE(record.add(std::vector<std::uint8_t>(5)));
+}
+
+}  // namespace
+}  // namespace sheaf::quic
