@@ -116,7 +116,9 @@ export interface NativeEndpoint {
   drainSession(connection: number, session: number): void;
   openSessionStream(connection: number, session: number, unidirectional: boolean): number;
   writeSessionStream(connection: number, stream: number, chunk: Buffer | undefined, fin: boolean): number;
-  /** Bytes copied; 0 = nothing there now, -1 = the end. */
+  /** Bytes that one `readSessionStream` gives; -1 = the end. */
+  sessionStreamAvailable(connection: number, stream: number): number;
+  /** Bytes copied. */
   readSessionStream(connection: number, stream: number, into: Uint8Array): number;
   resetSessionStream(connection: number, stream: number, code: number): void;
   stopSessionStream(connection: number, stream: number, code: number): void;

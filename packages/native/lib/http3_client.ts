@@ -98,6 +98,10 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
     return this.webtransport!.request(fields);
   }
 
+  supportsWebTransport(): Promise<boolean> {
+    return this.webtransport!.supported();
+  }
+
   status(): ConnectionStatus {
     if (this.closed && this.lastStatus) return this.lastStatus;
     return this.endpoint.connectionStatus(this.handle) as ConnectionStatus;
@@ -250,6 +254,19 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
     setImmediate(() => this.endpoint.close());
     this.emit('close', error);
   }
+}
+
+/** A client whose WebTransport support can be asked for before a session is opened. */
+export interface SessionClient extends Http3Client {
+  supportsWebTransport(): Promise<boolean>;
+}
+
+/** As `connectHttp3`, for WebTransport. */
+export async function openSessionClient(options: ClientOptions): Promise<SessionClient> {
+  const { address } = await lookup(options.host);
+  const client = new Client({ ...options, webtransport: true });
+  await client.connect(address);
+  return client;
 }
 
 /**

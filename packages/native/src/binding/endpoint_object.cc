@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "binding/call_arguments.h"
 #include "binding/field_list.h"
 #include "binding/javascript_buffer.h"
 #include "binding/status_report.h"
@@ -17,18 +18,6 @@ namespace {
 // Bytes given to JavaScript per call; more waits in the transport.
 constexpr std::size_t k_read_size = 64 << 10;
 
-// Refusals are the negative numbers of `Refusal` in lib/addon.ts.
-double refusal_code(http3::Refusal refusal) { return -1.0 - static_cast<double>(refusal); }
-
-StreamId stream_argument(const Napi::CallbackInfo& info) {
-  return {static_cast<std::uint64_t>(info[1].ToNumber().Int64Value())};
-}
-
-std::uint64_t code_argument(const Napi::CallbackInfo& info, std::size_t index) {
-  const double value = info[index].ToNumber().DoubleValue();
-  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
-}
-
 Napi::Error system_error(Napi::Env env, const io::SocketError& error) {
   Napi::Error out = Napi::Error::New(env, error.message);
   // "EADDRINUSE", as Node's own errors carry it.
@@ -41,23 +30,37 @@ Napi::Error system_error(Napi::Env env, const io::SocketError& error) {
 }  // namespace
 
 Napi::Function EndpointObject::define(Napi::Env env) {
-  return DefineClass(env, "Endpoint",
-                     {InstanceMethod<&EndpointObject::bind>("bind"),
-                      InstanceMethod<&EndpointObject::connect>("connect"),
-                      InstanceMethod<&EndpointObject::set_certificate>("setCertificate"),
-                      InstanceMethod<&EndpointObject::submit_request>("submitRequest"),
-                      InstanceMethod<&EndpointObject::submit_informational>("submitInformational"),
-                      InstanceMethod<&EndpointObject::submit_response>("submitResponse"),
-                      InstanceMethod<&EndpointObject::write_body>("writeBody"),
-                      InstanceMethod<&EndpointObject::read_body>("readBody"),
-                      InstanceMethod<&EndpointObject::stop_reading>("stopReading"),
-                      InstanceMethod<&EndpointObject::reset_stream>("resetStream"),
-                      InstanceMethod<&EndpointObject::close_connection>("closeConnection"),
-                      InstanceMethod<&EndpointObject::shut_down>("shutDown"),
-                      InstanceMethod<&EndpointObject::connection_status>("connectionStatus"),
-                      InstanceMethod<&EndpointObject::connections>("connections"),
-                      InstanceMethod<&EndpointObject::counters>("counters"),
-                      InstanceMethod<&EndpointObject::close>("close")});
+  return DefineClass(
+      env, "Endpoint",
+      {InstanceMethod<&EndpointObject::bind>("bind"),
+       InstanceMethod<&EndpointObject::connect>("connect"),
+       InstanceMethod<&EndpointObject::set_certificate>("setCertificate"),
+       InstanceMethod<&EndpointObject::submit_request>("submitRequest"),
+       InstanceMethod<&EndpointObject::submit_informational>("submitInformational"),
+       InstanceMethod<&EndpointObject::submit_response>("submitResponse"),
+       InstanceMethod<&EndpointObject::write_body>("writeBody"),
+       InstanceMethod<&EndpointObject::read_body>("readBody"),
+       InstanceMethod<&EndpointObject::stop_reading>("stopReading"),
+       InstanceMethod<&EndpointObject::reset_stream>("resetStream"),
+       InstanceMethod<&EndpointObject::close_connection>("closeConnection"),
+       InstanceMethod<&EndpointObject::shut_down>("shutDown"),
+       InstanceMethod<&EndpointObject::accept_session>("acceptSession"),
+       InstanceMethod<&EndpointObject::reject_session>("rejectSession"),
+       InstanceMethod<&EndpointObject::request_session>("requestSession"),
+       InstanceMethod<&EndpointObject::close_session>("closeSession"),
+       InstanceMethod<&EndpointObject::drain_session>("drainSession"),
+       InstanceMethod<&EndpointObject::open_session_stream>("openSessionStream"),
+       InstanceMethod<&EndpointObject::write_session_stream>("writeSessionStream"),
+       InstanceMethod<&EndpointObject::session_stream_available>("sessionStreamAvailable"),
+       InstanceMethod<&EndpointObject::read_session_stream>("readSessionStream"),
+       InstanceMethod<&EndpointObject::reset_session_stream>("resetSessionStream"),
+       InstanceMethod<&EndpointObject::stop_session_stream>("stopSessionStream"),
+       InstanceMethod<&EndpointObject::send_session_datagram>("sendSessionDatagram"),
+       InstanceMethod<&EndpointObject::max_session_datagram>("maxSessionDatagram"),
+       InstanceMethod<&EndpointObject::connection_status>("connectionStatus"),
+       InstanceMethod<&EndpointObject::connections>("connections"),
+       InstanceMethod<&EndpointObject::counters>("counters"),
+       InstanceMethod<&EndpointObject::close>("close")});
 }
 
 EndpointObject::EndpointObject(const Napi::CallbackInfo& info)
@@ -267,20 +270,20 @@ Napi::Value EndpointObject::read_body(const Napi::CallbackInfo& info) {
 void EndpointObject::stop_reading(const Napi::CallbackInfo& info) {
   HostedConnection* hosted = connection_of(info);
   if (!hosted || !hosted->session()) return;
-  hosted->session()->stop_reading(stream_argument(info), code_argument(info, 2));
+  hosted->session()->stop_reading(stream_argument(info), number_argument(info, 2));
 }
 
 void EndpointObject::reset_stream(const Napi::CallbackInfo& info) {
   HostedConnection* hosted = connection_of(info);
   if (!hosted || !hosted->session()) return;
-  hosted->session()->reset(stream_argument(info), code_argument(info, 2));
+  hosted->session()->reset(stream_argument(info), number_argument(info, 2));
 }
 
 void EndpointObject::close_connection(const Napi::CallbackInfo& info) {
   HostedConnection* hosted = connection_of(info);
   if (!hosted) return;
   const std::string reason = info[2].ToString();
-  hosted->driver().close(code_argument(info, 1), reason, io::monotonic_now());
+  hosted->driver().close(number_argument(info, 1), reason, io::monotonic_now());
 }
 
 void EndpointObject::shut_down(const Napi::CallbackInfo&) {

@@ -43,6 +43,19 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   void reset_stream(const Napi::CallbackInfo& info);
   void close_connection(const Napi::CallbackInfo& info);
   void shut_down(const Napi::CallbackInfo& info);
+  Napi::Value accept_session(const Napi::CallbackInfo& info);
+  Napi::Value reject_session(const Napi::CallbackInfo& info);
+  Napi::Value request_session(const Napi::CallbackInfo& info);
+  void close_session(const Napi::CallbackInfo& info);
+  void drain_session(const Napi::CallbackInfo& info);
+  Napi::Value open_session_stream(const Napi::CallbackInfo& info);
+  Napi::Value write_session_stream(const Napi::CallbackInfo& info);
+  Napi::Value session_stream_available(const Napi::CallbackInfo& info);
+  Napi::Value read_session_stream(const Napi::CallbackInfo& info);
+  void reset_session_stream(const Napi::CallbackInfo& info);
+  void stop_session_stream(const Napi::CallbackInfo& info);
+  Napi::Value send_session_datagram(const Napi::CallbackInfo& info);
+  Napi::Value max_session_datagram(const Napi::CallbackInfo& info);
   Napi::Value connection_status(const Napi::CallbackInfo& info);
   Napi::Value connections(const Napi::CallbackInfo& info);
   Napi::Value counters(const Napi::CallbackInfo& info);
@@ -51,7 +64,14 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   HostedConnection& host(quic::ConnectionDriver& driver);
   // The connection named by the first argument, awake; null when it is gone.
   HostedConnection* connection_of(const Napi::CallbackInfo& info);
+  // Its WebTransport sessions; null when it is gone or has none.
+  webtransport::SessionSet* sessions_of(const Napi::CallbackInfo& info);
   void report(HostedConnection& hosted, Napi::Array& events);
+  // Moves what the HTTP/3 session reports; true when there was something.
+  bool report_http_events(HostedConnection& hosted, Napi::Array& events, quic::Time now);
+  bool report_webtransport_events(HostedConnection& hosted, Napi::Array& events);
+  void report_webtransport_event(HostedConnection& hosted, const webtransport::Event& event,
+                                 Napi::Array& events);
   void report_connection_event(HostedConnection& hosted, const quic::Event& event,
                                Napi::Array& events);
   void report_established(HostedConnection& hosted, Napi::Array& events);

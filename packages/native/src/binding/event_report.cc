@@ -1,32 +1,12 @@
 #include <variant>
 
 #include "binding/endpoint_object.h"
+#include "binding/event_list.h"
 #include "binding/field_list.h"
 #include "binding/status_report.h"
+#include "io/monotonic_clock.h"
 
 namespace sheaf::binding {
-
-namespace {
-
-template <typename... Values>
-void push(Napi::Array& events, EventKind kind, const HostedConnection& hosted, Values... values) {
-  Napi::Env env = events.Env();
-  Napi::Array event = Napi::Array::New(env, 2 + sizeof...(values));
-  event.Set(0u, static_cast<std::uint32_t>(kind));
-  event.Set(1u, hosted.handle());
-  std::uint32_t index = 2;
-  (event.Set(index++, values), ...);
-  events.Set(events.Length(), event);
-}
-
-double number(std::uint64_t value) { return static_cast<double>(value); }
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-
-}  // namespace
 
 void EndpointObject::on_turn_end() {
   if (pending_.empty()) return;
@@ -51,13 +31,26 @@ void EndpointObject::on_turn_end() {
 }
 
 void EndpointObject::report(HostedConnection& hosted, Napi::Array& events) {
+  const quic::Time now = io::monotonic_now();
   while (const auto event = hosted.poll_connection_event()) {
     report_connection_event(hosted, *event, events);
   }
-  if (!hosted.session()) return;
-  while (const auto event = hosted.session()->poll_event()) {
+  // WebTransport's own reactions may make HTTP/3 events, and the other way round.
+  while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
+  }
+}
+
+bool EndpointObject::report_http_events(HostedConnection& hosted, Napi::Array& events,
+                                        quic::Time now) {
+  bool any = false;
+  while (hosted.session()) {
+    auto event = hosted.session()->poll_event();
+    if (!event) break;
+    any = true;
+    if (hosted.sessions() && hosted.sessions()->on_event(*event, now)) continue;
     report_session_event(hosted, *event, events);
   }
+  return any;
 }
 
 void EndpointObject::report_connection_event(HostedConnection& hosted, const quic::Event& event,
@@ -136,6 +129,7 @@ void EndpointObject::report_session_event(HostedConnection& hosted,
                         },
                         [&](const http3::StreamsAvailable&) {
                           push(events, EventKind::kRequestsAvailable, hosted);
+                          push(events, EventKind::kSessionStreamsAvailable, hosted);
                         },
                         [&](const http3::GoAwayReceived& away) {
                           push(events, EventKind::kGoAway, hosted, number(away.id));

@@ -7,6 +7,7 @@
 #include "endpoint/connection_driver.h"
 #include "http3/connection_transport.h"
 #include "http3/session.h"
+#include "webtransport/session_set.h"
 
 namespace sheaf::binding {
 
@@ -24,6 +25,8 @@ class HostedConnection {
   http3::RequestSession* session() { return session_.get(); }
   // Null unless the protocol is HTTP/3.
   http3::Session* http3() { return http3_; }
+  // Null unless the protocol is HTTP/3 and WebTransport is announced.
+  webtransport::SessionSet* sessions() { return sessions_.get(); }
   quic::ConnectionDriver& driver() { return driver_; }
   std::uint32_t handle() const { return handle_; }
 
@@ -41,6 +44,7 @@ class HostedConnection {
   http3::ConnectionTransport transport_;
   std::unique_ptr<http3::RequestSession> session_;
   http3::Session* http3_ = nullptr;
+  std::unique_ptr<webtransport::SessionSet> sessions_;
   std::deque<quic::Event> events_;
 };
 

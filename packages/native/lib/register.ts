@@ -1,0 +1,7 @@
+/**
+ * Importing this makes `@fails-components/webtransport-transport-http3-quiche` resolve to our
+ * transport, so that @fails-components/webtransport runs on it.
+ */
+import { register } from 'node:module';
+
+register('./webtransport/resolve_hook.js', import.meta.url);

@@ -1,0 +1,130 @@
+import { EventKind, refusalText, type FlatFields, type NativeEndpoint, type NativeEvent } from '../addon.js';
+import { closedError, type Closed } from '../connection_closed.js';
+import { QuicError } from '../quic_error.js';
+import { NativeSession } from './native_session.js';
+import { NativeStream } from './native_stream.js';
+
+export function isSessionEvent(kind: EventKind): boolean {
+  return kind >= EventKind.sessionReady;
+}
+
+/** The WebTransport sessions of one connection and their streams. */
+export class WebTransportConnection {
+  private readonly sessions = new Map<number, NativeSession>();
+  private readonly streams = new Map<number, NativeStream>();
+  private readonly requested = new Map<number, { resolve: (session: NativeSession) => void; reject: (error: Error) => void }>();
+  private readonly settings: Promise<boolean>;
+  private settle!: (webtransport: boolean) => void;
+
+  constructor(
+    private readonly endpoint: NativeEndpoint,
+    private readonly connection: number,
+  ) {
+    this.settings = new Promise((resolve) => (this.settle = resolve));
+  }
+
+  get size(): number {
+    return this.sessions.size;
+  }
+
+  /** Server: answers 200. @throws QuicError when the request is gone */
+  accept(session: number): NativeSession {
+    const outcome = this.endpoint.acceptSession(this.connection, session, []);
+    if (outcome < 0) throw new QuicError('SESSION_REFUSED', `session: ${refusalText(outcome)}`);
+    const accepted = this.add(session);
+    accepted.onReady();
+    return accepted;
+  }
+
+  /** Client. @throws QuicError when the server has no WebTransport or refuses */
+  async request(fields: FlatFields): Promise<NativeSession> {
+    if (!(await this.settings)) throw new QuicError('SESSION_REFUSED', 'the server does not support WebTransport');
+    const session = this.endpoint.requestSession(this.connection, fields);
+    if (session < 0) throw new QuicError('SESSION_REFUSED', `session: ${refusalText(session)}`);
+    return new Promise((resolve, reject) => this.requested.set(session, { resolve, reject }));
+  }
+
+  /** Client: resolves once the server's settings are known. */
+  supported(): Promise<boolean> {
+    return this.settings;
+  }
+  onSettings(webtransport: boolean): void {
+    this.settle(webtransport);
+  }
+
+  onEvent(event: NativeEvent): void {
+    const id = event[2] as number;
+    switch (event[0]) {
+      case EventKind.sessionReady:
+        return this.onReady(id);
+      case EventKind.sessionRejected:
+        this.requested.get(id)?.reject(new QuicError('SESSION_REFUSED', `the server answered ${String(event[3])}`, event[3] as number));
+        this.requested.delete(id);
+        return;
+      case EventKind.sessionClosed:
+        this.sessions.get(id)?.onClosed(event[3] as number, event[4] as string);
+        this.sessions.delete(id);
+        return;
+      case EventKind.sessionDraining:
+        return this.sessions.get(id)?.onDraining();
+      case EventKind.sessionDatagram:
+        return this.sessions.get(id)?.onDatagram(event[3] as Buffer);
+      case EventKind.sessionStream: {
+        const session = this.sessions.get(event[3] as number);
+        return session?.onIncomingStream(new NativeStream(this.endpoint, this.connection, id), event[4] as boolean);
+      }
+      case EventKind.sessionStreamsAvailable:
+        for (const session of this.sessions.values()) session.onStreamsAvailable();
+        return;
+      default:
+        return this.onStreamEvent(event, id);
+    }
+  }
+
+  onConnectionClosed(closed: Closed): void {
+    const reason = closedError(closed)?.message ?? 'the connection was closed';
+    this.settle(false);
+    for (const session of this.sessions.values()) session.onClosed(closed.code, reason);
+    for (const { reject } of this.requested.values()) reject(new QuicError('CONNECTION_CLOSED', reason));
+    this.sessions.clear();
+    this.streams.clear();
+    this.requested.clear();
+  }
+
+  private add(id: number): NativeSession {
+    const session = new NativeSession(this.endpoint, this.connection, id, {
+      add: (stream) => this.streams.set(stream.id, stream),
+    });
+    this.sessions.set(id, session);
+    return session;
+  }
+
+  private onReady(id: number): void {
+    const waiting = this.requested.get(id);
+    this.requested.delete(id);
+    if (!waiting) return;
+    const session = this.add(id);
+    session.onReady();
+    waiting.resolve(session);
+  }
+
+  private onStreamEvent(event: NativeEvent, id: number): void {
+    const stream = this.streams.get(id);
+    if (!stream) return;
+    switch (event[0]) {
+      case EventKind.sessionStreamReadable:
+        return stream.onReadable();
+      case EventKind.sessionStreamWritable:
+        return stream.onWritable();
+      case EventKind.sessionStreamReset:
+        return stream.onReset(event[3] as number);
+      case EventKind.sessionStreamStopped:
+        return stream.onStopped(event[3] as number);
+      case EventKind.sessionStreamClosed:
+        this.streams.delete(id);
+        return;
+      default:
+        return;
+    }
+  }
+}

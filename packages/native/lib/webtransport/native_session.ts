@@ -1,0 +1,145 @@
+import type { NativeEndpoint } from '../addon.js';
+import { NativeStream } from './native_stream.js';
+
+/** The callbacks of @fails-components/webtransport's `HttpWTSession`. */
+export interface SessionHandler {
+  onReady(event: { object: NativeSession; protocol?: string }): void;
+  onClose(event: { errorcode: number; error: string }): void;
+  onStream(event: { stream: NativeStream; bidirectional: boolean; incoming: boolean; sendOrder: number }): void;
+  onDatagramReceived(event: { datagram: Uint8Array }): void;
+  onGoAwayReceived(event: object): void;
+  onSessionStats(event: Record<string, number>): void;
+  onDatagramStats(event: Record<string, number>): void;
+}
+
+interface StreamOptions {
+  waitUntilAvailable?: boolean;
+}
+
+interface PathTimes {
+  paths?: Array<{ smoothedRttMs: number; minRttMs: number; congestionWindow: number; packetsLost: number }>;
+}
+
+/** Where the streams of all sessions of a connection are found. */
+export interface StreamRegistry {
+  add(stream: NativeStream): void;
+}
+
+/**
+ * One WebTransport session in the form that @fails-components/webtransport drives
+ * (`NativeHttpWTSession` of its types). What happens before it has a handler waits.
+ */
+export class NativeSession {
+  private handler: SessionHandler | undefined;
+  private waiting: Array<(handler: SessionHandler) => void> = [];
+  private readonly wanted: Array<{ unidirectional: boolean }> = [];
+  private closed = false;
+
+  constructor(
+    private readonly endpoint: NativeEndpoint,
+    private readonly connection: number,
+    readonly id: number,
+    private readonly streams: StreamRegistry,
+  ) {}
+
+  get jsobj(): SessionHandler | undefined {
+    return this.handler;
+  }
+  set jsobj(handler: SessionHandler | undefined) {
+    this.handler = handler;
+    if (!handler) return;
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const tell of waiting) setImmediate(() => tell(handler));
+  }
+
+  orderBidiStream(options: StreamOptions): boolean {
+    return this.order(false, options);
+  }
+  orderUnidiStream(options: StreamOptions): boolean {
+    return this.order(true, options);
+  }
+
+  writeDatagram(payload: Uint8Array): { code: 'success' | 'blocked' | 'internalError' | 'tooBig' } {
+    if (this.closed) return { code: 'internalError' };
+    if (payload.byteLength > this.getMaxDatagramSize()) return { code: 'tooBig' };
+    return { code: this.endpoint.sendSessionDatagram(this.connection, this.id, payload) > 0 ? 'success' : 'blocked' };
+  }
+  getMaxDatagramSize(): number {
+    return this.closed ? 0 : this.endpoint.maxSessionDatagram(this.connection, this.id);
+  }
+
+  orderSessionStats(): void {
+    const status = this.endpoint.connectionStatus(this.connection) as PathTimes | undefined;
+    const path = status?.paths?.[0];
+    this.tell((handler) =>
+      handler.onSessionStats({
+        timestamp: Date.now(),
+        expiredOutgoing: 0,
+        lostOutgoing: path?.packetsLost ?? 0,
+        minRtt: path?.minRttMs ?? 0,
+        smoothedRtt: path?.smoothedRttMs ?? 0,
+        rttVariation: 0,
+        estimatedSendRateBps: path && path.smoothedRttMs > 0 ? (path.congestionWindow * 8000) / path.smoothedRttMs : 0,
+      }),
+    );
+  }
+  orderDatagramStats(): void {
+    this.tell((handler) => handler.onDatagramStats({ timestamp: Date.now(), expiredOutgoing: 0, lostOutgoing: 0 }));
+  }
+
+  notifySessionDraining(): void {
+    if (!this.closed) this.endpoint.drainSession(this.connection, this.id);
+  }
+  close({ code, reason }: { code: number; reason: string }): void {
+    if (!this.closed) this.endpoint.closeSession(this.connection, this.id, code, reason);
+  }
+
+  // --- events of the addon ---
+
+  onReady(): void {
+    this.tell((handler) => handler.onReady({ object: this }));
+  }
+  onIncomingStream(stream: NativeStream, unidirectional: boolean): void {
+    this.streams.add(stream);
+    this.tell((handler) => handler.onStream({ stream, bidirectional: !unidirectional, incoming: true, sendOrder: 0 }));
+  }
+  onDatagram(datagram: Uint8Array): void {
+    this.tell((handler) => handler.onDatagramReceived({ datagram }));
+  }
+  onDraining(): void {
+    this.tell((handler) => handler.onGoAwayReceived({}));
+  }
+  onClosed(code: number, reason: string): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.tell((handler) => handler.onClose({ errorcode: code, error: reason }));
+  }
+  /** The peer allows more streams. */
+  onStreamsAvailable(): void {
+    while (this.wanted.length > 0 && this.open(this.wanted[0]!.unidirectional)) this.wanted.shift();
+  }
+
+  private order(unidirectional: boolean, options: StreamOptions): boolean {
+    if (this.closed) return false;
+    if (this.wanted.length === 0 && this.open(unidirectional)) return true;
+    if (options.waitUntilAvailable) this.wanted.push({ unidirectional });
+    return options.waitUntilAvailable ?? false;
+  }
+
+  private open(unidirectional: boolean): boolean {
+    const id = this.endpoint.openSessionStream(this.connection, this.id, unidirectional);
+    if (id < 0) return false;
+    const stream = new NativeStream(this.endpoint, this.connection, id);
+    this.streams.add(stream);
+    this.tell((handler) => handler.onStream({ stream, bidirectional: !unidirectional, incoming: false, sendOrder: 0 }));
+    return true;
+  }
+
+  /** In order, and never from inside a call of the handler. */
+  private tell(what: (handler: SessionHandler) => void): void {
+    const handler = this.handler;
+    if (handler) setImmediate(() => what(handler));
+    else this.waiting.push(what);
+  }
+}

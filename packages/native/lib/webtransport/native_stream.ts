@@ -1,0 +1,118 @@
+import type { NativeEndpoint } from '../addon.js';
+
+/** What @fails-components/webtransport's stream object lends us to fill. */
+interface ReadBuffer {
+  buffer?: Uint8Array;
+  byob?: unknown;
+  readBytes?: number;
+  drained?: boolean;
+  fin: boolean;
+}
+
+export type NetworkTask = 'stopSending' | 'resetStream' | 'streamFinal';
+
+/** The callbacks of @fails-components/webtransport's `HttpWTStream`. */
+export interface StreamHandler {
+  getReadBuffer(request: { byteSize: number }): ReadBuffer;
+  commitReadBuffer(buffer: ReadBuffer): { stopReading?: boolean };
+  onStreamWrite(event: { success: boolean }): void;
+  onStreamNetworkFinish(event: { nettask: NetworkTask }): void;
+  onStreamRecvSignal(event: { code: number; nettask: NetworkTask }): void;
+}
+
+/** Largest piece handed over at once. */
+const readSize = 64 * 1024;
+
+/**
+ * One stream of a WebTransport session in the form that @fails-components/webtransport drives
+ * (`NativeHttpWTStream` of its types). It never calls back from inside a call.
+ */
+export class NativeStream {
+  jsobj: StreamHandler | undefined;
+  readbuffer: ArrayBuffer | undefined;
+  private reading = false;
+  private readFinished = false;
+  private writeBlocked = false;
+
+  constructor(
+    private readonly endpoint: NativeEndpoint,
+    private readonly connection: number,
+    readonly id: number,
+  ) {}
+
+  startReading(): void {
+    this.reading = true;
+    setImmediate(() => this.pump());
+  }
+  stopReading(): void {
+    this.reading = false;
+  }
+  /** Hands over everything that is left, whether it is wanted or not. */
+  drainReads(): void {
+    this.reading = true;
+    this.pump();
+  }
+
+  writeChunk(chunk: Uint8Array): void {
+    // The W3C interface promises a copy: its caller may reuse the chunk at once.
+    const outcome = this.endpoint.writeSessionStream(this.connection, this.id, Buffer.from(chunk), false);
+    if (outcome === 0) this.writeBlocked = true;
+    else setImmediate(() => this.jsobj?.onStreamWrite({ success: outcome > 0 }));
+  }
+  streamFinal(): void {
+    this.endpoint.writeSessionStream(this.connection, this.id, undefined, true);
+    this.finish('streamFinal');
+  }
+  resetStream(code: number): void {
+    this.endpoint.resetSessionStream(this.connection, this.id, code);
+    this.finish('resetStream');
+  }
+  stopSending(code: number): void {
+    this.readFinished = true;
+    this.endpoint.stopSessionStream(this.connection, this.id, code);
+    this.finish('stopSending');
+  }
+  updateSendOrderAndGroup(): void {
+    // Chromium does not send either, and the gateway schedules by its own stream header.
+  }
+
+  // --- events of the addon ---
+
+  onReadable(): void {
+    this.pump();
+  }
+  onWritable(): void {
+    if (!this.writeBlocked) return;
+    this.writeBlocked = false;
+    this.jsobj?.onStreamWrite({ success: true });
+  }
+  onReset(code: number): void {
+    if (this.readFinished) return;
+    this.readFinished = true;
+    this.jsobj?.onStreamRecvSignal({ code, nettask: 'resetStream' });
+  }
+  onStopped(code: number): void {
+    this.jsobj?.onStreamRecvSignal({ code, nettask: 'stopSending' });
+  }
+
+  private finish(nettask: NetworkTask): void {
+    setImmediate(() => this.jsobj?.onStreamNetworkFinish({ nettask }));
+  }
+
+  private pump(): void {
+    while (this.reading && !this.readFinished && this.jsobj) {
+      const available = this.endpoint.sessionStreamAvailable(this.connection, this.id);
+      if (available === 0) return;
+      if (available < 0) {
+        this.readFinished = true;
+        this.jsobj.commitReadBuffer({ fin: true });
+        return;
+      }
+      const target = this.jsobj.getReadBuffer({ byteSize: Math.min(available, readSize) });
+      if (!target.buffer) return;
+      target.readBytes = this.endpoint.readSessionStream(this.connection, this.id, target.buffer);
+      target.drained = this.endpoint.sessionStreamAvailable(this.connection, this.id) <= 0;
+      if (this.jsobj.commitReadBuffer(target).stopReading) this.reading = false;
+    }
+  }
+}

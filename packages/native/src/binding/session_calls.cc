@@ -1,0 +1,135 @@
+// Calls of `NativeEndpoint` about WebTransport sessions and their streams.
+#include "binding/call_arguments.h"
+#include "binding/endpoint_object.h"
+#include "binding/field_list.h"
+#include "binding/javascript_buffer.h"
+#include "io/monotonic_clock.h"
+
+namespace sheaf::binding {
+
+namespace {
+
+Napi::Value number_value(const Napi::CallbackInfo& info, double value) {
+  return Napi::Number::New(info.Env(), value);
+}
+
+double refused() { return refusal_code(http3::Refusal::kConnectionClosed); }
+
+double outcome(const quic::Status<http3::Refusal>& status) {
+  return status ? 0 : refusal_code(status.error());
+}
+
+}  // namespace
+
+webtransport::SessionSet* EndpointObject::sessions_of(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  return hosted ? hosted->sessions() : nullptr;
+}
+
+Napi::Value EndpointObject::accept_session(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  if (!sessions) return number_value(info, refused());
+  return number_value(
+      info, outcome(sessions->accept(stream_argument(info), to_fields(info[2].As<Napi::Array>()),
+                                     io::monotonic_now())));
+}
+
+Napi::Value EndpointObject::reject_session(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  if (!sessions) return number_value(info, refused());
+  const auto status = static_cast<unsigned>(number_argument(info, 2));
+  return number_value(info, outcome(sessions->reject(stream_argument(info), status)));
+}
+
+Napi::Value EndpointObject::request_session(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  if (!sessions) return number_value(info, refused());
+  const auto session = sessions->connect(to_fields(info[1].As<Napi::Array>()));
+  return number_value(
+      info, session ? static_cast<double>(session->value) : refusal_code(session.error()));
+}
+
+void EndpointObject::close_session(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  if (!sessions) return;
+  sessions->close(stream_argument(info),
+                  {static_cast<std::uint32_t>(number_argument(info, 2)), info[3].ToString()});
+}
+
+void EndpointObject::drain_session(const Napi::CallbackInfo& info) {
+  if (webtransport::SessionSet* sessions = sessions_of(info))
+    sessions->drain(stream_argument(info));
+}
+
+Napi::Value EndpointObject::open_session_stream(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  if (!sessions) return number_value(info, refused());
+  const auto direction = info[2].ToBoolean() ? quic::Directionality::kUnidirectional
+                                             : quic::Directionality::kBidirectional;
+  const auto stream = sessions->open_stream(stream_argument(info), direction);
+  return number_value(info, stream ? static_cast<double>(stream->value)
+                                   : refusal_code(http3::Refusal::kStreamLimit));
+}
+
+Napi::Value EndpointObject::write_session_stream(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  if (!sessions) return number_value(info, refused());
+  const auto bytes = as_bytes(info[2]);
+  quic::SendChunk chunk = bytes && bytes->ByteLength() > 0 ? lend(*bytes) : quic::SendChunk{};
+  const auto taken = sessions->write(stream_argument(info), std::move(chunk), info[3].ToBoolean());
+  return number_value(info, taken ? (*taken ? 1 : 0) : refusal_code(http3::Refusal::kWrongState));
+}
+
+Napi::Value EndpointObject::session_stream_available(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  if (!sessions) return number_value(info, 0);
+  const quic::StreamId stream = stream_argument(info);
+  const std::size_t available = sessions->peek(stream).size();
+  if (available > 0) return number_value(info, static_cast<double>(available));
+  const auto state = sessions->consume(stream, 0, io::monotonic_now());
+  return number_value(info, state && state->finished ? -1 : 0);
+}
+
+Napi::Value EndpointObject::read_session_stream(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  auto into = as_bytes(info[2]);
+  if (!sessions || !into) return number_value(info, 0);
+  const quic::StreamId stream = stream_argument(info);
+  const quic::Bytes bytes = sessions->peek(stream);
+  const std::size_t size = std::min(bytes.size(), into->ByteLength());
+  std::copy_n(bytes.data(), size, into->Data());
+  static_cast<void>(sessions->consume(stream, size, io::monotonic_now()));
+  return number_value(info, static_cast<double>(size));
+}
+
+void EndpointObject::reset_session_stream(const Napi::CallbackInfo& info) {
+  if (webtransport::SessionSet* sessions = sessions_of(info)) {
+    sessions->reset_stream(stream_argument(info),
+                           static_cast<std::uint32_t>(number_argument(info, 2)));
+  }
+}
+
+void EndpointObject::stop_session_stream(const Napi::CallbackInfo& info) {
+  if (webtransport::SessionSet* sessions = sessions_of(info)) {
+    sessions->stop_sending(stream_argument(info),
+                           static_cast<std::uint32_t>(number_argument(info, 2)));
+  }
+}
+
+Napi::Value EndpointObject::send_session_datagram(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  const auto payload = as_bytes(info[2]);
+  if (!sessions || !payload) return number_value(info, 0);
+  const bool queued =
+      sessions->send_datagram(stream_argument(info), {payload->Data(), payload->ByteLength()}, 0);
+  return number_value(info, queued ? 1 : 0);
+}
+
+Napi::Value EndpointObject::max_session_datagram(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  return number_value(
+      info,
+      sessions ? static_cast<double>(sessions->max_datagram_payload(stream_argument(info))) : 0);
+}
+
+}  // namespace sheaf::binding

@@ -1,0 +1,79 @@
+#include <variant>
+
+#include "binding/endpoint_object.h"
+#include "binding/event_list.h"
+#include "binding/field_list.h"
+
+namespace sheaf::binding {
+
+bool EndpointObject::report_webtransport_events(HostedConnection& hosted, Napi::Array& events) {
+  bool any = false;
+  while (hosted.sessions()) {
+    const auto event = hosted.sessions()->poll_event();
+    if (!event) break;
+    any = true;
+    report_webtransport_event(hosted, *event, events);
+  }
+  return any;
+}
+
+void EndpointObject::report_webtransport_event(HostedConnection& hosted,
+                                               const webtransport::Event& event,
+                                               Napi::Array& events) {
+  Napi::Env env = events.Env();
+  const auto report = [&](EventKind kind, quic::StreamId id, auto... values) {
+    push(events, kind, hosted, number(id.value), values...);
+  };
+  std::visit(
+      Overloaded{
+          // A request like any other to JavaScript, which knows it by its `:protocol`.
+          [&](const webtransport::SessionRequested& requested) {
+            report_established(hosted, events);
+            report(EventKind::kRequest, requested.session, to_array(env, requested.fields), false);
+          },
+          [&](const webtransport::SessionEstablished& established) {
+            report(EventKind::kSessionReady, established.session);
+          },
+          [&](const webtransport::SessionRefused& refused) {
+            report(EventKind::kSessionRejected, refused.session, number(refused.status));
+          },
+          [&](const webtransport::SessionDraining& draining) {
+            report(EventKind::kSessionDraining, draining.session);
+          },
+          [&](const webtransport::SessionClosed& closed) {
+            report(EventKind::kSessionClosed, closed.session, number(closed.code),
+                   Napi::String::New(env, closed.reason), closed.clean);
+          },
+          [&](const webtransport::StreamOpened& opened) {
+            const bool unidirectional =
+                opened.stream.directionality() == quic::Directionality::kUnidirectional;
+            report(EventKind::kSessionStream, opened.stream, number(opened.session.value),
+                   unidirectional);
+          },
+          [&](const webtransport::StreamReadable& readable) {
+            report(EventKind::kSessionStreamReadable, readable.stream);
+          },
+          [&](const webtransport::StreamWritable& writable) {
+            report(EventKind::kSessionStreamWritable, writable.stream);
+          },
+          [&](const webtransport::StreamReset& reset) {
+            report(EventKind::kSessionStreamReset, reset.stream, number(reset.error.value_or(0)));
+          },
+          [&](const webtransport::StreamStopped& stopped) {
+            report(EventKind::kSessionStreamStopped, stopped.stream,
+                   number(stopped.error.value_or(0)));
+          },
+          [&](const webtransport::StreamAcknowledged&) {},
+          [&](const webtransport::StreamClosed& closed) {
+            report(EventKind::kSessionStreamClosed, closed.stream);
+          },
+          [&](const webtransport::DatagramReceived& received) {
+            const quic::Bytes payload = received.datagram.payload();
+            report(EventKind::kSessionDatagram, received.session,
+                   Napi::Buffer<std::uint8_t>::Copy(env, payload.data(), payload.size()));
+          },
+      },
+      event);
+}
+
+}  // namespace sheaf::binding
