@@ -115,7 +115,7 @@ void report(std::size_t streams) {
 
     copy.start();
     for (std::size_t i = 0; i < k_batch; ++i) {
-      std::memcpy(copies.data() + i * k_room, ends.lent.data() + i * k_room, k_room);
+      std::memcpy(copies.data() + i * k_room, ends.lent.data() + i * k_room, sizes[i]);
     }
     copy.stop();
 

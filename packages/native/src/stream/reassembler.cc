@@ -37,6 +37,14 @@ std::size_t first_missing(const Block& block, std::size_t from) {
   return from;
 }
 
+// Calls the library's memcpy. Where the compiler knows that a block is small it would rather emit
+// `rep movs`, which is several times slower for the bytes of a packet.
+void copy(std::uint8_t* to, Bytes from) {
+  std::size_t length = from.size();
+  asm volatile("" : "+r"(length));
+  std::memcpy(to, from.data(), length);
+}
+
 }  // namespace
 
 void Reassembler::open(BlockPool& pool) {
@@ -78,7 +86,7 @@ void Reassembler::write_in_order(Bytes data) {
   while (!data.empty()) {
     const std::size_t position = contiguous_end_ % Block::k_size;
     const std::size_t part = std::min(data.size(), Block::k_size - position);
-    std::memcpy(block_at(contiguous_end_).bytes.data() + position, data.data(), part);
+    copy(block_at(contiguous_end_).bytes.data() + position, data.first(part));
     contiguous_end_ += part;
     data = data.subspan(part);
   }
@@ -90,7 +98,7 @@ void Reassembler::write_out_of_order(std::uint64_t offset, Bytes data) {
     const std::size_t position = offset % Block::k_size;
     const std::size_t part = std::min(data.size(), Block::k_size - position);
     Block& block = block_at(offset);
-    std::memcpy(block.bytes.data() + position, data.data(), part);
+    copy(block.bytes.data() + position, data.first(part));
     mark_received(block, position, position + part);
     offset += part;
     data = data.subspan(part);

@@ -43,7 +43,8 @@ TransportStatus ReceiveStream::check_size(std::uint64_t end, bool final, FrameTy
   return {};
 }
 
-TransportStatus ReceiveStream::count(std::uint64_t end, FrameType type, ReceiveContext context) {
+TransportStatus ReceiveStream::count(std::uint64_t end, FrameType type,
+                                     const ReceiveContext& context) {
   if (end <= window_.received()) return {};
   const std::uint64_t more = end - window_.received();
   // RFC 9000 §4.1.
@@ -59,7 +60,7 @@ TransportStatus ReceiveStream::count(std::uint64_t end, FrameType type, ReceiveC
 }
 
 Result<bool, TransportError> ReceiveStream::on_stream(const StreamFrame& frame,
-                                                      ReceiveContext context) {
+                                                      const ReceiveContext& context) {
   const std::uint64_t end = frame.offset + frame.data.size();
   if (TransportStatus status = check_size(end, frame.fin, FrameType::kStream); !status) {
     return status.error();
@@ -80,7 +81,7 @@ Result<bool, TransportError> ReceiveStream::on_stream(const StreamFrame& frame,
 }
 
 Result<bool, TransportError> ReceiveStream::on_reset(const ResetStreamFrame& frame,
-                                                     ReceiveContext context) {
+                                                     const ReceiveContext& context) {
   if (TransportStatus status = check_size(frame.final_size, true, FrameType::kResetStream);
       !status) {
     return status.error();
@@ -102,7 +103,7 @@ bool ReceiveStream::readable() const {
   return readable_bytes() > 0 || (all_received() && !end_read_);
 }
 
-bool ReceiveStream::consume(std::uint64_t bytes, ReceiveContext context) {
+bool ReceiveStream::consume(std::uint64_t bytes, const ReceiveContext& context) {
   reassembler_.consume(bytes);
   credited_ += bytes;
   context.connection.consume(bytes, context.now, context.rtt);
@@ -117,7 +118,7 @@ bool ReceiveStream::take_end() {
   return true;
 }
 
-bool ReceiveStream::abandon(ReceiveContext context) {
+bool ReceiveStream::abandon(const ReceiveContext& context) {
   if (abandoned_ || finished()) return false;
   abandoned_ = true;
   // RFC 9000 §3.5: only useful while data is missing.
@@ -126,7 +127,7 @@ bool ReceiveStream::abandon(ReceiveContext context) {
   return stop_sending_unsettled_;
 }
 
-void ReceiveStream::discard(ReceiveContext context) {
+void ReceiveStream::discard(const ReceiveContext& context) {
   reassembler_.clear();
   const std::uint64_t bytes = window_.received() - credited_;
   credited_ += bytes;

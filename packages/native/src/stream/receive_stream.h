@@ -36,15 +36,16 @@ class ReceiveStream {
   void announce_window() { window_.announce(); }
 
   // --- frames from the peer; true = the application has something new to read -------------------
-  Result<bool, TransportError> on_stream(const StreamFrame& frame, ReceiveContext context);
+  Result<bool, TransportError> on_stream(const StreamFrame& frame, const ReceiveContext& context);
   // True = this is the reset.
-  Result<bool, TransportError> on_reset(const ResetStreamFrame& frame, ReceiveContext context);
+  Result<bool, TransportError> on_reset(const ResetStreamFrame& frame,
+                                        const ReceiveContext& context);
 
   // --- application ------------------------------------------------------------------------------
   bool readable() const;
   Bytes peek() const { return reassembler_.peek(); }
   // At most what is readable. True when MAX_STREAM_DATA is due.
-  bool consume(std::uint64_t bytes, ReceiveContext context);
+  bool consume(std::uint64_t bytes, const ReceiveContext& context);
   std::uint64_t readable_bytes() const {
     return reassembler_.contiguous_end() - reassembler_.read_offset();
   }
@@ -54,7 +55,7 @@ class ReceiveStream {
   void on_reset_read() { reset_read_ = true; }
 
   // Gives up reading (STOP_SENDING). True when the peer has to be told.
-  bool abandon(ReceiveContext context);
+  bool abandon(const ReceiveContext& context);
   bool abandoned() const { return abandoned_; }
   // A STOP_SENDING that was lost is sent again unless the peer has reset the stream.
   bool stop_sending_needed() const { return stop_sending_unsettled_ && !reset_error_; }
@@ -64,9 +65,9 @@ class ReceiveStream {
   static constexpr std::uint64_t k_unknown = UINT64_MAX;
 
   TransportStatus check_size(std::uint64_t end, bool final, FrameType type) const;
-  TransportStatus count(std::uint64_t end, FrameType type, ReceiveContext context);
+  TransportStatus count(std::uint64_t end, FrameType type, const ReceiveContext& context);
   bool all_received() const { return reassembler_.contiguous_end() == final_size_; }
-  void discard(ReceiveContext context);
+  void discard(const ReceiveContext& context);
 
   Reassembler reassembler_;
   ReceiveWindow window_;  // `received` is the highest offset
