@@ -24,8 +24,8 @@ struct ZeroRttKeys::State {
 };
 
 ZeroRttKeys::ZeroRttKeys(const TrafficSecret& secret, CryptoProvider provider)
-    : state_(std::make_unique<State>(secret.version, make_aead(secret, provider),
-                                     make_header_protection(secret, provider))) {}
+    : state_(new State{secret.version, make_aead(secret, provider),
+                       make_header_protection(secret, provider)}) {}
 ZeroRttKeys::~ZeroRttKeys() = default;
 ZeroRttKeys::ZeroRttKeys(ZeroRttKeys&&) noexcept = default;
 ZeroRttKeys& ZeroRttKeys::operator=(ZeroRttKeys&&) noexcept = default;
