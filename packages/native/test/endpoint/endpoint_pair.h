@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "crypto/test_certificates.h"
+#include "endpoint/endpoint.h"
+
+namespace sheaf::quic {
+
+// What the way between the two endpoints does to datagrams; chances in [0, 1).
+struct Weather {
+  double loss = 0;
+  double duplication = 0;
+  double reordering = 0;  // this datagram is held back for up to 3 delays
+  Duration delay = std::chrono::milliseconds(10);
+  double ecn_marking = 0;
+};
+
+// A client and a server endpoint in virtual time. Prints its seed, which replays all but TLS's own
+// random numbers.
+class EndpointPair {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    Weather weather;
+    ConnectionConfig connection;
+    AdmissionConfig admission;
+    std::vector<std::uint8_t> session;  // to resume
+    bool early_data = true;
+  };
+
+  explicit EndpointPair(const Options& options);
+
+  ConnectionDriver& connect(std::vector<std::uint8_t> session = {});
+  // Runs until `done` or for `limit` of virtual time; true when done.
+  bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::seconds(60));
+  void run_for(Duration duration) {
+    run_until([] { return false; }, duration);
+  }
+  bool run_until_confirmed();
+
+  // Everything that `driver` reported so far.
+  std::vector<Event>& events(ConnectionDriver& driver) { return events_[&driver]; }
+  template <typename Kind>
+  int count(ConnectionDriver& driver) {
+    int found = 0;
+    for (const Event& event : events_[&driver]) found += std::holds_alternative<Kind>(event);
+    return found;
+  }
+  const ConnectionClosed* closed(const ConnectionDriver* driver) const;
+
+  // Called for every datagram that is sent: may change or drop it (false).
+  std::function<bool(bool to_server, std::vector<std::uint8_t>& bytes, AddressPair& path)> filter;
+  // The client's address as the server sees it: changing it is a NAT rebinding.
+  Address client_seen_as;
+
+  Time now;
+  SeededRandom random;
+  std::unique_ptr<Endpoint> server;
+  std::unique_ptr<Endpoint> client;
+  std::vector<ConnectionDriver*> accepted;  // in order; pointers of gone ones are removed
+  std::uint64_t datagrams_sent = 0;
+  // Wakes both sides after the test called something on a connection.
+  void wake(ConnectionDriver& driver) {
+    client->wake(driver);
+    server->wake(driver);
+  }
+
+ private:
+  struct InFlight {
+    Time at;
+    std::uint64_t order;
+    bool to_server;
+    std::vector<std::uint8_t> bytes;
+    AddressPair path;  // as the receiver sees it
+    Ecn ecn;
+    bool operator>(const InFlight& other) const {
+      return std::tie(at, order) > std::tie(other.at, other.order);
+    }
+  };
+
+  void pump();
+  void send_all(Endpoint& endpoint, bool to_server);
+  void launch(bool to_server, std::vector<std::uint8_t> bytes, AddressPair path, Ecn ecn);
+  void collect(Endpoint& endpoint);
+
+  Options options_;
+  Address client_address_;
+  Address server_address_;
+  std::shared_ptr<TlsContext> client_tls_;
+  std::priority_queue<InFlight, std::vector<InFlight>, std::greater<>> network_;
+  std::map<const ConnectionDriver*, std::vector<Event>> events_;
+  std::vector<std::uint8_t> buffer_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace sheaf::quic
