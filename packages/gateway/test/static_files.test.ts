@@ -107,7 +107,6 @@ describe('ranges', () => {
     ['bytes=-2', 206, '89', 'bytes 8-9/10'],
     ['bytes=0-100', 206, '0123456789', 'bytes 0-9/10'],
     ['lines=0-1', 200, '0123456789', undefined],
-    ['bytes=5-2', 200, '0123456789', undefined],
   ])('%s', async (range, status, body, contentRange) => {
     const answer = await get(port, '/digits.txt', { headers: { range } });
     expect([answer.status, answer.body.toString(), answer.headers['content-range']]).toEqual([status, body, contentRange]);
@@ -118,8 +117,8 @@ describe('ranges', () => {
     expect([answer.status, answer.body.toString()]).toEqual([200, '0123456789']);
   });
 
-  it('refuses a range behind the end', async () => {
-    const answer = await get(port, '/digits.txt', { headers: { range: 'bytes=10-' } });
+  it.each(['bytes=10-', 'bytes=5-2'])('refuses %s', async (range) => {
+    const answer = await get(port, '/digits.txt', { headers: { range } });
     expect([answer.status, answer.headers['content-range']]).toEqual([416, 'bytes */10']);
   });
 

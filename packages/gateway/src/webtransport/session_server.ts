@@ -153,10 +153,12 @@ export class SessionServer {
   }
 }
 
+const transportRegistration: string = '@sheaf/native/register';
+
 async function loadLibrary(): Promise<Library> {
   try {
     // Makes the library's import of its HTTP/3 transport resolve to ours.
-    await import('@sheaf/native/register' as string);
+    await import(transportRegistration);
     const library = (await import('@fails-components/webtransport')) as unknown as Library;
     await library.quicheLoaded;
     return library;
