@@ -31,18 +31,14 @@ struct Message {
   std::optional<std::uint64_t> stopped;
 };
 
-// One end with an application that reads everything and keeps it.
-struct Peer {
-  Peer(MemoryNetwork& network, Role role, const SessionConfig& config, std::uint64_t seed)
-      : transport(network.end(role)), random(seed), session(transport, config, random) {}
+// A session with an application that reads everything and keeps it.
+struct Application {
+  Application(Transport& transport, const SessionConfig& config, std::uint64_t seed)
+      : random(seed), session(transport, config, random) {}
 
-  // Hands the transport's events in and takes the session's out. True when there were any.
-  bool drain() {
+  // Takes the session's events. True when there were any.
+  bool take_events() {
     bool any = false;
-    while (const auto event = transport.poll_event()) {
-      session.on_event(*event, Time{});
-      any = true;
-    }
     while (auto event = session.poll_event()) {
       std::visit([this](auto& value) { handle(value); }, *event);
       any = true;
@@ -55,7 +51,7 @@ struct Peer {
       const Bytes bytes = session.peek_body(stream);
       if (bytes.empty()) return;
       messages[stream].body += text_of(bytes);
-      session.consume_body(stream, bytes.size(), Time{});
+      session.consume_body(stream, bytes.size(), now);
     }
   }
 
@@ -84,7 +80,7 @@ struct Peer {
   void handle(StreamsAvailable&) {}
   void handle(GoAwayReceived& event) { go_away = event.id; }
   void handle(DatagramsReadable&) {
-    while (auto datagram = session.receive_datagram(Time{})) {
+    while (auto datagram = session.receive_datagram(now)) {
       datagrams.emplace_back(datagram->stream, text_of(datagram->payload()));
     }
   }
@@ -92,9 +88,9 @@ struct Peer {
   void handle(HandedOverStreamEvent&) {}
   void handle(SessionClosed&) { closed = true; }
 
-  MemoryNetwork::End& transport;
   quic::SeededRandom random;
   Session session;
+  Time now{};
   bool reading = true;
   bool ready = false;
   bool closed = false;
@@ -103,6 +99,24 @@ struct Peer {
   std::vector<std::pair<StreamId, std::string>> datagrams;
   std::vector<WebTransportStreamOpened> handed_over;
   std::optional<std::uint64_t> go_away;
+};
+
+// One end of a network in memory.
+struct Peer : Application {
+  Peer(MemoryNetwork& network, Role role, const SessionConfig& config, std::uint64_t seed)
+      : Application(network.end(role), config, seed), transport(network.end(role)) {}
+
+  // Hands the transport's events in and takes the session's out. True when there were any.
+  bool drain() {
+    bool any = false;
+    while (const auto event = transport.poll_event()) {
+      session.on_event(*event, now);
+      any = true;
+    }
+    return take_events() || any;
+  }
+
+  MemoryNetwork::End& transport;
 };
 
 // A client and a server session joined by a network.
