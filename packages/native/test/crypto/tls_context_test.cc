@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "crypto/test_certificates.h"
 
 namespace sheaf::quic {
@@ -67,7 +69,8 @@ TEST(TlsContext, TicketKeysDependOnTheirBinding) {
 TEST(ReplayRecord, KnowsWhatItHasSeenAndIsBounded) {
   ReplayRecord record;
   const auto key = [](std::uint8_t period, std::uint32_t identity) {
-    std::vector<std::uint8_t> bytes(12 + 32, period);
+    std::vector<std::uint8_t> bytes(12 + 32);
+    std::fill_n(bytes.begin(), 12, period);
     std::memcpy(bytes.data() + bytes.size() - sizeof identity, &identity, sizeof identity);
     return bytes;
   };
