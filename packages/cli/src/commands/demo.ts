@@ -5,8 +5,7 @@ import { exitCodes, Gateway, parseConfiguration, UserError } from '@sheaf/gatewa
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
 import { loadBrowserDemo, type BrowserDemoTarget } from '../demo/browser_demo.js';
-import { demoSite } from '../demo/site.js';
-import { startUploadServer } from '../demo/upload_server.js';
+import { demoSite, startUploadServer } from '../demo/site.js';
 import { publicKeyHash } from '../public_key_hash.js';
 import { serveUntilSignal } from '../serve.js';
 import { printLine, type World } from '../world.js';

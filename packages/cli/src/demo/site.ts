@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { errorMessage, UserError } from '@sheaf/gateway';
 import { printLine } from '../world.js';
 
@@ -11,14 +14,39 @@ const directory = new URL('../../../../fixtures/demo/', import.meta.url);
 export async function demoSite(progress: Writable): Promise<string> {
   const built = new URL('build/', directory);
   if (existsSync(new URL('index.html', built))) return fileURLToPath(built);
-  const builder = new URL('build.mjs', directory);
-  if (!existsSync(builder)) {
+  await printLine(progress, 'making the demo site');
+  const { buildDemoSite } = await load<{ buildDemoSite(): Promise<string> }>('build.mjs');
+  return buildDemoSite();
+}
+
+/** The HTTP server behind the demo's gateway, which takes uploads. */
+export interface UploadServer {
+  origin: string;
+  close(): Promise<void>;
+}
+
+/** @throws UserError */
+export async function startUploadServer(): Promise<UploadServer> {
+  const { startUploadReceiver } = await load<{ startUploadReceiver(): Promise<Server> }>('upload_receiver.mjs');
+  const server = await startUploadReceiver();
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function load<Module>(name: string): Promise<Module> {
+  const file = new URL(name, directory);
+  if (!existsSync(file)) {
     throw new UserError('DEMO_UNAVAILABLE', 'the demo site is not part of this package', { hint: 'run `npm run demo` in a clone of the repository' });
   }
-  await printLine(progress, 'making the demo site');
   try {
-    const { buildDemoSite } = (await import(pathToFileURL(fileURLToPath(builder)).href)) as { buildDemoSite(): Promise<string> };
-    return await buildDemoSite();
+    return (await import(file.href)) as Module;
   } catch (error) {
     throw new UserError('DEMO_UNAVAILABLE', `the demo site cannot be made: ${errorMessage(error)}`, { hint: 'run `npm run setup`', cause: error });
   }

@@ -1,0 +1,129 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { exampleConfiguration } from '../src/commands/init.js';
+import { sheaf, temporaryDirectory } from './support/world.js';
+
+const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'demo', 'bench'];
+
+describe('help', () => {
+  it('lists every command and every exit code', async () => {
+    const { code, out } = await sheaf(['--help']);
+    expect(code).toBe(0);
+    for (const command of [...commands, 'completion']) expect(out).toContain(`sheaf ${command}`);
+    for (const exit of [0, 1, 2, 3, 4, 5, 130]) expect(out).toMatch(new RegExp(`^  ${exit} `, 'm'));
+  });
+
+  it.each(commands)('of %s has an example', async (command) => {
+    const { code, out } = await sheaf([command, '--help']);
+    expect(code).toBe(0);
+    expect(out).toContain('Examples:');
+  });
+
+  it('prints the version', async () => {
+    expect((await sheaf(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('completes commands and options', async () => {
+    expect((await sheaf(['completion'])).out).toContain('complete');
+    expect((await sheaf(['--get-yargs-completions', 'sheaf', 'st'])).out).toContain('status');
+    expect((await sheaf(['--get-yargs-completions', 'sheaf', 'fetch', '--in'])).out).toContain('--insecure');
+  });
+});
+
+describe('wrong use', () => {
+  it.each([
+    [[], 'name a command'],
+    [['chekc', 'a'], 'did you mean `check`'],
+    [['up', '--nod', 'a'], 'unknown argument: nod'],
+    [['fetch'], '`sheaf fetch` needs a value'],
+    [['fetch', 'http://127.0.0.1/'], 'is not an https URL'],
+    [['fetch', 'https://127.0.0.1/', '--repeat', '0'], '--repeat takes a whole number'],
+    [['fetch', 'https://127.0.0.1/', '--alpn', 'h2'], 'invalid values'],
+    [['fetch', 'https://127.0.0.1/', '--certificate-hash', 'abc'], 'is not a SHA-256'],
+    [['demo', '--json'], '--json goes with --once'],
+    [['bench', 'nothing'], 'there is no experiment'],
+  ])('%s', async (args, message) => {
+    const { code, out, err } = await sheaf(args);
+    expect(err).toContain(message);
+    expect(err).not.toMatch(/\n {4}at /);
+    expect([code, out]).toEqual([2, '']);
+  });
+});
+
+describe('init and check', () => {
+  it('writes a configuration that is valid, and a page', async () => {
+    const directory = await temporaryDirectory();
+    expect(await sheaf(['init'], directory)).toEqual({ code: 0, out: 'wrote sheaf.yaml\nwrote site/index.html\nnext: sheaf up sheaf.yaml\n', err: '' });
+    expect(await readFile(join(directory, 'sheaf.yaml'), 'utf8')).toBe(exampleConfiguration);
+    expect(await sheaf(['check', 'sheaf.yaml'], directory)).toEqual({ code: 0, out: 'Valid configuration\n', err: '' });
+  });
+
+  it('does not overwrite anything unasked', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'sheaf.yaml'), 'mine');
+    const { code, err } = await sheaf(['init'], directory);
+    expect(code).toBe(2);
+    expect(err).toContain('error[CONFIG_EXISTS]');
+    expect(await readFile(join(directory, 'sheaf.yaml'), 'utf8')).toBe('mine');
+    expect((await sheaf(['init', '--force'], directory)).code).toBe(0);
+    expect((await sheaf(['check'], directory)).code).toBe(0);
+  });
+
+  it('shows every error with its place, on standard error', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'sheaf.yaml'), 'listen: 127.0.0.1:4433\nroutes: [{ fiels: . }]\n');
+    const { code, out, err } = await sheaf(['check', 'sheaf.yaml'], directory);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain('sheaf.yaml:2:12');
+    expect(err).toContain('^^^^^');
+    expect(err).toContain('did you mean `files`?');
+  });
+
+  it('names a file that is not there', async () => {
+    const { code, err } = await sheaf(['check', 'nope.yaml']);
+    expect(code).toBe(2);
+    expect(err).toContain('error[CONFIG_NOT_FOUND]');
+  });
+});
+
+describe('schema', () => {
+  it('is a JSON Schema that knows no other keys', async () => {
+    const schema = JSON.parse((await sheaf(['schema'])).out) as { properties: object; additionalProperties: boolean };
+    expect(schema.additionalProperties).toBe(false);
+    expect(Object.keys(schema.properties)).toEqual(['listen', 'tls', 'alpn', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
+  });
+});
+
+describe('cert', () => {
+  it('makes a certificate, shows it again, and renews it', async () => {
+    const directory = await temporaryDirectory();
+    const show = async (...args: string[]) => JSON.parse((await sheaf(['cert', '--json', ...args], directory)).out) as { certificate: string; sha256: string; spki: string };
+    const first = await show();
+    const leaf = new X509Certificate(await readFile(first.certificate, 'utf8'));
+    expect(first.sha256).toBe(createHash('sha256').update(leaf.raw).digest('hex'));
+    expect(await show()).toEqual(first);
+    expect((await show('--renew')).sha256).not.toBe(first.sha256);
+    expect((await sheaf(['cert'], directory)).out).toContain('--ignore-certificate-errors-spki-list=');
+  });
+});
+
+describe('status', () => {
+  it('says that no gateway answers', async () => {
+    const { code, err } = await sheaf(['status', '--admin', '127.0.0.1:1']);
+    expect(code).toBe(4);
+    expect(err).toContain('error[ADMIN_UNREACHABLE]');
+  });
+
+  it('refuses an answer that is no status', async () => {
+    const server = createServer((_request, response) => void response.writeHead(404).end());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    expect((await sheaf(['status', '--admin', `127.0.0.1:${(server.address() as AddressInfo).port}`])).code).toBe(4);
+  });
+});
