@@ -48,6 +48,14 @@ export function steps(purpose) {
       run: () => runOrFail(pnpm(['install', '--frozen-lockfile', '--reporter=append-only']), 'The npm dependencies could not be installed.'),
     },
     {
+      name: 'interop',
+      title: 'aioquic for the interoperability tests',
+      inputs: () => ['packages/bench/interop/requirements.txt'],
+      outputs: ['.sheaf/interop/bin/python'],
+      skip: () => purpose !== 'test' && 'only for tests',
+      run: installInterop,
+    },
+    {
       name: 'addon',
       title: 'Native addon',
       inputs: () => [
@@ -74,14 +82,6 @@ export function steps(purpose) {
       outputs: [],
       skip: () => !hasScript('packages/web-client', 'bundle') && 'packages/web-client has no `bundle` script',
       run: () => runOrFail({ command: 'npm', args: ['run', '--silent', 'bundle'] }, 'The browser bundle could not be built.', { cwd: join(root, 'packages/web-client') }),
-    },
-    {
-      name: 'interop',
-      title: 'aioquic for the interoperability tests',
-      inputs: () => ['packages/bench/interop/requirements.txt'],
-      outputs: ['.sheaf/interop/bin/python'],
-      skip: () => purpose !== 'test' && 'only for tests',
-      run: installInterop,
     },
   ];
 }
