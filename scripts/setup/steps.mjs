@@ -79,7 +79,7 @@ export function steps(purpose) {
       name: 'web-client',
       title: 'Browser bundle',
       inputs: () => ['pnpm-lock.yaml', ...filesBelow('packages/web-client')],
-      outputs: [],
+      outputs: ['packages/web-client/dist/browser'],
       skip: () => !hasScript('packages/web-client', 'bundle') && 'packages/web-client has no `bundle` script',
       run: () => runOrFail({ command: 'npm', args: ['run', '--silent', 'bundle'] }, 'The browser bundle could not be built.', { cwd: join(root, 'packages/web-client') }),
     },
