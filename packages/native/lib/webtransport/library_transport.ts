@@ -111,7 +111,7 @@ export class Http3WebTransportServerSocket {
   private readonly owned: boolean;
   private readonly onRequest = (request: WebTransportRequest): void => this.cobj?.onRequest(request);
 
-  constructor(private readonly options: ServerArguments) {
+  constructor(options: ServerArguments) {
     this.owned = options.sheafServer === undefined;
     this.server =
       options.sheafServer ??
@@ -152,7 +152,7 @@ interface ClientArguments {
   host: string;
   port: string | number;
   localPort?: number;
-  serverCertificateHashes?: Array<{ algorithm: string; value: BufferSource }>;
+  serverCertificateHashes?: Array<{ algorithm: string; value: ArrayBuffer | ArrayBufferView }>;
 }
 
 /** The callbacks of the library's `HttpClient`. */
@@ -163,7 +163,7 @@ interface ClientHandler {
   onClientError(event: { errorcode: number; error: string }): void;
 }
 
-function hashText(value: BufferSource): string {
+function hashText(value: ArrayBuffer | ArrayBufferView): string {
   const bytes = ArrayBuffer.isView(value)
     ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
     : Buffer.from(value);

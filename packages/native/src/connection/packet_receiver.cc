@@ -44,6 +44,7 @@ void PacketReceiver::receive(const Datagram& datagram) {
   }
   if (size == 0) return parts_.drop(DropReason::kTooShort, size, now_);
   from_ = datagram.path;
+  path_.learn_local_address(datagram.path.local);
   datagram_size_ = size;
   path_.amplification.on_received(size);
   path_.bytes_received += size;
@@ -97,6 +98,9 @@ void PacketReceiver::receive_early(const Datagram& datagram) {
   }
   const OpenedPacket opened = parts_.early_keys->open(
       datagram.payload, path_.received.largest().value_or(k_no_packet_number));
+  if (opened.outcome == OpenedPacket::Outcome::kError) {
+    return parts_.fail({opened.error, 0, "reserved header bits are set"}, now_);
+  }
   if (opened.outcome != OpenedPacket::Outcome::kOpened) {
     return parts_.drop(DropReason::kUndecryptable, datagram.payload.size(), now_);
   }

@@ -62,6 +62,8 @@ bool Handshake::State::on_secrets(TlsLevel level, CipherSuite cipher_suite, Byte
                                   Bytes send) {
   if (connection == nullptr) return false;
   using Kind = HandshakeEvent::Kind;
+  // A server knows it from the ClientHello on, and needs it for what it sends or reads early.
+  alpn = tls->alpn();
   switch (level) {
     case TlsLevel::kInitial:
       return true;

@@ -151,13 +151,15 @@ TlsSession::Progress TlsSession::fail(int error) {
   return Progress::kFailed;
 }
 
-TlsSession::Progress TlsSession::finish() {
+std::string TlsSession::alpn() const {
   gnutls_datum_t protocol{};
-  if (gnutls_alpn_get_selected_protocol(session_, &protocol) == 0) {
-    alpn_.assign(reinterpret_cast<char*>(protocol.data), protocol.size);
-  }
+  if (gnutls_alpn_get_selected_protocol(session_, &protocol) != 0) return {};
+  return {reinterpret_cast<char*>(protocol.data), protocol.size};
+}
+
+TlsSession::Progress TlsSession::finish() {
   // RFC 9001 §8.1: a server that answers without ALPN is refused.
-  if (alpn_.empty()) return fail(GNUTLS_E_NO_APPLICATION_PROTOCOL);
+  if (alpn().empty()) return fail(GNUTLS_E_NO_APPLICATION_PROTOCOL);
   // RFC 9001 §8.2.
   if (!has_peer_parameters_) return fail(GNUTLS_E_MISSING_EXTENSION);
   resumed_ = gnutls_session_is_resumed(session_) != 0;

@@ -61,7 +61,8 @@ class TlsSession {
 
   bool resumed() const { return resumed_; }
   bool early_data_accepted() const { return early_data_accepted_; }
-  const std::string& alpn() const { return alpn_; }
+  // On a server from the ClientHello on; empty before.
+  std::string alpn() const;
   gnutls_session_t native() { return session_; }
 
  private:
@@ -81,7 +82,6 @@ class TlsSession {
   std::function<void(std::string_view line)> key_log_;
   gnutls_session_t session_ = nullptr;
   TlsFailure failure_;
-  std::string alpn_;
   bool has_peer_parameters_ = false;
   bool done_ = false;
   bool resumed_ = false;
