@@ -1,0 +1,187 @@
+#include <gtest/gtest.h>
+
+#include "crypto/test_certificates.h"
+#include "sim/endpoint_host.h"
+#include "sim/simulation.h"
+#include "sim/units.h"
+
+namespace sheaf::quic {
+namespace {
+
+using Outcome = Simulation::Outcome;
+
+Address address(std::uint8_t last, std::uint16_t port) {
+  Address made{.port = port, .family = Address::Family::kIpv4};
+  made.ip = {10, 0, 0, last};
+  return made;
+}
+
+const Address k_client = address(1, 50'000);
+const Address k_server = address(2, 443);
+
+// A client that sends bytes on one stream, and a server that reads them.
+class ConnectionOverLinkTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t k_seed = 7;
+
+  ConnectionOverLinkTest() : simulation_(k_seed) {
+    const TestCertificate certificate = make_certificate();
+    auto server_tls = make_tls_server_context({.certificate_pem = certificate.certificate_pem,
+                                               .private_key_pem = certificate.private_key_pem,
+                                               .alpn = {"test"},
+                                               .ticket_key = {},
+                                               .early_data = false});
+    auto client_tls =
+        make_tls_client_context({.alpn = {"test"},
+                                 .certificate_authority_pem = certificate.authority_pem,
+                                 .certificate_hashes = {},
+                                 .insecure = false});
+    EXPECT_TRUE(server_tls && client_tls);
+    client_tls_ = *client_tls;
+    EndpointConfig config;
+    client_ = std::make_unique<Endpoint>(config, simulation_.random());
+    config.server_tls = *server_tls;
+    server_ = std::make_unique<Endpoint>(config, simulation_.random());
+    client_host_ = std::make_unique<EndpointHost>(*client_);
+    server_host_ = std::make_unique<EndpointHost>(*server_);
+    simulation_.add_host("client", *client_host_);
+    simulation_.add_host("server", *server_host_);
+    client_host_->on_event = [this](ConnectionDriver&, const Event& event, Time) {
+      established_ |= std::holds_alternative<EstablishedEvent>(event);
+      note_end(event);
+    };
+    server_host_->on_event = [this](ConnectionDriver& driver, const Event& event, Time now) {
+      server_driver_ = &driver;
+      note_end(event);
+      const auto* stream = std::get_if<StreamEvent>(&event);
+      if (stream && stream->kind == StreamEvent::Kind::kReadable) read(driver, stream->stream, now);
+    };
+  }
+
+  void connect(const LinkConfig& there, const LinkConfig& back) {
+    path_ = &simulation_.connect({"client", k_client}, {"server", k_server}, there, back);
+    ClientHandshakeConfig handshake;
+    handshake.tls = client_tls_;
+    handshake.server_name = "localhost";
+    handshake.path = {k_client, k_server};
+    auto driver = client_->connect(std::move(handshake), {}, simulation_.now());
+    ASSERT_TRUE(driver);
+    client_driver_ = *driver;
+    ASSERT_EQ(simulation_.run_until([&] { return established_; }, 30s), Outcome::kReached);
+  }
+  void start_upload(std::size_t bytes) {
+    const auto stream = client_driver_->connection().open_stream(Directionality::kUnidirectional);
+    ASSERT_TRUE(stream);
+    const std::vector<std::uint8_t> content(bytes, 0x5a);
+    ASSERT_TRUE(client_driver_->connection().write(*stream, SendChunk::copy_of(content), true));
+    client_->wake(*client_driver_);
+    started_ = simulation_.now();
+  }
+  Outcome finish_upload(Duration limit) {
+    const Outcome outcome =
+        simulation_.run_until([&] { return finished_ || !end_.empty(); }, limit);
+    EXPECT_EQ(end_, "");
+    return outcome;
+  }
+  void read(ConnectionDriver& driver, StreamId stream, Time now) {
+    std::array<std::uint8_t, 16384> buffer;
+    for (;;) {
+      const auto result = driver.connection().read(stream, buffer, now);
+      if (!result) return;
+      received_ += result->bytes;
+      finished_ |= result->finished;
+      if (result->bytes == 0 || result->finished) break;
+    }
+    server_->wake(driver);
+  }
+  void note_end(const Event& event) {
+    if (const auto* closed = std::get_if<ConnectionClosed>(&event)) {
+      end_ = "closed: " + std::to_string(closed->error) + " " + closed->reason;
+    }
+  }
+  PathStats sender_stats() const { return client_driver_->connection().path_stats().at(0); }
+  double goodput() const {
+    return static_cast<double>(received_) /
+           std::chrono::duration<double>(simulation_.now() - started_).count();
+  }
+
+  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(k_seed)};
+  Simulation simulation_;
+  std::shared_ptr<TlsContext> client_tls_;
+  std::unique_ptr<Endpoint> client_, server_;
+  std::unique_ptr<EndpointHost> client_host_, server_host_;
+  NetworkPath* path_ = nullptr;
+  ConnectionDriver* client_driver_ = nullptr;
+  ConnectionDriver* server_driver_ = nullptr;
+  Time started_{};
+  std::uint64_t received_ = 0;
+  bool established_ = false;
+  bool finished_ = false;
+  std::string end_;
+};
+
+TEST_F(ConnectionOverLinkTest, FillsABottleneck) {
+  connect({.queue_bytes = 100_kib, .rate = 20_mbps, .delay = 20ms}, {.delay = 20ms});
+  start_upload(10'000'000);
+  ASSERT_EQ(finish_upload(60s), Outcome::kReached);
+  EXPECT_EQ(received_, 10'000'000u);
+  EXPECT_GT(goodput(), 0.85 * 20_mbps);
+}
+
+TEST_F(ConnectionOverLinkTest, FindsTheMtuOfThePath) {
+  connect({.mtu = 1390, .rate = 20_mbps, .delay = 10ms}, {.delay = 10ms});
+  start_upload(1'000'000);
+  ASSERT_EQ(finish_upload(60s), Outcome::kReached);
+  EXPECT_LE(sender_stats().mtu, 1390);
+  EXPECT_GT(sender_stats().mtu, 1370);
+  // Lost probes are not congestion.
+  EXPECT_GT(goodput(), 0.6 * 20_mbps);
+}
+
+TEST_F(ConnectionOverLinkTest, LeavesAnMtuBlackHole) {
+  connect({.mtu = 1452, .rate = 20_mbps, .delay = 10ms}, {.delay = 10ms});
+  start_upload(5'000'000);
+  path_->there.change_at(simulation_.now() + 1s, {.mtu = 1250, .rate = 20_mbps, .delay = 10ms});
+  ASSERT_EQ(simulation_.run_until([&] { return received_ > 1'000'000; }, 30s), Outcome::kReached);
+  EXPECT_EQ(sender_stats().mtu, 1452);
+  ASSERT_EQ(finish_upload(60s), Outcome::kReached);
+  EXPECT_LE(sender_stats().mtu, 1250);
+}
+
+TEST_F(ConnectionOverLinkTest, ObeysCongestionMarks) {
+  connect({.queue_bytes = 1000_kib, .mark_bytes = 40_kib, .rate = 20_mbps, .delay = 20ms},
+          {.delay = 20ms});
+  start_upload(10'000'000);
+  ASSERT_EQ(finish_upload(60s), Outcome::kReached);
+  EXPECT_GT(path_->there.stats().marked, 0u);
+  EXPECT_EQ(sender_stats().packets_lost, 0u);
+  EXPECT_GT(goodput(), 0.8 * 20_mbps);
+}
+
+TEST_F(ConnectionOverLinkTest, SurvivesARebinding) {
+  connect({.rate = 20_mbps, .delay = 20ms}, {.delay = 20ms});
+  start_upload(5'000'000);
+  const Address translated = address(1, 50'001);
+  simulation_.after(500ms, [&] { simulation_.rebind(*path_, translated); });
+  ASSERT_EQ(finish_upload(60s), Outcome::kReached);
+  EXPECT_EQ(server_driver_->connection().path_stats().at(0).addresses.remote, translated);
+  EXPECT_TRUE(server_driver_->connection().path_stats().at(0).validated);
+}
+
+TEST_F(ConnectionOverLinkTest, SurvivesABadNetwork) {
+  const LinkConfig bad{.queue_bytes = 50_kib,
+                       .rate = 10_mbps,
+                       .loss = 0.05,
+                       .duplication = 0.05,
+                       .delay = 15ms,
+                       .jitter = 5ms,
+                       .reordering = 0.05,
+                       .reordering_delay = 10ms};
+  connect(bad, bad);
+  start_upload(2'000'000);
+  ASSERT_EQ(finish_upload(120s), Outcome::kReached);
+  EXPECT_EQ(received_, 2'000'000u);
+}
+
+}  // namespace
+}  // namespace sheaf::quic
