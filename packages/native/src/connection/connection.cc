@@ -44,9 +44,11 @@ TransportStatus Connection::start_early(const TrafficSecret& secret, const Conne
 void Connection::reject_early_data(Time now) {
   Parts& parts = *parts_;
   parts.early_keys.reset();
-  if (!parts.early_packets_sent) return;
-  FrameOutcome outcome(parts, now);
-  parts.path->loss.abandon_outstanding(outcome);
+  if (parts.early_packets_sent) {
+    FrameOutcome outcome(parts, now);
+    parts.path->loss.abandon_outstanding(outcome);
+  }
+  // Also when nothing was sent: the real limits may be below the remembered ones now.
   parts.streams.restart_sending();
 }
 
