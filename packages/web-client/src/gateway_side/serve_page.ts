@@ -164,7 +164,10 @@ async function writeResponse(
 ): Promise<void> {
   await writer.write(encodeResponseHead(response));
   for await (const chunk of hasBody(method, response.status) ? chunksOf(response.body) : []) {
-    await writer.write(chunk);
+    // Room for the chunk, not its arrival: the next one is read while this one is sent. A failed
+    // write is told by `ready` and `close`.
+    await writer.ready;
+    ignore(writer.write(chunk));
   }
   await writer.close();
 }
