@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cstddef>
+
+namespace sheaf::quic {
+
+// Calls of operator new in this test program.
+std::size_t allocation_count();
+
+}  // namespace sheaf::quic
