@@ -185,8 +185,8 @@ export class Http3WebTransportClient {
 }
 
 export class Http3WebTransportClientSocket {
+  /** Set by the library after `init()`; its handler is that of the client, not the socket. */
   cobj: Http3WebTransportClient | undefined;
-  jsobj: ClientHandler | undefined;
   private client: SessionClient | undefined;
   private closed = false;
 
@@ -202,17 +202,17 @@ export class Http3WebTransportClientSocket {
       async (client) => {
         this.client = client;
         if (this.closed) return client.close();
-        this.jsobj?.onClientConnected({ success: true });
-        if (await client.supportsWebTransport()) this.jsobj?.onClientWebTransportSupport({});
+        this.cobj?.jsobj?.onClientConnected({ success: true });
+        if (await client.supportsWebTransport()) this.cobj?.jsobj?.onClientWebTransportSupport({});
       },
-      () => this.jsobj?.onClientConnected({ success: false }),
+      () => this.cobj?.jsobj?.onClientConnected({ success: false }),
     );
   }
 
   open(path: string): void {
     this.client?.openWebTransport(path).then(
-      (session) => this.jsobj?.onHttpWTSessionVisitor({ session: session as NativeSession, reliable: false }),
-      (error: Error) => this.jsobj?.onClientError({ errorcode: 0, error: error.message }),
+      (session) => this.cobj?.jsobj?.onHttpWTSessionVisitor({ session: session as NativeSession, reliable: false }),
+      (error: Error) => this.cobj?.jsobj?.onClientError({ errorcode: 0, error: error.message }),
     );
   }
 
