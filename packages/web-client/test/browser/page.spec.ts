@@ -73,6 +73,15 @@ test.describe('over WebTransport, by the page loader', () => {
   });
 });
 
+test('a visitor who came without the page loader is offered it', async ({ gateway, page }) => {
+  await page.goto(gateway.httpUrl);
+  expect(carriers(await demoState(page))).toEqual(['HTTP/1.1']);
+  await page.click('text=Load this page over WebTransport');
+  await page.waitForURL(`${gateway.httpUrl}/`);
+  await expect(page.locator('#arrival-summary')).toContainText('carried by WebTransport');
+  await expect(page.locator('#arrival-again')).toBeHidden();
+});
+
 test('over plain HTTP/3', async ({ gateway, launchBrowser }) => {
   const browser = await launchBrowser(
     `--ignore-certificate-errors-spki-list=${await gateway.publicKeyHash()}`,
