@@ -103,7 +103,19 @@ bool Handshake::State::start_client(const ClientHandshakeConfig& config, Time no
     return false;
   }
   ngtcp2_conn_set_tls_native_handle(connection, tls->native());
-  return true;
+  return write_first_datagram(now);
+}
+
+// TLS begins when ngtcp2 writes. Doing that at once gives the 0-RTT secret to the caller before it
+// sends anything, and a TLS that cannot begin is refused here.
+bool Handshake::State::write_first_datagram(Time now) {
+  first_datagram.resize(NGTCP2_MAX_UDP_PAYLOAD_SIZE);
+  const ngtcp2_ssize length =
+      ngtcp2_conn_write_pkt(connection, nullptr, nullptr, first_datagram.data(),
+                            first_datagram.size(), to_nanoseconds(now));
+  first_datagram.resize(length_or_zero(length));
+  if (length < 0) fail(failure_from_ngtcp2(static_cast<int>(length)));
+  return !failure;
 }
 
 bool Handshake::State::finish_client() {

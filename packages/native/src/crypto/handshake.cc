@@ -1,5 +1,8 @@
 #include "crypto/handshake.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "crypto/handshake_state.h"
 
 namespace sheaf::quic {
@@ -14,6 +17,13 @@ void Handshake::receive(MutableBytes datagram, Ecn ecn, Time now) {
 std::size_t Handshake::transmit(MutableBytes out, Time now) {
   State& state = *state_;
   if (state.connection == nullptr) return 0;
+  if (!state.first_datagram.empty()) {
+    const std::vector<std::uint8_t> first = std::exchange(state.first_datagram, {});
+    if (state.failure) state.close_due = false;  // nobody knows of us yet
+    if (state.failure || out.size() < first.size()) return 0;
+    std::copy(first.begin(), first.end(), out.begin());
+    return first.size();
+  }
   if (!state.failure) {
     const ngtcp2_ssize length = ngtcp2_conn_write_pkt(state.connection, nullptr, nullptr,
                                                       out.data(), out.size(), to_nanoseconds(now));

@@ -75,9 +75,10 @@ struct ServerHandshakeConfig {
   ConnectionId client_source;
   // Of the first Initial; differs from `client_destination` after a Retry.
   ConnectionId original_destination;
-  bool retried = false;             // `token` is from a Retry and was verified
-  bool address_validated = false;   // `token` is an address token and was verified
-  std::vector<std::uint8_t> token;  // that the Initial carried
+  bool retried = false;  // `token` is from a Retry
+  // That the Initial carried and that was verified (crypto/tokens.h); it lifts the
+  // anti-amplification limit. Empty for one that is unknown or too old.
+  std::vector<std::uint8_t> token;
   AddressPair path;
   std::uint32_t version = k_version_1;  // of the client's Initial
   // Upgrades a client to the first of these that it speaks (RFC 9368 §2.3); empty keeps `version`.
@@ -88,7 +89,7 @@ struct ServerHandshakeConfig {
 
 class Handshake {
  public:
-  // `random` outlives the handshake.
+  // `random` outlives the handshake. A client that resumes has its 0-RTT secret at once.
   static Result<std::unique_ptr<Handshake>, HandshakeFailure> make_client(
       const ClientHandshakeConfig& config, Random& random, Time now);
   static Result<std::unique_ptr<Handshake>, HandshakeFailure> make_server(

@@ -53,6 +53,7 @@ struct Handshake::State final : TlsObserver {
   void finish_server();
   // --- client_handshake.cc
   bool start_client(const ClientHandshakeConfig& config, Time now);
+  bool write_first_datagram(Time now);
   bool finish_client();
   // --- post_handshake.cc
   TransportStatus receive_ticket(Bytes message);
@@ -89,6 +90,7 @@ struct Handshake::State final : TlsObserver {
   std::vector<HeldBack> held_back;
   // Client.
   std::optional<SessionState> session;
+  std::vector<std::uint8_t> first_datagram;  // until it is fetched
   std::uint32_t common_version = 0;
   std::vector<std::uint8_t> post_handshake;  // an incomplete TLS message
   std::uint8_t ticket_kind = k_ticket_without_early_data;

