@@ -90,10 +90,8 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
 
   async openWebTransport(path: string, headers: Record<string, string> = {}): Promise<unknown> {
     this.assertOpen();
-    const fields: FlatFields = [
-      ':method', 'CONNECT', ':protocol', 'webtransport', ':scheme', 'https',
-      ':authority', this.authority(), ':path', path,
-    ];
+    // The session set says itself that this is an extended CONNECT.
+    const fields: FlatFields = [':authority', this.authority(), ':path', path];
     appendFields(fields, headers);
     return this.webtransport!.request(fields);
   }
