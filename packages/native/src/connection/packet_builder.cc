@@ -172,11 +172,13 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
     }
     parts_.datagrams.write_frames(writer, sent);
   }
-  if (path_.ping_due && sent.pending_frames().empty() && !parts_.streams.has_data_to_send()) {
+  if (parts_.streams.has_data_to_send()) parts_.streams.write_data(writer, sent);
+  // Only where nothing else elicits an acknowledgement; an ACK frame, the first if any, does not.
+  if (path_.ping_due && (sent.pending_frames().empty() ||
+                         sent.pending_frames().back().kind == SentFrame::Kind::kAck)) {
     write_frame(writer, PingFrame{}, {.kind = SentFrame::Kind::kPing});
   }
   path_.ping_due = false;
-  if (parts_.streams.has_data_to_send()) parts_.streams.write_data(writer, sent);
 }
 
 void PacketBuilder::write_rare_frames(Writer& writer, Draft& draft) {

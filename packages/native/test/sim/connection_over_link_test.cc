@@ -48,6 +48,10 @@ class ConnectionOverLinkTest : public ::testing::Test {
     simulation_.add_host("server", *server_host_);
     client_host_->on_event = [this](ConnectionDriver&, const Event& event, Time) {
       established_ |= std::holds_alternative<EstablishedEvent>(event);
+      if (std::holds_alternative<DatagramReceivedEvent>(event)) {
+        ++datagrams_received_;
+        client_driver_->connection().ping();
+      }
       note_end(event);
     };
     server_host_->on_event = [this](ConnectionDriver& driver, const Event& event, Time now) {
@@ -115,6 +119,7 @@ class ConnectionOverLinkTest : public ::testing::Test {
   ConnectionDriver* server_driver_ = nullptr;
   Time started_{};
   std::uint64_t received_ = 0;
+  int datagrams_received_ = 0;
   bool established_ = false;
   bool finished_ = false;
   std::string end_;
@@ -166,6 +171,16 @@ TEST_F(ConnectionOverLinkTest, SurvivesARebinding) {
   ASSERT_EQ(finish_upload(60s), Outcome::kReached);
   EXPECT_EQ(server_driver_->connection().path_stats().at(0).addresses.remote, translated);
   EXPECT_TRUE(server_driver_->connection().path_stats().at(0).validated);
+}
+
+TEST_F(ConnectionOverLinkTest, APingGoesOutBesideAnAcknowledgement) {
+  connect({.delay = 10ms}, {.delay = 10ms});
+  simulation_.run_for(1s);
+  ASSERT_EQ(sender_stats().bytes_in_flight, 0u);
+  ASSERT_TRUE(server_driver_->connection().send_datagram(std::array<std::uint8_t, 1>{7}, 0));
+  server_->wake(*server_driver_);
+  ASSERT_EQ(simulation_.run_until([&] { return datagrams_received_ > 0; }, 1s), Outcome::kReached);
+  EXPECT_GT(sender_stats().bytes_in_flight, 0u);
 }
 
 TEST_F(ConnectionOverLinkTest, SurvivesABadNetwork) {
