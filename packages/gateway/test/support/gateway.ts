@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseConfiguration } from '../../src/configuration/load.js';
-import { Gateway } from '../../src/gateway/gateway.js';
+import { Gateway, type GatewayOptions } from '../../src/gateway/gateway.js';
 import { temporaryDirectory } from './temporary_directory.js';
 
 export interface RunningGateway {
@@ -13,8 +13,17 @@ export interface RunningGateway {
   log: Record<string, unknown>[];
 }
 
-/** A gateway on free TCP ports with these keys in its configuration; stops with the test. */
-export async function startGateway(yaml: string, directory?: string): Promise<RunningGateway> {
+/** A gateway on a free TCP port, without the transport, with these keys in its configuration; stops with the test. */
+export function startGateway(yaml: string, directory?: string): Promise<RunningGateway> {
+  return start(yaml, directory, { loadNative: () => Promise.resolve(undefined) });
+}
+
+/** A gateway on a free port, TCP and UDP. */
+export function startFullGateway(yaml: string, directory?: string): Promise<RunningGateway> {
+  return start(yaml, directory, {});
+}
+
+async function start(yaml: string, directory: string | undefined, options: GatewayOptions): Promise<RunningGateway> {
   const home = directory ?? (await temporaryDirectory());
   const log: Record<string, unknown>[] = [];
   const logStream = new Writable({
@@ -24,7 +33,7 @@ export async function startGateway(yaml: string, directory?: string): Promise<Ru
     },
   });
   const loaded = parseConfiguration(`listen: 127.0.0.1:0\n${yaml}`, join(home, 'sheaf.yaml'));
-  const gateway = await Gateway.start(loaded, { logStream, loadNative: () => Promise.resolve(undefined) });
+  const gateway = await Gateway.start(loaded, { logStream, ...options });
   onTestFinished(() => gateway.close(0));
   return { gateway, port: gateway.address.port, directory: home, log };
 }

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { startFullGateway } from './support/gateway.js';
+import { openSession, readAll } from './support/sessions.js';
+import { temporaryDirectory } from './support/temporary_directory.js';
+
+const echoRoute = 'routes: [{ path: /echo, webtransport: echo }]';
+
+async function openEcho() {
+  const running = await startFullGateway(echoRoute);
+  const session = await openSession(running.port, '/echo', running.gateway.certificate.hash);
+  return { ...running, session };
+}
+
+describe('echo', () => {
+  it('sends a bidirectional stream back on itself', async () => {
+    const { session } = await openEcho();
+    const bytes = randomBytes(300_000);
+    const { readable, writable } = await session.createBidirectionalStream();
+    const writer = writable.getWriter();
+    const [, back] = await Promise.all([writer.write(bytes).then(() => writer.close()), readAll(readable)]);
+    expect(back.equals(bytes)).toBe(true);
+  });
+
+  it('sends a unidirectional stream back on a new one', async () => {
+    const { session } = await openEcho();
+    const writer = (await session.createUnidirectionalStream()).getWriter();
+    await writer.write(Buffer.from('one way'));
+    await writer.close();
+    const { value } = await session.incomingUnidirectionalStreams.getReader().read();
+    if (!value) throw new Error('no stream came back');
+    expect((await readAll(value)).toString()).toBe('one way');
+  });
+
+  it('sends datagrams back', async () => {
+    const { session } = await openEcho();
+    const writer = session.datagrams.createWritable().getWriter();
+    const reader = session.datagrams.readable.getReader();
+    // A datagram may be lost: another one goes out until an answer comes.
+    const timer = setInterval(() => void writer.write(Buffer.from('ping')), 50);
+    const { value } = await reader.read();
+    clearInterval(timer);
+    expect(Buffer.from(value ?? []).toString()).toBe('ping');
+  });
+
+  it('answers the close of the session, and the gateway notices', async () => {
+    const { session, gateway, log } = await openEcho();
+    expect(gateway.status().webTransportSessions).toBe(1);
+    session.close({ closeCode: 7, reason: 'enough' });
+    await session.closed;
+    await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0), 10_000);
+    expect(log.find((line) => line['msg'] === 'webtransport session')).toMatchObject({ route: '/echo', closeCode: 7, reason: 'enough' });
+  });
+
+  it('serves many streams at one time', async () => {
+    const { session } = await openEcho();
+    const results = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const { readable, writable } = await session.createBidirectionalStream({ waitUntilAvailable: true });
+        const writer = writable.getWriter();
+        await writer.write(Buffer.from(`stream ${index}`));
+        await writer.close();
+        return (await readAll(readable)).toString();
+      }),
+    );
+    expect(results).toEqual(Array.from({ length: 50 }, (_, index) => `stream ${index}`));
+  });
+});
+
+describe('an application module', () => {
+  async function startModule(source: string) {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'application.mjs'), source);
+    const running = await startFullGateway('routes: [{ path: /app, webtransport: ./application.mjs }]', directory);
+    return { ...running, hash: running.gateway.certificate.hash };
+  }
+
+  it('receives sessions and what is known of them', async () => {
+    const { port, hash } = await startModule(`
+      export default async (session, { url }) => {
+        const stream = await session.createUnidirectionalStream();
+        const writer = stream.getWriter();
+        await writer.write(Buffer.from(url));
+        await writer.close();
+      };
+    `);
+    const session = await openSession(port, '/app/room?a=1', hash);
+    const { value } = await session.incomingUnidirectionalStreams.getReader().read();
+    if (!value) throw new Error('no stream came');
+    expect((await readAll(value)).toString()).toBe('/app/room?a=1');
+  });
+
+  it('costs only its own session when it fails', async () => {
+    const { port, hash, log, gateway } = await startModule(`export default async () => { throw new Error('broken'); };`);
+    const session = await openSession(port, '/app', hash);
+    expect(await session.closed).toMatchObject({ closeCode: 1 });
+    await vi.waitFor(() => expect(log.some((line) => line['msg'] === 'WebTransport application failed')).toBe(true), 10_000);
+    expect(gateway.status().state).toBe('serving');
+  });
+
+  it('is refused without a default function', async () => {
+    await expect(startModule('export const a = 1;')).rejects.toMatchObject({ code: 'APPLICATION_INVALID', exitCode: 3 });
+    await expect(startModule('export default (;')).rejects.toMatchObject({ code: 'APPLICATION_INVALID' });
+  });
+});
+
+describe('sessions that are refused', () => {
+  it('have no route, or come from another origin', async () => {
+    const { port, gateway, log } = await startFullGateway('routes: [{ path: /echo, webtransport: { application: echo, origins: "https://a.example" } }]');
+    await expect(openSession(port, '/elsewhere', gateway.certificate.hash)).rejects.toThrow();
+    await expect(openSession(port, '/echo', gateway.certificate.hash)).rejects.toThrow();
+    const refused = log.filter((line) => line['msg'] === 'webtransport session refused');
+    expect(refused.map((line) => line['status'])).toEqual([404, 403]);
+  });
+});
+
+describe('stopping', () => {
+  it('does not wait for sessions that do nothing', async () => {
+    const { session, gateway } = await openEcho();
+    const started = performance.now();
+    await gateway.close(60_000);
+    expect(performance.now() - started).toBeLessThan(30_000);
+    await session.closed.catch(() => undefined);
+  });
+});
