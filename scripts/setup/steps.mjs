@@ -45,7 +45,7 @@ export function steps(purpose) {
       title: 'npm dependencies',
       inputs: () => manifests,
       outputs: ['node_modules/.modules.yaml'],
-      run: () => runOrFail(pnpm(['install', '--frozen-lockfile', '--reporter=append-only']), 'The npm dependencies could not be installed.'),
+      run: () => runOrFail(pnpm(['install', '--frozen-lockfile', '--ignore-scripts', '--reporter=append-only']), 'The npm dependencies could not be installed.'),
     },
     {
       name: 'interop',
