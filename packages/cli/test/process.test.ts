@@ -1,0 +1,193 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { sheaf, temporaryDirectory, testWorld } from './support/world.js';
+import { run } from '../src/run.js';
+
+const program = fileURLToPath(new URL('../bin/sheaf.js', import.meta.url));
+
+interface RunningProcess {
+  child: ChildProcess;
+  out(): string;
+  err(): string;
+  exit: Promise<number | null>;
+}
+
+function start(args: readonly string[], cwd: string): RunningProcess {
+  const child = spawn(process.execPath, [program, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const text = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { child, out: () => text.out, err: () => text.err, exit: once(child, 'close').then(([code]) => code as number | null) };
+}
+
+/** Ports that are free as far as TCP knows. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+interface Site {
+  directory: string;
+  port: number;
+  admin: number;
+  large: Buffer;
+}
+
+async function makeSite(routes = '  - { path: /, files: ./site }'): Promise<Site> {
+  const [directory, port, admin] = [await temporaryDirectory(), await freePort(), await freePort()];
+  const large = randomBytes(2_000_000);
+  await mkdir(join(directory, 'site'));
+  await writeFile(join(directory, 'site', 'index.html'), '<h1>hello</h1>\n');
+  await writeFile(join(directory, 'site', 'large.bin'), large);
+  await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nalpn: [h3, hq-interop]\nadmin: 127.0.0.1:${admin}\nroutes:\n${routes}\n`);
+  return { directory, port, admin, large };
+}
+
+async function up(site: Site): Promise<RunningProcess> {
+  const running = start(['up', 'sheaf.yaml'], site.directory);
+  await vi.waitFor(() => expect(running.out() + running.err()).toMatch(/ready|error/), 30_000);
+  expect(running.err()).not.toContain('error[');
+  return running;
+}
+
+const lateUpstream = async () => {
+  const arrived = vi.fn();
+  const server = createServer(() => arrived()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { arrived, route: `  - { upstream: "http://127.0.0.1:${(server.address() as AddressInfo).port}" }` };
+};
+
+describe('sheaf up', () => {
+  it('says that it is ready, with addresses and the next step, and ends with 0 on SIGTERM', async () => {
+    const site = await makeSite();
+    const running = await up(site);
+    await vi.waitFor(() => expect(running.out()).toContain('next: '), 10_000);
+    expect(running.out().split('\n')[0]).toMatch(/^sheaf \d+\.\d+\.\d+ ready in \d+ ms$/);
+    expect(running.out()).toContain(`https://127.0.0.1:${site.port}/`);
+    expect(running.out()).toContain(`http://127.0.0.1:${site.admin}/`);
+    running.child.kill('SIGTERM');
+    expect(await running.exit).toBe(0);
+    expect(running.err()).toContain('draining');
+  });
+
+  it('ends at once on a second Ctrl-C while a request is under way', async () => {
+    const { arrived, route } = await lateUpstream();
+    const site = await makeSite(route);
+    const running = await up(site);
+    const pending = sheaf(['fetch', '-k', '--timeout', '5', `https://127.0.0.1:${site.port}/`]);
+    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 20_000);
+    running.child.kill('SIGINT');
+    await vi.waitFor(() => expect(running.err()).toContain('Ctrl-C again ends at once'), 10_000);
+    running.child.kill('SIGINT');
+    expect(await running.exit).toBe(130);
+    await pending;
+  });
+
+  it('refuses a taken port with its place, and a second gateway leaves the first alone', async () => {
+    const site = await makeSite();
+    const first = await up(site);
+    const second = await sheaf(['up', 'sheaf.yaml'], site.directory);
+    expect(second.code).toBe(3);
+    expect(second.err).toContain('error[PORT_TAKEN]');
+    expect(second.err).toContain(`listen: 127.0.0.1:${site.port}`);
+    expect((await sheaf(['fetch', '-k', `https://127.0.0.1:${site.port}/`])).out).toBe('<h1>hello</h1>\n');
+    first.child.kill('SIGTERM');
+    expect(await first.exit).toBe(0);
+  });
+
+  it('refuses a node that the file does not have', async () => {
+    const site = await makeSite();
+    const { code, err } = await sheaf(['up', '--node', 'edge'], site.directory);
+    expect([code, err.split(':')[0]]).toEqual([2, 'error[NODE_UNKNOWN]']);
+  });
+
+  it('reads its world from a value', async () => {
+    const site = await makeSite();
+    const world = await testWorld(['up'], site.directory);
+    const code = run(world);
+    await vi.waitFor(() => expect(world.out()).toContain('next: '), 30_000);
+    world.signal('SIGINT');
+    expect(await code).toBe(0);
+  });
+});
+
+describe('a running gateway', () => {
+  it('answers fetch and status', async () => {
+    const site = await makeSite();
+    await up(site);
+    const url = `https://127.0.0.1:${site.port}`;
+    const hash = createHash('sha256').update(site.large).digest('hex');
+
+    expect(await sheaf(['fetch', '-k', `${url}/`])).toEqual({ code: 0, out: '<h1>hello</h1>\n', err: '' });
+
+    const saved = await sheaf(['fetch', '-k', '-o', 'copy.bin', `${url}/large.bin`], site.directory);
+    expect(saved.code).toBe(0);
+    expect(saved.err).toContain(hash);
+    expect((await readFile(join(site.directory, 'copy.bin'))).equals(site.large)).toBe(true);
+
+    const { out } = await sheaf(['fetch', '-k', '--json', `${url}/large.bin`]);
+    expect(JSON.parse(out)).toMatchObject({ status: 200, bytes: site.large.length, sha256: hash, alpn: 'h3', paths: [{ id: 0, state: 'active' }] });
+
+    const repeated = JSON.parse((await sheaf(['fetch', '-k', '--json', '--repeat', '20', '--parallel', '5', `${url}/`])).out) as { requests: unknown[] };
+    expect(repeated).toMatchObject({ status: 200, bytes: 20 * 15 });
+    expect(repeated.requests).toHaveLength(20);
+
+    const hq = await sheaf(['fetch', '-k', '--json', '--alpn', 'hq-interop', `${url}/large.bin`]);
+    expect(JSON.parse(hq.out)).toMatchObject({ alpn: 'hq-interop', sha256: hash });
+
+    const missing = await sheaf(['fetch', '-k', '--fail', `${url}/nothing`]);
+    expect(missing.code).toBe(5);
+    expect(missing.err).toContain('error[HTTP_STATUS]');
+
+    const untrusted = await sheaf(['fetch', `${url}/`]);
+    expect(untrusted.code).toBe(4);
+    expect(untrusted.err).toContain('--insecure');
+
+    const { sha256 } = JSON.parse((await sheaf(['cert', '--json'], site.directory)).out) as { sha256: string };
+    expect((await sheaf(['fetch', '--certificate-hash', sha256, `${url}/`])).code).toBe(0);
+
+    const table = await sheaf(['status'], site.directory);
+    expect(table.out).toContain('serving');
+    expect(table.out).toContain(`127.0.0.1:${site.port}`);
+    const status = JSON.parse((await sheaf(['status', '--json'], site.directory)).out) as { requestsTotal: number };
+    expect(status.requestsTotal).toBeGreaterThanOrEqual(25);
+  });
+
+  it('is given up on by fetch after --timeout', async () => {
+    const { route } = await lateUpstream();
+    const site = await makeSite(route);
+    await up(site);
+    const { code, err } = await sheaf(['fetch', '-k', '--timeout', '0.3', `https://127.0.0.1:${site.port}/`]);
+    expect([code, err.split(':')[0]]).toEqual([4, 'error[REQUEST_TIMEOUT]']);
+  });
+});
+
+describe('sheaf demo', () => {
+  it('serves the demo site until Ctrl-C', async () => {
+    const world = await testWorld(['demo', '--port', '0', '--http-port', '0']);
+    const code = run(world);
+    await vi.waitFor(() => expect(world.out() + world.err()).toMatch(/next: |error\[/), 50_000);
+    const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(world.out())?.[0] ?? '';
+    expect(await (await fetch(url)).text()).toContain('<html');
+    const upload = await fetch(new URL('/upload', url), { method: 'POST', body: 'abc' });
+    expect(await upload.json()).toMatchObject({ bytes: 3 });
+    world.signal('SIGINT');
+    expect(await code).toBe(0);
+  });
+});
