@@ -66,8 +66,11 @@ void Handshake::close(TransportErrorCode code, std::string_view reason, Time) {
 bool Handshake::completed() const { return state_->completed; }
 bool Handshake::early_data_accepted() const { return state_->early_data_accepted; }
 bool Handshake::resumed() const { return state_->resumed; }
-std::string Handshake::alpn() const { return state_->alpn; }
 CipherSuite Handshake::suite() const { return state_->suite; }
+
+std::string Handshake::alpn() const {
+  return state_->completed || !state_->tls ? state_->alpn : state_->tls->alpn();
+}
 
 std::uint32_t Handshake::version() const {
   if (state_->completed || state_->connection == nullptr) return state_->version;

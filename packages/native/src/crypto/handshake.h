@@ -115,7 +115,7 @@ class Handshake {
   bool completed() const;            // TLS is done and the peer's parameters are known
   bool early_data_accepted() const;  // once completed
   bool resumed() const;
-  std::string alpn() const;
+  std::string alpn() const;       // on a server as soon as there is a secret
   std::uint32_t version() const;  // negotiated
   CipherSuite suite() const;
   // Ours for the peer: the peer's source id, which it may have changed with its first answer.

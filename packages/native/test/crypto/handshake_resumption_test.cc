@@ -60,6 +60,8 @@ TEST(HandshakeResumption, ReplayedHelloGetsNoEarlyData) {
   attacked.server.poll();
   EXPECT_FALSE(attacked.server.handshake->failure());
   EXPECT_EQ(attacked.server.find(Kind::kEarlySecret), nullptr);
+  EXPECT_NE(attacked.server.find(Kind::kSendSecret), nullptr);
+  EXPECT_EQ(attacked.server.handshake->alpn(), "h3");  // 0.5-RTT needs it
 }
 
 TEST(HandshakeResumption, TicketMayBeUsedForTwoHellos) {
