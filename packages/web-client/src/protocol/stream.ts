@@ -67,13 +67,21 @@ export function bodyStream(rest: Uint8Array, reader: ByteReader): ReadableStream
  */
 export function streamError(name: ErrorName): Error {
   const code = ERROR_CODES[name];
-  const scope = globalThis as { WebTransportError?: new (init: object) => Error };
-  const error =
-    scope.WebTransportError === undefined
-      ? Object.assign(new Error(name), { streamErrorCode: code })
-      : new scope.WebTransportError({ message: name, streamErrorCode: code });
+  const error = webTransportError(name, code) ?? Object.assign(new Error(name), { streamErrorCode: code });
   // WebTransportError inherits a read-only `code` from DOMException: define it on the object.
   return Object.defineProperty(error, 'code', { value: code });
+}
+
+function webTransportError(message: string, streamErrorCode: number): Error | undefined {
+  type Constructor = new (first: unknown, second?: unknown) => Error;
+  const scope = globalThis as unknown as { readonly WebTransportError?: Constructor };
+  if (scope.WebTransportError === undefined) return undefined;
+  try {
+    return new scope.WebTransportError(message, { streamErrorCode });
+  } catch {
+    // Chromium 156 has the constructor of an earlier draft.
+    return new scope.WebTransportError({ message, streamErrorCode });
+  }
 }
 
 function concatenate(left: Uint8Array, right: Uint8Array): Uint8Array {
