@@ -15,7 +15,7 @@ from aioquic.asyncio import QuicConnectionProtocol, connect
 from aioquic.h3.connection import H3_ALPN, H3Connection
 from aioquic.h3.events import DataReceived, DatagramReceived, HeadersReceived, WebTransportStreamDataReceived
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import StreamDataReceived
+from aioquic.quic.events import ProtocolNegotiated, StreamDataReceived
 
 TIMEOUT_SECONDS = 30
 
@@ -33,10 +33,10 @@ class Client(QuicConnectionProtocol):
         self.raw_streams = set()
         self.changed = asyncio.Event()
 
-    def start_http3(self, webtransport):
-        self.http = H3Connection(self._quic, enable_webtransport=webtransport)
-
     def quic_event_received(self, event):
+        # Before the server's SETTINGS, which may come with its first packets.
+        if isinstance(event, ProtocolNegotiated) and event.alpn_protocol in H3_ALPN:
+            self.http = H3Connection(self._quic, enable_webtransport=True)
         raw = self.http is None or getattr(event, "stream_id", None) in self.raw_streams
         if raw:
             if isinstance(event, StreamDataReceived):
@@ -83,7 +83,6 @@ def described(body, **rest):
 
 
 async def http3(client, authority, path):
-    client.start_http3(webtransport=False)
     stream = client.request(b"GET", authority, path)
     await client.until(lambda: client.ended.get(stream))
     return described(client.bodies[stream], status=int(client.headers[stream][b":status"]))
@@ -98,7 +97,6 @@ async def hq(client, _authority, path):
 
 
 async def webtransport(client, authority, path):
-    client.start_http3(webtransport=True)
     extra = [(b":protocol", b"webtransport"), (b"origin", b"https://" + authority)]
     session = client.request(b"CONNECT", authority, path, extra, end=False)
     await client.until(lambda: session in client.headers)
