@@ -68,9 +68,7 @@ bool Handshake::early_data_accepted() const { return state_->early_data_accepted
 bool Handshake::resumed() const { return state_->resumed; }
 CipherSuite Handshake::suite() const { return state_->suite; }
 
-std::string Handshake::alpn() const {
-  return state_->completed || !state_->tls ? state_->alpn : state_->tls->alpn();
-}
+std::string Handshake::alpn() const { return state_->alpn; }
 
 std::uint32_t Handshake::version() const {
   if (state_->completed || state_->connection == nullptr) return state_->version;

@@ -125,7 +125,6 @@ int TlsSession::Callbacks::after_message(gnutls_session_t native, unsigned type,
     if (gnutls_alpn_get_selected_protocol(native, &protocol) != 0) {
       return GNUTLS_E_NO_APPLICATION_PROTOCOL;
     }
-    session.alpn_.assign(reinterpret_cast<char*>(protocol.data), protocol.size);
     if (!session.has_peer_parameters_) return GNUTLS_E_MISSING_EXTENSION;
   }
   if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET) {
