@@ -176,6 +176,10 @@ void Endpoint::receive_first(const Datagram& datagram, Time now) {
     case DatagramHeader::Kind::kInvalid:
       return;
     case DatagramHeader::Kind::kShort:
+      if (Slot* slot = find_reset(datagram.payload)) {
+        slot->driver->receive(datagram, now);
+        return touch(*slot);
+      }
       return send_stateless_reset(datagram);
     case DatagramHeader::Kind::kUnsupportedVersion: {
       drop(DropReason::kUnsupportedVersion);
@@ -256,6 +260,16 @@ void Endpoint::send_retry(const InitialHeader& initial, const AddressPair& path,
   reply(out,
         write_retry(out, initial.version, initial.source, retry_source, initial.destination, token),
         path);
+}
+
+Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
+  // RFC 9000 §10.3.1: it carries no id of ours. A server has too many connections to try each one
+  // on every stray datagram; its clients' resets are rare, and its idle timeout covers them.
+  if (config_.server_tls) return nullptr;
+  for (const auto& [driver, slot] : slots_) {
+    if (driver->connection().is_stateless_reset(datagram)) return slot.get();
+  }
+  return nullptr;
 }
 
 void Endpoint::send_stateless_reset(const Datagram& datagram) {

@@ -97,6 +97,7 @@ class Endpoint {
   std::optional<ConnectionId> validated_destination(const InitialHeader& initial,
                                                     const Address& remote, Time now) const;
   void send_retry(const InitialHeader& initial, const AddressPair& path, Time now);
+  Slot* find_reset(Bytes datagram) const;
   void send_stateless_reset(const Datagram& datagram);
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
   static void add_connection(EndpointStats& stats, const Connection& connection);

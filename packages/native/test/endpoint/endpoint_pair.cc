@@ -45,13 +45,19 @@ EndpointPair::EndpointPair(const Options& options)
                                .insecure = false});
   if (!server_tls || !client_tls) std::abort();
   client_tls_ = *client_tls;
+  server_config_.connection = options.connection;
+  server_config_.admission = options.admission;
+  server_config_.server_tls = *server_tls;
+  server_config_.static_key = options.static_key;
+  restart_server();
   EndpointConfig config;
   config.connection = options.connection;
-  config.admission = options.admission;
-  config.server_tls = *server_tls;
-  server = std::make_unique<Endpoint>(config, random);
-  config.server_tls = nullptr;
   client = std::make_unique<Endpoint>(config, random);
+}
+
+void EndpointPair::restart_server() {
+  accepted.clear();
+  server = std::make_unique<Endpoint>(server_config_, random);
 }
 
 ConnectionDriver& EndpointPair::connect(std::vector<std::uint8_t> session) {
@@ -95,8 +101,8 @@ void EndpointPair::send_all(Endpoint& endpoint, bool to_server) {
       // The receiver's view; the NAT sits before the client.
       AddressPair path{batch.path.remote, batch.path.local};
       if (to_server && path.remote == client_address_) path.remote = client_seen_as;
-      if (!to_server) path.local = client_address_;
       if (filter && !filter(to_server, bytes, path)) continue;
+      if (!to_server && path.local == client_seen_as) path.local = client_address_;
       launch(to_server, std::move(bytes), path, batch.ecn);
     }
   }

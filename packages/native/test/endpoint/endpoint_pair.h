@@ -31,12 +31,16 @@ class EndpointPair {
     Weather weather;
     ConnectionConfig connection;
     AdmissionConfig admission;
-    std::vector<std::uint8_t> session;  // to resume
     bool early_data = true;
+    std::vector<std::uint8_t> static_key;  // random when empty
   };
 
+  EndpointPair() : EndpointPair(Options()) {}
   explicit EndpointPair(const Options& options);
+  EndpointPair(std::uint64_t seed, const Weather& weather) : EndpointPair(with(seed, weather)) {}
 
+  // A server without memory of its connections takes the place of the old one.
+  void restart_server();
   ConnectionDriver& connect(std::vector<std::uint8_t> session = {});
   // Runs until `done` or for `limit` of virtual time; true when done.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::seconds(60));
@@ -72,6 +76,13 @@ class EndpointPair {
     server->wake(driver);
   }
 
+  static Options with(std::uint64_t seed, const Weather& weather) {
+    Options options;
+    options.seed = seed;
+    options.weather = weather;
+    return options;
+  }
+
  private:
   struct InFlight {
     Time at;
@@ -94,6 +105,7 @@ class EndpointPair {
   Address client_address_;
   Address server_address_;
   std::shared_ptr<TlsContext> client_tls_;
+  EndpointConfig server_config_;
   std::priority_queue<InFlight, std::vector<InFlight>, std::greater<>> network_;
   std::map<const ConnectionDriver*, std::vector<Event>> events_;
   std::vector<std::uint8_t> buffer_;

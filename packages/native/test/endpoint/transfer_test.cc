@@ -16,11 +16,7 @@ class TransferUnderWeather : public testing::TestWithParam<Case> {};
 TEST_P(TransferUnderWeather, DeliversEveryByteBothWays) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    EndpointPair pair({.seed = seed,
-                       .weather = GetParam().weather,
-                       .connection = {},
-                       .admission = {},
-                       .session = {}});
+    EndpointPair pair(seed, GetParam().weather);
     ConnectionDriver& client = pair.connect();
     ASSERT_TRUE(pair.run_until_confirmed());
     ASSERT_EQ(pair.accepted.size(), 1u);

@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+
+#include "endpoint/transfer.h"
+
+namespace sheaf::quic {
+namespace {
+
+TEST(AdmissionTest, RetryIsAnsweredAndLeadsToAConnection) {
+  EndpointPair::Options options;
+  options.admission.retry = RetryPolicy::kAlways;
+  EndpointPair pair(options);
+  pair.connect();
+  EXPECT_TRUE(pair.run_until_confirmed());
+  EXPECT_EQ(pair.server->stats().retries_sent, 1u);
+}
+
+TEST(AdmissionTest, TokenOfAnEarlierConnectionSavesTheRetry) {
+  EndpointPair::Options options;
+  options.admission.retry = RetryPolicy::kAlways;
+  EndpointPair pair(options);
+  ConnectionDriver& first = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.run_for(1s);
+  ASSERT_GE(pair.count<SessionTicketEvent>(first), 1);
+  const auto session = first.session();
+  ConnectionDriver& second = pair.connect(session);
+  pair.run_for(1s);
+  EXPECT_TRUE(second.handshake_completed());
+  EXPECT_TRUE(second.resumed());
+  EXPECT_EQ(pair.server->stats().retries_sent, 1u);
+}
+
+TEST(AdmissionTest, RefusesBeyondTheConnectionLimit) {
+  EndpointPair::Options options;
+  options.admission.max_connections = 1;
+  EndpointPair pair(options);
+  pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  ConnectionDriver& second = pair.connect();
+  pair.run_for(5s);
+  ASSERT_NE(pair.closed(&second), nullptr);
+  EXPECT_EQ(pair.closed(&second)->error,
+            static_cast<std::uint64_t>(TransportErrorCode::kConnectionRefused));
+}
+
+TEST(AdmissionTest, HalfOpenFloodIsMetWithRetries) {
+  EndpointPair::Options options;
+  options.admission.half_open_before_retry = 16;
+  EndpointPair pair(options);
+  // Clients that never answer: only their first datagram arrives.
+  pair.filter = [](bool to_server, std::vector<std::uint8_t>&, AddressPair&) { return to_server; };
+  for (int i = 0; i < 200; ++i) pair.connect();
+  pair.run_for(50ms);
+  EXPECT_LE(pair.server->half_open_count(), 16u);
+  EXPECT_GE(pair.server->stats().retries_sent, 150u);
+}
+
+TEST(EarlyDataTest, ResumedClientSendsRequestsInItsFirstFlight) {
+  EndpointPair pair;
+  ConnectionDriver& first = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.run_for(1s);
+  const auto session = first.session();
+  ConnectionDriver& second = pair.connect(session);
+  ASSERT_TRUE(second.application_ready());
+  const auto stream = second.connection().open_stream(Directionality::kBidirectional);
+  ASSERT_TRUE(stream);
+  const auto bytes = pattern(*stream, 0, 500);
+  ASSERT_TRUE(second.connection().write(*stream, SendChunk::copy_of(bytes), true));
+  pair.wake(second);
+  const Time started = pair.now;
+  Receiver receiver;
+  EXPECT_TRUE(pair.run_until([&] {
+    if (pair.accepted.size() < 2) return false;
+    receiver.drain(*pair.accepted[1], pair.events(*pair.accepted[1]), pair.now);
+    return receiver.finished[stream->value];
+  }));
+  // One way: 10 ms.
+  EXPECT_LE(pair.now - started, 11ms);
+  EXPECT_TRUE(pair.accepted[1]->connection().received_early(*stream));
+  EXPECT_TRUE(pair.run_until([&] { return second.handshake_completed(); }));
+  EXPECT_TRUE(second.early_data_accepted());
+}
+
+TEST(EarlyDataTest, RejectedEarlyDataIsSentAgain) {
+  EndpointPair pair;
+  ConnectionDriver& first = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.run_for(1s);
+  const auto session = first.session();
+  // The second use of one ticket is a replay to the server.
+  for (int use = 0; use < 2; ++use) {
+    SCOPED_TRACE(use);
+    const std::size_t before = pair.accepted.size();
+    ConnectionDriver& driver = pair.connect(session);
+    const auto stream = driver.connection().open_stream(Directionality::kBidirectional);
+    ASSERT_TRUE(stream);
+    const auto bytes = pattern(*stream, 0, 5000);
+    ASSERT_TRUE(driver.connection().write(*stream, SendChunk::copy_of(bytes), true));
+    pair.wake(driver);
+    Receiver receiver;
+    EXPECT_TRUE(pair.run_until([&] {
+      if (pair.accepted.size() <= before) return false;
+      receiver.drain(*pair.accepted[before], pair.events(*pair.accepted[before]), pair.now);
+      pair.wake(*pair.accepted[before]);
+      return receiver.finished[stream->value];
+    }));
+    EXPECT_TRUE(receiver.intact);
+    EXPECT_EQ(receiver.received[stream->value], 5000u);
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::quic

@@ -1,0 +1,228 @@
+#include <gtest/gtest.h>
+
+#include "endpoint/transfer.h"
+
+namespace sheaf::quic {
+namespace {
+
+class Lifecycle : public testing::Test {
+ protected:
+  // Connects and confirms; the accepted connection in `server_side`.
+  ConnectionDriver& connected(EndpointPair& pair) {
+    ConnectionDriver& client = pair.connect();
+    EXPECT_TRUE(pair.run_until_confirmed());
+    EXPECT_EQ(pair.accepted.size(), 1u);
+    server_side = pair.accepted.empty() ? nullptr : pair.accepted[0];
+    return client;
+  }
+  // Sends `size` bytes from the client and waits until the server has them.
+  bool transfer(EndpointPair& pair, ConnectionDriver& client, std::size_t size) {
+    const auto stream = client.connection().open_stream(Directionality::kUnidirectional);
+    if (!stream) return false;
+    const auto bytes = pattern(*stream, 0, size);
+    if (!client.connection().write(*stream, SendChunk::copy_of(bytes), true)) return false;
+    pair.wake(client);
+    Receiver receiver;
+    return pair.run_until([&] {
+      receiver.drain(*server_side, pair.events(*server_side), pair.now);
+      pair.wake(*server_side);
+      return receiver.finished[stream->value] && receiver.intact;
+    });
+  }
+  ConnectionDriver* server_side = nullptr;
+};
+
+TEST_F(Lifecycle, ApplicationCloseReachesThePeerAndBothSidesGoAway) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  client.close(42, "bye", pair.now);
+  pair.wake(client);
+  const ConnectionDriver* server = server_side;
+  EXPECT_TRUE(pair.run_until(
+      [&] { return pair.client->connection_count() + pair.server->connection_count() == 0; }));
+  const ConnectionClosed* closed = pair.closed(server);
+  ASSERT_NE(closed, nullptr);
+  EXPECT_EQ(closed->cause, ConnectionClosed::Cause::kPeerApplication);
+  EXPECT_EQ(closed->error, 42u);
+  EXPECT_EQ(closed->reason, "bye");
+}
+
+TEST_F(Lifecycle, IdleConnectionEndsSilentlyOnBothSides) {
+  EndpointPair::Options options;
+  options.connection.max_idle_timeout = 5s;
+  EndpointPair pair(options);
+  ConnectionDriver& client = connected(pair);
+  pair.run_for(500ms);
+  const std::uint64_t sent = pair.datagrams_sent;
+  EXPECT_TRUE(pair.run_until(
+      [&] { return pair.client->connection_count() + pair.server->connection_count() == 0; }, 20s));
+  EXPECT_EQ(pair.closed(&client)->cause, ConnectionClosed::Cause::kIdle);
+  EXPECT_LE(pair.datagrams_sent - sent, 8u);
+}
+
+TEST_F(Lifecycle, KeepAliveOutlivesTheIdleTimeout) {
+  EndpointPair::Options options;
+  options.connection.max_idle_timeout = 5s;
+  options.connection.keep_alive = 2s;
+  EndpointPair pair(options);
+  ConnectionDriver& client = connected(pair);
+  pair.run_for(60s);
+  EXPECT_EQ(pair.closed(&client), nullptr);
+  EXPECT_EQ(client.connection().state(), Connection::State::kEstablished);
+}
+
+TEST_F(Lifecycle, KeyUpdatesInBothDirectionsLoseNothing) {
+  EndpointPair pair(3, Weather{.loss = 0.05});
+  ConnectionDriver& client = connected(pair);
+  int updates = 0;
+  for (int round = 0; round < 6; ++round) {
+    ConnectionDriver& side = round % 2 == 0 ? client : *server_side;
+    pair.run_for(2s);
+    if (side.connection().initiate_key_update(pair.now)) ++updates;
+    pair.wake(side);
+    EXPECT_TRUE(transfer(pair, client, 50000)) << round;
+  }
+  EXPECT_GE(updates, 4);
+  EXPECT_EQ(client.connection().stats().key_updates, server_side->connection().stats().key_updates);
+  EXPECT_EQ(pair.closed(&client), nullptr);
+}
+
+TEST_F(Lifecycle, NatRebindingIsFollowedAndValidated) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  ASSERT_TRUE(transfer(pair, client, 10000));
+  pair.client_seen_as.port = 51111;
+  EXPECT_TRUE(transfer(pair, client, 100000));
+  const auto paths = server_side->connection().path_stats();
+  EXPECT_EQ(paths[0].addresses.remote.port, 51111);
+  EXPECT_TRUE(paths[0].validated);
+  EXPECT_EQ(pair.count<PathChangedEvent>(*server_side), 1);
+}
+
+TEST_F(Lifecycle, SpoofedAddressDoesNotKeepTheConnection) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  ASSERT_TRUE(transfer(pair, client, 10000));
+  // One packet seems to come from elsewhere; answers to there are lost.
+  const Address real = pair.client_seen_as;
+  Address spoofed = real;
+  spoofed.port = 52222;
+  pair.filter = [spoofed](bool to_server, std::vector<std::uint8_t>&, AddressPair& path) {
+    return to_server || path.local != spoofed;
+  };
+  pair.client_seen_as = spoofed;
+  client.connection().ping();
+  pair.wake(client);
+  pair.run_for(1ms);
+  pair.client_seen_as = real;
+  EXPECT_TRUE(transfer(pair, client, 100000));
+  pair.run_for(10s);
+  EXPECT_EQ(server_side->connection().path_stats()[0].addresses.remote, real);
+}
+
+TEST_F(Lifecycle, ClientMigratesToAnotherLocalAddress) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  ASSERT_TRUE(transfer(pair, client, 10000));
+  Address moved = client.connection().path_stats()[0].addresses.local;
+  moved.ip[3] = 77;
+  ASSERT_TRUE(client.connection().migrate(moved, pair.now));
+  pair.wake(client);
+  EXPECT_TRUE(transfer(pair, client, 100000));
+  EXPECT_EQ(server_side->connection().path_stats()[0].addresses.remote, moved);
+}
+
+TEST_F(Lifecycle, ConnectionIdRotationIsTransparent) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_TRUE(client.connection().rotate_connection_id()) << round;
+    pair.wake(client);
+    EXPECT_TRUE(transfer(pair, client, 20000)) << round;
+  }
+}
+
+TEST_F(Lifecycle, ServerThatLostItsStateResetsTheClient) {
+  EndpointPair::Options options;
+  options.static_key = std::vector<std::uint8_t>(32, 7);
+  EndpointPair pair(options);
+  ConnectionDriver& client = connected(pair);
+  ASSERT_TRUE(transfer(pair, client, 10000));
+  pair.restart_server();
+  const auto stream = client.connection().open_stream(Directionality::kUnidirectional);
+  ASSERT_TRUE(
+      client.connection().write(*stream, SendChunk::copy_of(pattern(*stream, 0, 100)), true));
+  pair.wake(client);
+  EXPECT_TRUE(pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s));
+  EXPECT_EQ(pair.closed(&client)->cause, ConnectionClosed::Cause::kStatelessReset);
+}
+
+TEST_F(Lifecycle, ResetOfAStrangerIsNotBelieved) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  pair.restart_server();
+  client.connection().ping();
+  pair.wake(client);
+  pair.run_for(1s);
+  EXPECT_GE(pair.server->stats().stateless_resets_sent, 1u);
+  EXPECT_EQ(pair.closed(&client), nullptr);
+}
+
+TEST_F(Lifecycle, UnreliableDatagramsReportTheirFate) {
+  EndpointPair pair(5, Weather{.loss = 0.2});
+  ConnectionDriver& client = connected(pair);
+  constexpr int k_count = 200;
+  for (int i = 0; i < k_count; ++i) {
+    const std::uint8_t payload[] = {static_cast<std::uint8_t>(i), 1, 2, 3};
+    ASSERT_TRUE(client.connection().send_datagram(payload, static_cast<std::uint64_t>(i)));
+    pair.wake(client);
+    pair.run_for(20ms);
+  }
+  pair.run_for(5s);
+  int received = 0;
+  while (server_side->connection().receive_datagram()) ++received;
+  const int acknowledged = pair.count<DatagramAcknowledgedEvent>(client);
+  const int lost = pair.count<DatagramLostEvent>(client);
+  EXPECT_EQ(acknowledged + lost, k_count);
+  EXPECT_GE(received, acknowledged);
+  EXPECT_GT(lost, 0);
+  EXPECT_GT(received, k_count / 2);
+}
+
+TEST_F(Lifecycle, PathMtuIsDiscovered) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  ASSERT_TRUE(transfer(pair, client, 200000));
+  pair.run_for(5s);
+  EXPECT_EQ(client.connection().path_stats()[0].mtu, 1452);
+}
+
+TEST_F(Lifecycle, SmallerPathMtuIsRespected) {
+  EndpointPair pair;
+  pair.filter = [](bool, std::vector<std::uint8_t>& bytes, AddressPair&) {
+    return bytes.size() <= 1300;
+  };
+  ConnectionDriver& client = connected(pair);
+  EXPECT_TRUE(transfer(pair, client, 500000));
+  const auto mtu = client.connection().path_stats()[0].mtu;
+  EXPECT_LE(mtu, 1300);
+  EXPECT_GE(mtu, 1200);
+}
+
+TEST_F(Lifecycle, GarbageFromTheNetworkChangesNothing) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  SeededRandom noise(99);
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::uint8_t> bytes(noise.below(1500));
+    noise.fill(bytes);
+    AddressPair path = server_side->connection().path_stats()[0].addresses;
+    pair.server->receive({bytes, path, Ecn::kNotEct}, pair.now);
+    std::swap(path.local, path.remote);
+    pair.client->receive({bytes, path, Ecn::kNotEct}, pair.now);
+  }
+  EXPECT_TRUE(transfer(pair, client, 50000));
+}
+
+}  // namespace
+}  // namespace sheaf::quic
