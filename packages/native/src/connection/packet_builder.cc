@@ -82,6 +82,9 @@ bool PacketBuilder::wants_to_send() const {
 }
 
 PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
+  const bool acknowledges = path_.received.ack_deadline() <= now_;
+  // The answer lets us forget what we report again and again.
+  if (acknowledges && path_.loss.wants_acknowledgement()) path_.ping_due = true;
   if (wants_to_send()) {
     if (path_.probe_credits > 0) return Admission::kFull;
     const std::uint64_t window = path_.controller->window();
@@ -93,8 +96,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   } else {
     path_.application_limited = true;
   }
-  return path_.received.ack_deadline() <= now_ ? Admission::kAcknowledgementOnly
-                                               : Admission::kNothing;
+  return acknowledges ? Admission::kAcknowledgementOnly : Admission::kNothing;
 }
 
 bool PacketBuilder::grease_fixed_bit() {

@@ -38,6 +38,7 @@ void LossDetection::set_controller(CongestionController& controller) { controlle
 
 void LossDetection::on_packet_sent(PacketNumber number, Time now) {
   SentPacket& packet = sent_.at(number);
+  packets_since_eliciting_ = packet.ack_eliciting ? 0 : packets_since_eliciting_ + 1;
   if (packet.in_flight) {
     delivery_rate_.on_sent(packet, bytes_in_flight_);
     bytes_in_flight_ += packet.bytes;

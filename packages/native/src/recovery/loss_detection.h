@@ -75,6 +75,9 @@ class LossDetection {
   }
   std::uint64_t packets_lost() const { return packets_lost_; }
   std::uint64_t spurious_losses() const { return spurious_losses_; }
+  // So many packets in a row elicited no acknowledgement that the peer should be asked for one, or
+  // it never learns which ranges it needs no more (RFC 9000 §13.2.4).
+  bool wants_acknowledgement() const { return packets_since_eliciting_ >= 32; }
   bool has_ack_eliciting_in_flight() const { return ack_eliciting_in_flight_ > 0; }
 
  private:
@@ -116,6 +119,7 @@ class LossDetection {
   std::uint64_t packets_lost_ = 0;
   std::uint64_t spurious_losses_ = 0;
   std::uint32_t probe_count_ = 0;
+  std::uint32_t packets_since_eliciting_ = 0;
 
   PacketNumber largest_acknowledged_ = k_no_packet_number;
   PacketNumber first_outstanding_ = 0;  // everything below is settled

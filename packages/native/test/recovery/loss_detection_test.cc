@@ -250,6 +250,15 @@ TEST_F(LossDetectionTest, AcknowledgementsAloneArmNothing) {
   EXPECT_FALSE(loss_.has_ack_eliciting_in_flight());
 }
 
+TEST_F(LossDetectionTest, AsksForAnAcknowledgementNowAndThen) {
+  for (int i = 0; i < 31; ++i) send_acknowledgement(at_ms(i));
+  EXPECT_FALSE(loss_.wants_acknowledgement());
+  send_acknowledgement(at_ms(31));
+  EXPECT_TRUE(loss_.wants_acknowledgement());
+  send(at_ms(32));
+  EXPECT_FALSE(loss_.wants_acknowledgement());
+}
+
 TEST_F(LossDetectionTest, ProbesRepeatOnePacketAfterTheOther) {
   send_many(3, at_ms(0));
   loss_.mark_oldest_for_probe(listener_);
