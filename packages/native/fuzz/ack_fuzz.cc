@@ -1,0 +1,72 @@
+#include "congestion/controller.h"
+#include "recovery/loss_detection.h"
+#include "recovery/received_packets.h"
+
+namespace {
+
+using namespace sheaf::quic;
+
+class Listener final : public SentFrameListener {
+ public:
+  void on_frame_acknowledged(PathId, const SentFrame&) override {}
+  void on_frame_lost(PathId, const SentFrame&) override {}
+};
+
+}  // namespace
+
+// A hostile peer's ACK frames between packets that are sent, skipped, timed out and received. What
+// is in flight never exceeds what was sent, and the logs stay small.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Reader reader(Bytes(data, size));
+  RttEstimator rtt;
+  const auto controller = make_congestion_controller({});
+  LossDetection loss(PathId{0}, rtt, *controller);
+  EcnValidation ecn;
+  MtuDiscovery mtu(1400, 1400);
+  loss.set_ecn_validation(ecn);
+  loss.set_mtu_discovery(mtu);
+  ReceivedPackets received;
+  Listener listener;
+  Time now{1s};
+  std::uint64_t sent = 0;
+  while (!reader.empty()) {
+    const std::uint8_t operation = reader.read_u8();
+    now += std::chrono::microseconds(100 * (operation >> 3));
+    if (operation % 8 < 3) {
+      const bool eliciting = operation % 8 > 0;
+      const Ecn mark = ecn.next_mark();
+      loss.sent().add_frame({.length = 7});
+      loss.on_packet_sent(loss.sent().commit({.time_sent = now,
+                                              .bytes = 1200,
+                                              .ack_eliciting = eliciting,
+                                              .in_flight = eliciting,
+                                              .ecn = mark}),
+                          now);
+      ecn.on_sent(mark);
+      sent += eliciting ? 1200 : 0;
+    } else if (operation % 8 == 3) {
+      loss.sent().skip_number();
+    } else if (operation % 8 == 4) {
+      if (loss.on_timeout(25ms, true, now, listener) == LossDetection::TimeoutAction::kProbe) {
+        loss.mark_oldest_for_probe(listener);
+      }
+    } else if (operation % 8 == 5) {
+      received.on_received(reader.read_varint(), Ecn::kCe, true, now, 25ms);
+      std::uint8_t buffer[64];
+      Writer writer(buffer);
+      if (received.write_ack(writer, 3, now) && !received.largest()) __builtin_trap();
+    } else {
+      const auto frame = decode_frame(reader, PacketType::kOneRtt);
+      if (!frame) return 0;
+      const auto* ack = std::get_if<AckFrame>(&*frame);
+      bool newly_acknowledged = false;
+      if (ack &&
+          !loss.on_ack(*ack, {.handshake_confirmed = true}, now, listener, newly_acknowledged)) {
+        return 0;
+      }
+    }
+    if (loss.bytes_in_flight() > sent || controller->window() < 2400) __builtin_trap();
+    if (loss.has_ack_eliciting_in_flight() != (loss.bytes_in_flight() > 0)) __builtin_trap();
+  }
+  return 0;
+}
