@@ -34,7 +34,14 @@ TransportError violation(const AckFrame& frame, const char* reason) {
 LossDetection::LossDetection(PathId path, RttEstimator& rtt, CongestionController& controller)
     : path_(path), rtt_(&rtt), controller_(&controller) {}
 
-void LossDetection::set_controller(CongestionController& controller) { controller_ = &controller; }
+void LossDetection::set_controller(CongestionController& controller) {
+  controller_ = &controller;
+  first_current_ = sent_.next_number();
+  bytes_in_flight_ = 0;
+  delivery_rate_ = {};
+  persistent_congestion_ = {};
+  spurious_loss_ = {};
+}
 
 void LossDetection::on_packet_sent(PacketNumber number, Time now) {
   SentPacket& packet = sent_.at(number);
@@ -75,7 +82,8 @@ TransportStatus LossDetection::on_ack(const AckFrame& frame, const AckContext& c
   probe_count_ = 0;
   next_probe_ = 0;
   // RFC 9002 §5.1: a sample needs the largest to be new and something ack-eliciting with it.
-  settled.gave_rtt = settled.largest == frame.largest && settled.ack_eliciting;
+  settled.gave_rtt =
+      settled.largest == frame.largest && settled.ack_eliciting && is_current(settled.largest);
   if (settled.gave_rtt) {
     rtt_->add_sample(now - settled.largest_time_sent, context.ack_delay, context.max_ack_delay,
                      context.handshake_confirmed);
@@ -116,14 +124,17 @@ void LossDetection::settle(PacketNumber number, Time now, SentFrameListener& lis
   SentPacket& packet = sent_.at(number);
   if (packet.state == State::kOutstanding) {
     if (packet.in_flight) {
-      leave_flight(packet);
-      settled.bytes += packet.bytes;
-      delivery_rate_.on_acknowledged(packet, now);
+      leave_flight(number, packet);
+      if (is_current(number)) {
+        settled.bytes += packet.bytes;
+        delivery_rate_.on_acknowledged(packet, now);
+      }
     }
   } else if (packet.state == State::kLost) {
     ++spurious_losses_;
     persistent_congestion_.break_run();
-    if (packet.in_flight && !packet.mtu_probe && spurious_loss_.refute(packet.time_sent)) {
+    if (packet.in_flight && !packet.mtu_probe && is_current(number) &&
+        spurious_loss_.refute(packet.time_sent)) {
       controller_->on_spurious_congestion(now);
     }
   } else {
@@ -192,10 +203,10 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
       loss_time_ = packet.time_sent + loss_delay;
       break;
     }
-    declare_lost(packet, listener);
+    declare_lost(number, listener);
     spurious_loss_.on_lost(number);
     // RFC 9000 §14.4: a lost MTU probe says nothing about congestion.
-    if (!packet.in_flight || packet.mtu_probe) continue;
+    if (!packet.in_flight || packet.mtu_probe || !is_current(number)) continue;
     spurious_loss_.on_congestion(packet.time_sent, now);
     sample.lost_bytes += packet.bytes;
     sample.largest_lost = number;
@@ -206,10 +217,11 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
   if (sample.lost_bytes > 0) respond_to_loss(sample);
 }
 
-void LossDetection::declare_lost(SentPacket& packet, SentFrameListener& listener) {
+void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listener) {
+  SentPacket& packet = sent_.at(number);
   packet.state = State::kLost;
   if (packet.in_flight) {
-    leave_flight(packet);
+    leave_flight(number, packet);
     ++packets_lost_;
   }
   if (ecn_ != nullptr) ecn_->on_lost(packet.ecn);
@@ -233,8 +245,8 @@ bool LossDetection::advance_first_outstanding(Duration max_ack_delay) {
   return persistent;
 }
 
-void LossDetection::leave_flight(const SentPacket& packet) {
-  bytes_in_flight_ -= packet.bytes;
+void LossDetection::leave_flight(PacketNumber number, const SentPacket& packet) {
+  if (is_current(number)) bytes_in_flight_ -= packet.bytes;
   --packets_in_flight_;
   if (packet.ack_eliciting) --ack_eliciting_in_flight_;
 }
@@ -247,8 +259,9 @@ void LossDetection::prune(Time keep_lost_since) {
 
 void LossDetection::abandon_outstanding(SentFrameListener& listener) {
   for (; first_outstanding_ < sent_.next_number(); ++first_outstanding_) {
-    SentPacket& packet = sent_.at(first_outstanding_);
-    if (packet.state == State::kOutstanding) declare_lost(packet, listener);
+    if (sent_.at(first_outstanding_).state == State::kOutstanding) {
+      declare_lost(first_outstanding_, listener);
+    }
   }
   prune(Time::max());
   persistent_congestion_.break_run();
@@ -281,7 +294,7 @@ LossDetection::TimeoutAction LossDetection::on_timeout(Duration max_ack_delay,
   if (over_limit()) {
     prune(Time::max());
     while (over_limit()) {
-      declare_lost(sent_.at(first_outstanding_), listener);
+      declare_lost(first_outstanding_, listener);
       advance_first_outstanding(max_ack_delay);
       prune(Time::max());
     }

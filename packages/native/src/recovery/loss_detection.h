@@ -30,6 +30,8 @@ class LossDetection {
  public:
   LossDetection(PathId path, RttEstimator& rtt, CongestionController& controller);
 
+  // The path leads elsewhere now, and has a controller and RTT estimate of its own. What was sent
+  // before is still acknowledged or lost, but says nothing about the new way (RFC 9000 §9.4).
   void set_controller(CongestionController& controller);
   // From then on ECN counts of acknowledgements are validated and CE marks reach the controller.
   // The sender of packets calls `EcnValidation::next_mark` and `on_sent` itself.
@@ -98,10 +100,12 @@ class LossDetection {
   void report_acknowledged(const Settled& settled, const AckContext& context,
                            std::uint64_t in_flight_before, Time now);
   void detect_lost(Duration max_ack_delay, Time now, SentFrameListener& listener);
-  void declare_lost(SentPacket& packet, SentFrameListener& listener);
+  void declare_lost(PacketNumber number, SentFrameListener& listener);
   void respond_to_loss(const LossSample& sample);
   bool advance_first_outstanding(Duration max_ack_delay);
-  void leave_flight(const SentPacket& packet);
+  void leave_flight(PacketNumber number, const SentPacket& packet);
+  // Sent the way that the path leads now, and so of interest to RTT estimate and controller.
+  bool is_current(PacketNumber number) const { return number >= first_current_; }
   void prune(Time keep_lost_since);
   bool over_limit() const;
   Time probe_deadline(Duration max_ack_delay, bool handshake_confirmed) const;
@@ -123,7 +127,8 @@ class LossDetection {
 
   PacketNumber largest_acknowledged_ = k_no_packet_number;
   PacketNumber first_outstanding_ = 0;  // everything below is settled
-  PacketNumber next_probe_ = 0;         // mark_oldest_for_probe goes on from here
+  PacketNumber first_current_ = 0;
+  PacketNumber next_probe_ = 0;  // mark_oldest_for_probe goes on from here
   Time loss_time_ = k_never;
   Time last_ack_eliciting_sent_{};
   PersistentCongestion persistent_congestion_;

@@ -124,6 +124,30 @@ TEST_F(LossDetectionTest, AbandoningIsNotCongestion) {
   EXPECT_FALSE(rtt_.has_sample());
 }
 
+// RFC 9000 §9.4.
+TEST_F(LossDetectionTest, WhatWasSentTheOldWayDoesNotCountForTheNewOne) {
+  send_many(5, at_ms(0));
+  RecordingController other;
+  rtt_ = RttEstimator{};
+  loss_.set_controller(other);
+  EXPECT_EQ(loss_.bytes_in_flight(), 0u);
+  send(at_ms(1000));
+  EXPECT_EQ(loss_.bytes_in_flight(), k_datagram);
+  acknowledge({{.first = 4, .last = 4}}, at_ms(1010));
+  EXPECT_EQ(listener_.acknowledged, (Numbers{4}));
+  EXPECT_EQ(listener_.lost, (Numbers{0, 1, 2, 3}));  // too old by time as well
+  EXPECT_FALSE(rtt_.has_sample());
+  EXPECT_TRUE(other.acknowledgements.empty());
+  EXPECT_TRUE(other.losses.empty());
+  EXPECT_EQ(loss_.bytes_in_flight(), k_datagram);
+  acknowledge({{.first = 4, .last = 5}}, at_ms(1030));
+  EXPECT_EQ(rtt_.latest(), 30ms);
+  ASSERT_EQ(other.acknowledgements.size(), 1u);
+  EXPECT_EQ(other.acknowledgements[0].acknowledged_bytes, k_datagram);
+  EXPECT_EQ(loss_.bytes_in_flight(), 0u);
+  EXPECT_FALSE(loss_.has_ack_eliciting_in_flight());
+}
+
 // --- spurious loss ------------------------------------------------------------------------------
 
 TEST_F(LossDetectionTest, LateAcknowledgementsOfAllLossesUndoTheResponse) {
