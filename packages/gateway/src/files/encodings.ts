@@ -26,7 +26,8 @@ export function acceptedEncodings(headers: RequestHeaders, path: string): Precom
 
 const compressibleType = /^text\/|[+/](json|xml|javascript|wasm|svg\+xml|manifest\+json)$|^image\/(svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)$/;
 
-function isWorthCompressing(path: string): boolean {
+/** Text and the like: other types are compressed already. */
+export function isWorthCompressing(path: string): boolean {
   const type = lookup(extname(path));
   return type !== false && compressibleType.test(type);
 }

@@ -1,12 +1,14 @@
+import { createReadStream, type Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { extname, sep } from 'node:path';
 import { Readable } from 'node:stream';
-import send, { type SendResult } from '@fastify/send';
+import send, { type FileSendResult, type SendResult } from '@fastify/send';
 import { contentType } from 'mime-types';
 import type { Exchange, Target } from '../http/exchange.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
-import { acceptedEncodings, type PrecompressedEncoding } from './encodings.js';
+import { acceptedEncodings, isWorthCompressing, type PrecompressedEncoding } from './encodings.js';
 import type { FilesOptions } from './options.js';
+import { SmallFiles } from './small_files.js';
 
 /** Large enough that a big download costs few reads, small enough for many downloads at one time. */
 const readBytes = 256 * 1024;
@@ -20,6 +22,7 @@ class OutsideRoot extends Error {}
  */
 export class StaticFiles implements Target {
   readonly #options: FilesOptions;
+  readonly #smallFiles = new SmallFiles();
   #root: Promise<string> | undefined;
 
   constructor(options: FilesOptions) {
@@ -39,35 +42,37 @@ export class StaticFiles implements Target {
     const path = exchange.rest.endsWith('/') ? exchange.rest + encodeURIComponent(this.#options.index) : exchange.rest;
     const encoded = await this.#findEncoded(exchange, path);
     if (encoded) {
-      await answer(exchange, encoded.result, path, encoded.encoding);
+      await this.#answer(exchange, encoded.result, path, encoded.encoding);
       return;
     }
-    await answer(exchange, await this.#send(exchange, path), path);
+    await this.#answer(exchange, await this.#find(exchange, path), path);
   }
 
   /** The best precompressed form that exists and that the client accepts. */
   async #findEncoded(exchange: Exchange, path: string): Promise<{ result: SendResult; encoding: PrecompressedEncoding } | undefined> {
     if (!this.#options.precompressed) return undefined;
     for (const encoding of acceptedEncodings(exchange.request.headers, path)) {
-      const result = await this.#send(exchange, path + encoding.extension);
+      const result = await this.#find(exchange, path + encoding.extension);
       if (result.type === 'file') return { result, encoding };
-      discard(result);
     }
     return undefined;
   }
 
-  async #send(exchange: Exchange, path: string): Promise<SendResult> {
+  /** Status and headers for the file, without its content. */
+  async #find(exchange: Exchange, path: string): Promise<SendResult> {
     const root = await (this.#root ??= realpath(this.#options.root));
-    // The library reads nothing of the request but its method and headers.
-    const request = exchange.request as unknown as Parameters<typeof send>[0];
+    // The library reads nothing of the request but its method and headers. Asked for HEAD it leaves
+    // the content to us, who may have it in memory.
+    const request = { method: 'HEAD', headers: exchange.request.headers } as unknown as Parameters<typeof send>[0];
     return send(request, path, {
       root,
       index: false,
       dotfiles: 'allow',
       contentType: false,
       maxAge: this.#options.max_age,
-      highWaterMark: readBytes,
-      onFile: async (file) => {
+      onFile: async (file, stats) => {
+        // In memory means that it was inside when it was read, and it is still the same file.
+        if (this.#smallFiles.has(file, stats)) return;
         const real = await realpath(file);
         if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) throw new OutsideRoot(real);
       },
@@ -77,37 +82,58 @@ export class StaticFiles implements Target {
       throw error;
     });
   }
+
+  async #answer(exchange: Exchange, result: SendResult, path: string, encoding?: PrecompressedEncoding): Promise<void> {
+    switch (result.type) {
+      case 'directory':
+        redirectToDirectory(exchange);
+        return;
+      case 'error': {
+        const range = result.headers['Content-Range'];
+        respondStatus(exchange, publicStatus(result.statusCode), range === undefined ? {} : { 'content-range': range });
+        return;
+      }
+      case 'file':
+        await this.#sendFile(exchange, result, fileHeaders(result, path, encoding));
+    }
+  }
+
+  async #sendFile(exchange: Exchange, result: FileSendResult, headers: Record<string, string>): Promise<void> {
+    const { path, stat } = result.metadata;
+    if (exchange.request.method === 'HEAD' || result.statusCode === 304) {
+      setHead(exchange, result.statusCode, headers);
+      exchange.response.end();
+      return;
+    }
+    const { start, end } = rangeOf(result, stat);
+    const content = await this.#smallFiles.read(path, stat);
+    setHead(exchange, result.statusCode, headers);
+    if (content) {
+      exchange.bytesSent += end - start;
+      exchange.response.end(content.subarray(start, end));
+      return;
+    }
+    await sendBody(exchange, createReadStream(path, { start, end: Math.max(start, end - 1), highWaterMark: readBytes }));
+  }
+}
+
+function fileHeaders(result: FileSendResult, path: string, encoding: PrecompressedEncoding | undefined): Record<string, string> {
+  const headers: Record<string, string> = { 'x-content-type-options': 'nosniff' };
+  for (const [name, value] of Object.entries(result.headers)) headers[name.toLowerCase()] = String(value);
+  if (result.statusCode !== 304) headers['content-type'] = contentType(extname(path)) || 'application/octet-stream';
+  if (encoding) headers['content-encoding'] = encoding.name;
+  if (encoding || isWorthCompressing(path)) headers['vary'] = 'accept-encoding';
+  return headers;
+}
+
+/** First byte, and the byte behind the last one, that the answer holds. */
+function rangeOf(result: FileSendResult, { size }: Stats): { start: number; end: number } {
+  const match = /^bytes (\d+)-(\d+)\//.exec(result.headers['Content-Range'] ?? '');
+  return match ? { start: Number(match[1]), end: Number(match[2]) + 1 } : { start: 0, end: size };
 }
 
 function notFound(): SendResult {
   return { type: 'error', statusCode: 404, headers: {}, stream: Readable.from([]), metadata: { error: new OutsideRoot() } };
-}
-
-async function answer(exchange: Exchange, result: SendResult, path: string, encoding?: PrecompressedEncoding): Promise<void> {
-  if (result.type === 'directory') {
-    discard(result);
-    redirectToDirectory(exchange);
-    return;
-  }
-  if (result.type === 'error') {
-    discard(result);
-    const range = result.headers['Content-Range'];
-    respondStatus(exchange, publicStatus(result.statusCode), range === undefined ? {} : { 'content-range': range });
-    return;
-  }
-  const headers: Record<string, string | number> = {};
-  for (const [name, value] of Object.entries(result.headers)) headers[name.toLowerCase()] = value;
-  if (result.statusCode !== 304) headers['content-type'] = contentType(extname(path)) || 'application/octet-stream';
-  if (encoding) headers['content-encoding'] = encoding.name;
-  if (encoding || isCompressible(path)) headers['vary'] = 'accept-encoding';
-  headers['x-content-type-options'] = 'nosniff';
-  setHead(exchange, result.statusCode, headers);
-  if (exchange.request.method === 'HEAD' || result.statusCode === 304) {
-    discard(result);
-    exchange.response.end();
-    return;
-  }
-  await sendBody(exchange, result.stream);
 }
 
 /** The library hides a path that leaves the root behind 403; one answer for all of them tells less. */
@@ -119,14 +145,6 @@ function redirectToDirectory(exchange: Exchange): void {
   // A path that starts with two slashes would be read as another host's name.
   const path = exchange.pathname.replace(/^\/+/, '/');
   respondStatus(exchange, 308, { location: `${path}/${exchange.search}` });
-}
-
-function isCompressible(path: string): boolean {
-  return acceptedEncodings({ 'accept-encoding': '*' }, path).length > 0;
-}
-
-function discard(result: SendResult): void {
-  result.stream.on('error', () => undefined).destroy();
 }
 
 /** RFC 8615 keeps `.well-known` public; every other name with a leading dot is hidden. */

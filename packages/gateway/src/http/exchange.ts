@@ -46,7 +46,9 @@ export interface Exchange {
   readonly search: string;
   /** The part of `pathname` behind the route's prefix; starts with a slash. */
   readonly rest: string;
-  /** Aborted when the client lost interest. */
+  /** The client lost interest. */
+  readonly aborted: boolean;
+  /** Aborted at that moment. */
   readonly signal: AbortSignal;
   /** Bytes of the answer's body so far. */
   bytesSent: number;

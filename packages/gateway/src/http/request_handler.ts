@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { findRoute, type Route } from '../routing/router.js';
 import type { Exchange, GatewayRequest, GatewayResponse, Target } from './exchange.js';
-import { parseRequestTarget } from './request_target.js';
+import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
 
 /** What became of a request, for the log and the metrics. */
@@ -55,24 +55,11 @@ export class RequestHandler {
   async handle(request: GatewayRequest, response: GatewayResponse): Promise<void> {
     const started = performance.now();
     const target = parseRequestTarget(request.url);
-    const abort = new AbortController();
-    let complete = false;
-    response.once('close', () => {
-      if (!complete && !response.writableEnded) abort.abort();
-    });
     // A reset while the answer is written is the client's right, and told by `close`.
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
-    const exchange: RoutedExchange = {
-      request: target?.authority === undefined ? request : { ...request, authority: target.authority },
-      response,
-      pathname: target?.pathname ?? '',
-      search: target?.search ?? '',
-      rest: '',
-      route: 'none',
-      signal: abort.signal,
-      bytesSent: 0,
-    };
+    const exchange = new RoutedExchange(target?.authority === undefined ? request : { ...request, authority: target.authority }, response, target);
+    response.once('close', () => exchange.onClose());
     this.#active += 1;
     this.#total += 1;
     this.#options.observer.requestStarted();
@@ -82,7 +69,7 @@ export class RequestHandler {
       this.#options.log.error({ err: error, path: exchange.pathname }, 'request failed');
       respondStatus(exchange, 500);
     } finally {
-      complete = true;
+      exchange.complete = true;
       this.#active -= 1;
       // What the client still wants to send has no reader any more.
       if (!request.body.readableEnded && request.httpVersion === '3') request.body.destroy();
@@ -93,7 +80,7 @@ export class RequestHandler {
         status: response.statusCode,
         bytesSent: exchange.bytesSent,
         seconds: (performance.now() - started) / 1_000,
-        aborted: abort.signal.aborted,
+        aborted: exchange.aborted,
       });
     }
   }
@@ -123,7 +110,39 @@ export class RequestHandler {
   }
 }
 
-interface RoutedExchange extends Exchange {
-  rest: string;
-  route: string;
+class RoutedExchange implements Exchange {
+  readonly pathname: string;
+  readonly search: string;
+  rest = '';
+  /** Label of the route. */
+  route = 'none';
+  bytesSent = 0;
+  complete = false;
+  aborted = false;
+  #abort: AbortController | undefined;
+
+  constructor(
+    readonly request: GatewayRequest,
+    readonly response: GatewayResponse,
+    target: RequestTarget | undefined,
+  ) {
+    this.pathname = target?.pathname ?? '';
+    this.search = target?.search ?? '';
+  }
+
+  /** Made on demand: most answers are complete before anyone could ask. */
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.aborted) this.#abort.abort();
+    }
+    return this.#abort.signal;
+  }
+
+  /** The response closed; before its end that means that the client went away. */
+  onClose(): void {
+    if (this.complete || this.response.writableEnded) return;
+    this.aborted = true;
+    this.#abort?.abort();
+  }
 }

@@ -45,6 +45,6 @@ export async function sendBody(exchange: Exchange, source: Readable): Promise<vo
   try {
     await sent;
   } catch (error) {
-    if (!exchange.signal.aborted && systemErrorCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+    if (!exchange.aborted && systemErrorCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

@@ -86,7 +86,7 @@ export class UpstreamGroup implements Target {
         await this.#forward(exchange, member, body);
         return;
       } catch (error) {
-        if (exchange.signal.aborted) return;
+        if (exchange.aborted) return;
         if (exchange.response.headersSent) throw error;
         if (attempt < this.#options.retries && mayRepeat(request.method, body, error)) continue;
         this.#log.warn({ upstream: member.origin, error: errorMessage(error) }, 'upstream failed');
@@ -118,7 +118,7 @@ export class UpstreamGroup implements Target {
           signal: exchange.signal,
         })
         .catch((error: unknown) => {
-          if (!exchange.signal.aborted && !(error instanceof BodyTooLarge)) member.failed(Date.now());
+          if (!exchange.aborted && !(error instanceof BodyTooLarge)) member.failed(Date.now());
           throw error;
         });
       member.succeeded();
