@@ -173,6 +173,25 @@ TEST_F(ConnectionOverLinkTest, SurvivesARebinding) {
   EXPECT_TRUE(server_driver_->connection().path_stats().at(0).validated);
 }
 
+TEST_F(ConnectionOverLinkTest, MigratesToAnotherPath) {
+  const Address second = address(3, 50'002);
+  connect({.rate = 20_mbps, .delay = 20ms}, {.delay = 20ms});
+  simulation_.connect({"client", second}, {"server", k_server}, {.rate = 10_mbps, .delay = 50ms});
+  start_upload(5'000'000);
+  simulation_.after(500ms, [&] {
+    // The old way is dead from now on.
+    path_->there.change_at(simulation_.now(), {.loss = 1});
+    path_->back.change_at(simulation_.now(), {.loss = 1});
+    EXPECT_TRUE(client_driver_->connection().migrate(second, simulation_.now()));
+    client_->wake(*client_driver_);
+  });
+  ASSERT_EQ(finish_upload(60s), Outcome::kReached);
+  EXPECT_EQ(received_, 5'000'000u);
+  EXPECT_EQ(server_driver_->connection().path_stats().at(0).addresses.remote, second);
+  EXPECT_GT(sender_stats().minimum_rtt, 90ms);
+  EXPECT_GT(goodput(), 0.6 * 10_mbps);
+}
+
 TEST_F(ConnectionOverLinkTest, APingGoesOutBesideAnAcknowledgement) {
   connect({.delay = 10ms}, {.delay = 10ms});
   simulation_.run_for(1s);
