@@ -122,7 +122,7 @@ export class WebTransportConnection {
         return stream.onStopped(event[3] as number);
       case EventKind.sessionStreamClosed:
         this.streams.delete(id);
-        return;
+        return stream.onClosed();
       default:
         return;
     }

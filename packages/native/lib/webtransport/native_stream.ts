@@ -32,6 +32,7 @@ export class NativeStream {
   readbuffer: ArrayBuffer | undefined;
   private reading = false;
   private readFinished = false;
+  private closed = false;
   private writeBlocked = false;
 
   constructor(
@@ -91,6 +92,11 @@ export class NativeStream {
     this.readFinished = true;
     this.jsobj?.onStreamRecvSignal({ code, nettask: 'resetStream' });
   }
+  /** Both halves are over. A reset has been told before; without one, everything was read. */
+  onClosed(): void {
+    this.closed = true;
+    this.pump();
+  }
   onStopped(code: number): void {
     this.jsobj?.onStreamRecvSignal({ code, nettask: 'stopSending' });
   }
@@ -102,8 +108,9 @@ export class NativeStream {
   private pump(): void {
     while (this.reading && !this.readFinished && this.jsobj) {
       const available = this.endpoint.sessionStreamAvailable(this.connection, this.id);
-      if (available === 0) return;
-      if (available < 0) {
+      if (available === 0 && !this.closed) return;
+      // A stream without a sending half closes with its last byte and is not known any more.
+      if (available <= 0) {
         this.readFinished = true;
         this.jsobj.commitReadBuffer({ fin: true });
         return;
