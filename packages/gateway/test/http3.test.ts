@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
+import { connect as connectTcp } from 'node:net';
 import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { loadConfiguration } from '../src/configuration/load.js';
 import { Gateway } from '../src/gateway/gateway.js';
 import { certificateHash } from '../src/tls/certificate_files.js';
 import { createDevCertificate } from '../src/tls/dev_certificate.js';
-import { get } from './support/client.js';
+import { get, getByHttp2 } from './support/client.js';
 import { startFullGateway } from './support/gateway.js';
 import { ask, connect } from './support/http3_client.js';
 import { temporaryDirectory } from './support/temporary_directory.js';
@@ -166,5 +167,36 @@ describe('the certificate', () => {
     await gateway.certificate.refresh();
     await trusting(second);
     await expect(trusting(first)).rejects.toThrow();
+  });
+});
+
+describe('garbage', () => {
+  it('on UDP and TCP leaves the gateway serving', async () => {
+    const { port } = await startSite();
+    const socket = createSocket('udp4');
+    onTestFinished(() => void socket.close());
+    for (let index = 0; index < 500; index++) {
+      const datagram = randomBytes(1 + (index % 1400));
+      // Half of them look like a long header of version 1.
+      if (index % 2 === 0 && datagram.length > 5) Buffer.from([0xc0, 0, 0, 0, 1]).copy(datagram);
+      socket.send(datagram, port, '127.0.0.1');
+    }
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const connection = connectTcp(port, '127.0.0.1').on('error', () => undefined);
+        connection.end(randomBytes(300));
+        await once(connection.resume(), 'close');
+      }),
+    );
+    const client = await connect(port);
+    expect((await ask(client, { path: '/a.txt' })).status).toBe(200);
+    expect((await get(port, '/a.txt')).status).toBe(200);
+  });
+
+  it('as large headers is refused', async () => {
+    const { port } = await startSite();
+    expect((await get(port, '/a.txt', { headers: { large: 'x'.repeat(40_000) } })).status).toBe(431);
+    expect((await getByHttp2(port, '/a.txt', { headers: { large: 'x'.repeat(40_000) } })).status).toBe(431);
+    expect((await get(port, '/a.txt')).status).toBe(200);
   });
 });

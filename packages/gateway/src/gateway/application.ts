@@ -37,6 +37,7 @@ export function createApplication(options: ApplicationOptions): Application {
     routes: routes.requests,
     wellKnown: new WellKnown((exchange) => describe(options, exchange)),
     wellKnownPrefix: WELL_KNOWN_PREFIX,
+    maxHeaderBytes: node.limits.header_size,
     observer,
     log,
   });

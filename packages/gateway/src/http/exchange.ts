@@ -62,6 +62,17 @@ export interface Target {
   close?(): Promise<void>;
 }
 
+/** Size of the headers; each counts 32 bytes beside its text (RFC 9113 §6.5.2). */
+export function headerBytes(headers: RequestHeaders): number {
+  let bytes = 0;
+  for (const name in headers) {
+    const value = headers[name];
+    const values = Array.isArray(value) ? value : [value ?? ''];
+    for (const item of values) bytes += name.length + item.length + 32;
+  }
+  return bytes;
+}
+
 /** The single value of a header; several lines are joined as RFC 9110 §5.3 says. */
 export function headerValue(headers: RequestHeaders, name: string): string | undefined {
   const value = headers[name];

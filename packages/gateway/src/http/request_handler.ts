@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { findRoute, type Route } from '../routing/router.js';
-import type { Exchange, GatewayRequest, GatewayResponse, Target } from './exchange.js';
+import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
 
@@ -27,6 +27,8 @@ export interface RequestHandlerOptions {
   /** Answers below `/.well-known/sheaf/`, before every route. */
   wellKnown: Target;
   wellKnownPrefix: string;
+  /** Bytes of request headers, counted as RFC 9113 §6.5.2 does; more is answered 431. */
+  maxHeaderBytes: number;
   observer: RequestObserver;
   log: Logger;
 }
@@ -67,7 +69,7 @@ export class RequestHandler {
       await this.#dispatch(exchange, target !== undefined);
     } catch (error) {
       this.#options.log.error({ err: error, path: exchange.pathname }, 'request failed');
-      respondStatus(exchange, 500);
+      giveUp(exchange);
     } finally {
       exchange.complete = true;
       this.#active -= 1;
@@ -90,7 +92,12 @@ export class RequestHandler {
       respondStatus(exchange, 400);
       return;
     }
-    const { wellKnown, wellKnownPrefix, routes } = this.#options;
+    const { wellKnown, wellKnownPrefix, routes, maxHeaderBytes } = this.#options;
+    // Node's HTTP/2 announces its limit and does not hold clients to it.
+    if (headerBytes(exchange.request.headers) > maxHeaderBytes) {
+      respondStatus(exchange, 431);
+      return;
+    }
     if (exchange.pathname.startsWith(wellKnownPrefix)) {
       exchange.route = wellKnownPrefix;
       exchange.rest = exchange.pathname;
@@ -107,6 +114,15 @@ export class RequestHandler {
     exchange.route = match.route.label;
     exchange.rest = match.rest;
     await match.route.answer.handle(exchange);
+  }
+}
+
+/** A fault on the way: 500 while that can still be said. Never throws. */
+function giveUp(exchange: Exchange): void {
+  try {
+    respondStatus(exchange, 500);
+  } catch {
+    exchange.response.destroy();
   }
 }
 

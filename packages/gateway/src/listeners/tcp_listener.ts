@@ -37,17 +37,18 @@ export class TcpListener {
   constructor(options: TcpListenerOptions) {
     this.#options = options;
     const { limits, certificate } = options;
-    const http1 = { maxHeaderSize: limits.header_size, headersTimeout: headersTimeoutMs, keepAliveTimeout: limits.idle };
     this.#server = certificate
       ? createSecureServer({
-          ...http1,
           allowHTTP1: true,
           handshakeTimeout: headersTimeoutMs,
           cert: certificate.certificate,
           key: certificate.privateKey,
           settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.header_size },
         })
-      : createServer(http1);
+      : createServer();
+    // HTTP/2 servers take the options of HTTP/1.1 only as properties.
+    Object.assign(this.#server, { maxHeaderSize: limits.header_size, headersTimeout: headersTimeoutMs, connectionsCheckingInterval: headersTimeoutMs / 2, keepAliveTimeout: limits.idle });
+
     this.#server.maxConnections = limits.connections;
     this.#watchConnections();
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response));
@@ -105,6 +106,7 @@ export class TcpListener {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', () => undefined);
+      closeWhenIdle(session, this.#options.limits.idle);
       // A session that opened while the gateway was stopping.
       if (this.#draining) session.close();
     });
@@ -122,6 +124,20 @@ export class TcpListener {
     const scheme = this.#options.certificate ? 'https' : 'http';
     void this.#options.handler.handle(fromNodeRequest(request, scheme), response as unknown as GatewayResponse);
   }
+}
+
+/** Ends a session without streams after `idleMs` of silence. */
+function closeWhenIdle(session: ServerHttp2Session, idleMs: number): void {
+  let streams = 0;
+  session.on('stream', (stream) => {
+    streams += 1;
+    stream.once('close', () => (streams -= 1));
+  });
+  const check = (): void => {
+    if (streams === 0) session.close();
+    else session.setTimeout(idleMs, check);
+  };
+  session.setTimeout(idleMs, check);
 }
 
 /** HTTP/1.1 connections with a request under way. */

@@ -104,7 +104,13 @@ export class SessionServer {
 
   /** Tells every session to come to an end; they may finish what they are doing. */
   drain(): void {
-    for (const session of this.#open) session.notifySessionDraining();
+    for (const session of this.#open) {
+      try {
+        session.notifySessionDraining();
+      } catch {
+        // The library throws for a session that has just been lost.
+      }
+    }
   }
 
   close(): void {
