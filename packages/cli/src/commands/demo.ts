@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exitCodes, Gateway, parseConfiguration, UserError } from '@sheaf/gateway';
+import { exitCodes, Gateway, parseConfiguration, UserError, type ListenAddress } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
-import { loadBrowserDemo, type BrowserDemoTarget } from '../demo/browser_demo.js';
 import { demoSite, startUploadServer } from '../demo/site.js';
 import { publicKeyHash } from '../public_key_hash.js';
 import { serveUntilSignal } from '../serve.js';
 import { printLine, type World } from '../world.js';
+import { loadBench } from './bench.js';
 import { announce, browserUrl } from './up.js';
 
 interface DemoOptions {
@@ -49,7 +49,8 @@ export const demo: Command<DemoOptions> = {
       const gateway = await Gateway.start(parseConfiguration(configuration, join(directory, 'sheaf.yaml')));
       try {
         if (once) return await loadOnce(gateway, json, world);
-        await announce(gateway, performance.now() - started, world);
+        const start = gateway.httpAddress ? `open ${localUrl(gateway.httpAddress)}.well-known/sheaf/start in a browser on this machine` : '';
+        await announce(gateway, performance.now() - started, world, start);
         return await serveUntilSignal(gateway, world);
       } finally {
         await gateway.close(0);
@@ -61,17 +62,21 @@ export const demo: Command<DemoOptions> = {
   },
 };
 
+/** `localhost` is a secure context without TLS; an address need not be. */
+function localUrl(address: ListenAddress): string {
+  return browserUrl('http', address).replace('127.0.0.1', 'localhost');
+}
+
 async function loadOnce(gateway: Gateway, json: boolean, world: World): Promise<number> {
-  const runBrowserDemo = await loadBrowserDemo();
+  const { runBrowserDemo } = await loadBench();
   if (!gateway.httpAddress) throw new Error('the demo always has an address without TLS');
-  const target: BrowserDemoTarget = {
+  const report = await runBrowserDemo({
     httpsUrl: browserUrl('https', gateway.address),
-    httpUrl: browserUrl('http', gateway.httpAddress).replace('127.0.0.1', 'localhost'),
-    certificateHash: gateway.certificate.hash,
+    httpUrl: localUrl(gateway.httpAddress),
     publicKeyHash: publicKeyHash(gateway.certificate.pair.certificate),
     progress: world.stderr,
-  };
-  const report = await runBrowserDemo(target);
+    screenshots: join(world.cwd, '.sheaf', 'demo'),
+  });
   await printLine(world.stdout, json ? JSON.stringify(report) : JSON.stringify(report, undefined, 2));
   if (!report.ok) throw new UserError('DEMO_FAILED', 'the browser did not load the demo page over every transport', { hint: 'the report says which one failed' });
   return exitCodes.success;

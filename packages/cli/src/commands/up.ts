@@ -35,7 +35,7 @@ export const up: Command<UpOptions> = {
 };
 
 /** The first line says `ready`: scripts wait for it. */
-export async function announce(gateway: Gateway, milliseconds: number, world: World): Promise<void> {
+export async function announce(gateway: Gateway, milliseconds: number, world: World, next?: string): Promise<void> {
   const { address, httpAddress, adminAddress, warnings } = gateway;
   const url = browserUrl('https', address);
   await printLine(world.stdout, `sheaf ${version} ready in ${Math.round(milliseconds)} ms`);
@@ -43,7 +43,7 @@ export async function announce(gateway: Gateway, milliseconds: number, world: Wo
   if (httpAddress) await printLine(world.stdout, `  ${browserUrl('http', httpAddress)}  HTTP/1.1 without TLS`);
   if (adminAddress) await printLine(world.stdout, `  ${browserUrl('http', adminAddress)}  /healthz /readyz /metrics /status`);
   const insecure = gateway.certificate.isDevelopment ? ' --insecure' : '';
-  await printLine(world.stdout, `  next: sheaf fetch ${url}${insecure}`);
+  await printLine(world.stdout, `  next: ${next ?? `sheaf fetch ${url}${insecure}`}`);
   for (const warning of warnings) await printLine(world.stderr, `warning: ${warning}`);
 }
 

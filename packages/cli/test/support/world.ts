@@ -11,8 +11,6 @@ export interface TestWorld extends World {
   err(): string;
   /** Sends a signal to whoever listens. */
   signal(name: 'SIGINT' | 'SIGTERM'): void;
-  /** The code that the process was ended with, if it was. */
-  exited: number | undefined;
 }
 
 /** A world in a temporary directory that goes away with the test. */
@@ -32,10 +30,9 @@ export async function testWorld(args: readonly string[], cwd?: string): Promise<
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    exit(code) {
-      this.exited = code;
+    exit: (code) => {
+      throw new Error(`the process would end with ${code}`);
     },
-    exited: undefined,
     out: () => text.out,
     err: () => text.err,
     signal: (name) => listeners.forEach((listener) => listener(name)),
