@@ -107,9 +107,11 @@ void SessionSet::end(StreamId id, Session& session, const SessionClosed& event) 
   if (session.state() == Session::State::kClosed) return;
   session.close();
   // draft-ietf-webtrans-http3-02 §5: all its streams end with it.
-  for (const StreamId stream : session.streams()) {
+  const std::vector<StreamId> streams(session.streams().begin(), session.streams().end());
+  for (const StreamId stream : streams) {
     http_.transport().reset_stream(stream, k_session_gone);
     http_.transport().stop_sending(stream, k_session_gone);
+    if (streams_.at(stream).closed) forget(stream);
   }
   release_waiting(id);
   events_.push_back(event);

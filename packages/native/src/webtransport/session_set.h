@@ -66,7 +66,8 @@ class SessionSet {
   struct Stream {
     StreamId session;
     std::uint64_t prefix = 0;  // bytes that we wrote before the application's
-    bool finished = false;     // the end was seen together with the prefix
+    bool finished = false;     // the end came with the prefix; the application has yet to see it
+    bool closed = false;       // the transport forgot it meanwhile
   };
   struct WaitingStream {
     StreamId stream;
@@ -96,6 +97,7 @@ class SessionSet {
   void release_waiting(StreamId session);
   void add_stream(StreamId session, const WaitingStream& waiting);
   void refuse(StreamId stream, std::uint64_t error);
+  void forget(StreamId stream);
   void on_waiting_stream_event(const quic::StreamEvent& event, quic::Time now);
   // Both ends of a session's life come together here.
   void end(StreamId id, Session& session, const SessionClosed& event);

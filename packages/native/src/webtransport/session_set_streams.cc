@@ -41,7 +41,10 @@ quic::Result<quic::ReadResult, quic::StreamRefusal> SessionSet::consume(StreamId
                                                                         quic::Time now) {
   const auto stream = streams_.find(id);
   if (stream == streams_.end()) return quic::StreamRefusal::kUnknownStream;
-  if (stream->second.finished) return quic::ReadResult{0, true, std::nullopt};
+  if (std::exchange(stream->second.finished, false)) {
+    if (stream->second.closed) forget(id);
+    return quic::ReadResult{0, true, std::nullopt};
+  }
   return http_.transport().consume(id, bytes, now);
 }
 
@@ -126,6 +129,13 @@ void SessionSet::refuse(StreamId stream, std::uint64_t error) {
   }
 }
 
+void SessionSet::forget(StreamId stream) {
+  const auto found = streams_.find(stream);
+  if (Session* session = find(found->second.session)) session->streams().erase(stream);
+  streams_.erase(found);
+  events_.push_back(StreamClosed{stream});
+}
+
 // It still waits for its session, or was refused.
 void SessionSet::on_waiting_stream_event(const quic::StreamEvent& event, quic::Time now) {
   using Kind = quic::StreamEvent::Kind;
@@ -166,12 +176,11 @@ bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
       events_.push_back(StreamAcknowledged{
           event.stream, event.value - std::min(event.value, found->second.prefix)});
       break;
-    case Kind::kClosed: {
-      if (Session* session = find(found->second.session)) session->streams().erase(event.stream);
-      streams_.erase(found);
-      events_.push_back(StreamClosed{event.stream});
+    case Kind::kClosed:
+      found->second.closed = true;
+      // An end that came with the prefix is still to be shown, as long as somebody looks.
+      if (!found->second.finished || !find(found->second.session)) forget(event.stream);
       break;
-    }
     case Kind::kOpened:
     case Kind::kStreamsAvailable:
       break;

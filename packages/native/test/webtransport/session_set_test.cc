@@ -217,6 +217,23 @@ TEST(SessionSet, BothKindsOfStreamsBothWays) {
   }
 }
 
+// Prefix and end may come in one piece: nothing else tells that the stream is over.
+TEST(SessionSet, EmptyStreamsAreSeenToEnd) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Pair pair(seed);
+    const StreamId session = pair.connect();
+    pair.run();
+    for (const auto direction : {Directionality::kBidirectional, Directionality::kUnidirectional}) {
+      const StreamId stream = pair.open(pair.client, session, direction);
+      EXPECT_TRUE(pair.client.sessions.write(stream, {}, true));
+      pair.run();
+      EXPECT_TRUE(pair.server.streams[stream].finished);
+      EXPECT_EQ(pair.server.streams[stream].data, "");
+    }
+  }
+}
+
 TEST(SessionSet, StreamsAndDatagramsWaitForTheirSession) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
