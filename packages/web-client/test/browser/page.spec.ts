@@ -43,6 +43,49 @@ test.describe('over WebTransport, by the page loader', () => {
     await expect(page.locator('#upload-result')).toContainText(expected);
   });
 
+  test('a form that is posted by navigation arrives too', async ({ page }) => {
+    const buffer = randomBytes(200_000);
+    await page.setInputFiles('#file', { name: 'a.bin', mimeType: 'application/octet-stream', buffer });
+    // `submit()` goes past the page's own handler, as without scripts.
+    await page.evaluate(() => document.querySelector<HTMLFormElement>('#upload')!.submit());
+    await page.waitForURL('**/upload');
+    const answer = JSON.parse((await page.textContent('body')) ?? '') as { bytes: number };
+    // Multipart adds its boundaries.
+    expect(answer.bytes).toBeGreaterThan(buffer.length);
+    expect(answer.bytes).toBeLessThan(buffer.length + 1_000);
+  });
+
+  test('a download that is given up stops, and the session goes on', async ({ page }) => {
+    const outcome = await page.evaluate(async () => {
+      const abort = new AbortController();
+      const response = await fetch('/download.bin', { signal: abort.signal });
+      await response.body!.getReader().read();
+      abort.abort();
+      const next = await fetch('/scripts/format.js');
+      return [next.status, next.headers.get('server-timing')?.includes('sheaf-webtransport')];
+    });
+    expect(outcome).toEqual([200, true]);
+    expect(await loaderStatus(page)).toMatchObject({ session: { sessions: 1 } });
+  });
+
+  test('frames and lazy pictures are loaded over the session', async ({ page }) => {
+    const carriedBy = await page.evaluate(async () => {
+      const frame = Object.assign(document.createElement('iframe'), { src: '/paths/' });
+      const picture = Object.assign(new Image(), { loading: 'lazy', src: '/images/plate-1.png?lazy' });
+      const loaded = [frame, picture].map(
+        (element) => new Promise((resolve) => element.addEventListener('load', resolve)),
+      );
+      document.body.append(frame, picture);
+      picture.scrollIntoView();
+      await Promise.all(loaded);
+      const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
+      return ['/paths/', '?lazy'].map((end) =>
+        entries.find(({ name }) => name.endsWith(end))?.serverTiming.map(({ name }) => name),
+      );
+    });
+    expect(carriedBy).toEqual([['sheaf-webtransport'], ['sheaf-webtransport']]);
+  });
+
   test('ranges, missing files and conditional requests work as ever', async ({ page }) => {
     const answers = await page.evaluate(async () => {
       const range = await fetch('/download.bin', { headers: { range: 'bytes=100-199' } });
