@@ -113,6 +113,10 @@ HostedConnection& EndpointObject::host(quic::ConnectionDriver& driver) {
   auto made = std::make_unique<HostedConnection>(handle, driver, random_, settings_.session);
   HostedConnection& hosted = *made;
   driver.user_data = &hosted;
+  if (!settings_.qlog_directory.empty()) {
+    hosted.set_log(io::QlogFile::create(settings_.qlog_directory, driver.connection().role(),
+                                        driver.original_destination(), io::monotonic_now()));
+  }
   hosted_.emplace(handle, std::move(made));
   return hosted;
 }
@@ -313,7 +317,11 @@ Napi::Value EndpointObject::counters(const Napi::CallbackInfo& info) {
 
 void EndpointObject::close(const Napi::CallbackInfo&) {
   if (loop_->closing()) return;
-  loop_->close([this] { Unref(); });
+  loop_->close([this] {
+    // The function's closure refers to this object: together they would never be collected.
+    on_events_.Reset();
+    Unref();
+  });
 }
 
 }  // namespace sheaf::binding

@@ -12,7 +12,12 @@ HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver&
       config_(config),
       transport_(driver.connection()) {}
 
-HostedConnection::~HostedConnection() = default;
+HostedConnection::~HostedConnection() { driver_.connection().set_event_log(nullptr); }
+
+void HostedConnection::set_log(std::unique_ptr<io::QlogFile> log) {
+  log_ = std::move(log);
+  driver_.connection().set_event_log(log_.get());
+}
 
 void HostedConnection::make_session(quic::Time now) {
   if (session_ || !driver_.application_ready()) return;

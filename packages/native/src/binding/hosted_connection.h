@@ -7,6 +7,7 @@
 #include "endpoint/connection_driver.h"
 #include "http3/connection_transport.h"
 #include "http3/session.h"
+#include "io/qlog_file.h"
 #include "webtransport/session_set.h"
 
 namespace sheaf::binding {
@@ -18,6 +19,8 @@ class HostedConnection {
                    const http3::SessionConfig& config);
   ~HostedConnection();
 
+  // Takes the connection's events from now on; null: none.
+  void set_log(std::unique_ptr<io::QlogFile> log);
   // Moves the transport's events into the session; what concerns the application itself is kept.
   void drain(quic::Time now);
   std::optional<quic::Event> poll_connection_event();
@@ -46,6 +49,7 @@ class HostedConnection {
   http3::Session* http3_ = nullptr;
   std::unique_ptr<webtransport::SessionSet> sessions_;
   std::deque<quic::Event> events_;
+  std::unique_ptr<io::QlogFile> log_;
 };
 
 }  // namespace sheaf::binding

@@ -170,6 +170,7 @@ std::optional<Event> Connection::poll_event() {
   if (auto stream_event = parts.streams.poll_event()) return *stream_event;
   if (parts.close.phase() != CloseState::Phase::kOpen && !parts.closed_event_given) {
     parts.closed_event_given = true;
+    if (parts.log) parts.log->closed(parts.close.closed());
     return parts.close.closed();
   }
   return std::nullopt;
@@ -331,20 +332,7 @@ ConnectionStats Connection::stats() const {
 
 std::vector<PathStats> Connection::path_stats() const {
   if (!parts_->path) return {};
-  const Path& path = *parts_->path;
-  return {{.id = path.id,
-           .addresses = path.addresses,
-           .validated = path.amplification.validated(),
-           .smoothed_rtt = path.rtt.smoothed(),
-           .minimum_rtt = path.rtt.minimum(),
-           .congestion_window = path.controller->window(),
-           .bytes_in_flight = path.loss.bytes_in_flight(),
-           .bytes_sent = path.bytes_sent,
-           .bytes_received = path.bytes_received,
-           .packets_sent = path.packets_sent,
-           .packets_received = path.packets_received,
-           .packets_lost = path.loss.packets_lost(),
-           .mtu = path.mtu.current()}};
+  return {parts_->path_stats()};
 }
 
 }  // namespace sheaf::quic

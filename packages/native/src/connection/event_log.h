@@ -28,7 +28,7 @@ class EventLog {
   virtual void frame_received(const Frame& frame) = 0;  // of the last packet_received
   virtual void packet_dropped(Time now, DropReason reason, std::size_t bytes) = 0;
   virtual void metrics_updated(Time now, const PathStats& path) = 0;
-  virtual void closed(Time now, const ConnectionClosed& closed) = 0;
+  virtual void closed(const ConnectionClosed& closed) = 0;  // at the time of the last event
 };
 
 }  // namespace sheaf::quic

@@ -203,6 +203,7 @@ TransportStatus PacketReceiver::handle(const AckFrame& frame) {
   parts_.keys.on_acknowledged(path_.id, frame.largest, now_);
   path_.update_pacing(now_);
   parts_.streams.set_rtt(path_.rtt.smoothed());
+  if (parts_.log) parts_.log->metrics_updated(now_, parts_.path_stats());
   return {};
 }
 

@@ -36,6 +36,22 @@ Duration Connection::Parts::probe_timeout() const {
                                                      : Duration::zero());
 }
 
+PathStats Connection::Parts::path_stats() const {
+  return {.id = path->id,
+          .addresses = path->addresses,
+          .validated = path->amplification.validated(),
+          .smoothed_rtt = path->rtt.smoothed(),
+          .minimum_rtt = path->rtt.minimum(),
+          .congestion_window = path->controller->window(),
+          .bytes_in_flight = path->loss.bytes_in_flight(),
+          .bytes_sent = path->bytes_sent,
+          .bytes_received = path->bytes_received,
+          .packets_sent = path->packets_sent,
+          .packets_received = path->packets_received,
+          .packets_lost = path->loss.packets_lost(),
+          .mtu = path->mtu.current()};
+}
+
 void Connection::Parts::drop(DropReason reason, std::size_t bytes, Time now) {
   ++stats.dropped[static_cast<std::size_t>(reason)];
   if (log) log->packet_dropped(now, reason, bytes);

@@ -77,6 +77,7 @@ struct Connection::Parts {
 
   void make_path(const ConnectionSeed& seed, Time now);
   Duration probe_timeout() const;
+  PathStats path_stats() const;
   void drop(DropReason reason, std::size_t bytes, Time now);
   void fail(const TransportError& error, Time now);
   void start_closing(const ConnectionClosed& closed, Time now);

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "connection/event_log.h"
+
+namespace sheaf::io {
+
+// Writes one connection's events as JSON text sequences (RFC 7464) of
+// draft-ietf-quic-qlog-main-schema and draft-ietf-quic-qlog-quic-events. Initial and Handshake
+// packets, which ngtcp2 handles, are not in it. Payload bytes and keys never are.
+class QlogFile final : public quic::EventLog {
+ public:
+  // Creates `<directory>/<original destination id>.sqlog`; null when that cannot be written: a
+  // connection does not fail for want of a log.
+  static std::unique_ptr<QlogFile> create(const std::string& directory, quic::Role role,
+                                          const quic::ConnectionId& original_destination,
+                                          quic::Time now);
+  ~QlogFile() override;
+
+  void packet_sent(quic::Time now, const PacketInfo& packet,
+                   std::span<const quic::SentFrame> frames) override;
+  void packet_received(quic::Time now, const PacketInfo& packet) override;
+  void frame_received(const quic::Frame& frame) override;
+  void packet_dropped(quic::Time now, quic::DropReason reason, std::size_t bytes) override;
+  void metrics_updated(quic::Time now, const quic::PathStats& path) override;
+  void closed(const quic::ConnectionClosed& closed) override;
+
+ private:
+  QlogFile(std::FILE* file, quic::Time start) : file_(file), start_(start), last_(start) {}
+  void begin_event(quic::Time now, const char* name);
+  void end_event();
+  void end_received_packet();
+  void write_header(const PacketInfo& packet);
+
+  std::FILE* file_;
+  quic::Time start_;
+  quic::Time last_;  // of the last event
+  bool in_received_packet_ = false;
+  bool first_frame_ = true;
+};
+
+}  // namespace sheaf::io

@@ -1,0 +1,202 @@
+#include "io/qlog_frame.h"
+
+#include <cinttypes>
+
+#include "wire/frame_codec.h"
+
+namespace sheaf::io {
+
+namespace {
+
+using namespace quic;
+
+const char* directionality(Directionality value) {
+  return value == Directionality::kBidirectional ? "bidirectional" : "unidirectional";
+}
+
+// Writes what follows {"frame_type":…
+struct Fields {
+  std::FILE* file;
+
+  void type(const char* name) const { std::fprintf(file, "{\"frame_type\":\"%s\"", name); }
+  void field(const char* name, std::uint64_t value) const {
+    std::fprintf(file, ",\"%s\":%" PRIu64, name, value);
+  }
+  void text(const char* name, const char* value) const {
+    std::fprintf(file, ",\"%s\":\"%s\"", name, value);
+  }
+
+  void operator()(const PaddingFrame& frame) const {
+    type("padding");
+    field("length", frame.length);
+  }
+  void operator()(const PingFrame&) const { type("ping"); }
+  void operator()(const AckFrame& frame) const {
+    type("ack");
+    std::fputs(",\"acked_ranges\":[", file);
+    AckRangeReader ranges(frame);
+    PacketNumber first = 0;
+    PacketNumber last = 0;
+    for (bool any = false; ranges.next(first, last); any = true) {
+      std::fprintf(file, "%s[%" PRIu64 ",%" PRIu64 "]", any ? "," : "", first, last);
+    }
+    std::fputs("]", file);
+    if (frame.ecn) field("ce", frame.ecn->ce);
+  }
+  void operator()(const ResetStreamFrame& frame) const {
+    type("reset_stream");
+    field("stream_id", frame.stream.value);
+    field("error_code", frame.error);
+    field("final_size", frame.final_size);
+  }
+  void operator()(const StopSendingFrame& frame) const {
+    type("stop_sending");
+    field("stream_id", frame.stream.value);
+    field("error_code", frame.error);
+  }
+  void operator()(const CryptoFrame& frame) const {
+    type("crypto");
+    field("offset", frame.offset);
+    field("length", frame.data.size());
+  }
+  void operator()(const NewTokenFrame&) const { type("new_token"); }
+  void operator()(const StreamFrame& frame) const {
+    type("stream");
+    field("stream_id", frame.stream.value);
+    field("offset", frame.offset);
+    field("length", frame.data.size());
+    std::fprintf(file, ",\"fin\":%s", frame.fin ? "true" : "false");
+  }
+  void operator()(const MaxDataFrame& frame) const {
+    type("max_data");
+    field("maximum", frame.maximum);
+  }
+  void operator()(const MaxStreamDataFrame& frame) const {
+    type("max_stream_data");
+    field("stream_id", frame.stream.value);
+    field("maximum", frame.maximum);
+  }
+  void operator()(const MaxStreamsFrame& frame) const {
+    type("max_streams");
+    text("stream_type", directionality(frame.directionality));
+    field("maximum", frame.maximum);
+  }
+  void operator()(const DataBlockedFrame& frame) const {
+    type("data_blocked");
+    field("limit", frame.limit);
+  }
+  void operator()(const StreamDataBlockedFrame& frame) const {
+    type("stream_data_blocked");
+    field("stream_id", frame.stream.value);
+    field("limit", frame.limit);
+  }
+  void operator()(const StreamsBlockedFrame& frame) const {
+    type("streams_blocked");
+    text("stream_type", directionality(frame.directionality));
+    field("limit", frame.limit);
+  }
+  void operator()(const NewConnectionIdFrame& frame) const {
+    type("new_connection_id");
+    field("sequence_number", frame.sequence);
+    field("retire_prior_to", frame.retire_prior_to);
+    field("connection_id_length", frame.id.length);
+  }
+  void operator()(const RetireConnectionIdFrame& frame) const {
+    type("retire_connection_id");
+    field("sequence_number", frame.sequence);
+  }
+  void operator()(const PathChallengeFrame&) const { type("path_challenge"); }
+  void operator()(const PathResponseFrame&) const { type("path_response"); }
+  void operator()(const ConnectionCloseFrame& frame) const {
+    type("connection_close");
+    text("error_space", frame.application ? "application" : "transport");
+    field("error_code", frame.error);
+  }
+  void operator()(const HandshakeDoneFrame&) const { type("handshake_done"); }
+  void operator()(const DatagramFrame& frame) const {
+    type("datagram");
+    field("length", frame.data.size());
+  }
+};
+
+const char* name_of(SentFrame::Kind kind) {
+  using Kind = SentFrame::Kind;
+  switch (kind) {
+    case Kind::kAck:
+      return "ack";
+    case Kind::kPing:
+    case Kind::kMtuProbe:
+      return "ping";
+    case Kind::kStream:
+      return "stream";
+    case Kind::kResetStream:
+      return "reset_stream";
+    case Kind::kStopSending:
+      return "stop_sending";
+    case Kind::kCrypto:
+      return "crypto";
+    case Kind::kNewToken:
+      return "new_token";
+    case Kind::kMaxData:
+      return "max_data";
+    case Kind::kMaxStreamData:
+      return "max_stream_data";
+    case Kind::kMaxStreamsBidi:
+    case Kind::kMaxStreamsUni:
+      return "max_streams";
+    case Kind::kDataBlocked:
+      return "data_blocked";
+    case Kind::kStreamDataBlocked:
+      return "stream_data_blocked";
+    case Kind::kStreamsBlockedBidi:
+    case Kind::kStreamsBlockedUni:
+      return "streams_blocked";
+    case Kind::kNewConnectionId:
+      return "new_connection_id";
+    case Kind::kRetireConnectionId:
+      return "retire_connection_id";
+    case Kind::kPathChallenge:
+      return "path_challenge";
+    case Kind::kPathResponse:
+      return "path_response";
+    case Kind::kHandshakeDone:
+      return "handshake_done";
+    case Kind::kDatagram:
+      return "datagram";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+void write_qlog_frame(std::FILE* file, const Frame& frame) {
+  std::visit(Fields{file}, frame);
+  std::fputc('}', file);
+}
+
+void write_qlog_frame(std::FILE* file, const SentFrame& frame) {
+  const Fields fields{file};
+  fields.type(name_of(frame.kind));
+  if (frame.kind == SentFrame::Kind::kStream) {
+    fields.field("stream_id", frame.stream);
+    fields.field("offset", frame.offset);
+    fields.field("length", frame.length);
+    std::fprintf(file, ",\"fin\":%s", frame.fin ? "true" : "false");
+  }
+  std::fputc('}', file);
+}
+
+void write_json_string(std::FILE* file, std::string_view text) {
+  std::fputc('"', file);
+  for (const char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte < 0x20 || byte > 0x7e || byte == '"' || byte == '\\') {
+      std::fprintf(file, "\\u%04x", byte);
+    } else {
+      std::fputc(character, file);
+    }
+  }
+  std::fputc('"', file);
+}
+
+}  // namespace sheaf::io
