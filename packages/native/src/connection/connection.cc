@@ -56,7 +56,7 @@ TransportStatus Connection::establish(const ConnectionSeed& seed, Time now) {
   Parts& parts = *parts_;
   if (!parts.path) parts.make_path(seed, now);
   if (seed.address_validated) parts.path->amplification.validate();
-  if (seed.initial_rtt > Duration::zero()) parts.path->rtt.set_initial(seed.initial_rtt);
+  set_initial_rtt(seed.initial_rtt);
   parts.remote_ids.set_initial(seed.remote_id);
   if (seed.peer_parameters.stateless_reset_token) {
     parts.remote_ids.set_initial_token(*seed.peer_parameters.stateless_reset_token);
@@ -89,6 +89,10 @@ void Connection::confirm_handshake(Bytes post_handshake_messages, Time now) {
   parts.path->amplification.validate();
   parts.path->update_pacing(now);
   parts.events.push_back(HandshakeConfirmedEvent{});
+}
+
+void Connection::set_initial_rtt(Duration rtt) {
+  if (rtt > Duration::zero()) parts_->path->rtt.set_initial(rtt);
 }
 
 void Connection::count_handshake_bytes(std::uint64_t received, std::uint64_t sent) {
@@ -265,6 +269,8 @@ void Connection::close(std::uint64_t application_error, std::string_view reason,
                          .reason = std::string(reason)},
                         now);
 }
+
+void Connection::abandon(const ConnectionClosed& closed) { parts_->close.finish(closed); }
 
 void Connection::close_with_error(const TransportError& error, Time now) {
   parts_->fail(error, now);

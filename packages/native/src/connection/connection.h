@@ -36,6 +36,8 @@ class Connection {
   void install_receive_secret(const TrafficSecret& secret, Time now);
   // Server: TLS is done, sends HANDSHAKE_DONE and these TLS messages (tickets) in CRYPTO frames.
   void confirm_handshake(Bytes post_handshake_messages, Time now);
+  // Measured by the handshake; the first own sample replaces it. Zero: not measured.
+  void set_initial_rtt(Duration rtt);
   // Bytes of Initial and Handshake packets, for the anti-amplification limit.
   void count_handshake_bytes(std::uint64_t received, std::uint64_t sent);
   // Server: address token to give to the client in NEW_TOKEN.
@@ -75,6 +77,8 @@ class Connection {
   enum class State : std::uint8_t { kHandshaking, kEstablished, kClosing, kDraining, kClosed };
   State state() const;
   void close(std::uint64_t application_error, std::string_view reason, Time now);
+  // Ends at once and silently: the handshake failed under it.
+  void abandon(const ConnectionClosed& closed);
   void close_with_error(const TransportError& error, Time now);
   // Client: moves path 0 to another local address (RFC 9000 §9).
   bool migrate(const Address& local, Time now);

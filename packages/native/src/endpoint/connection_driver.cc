@@ -82,8 +82,7 @@ void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
 void ConnectionDriver::poll_transmit(TransmitBatch& batch, Time now) {
   batch.size = 0;
   batch.segment_size = 0;
-  if (handshake_ &&
-      !(role_ == Role::kClient && connection_->state() == Connection::State::kClosed)) {
+  if (handshake_) {
     const std::size_t size = handshake_->transmit(batch.buffer.first(1452), now);
     if (size > 0) {
       handshake_bytes_sent_ += size;
@@ -130,19 +129,18 @@ void ConnectionDriver::process_handshake(Time now) {
     if (!status) return fail(status.error(), now);
   }
   if (!tickets_.empty() || (completed_ && role_ == Role::kServer)) {
+    connection_->set_initial_rtt(handshake_->smoothed_rtt());
     connection_->confirm_handshake(tickets_, now);
     if (!address_token_.empty()) connection_->send_new_token(address_token_);
     tickets_.clear();
     handshake_.reset();
     return;
   }
-  if (handshake_->failure() && !failure_reported_) {
-    failure_reported_ = true;
-    const HandshakeFailure& failure = *handshake_->failure();
-    events_.push_back(ConnectionClosed{.cause = ConnectionClosed::Cause::kHandshakeFailed,
-                                       .error = static_cast<std::uint64_t>(failure.code),
-                                       .frame_type = 0,
-                                       .reason = failure.reason});
+  if (const auto& failure = handshake_->failure()) {
+    connection_->abandon({.cause = ConnectionClosed::Cause::kHandshakeFailed,
+                          .error = static_cast<std::uint64_t>(failure->code),
+                          .frame_type = 0,
+                          .reason = failure->reason});
   }
 }
 
@@ -203,6 +201,7 @@ TransportStatus ConnectionDriver::complete(Time now) {
   completed_ = true;
   alpn_ = handshake_->alpn();
   version_ = handshake_->version();
+  session_.version = version_;
   resumed_ = handshake_->resumed();
   early_data_accepted_ = handshake_->early_data_accepted();
   if (role_ == Role::kServer || !peer_parameters_) return {};
@@ -258,8 +257,7 @@ void ConnectionDriver::close(std::uint64_t application_error, std::string_view r
 }
 
 bool ConnectionDriver::finished() const {
-  if (connection_->state() == Connection::State::kClosed) return true;
-  return handshake_ && handshake_->failure() && !established_;
+  return connection_->state() == Connection::State::kClosed;
 }
 
 }  // namespace sheaf::quic

@@ -89,7 +89,6 @@ class ConnectionDriver {
   bool early_data_started_ = false;
   bool early_data_accepted_ = false;
   bool address_validated_ = false;
-  bool failure_reported_ = false;
   std::uint64_t handshake_bytes_received_ = 0;
   std::uint64_t handshake_bytes_sent_ = 0;
   std::deque<Event> events_;

@@ -206,7 +206,8 @@ std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader&
     return verify_retry_token(token_key_, initial.version, initial.token, remote,
                               initial.destination, k_retry_token_lifetime, now);
   }
-  if (!verify_address_token(token_key_, initial.token, remote, k_address_token_lifetime, now)) {
+  if (!verify_address_token(token_key_, initial.token, remote, k_address_token_lifetime, now,
+                            initial.version)) {
     return std::nullopt;
   }
   return initial.destination;
@@ -239,7 +240,8 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   auto driver = ConnectionDriver::make_server(std::move(handshake), config_.connection, random_,
                                               reset_key_, now);
   if (!driver) return drop(DropReason::kInvalidLongHeader);
-  (*driver)->set_address_token(make_address_token(token_key_, datagram.path.remote, now));
+  (*driver)->set_address_token(
+      make_address_token(token_key_, datagram.path.remote, now, initial.version));
   Slot& slot = add(std::move(*driver));
   slot.half_open = true;
   ++half_open_;
