@@ -19,6 +19,9 @@ constexpr int k_keep_lost = 2;
 constexpr std::uint32_t k_black_hole_probes = 3;
 // 2^16 times the probe timeout is longer than any idle timeout.
 constexpr std::uint32_t k_max_backoff = 16;
+// RFC 9002 §6.2.1 doubles without end. On a path that loses 30 % each way that exhausts an idle
+// timeout although the peer is there; two packets every few seconds harm no network.
+constexpr Duration k_longest_probe_wait = std::chrono::seconds(4);
 // Packet numbers kept beyond those in flight. A peer that makes us acknowledge but never
 // acknowledges anything would grow the log without bound: acknowledgements are not congestion
 // controlled. About 4 MB.
@@ -279,7 +282,8 @@ Time LossDetection::probe_deadline(Duration max_ack_delay, bool handshake_confir
   // RFC 9002 §6.2.1: not before the handshake is confirmed, as the peer may lack the keys.
   if (ack_eliciting_in_flight_ == 0 || !handshake_confirmed) return k_never;
   const int backoff = 1 << std::min(probe_count_, k_max_backoff);
-  return last_ack_eliciting_sent_ + rtt_->probe_timeout(max_ack_delay) * backoff;
+  const Duration once = rtt_->probe_timeout(max_ack_delay);
+  return last_ack_eliciting_sent_ + std::min(once * backoff, std::max(once, k_longest_probe_wait));
 }
 
 Time LossDetection::next_timeout(Duration max_ack_delay, bool handshake_confirmed) const {
