@@ -11,9 +11,16 @@ export interface ResultTable {
   notes: string[];
 }
 
+export interface Outcome {
+  report: { machine: unknown };
+  tables: ResultTable[];
+  /** What the experiment had to show and did not. */
+  failure?: string;
+}
+
 /** One experiment of `sheaf bench`. Its report is printed as JSON or as tables. */
 export interface Experiment {
   name: string;
   /** @throws UserError or ZodError (an option that is not understood) */
-  run(options: Record<string, unknown>, context: ExperimentContext): Promise<{ report: { machine: unknown }; tables: ResultTable[] }>;
+  run(options: Record<string, unknown>, context: ExperimentContext): Promise<Outcome>;
 }

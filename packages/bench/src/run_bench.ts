@@ -5,8 +5,9 @@ import { engineBench } from './engine/engine_bench.js';
 import type { Experiment, ResultTable } from './experiment.js';
 import { httpBench } from './http/http_bench.js';
 import { machineLine, type Machine } from './measure/machine.js';
+import { soakBench } from './soak/soak_bench.js';
 
-const experiments: readonly Experiment[] = [engineBench, httpBench];
+const experiments: readonly Experiment[] = [engineBench, httpBench, soakBench];
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);
 
@@ -21,11 +22,12 @@ export async function runBench(name: string, { json, ...options }: Record<string
     throw new UserError('BENCH_UNKNOWN', `there is no experiment '${name}'`, { hint: `${near ? `did you mean '${near}'? ` : ''}there are: ${benchNames.join(', ')}` });
   }
   const progress = (line: string): void => void world.stderr.write(`bench ${name}: ${line}\n`);
-  const { report, tables } = await experiment.run(options, { progress }).catch((error: unknown) => {
+  const { report, tables, failure } = await experiment.run(options, { progress }).catch((error: unknown) => {
     throw error instanceof ZodError ? optionError(error) : error;
   });
   const text = json === true ? `${JSON.stringify(report, null, 2)}\n` : [machineLine(report.machine as Machine), ...tables.map(renderTable)].join('\n\n').concat('\n');
   await new Promise<void>((resolve, reject) => world.stdout.write(text, (error) => (error ? reject(error) : resolve())));
+  if (failure !== undefined) throw new UserError('BENCH_FAILED', failure);
   return exitCodes.success;
 }
 

@@ -12,6 +12,7 @@ export interface GatewayUnderTest {
   name: string;
   version: string;
   port: number;
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -41,7 +42,7 @@ export async function startSheaf({ directory, files }: Site): Promise<GatewayUnd
   await writeFile(configuration, `listen: 127.0.0.1:${port}\ntls: dev\nlog: { level: warn }\nroutes:\n  - { path: /, files: ${JSON.stringify(files)} }\n`);
   const child = spawn(process.execPath, [join(import.meta.dirname, 'sheaf_process.js'), configuration], { stdio: ['ignore', 'pipe', 'inherit'] });
   await firstOutput(child, 'sheaf');
-  return { name: 'sheaf', version, port, stop: () => stop(child) };
+  return { name: 'sheaf', version, port, pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
 /** Undefined when Caddy is not installed. */
@@ -56,7 +57,7 @@ export async function startCaddy({ directory, files }: Site): Promise<GatewayUnd
   const state = { XDG_DATA_HOME: join(directory, 'caddy'), XDG_CONFIG_HOME: join(directory, 'caddy') };
   const child = spawn('caddy', ['run', '--config', caddyfile, '--adapter', 'caddyfile'], { env: { ...process.env, ...state }, stdio: ['ignore', 'ignore', 'inherit'] });
   await untilListening(child, port);
-  return { name: 'caddy', version: (await runProgram('caddy', ['version'])).trim().split(' ')[0] ?? 'unknown', port, stop: () => stop(child) };
+  return { name: 'caddy', version: (await runProgram('caddy', ['version'])).trim().split(' ')[0] ?? 'unknown', port, pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
 async function firstOutput(child: ChildProcess, name: string): Promise<void> {
