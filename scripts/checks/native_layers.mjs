@@ -8,7 +8,7 @@ const reserved = [
   { header: /^nghttp3\//, folders: ['http3'], what: 'nghttp3 belongs to http3/' },
   { header: /^(napi|node_api|node)\.h$/, folders: ['binding'], what: 'Node-API belongs to binding/' },
   { header: /^uv\.h$/, folders: ['io', 'binding'], what: 'libuv belongs to io/ and binding/' },
-  { header: /^(sys\/socket|netinet\/.*|sys\/uio|poll|sys\/epoll)(\.h)?$/, folders: ['io', 'binding'], what: 'sockets belong to io/' },
+  { header: /^(sys\/socket|netinet\/.*|sys\/uio|poll|sys\/epoll)(\.h)?$/, folders: ['io', 'crypto'], what: "sockets belong to io/ (crypto/ has ngtcp2's socket addresses)" },
 ];
 
 /** Time and randomness are arguments everywhere but where they are read. */

@@ -2,8 +2,9 @@
 // grows in build/fuzz/corpus, and fuzz/corpus/<target> holds the committed seeds.
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { progress, run } from '../setup/process.mjs';
+import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
+import { execute } from './execute.mjs';
 import { buildNative, inParallel } from './native_build.mjs';
 
 export const fuzz = {
@@ -28,9 +29,10 @@ async function runTarget(build, target, seconds) {
   mkdirSync(corpus, { recursive: true });
   mkdirSync(artifacts, { recursive: true });
   const seeds = join(root, 'packages', 'native', 'fuzz', 'corpus', target);
-  const args = [`-max_total_time=${seconds}`, '-timeout=5', '-rss_limit_mb=2048', '-verbosity=0', '-print_final_stats=0', `-artifact_prefix=${artifacts}/${target}-`, corpus];
+  const args = [`-max_total_time=${seconds}`, '-timeout=5', '-rss_limit_mb=2048', `-artifact_prefix=${artifacts}/${target}-`, corpus];
   if (existsSync(seeds)) args.push(seeds);
-  const code = await run(join(build, 'fuzz', target), args);
+  const { code, output } = await execute(join(build, 'fuzz', target), args);
+  if (code !== 0) progress(output);
   progress(`  ${target}: ${code === 0 ? `${seconds} s without a finding` : `ended with ${code}; input in ${artifacts}`}`);
   return code;
 }

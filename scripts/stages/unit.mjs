@@ -1,8 +1,8 @@
 // C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer.
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
+import { execute } from './execute.mjs';
 import { buildNative, inParallel } from './native_build.mjs';
 
 const sanitizers = {
@@ -32,23 +32,12 @@ async function runProgram(folder, name) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const started = performance.now();
-  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`]);
+  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], sanitizers);
   const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
   if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`${name} ended with ${code}`);
   if (outcome.failures.length > 0) progress(output);
   progress(`  ${name}: ${outcome.passed} passed, ${outcome.failures.length} failed (${((performance.now() - started) / 1000).toFixed(1)} s)`);
   return outcome;
-}
-
-function execute(program, args) {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, { env: { ...process.env, ...sanitizers }, stdio: ['ignore', 'pipe', 'pipe'] });
-    const parts = [];
-    child.stdout.on('data', (part) => parts.push(part));
-    child.stderr.on('data', (part) => parts.push(part));
-    child.once('error', (error) => resolve({ code: 1, output: String(error) }));
-    child.once('close', (code, signal) => resolve({ code: signal ?? code, output: Buffer.concat(parts).toString() }));
-  });
 }
 
 function readReport(program, path) {

@@ -1,0 +1,13 @@
+import { spawn } from 'node:child_process';
+
+/** Runs a program to its end; resolves with its exit code (or signal) and all that it wrote. */
+export function execute(program, args, environment = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const parts = [];
+    child.stdout.on('data', (part) => parts.push(part));
+    child.stderr.on('data', (part) => parts.push(part));
+    child.once('error', (error) => resolve({ code: 1, output: String(error) }));
+    child.once('close', (code, signal) => resolve({ code: signal ?? code, output: Buffer.concat(parts).toString() }));
+  });
+}
