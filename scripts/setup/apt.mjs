@@ -33,7 +33,7 @@ export async function installPackages(purpose) {
   const missing = missingPackages(plain, versioned);
   if (missing.length === 0) return;
   progress(`  missing: ${missing.join(' ')}`);
-  const apt = await aptCommand(missing);
+  const apt = await aptCommand(missing, versioned, release);
   await install(apt, missing, versioned, release);
   const still = missingPackages(plain, versioned);
   if (still.length > 0) throw failure(still, 'apt-get ended without an error, but these are not installed', apt, release);
@@ -55,16 +55,17 @@ function isOlder(version, wanted) {
   return wanted !== undefined && capture('dpkg', ['--compare-versions', version, 'lt', wanted]) !== undefined;
 }
 
-async function aptCommand(missing) {
+async function aptCommand(missing, versioned, release) {
   if (process.getuid?.() === 0) return [];
   if (capture('sudo', ['-n', 'true']) !== undefined) return ['sudo'];
   if (process.stdin.isTTY && capture('sudo', ['--version']) !== undefined) {
     progress('  sudo asks for your password to install them.');
     if ((await run('sudo', ['-v'])) === 0) return ['sudo'];
   }
+  const names = missing.map((name) => (isOlder(candidateVersion(name), versioned[name]) ? `${name}/${release.codename}-backports` : name));
   throw new StepError('System packages are missing and this user may not install them.', {
     cause: 'neither root nor sudo',
-    command: `sudo apt-get install ${missing.join(' ')}   # or, as root: npm run setup`,
+    command: `npm run setup   # as root; it runs: apt-get install ${names.join(' ')}`,
   });
 }
 
