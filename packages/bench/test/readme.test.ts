@@ -30,7 +30,7 @@ test("every npm script that the README names exists", () => {
 });
 
 test('every file that the root documents link to exists', () => {
-  for (const document of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/decisions/README.md']) {
+  for (const document of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/decisions/README.md', 'packages/native/README.md', 'packages/bench/README.md']) {
     const path = join(root, document);
     for (const [, target = ''] of readFileSync(path, 'utf8').matchAll(/\]\(([^)#:]+)\)/g)) {
       expect(() => readFileSync(join(path, '..', target)), `${document}: ${target}`).not.toThrow(/ENOENT/);
