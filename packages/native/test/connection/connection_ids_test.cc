@@ -1,0 +1,148 @@
+#include "connection/connection_ids.h"
+
+#include <gtest/gtest.h>
+
+namespace sheaf::quic {
+namespace {
+
+ConnectionId id_of(std::uint8_t value) {
+  const std::array<std::uint8_t, 8> bytes = {value, 1, 2, 3, 4, 5, 6, 7};
+  return ConnectionId(bytes);
+}
+
+NewConnectionIdFrame given(std::uint64_t sequence, std::uint64_t retire_prior_to = 0) {
+  StatelessResetToken token{};
+  token[0] = static_cast<std::uint8_t>(sequence);
+  return {.sequence = sequence,
+          .retire_prior_to = retire_prior_to,
+          .id = id_of(static_cast<std::uint8_t>(sequence)),
+          .reset_token = token};
+}
+
+class LocalIds : public testing::Test {
+ protected:
+  LocalIds() {
+    ids_.set_reset_key(std::vector<std::uint8_t>(32, 1));
+    ids_.add_initial(id_of(0));
+    ids_.issue(4, random_);
+  }
+  SeededRandom random_{1};
+  LocalConnectionIds ids_;
+};
+
+TEST_F(LocalIds, IssuesUpToThePeersLimit) {
+  int announced = 0;
+  for (; ids_.next_pending(); ids_.sent()) ++announced;
+  EXPECT_EQ(announced, 3);
+}
+
+TEST_F(LocalIds, KeepsFewWhateverThePeerAllows) {
+  ids_.issue(1'000'000, random_);
+  int announced = 0;
+  for (; ids_.next_pending(); ids_.sent()) ++announced;
+  EXPECT_EQ(announced, 7);
+}
+
+TEST_F(LocalIds, ReplacesAndForgetsARetiredId) {
+  ASSERT_TRUE(ids_.on_retire({.sequence = 0}, id_of(9).view()));
+  EXPECT_FALSE(ids_.contains(id_of(0).view()));
+  ids_.issue(4, random_);
+  std::uint64_t last = 0;
+  for (; ids_.next_pending(); ids_.sent()) last = ids_.next_pending()->sequence;
+  EXPECT_EQ(last, 4u);
+}
+
+TEST_F(LocalIds, RefusesToRetireWhatWasNeverIssued) {
+  const auto status = ids_.on_retire({.sequence = 4}, id_of(0).view());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
+}
+
+TEST_F(LocalIds, RefusesToRetireTheIdOfTheSamePacket) {
+  const auto status = ids_.on_retire({.sequence = 0}, id_of(0).view());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
+}
+
+TEST_F(LocalIds, AnnouncesALostIdAgainUnlessItIsGone) {
+  for (; ids_.next_pending(); ids_.sent()) {
+  }
+  ids_.on_lost(2);
+  ASSERT_TRUE(ids_.next_pending());
+  EXPECT_EQ(ids_.next_pending()->sequence, 2u);
+  ids_.sent();
+  ASSERT_TRUE(ids_.on_retire({.sequence = 2}, id_of(0).view()));
+  ids_.on_lost(2);
+  EXPECT_FALSE(ids_.next_pending());
+}
+
+class RemoteIds : public testing::Test {
+ protected:
+  RemoteIds() { ids_.set_initial(id_of(0)); }
+  RemoteConnectionIds ids_{4};
+};
+
+TEST_F(RemoteIds, RotatesToTheOldestSpareAndRetiresTheOldOne) {
+  ASSERT_TRUE(ids_.on_new(given(2)));
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  ASSERT_TRUE(ids_.rotate());
+  EXPECT_EQ(ids_.current(), id_of(1));
+  ASSERT_TRUE(ids_.has_retirements());
+  EXPECT_EQ(ids_.next_retirement(), 0u);
+}
+
+TEST_F(RemoteIds, DoesNotRotateWithoutASpare) { EXPECT_FALSE(ids_.rotate()); }
+
+TEST_F(RemoteIds, ARepeatedFrameChangesNothing) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  ASSERT_TRUE(ids_.rotate());
+  EXPECT_FALSE(ids_.rotate());
+}
+
+TEST_F(RemoteIds, RefusesAnotherIdUnderAKnownSequence) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  auto other = given(1);
+  other.id = id_of(99);
+  const auto status = ids_.on_new(other);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
+}
+
+TEST_F(RemoteIds, RetirePriorToMovesToANewerId) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  ASSERT_TRUE(ids_.on_new(given(2, 2)));
+  EXPECT_EQ(ids_.current(), id_of(2));
+}
+
+TEST_F(RemoteIds, MoreThanTheLimitIsAnError) {
+  for (std::uint64_t sequence = 1; sequence < 4; ++sequence) {
+    ASSERT_TRUE(ids_.on_new(given(sequence)));
+  }
+  const auto status = ids_.on_new(given(4));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, TransportErrorCode::kConnectionIdLimitError);
+}
+
+TEST_F(RemoteIds, AFloodOfRetirementsEndsTheConnection) {
+  bool refused = false;
+  for (std::uint64_t sequence = 1; sequence < 1000 && !refused; ++sequence) {
+    NewConnectionIdFrame frame = given(sequence % 200 + 1, sequence);
+    frame.sequence = sequence;
+    frame.id.bytes[1] = static_cast<std::uint8_t>(sequence >> 8);
+    frame.id.bytes[2] = static_cast<std::uint8_t>(sequence);
+    refused = !ids_.on_new(frame);
+  }
+  EXPECT_TRUE(refused);
+}
+
+TEST_F(RemoteIds, KnowsItsResetToken) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  EXPECT_FALSE(ids_.is_reset_token(given(1).reset_token));
+  ASSERT_TRUE(ids_.rotate());
+  EXPECT_TRUE(ids_.is_reset_token(given(1).reset_token));
+  EXPECT_FALSE(ids_.is_reset_token(given(2).reset_token));
+}
+
+}  // namespace
+}  // namespace sheaf::quic
