@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { lookup } from 'node:dns/promises';
 import { Readable } from 'node:stream';
-import { addon, EventKind, refusalText, type FlatFields, type NativeEndpoint, type NativeEvent } from './addon.js';
+import { addon, EventKind, refusalText, type FlatFields, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, type Closed } from './connection_closed.js';
 import { clientEndpointOptions } from './endpoint_options.js';
 import { appendFields, pseudoField, toHeaderMap } from './headers.js';
@@ -23,6 +23,8 @@ class Response extends IncomingBody implements ClientResponse {
 
   constructor(location: StreamLocation, fields: FlatFields) {
     super(location);
+    // A reset may come in the same turn as the head, before anybody could listen; who reads is told.
+    this.on('error', () => undefined);
     this.status = Number(pseudoField(fields, ':status') || '200');
     this.headers = toHeaderMap(fields);
   }
@@ -60,7 +62,7 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
     this.endpoint.bind();
     return new Promise((resolve, reject) => {
       this.started = { resolve, reject };
-      this.handle = this.endpoint.connect({
+      this.handle = this.start({
         remoteAddress,
         remotePort: this.options.port,
         serverName: this.options.serverName ?? this.options.host,
@@ -71,6 +73,16 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
       });
       this.webtransport = new WebTransportConnection(this.endpoint, this.handle);
     });
+  }
+
+  private start(options: NativeConnectOptions): number {
+    try {
+      return this.endpoint.connect(options);
+    } catch (error) {
+      // An open socket would keep the process alive.
+      this.endpoint.close();
+      throw error;
+    }
   }
 
   async request(options: ClientRequestOptions): Promise<ClientResponse> {

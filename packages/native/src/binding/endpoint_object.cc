@@ -143,6 +143,11 @@ void EndpointObject::on_removed(quic::ConnectionDriver& driver) {
 // --- calls from JavaScript ----------------------------------------------------------------------
 
 Napi::Value EndpointObject::bind(const Napi::CallbackInfo& info) {
+  if (bound_ || loop_->closing()) {
+    Napi::Error::New(info.Env(), "the endpoint is bound already, or closed")
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
   const auto address = io::parse_address(settings_.address, settings_.port);
   if (!address) {
     Napi::Error::New(info.Env(), "not an IP address: " + settings_.address)
@@ -154,6 +159,7 @@ Napi::Value EndpointObject::bind(const Napi::CallbackInfo& info) {
     system_error(info.Env(), status.error()).ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
+  bound_ = true;
   Ref();  // the socket keeps this object alive until `close`
   return address_object(info.Env(), loop_->local_address());
 }
@@ -164,6 +170,7 @@ Napi::Value EndpointObject::connect(const Napi::CallbackInfo& info) {
     Napi::Error::New(info.Env(), reason).ThrowAsJavaScriptException();
     return info.Env().Undefined();
   };
+  if (!bound_ || loop_->closing()) return fail("the endpoint is not bound, or closed");
   const std::string remote = options.Get("remoteAddress").ToString();
   const auto address = io::parse_address(
       remote, static_cast<std::uint16_t>(options.Get("remotePort").ToNumber().Uint32Value()));
@@ -320,7 +327,7 @@ void EndpointObject::close(const Napi::CallbackInfo&) {
   loop_->close([this] {
     // The function's closure refers to this object: together they would never be collected.
     on_events_.Reset();
-    Unref();
+    if (bound_) Unref();
   });
 }
 

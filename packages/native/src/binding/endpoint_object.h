@@ -88,6 +88,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   std::unordered_map<std::uint32_t, std::unique_ptr<HostedConnection>> hosted_;
   std::vector<std::uint32_t> pending_;
   std::uint32_t next_handle_ = 1;
+  bool bound_ = false;
   std::FILE* key_log_ = nullptr;
 };
 

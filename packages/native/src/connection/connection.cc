@@ -141,7 +141,10 @@ void Connection::on_timeout(Time now) {
   }
   if (!parts.path) return;
   Path& path = *parts.path;
-  if (parts.established && now >= parts.idle.keep_alive_deadline()) path.ping_due = true;
+  if (parts.established && now >= parts.idle.keep_alive_deadline()) {
+    parts.idle.on_keep_alive(now);
+    path.ping_due = true;
+  }
   if (now >= path.validation.next_timeout()) {
     path.validation.on_timeout(now);
     if (path.validation.state() == PathValidation::State::kFailed && !path.revert(now)) {

@@ -122,7 +122,7 @@ TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
     if (current_.sequence < retire_prior_to_) rotate();
   }
   // RFC 9000 §5.1.1, and §5.1.2 for a peer that floods us with ids to retire.
-  if (spare_.size() + 1 > active_limit_ || retirements_unacknowledged_ > 4 * active_limit_ + 16) {
+  if (spare_.size() + 1 > active_limit_ || unacknowledged_.size() > 4 * active_limit_ + 16) {
     return violation(TransportErrorCode::kConnectionIdLimitError, FrameType::kNewConnectionId,
                      "more connection ids than active_connection_id_limit");
   }
@@ -142,7 +142,16 @@ bool RemoteConnectionIds::rotate() {
 
 void RemoteConnectionIds::retire(const Known& known) {
   retirements_.push_back(known.sequence);
-  ++retirements_unacknowledged_;
+  unacknowledged_.push_back(known.sequence);
+}
+
+void RemoteConnectionIds::on_retirement_lost(std::uint64_t sequence) {
+  if (std::ranges::count(unacknowledged_, sequence) > 0) retirements_.push_back(sequence);
+}
+
+void RemoteConnectionIds::on_retirement_acknowledged(std::uint64_t sequence) {
+  std::erase(unacknowledged_, sequence);
+  std::erase(retirements_, sequence);
 }
 
 bool RemoteConnectionIds::is_reset_token(Bytes token) const {

@@ -75,8 +75,9 @@ class RemoteConnectionIds {
   bool has_retirements() const { return !retirements_.empty(); }
   std::uint64_t next_retirement() const { return retirements_.front(); }
   void retirement_sent() { retirements_.pop_front(); }
-  void on_retirement_lost(std::uint64_t sequence) { retirements_.push_back(sequence); }
-  void on_retirement_acknowledged() { --retirements_unacknowledged_; }
+  // A frame may be reported lost and still be acknowledged later, so both go by the sequence.
+  void on_retirement_lost(std::uint64_t sequence);
+  void on_retirement_acknowledged(std::uint64_t sequence);
 
  private:
   struct Known {
@@ -89,7 +90,7 @@ class RemoteConnectionIds {
   Known current_;
   std::vector<Known> spare_;
   std::deque<std::uint64_t> retirements_;
-  std::uint64_t retirements_unacknowledged_ = 0;
+  std::vector<std::uint64_t> unacknowledged_;  // retirements; bounded as in `on_new`
   std::uint64_t retire_prior_to_ = 0;
   std::uint64_t active_limit_;
 };

@@ -25,7 +25,7 @@ void FrameOutcome::on_frame_acknowledged(PathId, const SentFrame& frame) {
       parts_.crypto.on_acknowledged(frame);
       break;
     case Kind::kRetireConnectionId:
-      parts_.remote_ids.on_retirement_acknowledged();
+      parts_.remote_ids.on_retirement_acknowledged(frame.offset);
       break;
     case Kind::kDatagram:
       parts_.events.push_back(DatagramAcknowledgedEvent{frame.offset});

@@ -134,6 +134,8 @@ void EndpointLoop::run_turn(Time now) {
   if (closing_) return;
   endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
   set_timer(endpoint_.next_timeout());
+  // The application reacted to the last events: the loop must not sleep on that.
+  if (unsent_ && !is_blocked_) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
 
 void EndpointLoop::deliver_events(Time now) {
@@ -183,9 +185,21 @@ void EndpointLoop::set_timer(Time deadline) {
   timerfd_settime(timer_descriptor_, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
+void EndpointLoop::flush_closing() {
+  // Each connection's CONNECTION_CLOSE is a batch of its own, and stateless replies go first.
+  constexpr std::size_t k_replies = 256;
+  const std::size_t rounds =
+      (endpoint_.connection_count() + k_replies) / static_cast<std::size_t>(k_send_calls) + 1;
+  for (std::size_t round = 0; round < rounds && !is_blocked_; ++round) {
+    unsent_ = false;
+    flush(monotonic_now());
+    if (!unsent_) return;
+  }
+}
+
 void EndpointLoop::close(std::function<void()> done) {
   if (closing_) return;
-  if (socket_) flush(monotonic_now());
+  if (socket_) flush_closing();
   closing_ = true;
   Handles* handles = std::exchange(handles_, nullptr);
   handles->done = std::move(done);

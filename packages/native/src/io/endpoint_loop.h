@@ -49,6 +49,7 @@ class EndpointLoop {
   void run_turn(quic::Time now);
   void deliver_events(quic::Time now);
   void flush(quic::Time now);
+  void flush_closing();
   void watch_socket();
   void set_timer(quic::Time deadline);
 

@@ -44,7 +44,9 @@ void Path::migrate(const AddressPair& to, Random& random, Time now, Duration pro
   amplification = AntiAmplification{};
   if (returns) amplification.validate();
   validation = PathValidation{};
-  if (!returns) validation.start(random, now, probe_timeout);
+  // RFC 9000 §8.2.4: the new path may be much slower than the old one.
+  const Duration unknown_path = RttEstimator{}.probe_timeout(Duration::zero());
+  if (!returns) validation.start(random, now, std::max(probe_timeout, unknown_path));
 }
 
 bool Path::revert(Time now) {

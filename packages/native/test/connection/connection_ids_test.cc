@@ -136,6 +136,20 @@ TEST_F(RemoteIds, AFloodOfRetirementsEndsTheConnection) {
   EXPECT_TRUE(refused);
 }
 
+TEST_F(RemoteIds, ARetirementThatIsLostAndAcknowledgedTwiceCountsOnce) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  ASSERT_TRUE(ids_.rotate());
+  ids_.retirement_sent();
+  ids_.on_retirement_lost(0);
+  EXPECT_TRUE(ids_.has_retirements());
+  ids_.on_retirement_acknowledged(0);
+  EXPECT_FALSE(ids_.has_retirements());
+  ids_.on_retirement_acknowledged(0);
+  ids_.on_retirement_lost(0);
+  EXPECT_FALSE(ids_.has_retirements());
+  EXPECT_TRUE(ids_.on_new(given(2)));
+}
+
 TEST_F(RemoteIds, KnowsItsResetToken) {
   ASSERT_TRUE(ids_.on_new(given(1)));
   EXPECT_FALSE(ids_.is_reset_token(given(1).reset_token));
