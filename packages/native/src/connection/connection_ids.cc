@@ -85,7 +85,10 @@ std::optional<LocalConnectionIds::Change> LocalConnectionIds::poll_change() {
   return change;
 }
 
-void RemoteConnectionIds::set_initial(const ConnectionId& id) { current_.id = id; }
+void RemoteConnectionIds::set_initial(const ConnectionId& id) {
+  current_.id = id;
+  seen_.insert(0);
+}
 
 void RemoteConnectionIds::set_initial_token(const StatelessResetToken& token) {
   current_.token = token;
@@ -98,15 +101,17 @@ TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
                      "connection id issued to replace a zero-length one");
   }
   const Known given{frame.sequence, frame.id, frame.reset_token};
-  const auto contradicts = [&](const Known& known) {
-    return (known.sequence == given.sequence) != (known.id == given.id);
-  };
-  if (contradicts(current_) || std::ranges::any_of(spare_, contradicts)) {
+  if (contradicts_earlier(given)) {
     return violation(TransportErrorCode::kProtocolViolation, FrameType::kNewConnectionId,
                      "connection id and sequence number do not match earlier ones");
   }
-  const auto repeats = [&](const Known& known) { return known.sequence == given.sequence; };
-  if (repeats(current_) || std::ranges::any_of(spare_, repeats)) return {};
+  // RFC 9000 §19.15: a repeated frame is no error, also when its id is retired already.
+  if (seen_.insert(frame.sequence) == 0) return {};
+  if (seen_.size() > k_max_gaps) {
+    // §5.1.1: the sequence increases by one, so gaps are what was lost on the way.
+    return violation(TransportErrorCode::kProtocolViolation, FrameType::kNewConnectionId,
+                     "sequence numbers of connection ids with too many gaps");
+  }
   if (frame.sequence < retire_prior_to_) {
     retire(given);
   } else {
@@ -129,6 +134,15 @@ TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
   return {};
 }
 
+bool RemoteConnectionIds::contradicts_earlier(const Known& given) const {
+  const auto contradicts = [&](const Known& known) {
+    if (known.sequence != given.sequence) return known.id == given.id;
+    return known.id != given.id || (known.token && known.token != given.token);
+  };
+  return contradicts(current_) || std::ranges::any_of(spare_, contradicts) ||
+         std::ranges::any_of(retired_, contradicts);
+}
+
 bool RemoteConnectionIds::rotate() {
   if (spare_.empty()) return false;
   const auto lowest =
@@ -143,6 +157,8 @@ bool RemoteConnectionIds::rotate() {
 void RemoteConnectionIds::retire(const Known& known) {
   retirements_.push_back(known.sequence);
   unacknowledged_.push_back(known.sequence);
+  retired_.push_back(known);
+  if (retired_.size() > k_remembered) retired_.pop_front();
 }
 
 void RemoteConnectionIds::on_retirement_lost(std::uint64_t sequence) {

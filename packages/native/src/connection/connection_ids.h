@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "util/interval_set.h"
 #include "util/random.h"
 #include "wire/frame.h"
 #include "wire/transport_error.h"
@@ -62,6 +63,7 @@ class RemoteConnectionIds {
  public:
   explicit RemoteConnectionIds(std::uint64_t active_limit) : active_limit_(active_limit) {}
 
+  // May be called again: 0-RTT uses an id that the handshake replaces.
   void set_initial(const ConnectionId& id);
   // From the transport parameters: the token of sequence 0.
   void set_initial_token(const StatelessResetToken& token);
@@ -85,10 +87,16 @@ class RemoteConnectionIds {
     ConnectionId id;
     std::optional<StatelessResetToken> token;
   };
+  static constexpr std::size_t k_remembered = 8;
+  static constexpr std::size_t k_max_gaps = 32;
+  bool contradicts_earlier(const Known& given) const;
   void retire(const Known& known);
 
   Known current_;
   std::vector<Known> spare_;
+  std::deque<Known> retired_;  // the last `k_remembered`
+  // Sequences that were given, with at most `k_max_gaps` intervals.
+  IntervalSet seen_;
   std::deque<std::uint64_t> retirements_;
   std::vector<std::uint64_t> unacknowledged_;  // retirements; bounded as in `on_new`
   std::uint64_t retire_prior_to_ = 0;

@@ -30,6 +30,13 @@ void PacketBuilder::build(TransmitBatch& batch) {
   }
   if (parts_.can_send_early()) return build_early(batch);
   if (!parts_.keys.can_send()) return;
+  if (parts_.keys.wants_update()) parts_.keys.initiate_update(now_, parts_.probe_timeout());
+  if (parts_.keys.confidentiality_limit_reached()) {
+    // RFC 9001 §6.6: no update was possible in time.
+    parts_.fail({TransportErrorCode::kAeadLimitReached, 0, "confidentiality limit of the AEAD"},
+                now_);
+    return build_close(batch);
+  }
   if (parts_.probe_response) return build_probe_response(batch);
   const auto probe_size = parts_.config.discover_mtu && parts_.handshake_confirmed
                               ? path_.mtu.probe_due(now_)
@@ -45,7 +52,6 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   std::array<SealJob, k_max_batch> jobs;
   std::size_t count = 0;
   std::size_t limit = path_.mtu.current();
-  if (parts_.keys.wants_update()) parts_.keys.initiate_update(now_, parts_.probe_timeout());
   parts_.pacing_deadline = k_never;
   while (count < std::min(batch.max_segments, k_max_batch)) {
     std::size_t room = std::min<std::uint64_t>(limit, path_.amplification.allowance());

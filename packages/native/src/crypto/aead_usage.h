@@ -25,7 +25,8 @@ class AeadUsage {
   bool forgery_limit_reached() const { return forged_ > integrity_limit_; }
 
  private:
-  // Packets that may still be sealed in the batch in which the limit is found.
+  // What may still be sealed once the limit is found: the rest of a batch (at most 64 packets),
+  // then at most 64 packets of a closing connection (`CloseState` answers ever less often).
   static constexpr std::uint64_t k_reserve = 256;
 
   std::uint64_t confidentiality_limit_;

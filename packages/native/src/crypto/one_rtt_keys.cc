@@ -115,7 +115,8 @@ void OneRttKeys::install_receive_secret(const TrafficSecret& secret) {
   if (!state_->send) state_->usage = AeadUsage(secret.suite);
 }
 
-bool OneRttKeys::can_send() const { return state_->send && !state_->usage.exhausted(); }
+bool OneRttKeys::can_send() const { return state_->send.has_value(); }
+bool OneRttKeys::confidentiality_limit_reached() const { return state_->usage.exhausted(); }
 bool OneRttKeys::can_receive() const { return state_->receive.has_value(); }
 
 std::uint8_t OneRttKeys::key_phase_bit() const {

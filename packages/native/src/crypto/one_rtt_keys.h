@@ -33,7 +33,10 @@ class OneRttKeys {
 
   void install_send_secret(const TrafficSecret& secret);
   void install_receive_secret(const TrafficSecret& secret);
-  bool can_send() const;  // false also at the confidentiality limit (RFC 9001 §6.6)
+  bool can_send() const;
+  // The present key may seal nothing more but what closes the connection, at most 192 packets
+  // (RFC 9001 §6.6).
+  bool confidentiality_limit_reached() const;
   bool can_receive() const;
 
   // Key phase bit of packets that are built now (0 or k_key_phase_bit).
@@ -54,7 +57,7 @@ class OneRttKeys {
   // The peer acknowledging it in a packet of older keys is KEY_UPDATE_ERROR, which the next `open`
   // reports.
   void on_acknowledged(PathId path, PacketNumber number, Time now);
-  // True when packets sealed come near the confidentiality limit: update now.
+  // True from half of the confidentiality limit on: update now.
   bool wants_update() const;
   std::uint64_t updates() const;
 

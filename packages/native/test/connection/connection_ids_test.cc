@@ -100,6 +100,55 @@ TEST_F(RemoteIds, ARepeatedFrameChangesNothing) {
   EXPECT_FALSE(ids_.rotate());
 }
 
+TEST_F(RemoteIds, ARepeatedFrameOfARetiredIdChangesNothing) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  ASSERT_TRUE(ids_.on_new(given(2)));
+  ASSERT_TRUE(ids_.rotate());
+  ASSERT_TRUE(ids_.rotate());
+  // Late copies of what is retired, while 2 is in use.
+  EXPECT_TRUE(ids_.on_new(given(1)));
+  EXPECT_FALSE(ids_.rotate());
+  EXPECT_EQ(ids_.current(), id_of(2));
+}
+
+TEST_F(RemoteIds, RefusesAnotherIdUnderARetiredSequence) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  ASSERT_TRUE(ids_.on_new(given(2)));
+  ASSERT_TRUE(ids_.rotate());
+  ASSERT_TRUE(ids_.rotate());
+  auto other = given(1);
+  other.id = id_of(99);
+  const auto status = ids_.on_new(other);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
+}
+
+TEST_F(RemoteIds, RefusesAnotherResetTokenForAKnownId) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  auto other = given(1);
+  other.reset_token[1] ^= 1;
+  const auto status = ids_.on_new(other);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
+}
+
+TEST_F(RemoteIds, SequencesFullOfGapsEndTheConnection) {
+  TransportStatus status;
+  for (std::uint64_t sequence = 2; sequence < 1000 && status; sequence += 2) {
+    NewConnectionIdFrame frame = given(sequence % 200, sequence);
+    frame.sequence = sequence;
+    frame.id.bytes[1] = static_cast<std::uint8_t>(sequence >> 8);
+    frame.id.bytes[2] = static_cast<std::uint8_t>(sequence);
+    status = ids_.on_new(frame);
+    // The peer is told at once.
+    for (std::uint64_t retired = 0; retired < sequence; ++retired) {
+      ids_.on_retirement_acknowledged(retired);
+    }
+  }
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
+}
+
 TEST_F(RemoteIds, RefusesAnotherIdUnderAKnownSequence) {
   ASSERT_TRUE(ids_.on_new(given(1)));
   auto other = given(1);

@@ -297,12 +297,14 @@ TEST_F(OneRttKeysTest, WantsAnUpdateAtHalfOfTheConfidentialityLimit) {
   EXPECT_FALSE(client.keys.wants_update());
   for (; sealed < limit / 2; sealed += jobs.size()) client.keys.seal(jobs);
   EXPECT_TRUE(client.keys.wants_update());
-  EXPECT_TRUE(client.keys.can_send());
-  for (; sealed < limit; sealed += jobs.size()) client.keys.seal(jobs);
-  EXPECT_FALSE(client.keys.can_send());
+  for (; sealed < limit - 256; sealed += jobs.size()) {
+    ASSERT_FALSE(client.keys.confidentiality_limit_reached());
+    client.keys.seal(jobs);
+  }
+  EXPECT_TRUE(client.keys.confidentiality_limit_reached());
   ASSERT_TRUE(client.keys.initiate_update(k_start, k_pto));
   EXPECT_FALSE(client.keys.wants_update());
-  EXPECT_TRUE(client.keys.can_send());
+  EXPECT_FALSE(client.keys.confidentiality_limit_reached());
 }
 
 }  // namespace

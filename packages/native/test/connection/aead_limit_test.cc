@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "connection/packet_builder.h"
+#include "crypto/packet_protection.h"
+#include "wire/packet_header.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr Time k_now{std::chrono::seconds(1000)};
+
+// A server's side of an established connection, whose keys can be used up.
+class AeadLimitTest : public testing::Test {
+ protected:
+  AeadLimitTest() {
+    TrafficSecret secret{};
+    secret.suite = CipherSuite::kAes128GcmSha256;
+    secret.version = k_version_1;
+    secret.length = 32;
+    const ConnectionId id(std::vector<std::uint8_t>(8, 1));
+    ConnectionSeed seed;
+    seed.local_id = seed.remote_id = id;
+    parts_.make_path(seed, k_now);
+    parts_.remote_ids.set_initial(id);
+    parts_.keys.install_send_secret(secret);
+    parts_.keys.install_receive_secret(secret);
+    parts_.keys.confirm_handshake();
+    parts_.established = true;
+    parts_.handshake_confirmed = true;
+  }
+
+  // Seals until `total` packets were, in all.
+  void seal_up_to(std::uint64_t total) {
+    std::vector<std::uint8_t> packet(64);
+    const std::vector<SealJob> jobs(256, SealJob{.packet = packet.data(),
+                                                 .payload_length = 4,
+                                                 .header_length = 13,
+                                                 .packet_number_length = 4,
+                                                 .path = {},
+                                                 .number = 0});
+    for (; sealed_ < total; sealed_ += jobs.size()) parts_.keys.seal(jobs);
+  }
+  std::size_t build() {
+    TransmitBatch batch;
+    batch.buffer = buffer_;
+    PacketBuilder(parts_, k_now).build(batch);
+    return batch.size;
+  }
+
+  static inline const std::uint64_t k_limit = confidentiality_limit(CipherSuite::kAes128GcmSha256);
+  SeededRandom random_{1};
+  Connection::Parts parts_{Role::kServer, {}, random_, k_now};
+  std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(65536);
+  std::uint64_t sealed_ = 0;
+};
+
+TEST_F(AeadLimitTest, KeysAreUpdatedAtHalfOfTheLimit) {
+  seal_up_to(k_limit / 2);
+  parts_.keys.on_acknowledged(PathId{0}, 0, k_now);
+  parts_.path->ping_due = true;
+  EXPECT_GT(build(), 0u);
+  EXPECT_EQ(parts_.keys.updates(), 1u);
+  EXPECT_EQ(parts_.close.phase(), CloseState::Phase::kOpen);
+}
+
+TEST_F(AeadLimitTest, WithoutAnUpdateTheConnectionClosesAndTellsThePeer) {
+  // The peer never acknowledges, so there is no key update.
+  seal_up_to(k_limit - 256);
+  EXPECT_GT(build(), 0u);
+  EXPECT_EQ(parts_.close.phase(), CloseState::Phase::kClosing);
+  EXPECT_EQ(parts_.close.closed().error,
+            static_cast<std::uint64_t>(TransportErrorCode::kAeadLimitReached));
+  EXPECT_EQ(build(), 0u);
+}
+
+}  // namespace
+}  // namespace sheaf::quic
