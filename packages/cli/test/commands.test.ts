@@ -95,7 +95,7 @@ describe('schema', () => {
   it('is a JSON Schema that knows no other keys', async () => {
     const schema = JSON.parse((await sheaf(['schema'])).out) as { properties: object; additionalProperties: boolean };
     expect(schema.additionalProperties).toBe(false);
-    expect(Object.keys(schema.properties)).toEqual(['listen', 'tls', 'alpn', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
+    expect(Object.keys(schema.properties)).toEqual(['listen', 'tls', 'alpn', 'congestion', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
   });
 });
 

@@ -111,6 +111,18 @@ describe('sheaf up', () => {
     expect(await first.exit).toBe(0);
   });
 
+  it('warns of an upstream that is down once, and shows it as down', async () => {
+    const down = await freePort();
+    const site = await makeSite(`  - { upstream: "http://127.0.0.1:${down}" }`);
+    const running = await up(site);
+    await vi.waitFor(() => expect(running.err()).toContain('warning: '), 10_000);
+    const { out } = await sheaf(['status'], site.directory);
+    expect(out).toMatch(new RegExp(`http://127.0.0.1:${down} down for \\d+ s: connection refused`));
+    running.child.kill('SIGTERM');
+    expect(await running.exit).toBe(0);
+    expect(running.err().split('does not answer yet')).toHaveLength(2);
+  });
+
   it('refuses a node that the file does not have', async () => {
     const site = await makeSite();
     const { code, err } = await sheaf(['up', '--node', 'edge'], site.directory);

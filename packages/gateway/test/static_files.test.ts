@@ -101,6 +101,10 @@ describe('directories', () => {
 });
 
 describe('ranges', () => {
+  it('are for GET alone', async () => {
+    expect((await get(port, '/digits.txt', { method: 'HEAD', headers: { range: 'bytes=0-1' } })).headers['content-length']).toBe('10');
+  });
+
   it.each([
     ['bytes=2-4', 206, '234', 'bytes 2-4/10'],
     ['bytes=7-', 206, '789', 'bytes 7-9/10'],
@@ -147,6 +151,67 @@ describe('conditional requests', () => {
 
   it('answers 412 when a precondition fails', async () => {
     expect((await get(port, '/digits.txt', { headers: { 'if-match': '"other"' } })).status).toBe(412);
+  });
+});
+
+describe('entity tags', () => {
+  /** Written long ago: its tag is strong. */
+  async function settledTag(path = 'digits.txt', headers = {}): Promise<string> {
+    for (const name of ['digits.txt', 'app.js', 'app.js.br', 'app.js.gz']) await utimes(join(directory, 'site', name), new Date('2025-01-01'), new Date('2025-01-01'));
+    return (await get(port, `/${path}`, { headers })).headers.etag ?? '';
+  }
+  const status = async (headers: Record<string, string>) => (await get(port, '/digits.txt', { headers })).status;
+
+  it('are weak just after a change, and strong once the file has settled', async () => {
+    expect((await get(port, '/digits.txt')).headers.etag).toMatch(/^W\/"/);
+    expect(await settledTag()).toMatch(/^"/);
+  });
+
+  it('satisfy If-Range by strong comparison alone', async () => {
+    const tag = await settledTag();
+    expect(await status({ range: 'bytes=0-1', 'if-range': tag })).toBe(206);
+    expect(await status({ range: 'bytes=0-1', 'if-range': `W/${tag}` })).toBe(200);
+    expect(await status({ range: 'bytes=0-1', 'if-range': `x${tag}x` })).toBe(200);
+    expect(await status({ range: 'bytes=99-', 'if-range': '"other"' })).toBe(200);
+    await writeFile(join(directory, 'site/digits.txt'), '9876543210');
+    const weak = (await get(port, '/digits.txt')).headers.etag ?? '';
+    expect(weak).toMatch(/^W\//);
+    expect(await status({ range: 'bytes=0-1', 'if-range': weak })).toBe(200);
+  });
+
+  it('satisfy If-Match by strong comparison alone', async () => {
+    const tag = await settledTag();
+    expect(await status({ 'if-match': `"a,b", ${tag}` })).toBe(200);
+    expect(await status({ 'if-match': '*' })).toBe(200);
+    expect(await status({ 'if-match': `W/${tag}` })).toBe(412);
+    await writeFile(join(directory, 'site/digits.txt'), '9876543210');
+    expect(await status({ 'if-match': (await get(port, '/digits.txt')).headers.etag ?? '' })).toBe(412);
+  });
+
+  it('satisfy If-None-Match by weak comparison', async () => {
+    const tag = await settledTag();
+    expect(await status({ 'if-none-match': `"x", W/${tag}` })).toBe(304);
+    expect(await status({ 'if-none-match': '*' })).toBe(304);
+    // It goes before the date (RFC 9110 §13.1.3).
+    expect(await status({ 'if-none-match': '"x"', 'if-modified-since': new Date().toUTCString() })).toBe(200);
+  });
+
+  it('differ between the codings of one file', async () => {
+    const tags = new Set([await settledTag('app.js'), await settledTag('app.js', { 'accept-encoding': 'br' }), await settledTag('app.js', { 'accept-encoding': 'gzip' })]);
+    expect(tags.size).toBe(3);
+  });
+
+  it('leave dates as the other validator of If-Range, which has to be the very same', async () => {
+    await settledTag();
+    const date = (offset: number) => new Date(Date.parse('2025-01-01') + offset).toUTCString();
+    expect(await status({ range: 'bytes=0-1', 'if-range': date(0) })).toBe(206);
+    expect(await status({ range: 'bytes=0-1', 'if-range': date(86_400_000) })).toBe(200);
+  });
+
+  it('come before an unsatisfiable range', async () => {
+    await settledTag();
+    expect(await status({ range: 'bytes=99-', 'if-match': '"x"' })).toBe(412);
+    expect(await status({ range: 'bytes=99-' })).toBe(416);
   });
 });
 

@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https';
 import { connect as connectTcp, createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { GatewayStatus } from '../src/observability/status.js';
 import { collect, get, getByHttp2 } from './support/client.js';
 import { startGateway } from './support/gateway.js';
 import { freePort, startUpstream } from './support/upstream.js';
@@ -135,7 +136,7 @@ describe('failures', () => {
   it('starts with a warning while an upstream is down, and answers 502', async () => {
     const down = await freePort();
     const { gateway, port } = await startGateway(`routes: [{ upstream: "http://127.0.0.1:${down}" }]`);
-    expect(gateway.warnings).toEqual([`upstream http://127.0.0.1:${down} does not answer yet`]);
+    expect(gateway.warnings).toEqual([`upstream http://127.0.0.1:${down} does not answer yet (connection refused)`]);
     expect((await get(port, '/')).status).toBe(502);
   });
 
@@ -241,6 +242,46 @@ describe('several upstreams', () => {
     await vi.waitFor(() => expect(gateway.status().routes[0]?.upstreams?.[0]?.up).toBe(true), 5_000);
     await Promise.all([get(port, '/'), get(port, '/')]);
     expect(served).toHaveBeenCalled();
+  });
+});
+
+describe('the status of an upstream', () => {
+  async function startWithAdmin(route: string) {
+    const running = await startGateway(`admin: 127.0.0.1:0\nroutes: [{ upstream: ${route} }]`);
+    const upstreams = async () => {
+      const answer = await fetch(`http://127.0.0.1:${running.gateway.adminAddress?.port}/status`);
+      return ((await answer.json()) as GatewayStatus).routes[0]?.upstreams;
+    };
+    return { ...running, upstreams };
+  }
+
+  it('is down, with since and reason, from the start', async () => {
+    const before = Date.now();
+    const { upstreams } = await startWithAdmin(`"http://127.0.0.1:${await freePort()}"`);
+    const [status] = (await upstreams()) ?? [];
+    expect(status).toMatchObject({ up: false, reason: 'connection refused' });
+    expect(Date.parse(status?.since ?? '')).toBeGreaterThanOrEqual(before);
+  });
+
+  it('turns without a request and without health checks, and keeps its since', async () => {
+    const upstream = await startUpstream(mirror);
+    const { upstreams } = await startWithAdmin(`"${upstream.origin}"`);
+    const [up] = (await upstreams()) ?? [];
+    expect(up).toMatchObject({ up: true });
+    expect(up).not.toHaveProperty('reason');
+    await upstream.stop();
+    await vi.waitFor(async () => expect((await upstreams())?.[0]).toMatchObject({ up: false, reason: 'connection refused' }), { timeout: 10_000, interval: 200 });
+    const since = (await upstreams())?.[0]?.since;
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect((await upstreams())?.[0]?.since).toBe(since);
+    await startUpstream(mirror, upstream.port);
+    await vi.waitFor(async () => expect((await upstreams())?.[0]?.up).toBe(true), { timeout: 10_000, interval: 200 });
+  });
+
+  it('says what the health check received', async () => {
+    const sick = await startUpstream((_request, response) => void response.writeHead(503).end());
+    const { upstreams } = await startWithAdmin(`{ to: "${sick.origin}", health: { path: /ok } }`);
+    expect((await upstreams())?.[0]).toMatchObject({ up: false, reason: '/ok answered 503' });
   });
 });
 

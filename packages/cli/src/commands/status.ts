@@ -65,10 +65,17 @@ export function renderStatus(status: GatewayStatus): string {
     ['connections', `${transport?.connectionsOpenGauge ?? 0} QUIC, ${status.tcpConnections} TCP, ${status.webTransportSessions} WebTransport sessions`],
   ];
   if (transport) facts.push(['UDP', `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`]);
-  const routes = status.routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(({ origin, up }) => `${origin} ${up ? 'up' : 'down'}`).join(', ') ?? '']);
+  const routes = status.routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(upstreamHealth).join('\n') ?? '']);
   const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, ''), renderTable(['route', 'target', 'health'], routes)];
   if (status.connections.length > 0) sections.push(renderTable(['connection', 'protocol', 'state', 'age', 'streams', 'remote', 'rtt', 'lost'], status.connections.map(connectionRow)));
   return sections.join('\n\n');
+}
+
+type Upstream = NonNullable<GatewayStatus['routes'][number]['upstreams']>[number];
+
+function upstreamHealth({ origin, up, since, reason }: Upstream): string {
+  const duration = since === undefined ? '' : ` for ${formatSeconds((Date.now() - Date.parse(since)) / 1_000)}`;
+  return `${origin} ${up ? 'up' : 'down'}${duration}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
 function connectionRow(connection: GatewayStatus['connections'][number]): (string | number)[] {

@@ -18,6 +18,10 @@ export const nodeConfiguration = z
       .min(1)
       .default(['h3'])
       .describe('QUIC protocols, most wanted first. `hq-interop` is HTTP/0.9 for interoperability runs.'),
+    congestion: z
+      .enum(['cubic', 'newreno'])
+      .default('cubic')
+      .describe('Congestion controller of QUIC connections: CUBIC (RFC 9438) or NewReno (RFC 9002).'),
     http: listenAddress
       .optional()
       .describe('Also serve the routes over HTTP/1.1 without TLS here; for development on `localhost`.'),

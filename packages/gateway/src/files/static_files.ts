@@ -4,21 +4,31 @@ import { extname, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import send, { type FileSendResult, type SendResult } from '@fastify/send';
 import { contentType } from 'mime-types';
-import type { Exchange, Target } from '../http/exchange.js';
+import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
 import { acceptedEncodings, isWorthCompressing, type PrecompressedEncoding } from './encodings.js';
 import type { FilesOptions } from './options.js';
+import { evaluatePreconditions, isRangeCurrent, validatorsOf, type Validators } from './preconditions.js';
 import { SmallFiles } from './small_files.js';
 
 /** Large enough that a big download costs few reads, small enough for many downloads at one time. */
 const readBytes = 256 * 1024;
 
+/** What was found for a request. */
+interface Found {
+  result: SendResult;
+  /** Of a file. */
+  validators?: Validators;
+  /** The precompressed form that was found. */
+  encoding?: PrecompressedEncoding;
+}
+
 /** The file is not inside the served directory: a symbolic link leads out of it. */
 class OutsideRoot extends Error {}
 
 /**
- * Serves a directory. Ranges, validators and conditions are those of @fastify/send: a request for
- * several ranges gets the whole file (RFC 9110 §14.2 leaves that to the server).
+ * Serves a directory. Names and ranges are looked up by @fastify/send: a request for several ranges
+ * gets the whole file (RFC 9110 §14.2 leaves that to the server). Validators and conditions are ours.
  */
 export class StaticFiles implements Target {
   readonly #options: FilesOptions;
@@ -40,50 +50,61 @@ export class StaticFiles implements Target {
       return;
     }
     const path = exchange.rest.endsWith('/') ? exchange.rest + encodeURIComponent(this.#options.index) : exchange.rest;
-    const encoded = await this.#findEncoded(exchange, path);
-    if (encoded) {
-      await this.#answer(exchange, encoded.result, path, encoded.encoding);
-      return;
-    }
-    await this.#answer(exchange, await this.#find(exchange, path), path);
+    const found = (await this.#findEncoded(exchange, path)) ?? (await this.#find(exchange, path));
+    await this.#answer(exchange, found, path);
   }
 
   /** The best precompressed form that exists and that the client accepts. */
-  async #findEncoded(exchange: Exchange, path: string): Promise<{ result: SendResult; encoding: PrecompressedEncoding } | undefined> {
+  async #findEncoded(exchange: Exchange, path: string): Promise<Found | undefined> {
     if (!this.#options.precompressed) return undefined;
     for (const encoding of acceptedEncodings(exchange.request.headers, path)) {
-      const result = await this.#find(exchange, path + encoding.extension);
-      if (result.type === 'file') return { result, encoding };
+      const found = await this.#find(exchange, path, encoding);
+      if (found.validators) return found;
     }
     return undefined;
   }
 
   /** Status and headers for the file, without its content. */
-  async #find(exchange: Exchange, path: string): Promise<SendResult> {
+  async #find(exchange: Exchange, path: string, encoding?: PrecompressedEncoding): Promise<Found> {
+    const { method, headers } = exchange.request;
     const root = await (this.#root ??= realpath(this.#options.root));
     // The library reads nothing of the request but its method and headers. Asked for HEAD it leaves
-    // the content to us, who may have it in memory.
-    const request = { method: 'HEAD', headers: exchange.request.headers } as unknown as Parameters<typeof send>[0];
-    return send(request, path, {
+    // the content to us, who may have it in memory. Of the headers it gets the range alone, and that
+    // once the file is known (RFC 9110 §14.2: it is defined for GET only).
+    const request = { method: 'HEAD', headers: {} as { range?: string } };
+    let validators: Validators | undefined;
+    const result = await send(request as unknown as Parameters<typeof send>[0], path + (encoding?.extension ?? ''), {
       root,
       index: false,
       dotfiles: 'allow',
       contentType: false,
+      etag: false,
+      lastModified: false,
       maxAge: this.#options.max_age,
       onFile: async (file, stats) => {
+        validators = validatorsOf(stats, encoding?.name, Date.now());
+        const range = headerValue(headers, 'range');
+        if (method === 'GET' && range !== undefined && isRangeCurrent(headers, validators)) request.headers.range = range;
         // In memory means that it was inside when it was read, and it is still the same file.
         if (this.#smallFiles.has(file, stats)) return;
         const real = await realpath(file);
         if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) throw new OutsideRoot(real);
       },
     }).catch((error: unknown): SendResult => {
+      validators = undefined;
       // The same answer as for a file that is not there: what lies outside is nobody's business.
       if (error instanceof OutsideRoot) return notFound();
       throw error;
     });
+    return { result, ...(validators && { validators }), ...(encoding && { encoding }) };
   }
 
-  async #answer(exchange: Exchange, result: SendResult, path: string, encoding?: PrecompressedEncoding): Promise<void> {
+  async #answer(exchange: Exchange, { result, validators, encoding }: Found, path: string): Promise<void> {
+    const verdict = validators ? evaluatePreconditions(exchange.request.headers, validators) : 'proceed';
+    if (verdict === 'failed') {
+      respondStatus(exchange, 412);
+      return;
+    }
     switch (result.type) {
       case 'directory':
         redirectToDirectory(exchange);
@@ -93,14 +114,17 @@ export class StaticFiles implements Target {
         respondStatus(exchange, publicStatus(result.statusCode), range === undefined ? {} : { 'content-range': range });
         return;
       }
-      case 'file':
-        await this.#sendFile(exchange, result, fileHeaders(result, path, encoding));
+      case 'file': {
+        const headers = { ...fileHeaders(result, path, encoding), ...(validators && { etag: validators.etag, 'last-modified': validators.lastModified }) };
+        if (verdict === 'not_modified') sendNotModified(exchange, headers);
+        else await this.#sendFile(exchange, result, headers);
+      }
     }
   }
 
   async #sendFile(exchange: Exchange, result: FileSendResult, headers: Record<string, string>): Promise<void> {
     const { path, stat } = result.metadata;
-    if (exchange.request.method === 'HEAD' || result.statusCode === 304) {
+    if (exchange.request.method === 'HEAD') {
       setHead(exchange, result.statusCode, headers);
       exchange.response.end();
       return;
@@ -120,10 +144,17 @@ export class StaticFiles implements Target {
 function fileHeaders(result: FileSendResult, path: string, encoding: PrecompressedEncoding | undefined): Record<string, string> {
   const headers: Record<string, string> = { 'x-content-type-options': 'nosniff' };
   for (const [name, value] of Object.entries(result.headers)) headers[name.toLowerCase()] = String(value);
-  if (result.statusCode !== 304) headers['content-type'] = contentType(extname(path)) || 'application/octet-stream';
+  headers['content-type'] = contentType(extname(path)) || 'application/octet-stream';
   if (encoding) headers['content-encoding'] = encoding.name;
   if (encoding || isWorthCompressing(path)) headers['vary'] = 'accept-encoding';
   return headers;
+}
+
+/** RFC 9110 §15.4.5: what a cache needs to bring its entry up to date, and nothing about the content. */
+function sendNotModified(exchange: Exchange, headers: Record<string, string>): void {
+  const kept = Object.entries(headers).filter(([name]) => !name.startsWith('content-'));
+  setHead(exchange, 304, Object.fromEntries(kept));
+  exchange.response.end();
 }
 
 /** First byte, and the byte behind the last one, that the answer holds. */

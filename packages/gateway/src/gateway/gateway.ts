@@ -93,7 +93,7 @@ export class Gateway {
     return this.#adminAddress;
   }
 
-  /** What did not stop the start but deserves attention. */
+  /** What did not stop the start but deserves attention. Whoever starts the gateway shows it. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
@@ -162,7 +162,8 @@ export class Gateway {
     });
     const warnings = await Promise.all(this.#routes.requests.map(({ answer }) => answer.start?.() ?? []));
     this.#warnings = warnings.flat();
-    for (const warning of this.#warnings) log.warn(warning);
+    // On standard error they would stand twice, as the caller shows them there.
+    if (node.log.file !== undefined || this.#options.logStream) for (const warning of this.#warnings) log.warn(warning);
     this.#state = 'serving';
     log.info({ listen: formatAddress(this.#address), version }, 'serving');
   }
@@ -192,6 +193,7 @@ export class Gateway {
       module: native,
       address: this.#address,
       alpn: node.alpn,
+      congestion: node.congestion,
       certificate: this.#certificate.pair,
       handler: this.#application.handler,
       limits: node.limits,
@@ -225,7 +227,11 @@ export class Gateway {
   async #listenAdmin(): Promise<void> {
     const { admin } = this.#loaded.node;
     if (!admin) return;
-    const server = new AdminServer(admin, this.#metrics.registry, () => this.status());
+    const server = new AdminServer(admin, {
+      registry: this.#metrics.registry,
+      status: () => this.status(),
+      refresh: async () => void (await Promise.all(this.#routes.requests.map(({ answer }) => answer.refresh?.()))),
+    });
     this.#adminAddress = await server.listen().catch((error: unknown) => this.#refuse(error, admin, 'TCP', 'admin'));
     this.#shutdown.add(() => server.close());
   }

@@ -59,6 +59,8 @@ export interface Target {
   handle(exchange: Exchange): Promise<void>;
   /** Gets ready; returns warnings about what does not work yet. */
   start?(): Promise<string[]>;
+  /** Brings up to date what the status says. */
+  refresh?(): Promise<void>;
   close?(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { respondStatus, respondText, setHead } from './respond.js';
 
 /** What a browser has to know to open a WebTransport session to this gateway. */
 export interface GatewayDescription {
-  /** SHA-256 of the certificates in use, in hexadecimal; empty for a certificate of a public authority. */
+  /** SHA-256 of the certificate in use, in hexadecimal; empty for a certificate of a public authority. */
   hashes: string[];
   /** `host:port` of the QUIC listener, for pages that come from another port. */
   authority?: string;

@@ -18,8 +18,8 @@ export const limitsOptions = z.strictObject({
     .int()
     .min(1)
     .default(500)
-    .describe('New QUIC handshakes per second before a client has to prove its address (Retry).'),
-  half_open_handshakes: z.number().int().min(1).default(2_000).describe('QUIC handshakes under way at one time.'),
+    .describe('New handshakes per second; above it QUIC clients have to prove their address first (Retry), and those of TCP wait.'),
+  half_open_handshakes: z.number().int().min(1).default(2_000).describe('QUIC handshakes under way at one time, and as many TCP connections that wait for theirs.'),
   retry: z
     .enum(['auto', 'always', 'never'])
     .default('auto')

@@ -1,4 +1,5 @@
 import type { CertificatePair, Http3Server, NativeModule } from '@sheaf/native';
+import type { NodeConfiguration } from '../configuration/node.js';
 import type { ListenAddress } from '../configuration/scalars.js';
 import type { GatewayResponse } from '../http/exchange.js';
 import { fromQuicRequest } from '../http/quic_request.js';
@@ -9,6 +10,7 @@ export interface QuicListenerOptions {
   module: NativeModule;
   address: ListenAddress;
   alpn: readonly string[];
+  congestion: NodeConfiguration['congestion'];
   certificate: CertificatePair;
   handler: RequestHandler;
   limits: Limits;
@@ -27,6 +29,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     port: address.port,
     certificate,
     alpn: [...options.alpn],
+    congestionControl: options.congestion === 'newreno' ? 'new_reno' : 'cubic',
     webtransport: options.alpn.includes('h3'),
     maxConnections: limits.connections,
     maxBidirectionalStreams: limits.streams,

@@ -9,6 +9,7 @@ import type { GatewayResponse } from '../http/exchange.js';
 import { fromNodeRequest } from '../http/node_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { Limits } from '../limits/options.js';
+import { HandshakePacer } from './handshake_pacer.js';
 
 /** A client gets this long for its request's headers. */
 const headersTimeoutMs = 10_000;
@@ -50,6 +51,7 @@ export class TcpListener {
     Object.assign(this.#server, { maxHeaderSize: limits.header_size, headersTimeout: headersTimeoutMs, connectionsCheckingInterval: headersTimeoutMs / 2, keepAliveTimeout: limits.idle });
 
     this.#server.maxConnections = limits.connections;
+    if (certificate) paceHandshakes(this.#server as Http2SecureServer, limits);
     this.#watchConnections();
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response));
   }
@@ -124,6 +126,14 @@ export class TcpListener {
     const scheme = this.#options.certificate ? 'https' : 'http';
     void this.#options.handler.handle(fromNodeRequest(request, scheme), response as unknown as GatewayResponse);
   }
+}
+
+/** A TLS server begins the handshake when it hears of the connection: it hears of it in time. */
+function paceHandshakes(server: Http2SecureServer, limits: Limits): void {
+  const pacer = new HandshakePacer({ perSecond: limits.handshakes_per_second, maxWaiting: limits.half_open_handshakes, maxWaitMs: headersTimeoutMs });
+  const begin = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => pacer.admit(socket, () => begin.forEach((listener) => void listener.call(server, socket))));
 }
 
 /** Ends a session without streams after `idleMs` of silence. */

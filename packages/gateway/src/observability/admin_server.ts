@@ -5,15 +5,23 @@ import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../configuration/scalars.js';
 import type { GatewayStatus } from './status.js';
 
+/** What an operator may ask. */
+export interface AdminSources {
+  registry: Registry;
+  status(): GatewayStatus;
+  /** Brings up to date what metrics and status say. */
+  refresh(): Promise<void>;
+}
+
 /** Plain HTTP for operators: health, metrics, status. */
 export class AdminServer {
   readonly #server: Server;
   readonly #address: ListenAddress;
 
-  constructor(address: ListenAddress, registry: Registry, status: () => GatewayStatus) {
+  constructor(address: ListenAddress, sources: AdminSources) {
     this.#address = address;
     this.#server = createServer((request, response) => {
-      answer(request, response, registry, status).catch((error: unknown) => response.destroy(error as Error));
+      answer(request, response, sources).catch((error: unknown) => response.destroy(error as Error));
     });
   }
 
@@ -33,7 +41,7 @@ export class AdminServer {
   }
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, registry: Registry, status: () => GatewayStatus): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, { registry, status, refresh }: AdminSources): Promise<void> {
   const send = (code: number, type: string, text: string): void => {
     response.writeHead(code, { 'content-type': type, 'cache-control': 'no-store' }).end(request.method === 'HEAD' ? undefined : text);
   };
@@ -51,8 +59,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, regist
       return send(state === 'serving' ? 200 : 503, 'text/plain', `${state}\n`);
     }
     case '/metrics':
+      await refresh();
       return send(200, registry.contentType, await registry.metrics());
     case '/status':
+      await refresh();
       return send(200, 'application/json', `${JSON.stringify(status())}\n`);
     default:
       return send(404, 'text/plain', '404 Not Found: /healthz, /readyz, /metrics and /status are here\n');

@@ -128,7 +128,7 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
       },
     });
   };
-  gauge('up', '1 while the upstream gets requests.', ({ up }) => (up ? 1 : 0));
+  gauge('up', '1 when the last attempt to reach the upstream succeeded.', ({ up }) => (up ? 1 : 0));
   gauge('requests_active', 'Requests under way.', ({ active }) => active);
   gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);
   gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);

@@ -1,17 +1,36 @@
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Logger } from 'pino';
-import type { UpstreamMember } from './member.js';
+import { errorMessage, systemErrorCode } from '../errors/user_error.js';
+import type { Evidence, UpstreamMember } from './member.js';
 import type { HealthOptions } from './options.js';
 
-const defaultTimeoutMs = 1_000;
+const connectTimeoutMs = 1_000;
 
 /** Whether the member answers: by HTTP when a health check is configured, else by a connection alone. */
-export async function probe(member: UpstreamMember, options: HealthOptions | undefined): Promise<boolean> {
+export async function probe(member: UpstreamMember, options: HealthOptions | undefined): Promise<Evidence> {
   return options ? probeHttp(member, options) : probeConnection(new URL(member.origin));
 }
 
-async function probeHttp(member: UpstreamMember, options: HealthOptions): Promise<boolean> {
+/** The cause of a failed attempt in a few words. */
+export function failureReason(error: unknown): string {
+  switch (systemErrorCode(error)) {
+    case 'ECONNREFUSED':
+      return 'connection refused';
+    case 'ENOTFOUND':
+      return 'its name is not known';
+    case 'ETIMEDOUT':
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return 'no connection in time';
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
+      return 'no answer in time';
+    default:
+      return error instanceof DOMException && error.name === 'TimeoutError' ? 'no answer in time' : errorMessage(error);
+  }
+}
+
+async function probeHttp(member: UpstreamMember, options: HealthOptions): Promise<Evidence> {
   try {
     const response = await member.pool.request({
       method: 'GET',
@@ -20,24 +39,26 @@ async function probeHttp(member: UpstreamMember, options: HealthOptions): Promis
       signal: AbortSignal.timeout(options.timeout),
     });
     await response.body.dump();
-    return response.statusCode < 400;
-  } catch {
-    return false;
+    return response.statusCode < 400 ? { up: true } : { up: false, reason: `${options.path} answered ${response.statusCode}` };
+  } catch (error) {
+    return { up: false, reason: failureReason(error) };
   }
 }
 
-function probeConnection(origin: URL): Promise<boolean> {
+function probeConnection(origin: URL): Promise<Evidence> {
   const tls = origin.protocol === 'https:';
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   const port = Number(origin.port) || (tls ? 443 : 80);
   return new Promise((resolve) => {
     const socket = tls ? connectTls({ host, port, servername: host }) : connect({ host, port });
-    const settle = (up: boolean): void => {
+    const settle = (evidence: Evidence): void => {
       socket.destroy();
-      resolve(up);
+      resolve(evidence);
     };
-    socket.setTimeout(defaultTimeoutMs, () => settle(false));
-    socket.once(tls ? 'secureConnect' : 'connect', () => settle(true)).once('error', () => settle(false));
+    socket.setTimeout(connectTimeoutMs, () => settle({ up: false, reason: 'no connection in time' }));
+    socket
+      .once(tls ? 'secureConnect' : 'connect', () => settle({ up: true }))
+      .once('error', (error) => settle({ up: false, reason: failureReason(error) }));
   });
 }
 
@@ -47,10 +68,10 @@ export class HealthCheck {
 
   constructor(members: readonly UpstreamMember[], options: HealthOptions, log: Logger) {
     const check = async (member: UpstreamMember): Promise<void> => {
-      const healthy = await probe(member, options);
-      if (!member.checked(healthy)) return;
-      if (healthy) log.info({ upstream: member.origin }, 'upstream is up again');
-      else log.warn({ upstream: member.origin }, 'upstream is down');
+      const evidence = await probe(member, options);
+      if (!member.checked(evidence, Date.now())) return;
+      if (evidence.up) log.info({ upstream: member.origin }, 'upstream is up again');
+      else log.warn({ upstream: member.origin, reason: evidence.reason }, 'upstream is down');
     };
     this.#timer = setInterval(() => members.forEach((member) => void check(member)), options.interval).unref();
   }

@@ -6,6 +6,15 @@ const failuresUntilDown = 3;
 /** How long it then gets no requests while others are up. */
 const downMs = 5_000;
 
+/** What an attempt to reach a server showed. */
+export type Evidence = { up: true } | { up: false; reason: string };
+
+/** What is known of a server's health. */
+export type Health = Evidence & {
+  /** Since when it is so, as far as anybody looked; Unix time in milliseconds. */
+  since: number;
+};
+
 /** One server behind a route, with its connections and what is known of its health. */
 export class UpstreamMember {
   readonly origin: string;
@@ -18,6 +27,8 @@ export class UpstreamMember {
   #downUntil = 0;
   /** What the last active check said. */
   #checkedDown = false;
+  #health: Health | undefined;
+  #observedAt = 0;
 
   constructor(origin: URL, options: UpstreamOptions) {
     this.origin = origin.origin;
@@ -29,26 +40,47 @@ export class UpstreamMember {
     });
   }
 
-  isUp(now: number): boolean {
+  /** Undefined until somebody has looked. */
+  get health(): Health | undefined {
+    return this.#health;
+  }
+
+  /** When `health` was last confirmed; Unix time in milliseconds. */
+  get observedAt(): number {
+    return this.#observedAt;
+  }
+
+  /** Whether it gets requests while others could have them. A server that failed gets another chance after a while. */
+  isEligible(now: number): boolean {
     return !this.#checkedDown && now >= this.#downUntil;
   }
 
-  succeeded(): void {
-    this.#failuresInARow = 0;
-    this.#downUntil = 0;
+  /** Remembers what an attempt showed, for the status; requests go by `isEligible`. */
+  observe(evidence: Evidence, now: number): void {
+    const since = this.#health?.up === evidence.up ? this.#health.since : now;
+    this.#health = { ...evidence, since };
+    this.#observedAt = now;
   }
 
-  failed(now: number): void {
+  succeeded(now: number): void {
+    this.#failuresInARow = 0;
+    this.#downUntil = 0;
+    if (!this.#checkedDown) this.observe({ up: true }, now);
+  }
+
+  failed(reason: string, now: number): void {
     this.failures += 1;
     this.#failuresInARow += 1;
+    this.observe({ up: false, reason }, now);
     if (this.#failuresInARow >= failuresUntilDown) this.#downUntil = now + downMs;
   }
 
   /** The result of an active check; returns whether it changed anything. */
-  checked(healthy: boolean): boolean {
-    const changed = this.#checkedDown === healthy;
-    this.#checkedDown = !healthy;
-    if (healthy) this.succeeded();
+  checked(evidence: Evidence, now: number): boolean {
+    const changed = this.#checkedDown === evidence.up;
+    this.#checkedDown = !evidence.up;
+    if (evidence.up) this.succeeded(now);
+    else this.observe(evidence, now);
     return changed;
   }
 }

@@ -7,17 +7,25 @@ import { BodyTooLarge, declaredLength, hasBody, limitedBody } from '../http/limi
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
 import { createBalance, type Balance } from './balance.js';
 import { forwardedHeaders, withoutHopByHop } from './forwarded_headers.js';
-import { HealthCheck, probe } from './health_check.js';
+import { failureReason, HealthCheck, probe } from './health_check.js';
 import { UpstreamMember } from './member.js';
 import type { UpstreamOptions } from './options.js';
 
 export interface UpstreamStatus {
   origin: string;
+  /** What the last attempt to reach it showed, be it a request or a check. */
   up: boolean;
+  /** Since when that is so, ISO 8601; absent until somebody looked. */
+  since?: string;
+  /** Why it is down. */
+  reason?: string;
   active: number;
   requests: number;
   failures: number;
 }
+
+/** What was seen of a server this short a time ago need not be looked at again. */
+const freshMs = 1_000;
 
 /** The servers behind one route. Both directions stream; nothing is kept in memory. */
 export class UpstreamGroup implements Target {
@@ -41,9 +49,10 @@ export class UpstreamGroup implements Target {
     const { health } = this.#options;
     const warnings = await Promise.all(
       this.#members.map(async (member) => {
-        const up = await probe(member, health);
-        if (health) member.checked(up);
-        return up ? undefined : `upstream ${member.origin} does not answer yet`;
+        const evidence = await probe(member, health);
+        if (health) member.checked(evidence, Date.now());
+        else member.observe(evidence, Date.now());
+        return evidence.up ? undefined : `upstream ${member.origin} does not answer yet (${evidence.reason})`;
       }),
     );
     if (health) this.#healthCheck = new HealthCheck(this.#members, health, this.#log);
@@ -55,11 +64,17 @@ export class UpstreamGroup implements Target {
     await Promise.all(this.#members.map((member) => member.pool.destroy()));
   }
 
+  /** Looks after the servers that no health check watches, so that the status is true when nobody sent requests. */
+  async refresh(): Promise<void> {
+    if (this.#healthCheck) return;
+    const stale = this.#members.filter((member) => Date.now() - member.observedAt > freshMs);
+    await Promise.all(stale.map(async (member) => member.observe(await probe(member, undefined), Date.now())));
+  }
+
   status(): UpstreamStatus[] {
-    const now = Date.now();
     return this.#members.map((member) => ({
       origin: member.origin,
-      up: member.isUp(now),
+      ...describeHealth(member),
       active: member.active,
       requests: member.requests,
       failures: member.failures,
@@ -96,11 +111,11 @@ export class UpstreamGroup implements Target {
     }
   }
 
-  /** An upstream that is up and was not tried; when all are down, any is better than none. */
+  /** An upstream that did not fail lately and was not tried; when all are down, any is better than none. */
   #choose(tried: ReadonlySet<UpstreamMember>, remoteAddress: string): UpstreamMember {
     const now = Date.now();
     const fresh = this.#members.filter((member) => !tried.has(member));
-    const candidates = [fresh.filter((member) => member.isUp(now)), fresh, this.#members].find((list) => list.length > 0);
+    const candidates = [fresh.filter((member) => member.isEligible(now)), fresh, this.#members].find((list) => list.length > 0);
     return this.#balance(candidates ?? this.#members, remoteAddress);
   }
 
@@ -118,16 +133,23 @@ export class UpstreamGroup implements Target {
           signal: exchange.signal,
         })
         .catch((error: unknown) => {
-          if (!exchange.aborted && !(error instanceof BodyTooLarge)) member.failed(Date.now());
+          if (!exchange.aborted && !(error instanceof BodyTooLarge)) member.failed(failureReason(error), Date.now());
           throw error;
         });
-      member.succeeded();
+      member.succeeded(Date.now());
       setHead(exchange, response.statusCode, withoutHopByHop(response.headers));
       await sendBody(exchange, response.body);
     } finally {
       member.active -= 1;
     }
   }
+}
+
+/** Nobody looked yet only while the gateway starts. */
+function describeHealth({ health }: UpstreamMember): Pick<UpstreamStatus, 'up' | 'since' | 'reason'> {
+  if (!health) return { up: false, reason: 'not tried yet' };
+  const since = new Date(health.since).toISOString();
+  return health.up ? { up: true, since } : { up: false, since, reason: health.reason };
 }
 
 /** The request's body, which can be read once; remembers whether a server already got some of it. */

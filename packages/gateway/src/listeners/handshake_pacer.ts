@@ -1,0 +1,87 @@
+import type { Socket } from 'node:net';
+
+export interface HandshakePacerOptions {
+  /** Handshakes that may begin within a second; as many may begin at one time. */
+  perSecond: number;
+  /** Connections that may wait for their turn; more are closed at once. */
+  maxWaiting: number;
+  /** How long one may wait. */
+  maxWaitMs: number;
+}
+
+interface Waiting {
+  begin: () => void;
+  timeout: NodeJS.Timeout;
+}
+
+/**
+ * Bounds what TLS handshakes cost: each takes a signature. TCP has proven the client's address by
+ * then, so that nothing like QUIC's Retry is needed; what comes too fast waits for its turn, and
+ * costs a socket meanwhile.
+ */
+export class HandshakePacer {
+  readonly #options: HandshakePacerOptions;
+  /** In order of arrival. */
+  readonly #waiting = new Map<Socket, Waiting>();
+  #tokens: number;
+  #filledAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: HandshakePacerOptions) {
+    this.#options = options;
+    this.#tokens = options.perSecond;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Calls `begin` when it is this connection's turn; never when it closes before. */
+  admit(socket: Socket, begin: () => void): void {
+    this.#fill();
+    if (this.#tokens >= 1 && this.#waiting.size === 0) {
+      this.#tokens -= 1;
+      begin();
+      return;
+    }
+    if (this.#waiting.size >= this.#options.maxWaiting) {
+      socket.destroy();
+      return;
+    }
+    const timeout = setTimeout(() => socket.destroy(), this.#options.maxWaitMs).unref();
+    this.#waiting.set(socket, { begin, timeout });
+    socket.once('close', () => this.#take(socket));
+    this.#schedule();
+  }
+
+  #fill(): void {
+    const { perSecond } = this.#options;
+    const now = performance.now();
+    this.#tokens = Math.min(perSecond, this.#tokens + ((now - this.#filledAt) / 1_000) * perSecond);
+    this.#filledAt = now;
+  }
+
+  #schedule(): void {
+    if (this.#timer !== undefined || this.#waiting.size === 0) return;
+    const ms = Math.max(1, ((1 - this.#tokens) / this.#options.perSecond) * 1_000);
+    this.#timer = setTimeout(() => this.#release(), Math.ceil(ms)).unref();
+  }
+
+  #release(): void {
+    this.#timer = undefined;
+    this.#fill();
+    for (const socket of this.#waiting.keys()) {
+      if (this.#tokens < 1) break;
+      this.#tokens -= 1;
+      this.#take(socket)?.begin();
+    }
+    this.#schedule();
+  }
+
+  #take(socket: Socket): Waiting | undefined {
+    const waiting = this.#waiting.get(socket);
+    if (waiting) clearTimeout(waiting.timeout);
+    this.#waiting.delete(socket);
+    return waiting;
+  }
+}
