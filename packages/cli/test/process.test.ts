@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -187,6 +187,69 @@ describe('a running gateway', () => {
     await up(site);
     const { code, err } = await sheaf(['fetch', '-k', '--timeout', '0.3', `https://127.0.0.1:${site.port}/`]);
     expect([code, err.split(':')[0]]).toEqual([4, 'error[REQUEST_TIMEOUT]']);
+  });
+});
+
+describe('sheaf fetch -o', () => {
+  it('leaves what was there when the response breaks off, and nothing else', async () => {
+    const upstream = createServer((_request, response) => {
+      response.writeHead(200, { 'content-length': '1000000' });
+      response.write(Buffer.alloc(500_000), () => response.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    onTestFinished(() => void upstream.close());
+    const site = await makeSite(`  - { upstream: "http://127.0.0.1:${(upstream.address() as AddressInfo).port}" }`);
+    await up(site);
+    await writeFile(join(site.directory, 'kept'), 'before');
+    const { code } = await sheaf(['fetch', '-k', '-o', 'kept', `https://127.0.0.1:${site.port}/`], site.directory);
+    expect(code).toBe(4);
+    expect(await readFile(join(site.directory, 'kept'), 'utf8')).toBe('before');
+    expect((await readdir(site.directory)).filter((name) => name.includes('part'))).toEqual([]);
+  });
+
+  it('replaces the file at the end, keeps it with --fail, and follows a link', async () => {
+    const site = await makeSite();
+    await up(site);
+    const path = (name: string) => join(site.directory, name);
+    await writeFile(path('kept'), 'before', { mode: 0o600 });
+    await symlink(path('kept'), path('link'));
+    expect((await sheaf(['fetch', '-k', '--fail', '-o', 'kept', `https://127.0.0.1:${site.port}/none`], site.directory)).code).toBe(5);
+    expect(await readFile(path('kept'), 'utf8')).toBe('before');
+    expect((await sheaf(['fetch', '-k', '-o', 'link', `https://127.0.0.1:${site.port}/`], site.directory)).code).toBe(0);
+    expect(await readFile(path('kept'), 'utf8')).toBe('<h1>hello</h1>\n');
+    expect((await stat(path('kept'))).mode & 0o777).toBe(0o600);
+    expect((await sheaf(['fetch', '-k', '-o', '/dev/null', `https://127.0.0.1:${site.port}/`], site.directory)).code).toBe(0);
+  });
+
+  it('takes its part away when it is interrupted', async () => {
+    const { arrived, route } = await lateUpstream();
+    const site = await makeSite(route);
+    await up(site);
+    const running = start(['fetch', '-k', '-o', 'late', `https://127.0.0.1:${site.port}/`], site.directory);
+    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 20_000);
+    expect((await readdir(site.directory)).some((name) => name.endsWith('.part'))).toBe(true);
+    running.child.kill('SIGINT');
+    expect(await running.exit).toBe(130);
+    expect((await readdir(site.directory)).some((name) => name.startsWith('late'))).toBe(false);
+  });
+
+  it.each([
+    [['-o', 'none/file'], 3, 'its directory does not exist'],
+    [['-o', 'site'], 3, 'it is a directory'],
+    [['-d', 'none'], 2, '--data none cannot be read'],
+  ])('%s is refused with its cause', async (args, expected, message) => {
+    const site = await makeSite();
+    const { code, err } = await sheaf(['fetch', '-k', ...args, `https://127.0.0.1:${site.port}/`], site.directory);
+    expect(code).toBe(expected);
+    expect(err).toContain(message);
+  });
+
+  it('says that own headers are too large', async () => {
+    const site = await makeSite();
+    await up(site);
+    const { code, err } = await sheaf(['fetch', '-k', '-H', `x: ${'a'.repeat(40_000)}`, `https://127.0.0.1:${site.port}/`], site.directory);
+    expect(code).toBe(2);
+    expect(err).toContain('hint: shorten what --header gives');
   });
 });
 

@@ -1,5 +1,5 @@
 export { configurationSchema, type NodeConfiguration } from './configuration/node.js';
-export { loadConfiguration, parseConfiguration, type LoadedConfiguration } from './configuration/load.js';
+export { configurationWarnings, loadConfiguration, parseConfiguration, type LoadedConfiguration } from './configuration/load.js';
 export { closest } from './configuration/known_keys.js';
 export type { ListenAddress } from './configuration/scalars.js';
 export { errorCodes, type ErrorCode } from './errors/error_codes.js';

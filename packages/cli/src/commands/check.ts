@@ -1,5 +1,5 @@
-import { resolve, relative } from 'node:path';
-import { exitCodes, loadConfiguration } from '@sheaf/gateway';
+import { relative, resolve } from 'node:path';
+import { configurationWarnings, exitCodes, loadConfiguration } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { printLine } from '../world.js';
 
@@ -11,7 +11,9 @@ export const check: Command<{ file: string }> = {
       .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file' })
       .example('$0 check sheaf.yaml', 'Exit code 0 when it is valid, 2 when it is not'),
   async run({ file }, world) {
-    await loadConfiguration(shownPath(file, world.cwd));
+    const path = shownPath(file, world.cwd);
+    for (const warning of await configurationWarnings(path)) await printLine(world.stderr, `${warning}\n`);
+    await loadConfiguration(path);
     await printLine(world.stdout, 'Valid configuration');
     return exitCodes.success;
   },
@@ -19,5 +21,7 @@ export const check: Command<{ file: string }> = {
 
 /** The path as errors should name it; it works from this process's directory. */
 export function shownPath(file: string, cwd: string): string {
-  return relative(process.cwd(), resolve(cwd, file));
+  const absolute = resolve(cwd, file);
+  const short = relative(process.cwd(), absolute) || '.';
+  return short.startsWith('..') ? absolute : short;
 }

@@ -1,13 +1,13 @@
-import { createReadStream, createWriteStream } from 'node:fs';
 import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
 import { errorMessage, exitCodes, loadNativeModule, systemErrorCode, UserError } from '@sheaf/gateway';
 import type { ClientOptions, ClientRequestOptions, Http3Client } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl, type ConnectionFlags } from '../download/client_options.js';
-import { downloadRepeatedly, type BodySink, type Downloaded } from '../download/download.js';
+import { downloadRepeatedly, type BodySink } from '../download/download.js';
+import { OutputFile } from '../download/output_file.js';
 import { fetchReport, reportLine } from '../download/report.js';
 import { printLine, write, type World } from '../world.js';
 
@@ -50,24 +50,47 @@ export const fetch: Command<FetchOptions> = {
   async run(options, world) {
     checkCounts(options);
     const url = parseUrl(options.url);
+    const request = await requestOptions(url, options, world);
     const connection = await clientOptions(url, options, world);
-    const { connectHttp3 } = await loadNativeModule();
-    const started = performance.now();
-    const client = await connect(connectHttp3, connection);
-    let results: Downloaded[];
-    try {
-      results = await withTimeout(transfer(client, url, options, world), options.timeout);
-    } catch (error) {
-      await client.close().catch(() => undefined);
-      throw error;
+    if (options.output === undefined) {
+      return transfer(connection, request, options, world, options.json ? undefined : { sink: (chunk) => write(world.stdout, chunk) });
     }
-    const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: client.status().paths });
-    await client.close();
-    if (options.json) await printLine(world.stdout, JSON.stringify(report));
-    else if (options.output !== undefined || options.repeat > 1) await printLine(world.stderr, reportLine(report));
-    return judge(report.status, report.sha256, options);
+    const output = await OutputFile.open(resolve(world.cwd, options.output), options.output);
+    const stop = world.onSignal(() => void output.discard().finally(() => world.exit(exitCodes.interrupted)));
+    try {
+      return await transfer(connection, request, options, world, output);
+    } catch (error) {
+      await output.discard();
+      throw error;
+    } finally {
+      stop();
+    }
   },
 };
+
+/** Where the body goes; told when it is complete. */
+interface Destination {
+  sink: BodySink;
+  commit?(): Promise<void>;
+}
+
+async function transfer(connection: ClientOptions, request: ClientRequestOptions, options: FetchOptions, world: World, destination?: Destination): Promise<number> {
+  const { connectHttp3 } = await loadNativeModule();
+  const started = performance.now();
+  const client = await connect(connectHttp3, connection);
+  try {
+    const results = await withTimeout(downloadRepeatedly(client, request, options, destination?.sink), options.timeout);
+    const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: client.status().paths });
+    const refusal = judge(report.status, report.sha256, options);
+    if (!refusal) await destination?.commit?.();
+    if (options.json) await printLine(world.stdout, JSON.stringify(report));
+    else if (options.output !== undefined || options.repeat > 1) await printLine(world.stderr, reportLine(report));
+    if (refusal) throw refusal;
+    return exitCodes.success;
+  } finally {
+    await client.close().catch(() => undefined);
+  }
+}
 
 function checkCounts({ repeat, parallel }: FetchOptions): void {
   for (const [name, value] of [['repeat', repeat], ['parallel', parallel]] as const) {
@@ -85,29 +108,9 @@ async function connect(connectHttp3: (options: ClientOptions) => Promise<Http3Cl
   });
 }
 
-async function transfer(client: Http3Client, url: URL, options: FetchOptions, world: World): Promise<Downloaded[]> {
-  const request = requestOptions(url, options, world);
-  if (options.output !== undefined) {
-    const file = createWriteStream(resolve(world.cwd, options.output));
-    try {
-      await once(file, 'open');
-      const results = await downloadRepeatedly(client, request, options, sinkOf(file));
-      file.end();
-      await finished(file);
-      return results;
-    } catch (error) {
-      file.destroy();
-      if (systemErrorCode(error) === undefined || error instanceof UserError) throw error;
-      throw new UserError('DIRECTORY_UNWRITABLE', `${options.output} cannot be written (${systemErrorCode(error)})`, { hint: 'check the path and the free space', cause: error });
-    }
-  }
-  const sink: BodySink | undefined = options.json ? undefined : (chunk) => write(world.stdout, chunk);
-  return downloadRepeatedly(client, request, options, sink);
-}
-
-function requestOptions(url: URL, { method, header, data, repeat }: FetchOptions, world: World): ClientRequestOptions {
+async function requestOptions(url: URL, { method, header, data, repeat }: FetchOptions, world: World): Promise<ClientRequestOptions> {
   if (data !== undefined && repeat > 1) throw new UserError('USAGE', '--data and --repeat exclude each other', { hint: 'send one request at a time' });
-  const body: Readable | undefined = data === undefined ? undefined : createReadStream(resolve(world.cwd, data));
+  const body = data === undefined ? undefined : await openBody(resolve(world.cwd, data), data);
   return {
     method: method ?? (data === undefined ? 'GET' : 'POST'),
     path: url.pathname + url.search,
@@ -117,16 +120,20 @@ function requestOptions(url: URL, { method, header, data, repeat }: FetchOptions
   };
 }
 
+async function openBody(path: string, shown: string): Promise<Readable> {
+  const stream = createReadStream(path);
+  try {
+    await once(stream, 'ready');
+    return stream;
+  } catch (error) {
+    throw new UserError('USAGE', `--data ${shown} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'name a file', cause: error });
+  }
+}
+
 function parseHeader(text: string): [string, string] {
   const match = /^([^\s:]+):\s*(.*)$/.exec(text);
   if (!match) throw new UserError('USAGE', `\`${text}\` is not a header`, { hint: 'write `name: value`' });
   return [(match[1] ?? '').toLowerCase(), match[2] ?? ''];
-}
-
-function sinkOf(stream: Writable): BodySink {
-  return async (chunk) => {
-    if (!stream.write(chunk)) await once(stream, 'drain');
-  };
 }
 
 async function withTimeout<Value>(work: Promise<Value>, seconds: number | undefined): Promise<Value> {
@@ -138,8 +145,9 @@ async function withTimeout<Value>(work: Promise<Value>, seconds: number | undefi
   return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
-function judge(status: number, sha256: string | null, { fail, url }: FetchOptions): number {
-  if (sha256 === null) throw new UserError('CONTENT_DIFFERS', `${url} returned different bodies`, { hint: '--json lists the hash of each' });
-  if (fail && status >= 400) throw new UserError('HTTP_STATUS', `${url} answered ${status}`, { hint: 'leave out --fail to accept any status' });
-  return exitCodes.success;
+/** Why an answer that arrived is not what was asked for. */
+function judge(status: number, sha256: string | null, { fail, url }: FetchOptions): UserError | undefined {
+  if (sha256 === null) return new UserError('CONTENT_DIFFERS', `${url} returned different bodies`, { hint: '--json lists the hash of each' });
+  if (fail && status >= 400) return new UserError('HTTP_STATUS', `${url} answered ${status}`, { hint: 'leave out --fail to accept any status' });
+  return undefined;
 }

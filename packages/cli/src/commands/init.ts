@@ -73,7 +73,7 @@ async function writeNew(target: string, text: string, force: boolean, shown: str
     if (systemErrorCode(error) === 'EEXIST') {
       throw new UserError('CONFIG_EXISTS', `${shown} is there already`, { hint: 'name another file, or overwrite it with --force', cause: error });
     }
-    throw new UserError('DIRECTORY_UNWRITABLE', `${shown} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'check the directory', cause: error });
+    throw new UserError('FILE_UNWRITABLE', `${shown} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'check the directory', cause: error });
   }
 }
 

@@ -44,8 +44,8 @@ export function renderPlace(file: string, text: string, range: SourceRange): str
 }
 
 /** One diagnostic as the terminal shows it. */
-export function renderDiagnostic(file: string, text: string, diagnostic: Diagnostic): string {
-  const lines = [`error[${diagnostic.code}]: ${diagnostic.message}`, renderPlace(file, text, diagnostic.range)];
+export function renderDiagnostic(file: string, text: string, diagnostic: Diagnostic, severity: 'error' | 'warning' = 'error'): string {
+  const lines = [`${severity}[${diagnostic.code}]: ${diagnostic.message}`, renderPlace(file, text, diagnostic.range)];
   if (diagnostic.hint !== undefined) lines.push(`  hint: ${diagnostic.hint}`);
   return lines.join('\n');
 }

@@ -1,6 +1,7 @@
 import { isMap, isNode, isPair, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 import { errorMessage } from '../errors/user_error.js';
 import type { Diagnostic, SourceRange } from './diagnostic.js';
+import { syntaxHint } from './syntax_hints.js';
 
 export type ValuePath = readonly PropertyKey[];
 
@@ -26,13 +27,21 @@ export class ConfigurationDocument {
 
   /** What YAML itself has to say: syntax errors, a key twice, an unknown alias. */
   syntaxErrors(): Diagnostic[] {
-    if (this.#excess !== undefined) return [{ code: 'CONFIG_SYNTAX', message: lowerFirst(this.#excess), range: this.#clamp(0, 1) }];
+    if (this.#excess !== undefined) return [this.#aliasError(this.#excess)];
     return this.#document.errors.map((error) => ({
       code: 'CONFIG_SYNTAX',
       message: error.code === 'DUPLICATE_KEY' ? 'this key appears twice' : lowerFirst(error.message),
-      range: this.#clamp(error.pos[0], error.pos[1]),
-      ...(error.code === 'TAB_AS_INDENT' ? { hint: 'indent with spaces' } : {}),
+      range: error.code === 'DUPLICATE_KEY' ? this.#word(error.pos[0]) : this.#clamp(error.pos[0], error.pos[1]),
+      hint: syntaxHint(error),
     }));
+  }
+
+  /** What reading the value has to say: an alias without its anchor, or too many of them. */
+  #aliasError(message: string): Diagnostic {
+    const alias = /anchor must be set before the alias\): (.+)$/.exec(message)?.[1];
+    const start = alias === undefined ? 0 : Math.max(0, this.text.indexOf(`*${alias}`));
+    const hint = alias === undefined ? 'write the values out' : `\`*\` at the start names another value; put text in quotes: "*${alias}"`;
+    return { code: 'CONFIG_SYNTAX', message: lowerFirst(message), range: this.#clamp(start, start + 1 + (alias?.length ?? 0)), hint };
   }
 
   /** The plain value; undefined when there are syntax errors. */
@@ -69,6 +78,10 @@ export class ConfigurationDocument {
   #start(offset: number, path: ValuePath, length: number): SourceRange {
     const holder = path[length - 1];
     return length > 0 && typeof holder === 'string' ? this.locateKey(path.slice(0, length)) : this.#clamp(offset, offset + 1);
+  }
+
+  #word(start: number): SourceRange {
+    return this.#clamp(start, start + (/^[^\s:,{}[\]]+/.exec(this.text.slice(start))?.[0].length ?? 1));
   }
 
   #clamp(start: number, end: number): SourceRange {

@@ -6,16 +6,16 @@ import { builtInNames, isBuiltIn } from '../webtransport/built_in.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
 import { closest } from './known_keys.js';
-import type { NodeConfiguration } from './node.js';
+import type { VisibleConfiguration } from './visible.js';
 
 /** Checks what only the file system knows: directories, modules, certificates. */
-export async function checkEnvironment(node: NodeConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
-  const checks = [checkTls(node, document)];
-  node.routes.forEach((route, index) => {
-    if (route.files) checks.push(checkDirectory(route.files.root, ['routes', index, 'files'], document));
-    if (route.webtransport) checks.push(checkApplication(route.webtransport.application, ['routes', index, 'webtransport'], document));
+export async function checkEnvironment({ tls, routes }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
+  const checks = [checkTls(tls, document)];
+  routes.forEach((route, index) => {
+    if (route?.files) checks.push(checkDirectory(route.files.root, ['routes', index, 'files'], document));
+    if (route?.webtransport) checks.push(checkApplication(route.webtransport.application, ['routes', index, 'webtransport'], document));
   });
-  return (await Promise.all(checks)).filter((fault) => fault !== undefined).sort((left, right) => left.range.start - right.range.start);
+  return (await Promise.all(checks)).filter((fault) => fault !== undefined);
 }
 
 /** The long form of an option nests the value one level deeper. */
@@ -52,10 +52,10 @@ async function checkApplication(application: string, path: ValuePath, document: 
   }
 }
 
-async function checkTls(node: NodeConfiguration, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
-  if (node.tls === 'dev') return undefined;
+async function checkTls(tls: VisibleConfiguration['tls'], document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+  if (tls === undefined || tls === 'dev') return undefined;
   try {
-    await readCertificateFiles(node.tls);
+    await readCertificateFiles(tls);
     return undefined;
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;

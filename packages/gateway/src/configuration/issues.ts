@@ -79,9 +79,9 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
     case 'invalid_union':
       return value === undefined ? [missingKey(path, context)] : [noBranch(issue, path, value, context)];
     case 'too_small':
-      return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be ${issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`}`, range }];
+      return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be ${issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`}`, range, ...descriptionHint(path, context) }];
     case 'too_big':
-      return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be at most ${issue.maximum}`, range }];
+      return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be at most ${issue.maximum}`, range, ...descriptionHint(path, context) }];
     case 'invalid_format':
       return [{ code: 'CONFIG_VALUE', message: `${name(path)}: \`${String(value)}\` is ${issue.message.startsWith('Invalid') ? 'not allowed' : formatMessage(issue.message)}`, range, ...descriptionHint(path, context) }];
     case 'custom':
@@ -117,7 +117,15 @@ function missingKey(path: ValuePath, context: Context): Described {
   if (key === undefined) return { code: 'CONFIG_MISSING_KEY', message: 'the file is empty', range, hint: '`sheaf init` writes an example' };
   const holder = path.length === 1 ? 'the top level' : name(path.slice(0, -1));
   const message = `\`${String(key)}\` is missing at ${holder}`;
-  return { code: 'CONFIG_MISSING_KEY', message, range, missingKeys: [keyOf(path)], ...descriptionHint(path, context) };
+  return { code: 'CONFIG_MISSING_KEY', message, range, missingKeys: [keyOf(path)], ...missingKeyHint(key, path, context) };
+}
+
+/** With an example where there is one: `add \`key: ./key.pem\` (PEM file with the private key)`. */
+function missingKeyHint(key: PropertyKey, path: ValuePath, { schema }: Context): { hint?: string } {
+  const { description, examples } = schemaAt(schema, path) ?? {};
+  if (description === undefined) return {};
+  const example = examples?.[0];
+  return { hint: `add \`${String(key)}${typeof example === 'string' ? `: ${example}` : ''}\` (${description.replace(/\.$/, '')})` };
 }
 
 function noBranch(issue: Issue & { code: 'invalid_union' }, path: ValuePath, value: unknown, context: Context): Described {
@@ -176,6 +184,7 @@ function article(expected: string): string {
 }
 
 function typeHint(expected: string, value: unknown, path: ValuePath, context: Context): { hint?: string } {
+  if (path.length === 0) return { hint: '`sheaf init` writes an example' };
   if ((expected === 'number' || expected === 'int') && typeof value === 'string' && /^\d+$/.test(value)) return { hint: 'remove the quotes' };
   const described = descriptionHint(path, context);
   if (described.hint !== undefined) return described;
@@ -183,17 +192,23 @@ function typeHint(expected: string, value: unknown, path: ValuePath, context: Co
 }
 
 function descriptionHint(path: ValuePath, { schema }: Context): { hint?: string } {
-  const description = describedAt(schema, path);
+  const description = schemaAt(schema, path)?.description;
   return description === undefined ? {} : { hint: description };
 }
 
-function describedAt(schema: unknown, path: ValuePath): string | undefined {
-  let node = schema as Record<string, unknown> | undefined;
+interface DescribedSchema {
+  description?: string;
+  examples?: readonly unknown[];
+  anyOf?: DescribedSchema[];
+  items?: DescribedSchema;
+  properties?: Record<string, DescribedSchema>;
+}
+
+function schemaAt(schema: unknown, path: ValuePath): DescribedSchema | undefined {
+  let node: DescribedSchema | undefined = schema as DescribedSchema;
   for (const step of path) {
-    const holders = [node, ...((node?.['anyOf'] as Record<string, unknown>[] | undefined) ?? [])];
-    node = holders
-      .map((holder) => (typeof step === 'number' ? holder?.['items'] : (holder?.['properties'] as Record<string, unknown> | undefined)?.[String(step)]))
-      .find((next) => next !== undefined) as Record<string, unknown> | undefined;
+    const holders: (DescribedSchema | undefined)[] = [node, ...(node?.anyOf ?? [])];
+    node = holders.map((holder) => (typeof step === 'number' ? holder?.items : holder?.properties?.[String(step)])).find((next) => next !== undefined);
   }
-  return typeof node?.['description'] === 'string' ? node['description'] : undefined;
+  return node;
 }

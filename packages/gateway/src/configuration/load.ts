@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
 import { renderDiagnostic, renderPlace, type Diagnostic } from './diagnostic.js';
 import { ConfigurationDocument, type ValuePath } from './document.js';
@@ -7,6 +8,8 @@ import { checkEnvironment } from './environment.js';
 import { diagnose } from './issues.js';
 import { configurationSchema, nodeConfiguration, type NodeConfiguration } from './node.js';
 import { resolvePaths } from './paths.js';
+import { checkPorts } from './ports.js';
+import { visibleParts } from './visible.js';
 
 /** A valid configuration, with every path absolute, and where each value stood in its file. */
 export interface LoadedConfiguration {
@@ -22,17 +25,13 @@ export interface LoadedConfiguration {
  * @throws UserError with every fault found, each with its place.
  */
 export async function loadConfiguration(file: string): Promise<LoadedConfiguration> {
-  const text = await readFile(file, 'utf8').catch((error: unknown): never => {
-    throw new UserError('CONFIG_NOT_FOUND', `cannot read ${file} (${systemErrorCode(error) ?? 'unknown error'})`, {
-      hint: systemErrorCode(error) === 'ENOENT' ? 'name another file, or write one with `sheaf init`' : 'check the file and its permissions',
-      cause: error,
-    });
-  });
-  const loaded = parseConfiguration(text, file);
+  const text = await readText(file);
   const document = new ConfigurationDocument(file, text);
-  const faults = await checkEnvironment(loaded.node, document);
-  if (faults.length > 0) throw faultError(file, text, faults);
-  return loaded;
+  const { node, faults } = parseDocument(document);
+  const visible = node ?? visibleParts(document.value(), directoryOf(file));
+  faults.push(...(await checkEnvironment(visible, document)));
+  if (!node || faults.length > 0) throw faultError(file, text, faults);
+  return loaded(node, document);
 }
 
 /**
@@ -42,22 +41,63 @@ export async function loadConfiguration(file: string): Promise<LoadedConfigurati
  */
 export function parseConfiguration(text: string, file: string): LoadedConfiguration {
   const document = new ConfigurationDocument(file, text);
+  const { node, faults } = parseDocument(document);
+  if (!node) throw faultError(file, text, faults);
+  return loaded(node, document);
+}
+
+/**
+ * What a gateway with this file would run into at the moment, rendered: ports that are taken. Not
+ * a fault of the file, and none at all when its own gateway is running.
+ */
+export async function configurationWarnings(file: string): Promise<string[]> {
+  const text = await readText(file);
+  const document = new ConfigurationDocument(file, text);
+  const warnings = await checkPorts(visibleParts(document.value(), directoryOf(file)), document);
+  return warnings.map((warning) => renderDiagnostic(file, text, warning, 'warning'));
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === 'EISDIR') {
+      const usual = join(file, 'sheaf.yaml');
+      const hint = existsSync(usual) ? `name the file in it: ${usual}` : 'name the configuration file in it, or write one with `sheaf init`';
+      throw new UserError('CONFIG_NOT_FOUND', `${file} is a directory, not a configuration file`, { hint, cause: error });
+    }
+    const hint = code === 'ENOENT' ? 'name another file, or write one with `sheaf init`' : 'check the file and its permissions';
+    throw new UserError('CONFIG_NOT_FOUND', `cannot read ${file} (${code ?? 'unknown error'})`, { hint, cause: error });
+  }
+}
+
+/** The configuration when the file is in order, else what is wrong with it. */
+function parseDocument(document: ConfigurationDocument): { node?: NodeConfiguration; faults: Diagnostic[] } {
   const syntaxErrors = document.syntaxErrors();
-  if (syntaxErrors.length > 0) throw faultError(file, text, syntaxErrors);
+  if (syntaxErrors.length > 0) return { faults: syntaxErrors };
   const parsed = nodeConfiguration.safeParse(document.value());
-  if (!parsed.success) throw faultError(file, text, diagnose(document, configurationSchema(), parsed.error.issues));
-  const directory = dirname(resolve(file));
+  if (!parsed.success) return { faults: diagnose(document, configurationSchema(), parsed.error.issues) };
+  return { node: resolvePaths(parsed.data, directoryOf(document.file)), faults: [] };
+}
+
+function loaded(node: NodeConfiguration, document: ConfigurationDocument): LoadedConfiguration {
   return {
-    node: resolvePaths(parsed.data, directory),
-    directory,
-    place: (path) => renderPlace(file, text, document.locateValue(path)),
+    node,
+    directory: directoryOf(document.file),
+    place: (path) => renderPlace(document.file, document.text, document.locateValue(path)),
   };
 }
 
+function directoryOf(file: string): string {
+  return dirname(resolve(file));
+}
+
 function faultError(file: string, text: string, faults: Diagnostic[]): UserError {
-  const first = faults[0];
+  const inOrder = [...faults].sort((left, right) => left.range.start - right.range.start);
+  const first = inOrder[0];
   if (first === undefined) throw new Error('no fault to report');
-  return new ConfigurationError(first, faults.map((fault) => renderDiagnostic(file, text, fault)).join('\n\n'), faults.length);
+  return new ConfigurationError(first, inOrder.map((fault) => renderDiagnostic(file, text, fault)).join('\n\n'), faults.length);
 }
 
 /** All the faults of one file; rendered one after the other. */

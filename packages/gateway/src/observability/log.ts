@@ -12,7 +12,7 @@ export function createLog(options: LogOptions, stream?: DestinationStream): Logg
   try {
     return pino(settings, destination({ dest: options.file, append: true, mkdir: true, sync: false }));
   } catch (error) {
-    throw new UserError('DIRECTORY_UNWRITABLE', `the log ${options.file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, {
+    throw new UserError('FILE_UNWRITABLE', `the log ${options.file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, {
       hint: 'check the permissions of its directory',
       cause: error,
     });

@@ -5,8 +5,8 @@ export const tlsOptions = z
   .union([
     z.literal('dev'),
     z.strictObject({
-      cert: filePath.describe('PEM file with the certificate, followed by its chain.'),
-      key: filePath.describe('PEM file with the private key.'),
+      cert: filePath.meta({ description: 'PEM file with the certificate, followed by its chain.', examples: ['./cert.pem'] }),
+      key: filePath.meta({ description: 'PEM file with the private key.', examples: ['./key.pem'] }),
     }),
   ])
   .describe('`dev` makes a short-lived certificate for development; `{ cert, key }` names PEM files, reloaded when they change.');

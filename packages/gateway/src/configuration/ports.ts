@@ -1,0 +1,44 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { UserError } from '../errors/user_error.js';
+import { listenError } from '../listeners/listen_error.js';
+import type { Diagnostic } from './diagnostic.js';
+import type { ConfigurationDocument } from './document.js';
+import type { ListenAddress } from './scalars.js';
+import type { VisibleConfiguration } from './visible.js';
+
+/** Tries the ports that a gateway would listen on, and leaves them. */
+export async function checkPorts({ listen, http, admin }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
+  const warnings = [await check('listen', listen, 'TCP', document), await check('listen', listen, 'UDP', document), await check('http', http, 'TCP', document), await check('admin', admin, 'TCP', document)];
+  return warnings.filter((warning) => warning !== undefined);
+}
+
+async function check(option: string, address: ListenAddress | undefined, protocol: 'TCP' | 'UDP', document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+  if (!address || address.port === 0) return undefined;
+  try {
+    await (protocol === 'TCP' ? tryTcp(address) : tryUdp(address));
+    return undefined;
+  } catch (cause) {
+    const error = listenError(cause, address, protocol);
+    if (!(error instanceof UserError)) throw error;
+    return { code: error.code, message: error.message, range: document.locateValue([option]), ...(error.hint === undefined ? {} : { hint: error.hint }) };
+  }
+}
+
+async function tryTcp({ address, port }: ListenAddress): Promise<void> {
+  const server = createServer().listen({ host: address, port });
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
+}
+
+async function tryUdp({ address, port }: ListenAddress): Promise<void> {
+  const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+  try {
+    socket.bind({ address, port, exclusive: true });
+    await once(socket, 'listening');
+  } finally {
+    socket.close();
+  }
+}

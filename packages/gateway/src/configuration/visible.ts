@@ -1,0 +1,44 @@
+import { resolve } from 'node:path';
+import type { z } from 'zod';
+import { routeOptions, type RouteOptions } from '../routing/options.js';
+import { tlsOptions, type TlsOptions } from '../tls/options.js';
+import { resolveRoute, resolveTls } from './paths.js';
+import { listenAddress, type ListenAddress } from './scalars.js';
+
+/** The parts of a configuration that can be understood, whatever is wrong with the others. */
+export interface VisibleConfiguration {
+  listen?: ListenAddress | undefined;
+  http?: ListenAddress | undefined;
+  admin?: ListenAddress | undefined;
+  tls?: TlsOptions | undefined;
+  /** In the file's order; undefined stands for a route that is not understood. */
+  routes: readonly (RouteOptions | undefined)[];
+}
+
+/** Each part by itself, so that a fault in one does not hide what is wrong with the next. */
+export function visibleParts(value: unknown, directory: string): VisibleConfiguration {
+  const holder = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  const absolute = (path: string): string => resolve(directory, path);
+  const tls = understood(tlsOptions, holder['tls']);
+  const routes = Array.isArray(holder['routes']) ? (holder['routes'] as unknown[]) : [];
+  return {
+    listen: understood(listenAddress, holder['listen']),
+    http: understood(listenAddress, holder['http']),
+    admin: understood(listenAddress, holder['admin']),
+    tls: tls && resolveTls(tls, absolute),
+    routes: routes.map((item) => {
+      const route = understood(routeOptions, item);
+      return route && resolveRoute(route, absolute);
+    }),
+  };
+}
+
+/** The value as the schema reads it, without the keys that the schema does not take. */
+function understood<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | undefined {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  if (typeof value !== 'object' || value === null) return undefined;
+  const faulty = new Set(parsed.error.issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : issue.path.slice(0, 1).map(String))));
+  const rest = Object.entries(value).filter(([key]) => !faulty.has(key));
+  return schema.safeParse(Object.fromEntries(rest)).data;
+}
