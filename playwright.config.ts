@@ -11,8 +11,6 @@ export default defineConfig({
   timeout: 120_000,
   expect: { timeout: 30_000 },
   forbidOnly: true,
-  // One test loses its session now and then (see hostile.spec.ts); a retry is reported as flaky.
-  retries: 2,
   use: {
     // The distribution's Chromium; Playwright's own downloads are not used.
     launchOptions: {

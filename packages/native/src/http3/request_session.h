@@ -47,7 +47,8 @@ class RequestSession {
   virtual void reset(StreamId stream, std::uint64_t error) = 0;
   // Overrides what the peer asked for (RFC 9218 §8).
   virtual void set_priority(StreamId stream, const StreamPriority& priority) = 0;
-  // Tells the peer that the end is near, still serving what comes (RFC 9114 §5.2).
+  // Tells the peer that the end is near, still serving what comes; after a round trip `shut_down`
+  // follows by itself (RFC 9114 §5.2).
   virtual void announce_shutdown() = 0;
   // Serves what has come so far and refuses the rest.
   virtual void shut_down() = 0;

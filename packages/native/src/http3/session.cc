@@ -45,6 +45,7 @@ void Session::open_critical_streams() {
     if (own_streams_.size() == 1) {
       constexpr std::uint8_t type[] = {k_stream_control};
       static_cast<void>(transport_.write(*stream, SendChunk::copy_of(type), false));
+      control_written_ = 1;
       const auto settings = local_settings(transport_.role(), config_);
       write_control_frame(k_frame_settings, encode_settings(settings, random_.next()));
     }
@@ -60,6 +61,7 @@ void Session::write_control_frame(std::uint64_t type, Bytes payload) {
   writer.write_varint(payload.size());
   writer.write_bytes(payload);
   static_cast<void>(transport_.write(own_streams_[0], SendChunk::copy_of(writer.written()), false));
+  control_written_ += writer.size();
 }
 
 void Session::on_event(const quic::Event& event, Time now) {
@@ -111,6 +113,7 @@ void Session::on_stream_event(const quic::StreamEvent& event) {
     case Kind::kClosed:
       return on_stream_closed(event.stream);
     case Kind::kAcknowledged:
+      return on_acknowledged(event.stream, event.value);
     case Kind::kStreamsAvailable:
       return;
   }
@@ -239,10 +242,19 @@ void Session::set_priority(StreamId id, const StreamPriority& priority) {
 void Session::announce_shutdown() {
   // A client refuses pushes only, of which there are none.
   if (closed_ || own_streams_.empty() || transport_.role() == Role::kClient) return;
+  if (announcement_end_ != 0 || refused_from_ != quic::k_max_varint) return;
   std::array<std::uint8_t, 8> payload;
   quic::Writer writer(payload);
   writer.write_varint(quic::k_max_varint - 3);  // RFC 9114 §5.2: the largest request id
   write_control_frame(k_frame_go_away, writer.written());
+  announcement_end_ = control_written_;
+}
+
+// RFC 9114 §5.2: the final GOAWAY follows once requests that were on their way have had time to
+// come. The peer has seen the first one, so a round trip is over.
+void Session::on_acknowledged(StreamId id, std::uint64_t offset) {
+  if (announcement_end_ == 0 || id != own_streams_[0] || offset < announcement_end_) return;
+  shut_down();
 }
 
 void Session::shut_down() {

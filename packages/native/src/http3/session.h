@@ -98,6 +98,7 @@ class Session final : public RequestSession,
   void on_stream_event(const quic::StreamEvent& event);
   void on_opened(StreamId id);
   void on_reset(StreamId id, std::uint64_t error);
+  void on_acknowledged(StreamId id, std::uint64_t offset);
   void on_stop_sending(StreamId id, std::uint64_t error);
   void on_stream_closed(StreamId id);
   void fail(const ConnectionError& error);
@@ -161,6 +162,8 @@ class Session final : public RequestSession,
   std::uint64_t next_request_ = 0;                   // server: lowest id not yet begun
   std::uint64_t next_unopened_ = 0;                  // server: lowest id not yet opened
   std::uint64_t refused_from_ = quic::k_max_varint;  // server, after `shut_down`
+  std::uint64_t control_written_ = 0;                // bytes on our control stream
+  std::uint64_t announcement_end_ = 0;               // of the first GOAWAY there; 0: not sent
   bool peer_going_away_ = false;
   // PRIORITY_UPDATE may overtake its request (RFC 9218 §7).
   std::unordered_map<StreamId, StreamPriority> early_priorities_;

@@ -94,27 +94,39 @@ void SessionSet::drain(StreamId id) {
 void SessionSet::close(StreamId id, const CloseInfo& info) {
   Session* session = find(id);
   if (!session || session->state() == Session::State::kClosed) return;
+  const SessionClosed event{id, info.code, info.reason, true};
   if (session->state() == Session::State::kRequested) {
     http_.reset(id, value_of(http3::ErrorCode::kRequestCancelled));
-  } else {
-    const CloseInfo cut{info.code, info.reason.substr(0, k_max_close_reason)};
-    static_cast<void>(http_.write_body(id, quic::SendChunk::copy_of(encode_close(cut)), true));
+    return end(id, *session, event);
   }
-  end(id, *session, {id, info.code, info.reason, true});
+  const CloseInfo cut{info.code, info.reason.substr(0, k_max_close_reason)};
+  static_cast<void>(http_.write_body(id, quic::SendChunk::copy_of(encode_close(cut)), true));
+  // The peer should learn the code before it sees its streams cut off: they are reset once it has
+  // answered (`end`). Chromium may tell the page "Connection lost" when both come together.
+  finish(id, *session, event);
 }
 
 void SessionSet::end(StreamId id, Session& session, const SessionClosed& event) {
+  finish(id, session, event);
+  reset_streams(session);
+}
+
+void SessionSet::finish(StreamId id, Session& session, const SessionClosed& event) {
   if (session.state() == Session::State::kClosed) return;
   session.close();
-  // draft-ietf-webtrans-http3-02 §5: all its streams end with it.
-  const std::vector<StreamId> streams(session.streams().begin(), session.streams().end());
-  for (const StreamId stream : streams) {
-    http_.transport().reset_stream(stream, k_session_gone);
-    http_.transport().stop_sending(stream, k_session_gone);
-    if (streams_.at(stream).closed) forget(stream);
-  }
   release_waiting(id);
   events_.push_back(event);
+}
+
+// draft-ietf-webtrans-http3-02 §5: all its streams end with it.
+void SessionSet::reset_streams(Session& session) {
+  const std::vector<StreamId> streams(session.streams().begin(), session.streams().end());
+  for (const StreamId id : streams) {
+    http_.transport().reset_stream(id, k_session_gone);
+    http_.transport().stop_sending(id, k_session_gone);
+    const auto stream = streams_.find(id);
+    if (stream != streams_.end() && stream->second.closed) forget(id);
+  }
 }
 
 bool SessionSet::handle(http3::RequestReceived& event, quic::Time) {
@@ -176,8 +188,9 @@ void SessionSet::read_capsules(StreamId id, Session& session, quic::Time now) {
 bool SessionSet::handle(http3::MessageFinished& event, quic::Time) {
   Session* session = find(event.stream);
   if (!session) return false;
-  if (session->state() == Session::State::kClosed) return true;
-  if (!session->at_boundary()) {
+  if (session->state() == Session::State::kClosed) {
+    reset_streams(*session);
+  } else if (!session->at_boundary()) {
     http_.reset(event.stream, value_of(http3::ErrorCode::kMessageError));
     end(event.stream, *session, {event.stream, 0, {}, false});
   } else {
@@ -215,14 +228,18 @@ bool SessionSet::handle(http3::WritingStopped& event, quic::Time) {
   if (session->state() == Session::State::kEstablished) {
     http_.reset(event.stream, value_of(http3::ErrorCode::kNoError));
     end(event.stream, *session, {event.stream, 0, {}, false});
+  } else if (session->state() == Session::State::kClosed) {
+    reset_streams(*session);
   }
   return true;
 }
 
 bool SessionSet::handle(http3::StreamClosed& event, quic::Time) {
-  const bool ours = sessions_.erase(event.stream) > 0;
+  Session* session = find(event.stream);
+  if (session) reset_streams(*session);
+  sessions_.erase(event.stream);
   release_waiting(event.stream);
-  return ours;
+  return session != nullptr;
 }
 
 }  // namespace sheaf::webtransport

@@ -99,8 +99,12 @@ class SessionSet {
   void refuse(StreamId stream, std::uint64_t error);
   void forget(StreamId stream);
   void on_waiting_stream_event(const quic::StreamEvent& event, quic::Time now);
-  // Both ends of a session's life come together here.
+  // Both ends of a session's life come together here: it is told, then its streams are cut off.
   void end(StreamId id, Session& session, const SessionClosed& event);
+  void finish(StreamId id, Session& session, const SessionClosed& event);
+  void reset_streams(Session& session);
+  // A stream of a session that is open; null otherwise.
+  const Stream* usable(StreamId stream) const;
 
   http3::Session& http_;
   SessionSetConfig config_;

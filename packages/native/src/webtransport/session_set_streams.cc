@@ -30,9 +30,18 @@ quic::Result<StreamId, quic::StreamRefusal> SessionSet::open_stream(
   return stream;
 }
 
+const SessionSet::Stream* SessionSet::usable(StreamId id) const {
+  const auto stream = streams_.find(id);
+  if (stream == streams_.end()) return nullptr;
+  const auto session = sessions_.find(stream->second.session);
+  const bool open = session != sessions_.end() &&
+                    session->second.state() == Session::State::kEstablished;
+  return open ? &stream->second : nullptr;
+}
+
 quic::Result<bool, quic::StreamRefusal> SessionSet::write(StreamId stream, quic::SendChunk chunk,
                                                           bool fin) {
-  if (!streams_.contains(stream)) return quic::StreamRefusal::kUnknownStream;
+  if (!usable(stream)) return quic::StreamRefusal::kUnknownStream;
   return http_.transport().write(stream, std::move(chunk), fin);
 }
 
@@ -49,19 +58,19 @@ quic::Result<quic::ReadResult, quic::StreamRefusal> SessionSet::consume(StreamId
 }
 
 void SessionSet::reset_stream(StreamId stream, std::uint32_t error) {
-  if (streams_.contains(stream)) {
+  if (usable(stream)) {
     http_.transport().reset_stream(stream, to_http_error(error));
   }
 }
 
 void SessionSet::stop_sending(StreamId stream, std::uint32_t error) {
-  if (streams_.contains(stream)) {
+  if (usable(stream)) {
     http_.transport().stop_sending(stream, to_http_error(error));
   }
 }
 
 void SessionSet::set_priority(StreamId stream, const quic::StreamPriority& priority) {
-  if (streams_.contains(stream)) http_.transport().set_priority(stream, priority);
+  if (usable(stream)) http_.transport().set_priority(stream, priority);
 }
 
 // The session's CONNECT request may still be on its way: streams and datagrams overtake it.
@@ -154,6 +163,11 @@ bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
   const quic::StreamEvent& event = handed.event;
   const auto found = streams_.find(event.stream);
   if (found == streams_.end()) {
+    on_waiting_stream_event(event, now);
+    return true;
+  }
+  // Nobody asks any more what happens on the streams of a closed session, only when they go.
+  if (!usable(event.stream) && event.kind != Kind::kClosed) {
     on_waiting_stream_event(event, now);
     return true;
   }

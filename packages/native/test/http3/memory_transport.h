@@ -159,6 +159,7 @@ class MemoryNetwork {
       std::deque<SendChunk> chunks;
       std::size_t chunk_offset = 0;
       std::size_t unsent = 0;
+      std::uint64_t moved = 0;  // bytes that the peer has
       bool was_full = false;
       bool fin_queued = false;
       std::optional<std::uint64_t> reset_queued;
@@ -182,6 +183,17 @@ class MemoryNetwork {
         if (event && event->stream == id && event->kind == kind) return;
       }
       events_.push_back(quic::StreamEvent{kind, id, value});
+    }
+    // Coalesced: the latest offset counts.
+    void notify_acknowledged(StreamId id, std::uint64_t offset) {
+      for (auto& queued : events_) {
+        auto* event = std::get_if<quic::StreamEvent>(&queued);
+        if (!event || event->stream != id) continue;
+        if (event->kind != quic::StreamEvent::Kind::kAcknowledged) continue;
+        event->value = offset;
+        return;
+      }
+      notify(id, quic::StreamEvent::Kind::kAcknowledged, offset);
     }
     void close_when_done(StreamId id) {
       const Stream& stream = streams_.at(id);
@@ -253,7 +265,10 @@ class MemoryNetwork {
       from.close_when_done(id);
       return;
     }
-    if (source.unsent > 0) move_bytes(source, target);
+    if (source.unsent > 0) {
+      move_bytes(source, target);
+      from.notify_acknowledged(id, source.moved);
+    }
     if (source.unsent == 0 && source.fin_queued) {
       source.sending_done = true;
       if (target) target->fin_received = true;
@@ -280,6 +295,7 @@ class MemoryNetwork {
       target->unread += size;
     }
     source.unsent -= size;
+    source.moved += size;
     source.chunk_offset += size;
     if (size == chunk.size()) {
       source.chunks.pop_front();

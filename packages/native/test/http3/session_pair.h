@@ -78,7 +78,7 @@ struct Application {
   void handle(WritingStopped& event) { messages[event.stream].stopped = event.error; }
   void handle(StreamClosed& event) { messages[event.stream].closed = true; }
   void handle(StreamsAvailable&) {}
-  void handle(GoAwayReceived& event) { go_away = event.id; }
+  void handle(GoAwayReceived& event) { go_aways.push_back(event.id); }
   void handle(DatagramsReadable&) {
     while (auto datagram = session.receive_datagram(now)) {
       datagrams.emplace_back(datagram->stream, text_of(datagram->payload()));
@@ -98,7 +98,7 @@ struct Application {
   std::vector<StreamId> order;
   std::vector<std::pair<StreamId, std::string>> datagrams;
   std::vector<WebTransportStreamOpened> handed_over;
-  std::optional<std::uint64_t> go_away;
+  std::vector<std::uint64_t> go_aways;
 };
 
 // One end of a network in memory.

@@ -249,19 +249,29 @@ TEST(Session, PriorityUpdateOverridesTheFieldWhicheverComesFirst) {
   }
 }
 
-TEST(Session, GoAwayRefusesLateRequestsOnly) {
+TEST(Session, FinalGoAwayFollowsTheAnnouncementAfterARoundTrip) {
   SessionPair pair;
   const StreamId served = request(pair.client, get("/early"));
   pair.run();
+  const StreamId crossing = request(pair.client, get("/crossing"));
+  pair.server.session.announce_shutdown();
   pair.server.session.announce_shutdown();
   pair.run();
-  EXPECT_EQ(pair.client.go_away, quic::k_max_varint - 3);
+  const std::vector<std::uint64_t> announced = {quic::k_max_varint - 3, crossing.value + 4};
+  EXPECT_EQ(pair.client.go_aways, announced);
   EXPECT_FALSE(pair.client.session.submit_request(get("/no"), false));
-  EXPECT_TRUE(pair.server.session.submit_response(served, {{":status", "200"}}, false));
-  pair.server.session.shut_down();
+  for (const StreamId stream : {served, crossing}) {
+    EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "200"}}, false));
+  }
   pair.run();
-  EXPECT_EQ(pair.client.go_away, served.value + 4);
   EXPECT_TRUE(pair.client.messages[served].finished);
+  EXPECT_TRUE(pair.client.messages[crossing].finished);
+  EXPECT_EQ(pair.server.session.open_requests(), 0u);
+  // A client that goes on all the same.
+  const StreamId late = *pair.client.transport.open_stream(Directionality::kBidirectional);
+  EXPECT_TRUE(pair.client.transport.write(late, chunk_of({"\x01\x00", 2}), false));
+  pair.run();
+  EXPECT_FALSE(pair.server.messages.contains(late));
   EXPECT_EQ(pair.server.session.open_requests(), 0u);
 }
 

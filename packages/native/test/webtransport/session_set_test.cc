@@ -337,6 +337,28 @@ TEST(SessionSet, CloseEndsTheSessionAndItsStreams) {
   }
 }
 
+TEST(SessionSet, PeerLearnsTheCloseCodeBeforeItsStreamsAreCutOff) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    Pair pair(seed);
+    const StreamId session = pair.connect();
+    pair.run();
+    const StreamId stream = pair.open(pair.client, session, Directionality::kBidirectional);
+    EXPECT_TRUE(pair.client.sessions.write(stream, chunk_of("x"), false));
+    pair.run();
+    pair.server.sessions.close(session, {4, ""});
+    EXPECT_FALSE(pair.server.sessions.write(stream, chunk_of("late"), false));
+    while (!pair.client.closed.contains(session) && pair.network.step()) pair.client.drain();
+    ASSERT_TRUE(pair.client.closed.contains(session));
+    EXPECT_EQ(pair.client.closed[session].code, 4u);
+    EXPECT_FALSE(pair.client.streams[stream].reset);
+    EXPECT_FALSE(pair.client.streams[stream].stopped);
+    pair.run();
+    EXPECT_TRUE(pair.client.streams[stream].closed);
+    EXPECT_TRUE(pair.server.streams[stream].closed);
+  }
+}
+
 TEST(SessionSet, EndOfTheConnectStreamIsACleanClose) {
   Pair pair;
   const StreamId session = pair.connect();

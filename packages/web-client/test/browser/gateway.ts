@@ -65,6 +65,7 @@ routes:
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.process = child;
+    child.once('exit', (code, signal) => this.keep(`the gateway ended with ${signal ?? code}\n`));
     child.stderr.on('data', (data: Buffer) => this.keep(data.toString()));
     const lines = createInterface({ input: child.stdout });
     const ready = new Promise<void>((resolve) => {
