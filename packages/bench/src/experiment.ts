@@ -21,6 +21,8 @@ export interface Outcome {
 /** One experiment of `sheaf bench`. Its report is printed as JSON or as tables. */
 export interface Experiment {
   name: string;
+  /** Names of the options that it takes beside `json`. */
+  options: readonly string[];
   /** @throws UserError or ZodError (an option that is not understood) */
   run(options: Record<string, unknown>, context: ExperimentContext): Promise<Outcome>;
 }

@@ -11,6 +11,9 @@ const experiments: readonly Experiment[] = [engineBench, httpBench, soakBench];
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);
 
+/** Names of the options of each experiment, beside `json`. */
+export const benchOptions: Readonly<Record<string, readonly string[]>> = Object.fromEntries(experiments.map(({ name, options }) => [name, options]));
+
 /**
  * Runs an experiment and prints its tables, or with `json` only JSON, to standard output; progress
  * goes to standard error. Returns the exit code. @throws UserError
@@ -23,7 +26,7 @@ export async function runBench(name: string, { json, ...options }: Record<string
   }
   const progress = (line: string): void => void world.stderr.write(`bench ${name}: ${line}\n`);
   const { report, tables, failure } = await experiment.run(options, { progress }).catch((error: unknown) => {
-    throw error instanceof ZodError ? optionError(error) : error;
+    throw error instanceof ZodError ? optionError(error, experiment) : error;
   });
   const text = json === true ? `${JSON.stringify(report, null, 2)}\n` : [machineLine(report.machine as Machine), ...tables.map(renderTable)].join('\n\n').concat('\n');
   await new Promise<void>((resolve, reject) => world.stdout.write(text, (error) => (error ? reject(error) : resolve())));
@@ -31,9 +34,15 @@ export async function runBench(name: string, { json, ...options }: Record<string
   return exitCodes.success;
 }
 
-function optionError(error: ZodError): UserError {
+function optionError(error: ZodError, { name, options }: Experiment): UserError {
+  const known = `\`bench ${name}\` takes ${[...options, 'json'].map((option) => `--${option}`).join(', ')}`;
   const issue = error.issues[0];
-  return new UserError('USAGE', `--${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`);
+  if (issue?.code === 'unrecognized_keys') {
+    const unknown = issue.keys[0] ?? '';
+    const near = closest(unknown, options);
+    return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, { hint: near ? `did you mean --${near}?` : known });
+  }
+  return new UserError('USAGE', `--${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`, { hint: known });
 }
 
 function renderTable({ head, rows, notes }: ResultTable): string {

@@ -1,6 +1,12 @@
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { compare, type EngineResult } from '../src/engine/engine_bench.js';
+import { buildPeers } from '../src/engine/subjects.js';
+import { isRecentCargo } from '../src/process/toolchain.js';
 import { runBench } from '../src/run_bench.js';
+import { judgeSoak } from '../src/soak/soak_bench.js';
+
+afterEach(() => void vi.unstubAllEnvs());
 
 const world = () => ({ stdout: new PassThrough(), stderr: new PassThrough() });
 
@@ -10,4 +16,79 @@ test('an unknown experiment is refused with the ones there are', async () => {
 
 test('an option that is no number is refused by its name', async () => {
   await expect(runBench('engine', { runs: 'many' }, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--runs') });
+});
+
+test('an option that the experiment does not have is refused with the one that was meant', async () => {
+  await expect(runBench('engine', { rusn: '3' }, world())).rejects.toMatchObject({ code: 'USAGE', message: 'unknown option --rusn of `bench engine`', hint: 'did you mean --runs?' });
+  await expect(runBench('soak', { peers: true }, world())).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringContaining('--seconds, --rate, --connections') });
+});
+
+test('a machine without cargo is told what is missing and how to install it', async () => {
+  vi.stubEnv('PATH', '/nonexistent');
+  await expect(runBench('http', {}, world())).rejects.toMatchObject({ code: 'BENCH_UNAVAILABLE', message: expect.stringContaining('cargo'), hint: expect.stringContaining('apt-get install cargo-web') });
+  await expect(runBench('engine', {}, world())).rejects.toMatchObject({ code: 'BENCH_UNAVAILABLE', hint: expect.stringContaining('apt-get install cmake') });
+});
+
+test('peers without their tools are skipped with the reason, and so are those that do not build', async () => {
+  const progress: string[] = [];
+  const broken = { libraries: ['broken'], tools: [], build: () => Promise.reject(new Error('no compiler')) };
+  const { subjects, skipped } = await buildPeers((line) => progress.push(line), [broken]);
+  expect(subjects).toEqual([]);
+  expect(skipped).toEqual([{ library: 'broken', reason: 'it does not build: no compiler' }]);
+  vi.stubEnv('PATH', '/nonexistent');
+  const all = await buildPeers((line) => progress.push(line));
+  expect(all.skipped.map(({ library }) => library)).toEqual(['ngtcp2', 'quiche', 'quinn-proto']);
+  expect(all.skipped[0]?.reason).toContain('libngtcp2-dev');
+  expect(all.skipped[1]?.reason).toContain('cargo');
+  expect(progress.join()).toContain('skipping quiche and quinn-proto');
+});
+
+test('an old cargo does not count', () => {
+  expect(isRecentCargo('cargo 1.65.0')).toBe(false);
+  expect(isRecentCargo('cargo 1.78.0 (54d8815d0 2024-03-26)')).toBe(true);
+  expect(isRecentCargo(undefined)).toBe(false);
+});
+
+describe('the ratio', () => {
+  const result = (library: string, generation: number, processing: number): EngineResult => ({
+    library,
+    version: '1',
+    generation_gbps: generation,
+    processing_gbps: processing,
+    server_ack_us_per_1k: 1,
+    client_ack_us_per_1k: 1,
+    stream_write_gbps: null,
+    runs: 1,
+    spread: { generation_gbps: [1, 1], processing_gbps: [1, 1], server_ack_us_per_1k: [1, 1] },
+  });
+
+  test('is taken over the peer that is best at each side', () => {
+    expect(compare([result('sheaf', 30, 30), result('a', 20, 10), result('b', 10, 15)])).toEqual({ generation: 1.5, processing: 2, best: { generation: 'a', processing: 'b' }, required: 1.5, met: true });
+    expect(compare([result('sheaf', 29.9, 30), result('a', 20, 10)])).toMatchObject({ met: false });
+  });
+
+  test('is absent without a peer', () => {
+    expect(compare([result('sheaf', 30, 30)])).toBeUndefined();
+  });
+});
+
+describe('a soak', () => {
+  const flat = Array.from({ length: 100 }, () => 100);
+  const measured = { requests: 2_000, failures: [], memory: flat, seconds: 10 };
+
+  test('passes at the wanted rate with flat memory', () => {
+    expect(judgeSoak({ rate: 200 }, measured)).toMatchObject({ rate: { achieved: 200 }, problems: [] });
+  });
+
+  test('fails when memory grew on the way, even when it was given back', () => {
+    const peak = flat.map((value, index) => (index === 60 ? 150 : value));
+    expect(judgeSoak({ rate: 200 }, { ...measured, memory: peak })).toMatchObject({ memory_mib: { maximum: 150, growth: 50, end: 100 }, problems: ['memory grew by 50 MiB'] });
+    const early = flat.map((value, index) => (index < 10 ? 300 : value));
+    expect(judgeSoak({ rate: 200 }, { ...measured, memory: early }).problems).toEqual([]);
+  });
+
+  test('fails when the load was not reached, or a request failed', () => {
+    expect(judgeSoak({ rate: 300 }, measured).problems).toEqual(['200 requests a second instead of 300']);
+    expect(judgeSoak({ rate: 200 }, { ...measured, failures: ['x'] }).problems).toEqual(['1 requests failed']);
+  });
 });

@@ -47,6 +47,9 @@ describe('wrong use', () => {
     [['fetch', 'https://127.0.0.1/', '--certificate-hash', 'abc'], 'is not a SHA-256'],
     [['demo', '--json'], '--json goes with --once'],
     [['bench', 'nothing'], 'there is no experiment'],
+    [['bench', 'engine', '--rnus', '3'], 'did you mean --runs?'],
+    [['bench', 'soak', '--seconds', '1'], '--seconds'],
+    [['bench', 'engine', 'http'], 'does not take `http`'],
   ])('%s', async (args, message) => {
     const { code, out, err } = await sheaf(args);
     expect(err).toContain(message);

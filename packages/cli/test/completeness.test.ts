@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { benchOptions } from '@sheaf/bench';
 import { exitCodes } from '@sheaf/gateway';
 import { describe, expect, it } from 'vitest';
 import { sheaf } from './support/world.js';
@@ -12,6 +13,18 @@ describe('docs/cli.md', async () => {
     const section = text.split(/^## /m).find((part) => part.startsWith(`sheaf ${command}`)) ?? '';
     for (const option of options) expect(section).toContain(`--${option}`);
     expect(section).not.toBe('');
+  });
+
+  it('names the experiments with their options, as the help does', async () => {
+    const { out } = await sheaf(['bench', '--help']);
+    for (const [name, options] of Object.entries(benchOptions)) {
+      const row = new RegExp(`^\\| \`${name}\` \\|.*$`, 'm').exec(text)?.[0] ?? '';
+      expect(out).toContain(name);
+      for (const option of options) {
+        expect(row).toContain(`\`--${option}\``);
+        expect(out).toMatch(new RegExp(`--${option} +.*${name}`));
+      }
+    }
   });
 
   it('lists the exit codes', () => {

@@ -1,7 +1,8 @@
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { version } from '@sheaf/gateway';
-import { isInstalled, runProgram } from '../process/run_program.js';
+import { errorMessage, version } from '@sheaf/gateway';
+import { runProgram } from '../process/run_program.js';
+import { cargo, cmake, ngtcp2, ninja, requireTools, whatIsMissing, type Tool } from '../process/toolchain.js';
 import { nativeSources, peersDirectory } from '../process/workspace.js';
 
 /** One library in the comparison. */
@@ -20,29 +21,63 @@ export interface Skipped {
 
 type Progress = (line: string) => void;
 
-/** Builds Sheaf's own program. */
+/** Builds Sheaf's own program. @throws UserError when the tools for it are missing */
 export async function buildSheaf(progress: Progress): Promise<Subject> {
-  progress('building engine_bench');
   const native = nativeSources();
+  await requireTools('this experiment', [cmake, ninja]);
+  progress('building engine_bench');
   const build = join(native, 'build', 'bench');
   await buildWithCmake(native, build, ['-DSHEAF_BENCH=ON'], 'engine_bench');
   return { library: 'sheaf', version, command: [join(build, 'engine_bench')] };
 }
 
-/** Builds the peers that this machine has the tools for. */
-export async function buildPeers(progress: Progress): Promise<{ subjects: Subject[]; skipped: Skipped[] }> {
+/** Libraries that are built together, and what that takes. */
+interface PeerGroup {
+  libraries: readonly string[];
+  tools: readonly Tool[];
+  /** Returns the command of each library's program. */
+  build(): Promise<(library: string) => Subject['command']>;
+}
+
+const peerGroups: readonly PeerGroup[] = [
+  {
+    libraries: ['ngtcp2'],
+    tools: [cmake, ninja, ngtcp2],
+    async build() {
+      const source = join(peersDirectory, 'engine-ngtcp2');
+      await buildWithCmake(source, join(source, 'target'), [], 'engine-ngtcp2');
+      return () => [join(source, 'target', 'engine-ngtcp2')];
+    },
+  },
+  {
+    libraries: ['quiche', 'quinn-proto'],
+    tools: [cargo, cmake],
+    async build() {
+      const program = await buildWithCargo('engine-rust');
+      return (library) => [program, library];
+    },
+  },
+];
+
+/** Builds the peers that this machine has the tools for; the others are skipped with the reason. */
+export async function buildPeers(progress: Progress, groups: readonly PeerGroup[] = peerGroups): Promise<{ subjects: Subject[]; skipped: Skipped[] }> {
   const subjects: Subject[] = [];
   const skipped: Skipped[] = [];
-  progress('building the ngtcp2 peer');
-  const ngtcp2 = join(peersDirectory, 'engine-ngtcp2');
-  await buildWithCmake(ngtcp2, join(ngtcp2, 'target'), [], 'engine-ngtcp2');
-  subjects.push({ library: 'ngtcp2', version: undefined, command: [join(ngtcp2, 'target', 'engine-ngtcp2')] });
-  if (await isInstalled('cargo')) {
-    progress('building the quiche and quinn-proto peers (minutes the first time)');
-    const program = await buildWithCargo('engine-rust');
-    for (const library of ['quiche', 'quinn-proto']) subjects.push({ library, version: undefined, command: [program, library] });
-  } else {
-    for (const library of ['quiche', 'quinn-proto']) skipped.push({ library, reason: 'cargo is not installed' });
+  for (const { libraries, tools, build } of groups) {
+    const names = libraries.join(' and ');
+    let reason = await whatIsMissing(tools);
+    if (reason === undefined) {
+      progress(`building ${names} (minutes the first time)`);
+      try {
+        const commandOf = await build();
+        subjects.push(...libraries.map((library) => ({ library, version: undefined, command: commandOf(library) })));
+        continue;
+      } catch (error) {
+        reason = `it does not build: ${errorMessage(error)}`;
+      }
+    }
+    progress(`skipping ${names}: ${reason}`);
+    skipped.push(...libraries.map((library) => ({ library, reason })));
   }
   return { subjects, skipped };
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError, version } from '@sheaf/gateway';
-import { isInstalled, runProgram } from '../process/run_program.js';
+import { capture } from '../process/run_program.js';
 
 /** A gateway under test: serves the files of a directory over HTTP/3 on loopback. */
 export interface GatewayUnderTest {
@@ -47,7 +47,8 @@ export async function startSheaf({ directory, files }: Site): Promise<GatewayUnd
 
 /** Undefined when Caddy is not installed. */
 export async function startCaddy({ directory, files }: Site): Promise<GatewayUnderTest | undefined> {
-  if (!(await isInstalled('caddy', ['version']))) return undefined;
+  const caddyVersion = await capture('caddy', ['version']);
+  if (caddyVersion === undefined) return undefined;
   const port = await freePort();
   const caddyfile = join(directory, 'Caddyfile');
   await writeFile(
@@ -57,7 +58,7 @@ export async function startCaddy({ directory, files }: Site): Promise<GatewayUnd
   const state = { XDG_DATA_HOME: join(directory, 'caddy'), XDG_CONFIG_HOME: join(directory, 'caddy') };
   const child = spawn('caddy', ['run', '--config', caddyfile, '--adapter', 'caddyfile'], { env: { ...process.env, ...state }, stdio: ['ignore', 'ignore', 'inherit'] });
   await untilListening(child, port);
-  return { name: 'caddy', version: (await runProgram('caddy', ['version'])).trim().split(' ')[0] ?? 'unknown', port, pid: child.pid ?? 0, stop: () => stop(child) };
+  return { name: 'caddy', version: caddyVersion.trim().split(' ')[0] ?? 'unknown', port, pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
 async function firstOutput(child: ChildProcess, name: string): Promise<void> {

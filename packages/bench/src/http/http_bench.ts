@@ -8,10 +8,11 @@ import type { Experiment, ExperimentContext, ResultTable } from '../experiment.j
 import { describeMachine, type Machine } from '../measure/machine.js';
 import { distribution, round } from '../measure/statistics.js';
 import { runProgram } from '../process/run_program.js';
+import { cargo, cmake, requireTools } from '../process/toolchain.js';
 import { nativeSources } from '../process/workspace.js';
 import { makeSite, startCaddy, startSheaf, type GatewayUnderTest, type Site } from './gateways.js';
 
-const optionsSchema = z.object({
+const optionsSchema = z.strictObject({
   runs: z.coerce.number().int().min(1).default(5),
   bytes: z.coerce.number().int().min(1_000_000).default(1_000_000_000),
   connections: z.coerce.number().int().min(1).default(100),
@@ -51,6 +52,7 @@ interface Measured {
 
 export const httpBench: Experiment = {
   name: 'http',
+  options: Object.keys(optionsSchema.shape),
   async run(rawOptions, context) {
     const report = await measure(optionsSchema.parse(rawOptions), context);
     return { report, tables: [table(report)] };
@@ -59,6 +61,7 @@ export const httpBench: Experiment = {
 
 async function measure(options: Options, { progress }: ExperimentContext): Promise<HttpReport> {
   nativeSources();
+  await requireTools('the client of this experiment', [cargo, cmake]);
   const machine = describeMachine();
   progress('building the client (quinn and h3)');
   const client = await buildWithCargo('http-client');

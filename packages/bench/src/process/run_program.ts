@@ -23,12 +23,14 @@ export async function runProgram(command: string, args: readonly string[], optio
   });
 }
 
-/** Whether a command is there, asked by running it with `--version`. */
-export async function isInstalled(command: string, args: readonly string[] = ['--version']): Promise<boolean> {
+/** What a command prints; undefined when it is not there or fails. */
+export async function capture(command: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: 'ignore' });
-    child.once('error', () => resolve(false));
-    child.once('close', (code) => resolve(code === 0));
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    let text = '';
+    child.stdout.on('data', (part: Buffer) => (text += part.toString()));
+    child.once('error', () => resolve(undefined));
+    child.once('close', (code) => resolve(code === 0 ? text : undefined));
   });
 }
 

@@ -12,10 +12,12 @@ import { describeMachine } from '../measure/machine.js';
 const REQUESTS_PER_CONNECTION = 20;
 /** Part of the time in which caches and pools fill, before memory is compared. */
 const WARM_UP = 0.2;
-/** Growth of the gateway after the warm-up that counts as flat. */
+/** Growth of the gateway after the warm-up, at any time, that counts as flat. */
 const FLAT_MIB = 16;
+/** Part of the wanted rate that has to be reached: below it the load was not what the result claims. */
+const REQUIRED_RATE = 0.95;
 
-const optionsSchema = z.object({
+const optionsSchema = z.strictObject({
   seconds: z.coerce.number().min(5).default(600),
   rate: z.coerce.number().min(1).default(200),
   connections: z.coerce.number().int().min(1).default(10),
@@ -31,6 +33,7 @@ interface Counts {
 /** A gateway under steady load while connections come and go: memory must stay flat and no request fail. */
 export const soakBench: Experiment = {
   name: 'soak',
+  options: Object.keys(optionsSchema.shape),
   async run(rawOptions, context) {
     return soak(optionsSchema.parse(rawOptions), context);
   },
@@ -42,31 +45,66 @@ async function soak(options: Options, { progress }: ExperimentContext): Promise<
   const gateway = await startSheaf(await makeSite(directory, 1_000_000));
   try {
     const counts: Counts = { requests: 0, connections: 0, failures: [] };
+    const started = performance.now();
     const memory = await underLoad(gateway, options, counts, progress);
-    const settled = memory[Math.floor(memory.length * WARM_UP)] ?? 0;
-    const growth = Math.round((memory.at(-1) ?? 0) - settled);
-    const failed = counts.failures.length;
+    const verdict = judgeSoak(options, { ...counts, memory, seconds: (performance.now() - started) / 1000 });
+    const { rate, memory_mib } = verdict;
     const report = {
       experiment: 'soak',
       machine,
       parameters: options,
       requests: counts.requests,
-      failed,
+      failed: counts.failures.length,
       failures: counts.failures.slice(0, 10),
       connections: counts.connections,
-      memory_mib: { settled: Math.round(settled), end: Math.round(memory.at(-1) ?? 0), growth, allowed: FLAT_MIB },
-      ok: failed === 0 && growth <= FLAT_MIB,
+      rate,
+      memory_mib,
+      ok: verdict.problems.length === 0,
+      problems: verdict.problems,
     };
-    const row = [String(report.requests), String(failed), String(report.connections), String(report.memory_mib.settled), String(report.memory_mib.end)];
+    const row = [report.requests, report.failed, report.connections, rate.achieved, memory_mib.settled, memory_mib.maximum, memory_mib.end].map(String);
     return {
       report,
-      tables: [{ head: ['requests', 'failed', 'connections', 'MiB after warm-up', 'MiB at the end'], rows: [row], notes: report.failures }],
-      ...(!report.ok && { failure: failed > 0 ? `${failed} requests failed` : `memory grew by ${growth} MiB` }),
+      tables: [{ head: ['requests', 'failed', 'connections', 'requests/s', 'MiB after warm-up', 'MiB at most after it', 'MiB at the end'], rows: [row], notes: report.failures }],
+      ...(!report.ok && { failure: verdict.problems.join('; ') }),
     };
   } finally {
     await gateway.stop();
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+export interface SoakMeasured {
+  requests: number;
+  failures: readonly string[];
+  /** Resident memory of the gateway in MiB, once a second. */
+  memory: readonly number[];
+  seconds: number;
+}
+
+export interface SoakVerdict {
+  rate: { wanted: number; achieved: number };
+  memory_mib: { settled: number; maximum: number; end: number; growth: number; allowed: number };
+  /** Empty when the soak passed. */
+  problems: string[];
+}
+
+/** Memory may grow nowhere after the warm-up: what is given back before the end counts as well. */
+export function judgeSoak({ rate }: Pick<Options, 'rate'>, { requests, failures, memory, seconds }: SoakMeasured): SoakVerdict {
+  const after = memory.slice(Math.floor(memory.length * WARM_UP));
+  const settled = after[0] ?? 0;
+  const maximum = Math.max(settled, ...after);
+  const growth = Math.round(maximum - settled);
+  const achieved = Math.round((requests / seconds) * 10) / 10;
+  const problems: string[] = [];
+  if (failures.length > 0) problems.push(`${failures.length} requests failed`);
+  if (achieved < rate * REQUIRED_RATE) problems.push(`${achieved} requests a second instead of ${rate}`);
+  if (growth > FLAT_MIB) problems.push(`memory grew by ${growth} MiB`);
+  return {
+    rate: { wanted: rate, achieved },
+    memory_mib: { settled: Math.round(settled), maximum: Math.round(maximum), end: Math.round(memory.at(-1) ?? 0), growth, allowed: FLAT_MIB },
+    problems,
+  };
 }
 
 /** Resident memory of the gateway in MiB, once a second. */

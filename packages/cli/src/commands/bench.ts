@@ -7,21 +7,37 @@ interface BenchOptions {
   [option: string]: unknown;
 }
 
+/** The options of all experiments; each refuses those of the others. A test compares them. */
+const options = {
+  peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
+  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5): measurements of each' },
+  bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB): size of a transfer' },
+  connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time' },
+  seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load' },
+  rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
+} as const;
+
 export const bench: Command<BenchOptions> = {
   usage: 'bench <name>',
   summary: 'Run an experiment and print its table',
   options: (yargs) =>
     yargs
-      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment, such as engine or http' })
+      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http or soak' })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
-      // Every experiment has options of its own and checks them itself.
+      .options(options)
+      // The experiment says which of its options was meant.
       .strict(false)
       .strictCommands(false)
-      .example('$0 bench engine --json', 'Cost of the transport alone, in memory')
-      .example('$0 bench http', 'Throughput and requests per second over loopback'),
-  async run({ name, $0: _program, _: _positionals, ...options }, world) {
+      .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
+      .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
+      .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails') as never,
+  async run({ name, $0: _program, _: positionals, ...given }, world) {
+    const surplus = (positionals as unknown[])[1];
+    if (surplus !== undefined) throw new UserError('USAGE', `\`bench ${name}\` does not take \`${String(surplus)}\``, { hint: '`sheaf bench --help` shows the options' });
+    // yargs lists `--two-words` under two names, and options that were not given as undefined.
+    const chosen = Object.entries(given).filter(([option, value]) => value !== undefined && option === option.toLowerCase());
     const { runBench } = await loadBench();
-    return runBench(name, options, world);
+    return runBench(name, Object.fromEntries(chosen), world);
   },
 };
 

@@ -29,6 +29,7 @@ export const errorCodes = {
   FILE_UNWRITABLE: { exitCode: exitCodes.environment, meaning: 'A file that Sheaf was told to write cannot be written.' },
   DEMO_UNAVAILABLE: { exitCode: exitCodes.environment, meaning: 'The demo site or the browser for the demo is missing.' },
   BENCH_UNKNOWN: { exitCode: exitCodes.usage, meaning: '`sheaf bench` was given a name that is no experiment.' },
+  BENCH_UNAVAILABLE: { exitCode: exitCodes.environment, meaning: 'An experiment is built with a program that is not installed.' },
   ADMIN_UNREACHABLE: { exitCode: exitCodes.network, meaning: 'No gateway answers on the admin address.' },
   CONNECT_FAILED: { exitCode: exitCodes.network, meaning: 'The QUIC connection could not be opened.' },
   REQUEST_FAILED: { exitCode: exitCodes.network, meaning: 'The connection or the stream ended before the response was complete.' },

@@ -1,0 +1,60 @@
+import { UserError } from '@sheaf/gateway';
+import { capture } from './run_program.js';
+
+/** Something that an experiment's programs are built with. */
+export interface Tool {
+  name: string;
+  /** The command that installs it on Debian 12. */
+  install: string;
+  isInstalled(): Promise<boolean>;
+}
+
+/** The lock file's format needs it; Debian 12 has an older one in `cargo`. */
+const oldestCargo = [1, 78];
+
+export const cargo: Tool = {
+  name: `cargo (Rust ${oldestCargo.join('.')} or newer)`,
+  install: 'apt-get install cargo-web',
+  isInstalled: async () => isRecentCargo(await capture('cargo', ['--version'])),
+};
+
+export const cmake: Tool = {
+  name: 'cmake',
+  install: 'apt-get install cmake',
+  isInstalled: async () => (await capture('cmake', ['--version'])) !== undefined,
+};
+
+export const ninja: Tool = {
+  name: 'ninja',
+  install: 'apt-get install ninja-build',
+  isInstalled: async () => (await capture('ninja', ['--version'])) !== undefined,
+};
+
+export const ngtcp2: Tool = {
+  name: 'libngtcp2-dev and libngtcp2-crypto-gnutls-dev',
+  install: 'npm run setup',
+  isInstalled: async () => (await capture('pkg-config', ['--exists', 'libngtcp2', 'libngtcp2_crypto_gnutls', 'gnutls'])) !== undefined,
+};
+
+/** `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`; undefined when there is none. */
+export function isRecentCargo(version: string | undefined): boolean {
+  const [major = 0, minor = 0] = (/^cargo (\d+)\.(\d+)/.exec(version ?? '')?.slice(1) ?? []).map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = oldestCargo;
+  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+}
+
+/** Why something cannot be built, with the command that helps; undefined when nothing is missing. */
+export async function whatIsMissing(tools: readonly Tool[]): Promise<string | undefined> {
+  const present = await Promise.all(tools.map((tool) => tool.isInstalled()));
+  const missing = tools.filter((_, index) => !present[index]);
+  return missing.length === 0 ? undefined : missing.map(({ name, install }) => `${name} is not installed (${install})`).join(', ');
+}
+
+/** @throws UserError that names what is missing for `purpose`, and how to install it. */
+export async function requireTools(purpose: string, tools: readonly Tool[]): Promise<void> {
+  const present = await Promise.all(tools.map((tool) => tool.isInstalled()));
+  const missing = tools.filter((_, index) => !present[index]);
+  if (missing.length === 0) return;
+  const names = missing.map(({ name }) => name).join(' and ');
+  throw new UserError('BENCH_UNAVAILABLE', `${purpose} needs ${names}, which is not installed`, { hint: `run: ${missing.map(({ install }) => install).join(' && ')}` });
+}
