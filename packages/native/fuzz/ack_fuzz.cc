@@ -47,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } else if (operation % 8 == 3) {
       loss.sent().skip_number();
     } else if (operation % 8 == 4) {
-      if (loss.on_timeout(25ms, true, now, listener) == LossDetection::TimeoutAction::kProbe) {
+      const LossDetection::TimerTerms terms{.max_ack_delay = 25ms, .may_probe = true};
+      if (loss.on_timeout(terms, now, listener) == LossDetection::TimeoutAction::kProbe) {
         loss.mark_oldest_for_probe(listener);
       }
     } else if (operation % 8 == 5) {

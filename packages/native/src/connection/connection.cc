@@ -77,7 +77,7 @@ void Connection::install_receive_secret(const TrafficSecret& secret, Time now) {
   parts_->keys.install_receive_secret(secret);
   std::vector<Parts::Held> held = std::move(parts_->held);
   parts_->held.clear();
-  for (Parts::Held& packet : held) receive({packet.bytes, packet.path, packet.ecn}, now);
+  for (Parts::Held& packet : held) receive({packet.bytes, packet.path, packet.ecn, true}, now);
 }
 
 void Connection::confirm_handshake(Bytes post_handshake_messages, Time now) {
@@ -85,6 +85,8 @@ void Connection::confirm_handshake(Bytes post_handshake_messages, Time now) {
   parts.handshake_confirmed = true;
   parts.handshake_done_due = true;
   parts.keys.confirm_handshake();
+  // RFC 9001 §4.9.3: the client has 1-RTT keys now, and repeats in 1-RTT what comes too late.
+  parts.early_keys.reset();
   parts.crypto.write(post_handshake_messages);
   parts.path->amplification.validate();
   parts.path->update_pacing(now);
@@ -125,11 +127,12 @@ Time Connection::next_timeout() const {
                        parts.established ? parts.idle.keep_alive_deadline() : k_never);
   if (!parts.path) return next;
   const Path& path = *parts.path;
-  next = std::min(
-      {next, parts.pacing_deadline, path.validation.next_timeout(),
-       path.loss.next_timeout(parts.peer_parameters.max_ack_delay, parts.handshake_confirmed)});
-  if (parts.keys.can_send()) next = std::min(next, path.received.ack_deadline());
-  if (parts.handshake_confirmed) next = std::min(next, path.mtu.next_timeout());
+  next = std::min({next, parts.pacing_deadline, path.validation.next_timeout(),
+                   path.loss.next_timeout(parts.timer_terms(path))});
+  // What may not leave is nothing to wake up for: the datagram that raises the allowance does.
+  if (parts.keys.can_send() && path.amplification.may_send()) {
+    next = std::min(next, path.received.ack_deadline());
+  }
   return next;
 }
 
@@ -156,8 +159,7 @@ void Connection::on_timeout(Time now) {
     }
   }
   FrameOutcome outcome(parts, now);
-  const auto action = path.loss.on_timeout(parts.peer_parameters.max_ack_delay,
-                                           parts.handshake_confirmed, now, outcome);
+  const auto action = path.loss.on_timeout(parts.timer_terms(path), now, outcome);
   if (action == LossDetection::TimeoutAction::kProbe) {
     // RFC 9002 §6.2.4: two packets, with data where there is some.
     path.probe_credits = 2;
@@ -266,6 +268,10 @@ Connection::State Connection::state() const {
   return State::kClosed;
 }
 
+const ConnectionClosed* Connection::closed() const {
+  return parts_->close.phase() == CloseState::Phase::kOpen ? nullptr : &parts_->close.closed();
+}
+
 void Connection::close(std::uint64_t application_error, std::string_view reason, Time now) {
   parts_->start_closing({.cause = ConnectionClosed::Cause::kLocalApplication,
                          .error = application_error,
@@ -287,8 +293,7 @@ bool Connection::migrate(const Address& local, Time now) {
       parts.peer_parameters.disable_active_migration || !parts.remote_ids.rotate()) {
     return false;
   }
-  parts.path->migrate({local, parts.path->addresses.remote}, parts.random, now,
-                      parts.probe_timeout());
+  parts.path->migrate({local, parts.path->addresses.remote}, now, parts.probe_timeout());
   // The server's address is known to be its own; the limit protects strangers (RFC 9000 §9.3).
   parts.path->amplification.validate();
   parts.path->ping_due = true;

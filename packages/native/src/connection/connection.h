@@ -44,7 +44,7 @@ class Connection {
   void send_new_token(Bytes token);
 
   // --- sans-IO --------------------------------------------------------------------------------
-  // One short header packet, or one 0-RTT packet.
+  // One short header packet, or one 0-RTT packet; a whole datagram or a part of one.
   void receive(const Datagram& datagram, Time now);
   void poll_transmit(TransmitBatch& batch, Time now);
   Time next_timeout() const;
@@ -76,6 +76,8 @@ class Connection {
   // --- life -------------------------------------------------------------------------------------
   enum class State : std::uint8_t { kHandshaking, kEstablished, kClosing, kDraining, kClosed };
   State state() const;
+  // Why the connection ends; null while it does not.
+  const ConnectionClosed* closed() const;
   void close(std::uint64_t application_error, std::string_view reason, Time now);
   // Ends at once and silently: the handshake failed under it.
   void abandon(const ConnectionClosed& closed);

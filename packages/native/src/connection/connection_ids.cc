@@ -119,15 +119,11 @@ TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
   }
   if (frame.retire_prior_to > retire_prior_to_) {
     retire_prior_to_ = frame.retire_prior_to;
-    std::erase_if(spare_, [&](const Known& known) {
-      if (known.sequence >= retire_prior_to_) return false;
-      retire(known);
-      return true;
-    });
-    if (current_.sequence < retire_prior_to_) rotate();
+    retire_old();
   }
   // RFC 9000 §5.1.1, and §5.1.2 for a peer that floods us with ids to retire.
-  if (spare_.size() + 1 > active_limit_ || unacknowledged_.size() > 4 * active_limit_ + 16) {
+  if (spare_.size() + 1 + (reserved_ ? 1 : 0) > active_limit_ ||
+      unacknowledged_.size() > 4 * active_limit_ + 16) {
     return violation(TransportErrorCode::kConnectionIdLimitError, FrameType::kNewConnectionId,
                      "more connection ids than active_connection_id_limit");
   }
@@ -139,18 +135,52 @@ bool RemoteConnectionIds::contradicts_earlier(const Known& given) const {
     if (known.sequence != given.sequence) return known.id == given.id;
     return known.id != given.id || (known.token && known.token != given.token);
   };
-  return contradicts(current_) || std::ranges::any_of(spare_, contradicts) ||
-         std::ranges::any_of(retired_, contradicts);
+  return contradicts(current_) || (reserved_ && contradicts(*reserved_)) ||
+         std::ranges::any_of(spare_, contradicts) || std::ranges::any_of(retired_, contradicts);
 }
 
-bool RemoteConnectionIds::rotate() {
-  if (spare_.empty()) return false;
+void RemoteConnectionIds::retire_old() {
+  std::erase_if(spare_, [&](const Known& known) {
+    if (known.sequence >= retire_prior_to_) return false;
+    retire(known);
+    return true;
+  });
+  if (reserved_ && reserved_->sequence < retire_prior_to_) {
+    retire(*reserved_);
+    reserved_.reset();
+  }
+  if (current_.sequence < retire_prior_to_) rotate();
+}
+
+std::optional<RemoteConnectionIds::Known> RemoteConnectionIds::take_spare() {
+  if (spare_.empty()) return std::nullopt;
   const auto lowest =
       std::min_element(spare_.begin(), spare_.end(),
                        [](const Known& a, const Known& b) { return a.sequence < b.sequence; });
-  retire(current_);
-  current_ = *lowest;
+  const Known taken = *lowest;
   spare_.erase(lowest);
+  return taken;
+}
+
+bool RemoteConnectionIds::rotate() {
+  const auto next = take_spare();
+  if (!next) return false;
+  retire(current_);
+  current_ = *next;
+  return true;
+}
+
+bool RemoteConnectionIds::reserve() {
+  if (reserved_) retire(*reserved_);
+  reserved_ = take_spare();
+  return reserved_.has_value();
+}
+
+bool RemoteConnectionIds::use_reserved() {
+  if (!reserved_) return false;
+  retire(current_);
+  current_ = *reserved_;
+  reserved_.reset();
   return true;
 }
 

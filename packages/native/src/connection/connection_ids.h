@@ -74,6 +74,13 @@ class RemoteConnectionIds {
   bool rotate();
   bool is_reset_token(Bytes token) const;
 
+  // RFC 9000 §9.5: an unused id for answers to addresses other than the path's, in the place of an
+  // earlier one; false when there is none.
+  bool reserve();
+  const ConnectionId* reserved() const { return reserved_ ? &reserved_->id : nullptr; }
+  // The path leads to those addresses now; false when nothing is reserved.
+  bool use_reserved();
+
   bool has_retirements() const { return !retirements_.empty(); }
   std::uint64_t next_retirement() const { return retirements_.front(); }
   void retirement_sent() { retirements_.pop_front(); }
@@ -91,9 +98,12 @@ class RemoteConnectionIds {
   static constexpr std::size_t k_max_gaps = 32;
   bool contradicts_earlier(const Known& given) const;
   void retire(const Known& known);
+  void retire_old();
+  std::optional<Known> take_spare();
 
   Known current_;
   std::vector<Known> spare_;
+  std::optional<Known> reserved_;
   std::deque<Known> retired_;  // the last `k_remembered`
   // Sequences that were given, with at most `k_max_gaps` intervals.
   IntervalSet seen_;

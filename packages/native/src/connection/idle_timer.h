@@ -26,6 +26,8 @@ class IdleTimer {
     sent_since_received_ = true;
     last_sent_ = now;
   }
+  // Zero: none.
+  Duration timeout() const { return timeout_; }
   // `probe_timeout`: the connection must survive three of them.
   Time deadline(Duration probe_timeout) const {
     if (timeout_ == Duration::zero()) return k_never;

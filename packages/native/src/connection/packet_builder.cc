@@ -12,8 +12,6 @@ namespace {
 constexpr std::size_t k_max_batch = 64;
 // RFC 9000 §14.1; also the size of datagrams that validate a path.
 constexpr std::size_t k_minimum_path_size = 1200;
-// Below this an anti-amplification allowance is not worth a packet.
-constexpr std::size_t k_smallest_useful_packet = 64;
 
 }  // namespace
 
@@ -37,7 +35,7 @@ void PacketBuilder::build(TransmitBatch& batch) {
                 now_);
     return build_close(batch);
   }
-  if (parts_.probe_response) return build_probe_response(batch);
+  if (parts_.probed && parts_.probed->response_due && build_probe_response(batch)) return;
   const auto probe_size = parts_.config.discover_mtu && parts_.handshake_confirmed
                               ? path_.mtu.probe_due(now_)
                               : std::nullopt;
@@ -55,7 +53,7 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   parts_.pacing_deadline = k_never;
   while (count < std::min(batch.max_segments, k_max_batch)) {
     std::size_t room = std::min<std::uint64_t>(limit, path_.amplification.allowance());
-    if (room < k_smallest_useful_packet || batch.size + room > batch.buffer.size()) break;
+    if (!path_.amplification.may_send() || batch.size + room > batch.buffer.size()) break;
     const Admission admission = admit(room);
     if (admission == Admission::kNothing) break;
     const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark() : Ecn::kNotEct;
@@ -118,7 +116,8 @@ bool PacketBuilder::grease_fixed_bit() {
   return bit;
 }
 
-void PacketBuilder::write_short_header(Writer& writer, SealJob& job) {
+void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
+                                       const ConnectionId& destination) {
   SentPackets& sent = path_.loss.sent();
   if (sent.next_number() == parts_.skip_number_at) {
     if (sent.next_number() > 0) sent.skip_number();
@@ -133,7 +132,7 @@ void PacketBuilder::write_short_header(Writer& writer, SealJob& job) {
   const std::uint8_t fixed_bit = grease_fixed_bit() ? 0 : k_fixed_bit;
   writer.write_u8(
       static_cast<std::uint8_t>(fixed_bit | parts_.keys.key_phase_bit() | (length - 1)));
-  writer.write_bytes(parts_.remote_ids.current().view());
+  writer.write_bytes(destination.view());
   for (std::size_t i = length; i-- > 0;) {
     writer.write_u8(static_cast<std::uint8_t>(job.number >> (8 * i)));
   }
@@ -143,7 +142,7 @@ void PacketBuilder::write_short_header(Writer& writer, SealJob& job) {
 
 bool PacketBuilder::write_packet(MutableBytes room, Admission admission, Draft& draft) {
   Writer writer(room);
-  write_short_header(writer, draft.job);
+  write_short_header(writer, draft.job, parts_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
   SentPackets& sent = path_.loss.sent();
   if (path_.received.ack_pending()) {
@@ -243,7 +242,7 @@ void PacketBuilder::finish_payload(Writer& writer, Draft& draft, std::size_t roo
   draft.job.payload_length = static_cast<std::uint32_t>(payload);
 }
 
-void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
+std::size_t PacketBuilder::number_packet(const Draft& draft, Ecn mark, bool mtu_probe) {
   const std::size_t bytes = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;
   SentPackets& sent = path_.loss.sent();
   if (parts_.log) {
@@ -257,6 +256,11 @@ void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
                .mtu_probe = mtu_probe,
                .ecn = mark});
   path_.loss.on_packet_sent(draft.job.number, now_);
+  return bytes;
+}
+
+void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
+  const std::size_t bytes = number_packet(draft, mark, mtu_probe);
   path_.amplification.on_sent(bytes);
   path_.bytes_sent += bytes;
   ++path_.packets_sent;
@@ -277,7 +281,7 @@ void PacketBuilder::seal_single(TransmitBatch& batch, Draft& draft) {
 void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
   Draft draft;
   Writer writer(batch.buffer.first(size));
-  write_short_header(writer, draft.job);
+  write_short_header(writer, draft.job, parts_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
   path_.loss.sent().add_frame({.length = size, .kind = SentFrame::Kind::kMtuProbe});
   encode(writer, Frame{PingFrame{}});
@@ -293,23 +297,30 @@ void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
   seal_single(batch, draft);
 }
 
-void PacketBuilder::build_probe_response(TransmitBatch& batch) {
-  const ProbeResponse response = *parts_.probe_response;
-  parts_.probe_response.reset();
-  const std::size_t size = std::min<std::uint64_t>(k_minimum_path_size, response.allowance);
-  if (size < k_smallest_useful_packet || batch.buffer.size() < size) return;
+bool PacketBuilder::build_probe_response(TransmitBatch& batch) {
+  ProbedAddresses& probed = *parts_.probed;
+  const PathResponseFrame response{*probed.response_due};
+  probed.response_due.reset();
+  // RFC 9000 §9.5: without an unused id there is no answer.
+  const ConnectionId* destination = parts_.remote_ids.reserved();
+  if (!destination || !probed.amplification.may_send()) return false;
+  const std::size_t size = std::min<std::uint64_t>(
+      {k_minimum_path_size, probed.amplification.allowance(), batch.buffer.size()});
   Draft draft;
-  Writer writer(batch.buffer.first(size));
-  write_short_header(writer, draft.job);
-  writer.truncate(k_aead_tag_length);
-  write_frame(writer, PathResponseFrame{response.data}, {.kind = SentFrame::Kind::kPathResponse});
-  draft.ack_eliciting = true;
   draft.expand = true;
+  Writer writer(batch.buffer.first(size));
+  write_short_header(writer, draft.job, *destination);
+  writer.truncate(k_aead_tag_length);
+  write_frame(writer, response, {.kind = SentFrame::Kind::kPathResponse});
   finish_payload(writer, draft, size);
-  commit(draft, Ecn::kNotEct, false);
-  batch.path = response.addresses;
+  // It says nothing about the path whose packet number it uses: neither in flight there nor a
+  // sample of its RTT (§9.4), and never repeated (§13.3).
+  number_packet(draft, Ecn::kNotEct, false);
+  probed.amplification.on_sent(size);
+  batch.path = probed.addresses;
   batch.ecn = Ecn::kNotEct;
   seal_single(batch, draft);
+  return true;
 }
 
 void PacketBuilder::build_close(TransmitBatch& batch) {
@@ -317,10 +328,11 @@ void PacketBuilder::build_close(TransmitBatch& batch) {
   const std::size_t size = std::min<std::uint64_t>(
       {k_minimum_path_size, batch.buffer.size(), path_.amplification.allowance()});
   const Frame frame = parts_.close.frame();
-  if (!parts_.keys.can_send() || size < k_smallest_useful_packet + encoded_size(frame)) return;
+  constexpr std::size_t k_around_frame = 64;  // header, packet number and tag fit
+  if (!parts_.keys.can_send() || size < k_around_frame + encoded_size(frame)) return;
   Draft draft;
   Writer writer(batch.buffer.first(size));
-  write_short_header(writer, draft.job);
+  write_short_header(writer, draft.job, parts_.remote_ids.current());
   encode(writer, frame);
   finish_payload(writer, draft, size);
   commit(draft, Ecn::kNotEct, false);

@@ -24,17 +24,20 @@ class PacketBuilder {
   void build_one_rtt(TransmitBatch& batch);
   void build_early(TransmitBatch& batch);
   void build_close(TransmitBatch& batch);
-  void build_probe_response(TransmitBatch& batch);
+  bool build_probe_response(TransmitBatch& batch);
   void build_mtu_probe(TransmitBatch& batch, std::uint16_t size);
 
   bool wants_to_send() const;
   Admission admit(std::size_t packet_size);
   bool write_packet(MutableBytes room, Admission admission, Draft& draft);
-  void write_short_header(Writer& writer, SealJob& job);
+  void write_short_header(Writer& writer, SealJob& job, const ConnectionId& destination);
   void write_frames(Writer& writer, Draft& draft);
   void write_rare_frames(Writer& writer, Draft& draft);
   bool write_frame(Writer& writer, const Frame& frame, const SentFrame& sent);
   void finish_payload(Writer& writer, Draft& draft, std::size_t room);
+  // Takes the packet number and remembers what was sent under it; returns the packet's size.
+  std::size_t number_packet(const Draft& draft, Ecn mark, bool mtu_probe);
+  // The same for a packet on the path's own addresses, whose accounts it enters.
   void commit(const Draft& draft, Ecn mark, bool mtu_probe);
   void seal_single(TransmitBatch& batch, Draft& draft);
   bool grease_fixed_bit();

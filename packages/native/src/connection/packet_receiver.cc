@@ -46,10 +46,19 @@ void PacketReceiver::receive(const Datagram& datagram) {
   from_ = datagram.path;
   path_.learn_local_address(datagram.path.local);
   datagram_size_ = size;
-  path_.amplification.on_received(size);
-  path_.bytes_received += size;
+  count_received(datagram);
   if (datagram.payload[0] & k_long_header_bit) return receive_early(datagram);
   receive_one_rtt(datagram);
+}
+
+// RFC 9000 §8.1: what came from an address may be answered there, once.
+void PacketReceiver::count_received(const Datagram& datagram) {
+  if (datagram.counted) return;
+  if (datagram.path == path_.addresses) {
+    path_.amplification.on_received(datagram.payload.size());
+  } else if (parts_.probed && parts_.probed->addresses == datagram.path) {
+    parts_.probed->amplification.on_received(datagram.payload.size());
+  }
 }
 
 void PacketReceiver::hold(const Datagram& datagram) {
@@ -120,6 +129,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   parts_.close.on_packet_received();
   parts_.idle.on_received(now_);
   ++path_.packets_received;
+  path_.bytes_received += datagram.payload.size();
   if (parts_.log) {
     parts_.log->packet_received(
         now_, {path_.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
@@ -166,11 +176,18 @@ void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest
       !parts_.handshake_confirmed) {
     return;
   }
-  path_.migrate(datagram.path, parts_.random, now_, parts_.probe_timeout());
-  path_.amplification.on_received(datagram.payload.size());
+  path_.migrate(datagram.path, now_, parts_.probe_timeout());
   // RFC 9000 §9.5: a new id for new addresses, so that they cannot be linked; keep it if the peer
   // gave no other.
-  parts_.remote_ids.rotate();
+  if (parts_.probed && parts_.probed->addresses == datagram.path) {
+    if (!path_.amplification.validated()) path_.amplification = parts_.probed->amplification;
+    path_.response_due = parts_.probed->response_due;
+    parts_.probed.reset();
+    if (!parts_.remote_ids.use_reserved()) parts_.remote_ids.rotate();
+  } else {
+    path_.amplification.on_received(datagram.payload.size());
+    parts_.remote_ids.rotate();
+  }
   parts_.events.push_back(PathChangedEvent{path_.id});
 }
 
@@ -284,9 +301,16 @@ TransportStatus PacketReceiver::handle(const RetireConnectionIdFrame& frame) {
 TransportStatus PacketReceiver::handle(const PathChallengeFrame& frame) {
   if (from_ == path_.addresses) {
     path_.response_due = frame.data;
-  } else {
-    parts_.probe_response = ProbeResponse{from_, frame.data, 3 * datagram_size_};
+    return {};
   }
+  if (!parts_.probed || parts_.probed->addresses != from_) {
+    parts_.probed = ProbedAddresses{.addresses = from_, .amplification = {}, .response_due = {}};
+    parts_.probed->amplification.on_received(datagram_size_);
+    parts_.remote_ids.reserve();
+  } else if (!parts_.remote_ids.reserved()) {
+    parts_.remote_ids.reserve();
+  }
+  parts_.probed->response_due = frame.data;
   return {};
 }
 

@@ -17,6 +17,7 @@ class PacketReceiver {
   void hold(const Datagram& datagram);
   void accept(const OpenedPacket& packet, PacketType type, const Datagram& datagram);
   TransportStatus process_frames(Bytes payload, PacketType type);
+  void count_received(const Datagram& datagram);
   void follow_address_change(const Datagram& datagram, bool newest);
   bool is_stateless_reset(Bytes datagram) const;
 

@@ -36,6 +36,17 @@ Duration Connection::Parts::probe_timeout() const {
                                                      : Duration::zero());
 }
 
+LossDetection::TimerTerms Connection::Parts::timer_terms(const Path& of) const {
+  // docs/decisions/0006: so many probes fit into the idle timeout.
+  constexpr int k_probes_before_idle = 8;
+  LossDetection::TimerTerms terms{.max_ack_delay = peer_parameters.max_ack_delay,
+                                  .may_probe = handshake_confirmed && of.amplification.may_send()};
+  if (idle.timeout() > Duration::zero()) {
+    terms.longest_probe_wait = idle.timeout() / k_probes_before_idle;
+  }
+  return terms;
+}
+
 PathStats Connection::Parts::path_stats() const {
   return {.id = path->id,
           .addresses = path->addresses,

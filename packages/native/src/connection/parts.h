@@ -17,11 +17,12 @@
 
 namespace sheaf::quic {
 
-// A PATH_RESPONSE for addresses other than the path's own: the peer probes them (RFC 9000 §9.1).
-struct ProbeResponse {
+// Addresses other than the path's own that the peer probes (RFC 9000 §9.1), one pair at a time. The
+// answers use `RemoteConnectionIds::reserved` and draw on the addresses' own allowance.
+struct ProbedAddresses {
   AddressPair addresses;
-  PathData data{};
-  std::uint64_t allowance = 0;  // three times what asked for it
+  AntiAmplification amplification;
+  std::optional<PathData> response_due;
 };
 
 // What a connection is made of. `Connection`, `PacketBuilder`, `PacketReceiver` and `FrameOutcome`
@@ -54,7 +55,7 @@ struct Connection::Parts {
   std::vector<std::uint8_t> new_token;      // server: to send
   std::vector<std::uint8_t> address_token;  // client: received
   bool new_token_due = false;
-  std::optional<ProbeResponse> probe_response;
+  std::optional<ProbedAddresses> probed;
   std::uint64_t early_streams = 0;  // peer's bidirectional streams opened by 0-RTT packets
 
   PacketNumber skip_number_at = 0;  // next packet number that is left unused
@@ -77,6 +78,7 @@ struct Connection::Parts {
 
   void make_path(const ConnectionSeed& seed, Time now);
   Duration probe_timeout() const;
+  LossDetection::TimerTerms timer_terms(const Path& of) const;
   PathStats path_stats() const;
   void drop(DropReason reason, std::size_t bytes, Time now);
   void fail(const TransportError& error, Time now);

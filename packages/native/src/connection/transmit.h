@@ -14,6 +14,8 @@ struct Datagram {
   MutableBytes payload;
   AddressPair path;
   Ecn ecn = Ecn::kNotEct;
+  // A part of a datagram that the anti-amplification allowance includes already.
+  bool counted = false;
 };
 
 // Datagrams to one destination that the engine wrote back to back, in the form that UDP

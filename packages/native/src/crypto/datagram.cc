@@ -119,14 +119,12 @@ std::size_t write_version_negotiation(MutableBytes out, std::uint8_t unused_rand
       client_destination.data(), client_destination.size(), versions, std::size(versions)));
 }
 
-std::size_t write_connection_refused(MutableBytes out, std::uint32_t version,
-                                     const ConnectionId& client_source,
-                                     const ConnectionId& client_destination) {
-  const ngtcp2_cid destination = to_ngtcp2(client_source);
-  const ngtcp2_cid source = to_ngtcp2(client_destination);
+std::size_t write_refusal(MutableBytes out, const RefusedInitial& refused) {
+  const ngtcp2_cid destination = to_ngtcp2(refused.client_source);
+  const ngtcp2_cid source = to_ngtcp2(refused.client_destination);
   return length_or_zero(ngtcp2_crypto_write_connection_close(
-      out.data(), out.size(), version, &destination, &source,
-      static_cast<std::uint64_t>(TransportErrorCode::kConnectionRefused), nullptr, 0));
+      out.data(), out.size(), refused.version, &destination, &source,
+      static_cast<std::uint64_t>(refused.code), nullptr, 0));
 }
 
 }  // namespace sheaf::quic

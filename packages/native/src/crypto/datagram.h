@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "util/bytes.h"
+#include "wire/transport_error.h"
 #include "wire/types.h"
 
 namespace sheaf::quic {
@@ -55,9 +56,13 @@ std::size_t write_retry(MutableBytes out, std::uint32_t version, const Connectio
 // The ids are those of the client's datagram; the answer swaps them (RFC 9000 §17.2.1).
 std::size_t write_version_negotiation(MutableBytes out, std::uint8_t unused_random,
                                       Bytes client_source, Bytes client_destination);
-// RFC 9000 §5.1.1, §17: an Initial with CONNECTION_CLOSE for an attempt that is refused at once.
-std::size_t write_connection_refused(MutableBytes out, std::uint32_t version,
-                                     const ConnectionId& client_source,
-                                     const ConnectionId& client_destination);
+// An attempt that is refused at once: answered with CONNECTION_CLOSE in an Initial.
+struct RefusedInitial {
+  std::uint32_t version = 0;
+  ConnectionId client_source;
+  ConnectionId client_destination;
+  TransportErrorCode code = TransportErrorCode::kConnectionRefused;  // RFC 9000 §5.2.2
+};
+std::size_t write_refusal(MutableBytes out, const RefusedInitial& refused);
 
 }  // namespace sheaf::quic

@@ -64,37 +64,57 @@ void ConnectionDriver::receive(const Datagram& datagram, Time now) {
 }
 
 void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
-  // A client that knows the server's keys, and a server that is done, need no long headers.
-  if (!handshake_ || (role_ == Role::kServer && completed_)) return;
-  handshake_bytes_received_ += datagram.payload.size();
-  if (established_) connection_->count_handshake_bytes(datagram.payload.size(), 0);
-
+  // RFC 9000 §9: nobody moves before the handshake is confirmed, and each address has an
+  // anti-amplification limit of its own (§8.1).
+  if (handshake_ && datagram.path.remote != path_.remote) return;
+  const bool handshaking = handshake_ != nullptr;
+  if (handshaking) {
+    handshake_bytes_received_ += datagram.payload.size();
+    if (established_) connection_->count_handshake_bytes(datagram.payload.size(), 0);
+  }
   DatagramParts parts = split_datagram(datagram.payload);
-  if (parts.handshake) {
+  if (handshaking && parts.handshake) {
     handshake_->receive(datagram.payload, datagram.ecn, now);
     process_handshake(now);
   }
+  // Also behind a late Handshake packet, which nobody needs any more.
   for (std::vector<std::uint8_t>& packet : parts.packets) {
-    connection_->receive({packet, datagram.path, datagram.ecn}, now);
+    connection_->receive({packet, datagram.path, datagram.ecn, handshaking}, now);
   }
 }
 
 void ConnectionDriver::poll_transmit(TransmitBatch& batch, Time now) {
   batch.size = 0;
   batch.segment_size = 0;
-  if (handshake_) {
-    const std::size_t size = handshake_->transmit(batch.buffer.first(1452), now);
-    if (size > 0) {
-      handshake_bytes_sent_ += size;
-      if (established_) connection_->count_handshake_bytes(0, size);
-      batch.size = size;
-      batch.segment_size = size;
-      batch.path = path_;
-      batch.ecn = Ecn::kNotEct;
-      return;
-    }
-  }
+  if (handshake_ && transmit_handshake(batch, now)) return;
   connection_->poll_transmit(batch, now);
+}
+
+bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
+  repeat_close_in_handshake(now);
+  const std::size_t size = handshake_->transmit(batch.buffer.first(1452), now);
+  // It may have failed while it wrote.
+  if (handshake_->failure()) process_handshake(now);
+  if (size == 0) return false;
+  handshake_bytes_sent_ += size;
+  if (established_) connection_->count_handshake_bytes(0, size);
+  batch.size = size;
+  batch.segment_size = size;
+  batch.path = path_;
+  batch.ecn = Ecn::kNotEct;
+  return true;
+}
+
+void ConnectionDriver::repeat_close_in_handshake(Time now) {
+  if (connection_->state() != Connection::State::kClosing || handshake_->failure()) return;
+  // RFC 9000 §10.2.3: the peer may not have the 1-RTT keys yet, and nothing of the application is
+  // told in packets of the handshake.
+  const ConnectionClosed& closed = *connection_->closed();
+  if (closed.cause == ConnectionClosed::Cause::kLocalApplication) {
+    handshake_->close(TransportErrorCode::kApplicationError, "", now);
+  } else {
+    handshake_->close(static_cast<TransportErrorCode>(closed.error), closed.reason, now);
+  }
 }
 
 Time ConnectionDriver::next_timeout() const {
@@ -136,7 +156,9 @@ void ConnectionDriver::process_handshake(Time now) {
     handshake_.reset();
     return;
   }
-  if (const auto& failure = handshake_->failure()) {
+  const auto& failure = handshake_->failure();
+  // A connection that closes has told its cause, and lingers (RFC 9000 §10.2).
+  if (failure && connection_->closed() == nullptr) {
     connection_->abandon({.cause = ConnectionClosed::Cause::kHandshakeFailed,
                           .error = static_cast<std::uint64_t>(failure->code),
                           .frame_type = 0,

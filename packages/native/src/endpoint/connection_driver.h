@@ -60,6 +60,8 @@ class ConnectionDriver {
   ConnectionDriver(Role role, const ConnectionConfig& config, Random& random, Time now);
 
   void receive_long(const Datagram& datagram, Time now);
+  bool transmit_handshake(TransmitBatch& batch, Time now);
+  void repeat_close_in_handshake(Time now);
   void process_handshake(Time now);
   TransportStatus process(const HandshakeEvent& event, Time now);
   TransportStatus complete(Time now);

@@ -215,16 +215,16 @@ std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader&
 
 void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Time now) {
   const auto original = validated_destination(initial, datagram.path.remote, now);
+  if (!original && is_retry_token(initial.token)) {
+    // RFC 9000 §8.1.3: the client takes no second Retry; it need not wait for its timeout to learn.
+    return refuse(initial, datagram.path, TransportErrorCode::kInvalidToken);
+  }
   const auto decision =
       accepting_ ? admission_.decide(slots_.size(), half_open_, original.has_value(), now)
                  : Admission::Decision::kRefuse;
   if (decision == Admission::Decision::kRetry) return send_retry(initial, datagram.path, now);
   if (decision == Admission::Decision::kRefuse) {
-    std::array<std::uint8_t, k_reply_size> out;
-    ++stats_.refusals_sent;
-    return reply(
-        out, write_connection_refused(out, initial.version, initial.source, initial.destination),
-        datagram.path);
+    return refuse(initial, datagram.path, TransportErrorCode::kConnectionRefused);
   }
   ServerHandshakeConfig handshake;
   handshake.tls = config_.server_tls;
@@ -251,6 +251,14 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   ++stats_.connections_accepted;
   slot.driver->receive(datagram, now);
   touch(slot);
+}
+
+void Endpoint::refuse(const InitialHeader& initial, const AddressPair& path,
+                      TransportErrorCode code) {
+  std::array<std::uint8_t, k_reply_size> out;
+  ++stats_.refusals_sent;
+  reply(out, write_refusal(out, {initial.version, initial.source, initial.destination, code}),
+        path);
 }
 
 void Endpoint::send_retry(const InitialHeader& initial, const AddressPair& path, Time now) {

@@ -96,6 +96,7 @@ class Endpoint {
   void accept(const InitialHeader& initial, const Datagram& datagram, Time now);
   std::optional<ConnectionId> validated_destination(const InitialHeader& initial,
                                                     const Address& remote, Time now) const;
+  void refuse(const InitialHeader& initial, const AddressPair& path, TransportErrorCode code);
   void send_retry(const InitialHeader& initial, const AddressPair& path, Time now);
   Slot* find_reset(Bytes datagram) const;
   void send_stateless_reset(const Datagram& datagram);

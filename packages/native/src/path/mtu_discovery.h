@@ -15,16 +15,15 @@ class MtuDiscovery {
   // `maximum`: of the local interface and the peer's max_udp_payload_size; <= base switches it off.
   MtuDiscovery(std::uint16_t initial, std::uint16_t maximum);
   std::uint16_t current() const { return current_; }
-  // Size of the probe that should go now; nothing while one is out or the search rests.
+  // Size of the probe that should go now; nothing while one is out or the search rests. Needs no
+  // timer: a probe rides along when the connection sends, and RFC 8899 §5.1.1 wants none on an idle
+  // one.
   std::optional<std::uint16_t> probe_due(Time now) const;
   void on_probe_sent(std::uint16_t size, Time now);
   void on_probe_acknowledged(std::uint16_t size, Time now);
   void on_probe_lost(std::uint16_t size, Time now);
   // Black hole detection (RFC 8899 §4.3): full-size packets do not arrive any more.
   void on_black_hole(Time now);
-  // Always k_never: a probe rides along when the connection sends, and RFC 8899 §5.1.1 wants none
-  // on an idle one.
-  Time next_timeout() const { return k_never; }
 
  private:
   void search(Time now);

@@ -35,7 +35,7 @@ void Path::update_pacing(Time now) {
   pacer.set_rate(rate, mtu.current(), now);
 }
 
-void Path::migrate(const AddressPair& to, Random& random, Time now, Duration probe_timeout) {
+void Path::migrate(const AddressPair& to, Time now, Duration probe_timeout) {
   if (validation.state() != PathValidation::State::kPending) last_validated_ = addresses;
   const bool rebinding = to.local == addresses.local && to.remote.same_ip(addresses.remote);
   const bool returns = last_validated_ == to;
@@ -46,7 +46,7 @@ void Path::migrate(const AddressPair& to, Random& random, Time now, Duration pro
   validation = PathValidation{};
   // RFC 9000 §8.2.4: the new path may be much slower than the old one.
   const Duration unknown_path = RttEstimator{}.probe_timeout(Duration::zero());
-  if (!returns) validation.start(random, now, std::max(probe_timeout, unknown_path));
+  if (!returns) validation.start(now, std::max(probe_timeout, unknown_path));
 }
 
 bool Path::revert(Time now) {

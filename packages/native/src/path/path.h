@@ -60,7 +60,7 @@ class Path {
   void update_pacing(Time now);
   // Starts over on other addresses. RTT and window are kept when only the peer's port changed, as a
   // NAT does it (RFC 9000 §9.4).
-  void migrate(const AddressPair& to, Random& random, Time now, Duration probe_timeout);
+  void migrate(const AddressPair& to, Time now, Duration probe_timeout);
   // A socket bound to the unspecified address: the kernel chose, and what it chose is seen on the
   // first datagram.
   void learn_local_address(const Address& local) {

@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-void PathValidation::start(Random&, Time now, Duration probe_timeout) {
+void PathValidation::start(Time now, Duration probe_timeout) {
   state_ = State::kPending;
   sent_ = 0;
   interval_ = probe_timeout;

@@ -14,9 +14,9 @@ class PathValidation {
  public:
   enum class State : std::uint8_t { kIdle, kPending, kValidated, kFailed };
 
-  // `probe_timeout`: the larger of the path's present one and
-  // that of a path nothing is known about (§8.2.4).
-  void start(Random&, Time now, Duration probe_timeout);
+  // `probe_timeout`: the larger of the path's present one and that of a path nothing is known about
+  // (§8.2.4).
+  void start(Time now, Duration probe_timeout);
   State state() const { return state_; }
   // A PATH_CHALLENGE is due now; a new payload for each one (§8.2.1).
   bool challenge_due(Time now) const {

@@ -19,9 +19,6 @@ constexpr int k_keep_lost = 2;
 constexpr std::uint32_t k_black_hole_probes = 3;
 // 2^16 times the probe timeout is longer than any idle timeout.
 constexpr std::uint32_t k_max_backoff = 16;
-// RFC 9002 §6.2.1 doubles without end. On a path that loses 30 % each way that exhausts an idle
-// timeout although the peer is there; two packets every few seconds harm no network.
-constexpr Duration k_longest_probe_wait = std::chrono::seconds(4);
 // Packet numbers kept beyond those in flight. A peer that makes us acknowledge but never
 // acknowledges anything would grow the log without bound: acknowledgements are not congestion
 // controlled. About 4 MB.
@@ -55,7 +52,7 @@ void LossDetection::on_packet_sent(PacketNumber number, Time now) {
     ++packets_in_flight_;
     if (packet.ack_eliciting) {
       ++ack_eliciting_in_flight_;
-      last_ack_eliciting_sent_ = now;
+      probe_wait_from_ = now;
     }
     controller_->on_packet_sent(now, number, packet.bytes, bytes_in_flight_);
   } else if (number - sent_.oldest() > SentPackets::k_max_kept_unacknowledged) {
@@ -150,8 +147,16 @@ void LossDetection::settle(PacketNumber number, Time now, SentFrameListener& lis
     settled.largest = number;
     settled.largest_time_sent = packet.time_sent;
   }
-  sent_.for_each_frame(
-      packet, [&](const SentFrame& frame) { listener.on_frame_acknowledged(path_, frame); });
+  report_frames(number, listener, &SentFrameListener::on_frame_acknowledged);
+}
+
+void LossDetection::report_frames(PacketNumber number, SentFrameListener& listener,
+                                  void (SentFrameListener::*report)(PathId,
+                                                                    const SentFrame&)) const {
+  const SentPacket& packet = sent_.at(number);
+  // What the way before a migration carries is not what the present one carries (RFC 9000 §9.4).
+  if (packet.mtu_probe && !is_current(number)) return;
+  sent_.for_each_frame(packet, [&](const SentFrame& frame) { (listener.*report)(path_, frame); });
 }
 
 void LossDetection::process_ecn(const AckFrame& frame, const Settled& settled, Time now) {
@@ -228,8 +233,7 @@ void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listene
     ++packets_lost_;
   }
   if (ecn_ != nullptr) ecn_->on_lost(packet.ecn);
-  sent_.for_each_frame(packet,
-                       [&](const SentFrame& frame) { listener.on_frame_lost(path_, frame); });
+  report_frames(number, listener, &SentFrameListener::on_frame_lost);
 }
 
 void LossDetection::respond_to_loss(const LossSample& sample) {
@@ -278,39 +282,38 @@ bool LossDetection::over_limit() const {
   return sent_.next_number() - sent_.oldest() > k_max_kept + 2 * packets_in_flight_;
 }
 
-Time LossDetection::probe_deadline(Duration max_ack_delay, bool handshake_confirmed) const {
-  // RFC 9002 §6.2.1: not before the handshake is confirmed, as the peer may lack the keys.
-  if (ack_eliciting_in_flight_ == 0 || !handshake_confirmed) return k_never;
+Time LossDetection::probe_deadline(const TimerTerms& terms) const {
+  if (ack_eliciting_in_flight_ == 0 || !terms.may_probe) return k_never;
   const int backoff = 1 << std::min(probe_count_, k_max_backoff);
-  const Duration once = rtt_->probe_timeout(max_ack_delay);
-  return last_ack_eliciting_sent_ + std::min(once * backoff, std::max(once, k_longest_probe_wait));
+  const Duration once = rtt_->probe_timeout(terms.max_ack_delay);
+  return probe_wait_from_ + std::min(once * backoff, std::max(once, terms.longest_probe_wait));
 }
 
-Time LossDetection::next_timeout(Duration max_ack_delay, bool handshake_confirmed) const {
+Time LossDetection::next_timeout(const TimerTerms& terms) const {
   if (over_limit()) return Time{};
   if (loss_time_ != k_never) return loss_time_;
-  return probe_deadline(max_ack_delay, handshake_confirmed);
+  return probe_deadline(terms);
 }
 
-LossDetection::TimeoutAction LossDetection::on_timeout(Duration max_ack_delay,
-                                                       bool handshake_confirmed, Time now,
+LossDetection::TimeoutAction LossDetection::on_timeout(const TimerTerms& terms, Time now,
                                                        SentFrameListener& listener) {
   if (over_limit()) {
     prune(Time::max());
     while (over_limit()) {
       declare_lost(first_outstanding_, listener);
-      advance_first_outstanding(max_ack_delay);
+      advance_first_outstanding(terms.max_ack_delay);
       prune(Time::max());
     }
     return TimeoutAction::kLossDetected;
   }
   if (loss_time_ != k_never) {
     if (now < loss_time_) return TimeoutAction::kNone;
-    detect_lost(max_ack_delay, now, listener);
+    detect_lost(terms.max_ack_delay, now, listener);
     return TimeoutAction::kLossDetected;
   }
-  if (now < probe_deadline(max_ack_delay, handshake_confirmed)) return TimeoutAction::kNone;
+  if (now < probe_deadline(terms)) return TimeoutAction::kNone;
   ++probe_count_;
+  probe_wait_from_ = now;
   if (probe_count_ == k_black_hole_probes && mtu_ != nullptr) mtu_->on_black_hole(now);
   return TimeoutAction::kProbe;
 }

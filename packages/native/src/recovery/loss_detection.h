@@ -55,12 +55,20 @@ class LossDetection {
   TransportStatus on_ack(const AckFrame& frame, const AckContext& context, Time now,
                          SentFrameListener& listener, bool& newly_acknowledged);
 
+  // What the timers depend on besides the packets.
+  struct TimerTerms {
+    Duration max_ack_delay = Duration::zero();
+    // Probes come at least this often, unless one probe timeout is longer (docs/decisions/0006).
+    Duration longest_probe_wait = Duration::max();
+    // RFC 9002 §6.2.1: the handshake is confirmed; §6.2.2.1: anti-amplification lets a packet
+    // leave.
+    bool may_probe = false;
+  };
   // Time threshold loss or probe timeout, whichever the RFC says is armed; k_never when neither.
-  Time next_timeout(Duration max_ack_delay, bool handshake_confirmed) const;
+  Time next_timeout(const TimerTerms& terms) const;
   enum class TimeoutAction : std::uint8_t { kNone, kLossDetected, kProbe };
   // `kProbe`: send up to 2 ack-eliciting packets beyond the window (RFC 9002 §6.2.4).
-  TimeoutAction on_timeout(Duration max_ack_delay, bool handshake_confirmed, Time now,
-                           SentFrameListener& listener);
+  TimeoutAction on_timeout(const TimerTerms& terms, Time now, SentFrameListener& listener);
   // Bounds acks seen after an address change etc.: declares everything outstanding lost without a
   // congestion signal.
   void abandon_outstanding(SentFrameListener& listener);
@@ -108,7 +116,9 @@ class LossDetection {
   bool is_current(PacketNumber number) const { return number >= first_current_; }
   void prune(Time keep_lost_since);
   bool over_limit() const;
-  Time probe_deadline(Duration max_ack_delay, bool handshake_confirmed) const;
+  Time probe_deadline(const TimerTerms& terms) const;
+  void report_frames(PacketNumber number, SentFrameListener& listener,
+                     void (SentFrameListener::*report)(PathId, const SentFrame&)) const;
 
   PathId path_;
   RttEstimator* rtt_;
@@ -130,7 +140,9 @@ class LossDetection {
   PacketNumber first_current_ = 0;
   PacketNumber next_probe_ = 0;  // mark_oldest_for_probe goes on from here
   Time loss_time_ = k_never;
-  Time last_ack_eliciting_sent_{};
+  // The last ack-eliciting packet, or the last probe timeout: a probe that could not leave must not
+  // fire again at once.
+  Time probe_wait_from_{};
   PersistentCongestion persistent_congestion_;
   SpuriousLoss spurious_loss_;
 };

@@ -96,7 +96,7 @@ TEST(Datagram, TooLittleRoomGivesNothing) {
   const ConnectionId id(k_short_packet);
   EXPECT_EQ(write_retry(out, k_version_1, id, ConnectionId{}, id, k_short_packet), 0u);
   EXPECT_EQ(write_version_negotiation(out, 1, k_short_packet, k_short_packet), 0u);
-  EXPECT_EQ(write_connection_refused(out, k_version_1, id, id), 0u);
+  EXPECT_EQ(write_refusal(out, {k_version_1, id, id}), 0u);
 }
 
 TEST(Datagram, FirstLookRoutes) {

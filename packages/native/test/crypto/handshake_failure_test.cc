@@ -195,8 +195,7 @@ TEST(HandshakeFailure, RefusedWithoutAConnection) {
     if (!to_server || number > 0) return to_server;
     const auto initial = accept_initial(world.client_datagrams.back());
     std::vector<std::uint8_t> answer(1200);
-    answer.resize(
-        write_connection_refused(answer, initial->version, initial->source, initial->destination));
+    answer.resize(write_refusal(answer, {initial->version, initial->source, initial->destination}));
     EXPECT_GT(answer.size(), 0u);
     world.inject(false, answer);
     return true;

@@ -30,6 +30,35 @@ TEST(AdmissionTest, TokenOfAnEarlierConnectionSavesTheRetry) {
   EXPECT_EQ(pair.server->stats().retries_sent, 1u);
 }
 
+TEST(AdmissionTest, InvalidRetryTokenIsRefusedAtOnce) {
+  EndpointPair::Options options;
+  options.admission.retry = RetryPolicy::kAlways;
+  EndpointPair pair(options);
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until([&] { return pair.server->stats().retries_sent == 1; }));
+  // Its keys are others: it cannot read the token.
+  pair.restart_server();
+  ASSERT_TRUE(pair.run_until([&] { return pair.closed(&client) != nullptr; }, 1s));
+  EXPECT_EQ(pair.closed(&client)->error,
+            static_cast<std::uint64_t>(TransportErrorCode::kInvalidToken));
+  EXPECT_EQ(pair.server->connection_count(), 0u);
+}
+
+TEST(AdmissionTest, InvalidAddressTokenIsAsGoodAsNone) {
+  EndpointPair pair;
+  ConnectionDriver& first = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.run_for(1s);
+  auto session = parse_session_state(first.session());
+  ASSERT_TRUE(session);
+  ASSERT_FALSE(session->token.empty());
+  session->token.back() ^= 1;
+  ConnectionDriver& second = pair.connect(serialize(*session));
+  pair.run_for(1s);
+  EXPECT_TRUE(second.handshake_completed());
+  EXPECT_EQ(pair.closed(&second), nullptr);
+}
+
 TEST(AdmissionTest, RefusesBeyondTheConnectionLimit) {
   EndpointPair::Options options;
   options.admission.max_connections = 1;

@@ -47,6 +47,50 @@ TEST_F(Lifecycle, ApplicationCloseReachesThePeerAndBothSidesGoAway) {
   EXPECT_EQ(closed->reason, "bye");
 }
 
+TEST_F(Lifecycle, CloseBeforeTheClientsFinishedReachesAClientWithout1RttKeys) {
+  EndpointPair pair;
+  bool first = true;
+  pair.filter = [&first](bool to_server, std::vector<std::uint8_t>& bytes, AddressPair&) {
+    // The server never sees the Finished, the client no 1-RTT packet.
+    if (to_server) return std::exchange(first, false);
+    return (bytes[0] & 0x80) != 0 && short_packet_offset(bytes) == bytes.size();
+  };
+  ConnectionDriver& client = pair.connect();
+  ASSERT_TRUE(pair.run_until([&] { return client.handshake_completed(); }));
+  ASSERT_EQ(pair.accepted.size(), 1u);
+  ConnectionDriver& server = *pair.accepted[0];
+  ASSERT_EQ(server.connection().state(), Connection::State::kEstablished);
+  server.close(7, "secret of the application", pair.now);
+  pair.wake(server);
+  ASSERT_TRUE(pair.run_until([&] { return pair.closed(&client) != nullptr; }, 1s));
+  EXPECT_EQ(pair.closed(&client)->error,
+            static_cast<std::uint64_t>(TransportErrorCode::kApplicationError));
+  EXPECT_EQ(pair.closed(&client)->reason.find("secret"), std::string::npos);
+  // The server lingers as after every close, then goes.
+  EXPECT_EQ(pair.closed(&server)->cause, ConnectionClosed::Cause::kLocalApplication);
+  EXPECT_TRUE(pair.run_until([&] { return pair.server->connection_count() == 0; }, 10s));
+}
+
+TEST_F(Lifecycle, DataBehindALateHandshakePacketIsRead) {
+  EndpointPair pair;
+  std::vector<std::uint8_t> handshake;
+  bool confirmed = false;
+  pair.filter = [&](bool to_server, std::vector<std::uint8_t>& bytes, AddressPair&) {
+    if (!to_server || bytes.empty()) return true;
+    if (bytes[0] & 0x80) {
+      handshake.assign(bytes.begin(),
+                       bytes.begin() + static_cast<std::ptrdiff_t>(short_packet_offset(bytes)));
+    } else if (confirmed) {
+      bytes.insert(bytes.begin(), handshake.begin(), handshake.end());
+    }
+    return true;
+  };
+  ConnectionDriver& client = connected(pair);
+  confirmed = true;
+  ASSERT_FALSE(handshake.empty());
+  EXPECT_TRUE(transfer(pair, client, 20000));
+}
+
 TEST_F(Lifecycle, IdleConnectionEndsSilentlyOnBothSides) {
   EndpointPair::Options options;
   options.connection.max_idle_timeout = 5s;

@@ -13,7 +13,7 @@ Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(mi
 
 class PathValidationTest : public ::testing::Test {
  protected:
-  void SetUp() override { validation_.start(random_, at_ms(0), k_probe_timeout); }
+  void SetUp() override { validation_.start(at_ms(0), k_probe_timeout); }
   PathChallengeFrame challenge(Time now) { return validation_.next_challenge(random_, now); }
 
   SeededRandom random_{7};

@@ -255,7 +255,7 @@ TEST_F(LossDetectionTest, ProbesWithExponentialBackoff) {
   EXPECT_EQ(next_timeout(), k_never);
   send(at_ms(1000));
   EXPECT_EQ(next_timeout(), at_ms(1325));
-  EXPECT_EQ(loss_.next_timeout(k_max_ack_delay, false), k_never);  // §6.2.1
+  EXPECT_EQ(loss_.next_timeout({.max_ack_delay = k_max_ack_delay}), k_never);  // §6.2.1
   EXPECT_EQ(on_timeout(at_ms(1324)), Action::kNone);
   EXPECT_EQ(on_timeout(at_ms(1325)), Action::kProbe);
   EXPECT_EQ(loss_.probe_count(), 1u);
@@ -263,9 +263,56 @@ TEST_F(LossDetectionTest, ProbesWithExponentialBackoff) {
   send(at_ms(1325));
   EXPECT_EQ(next_timeout(), at_ms(1325 + 650));
   EXPECT_EQ(on_timeout(at_ms(1975)), Action::kProbe);
-  EXPECT_EQ(next_timeout(), at_ms(1325 + 1300));
+  EXPECT_EQ(next_timeout(), at_ms(1975 + 1300));
   acknowledge({{.first = 2, .last = 2}}, at_ms(2000));
   EXPECT_EQ(loss_.probe_count(), 0u);
+}
+
+TEST_F(LossDetectionTest, ProbesKeepComingWithinTheLongestWait) {
+  terms_.longest_probe_wait = 1s;
+  send(at_ms(0));
+  acknowledge({{.first = 0, .last = 0}}, at_ms(100));
+  send(at_ms(1000));
+  std::vector<Duration> waits;
+  for (Time now = at_ms(1000); waits.size() < 5;) {
+    const Time next = next_timeout();
+    waits.push_back(next - now);
+    now = next;
+    EXPECT_EQ(on_timeout(now), Action::kProbe);
+  }
+  EXPECT_EQ(waits, (std::vector<Duration>{325ms, 650ms, 1s, 1s, 1s}));
+  // Less than one probe timeout is never waited.
+  terms_.longest_probe_wait = 10ms;
+  acknowledge({{.first = 1, .last = 1}}, at_ms(9000));
+  send(at_ms(10'000));
+  EXPECT_GT(next_timeout(), at_ms(10'300));
+}
+
+TEST_F(LossDetectionTest, AProbeThatCannotLeaveDoesNotSpin) {
+  terms_.longest_probe_wait = 1s;
+  send(at_ms(0));
+  Time now = at_ms(0);
+  for (int i = 0; i < 20; ++i) {
+    const Time next = next_timeout();
+    ASSERT_GT(next, now);
+    now = next;
+    on_timeout(now);
+  }
+}
+
+TEST_F(LossDetectionTest, MtuProbesOfAnotherWayAreNotReported) {
+  kind_ = SentFrame::Kind::kMtuProbe;
+  const SentPacket probe{
+      .bytes = 1452, .ack_eliciting = true, .in_flight = true, .mtu_probe = true};
+  send(at_ms(0), probe);
+  send(at_ms(0), probe);
+  RecordingController controller;
+  loss_.set_controller(controller);
+  kind_ = SentFrame::Kind::kStream;
+  send_many(5, at_ms(1));
+  acknowledge({{.first = 1, .last = 6}}, at_ms(100));
+  EXPECT_EQ(listener_.acknowledged, (Numbers{2, 3, 4, 5, 6}));
+  EXPECT_TRUE(listener_.lost.empty());
 }
 
 TEST_F(LossDetectionTest, AcknowledgementsAloneArmNothing) {
@@ -419,9 +466,7 @@ TEST_F(LossDetectionTest, RandomNetwork) {
       // Some that seemed lost arrive late.
       if (choice == 6 && !received.empty()) received[random.below(received.size())] = true;
       if (choice > 7) acknowledge_received();
-      if (now >= loss.next_timeout(k_max_ack_delay, true)) {
-        loss.on_timeout(k_max_ack_delay, true, now, listener);
-      }
+      if (now >= loss.next_timeout(terms_)) loss.on_timeout(terms_, now, listener);
       std::uint64_t in_flight = 0;
       for (PacketNumber n = loss.sent().oldest(); n < loss.sent().next_number(); ++n) {
         const SentPacket& packet = loss.sent().at(n);

@@ -96,15 +96,16 @@ class LossDetectionTest : public ::testing::Test {
     const AckBuilder ack(ranges);
     return loss_.on_ack(ack.frame(), context_, now, listener_, newly_acknowledged);
   }
-  Time next_timeout() const { return loss_.next_timeout(k_max_ack_delay, true); }
+  Time next_timeout() const { return loss_.next_timeout(terms_); }
   LossDetection::TimeoutAction on_timeout(Time now) {
-    return loss_.on_timeout(k_max_ack_delay, true, now, listener_);
+    return loss_.on_timeout(terms_, now, listener_);
   }
 
   RttEstimator rtt_;
   RecordingController controller_;
   RecordingListener listener_;
   LossDetection loss_{PathId{0}, rtt_, controller_};
+  LossDetection::TimerTerms terms_{.max_ack_delay = k_max_ack_delay, .may_probe = true};
   LossDetection::AckContext context_{.max_ack_delay = k_max_ack_delay, .handshake_confirmed = true};
   SentFrame::Kind kind_ = SentFrame::Kind::kStream;
 };

@@ -47,12 +47,11 @@ class BulkSender final : public Host, SentFrameListener {
   }
 
   Time next_timeout() const override {
-    return std::min(pacing_deadline_, path_.loss.next_timeout(k_max_ack_delay, true));
+    return std::min(pacing_deadline_, path_.loss.next_timeout(k_terms));
   }
 
   void on_timeout(Time now) override {
-    if (path_.loss.on_timeout(k_max_ack_delay, true, now, *this) ==
-        LossDetection::TimeoutAction::kProbe) {
+    if (path_.loss.on_timeout(k_terms, now, *this) == LossDetection::TimeoutAction::kProbe) {
       path_.loss.mark_oldest_for_probe(*this);
       probes_ = 2;
       ++probe_timeouts;
@@ -66,6 +65,8 @@ class BulkSender final : public Host, SentFrameListener {
 
   static constexpr std::uint16_t k_size = 1200;
   static constexpr Duration k_max_ack_delay = std::chrono::milliseconds(25);
+  static constexpr LossDetection::TimerTerms k_terms{.max_ack_delay = k_max_ack_delay,
+                                                     .may_probe = true};
   std::uint64_t maximum_window = 0;
   std::uint64_t probe_timeouts = 0;
   std::uint64_t packets_sent = 0;

@@ -1,0 +1,74 @@
+// RFC 9000 §8.1 for a whole connection: what an address gets before it is validated.
+#include "connection/raw_peer.h"
+
+namespace sheaf::quic {
+namespace {
+
+std::size_t bytes_of(const std::vector<RawPeer::Packet>& packets) {
+  std::size_t sum = 0;
+  for (const RawPeer::Packet& packet : packets) sum += packet.size;
+  return sum;
+}
+
+TEST(AntiAmplificationTest, HeldPacketsCountOnce) {
+  RawPeer peer({.config = {}, .validated = false, .finished_came = false});
+  peer.make_server_talk();
+  std::size_t received = 0;
+  for (int i = 0; i < 4; ++i) received += peer.send({PingFrame{}}, peer.path, 500);
+  // The client's Finished comes: what was held is read now.
+  peer.server.install_receive_secret(RawPeer::secret(2), peer.now);
+  const std::size_t sent = bytes_of(peer.collect());
+  EXPECT_LE(sent, 3 * received);
+  EXPECT_GT(sent, 2 * received);
+}
+
+TEST(AntiAmplificationTest, PartsOfACountedDatagramCountNothing) {
+  RawPeer peer({.config = {}, .validated = false, .finished_came = true});
+  peer.make_server_talk();
+  std::vector<std::uint8_t> garbage(500, 0x41);
+  peer.server.count_handshake_bytes(1000, 0);
+  peer.server.receive({.payload = garbage, .path = peer.path, .counted = true}, peer.now);
+  EXPECT_LE(bytes_of(peer.collect()), 3000u);
+}
+
+TEST(AntiAmplificationTest, OtherAddressesGiveNothingToThePath) {
+  RawPeer peer({.config = {}, .validated = false, .finished_came = true});
+  peer.make_server_talk();
+  for (int i = 0; i < 10; ++i) peer.send({PingFrame{}}, RawPeer::address(9), 1200);
+  EXPECT_EQ(bytes_of(peer.collect()), 0u);
+}
+
+// The server follows the client to an address that is not validated and may send no more there.
+class BlockedPath : public testing::Test {
+ protected:
+  BlockedPath() {
+    for (std::uint8_t sequence = 1; sequence < 4; ++sequence) {
+      peer_.send({RawPeer::given(sequence)}, peer_.path);
+    }
+    peer_.collect();
+    peer_.make_server_talk();
+    received_ = peer_.send({PingFrame{}}, RawPeer::address(2), 300);
+    EXPECT_LE(bytes_of(peer_.collect()), 3 * received_);
+  }
+  RawPeer peer_;
+  std::size_t received_ = 0;
+};
+
+TEST_F(BlockedPath, AnAcknowledgementThatMayNotLeaveWakesNobody) {
+  // It elicits an acknowledgement, which has to go to the path, and gives it no allowance.
+  peer_.send({PathChallengeFrame{}, PathResponseFrame{}}, RawPeer::address(3));
+  peer_.send({PathChallengeFrame{}, PathResponseFrame{}}, RawPeer::address(3));
+  peer_.collect();
+  EXPECT_GT(peer_.server.next_timeout(), peer_.now);
+  EXPECT_LT(peer_.sleep(1min), 50);
+}
+
+TEST_F(BlockedPath, ProbesThatMayNotLeaveWakeNobody) {
+  EXPECT_LT(peer_.sleep(1min), 50);
+  // It went back to the address that it knows.
+  EXPECT_EQ(peer_.sent_while_asleep[RawPeer::address(2)], 0u);
+  EXPECT_GT(peer_.sent_while_asleep[peer_.path], 0u);
+}
+
+}  // namespace
+}  // namespace sheaf::quic

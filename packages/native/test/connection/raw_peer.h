@@ -1,0 +1,173 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "connection/connection.h"
+#include "connection/connection_ids.h"
+#include "crypto/one_rtt_keys.h"
+#include "wire/frame_codec.h"
+#include "wire/packet_header.h"
+
+namespace sheaf::quic {
+
+// A client that sends any frames to a server's Connection, from any address and with no rules. The
+// keys come from seeds, without a handshake.
+class RawPeer {
+ public:
+  struct Options {
+    ConnectionConfig config;
+    bool validated = true;      // the server knows the first address to be the client's
+    bool finished_came = true;  // the server has its receive secret and is confirmed
+  };
+  // A packet of the server, opened.
+  struct Packet {
+    AddressPair path;  // as the server sees it
+    ConnectionId destination;
+    std::size_t size = 0;
+    std::vector<std::uint8_t> payload;
+    template <typename FrameStruct>
+    bool has() const {
+      Reader reader(payload);
+      while (!reader.empty()) {
+        const auto frame = decode_frame(reader, PacketType::kOneRtt);
+        if (!frame) return false;
+        if (std::holds_alternative<FrameStruct>(*frame)) return true;
+      }
+      return false;
+    }
+  };
+
+  RawPeer() : RawPeer(Options()) {}
+  explicit RawPeer(const Options& options)
+      : server(Role::kServer, options.config, random, now), path(address(1)) {
+    ConnectionSeed seed;
+    seed.send_secret = secret(1);
+    if (options.finished_came) seed.receive_secret = secret(2);
+    seed.peer_parameters.initial_max_data = 1 << 24;
+    seed.peer_parameters.initial_max_stream_data_uni = 1 << 24;
+    seed.peer_parameters.initial_max_streams_uni = 8;
+    seed.peer_parameters.active_connection_id_limit = 2;
+    seed.local_id = to;
+    seed.remote_id = id(0);
+    seed.path = path;
+    seed.address_validated = options.validated;
+    server.set_reset_key(std::vector<std::uint8_t>(32, 9));
+    EXPECT_TRUE(server.establish(seed, now));
+    if (options.finished_came && options.validated) server.confirm_handshake({}, now);
+    keys_.install_send_secret(secret(2));
+    keys_.install_receive_secret(secret(1));
+    keys_.confirm_handshake();
+  }
+
+  static AddressPair address(std::uint8_t last) {
+    AddressPair pair;
+    pair.local.family = pair.remote.family = Address::Family::kIpv4;
+    pair.local.ip = {10, 0, 0, 200};
+    pair.local.port = 443;
+    pair.remote.ip = {10, 0, 0, last};
+    pair.remote.port = 5000;
+    return pair;
+  }
+  static ConnectionId id(std::uint8_t sequence) {
+    return ConnectionId(std::vector<std::uint8_t>(8, static_cast<std::uint8_t>(0xa0 + sequence)));
+  }
+  static NewConnectionIdFrame given(std::uint8_t sequence) {
+    return {
+        .sequence = sequence, .retire_prior_to = 0, .id = id(sequence), .reset_token = {sequence}};
+  }
+  static TrafficSecret secret(std::uint8_t value) {
+    TrafficSecret made{};
+    made.suite = CipherSuite::kAes128GcmSha256;
+    made.version = k_version_1;
+    made.length = 32;
+    made.bytes.fill(value);
+    return made;
+  }
+
+  // One packet to the server; padded to `size` where the frames are shorter. Returns its size.
+  std::size_t send(const std::vector<Frame>& frames, const AddressPair& from,
+                   std::size_t size = 0) {
+    std::vector<std::uint8_t> packet(1500);
+    Writer writer(packet);
+    writer.write_u8(k_fixed_bit | keys_.key_phase_bit() | 3);
+    writer.write_bytes(to.view());
+    writer.write_u32(static_cast<std::uint32_t>(next_number_));
+    SealJob job;
+    job.packet = packet.data();
+    job.header_length = 13;
+    job.packet_number_length = 4;
+    job.number = next_number_++;
+    for (const Frame& frame : frames) encode(writer, frame);
+    const std::size_t length =
+        std::max({writer.size(), std::size_t{20}, size > 16 ? size - 16 : 0});
+    job.payload_length = static_cast<std::uint32_t>(length - job.header_length);
+    keys_.seal({&job, 1});
+    packet.resize(length + k_aead_tag_length);
+    server.receive({packet, from}, now);
+    return packet.size();
+  }
+  // Everything that the server wants to send now.
+  std::vector<Packet> collect() {
+    std::vector<Packet> out;
+    std::vector<std::uint8_t> buffer(65536);
+    for (;;) {
+      TransmitBatch batch;
+      batch.buffer = buffer;
+      server.poll_transmit(batch, now);
+      if (batch.size == 0) return out;
+      for (std::size_t at = 0; at < batch.size; at += batch.segment_size) {
+        const std::size_t size = std::min(batch.segment_size, batch.size - at);
+        out.push_back(open({buffer.data() + at, size}, batch.path));
+      }
+    }
+  }
+  // Lets `limit` of virtual time pass without an answer to the server; returns how often it woke.
+  int sleep(Duration limit) {
+    const Time end = now + limit;
+    int wakes = 0;
+    for (Time next = server.next_timeout(); next <= end && wakes < 10000; ++wakes) {
+      now = std::max(now, next);
+      server.on_timeout(now);
+      for (const Packet& packet : collect()) sent_while_asleep[packet.path] += packet.size;
+      next = server.next_timeout();
+    }
+    now = std::max(now, end);
+    return wakes;
+  }
+  // The server has more to say than it may.
+  void make_server_talk(std::size_t bytes = 200'000) {
+    const auto stream = server.open_stream(Directionality::kUnidirectional);
+    ASSERT_TRUE(stream);
+    const std::vector<std::uint8_t> data(bytes, 7);
+    ASSERT_TRUE(server.write(*stream, SendChunk::copy_of(data), true));
+  }
+
+  Time now{std::chrono::seconds(1000)};
+  ConnectionId to = ConnectionId(std::vector<std::uint8_t>(8, 0x55));
+  std::map<AddressPair, std::size_t> sent_while_asleep;
+  SeededRandom random{1};
+  Connection server;
+  AddressPair path;  // where the client is at first
+
+ private:
+  Packet open(MutableBytes bytes, const AddressPair& from) {
+    Packet packet{.path = from,
+                  .destination = ConnectionId(bytes.subspan(1, 8)),
+                  .size = bytes.size(),
+                  .payload = {}};
+    const OpenedPacket opened = keys_.open(bytes, 9, PathId{0}, largest_, now, 1s);
+    EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened);
+    largest_ = opened.number;
+    packet.payload.assign(opened.payload.begin(), opened.payload.end());
+    return packet;
+  }
+
+  OneRttKeys keys_;
+  PacketNumber next_number_ = 0;
+  PacketNumber largest_ = k_no_packet_number;
+};
+
+}  // namespace sheaf::quic
