@@ -19,8 +19,17 @@ void LocalConnectionIds::add(const ConnectionId& id) {
   changes_.push_back({id, true});
 }
 
-void LocalConnectionIds::add_initial(const ConnectionId& id) { add(id); }
-void LocalConnectionIds::add_preferred(const ConnectionId& id) { add(id); }
+void LocalConnectionIds::add_initial(const ConnectionId& id) {
+  add(id);
+  announced_ = next_sequence_;
+}
+
+void LocalConnectionIds::add_preferred(const ConnectionId& id) { add_initial(id); }
+
+void LocalConnectionIds::sent() {
+  announced_ = std::max(announced_, pending_.front() + 1);
+  pending_.pop_front();
+}
 
 void LocalConnectionIds::issue(std::uint64_t peer_limit, Random& random) {
   const std::size_t target = std::min<std::uint64_t>(peer_limit, k_max_active);
@@ -41,8 +50,8 @@ bool LocalConnectionIds::contains(Bytes id) const {
 
 TransportStatus LocalConnectionIds::on_retire(const RetireConnectionIdFrame& frame,
                                               Bytes used_by_packet) {
-  // RFC 9000 §19.16.
-  if (frame.sequence >= next_sequence_) {
+  // RFC 9000 §19.16: also one that waits to be sent, or a peer could draw ids without end.
+  if (frame.sequence >= announced_) {
     return violation(TransportErrorCode::kProtocolViolation, FrameType::kRetireConnectionId,
                      "retires a connection id that was never issued");
   }
@@ -75,7 +84,8 @@ void LocalConnectionIds::on_lost(std::uint64_t sequence) {
   const bool active = std::any_of(active_.begin(), active_.end(), [&](const Issued& issued) {
     return issued.sequence == sequence;
   });
-  if (active) pending_.push_back(sequence);
+  // A probe may report it lost while it waits to be sent again.
+  if (active && std::ranges::count(pending_, sequence) == 0) pending_.push_back(sequence);
 }
 
 std::optional<LocalConnectionIds::Change> LocalConnectionIds::poll_change() {
@@ -192,7 +202,8 @@ void RemoteConnectionIds::retire(const Known& known) {
 }
 
 void RemoteConnectionIds::on_retirement_lost(std::uint64_t sequence) {
-  if (std::ranges::count(unacknowledged_, sequence) > 0) retirements_.push_back(sequence);
+  const bool waits = std::ranges::count(retirements_, sequence) > 0;
+  if (!waits && std::ranges::count(unacknowledged_, sequence) > 0) retirements_.push_back(sequence);
 }
 
 void RemoteConnectionIds::on_retirement_acknowledged(std::uint64_t sequence) {

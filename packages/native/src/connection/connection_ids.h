@@ -38,7 +38,7 @@ class LocalConnectionIds {
   bool has_pending() const { return !pending_.empty(); }
   // The next NEW_CONNECTION_ID to send; `sent` takes it off.
   std::optional<NewConnectionIdFrame> next_pending() const;
-  void sent() { pending_.pop_front(); }
+  void sent();
   void on_lost(std::uint64_t sequence);
   // Ids that came or went since the last call, for the endpoint's routing.
   std::optional<Change> poll_change();
@@ -56,6 +56,7 @@ class LocalConnectionIds {
   std::deque<Change> changes_;
   std::vector<std::uint8_t> reset_key_;
   std::uint64_t next_sequence_ = 0;
+  std::uint64_t announced_ = 0;  // the peer was told of the sequences below
 };
 
 // Ids that the peer gave us (RFC 9000 §5.1.1, §5.1.2).

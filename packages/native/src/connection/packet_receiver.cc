@@ -138,7 +138,9 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   if (!status) return parts_.fail(status.error(), now_);
   path_.received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
                              parts_.config.max_ack_delay);
-  if (!probing_only_) follow_address_change(datagram, newest);
+  if (!probing_only_ && parts_.close.phase() == CloseState::Phase::kOpen) {
+    follow_address_change(datagram, newest);
+  }
 }
 
 TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {

@@ -58,6 +58,22 @@ TEST_F(LocalIds, RefusesToRetireWhatWasNeverIssued) {
   EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
 }
 
+TEST_F(LocalIds, RefusesToRetireWhatWasNotSentYet) {
+  ids_.sent();  // sequence 1
+  ASSERT_TRUE(ids_.on_retire({.sequence = 1}, id_of(0).view()));
+  const auto status = ids_.on_retire({.sequence = 2}, id_of(0).view());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
+}
+
+TEST_F(LocalIds, ALossThatIsReportedAgainAnnouncesOnce) {
+  for (; ids_.next_pending(); ids_.sent()) {
+  }
+  for (int probe = 0; probe < 5; ++probe) ids_.on_lost(2);
+  ids_.sent();
+  EXPECT_FALSE(ids_.next_pending());
+}
+
 TEST_F(LocalIds, RefusesToRetireTheIdOfTheSamePacket) {
   const auto status = ids_.on_retire({.sequence = 0}, id_of(0).view());
   ASSERT_FALSE(status);
@@ -197,6 +213,30 @@ TEST_F(RemoteIds, ARetirementThatIsLostAndAcknowledgedTwiceCountsOnce) {
   ids_.on_retirement_lost(0);
   EXPECT_FALSE(ids_.has_retirements());
   EXPECT_TRUE(ids_.on_new(given(2)));
+}
+
+TEST_F(RemoteIds, ARetirementReportedLostAgainIsSentOnce) {
+  ASSERT_TRUE(ids_.on_new(given(1)));
+  ASSERT_TRUE(ids_.rotate());
+  ids_.retirement_sent();
+  for (int probe = 0; probe < 5; ++probe) ids_.on_retirement_lost(0);
+  ids_.retirement_sent();
+  EXPECT_FALSE(ids_.has_retirements());
+}
+
+TEST_F(RemoteIds, AReservedIdCountsAndIsRetiredLikeOthers) {
+  for (std::uint64_t sequence = 1; sequence < 4; ++sequence) {
+    ASSERT_TRUE(ids_.on_new(given(sequence)));
+  }
+  ASSERT_TRUE(ids_.reserve());
+  EXPECT_EQ(*ids_.reserved(), id_of(1));
+  EXPECT_EQ(ids_.current(), id_of(0));
+  // Four are active already.
+  RemoteConnectionIds copy = ids_;
+  EXPECT_FALSE(copy.on_new(given(4)));
+  ASSERT_TRUE(ids_.on_new(given(5, 3)));
+  EXPECT_EQ(ids_.reserved(), nullptr);
+  EXPECT_EQ(ids_.current(), id_of(3));
 }
 
 TEST_F(RemoteIds, KnowsItsResetToken) {

@@ -65,6 +65,15 @@ TEST(ProbedAddressesTest, APeerThatMovesThereKeepsTheIdAndTheAnswer) {
   EXPECT_EQ(peer.server.path_stats()[0].addresses, k_elsewhere);
 }
 
+TEST(ProbedAddressesTest, AClosingConnectionFollowsNobody) {
+  RawPeer peer;
+  peer.collect();
+  peer.server.close(1, "", peer.now);
+  peer.collect();
+  peer.send({PingFrame{}}, k_elsewhere, 1200);
+  for (const auto& packet : peer.collect()) EXPECT_EQ(packet.path, peer.path);
+}
+
 TEST(ProbedAddressesTest, ManyAddressesCostIdsOfThePeerOnly) {
   RawPeer peer;
   peer.send({RawPeer::given(1), RawPeer::given(2), RawPeer::given(3)}, peer.path);
