@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { progress } from './process.mjs';
+import { exitCode, progress } from './process.mjs';
 import { root } from './stamp.mjs';
 
 const path = join(root, '.sheaf', 'setup.lock');
@@ -11,12 +11,15 @@ export async function withLock(action) {
   await acquire();
   const release = () => rmSync(path, { force: true });
   process.once('exit', release);
-  for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]]) process.once(signal, () => process.exit(code));
+  const interrupt = (signal) => process.exit(exitCode(undefined, signal));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupt);
   try {
     return await action();
   } finally {
     release();
     process.removeListener('exit', release);
+    // What runs after the set-up has its own way to end.
+    for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, interrupt);
   }
 }
 

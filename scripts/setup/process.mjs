@@ -1,6 +1,7 @@
 // Child processes of the set-up and test commands. Their output goes to standard error, so that the
 // standard output of `npm run demo -- --json` stays JSON.
 import { spawn, spawnSync } from 'node:child_process';
+import { constants } from 'node:os';
 
 /** A failure that the user can act on: what, why, and the command to run. */
 export class StepError extends Error {
@@ -9,6 +10,11 @@ export class StepError extends Error {
     this.causeText = cause;
     this.command = command;
   }
+}
+
+/** The exit code as a shell gives it: 128 + n after signal n. */
+export function exitCode(code, signal) {
+  return signal ? 128 + constants.signals[signal] : (code ?? 1);
 }
 
 /** Runs to the end and shows the output. Resolves with the exit code (128 + n after signal n). */
@@ -20,7 +26,7 @@ export function run(command, args, { cwd, env, quiet = false } = {}) {
       stdio: ['ignore', quiet ? 'ignore' : process.stderr, process.stderr],
     });
     child.once('error', reject);
-    child.once('close', (code, signal) => resolve(signal ? 128 : (code ?? 1)));
+    child.once('close', (code, signal) => resolve(exitCode(code, signal)));
   });
 }
 

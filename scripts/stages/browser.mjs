@@ -1,8 +1,9 @@
 // Playwright with the distribution's Chromium.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { run } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
+import { notRun, playwrightFiles } from './listed.mjs';
 
 export const browser = {
   name: 'browser',
@@ -14,7 +15,8 @@ export const browser = {
     rmSync(report, { force: true });
     const playwright = join(root, 'node_modules', '@playwright', 'test', 'cli.js');
     const code = await run(process.execPath, [playwright, 'test', '--reporter=list,json'], { cwd: root, env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report } });
-    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [] };
+    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
+    outcome.failures.push(...notRun('test', playwrightFiles(), outcome.files));
     if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`playwright ended with ${code}`);
     return outcome;
   },
@@ -22,10 +24,11 @@ export const browser = {
 
 function readReport(path) {
   const report = JSON.parse(readFileSync(path, 'utf8'));
-  const outcome = { passed: 0, failures: report.errors.map((error) => error.message), skipped: [] };
+  const outcome = { passed: 0, failures: report.errors.map((error) => error.message), skipped: [], files: [] };
   const visit = (suite) => {
     for (const spec of suite.specs ?? []) {
       for (const test of spec.tests) {
+        outcome.files.push(relative(root, join(report.config.rootDir, spec.file)));
         const name = `${spec.file}: ${spec.title}`;
         if (test.status === 'skipped') outcome.skipped.push(`${name}: ${test.annotations.map((note) => note.description).join('; ') || 'no reason given'}`);
         else if (test.status === 'unexpected') outcome.failures.push(name);

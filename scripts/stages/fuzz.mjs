@@ -1,10 +1,11 @@
 // A short run of every fuzz target. What a target finds is kept in build/fuzz/artifacts; its corpus
 // grows in build/fuzz/corpus, and fuzz/corpus/<target> holds the committed seeds.
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 import { execute } from './execute.mjs';
+import { fuzzTargets, notRun } from './listed.mjs';
 import { buildNative, inParallel } from './native_build.mjs';
 
 export const fuzz = {
@@ -14,12 +15,12 @@ export const fuzz = {
   run: async ({ fuzzSeconds }) => {
     const build = await buildNative('fuzz', ['SHEAF_FUZZ'], { compiler: { c: 'clang', cxx: 'clang++' } });
     if (build === undefined) return { passed: 0, failures: ['the fuzz targets do not build'], skipped: [] };
-    const folder = join(build, 'fuzz');
-    const targets = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('_fuzz')) : [];
-    if (targets.length === 0) return { passed: 0, failures: ['there are no fuzz targets'], skipped: [] };
-    const codes = await inParallel(targets, (target) => runTarget(build, target, fuzzSeconds));
-    const failures = targets.filter((_, index) => codes[index] !== 0);
-    return { passed: targets.length - failures.length, failures, skipped: [] };
+    const targets = fuzzTargets();
+    const unbuilt = targets.filter((target) => !existsSync(join(build, 'fuzz', target)));
+    const built = targets.filter((target) => !unbuilt.includes(target));
+    const outcomes = await inParallel(built, (target) => runTarget(build, target, fuzzSeconds));
+    const failures = [...built.filter((_, index) => outcomes[index].code !== 0), ...notRun('input', targets, built.filter((_, index) => outcomes[index].inputs > 0))];
+    return { passed: targets.length - new Set(failures.map((failure) => failure.split(':')[0])).size, failures, skipped: [] };
   },
 };
 
@@ -33,6 +34,11 @@ async function runTarget(build, target, seconds) {
   if (existsSync(seeds)) args.push(seeds);
   const { code, output } = await execute(join(build, 'fuzz', target), args);
   if (code !== 0) progress(output);
-  progress(`  ${target}: ${code === 0 ? `${seconds} s without a finding` : `ended with ${code}; input in ${artifacts}`}`);
-  return code;
+  progress(`  ${target}: ${code === 0 ? `${executions(output)} inputs without a finding` : `ended with ${code}; input in ${artifacts}`}`);
+  return { code, inputs: executions(output) };
+}
+
+/** How many inputs libFuzzer says that it ran. */
+export function executions(output) {
+  return Number(/^Done (\d+) runs? in /m.exec(output)?.[1] ?? 0);
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
+import { notRun, vitestFiles } from './listed.mjs';
 
 export const typescript = {
   name: 'typescript',
@@ -14,16 +15,18 @@ export const typescript = {
     rmSync(report, { force: true });
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
     const code = await run(process.execPath, [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`], { cwd: root });
-    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [] };
+    const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
+    outcome.failures.push(...notRun('test', vitestFiles(), outcome.files));
     if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`vitest ended with ${code}`);
     return outcome;
   },
 };
 
 function readReport(path) {
-  const outcome = { passed: 0, failures: [], skipped: [] };
+  const outcome = { passed: 0, failures: [], skipped: [], files: [] };
   for (const file of JSON.parse(readFileSync(path, 'utf8')).testResults) {
     const name = file.name.replace(`${root}/`, '');
+    if (file.assertionResults.length > 0) outcome.files.push(name);
     // A file that does not load has failed without a test in it.
     if (file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed')) outcome.failures.push(name);
     for (const test of file.assertionResults) {

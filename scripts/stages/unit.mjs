@@ -1,8 +1,9 @@
 // C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer.
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
 import { execute } from './execute.mjs';
+import { notRun, unitPrograms } from './listed.mjs';
 import { buildNative, inParallel } from './native_build.mjs';
 
 const sanitizers = {
@@ -18,15 +19,19 @@ export const unit = {
     const build = await buildNative('asan', ['SHEAF_SANITIZE']);
     if (build === undefined) return { passed: 0, failures: ['the C++ does not build'], skipped: [] };
     const folder = join(build, 'tests');
-    const programs = readdirSync(folder).filter((name) => name.endsWith('_test'));
+    const declared = unitPrograms();
+    const programs = [...declared.keys()].filter((name) => existsSync(join(folder, name)));
     const results = await inParallel(programs, (name) => runProgram(folder, name));
+    const complete = programs.filter((name, index) => testsIn(results[index]) >= declared.get(name));
     return {
       passed: results.reduce((sum, result) => sum + result.passed, 0),
-      failures: results.flatMap((result) => result.failures),
+      failures: [...results.flatMap((result) => result.failures), ...notRun('complete set of tests', [...declared.keys()], complete)],
       skipped: results.flatMap((result) => result.skipped),
     };
   },
 };
+
+const testsIn = ({ passed, failures, skipped }) => passed + failures.length + skipped.length;
 
 async function runProgram(folder, name) {
   const report = join(folder, `${name}.json`);

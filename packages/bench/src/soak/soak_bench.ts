@@ -10,15 +10,18 @@ import { describeMachine } from '../measure/machine.js';
 
 /** Requests on one connection before it is closed and another one opened. */
 const REQUESTS_PER_CONNECTION = 20;
-/** Part of the time in which caches and pools fill, before memory is compared. */
-const WARM_UP = 0.2;
-/** Growth of the gateway after the warm-up, at any time, that counts as flat. */
+/**
+ * Caches and pools fill in the first fifth of the time; the peak of the next fifth is what later
+ * ones are compared with. Peaks, since the garbage collector's saw-tooth has no other steady value.
+ */
+const SETTLED = { from: 0.2, to: 0.4 };
+/** Growth of the gateway after that, at any time, that counts as flat. */
 const FLAT_MIB = 16;
 /** Part of the wanted rate that has to be reached: below it the load was not what the result claims. */
 const REQUIRED_RATE = 0.95;
 
 const optionsSchema = z.strictObject({
-  seconds: z.coerce.number().min(5).default(600),
+  seconds: z.coerce.number().min(10).default(600),
   rate: z.coerce.number().min(1).default(200),
   connections: z.coerce.number().int().min(1).default(10),
 });
@@ -65,7 +68,7 @@ async function soak(options: Options, { progress }: ExperimentContext): Promise<
     const row = [report.requests, report.failed, report.connections, rate.achieved, memory_mib.settled, memory_mib.maximum, memory_mib.end].map(String);
     return {
       report,
-      tables: [{ head: ['requests', 'failed', 'connections', 'requests/s', 'MiB after warm-up', 'MiB at most after it', 'MiB at the end'], rows: [row], notes: report.failures }],
+      tables: [{ head: ['requests', 'failed', 'connections', 'requests/s', 'MiB settled', 'MiB at most after that', 'MiB at the end'], rows: [row], notes: report.failures }],
       ...(!report.ok && { failure: verdict.problems.join('; ') }),
     };
   } finally {
@@ -89,12 +92,12 @@ export interface SoakVerdict {
   problems: string[];
 }
 
-/** Memory may grow nowhere after the warm-up: what is given back before the end counts as well. */
+/** Memory may not rise once it has settled: what is given back before the end counts as well. */
 export function judgeSoak({ rate }: Pick<Options, 'rate'>, { requests, failures, memory, seconds }: SoakMeasured): SoakVerdict {
-  const after = memory.slice(Math.floor(memory.length * WARM_UP));
-  const settled = after[0] ?? 0;
-  const maximum = Math.max(settled, ...after);
-  const growth = Math.round(maximum - settled);
+  const index = (part: number): number => Math.floor(memory.length * part);
+  const settled = Math.max(0, ...memory.slice(index(SETTLED.from), index(SETTLED.to)));
+  const maximum = Math.max(0, ...memory.slice(index(SETTLED.to)));
+  const growth = Math.max(0, Math.round(maximum - settled));
   const achieved = Math.round((requests / seconds) * 10) / 10;
   const problems: string[] = [];
   if (failures.length > 0) problems.push(`${failures.length} requests failed`);

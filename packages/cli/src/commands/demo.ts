@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { exitCodes, Gateway, parseConfiguration, UserError, type ListenAddress } from '@sheaf/gateway';
+import { join, resolve } from 'node:path';
+import { exitCodes, Gateway, parseConfiguration, systemErrorCode, UserError, type ListenAddress } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
 import { demoSite, startUploadServer } from '../demo/site.js';
@@ -15,7 +15,8 @@ interface DemoOptions {
   port: number | undefined;
   'http-port': number | undefined;
   once: boolean;
-  json: boolean;
+  /** Empty: to standard output. */
+  json: string | undefined;
 }
 
 /** Ports that people can remember; `--once` takes free ones, so that runs do not meet. */
@@ -30,11 +31,11 @@ export const demo: Command<DemoOptions> = {
       .option('port', { type: 'number', requiresArg: true, describe: `UDP and TCP port (default: ${defaultPort}; with --once a free one)` })
       .option('http-port', { type: 'number', requiresArg: true, describe: `Port without TLS (default: ${defaultHttpPort}; with --once a free one)` })
       .option('once', { type: 'boolean', default: false, describe: 'Load the page in a headless Chromium, report, and end' })
-      .option('json', { type: 'boolean', default: false, describe: 'Report as JSON (with --once)' })
+      .option('json', { type: 'string', describe: 'Report as JSON on one line, to standard output or with --json=FILE to a file (with --once)' })
       .example('$0 demo', 'Serve until Ctrl-C, and open the printed address in a browser')
       .example('$0 demo --once --json', 'Load it over WebTransport, HTTP/3 and TCP, and print what came of it') as never,
   async run({ port, 'http-port': httpPort, once, json }, world) {
-    if (json && !once) throw new UserError('USAGE', '--json goes with --once', { hint: 'add --once' });
+    if (json !== undefined && !once) throw new UserError('USAGE', '--json goes with --once', { hint: 'add --once' });
     const started = performance.now();
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
     const uploads = await startUploadServer();
@@ -67,7 +68,7 @@ function localUrl(address: ListenAddress): string {
   return browserUrl('http', address).replace('127.0.0.1', 'localhost');
 }
 
-async function loadOnce(gateway: Gateway, json: boolean, world: World): Promise<number> {
+async function loadOnce(gateway: Gateway, json: string | undefined, world: World): Promise<number> {
   const { runBrowserDemo } = await loadBench();
   if (!gateway.httpAddress) throw new Error('the demo always has an address without TLS');
   const report = await runBrowserDemo({
@@ -77,7 +78,14 @@ async function loadOnce(gateway: Gateway, json: boolean, world: World): Promise<
     progress: world.stderr,
     screenshots: join(world.cwd, '.sheaf', 'demo'),
   });
-  await printLine(world.stdout, json ? JSON.stringify(report) : JSON.stringify(report, undefined, 2));
+  if (json) await writeReport(json, report, world);
+  else await printLine(world.stdout, json === '' ? JSON.stringify(report) : JSON.stringify(report, undefined, 2));
   if (!report.ok) throw new UserError('DEMO_FAILED', 'the browser did not load the demo page over every transport', { hint: 'the report says which one failed' });
   return exitCodes.success;
+}
+
+async function writeReport(file: string, report: object, world: World): Promise<void> {
+  await writeFile(resolve(world.cwd, file), `${JSON.stringify(report)}\n`).catch((error: unknown) => {
+    throw new UserError('FILE_UNWRITABLE', `${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'check the path', cause: error });
+  });
 }

@@ -3,20 +3,20 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { errorMessage, UserError } from '@sheaf/gateway';
 import { printLine } from '../world.js';
 
 /** The demo site is part of the repository, not of the package. */
 const directory = new URL('../../../../fixtures/demo/', import.meta.url);
 
-/** The directory of the demo site; made first when it is not there. @throws UserError */
+/** The directory of the demo site; made first when it is not there or older than its sources. @throws UserError */
 export async function demoSite(progress: Writable): Promise<string> {
-  const built = new URL('build/', directory);
-  if (existsSync(new URL('index.html', built))) return fileURLToPath(built);
-  await printLine(progress, 'making the demo site');
-  const { buildDemoSite } = await load<{ buildDemoSite(): Promise<string> }>('build.mjs');
-  return buildDemoSite();
+  const { ensureDemoSite } = await load<{ ensureDemoSite(options: { onBuild(): void }): Promise<string> }>('build.mjs');
+  try {
+    return await ensureDemoSite({ onBuild: () => void printLine(progress, 'making the demo site') });
+  } catch (error) {
+    throw new UserError('DEMO_UNAVAILABLE', `the demo site cannot be made: ${errorMessage(error)}`, { hint: 'run `npm run setup`', cause: error });
+  }
 }
 
 /** The HTTP server behind the demo's gateway, which takes uploads. */

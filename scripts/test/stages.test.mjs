@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { withLock } from '../setup/lock.mjs';
+import { run } from '../setup/process.mjs';
+import { root } from '../setup/stamp.mjs';
+import { executions } from '../stages/fuzz.mjs';
+import { declaredTests, fuzzTargets, notRun, playwrightFiles, unitPrograms, vitestFiles } from '../stages/listed.mjs';
+
+test('what exists and did not run is a failure, and so is nothing at all', () => {
+  assert.deepEqual(notRun('fuzz target', ['a', 'b'], ['a', 'b', 'c']), []);
+  assert.deepEqual(notRun('fuzz target', ['a', 'b'], ['a']), ['b: no fuzz target ran']);
+  assert.deepEqual(notRun('fuzz target', [], []), ['there is no fuzz target at all']);
+});
+
+test('the sources list what has to run', () => {
+  assert.ok(fuzzTargets().includes('frame_fuzz'));
+  assert.ok(unitPrograms().get('wire_test') > 0);
+  assert.ok(vitestFiles().includes('packages/cli/test/commands.test.ts'));
+  assert.ok(playwrightFiles().includes('packages/web-client/test/browser/page.spec.ts'));
+  for (const file of [...vitestFiles(), ...playwrightFiles()]) assert.ok(existsSync(join(root, file)));
+});
+
+test('declared tests are counted where they begin', () => {
+  assert.equal(declaredTests('TEST(A, B) {}\n  // TEST(no, no)\nTEST_F(C, D) {\n}\nTYPED_TEST(E, F) {}\nTEST_P(G, H) {}\nTEST_SUITE(x)\n'), 4);
+});
+
+test('a fuzz target that ran no input has not run', () => {
+  assert.equal(executions('#2\tINITED\nDone 12345 runs in 10 second(s)\n'), 12345);
+  assert.equal(executions('nothing'), 0);
+});
+
+test('a program that a signal ended has the exit code that a shell gives it', async () => {
+  assert.equal(await run('sh', ['-c', 'kill -TERM $$']), 143);
+  assert.equal(await run('sh', ['-c', 'kill -INT $$']), 130);
+  assert.equal(await run('sh', ['-c', 'exit 7']), 7);
+});
+
+test('the set-up leaves signals to what runs after it', async () => {
+  const before = process.listenerCount('SIGTERM');
+  await withLock(async () => assert.equal(process.listenerCount('SIGTERM'), before + 1));
+  assert.equal(process.listenerCount('SIGTERM'), before);
+});
