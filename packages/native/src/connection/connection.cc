@@ -102,6 +102,12 @@ void Connection::count_handshake_bytes(std::uint64_t received, std::uint64_t sen
   parts_->path->amplification.on_sent(sent);
 }
 
+std::uint64_t Connection::amplification_allowance() const {
+  return parts_->path->amplification.allowance();
+}
+
+void Connection::validate_address() { parts_->path->amplification.validate(); }
+
 void Connection::send_new_token(Bytes token) {
   parts_->new_token.assign(token.begin(), token.end());
   parts_->new_token_due = true;

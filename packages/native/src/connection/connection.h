@@ -40,6 +40,9 @@ class Connection {
   void set_initial_rtt(Duration rtt);
   // Bytes of Initial and Handshake packets, for the anti-amplification limit.
   void count_handshake_bytes(std::uint64_t received, std::uint64_t sent);
+  // What may be sent to an address that is not validated, in bytes (RFC 9000 §8.1).
+  std::uint64_t amplification_allowance() const;
+  void validate_address();
   // Server: address token to give to the client in NEW_TOKEN.
   void send_new_token(Bytes token);
 

@@ -63,6 +63,7 @@ void Handshake::close(TransportErrorCode code, std::string_view reason, Time) {
   state_->fail({.code = code, .reason = std::string(reason)});
 }
 
+bool Handshake::address_validated() const { return state_->initial_keys_discarded; }
 bool Handshake::completed() const { return state_->completed; }
 bool Handshake::early_data_accepted() const { return state_->early_data_accepted; }
 bool Handshake::resumed() const { return state_->resumed; }

@@ -112,6 +112,9 @@ class Handshake {
   // Ends the handshake from outside; `transmit` then gives a CONNECTION_CLOSE.
   void close(TransportErrorCode code, std::string_view reason, Time now);
 
+  // Server: a Handshake packet was read, so whoever answers sees what is sent to its address
+  // (RFC 9000 §8.1).
+  bool address_validated() const;
   bool completed() const;            // TLS is done and the peer's parameters are known
   bool early_data_accepted() const;  // once completed
   bool resumed() const;

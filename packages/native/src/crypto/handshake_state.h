@@ -70,6 +70,8 @@ struct Handshake::State final : TlsObserver {
   std::deque<HandshakeEvent> events;
   std::optional<HandshakeFailure> failure;
   bool close_due = false;
+  // RFC 9001 §4.9.1: a server discards them with the first Handshake packet that it reads.
+  bool initial_keys_discarded = false;
   bool tls_done = false;
   bool completed = false;
   bool early_data_accepted = false;

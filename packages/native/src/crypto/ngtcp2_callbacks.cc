@@ -37,7 +37,11 @@ ngtcp2_callbacks Handshake::State::make_callbacks() const {
   callbacks.encrypt = ngtcp2_crypto_encrypt_cb;
   callbacks.decrypt = ngtcp2_crypto_decrypt_cb;
   callbacks.hp_mask = ngtcp2_crypto_hp_mask_cb;
-  callbacks.delete_crypto_aead_ctx = ngtcp2_crypto_delete_crypto_aead_ctx_cb;
+  callbacks.delete_crypto_aead_ctx = [](ngtcp2_conn* conn, ngtcp2_crypto_aead_ctx* keys,
+                                        void* state) {
+    ngtcp2_crypto_delete_crypto_aead_ctx_cb(conn, keys, state);
+    static_cast<State*>(state)->initial_keys_discarded = true;
+  };
   callbacks.delete_crypto_cipher_ctx = ngtcp2_crypto_delete_crypto_cipher_ctx_cb;
   callbacks.rand = fill_random;
   callbacks.recv_crypto_data = [](ngtcp2_conn*, ngtcp2_encryption_level level, std::uint64_t,

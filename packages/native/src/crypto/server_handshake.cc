@@ -89,6 +89,7 @@ void Handshake::State::hold_back(MutableBytes datagram, Ecn ecn, Time now) {
   held_back.push_back({.datagram = {datagram.begin(), datagram.end()}, .ecn = ecn});
   ngtcp2_conn_del(connection);
   connection = nullptr;
+  initial_keys_discarded = false;
   start_server(*restart, now);
 }
 

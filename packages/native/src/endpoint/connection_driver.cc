@@ -6,6 +6,14 @@
 
 namespace sheaf::quic {
 
+namespace {
+
+constexpr std::uint64_t k_largest_handshake_datagram = 1452;
+// `Handshake::transmit` wants as much.
+constexpr std::uint64_t k_smallest_handshake_room = 1200;
+
+}  // namespace
+
 ConnectionDriver::ConnectionDriver(Role role, const ConnectionConfig& config, Random& random,
                                    Time now)
     : role_(role),
@@ -75,6 +83,10 @@ void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
   DatagramParts parts = split_datagram(datagram.payload);
   if (handshaking && parts.handshake) {
     handshake_->receive(datagram.payload, datagram.ecn, now);
+    if (role_ == Role::kServer && handshake_->address_validated()) {
+      address_validated_ = true;
+      if (established_) connection_->validate_address();
+    }
     process_handshake(now);
   }
   // Also behind a late Handshake packet, which nobody needs any more.
@@ -92,7 +104,14 @@ void ConnectionDriver::poll_transmit(TransmitBatch& batch, Time now) {
 
 bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   repeat_close_in_handshake(now);
-  const std::size_t size = handshake_->transmit(batch.buffer.first(1452), now);
+  // RFC 9000 §8.1: ngtcp2 keeps the limit, but does not know of the 0.5-RTT packets that draw on
+  // the same allowance.
+  const std::uint64_t allowance =
+      established_ ? connection_->amplification_allowance() : k_largest_handshake_datagram;
+  if (allowance < k_smallest_handshake_room) return false;
+  const MutableBytes room =
+      batch.buffer.first(std::min<std::uint64_t>(allowance, k_largest_handshake_datagram));
+  const std::size_t size = handshake_->transmit(room, now);
   // It may have failed while it wrote.
   if (handshake_->failure()) process_handshake(now);
   if (size == 0) return false;

@@ -40,6 +40,20 @@ TEST(Handshake, CompletesAndReportsInOrder) {
               0.005);
 }
 
+TEST(Handshake, OnlyAHandshakePacketValidatesTheClientsAddress) {
+  HandshakeWorld whole(default_options(), 1);
+  ASSERT_TRUE(whole.run());
+  EXPECT_TRUE(whole.server.handshake->address_validated());
+  // A client that hears nothing repeats its Initial.
+  auto options = default_options();
+  options.timeout = 5s;
+  options.drop = [](bool to_server, int) { return !to_server; };
+  HandshakeWorld deaf(options, 1);
+  EXPECT_FALSE(deaf.run());
+  EXPECT_GT(deaf.client_datagrams.size(), 1u);
+  EXPECT_FALSE(deaf.server.handshake->address_validated());
+}
+
 TEST(Handshake, SecretsMatchForEverySuite) {
   const std::pair<const char*, CipherSuite> suites[] = {
       {"AES-128-GCM", CipherSuite::kAes128GcmSha256},
@@ -201,6 +215,16 @@ TEST_F(LargeClientHello, WithRetry) {
   HandshakeWorld world(options, 12);
   ASSERT_TRUE(world.run());
   EXPECT_TRUE(secrets_match(world));
+}
+
+TEST_F(LargeClientHello, StartingOverDoesNotValidateTheAddress) {
+  auto options = default_options();
+  options.hold_first_datagram = true;
+  options.timeout = 5s;
+  options.drop = [](bool to_server, int) { return !to_server; };
+  HandshakeWorld world(options, 13);
+  EXPECT_FALSE(world.run());
+  EXPECT_FALSE(world.server.handshake->address_validated());
 }
 
 TEST_F(LargeClientHello, TailBeforeHeadNeedsNoRetry) {

@@ -72,6 +72,29 @@ TEST(AdmissionTest, RefusesBeyondTheConnectionLimit) {
             static_cast<std::uint64_t>(TransportErrorCode::kConnectionRefused));
 }
 
+TEST(AdmissionTest, HandshakeAndEarlyAnswersTogetherKeepTheAmplificationLimit) {
+  EndpointPair pair;
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  pair.filter = [&](bool to_server, std::vector<std::uint8_t>& bytes, AddressPair&) {
+    if (to_server && received > 0) return false;
+    (to_server ? received : sent) += bytes.size();
+    // The client behind the address never hears of it.
+    return to_server;
+  };
+  pair.connect();
+  ASSERT_TRUE(pair.run_until([&] { return !pair.accepted.empty(); }));
+  Connection& server = pair.accepted[0]->connection();
+  ASSERT_EQ(server.state(), Connection::State::kEstablished);
+  const auto stream = server.open_stream(Directionality::kUnidirectional);
+  ASSERT_TRUE(stream);
+  ASSERT_TRUE(server.write(*stream, SendChunk::copy_of(pattern(*stream, 0, 50000)), true));
+  pair.wake(*pair.accepted[0]);
+  pair.run_for(8s);
+  EXPECT_GT(sent, 2 * received);
+  EXPECT_LE(sent, 3 * received);
+}
+
 TEST(AdmissionTest, HalfOpenFloodIsMetWithRetries) {
   EndpointPair::Options options;
   options.admission.half_open_before_retry = 16;
