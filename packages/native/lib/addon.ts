@@ -92,6 +92,14 @@ export function refusalText(code: number): string {
   return (Refusal as Record<number, string>)[code] ?? `refused (${code})`;
 }
 
+export interface DatagramCounts {
+  sent: number;
+  acknowledged: number;
+  lost: number;
+  /** Refused because the queue was full. */
+  expired: number;
+}
+
 /** One UDP socket with its connections (`src/binding/endpoint_object.h`). */
 export interface NativeEndpoint {
   /** Throws with `code` set to the system's error name. */
@@ -109,6 +117,8 @@ export interface NativeEndpoint {
   closeConnection(connection: number, code: number, reason: string): void;
   /** GOAWAY to everybody; no new connections. */
   shutDown(): void;
+  /** Asks the peer for a sign of life (RFC 9000 §19.2). */
+  ping(connection: number): void;
   acceptSession(connection: number, stream: number, fields: FlatFields): number;
   rejectSession(connection: number, stream: number, status: number): number;
   requestSession(connection: number, fields: FlatFields): number;
@@ -124,6 +134,8 @@ export interface NativeEndpoint {
   stopSessionStream(connection: number, stream: number, code: number): void;
   sendSessionDatagram(connection: number, session: number, payload: Uint8Array): number;
   maxSessionDatagram(connection: number, session: number): number;
+  /** What became of the datagrams of a session that is open. */
+  sessionDatagramCounts(connection: number, session: number): DatagramCounts | undefined;
   connectionStatus(connection: number): unknown;
   connections(): number[];
   counters(): unknown;

@@ -6,6 +6,7 @@ import { closedError, type Closed } from './connection_closed.js';
 import { clientEndpointOptions } from './endpoint_options.js';
 import { appendFields, pseudoField, toHeaderMap } from './headers.js';
 import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, type StreamLocation } from './http3_body.js';
+import { lendable } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
 import type {
   ClientOptions,
@@ -156,13 +157,13 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
 
   private async sendBody(stream: number, body: Readable | Buffer): Promise<void> {
     if (Buffer.isBuffer(body)) {
-      this.endpoint.writeBody(this.handle, stream, body, true);
+      this.endpoint.writeBody(this.handle, stream, lendable(body), true);
       return;
     }
     for await (const chunk of body) {
       const exchange = this.exchanges.get(stream);
       if (!exchange || exchange.stopped) return;
-      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as Uint8Array | string);
+      const bytes = lendable(typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array));
       const outcome = this.endpoint.writeBody(this.handle, stream, bytes, false);
       if (outcome < 0) throw new QuicError('WRITE_REFUSED', `request body: ${refusalText(outcome)}`);
       if (outcome === 0) await new Promise<void>((resolve) => (exchange.writable = resolve));

@@ -3,6 +3,7 @@ import { addon, EventKind, type FlatFields, type NativeEndpoint, type NativeEven
 import { closedLabel, type Closed } from './connection_closed.js';
 import { serverEndpointOptions } from './endpoint_options.js';
 import { pseudoField } from './headers.js';
+import { Liveness } from './liveness.js';
 import { Http3ServerRequest } from './server_request.js';
 import { Http3ServerResponse } from './server_response.js';
 import type {
@@ -75,24 +76,33 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
 
   async close(drainMs = 0): Promise<void> {
     this.endpoint.shutDown();
-    if (drainMs > 0 && this.busy()) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, drainMs);
-        this.idle = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
+    if (drainMs > 0 && this.busy()) await this.drained(drainMs);
     for (const connection of this.accepted.values()) connection.close();
     this.endpoint.close();
   }
 
+  /** Resolves once nothing is open, after `drainMs` at the latest. Peers that have vanished are not waited for. */
+  private drained(drainMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const liveness = new Liveness(this.endpoint);
+      const probe = setInterval(() => {
+        for (const connection of this.busyConnections()) if (!liveness.check(connection.handle)) connection.close();
+      }, 1_000);
+      const end = (): void => {
+        clearInterval(probe);
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(end, drainMs);
+      this.idle = end;
+    });
+  }
+
   private busy(): boolean {
-    for (const connection of this.accepted.values()) {
-      if (connection.exchanges.size > 0 || connection.webtransport.size > 0) return true;
-    }
-    return false;
+    return this.busyConnections().length > 0;
+  }
+  private busyConnections(): AcceptedConnection[] {
+    return [...this.accepted.values()].filter(({ exchanges, webtransport }) => exchanges.size > 0 || webtransport.size > 0);
   }
 
   private onEvents(events: NativeEvent[]): void {

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { refusalText, type FlatFields } from './addon.js';
 import { appendFields } from './headers.js';
 import { H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, type StreamLocation } from './http3_body.js';
+import { lendable } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
 import type { ServerResponse } from './types.js';
 
@@ -92,7 +93,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
 
   private send(chunk: Buffer | undefined, fin: boolean, callback: (error?: Error | null) => void): void {
     const { endpoint, connection, stream } = this.location;
-    const outcome = endpoint.writeBody(connection, stream, chunk, fin);
+    const outcome = endpoint.writeBody(connection, stream, chunk && lendable(chunk), fin);
     if (outcome < 0) callback(new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`));
     else if (outcome === 0 && !fin) this.resume = callback;
     else callback();

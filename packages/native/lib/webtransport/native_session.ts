@@ -1,4 +1,4 @@
-import type { NativeEndpoint } from '../addon.js';
+import type { DatagramCounts, NativeEndpoint } from '../addon.js';
 import { NativeStream } from './native_stream.js';
 
 /** The callbacks of @fails-components/webtransport's `HttpWTSession`. */
@@ -34,6 +34,7 @@ export class NativeSession {
   private waiting: Array<(handler: SessionHandler) => void> = [];
   private readonly wanted: Array<{ unidirectional: boolean }> = [];
   private closed = false;
+  private lastCounts: DatagramCounts = { sent: 0, acknowledged: 0, lost: 0, expired: 0 };
 
   constructor(
     private readonly endpoint: NativeEndpoint,
@@ -72,11 +73,12 @@ export class NativeSession {
   orderSessionStats(): void {
     const status = this.endpoint.connectionStatus(this.connection) as PathTimes | undefined;
     const path = status?.paths?.[0];
+    const datagrams = this.datagramCounts();
     this.tell((handler) =>
       handler.onSessionStats({
         timestamp: Date.now(),
-        expiredOutgoing: 0,
-        lostOutgoing: path?.packetsLost ?? 0,
+        expiredOutgoing: datagrams.expired,
+        lostOutgoing: datagrams.lost,
         minRtt: path?.minRttMs ?? 0,
         smoothedRtt: path?.smoothedRttMs ?? 0,
         rttVariation: 0,
@@ -85,7 +87,15 @@ export class NativeSession {
     );
   }
   orderDatagramStats(): void {
-    this.tell((handler) => handler.onDatagramStats({ timestamp: Date.now(), expiredOutgoing: 0, lostOutgoing: 0 }));
+    const { expired, lost, sent, acknowledged } = this.datagramCounts();
+    this.tell((handler) =>
+      handler.onDatagramStats({ timestamp: Date.now(), expiredOutgoing: expired, lostOutgoing: lost, sentOutgoing: sent, acknowledgedOutgoing: acknowledged }),
+    );
+  }
+  /** What became of the datagrams so far; the last ones known once the session is closed. */
+  datagramCounts(): DatagramCounts {
+    this.lastCounts = this.endpoint.sessionDatagramCounts(this.connection, this.id) ?? this.lastCounts;
+    return this.lastCounts;
   }
 
   notifySessionDraining(): void {

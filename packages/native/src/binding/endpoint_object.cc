@@ -44,6 +44,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::reset_stream>("resetStream"),
        InstanceMethod<&EndpointObject::close_connection>("closeConnection"),
        InstanceMethod<&EndpointObject::shut_down>("shutDown"),
+       InstanceMethod<&EndpointObject::ping>("ping"),
        InstanceMethod<&EndpointObject::accept_session>("acceptSession"),
        InstanceMethod<&EndpointObject::reject_session>("rejectSession"),
        InstanceMethod<&EndpointObject::request_session>("requestSession"),
@@ -56,6 +57,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::reset_session_stream>("resetSessionStream"),
        InstanceMethod<&EndpointObject::stop_session_stream>("stopSessionStream"),
        InstanceMethod<&EndpointObject::send_session_datagram>("sendSessionDatagram"),
+       InstanceMethod<&EndpointObject::session_datagram_counts>("sessionDatagramCounts"),
        InstanceMethod<&EndpointObject::max_session_datagram>("maxSessionDatagram"),
        InstanceMethod<&EndpointObject::connection_status>("connectionStatus"),
        InstanceMethod<&EndpointObject::connections>("connections"),
@@ -85,10 +87,12 @@ EndpointObject::EndpointObject(const Napi::CallbackInfo& info)
     }
     settings_.endpoint.key_log = [this](std::string_view line) { write_key_log(line); };
   }
+  if (!settings_.qlog_directory.empty()) qlogs_.emplace(settings_.qlog_directory);
   endpoint_ = std::make_unique<quic::Endpoint>(settings_.endpoint, random_);
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(info.Env(), &loop);
   loop_ = std::make_unique<io::EndpointLoop>(loop, *endpoint_, *this);
+  napi_add_async_cleanup_hook(info.Env(), on_environment_end, this, &cleanup_hook_);
 }
 
 EndpointObject::~EndpointObject() {
@@ -97,6 +101,18 @@ EndpointObject::~EndpointObject() {
   loop_.reset();
   endpoint_.reset();
   if (key_log_) std::fclose(key_log_);
+  if (cleanup_hook_) napi_remove_async_cleanup_hook(cleanup_hook_);
+}
+
+void EndpointObject::on_environment_end(napi_async_cleanup_hook_handle, void* object) {
+  auto& self = *static_cast<EndpointObject*>(object);
+  if (self.loop_->closing()) return;  // the loop's end removes the hook
+  const quic::Time now = io::monotonic_now();
+  for (const auto& [handle, hosted] : self.hosted_) {
+    hosted->driver().close(http3::value_of(http3::ErrorCode::kNoError), "", now);
+    self.loop_->wake(hosted->driver());
+  }
+  self.stop_loop();
 }
 
 void EndpointObject::write_key_log(std::string_view line) {
@@ -110,13 +126,10 @@ void EndpointObject::write_key_log(std::string_view line) {
 HostedConnection& EndpointObject::host(quic::ConnectionDriver& driver) {
   if (driver.user_data) return *static_cast<HostedConnection*>(driver.user_data);
   const std::uint32_t handle = next_handle_++;
-  auto made = std::make_unique<HostedConnection>(handle, driver, random_, settings_.session);
+  auto made = std::make_unique<HostedConnection>(handle, driver, random_, settings_.session,
+                                                 qlogs_ ? &*qlogs_ : nullptr);
   HostedConnection& hosted = *made;
   driver.user_data = &hosted;
-  if (!settings_.qlog_directory.empty()) {
-    hosted.set_log(io::QlogFile::create(settings_.qlog_directory, driver.connection().role(),
-                                        driver.original_destination(), io::monotonic_now()));
-  }
   hosted_.emplace(handle, std::move(made));
   return hosted;
 }
@@ -306,6 +319,10 @@ void EndpointObject::shut_down(const Napi::CallbackInfo&) {
   }
 }
 
+void EndpointObject::ping(const Napi::CallbackInfo& info) {
+  if (HostedConnection* hosted = connection_of(info)) hosted->driver().connection().ping();
+}
+
 Napi::Value EndpointObject::connection_status(const Napi::CallbackInfo& info) {
   const auto found = hosted_.find(info[0].ToNumber().Uint32Value());
   if (found == hosted_.end()) return info.Env().Undefined();
@@ -323,10 +340,15 @@ Napi::Value EndpointObject::counters(const Napi::CallbackInfo& info) {
 }
 
 void EndpointObject::close(const Napi::CallbackInfo&) {
-  if (loop_->closing()) return;
+  if (!loop_->closing()) stop_loop();
+}
+
+void EndpointObject::stop_loop() {
   loop_->close([this] {
     // The function's closure refers to this object: together they would never be collected.
     on_events_.Reset();
+    // Lets the environment end, which frees this object.
+    napi_remove_async_cleanup_hook(std::exchange(cleanup_hook_, nullptr));
     if (bound_) Unref();
   });
 }

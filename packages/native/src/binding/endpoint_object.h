@@ -43,6 +43,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   void reset_stream(const Napi::CallbackInfo& info);
   void close_connection(const Napi::CallbackInfo& info);
   void shut_down(const Napi::CallbackInfo& info);
+  void ping(const Napi::CallbackInfo& info);
   Napi::Value accept_session(const Napi::CallbackInfo& info);
   Napi::Value reject_session(const Napi::CallbackInfo& info);
   Napi::Value request_session(const Napi::CallbackInfo& info);
@@ -55,6 +56,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   void reset_session_stream(const Napi::CallbackInfo& info);
   void stop_session_stream(const Napi::CallbackInfo& info);
   Napi::Value send_session_datagram(const Napi::CallbackInfo& info);
+  Napi::Value session_datagram_counts(const Napi::CallbackInfo& info);
   Napi::Value max_session_datagram(const Napi::CallbackInfo& info);
   Napi::Value connection_status(const Napi::CallbackInfo& info);
   Napi::Value connections(const Napi::CallbackInfo& info);
@@ -78,9 +80,13 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   void report_session_event(HostedConnection& hosted, const http3::SessionEvent& event,
                             Napi::Array& events);
   void write_key_log(std::string_view line);
+  // The environment (a worker thread, the process) ends while the endpoint may be open.
+  static void on_environment_end(napi_async_cleanup_hook_handle hook, void* object);
+  void stop_loop();
 
   EndpointSettings settings_;
   io::SystemRandom random_;
+  std::optional<io::QlogDirectory> qlogs_;
   std::unique_ptr<quic::Endpoint> endpoint_;
   std::unique_ptr<io::EndpointLoop> loop_;
   Napi::FunctionReference on_events_;
@@ -90,6 +96,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   std::uint32_t next_handle_ = 1;
   bool bound_ = false;
   std::FILE* key_log_ = nullptr;
+  napi_async_cleanup_hook_handle cleanup_hook_ = nullptr;
 };
 
 }  // namespace sheaf::binding

@@ -9,7 +9,7 @@
 namespace sheaf::binding {
 
 void EndpointObject::on_turn_end() {
-  if (pending_.empty()) return;
+  if (pending_.empty() || loop_->closing()) return;
   Napi::Env env = Env();
   Napi::HandleScope scope(env);
   Napi::Array events = Napi::Array::New(env);

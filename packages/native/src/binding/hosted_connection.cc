@@ -4,18 +4,36 @@
 
 namespace sheaf::binding {
 
+namespace {
+
+// A server may send before it has heard the end of the handshake (RFC 9001 §4.1.2).
+bool handshake_complete(const quic::Event& event, quic::Role role) {
+  return role == quic::Role::kServer ? std::holds_alternative<quic::HandshakeConfirmedEvent>(event)
+                                     : std::holds_alternative<quic::EstablishedEvent>(event);
+}
+
+}  // namespace
+
 HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver& driver,
-                                   quic::Random& random, const http3::SessionConfig& config)
+                                   quic::Random& random, const http3::SessionConfig& config,
+                                   io::QlogDirectory* logs)
     : handle_(handle),
       driver_(driver),
       random_(random),
       config_(config),
-      transport_(driver.connection()) {}
+      transport_(driver.connection()),
+      logs_(logs) {}
 
-HostedConnection::~HostedConnection() { driver_.connection().set_event_log(nullptr); }
+HostedConnection::~HostedConnection() {
+  driver_.connection().set_event_log(nullptr);
+  if (logs_) logs_->release(std::move(log_));
+}
 
-void HostedConnection::set_log(std::unique_ptr<io::QlogFile> log) {
-  log_ = std::move(log);
+// Only for a peer that has shown to be there: a file costs more than an Initial packet.
+void HostedConnection::open_log() {
+  if (!logs_ || log_) return;
+  log_ = logs_->create(
+      {driver_.connection().role(), driver_.original_destination(), driver_.started()});
   driver_.connection().set_event_log(log_.get());
 }
 
@@ -36,6 +54,7 @@ void HostedConnection::drain(quic::Time now) {
   make_session(now);
   while (auto event = driver_.poll_event(now)) {
     make_session(now);
+    if (handshake_complete(*event, transport_.role())) open_log();
     if (session_) session_->on_event(*event, now);
     if (std::holds_alternative<quic::EstablishedEvent>(*event) ||
         std::holds_alternative<quic::ConnectionClosed>(*event) ||

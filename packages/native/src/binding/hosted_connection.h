@@ -7,7 +7,7 @@
 #include "endpoint/connection_driver.h"
 #include "http3/connection_transport.h"
 #include "http3/session.h"
-#include "io/qlog_file.h"
+#include "io/qlog_directory.h"
 #include "webtransport/session_set.h"
 
 namespace sheaf::binding {
@@ -15,12 +15,11 @@ namespace sheaf::binding {
 // A connection with the application protocol that ALPN chose for it.
 class HostedConnection {
  public:
+  // `logs` outlives it; null: no logs are wanted.
   HostedConnection(std::uint32_t handle, quic::ConnectionDriver& driver, quic::Random& random,
-                   const http3::SessionConfig& config);
+                   const http3::SessionConfig& config, io::QlogDirectory* logs);
   ~HostedConnection();
 
-  // Takes the connection's events from now on; null: none.
-  void set_log(std::unique_ptr<io::QlogFile> log);
   // Moves the transport's events into the session; what concerns the application itself is kept.
   void drain(quic::Time now);
   std::optional<quic::Event> poll_connection_event();
@@ -39,6 +38,7 @@ class HostedConnection {
 
  private:
   void make_session(quic::Time now);
+  void open_log();
 
   std::uint32_t handle_;
   quic::ConnectionDriver& driver_;
@@ -49,6 +49,7 @@ class HostedConnection {
   http3::Session* http3_ = nullptr;
   std::unique_ptr<webtransport::SessionSet> sessions_;
   std::deque<quic::Event> events_;
+  io::QlogDirectory* logs_;
   std::unique_ptr<io::QlogFile> log_;
 };
 

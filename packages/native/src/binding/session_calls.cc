@@ -121,8 +121,20 @@ Napi::Value EndpointObject::send_session_datagram(const Napi::CallbackInfo& info
   const auto payload = as_bytes(info[2]);
   if (!sessions || !payload) return number_value(info, 0);
   const bool queued =
-      sessions->send_datagram(stream_argument(info), {payload->Data(), payload->ByteLength()}, 0);
+      sessions->send_datagram(stream_argument(info), {payload->Data(), payload->ByteLength()});
   return number_value(info, queued ? 1 : 0);
+}
+
+Napi::Value EndpointObject::session_datagram_counts(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  const auto counts = sessions ? sessions->datagram_counts(stream_argument(info)) : std::nullopt;
+  if (!counts) return info.Env().Undefined();
+  Napi::Object out = Napi::Object::New(info.Env());
+  out.Set("sent", static_cast<double>(counts->sent));
+  out.Set("acknowledged", static_cast<double>(counts->acknowledged));
+  out.Set("lost", static_cast<double>(counts->lost));
+  out.Set("expired", static_cast<double>(counts->expired));
+  return out;
 }
 
 Napi::Value EndpointObject::max_session_datagram(const Napi::CallbackInfo& info) {

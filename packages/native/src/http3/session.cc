@@ -77,6 +77,10 @@ void Session::on_event(const quic::Event& event, Time now) {
   } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event) && !datagrams_announced_) {
     datagrams_announced_ = true;
     events_.push_back(DatagramsReadable{});
+  } else if (const auto* arrived = std::get_if<quic::DatagramAcknowledgedEvent>(&event)) {
+    events_.push_back(DatagramOutcome{arrived->identifier, true});
+  } else if (const auto* lost = std::get_if<quic::DatagramLostEvent>(&event)) {
+    events_.push_back(DatagramOutcome{lost->identifier, false});
   }
 }
 

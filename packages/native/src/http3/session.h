@@ -71,8 +71,8 @@ class Session final : public RequestSession,
   // --- HTTP datagrams (RFC 9297) ------------------------------------------------------------
   // Largest payload that fits now; 0 while the peer takes none.
   std::size_t max_datagram_payload(StreamId stream) const;
-  // False when it is too large or the transport's queue is full. `identifier` comes back in the
-  // connection's events.
+  // False when it is too large or the transport's queue is full. `identifier` comes back in
+  // DatagramOutcome.
   bool send_datagram(StreamId stream, Bytes payload, std::uint64_t identifier);
   std::optional<HttpDatagram> receive_datagram(Time now);
 

@@ -58,6 +58,11 @@ struct StreamsAvailable {  // what was refused with kStreamLimit may succeed now
 struct GoAwayReceived {
   std::uint64_t id = 0;
 };
+// A datagram that `Session::send_datagram` took arrived, or was lost; `identifier` is the sender's.
+struct DatagramOutcome {
+  std::uint64_t identifier = 0;
+  bool acknowledged = false;
+};
 struct DatagramsReadable {};  // `Session::receive_datagram` has some
 // A stream that belongs to a WebTransport session (prefix 0x41 or 0x54); its prefix is consumed.
 struct WebTransportStreamOpened {
@@ -76,7 +81,7 @@ struct SessionClosed {  // the connection is gone
 using SessionEvent =
     std::variant<SettingsReceived, RequestReceived, ResponseReceived, TrailersReceived,
                  BodyReadable, MessageFinished, BodyWritable, StreamReset, WritingStopped,
-                 StreamClosed, StreamsAvailable, GoAwayReceived, DatagramsReadable,
+                 StreamClosed, StreamsAvailable, GoAwayReceived, DatagramsReadable, DatagramOutcome,
                  WebTransportStreamOpened, HandedOverStreamEvent, SessionClosed>;
 
 }  // namespace sheaf::http3

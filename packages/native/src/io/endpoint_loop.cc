@@ -3,6 +3,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <utility>
+
 #include "io/monotonic_clock.h"
 
 namespace sheaf::io {
@@ -14,6 +17,8 @@ namespace {
 // System calls per turn, so that neither reading nor writing starves the other or JavaScript.
 constexpr int k_receive_calls = 8;
 constexpr int k_send_calls = 64;
+// Between attempts to watch a socket that keeps failing.
+constexpr std::uint64_t k_recovery_pause_ms = 100;
 
 }  // namespace
 
@@ -24,7 +29,8 @@ struct EndpointLoop::Handles {
   uv_poll_t socket{};
   uv_poll_t timer{};
   uv_prepare_t prepare{};
-  uv_idle_t idle{};  // active: the loop must not sleep
+  uv_idle_t idle{};       // active: the loop must not sleep
+  uv_timer_t recovery{};  // active: the socket is not watched, as it failed again and again
   int open = 0;
   std::function<void()> done;
 
@@ -45,7 +51,8 @@ struct EndpointLoop::Handles {
   void close_all() {
     for (auto* handle :
          {reinterpret_cast<uv_handle_t*>(&socket), reinterpret_cast<uv_handle_t*>(&timer),
-          reinterpret_cast<uv_handle_t*>(&prepare), reinterpret_cast<uv_handle_t*>(&idle)}) {
+          reinterpret_cast<uv_handle_t*>(&prepare), reinterpret_cast<uv_handle_t*>(&idle),
+          reinterpret_cast<uv_handle_t*>(&recovery)}) {
       if (handle->data && !uv_is_closing(handle)) uv_close(handle, on_closed);
     }
   }
@@ -68,13 +75,17 @@ quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
   if (!opened) return opened.error();
   socket_ = std::move(*opened);
   timer_descriptor_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-
-  uv_poll_init(handles_->loop, &handles_->socket, socket_->descriptor());
+  if (timer_descriptor_ < 0) return release_failed_bind({errno, "cannot make a timer"});
+  if (const int error = uv_poll_init(handles_->loop, &handles_->socket, socket_->descriptor())) {
+    return release_failed_bind({-error, "cannot watch the socket"});
+  }
   handles_->adopt(handles_->socket);
   uv_poll_init(handles_->loop, &handles_->timer, timer_descriptor_);
   handles_->adopt(handles_->timer);
   uv_poll_start(&handles_->timer, UV_READABLE,
                 [](uv_poll_t* handle, int, int) { Handles::of(handle).owner->on_timer(); });
+  uv_timer_init(handles_->loop, &handles_->recovery);
+  handles_->adopt(handles_->recovery);
   uv_prepare_init(handles_->loop, &handles_->prepare);
   handles_->adopt(handles_->prepare);
   uv_prepare_start(&handles_->prepare,
@@ -90,8 +101,29 @@ quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
 
 void EndpointLoop::watch_socket() {
   const int events = is_blocked_ ? UV_READABLE | UV_WRITABLE : UV_READABLE;
-  uv_poll_start(&handles_->socket, events,
-                [](uv_poll_t* handle, int, int) { Handles::of(handle).owner->on_readable(); });
+  uv_poll_start(&handles_->socket, events, [](uv_poll_t* handle, int status, int) {
+    EndpointLoop& self = *Handles::of(handle).owner;
+    status < 0 ? self.on_socket_error() : self.on_readable();
+  });
+}
+
+quic::Status<SocketError> EndpointLoop::release_failed_bind(const SocketError& error) {
+  if (timer_descriptor_ >= 0) ::close(std::exchange(timer_descriptor_, -1));
+  socket_.reset();
+  return error;
+}
+
+// libuv has stopped to watch the socket. What failed is one datagram's matter (ECONNREFUSED) or
+// that of an interface, which may come back (ENETDOWN): the socket is watched again, after a pause
+// when it fails at once.
+void EndpointLoop::on_socket_error() {
+  socket_->take_error();
+  const std::uint64_t now = uv_now(handles_->loop);
+  const bool again = now - std::exchange(failed_at_, now) < k_recovery_pause_ms;
+  if (!again) return watch_socket();
+  uv_timer_start(
+      &handles_->recovery, [](uv_timer_t* handle) { Handles::of(handle).owner->watch_socket(); },
+      k_recovery_pause_ms, 0);
 }
 
 void EndpointLoop::wake(quic::ConnectionDriver& driver) {

@@ -51,6 +51,8 @@ class EndpointLoop {
   void flush(quic::Time now);
   void flush_closing();
   void watch_socket();
+  void on_socket_error();
+  quic::Status<SocketError> release_failed_bind(const SocketError& error);
   void set_timer(quic::Time deadline);
 
   quic::Endpoint& endpoint_;
@@ -63,6 +65,7 @@ class EndpointLoop {
   bool unsent_ = false;  // the application woke a connection, or a flush stopped early
   bool closing_ = false;
   int timer_descriptor_ = -1;
+  std::uint64_t failed_at_ = 0;  // of the socket's latest error, libuv's time in milliseconds
   quic::Time timer_deadline_ = quic::k_never;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cinttypes>
 
+#include "io/qlog_directory.h"
 #include "io/qlog_frame.h"
 
 namespace sheaf::io {
@@ -16,25 +17,11 @@ double milliseconds(quic::Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-std::string hex(quic::Bytes bytes) {
-  std::string out;
-  char digits[3];
-  for (const std::uint8_t byte : bytes) {
-    std::snprintf(digits, sizeof digits, "%02x", byte);
-    out += digits;
-  }
-  return out;
-}
-
 }  // namespace
 
-std::unique_ptr<QlogFile> QlogFile::create(const std::string& directory, quic::Role role,
-                                           const quic::ConnectionId& original_destination,
-                                           Time now) {
-  const std::string id = hex(original_destination.view());
-  std::FILE* file = std::fopen((directory + "/" + id + ".sqlog").c_str(), "we");
-  if (!file) return nullptr;
-  const char* vantage = role == quic::Role::kServer ? "server" : "client";
+QlogFile::QlogFile(std::FILE* file, const Trace& trace)
+    : file_(file), start_(trace.start), last_(trace.start) {
+  const char* vantage = trace.role == quic::Role::kServer ? "server" : "client";
   std::fprintf(file,
                "%c{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\","
                "\"serialization_format\":\"application/qlog+json-seq\",\"title\":\"Sheaf\","
@@ -42,8 +29,7 @@ std::unique_ptr<QlogFile> QlogFile::create(const std::string& directory, quic::R
                "[\"urn:ietf:params:qlog:events:quic-12\"],\"common_fields\":{\"group_id\":\"%s\","
                "\"time_format\":\"relative_to_epoch\",\"reference_time\":"
                "{\"clock_type\":\"monotonic\",\"epoch\":\"unknown\"}}}}\n",
-               k_record_separator, vantage, id.c_str());
-  return std::unique_ptr<QlogFile>(new QlogFile(file, now));
+               k_record_separator, vantage, hex_text(trace.original_destination).c_str());
 }
 
 QlogFile::~QlogFile() {
@@ -66,6 +52,9 @@ void QlogFile::end_received_packet() {
   in_received_packet_ = false;
   std::fputs("]", file_);
   end_event();
+  if (const auto metrics = std::exchange(metrics_, std::nullopt)) {
+    write_metrics(metrics->first, metrics->second);
+  }
 }
 
 void QlogFile::write_header(const PacketInfo& packet) {
@@ -110,6 +99,14 @@ void QlogFile::packet_dropped(Time now, quic::DropReason reason, std::size_t byt
 }
 
 void QlogFile::metrics_updated(Time now, const quic::PathStats& path) {
+  if (in_received_packet_) {
+    metrics_ = {now, path};
+  } else {
+    write_metrics(now, path);
+  }
+}
+
+void QlogFile::write_metrics(Time now, const quic::PathStats& path) {
   begin_event(now, "recovery_metrics_updated");
   std::fprintf(file_,
                "\"smoothed_rtt\":%.3f,\"min_rtt\":%.3f,\"congestion_window\":%" PRIu64

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdio>
-#include <memory>
-#include <string>
+#include <optional>
+#include <utility>
 
 #include "connection/event_log.h"
 
@@ -13,11 +13,13 @@ namespace sheaf::io {
 // packets, which ngtcp2 handles, are not in it. Payload bytes and keys never are.
 class QlogFile final : public quic::EventLog {
  public:
-  // Creates `<directory>/<original destination id>.sqlog`; null when that cannot be written: a
-  // connection does not fail for want of a log.
-  static std::unique_ptr<QlogFile> create(const std::string& directory, quic::Role role,
-                                          const quic::ConnectionId& original_destination,
-                                          quic::Time now);
+  struct Trace {
+    quic::Role role;
+    quic::ConnectionId original_destination;
+    quic::Time start;
+  };
+  // Takes over an open file.
+  QlogFile(std::FILE* file, const Trace& trace);
   ~QlogFile() override;
 
   void packet_sent(quic::Time now, const PacketInfo& packet,
@@ -29,17 +31,19 @@ class QlogFile final : public quic::EventLog {
   void closed(const quic::ConnectionClosed& closed) override;
 
  private:
-  QlogFile(std::FILE* file, quic::Time start) : file_(file), start_(start), last_(start) {}
   void begin_event(quic::Time now, const char* name);
   void end_event();
   void end_received_packet();
   void write_header(const PacketInfo& packet);
+  void write_metrics(quic::Time now, const quic::PathStats& path);
 
   std::FILE* file_;
   quic::Time start_;
   quic::Time last_;  // of the last event
   bool in_received_packet_ = false;
   bool first_frame_ = true;
+  // They come with the ACK frame, amid the frames of the packet that carries it.
+  std::optional<std::pair<quic::Time, quic::PathStats>> metrics_;
 };
 
 }  // namespace sheaf::io

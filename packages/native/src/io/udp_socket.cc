@@ -109,6 +109,13 @@ void UdpSocket::set_options(const UdpSocketOptions& options) {
 
 UdpSocket::~UdpSocket() { ::close(descriptor_); }
 
+int UdpSocket::take_error() {
+  int error = 0;
+  socklen_t length = sizeof error;
+  getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &length);
+  return error;
+}
+
 UdpSocket::SendOutcome UdpSocket::send(const quic::TransmitBatch& batch) {
   if (!ipv6_ && batch.path.remote.family == Address::Family::kIpv6) return SendOutcome::kDropped;
   std::size_t offset = std::exchange(resume_offset_, 0);

@@ -34,6 +34,8 @@ class UdpSocket {
   UdpSocket(const UdpSocket&) = delete;
   UdpSocket& operator=(const UdpSocket&) = delete;
 
+  // Clears what an earlier call or an ICMP message left behind, and returns it (errno).
+  int take_error();
   int descriptor() const { return descriptor_; }
   const quic::Address& local_address() const { return local_; }
 

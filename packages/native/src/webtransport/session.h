@@ -19,6 +19,15 @@ struct CloseInfo {
 };
 inline constexpr std::size_t k_max_close_reason = 1024;
 
+// What became of a session's outgoing datagrams, as far as it is known. One that was thought lost
+// may be acknowledged all the same and counts as both.
+struct DatagramCounts {
+  std::uint64_t sent = 0;  // taken by the transport
+  std::uint64_t acknowledged = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t expired = 0;  // refused, for want of room
+};
+
 // One session's state and what its CONNECT stream says (draft-ietf-webtrans-http3-02 §3, §5).
 class Session {
  public:
@@ -37,6 +46,9 @@ class Session {
   // Streams of this session that are open, opened by either side.
   std::unordered_set<StreamId>& streams() { return streams_; }
 
+  DatagramCounts& datagrams() { return datagrams_; }
+  const DatagramCounts& datagrams() const { return datagrams_; }
+
   struct Signal {
     bool draining = false;
     std::optional<CloseInfo> closed;
@@ -49,6 +61,7 @@ class Session {
 
  private:
   State state_;
+  DatagramCounts datagrams_;
   std::unordered_set<StreamId> streams_;
   http3::CapsuleReader capsules_{is_known, 4 + k_max_close_reason};
   bool close_received_ = false;

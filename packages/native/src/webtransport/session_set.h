@@ -58,7 +58,10 @@ class SessionSet {
   std::size_t max_datagram_payload(StreamId session) const {
     return http_.max_datagram_payload(session);
   }
-  bool send_datagram(StreamId session, Bytes payload, std::uint64_t identifier);
+  // False when it is too large or the queue is full: it has expired before it was sent.
+  bool send_datagram(StreamId session, Bytes payload);
+  // Nothing for a session that is gone.
+  std::optional<DatagramCounts> datagram_counts(StreamId session) const;
 
   std::size_t open_sessions() const { return sessions_.size(); }
 
@@ -83,6 +86,7 @@ class SessionSet {
   bool handle(http3::WritingStopped& event, quic::Time now);
   bool handle(http3::StreamClosed& event, quic::Time now);
   bool handle(http3::DatagramsReadable& event, quic::Time now);
+  bool handle(http3::DatagramOutcome& event, quic::Time now);
   bool handle(http3::WebTransportStreamOpened& event, quic::Time now);
   bool handle(http3::HandedOverStreamEvent& event, quic::Time now);
   // Anything else is about the connection or about plain requests.

@@ -34,8 +34,8 @@ const SessionSet::Stream* SessionSet::usable(StreamId id) const {
   const auto stream = streams_.find(id);
   if (stream == streams_.end()) return nullptr;
   const auto session = sessions_.find(stream->second.session);
-  const bool open = session != sessions_.end() &&
-                    session->second.state() == Session::State::kEstablished;
+  const bool open =
+      session != sessions_.end() && session->second.state() == Session::State::kEstablished;
   return open ? &stream->second : nullptr;
 }
 
@@ -204,10 +204,26 @@ bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
 
 // --- datagrams ----------------------------------------------------------------------------------
 
-bool SessionSet::send_datagram(StreamId id, Bytes payload, std::uint64_t identifier) {
-  const Session* session = find(id);
-  return session && session->state() == Session::State::kEstablished &&
-         http_.send_datagram(id, payload, identifier);
+// The session's id serves as the datagram's identifier: counting needs no more.
+bool SessionSet::send_datagram(StreamId id, Bytes payload) {
+  Session* session = find(id);
+  if (!session || session->state() != Session::State::kEstablished) return false;
+  const bool taken = http_.send_datagram(id, payload, id.value);
+  ++(taken ? session->datagrams().sent : session->datagrams().expired);
+  return taken;
+}
+
+std::optional<DatagramCounts> SessionSet::datagram_counts(StreamId id) const {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return std::nullopt;
+  return session->second.datagrams();
+}
+
+bool SessionSet::handle(http3::DatagramOutcome& event, quic::Time) {
+  Session* session = find({event.identifier});
+  if (!session) return false;
+  ++(event.acknowledged ? session->datagrams().acknowledged : session->datagrams().lost);
+  return true;
 }
 
 bool SessionSet::handle(http3::DatagramsReadable&, quic::Time now) {

@@ -84,6 +84,7 @@ struct Application {
       datagrams.emplace_back(datagram->stream, text_of(datagram->payload()));
     }
   }
+  void handle(DatagramOutcome& event) { outcomes.push_back(event); }
   void handle(WebTransportStreamOpened& event) { handed_over.push_back(event); }
   void handle(HandedOverStreamEvent&) {}
   void handle(SessionClosed&) { closed = true; }
@@ -97,6 +98,7 @@ struct Application {
   std::map<StreamId, Message> messages;
   std::vector<StreamId> order;
   std::vector<std::pair<StreamId, std::string>> datagrams;
+  std::vector<DatagramOutcome> outcomes;
   std::vector<WebTransportStreamOpened> handed_over;
   std::vector<std::uint64_t> go_aways;
 };

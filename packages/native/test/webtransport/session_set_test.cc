@@ -432,7 +432,7 @@ TEST(SessionSet, SeveralSessionsBesidePlainRequests) {
     const StreamId b = pair.open(pair.client, second, Directionality::kUnidirectional);
     EXPECT_TRUE(pair.client.sessions.write(a, chunk_of("a"), true));
     EXPECT_TRUE(pair.client.sessions.write(b, chunk_of("b"), true));
-    EXPECT_TRUE(pair.client.sessions.send_datagram(second, bytes_of("d"), 1));
+    EXPECT_TRUE(pair.client.sessions.send_datagram(second, bytes_of("d")));
     pair.run();
     EXPECT_EQ(pair.server.streams[a].session, first);
     EXPECT_EQ(pair.server.streams[b].session, second);

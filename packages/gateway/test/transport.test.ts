@@ -1,0 +1,132 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createHttp3Server, type Http3Server, type ServerOptions } from '@sheaf/native';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createDevCertificate } from '../src/tls/dev_certificate.js';
+import { collect } from './support/client.js';
+import { ask, connect } from './support/http3_client.js';
+import { temporaryDirectory } from './support/temporary_directory.js';
+
+const support = (name: string): string => fileURLToPath(new URL(`support/${name}`, import.meta.url));
+
+async function startServer(options: Partial<ServerOptions> = {}): Promise<{ server: Http3Server; port: number }> {
+  const certificate = await createDevCertificate(['localhost'], new Date());
+  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate, webtransport: true, ...options });
+  const { port } = await server.listen();
+  onTestFinished(() => server.close(0));
+  return { server, port };
+}
+
+/** What a careless program does with memory that it has handed over: transfers it away and reuses it. */
+function takeAway(bytes: Uint8Array): void {
+  try {
+    const moved = structuredClone(bytes.buffer, { transfer: [bytes.buffer as ArrayBuffer] });
+    new Uint8Array(moved as ArrayBuffer).fill(0);
+  } catch {
+    // Node 21 and later refuse.
+  }
+}
+
+describe('memory that is lent to the transport', () => {
+  const filled = (): Buffer => Buffer.from(new Uint8Array(2_000_000).fill(7).buffer);
+
+  it('stays in a request, even when the application transfers it away', async () => {
+    const { server, port } = await startServer();
+    server.on('request', (request, response) => void collect(request).then((body) => response.end(body)));
+    const client = await connect(port);
+    const body = filled();
+    const foreign = new Uint8Array(2_000_000).fill(7);
+    const answers = [
+      ask(client, { method: 'POST', path: '/', body }),
+      ask(client, { method: 'POST', path: '/', body: Readable.from([foreign]) }),
+    ];
+    await new Promise((resolve) => setImmediate(resolve));
+    takeAway(body);
+    takeAway(foreign);
+    for (const answer of await Promise.all(answers)) expect(answer.body.equals(filled())).toBe(true);
+  });
+
+  it('stays in a response, even when the application transfers it away', async () => {
+    const { server, port } = await startServer();
+    server.on('request', (_request, response) => {
+      const body = filled();
+      response.end(body);
+      setImmediate(() => takeAway(body));
+    });
+    const client = await connect(port);
+    expect((await ask(client, { path: '/' })).body.equals(filled())).toBe(true);
+  });
+});
+
+describe('the end of a thread', () => {
+  it('takes its open endpoints with it, and nothing else', async () => {
+    const directory = await temporaryDirectory();
+    const { certificate, privateKey } = await createDevCertificate(['localhost'], new Date());
+    await writeFile(join(directory, 'cert.pem'), certificate);
+    await writeFile(join(directory, 'key.pem'), privateKey);
+    const run = promisify(execFile)(process.execPath, [support('worker_endpoints.mjs'), join(directory, 'cert.pem'), join(directory, 'key.pem')]);
+    expect((await run).stdout).toBe('survived\n');
+  });
+});
+
+describe('closing a server', () => {
+  it('does not wait for a client that has vanished', async () => {
+    const { server, port } = await startServer();
+    server.on('request', (request, response) => {
+      request.resume();
+      response.writeHead(200);
+      response.write('beginning');
+    });
+    const client = spawn(process.execPath, [support('open_request.mjs'), String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void client.kill('SIGKILL'));
+    await once(client.stdout, 'data');
+    client.kill('SIGKILL');
+    await once(client, 'exit');
+    await server.close(3_600_000);
+  });
+
+  it('waits for a client that is there but has nothing to say', async () => {
+    const { server, port } = await startServer();
+    server.on('request', (_request, response) => void setTimeout(() => response.end('late'), 6_000));
+    const client = await connect(port);
+    const answer = ask(client, { path: '/' });
+    await once(server, 'request');
+    await server.close(3_600_000);
+    expect((await answer).body.toString()).toBe('late');
+  });
+});
+
+describe('datagrams of a session', () => {
+  it('are counted when they arrive', async () => {
+    const { server, port } = await startServer();
+    server.on('webtransport', (request) => void request.accept());
+    const client = await connect(port, { webtransport: true });
+    const session = (await client.openWebTransport('/')) as {
+      writeDatagram(payload: Uint8Array): { code: string };
+      datagramCounts(): { sent: number; acknowledged: number; lost: number; expired: number };
+    };
+    for (let index = 0; index < 20; index += 1) expect(session.writeDatagram(Uint8Array.of(index)).code).toBe('success');
+    await vi.waitFor(() => {
+      const { sent, acknowledged, lost } = session.datagramCounts();
+      expect([sent, acknowledged + lost]).toEqual([20, 20]);
+    }, 30_000);
+    expect(session.datagramCounts().acknowledged).toBeGreaterThan(0);
+  });
+});
+
+describe('a log of a connection', () => {
+  it('costs a peer a whole handshake', async () => {
+    const directory = await temporaryDirectory();
+    const { server, port } = await startServer({ qlogDirectory: directory });
+    await expect(connect(port, { insecure: false })).rejects.toThrow('handshake');
+    await vi.waitFor(() => expect(server.counters().handshakesPendingGauge).toBe(0), 30_000);
+    expect(await readdir(directory)).toEqual([]);
+    await connect(port);
+    await vi.waitFor(async () => expect(await readdir(directory)).toHaveLength(1));
+  });
+});

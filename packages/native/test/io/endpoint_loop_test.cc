@@ -1,0 +1,108 @@
+#include "io/endpoint_loop.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "endpoint/endpoint.h"
+#include "io/socket_address.h"
+#include "util/random.h"
+
+namespace sheaf::io {
+namespace {
+
+struct NoListener final : EndpointLoop::Listener {
+  void on_active(quic::ConnectionDriver&, quic::Time) override {}
+  void on_turn_end() override { ++turns; }
+  void on_removed(quic::ConnectionDriver&) override {}
+  int turns = 0;
+};
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+std::uint16_t unused_port() {
+  const int descriptor = socket(AF_INET, SOCK_DGRAM, 0);
+  sockaddr_in address = loopback(0);
+  socklen_t length = sizeof address;
+  bind(descriptor, reinterpret_cast<sockaddr*>(&address), length);
+  getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length);
+  close(descriptor);
+  return ntohs(address.sin_port);
+}
+
+// The descriptor of the UDP socket on this port.
+int find_socket(std::uint16_t port) {
+  for (int descriptor = 0; descriptor < 1024; ++descriptor) {
+    sockaddr_in address{};
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+        address.sin_family == AF_INET && ntohs(address.sin_port) == port) {
+      return descriptor;
+    }
+  }
+  return -1;
+}
+
+class EndpointLoopTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    uv_loop_init(&uv_);
+    endpoint_ = std::make_unique<quic::Endpoint>(quic::EndpointConfig{}, random_);
+    loop_ = std::make_unique<EndpointLoop>(&uv_, *endpoint_, listener_);
+    // A port of its own choice would be given back by `disconnect`.
+    ASSERT_TRUE(loop_->bind(*parse_address("127.0.0.1", unused_port()), {}));
+    socket_ = find_socket(loop_->local_address().port);
+    ASSERT_GE(socket_, 0);
+  }
+  void TearDown() override {
+    loop_->close({});
+    uv_run(&uv_, UV_RUN_DEFAULT);
+    EXPECT_EQ(uv_loop_close(&uv_), 0);
+  }
+  // An ICMP message about a port where nobody listens becomes the socket's error.
+  void fail_socket() {
+    const sockaddr_in address = loopback(unused_port());
+    ASSERT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(send(socket_, "x", 1, 0), 1);
+  }
+  void disconnect() {
+    sockaddr address{};
+    address.sa_family = AF_UNSPEC;
+    ASSERT_EQ(connect(socket_, &address, sizeof address), 0);
+  }
+
+  uv_loop_t uv_;
+  quic::SeededRandom random_{1};
+  NoListener listener_;
+  std::unique_ptr<quic::Endpoint> endpoint_;
+  std::unique_ptr<EndpointLoop> loop_;
+  int socket_ = -1;
+};
+
+TEST_F(EndpointLoopTest, ReceivesAgainAfterAnErrorOfTheSocket) {
+  for (int round = 0; round < 3; ++round) {
+    fail_socket();
+    for (int turn = 0; turn < 10; ++turn) uv_run(&uv_, UV_RUN_NOWAIT);
+    disconnect();
+    const int sender = socket(AF_INET, SOCK_DGRAM, 0);
+    const sockaddr_in target = loopback(loop_->local_address().port);
+    const int before = listener_.turns;
+    ASSERT_EQ(
+        sendto(sender, "hello", 5, 0, reinterpret_cast<const sockaddr*>(&target), sizeof target),
+        5);
+    close(sender);
+    // Within the pause between two attempts, or at once.
+    while (listener_.turns == before && uv_loop_alive(&uv_)) uv_run(&uv_, UV_RUN_ONCE);
+    EXPECT_GT(listener_.turns, before);
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::io
