@@ -20,7 +20,7 @@ const epilogue = `Exit codes:
   3    the machine refuses: a port, a file, a certificate, a missing build
   4    the other side cannot be reached or broke off
   5    the command ran, and its answer is no
-  130  ended at once by a second Ctrl-C
+  130  ended at once by Ctrl-C (a gateway: by the second one)
 
 Documentation: docs/cli.md, docs/configuration.md, docs/errors.md`;
 

@@ -278,6 +278,13 @@ describe('the status of an upstream', () => {
     await vi.waitFor(async () => expect((await upstreams())?.[0]?.up).toBe(true), { timeout: 10_000, interval: 200 });
   });
 
+  it('is 0 or 1 in the metrics, also behind two routes', async () => {
+    const upstream = await startUpstream(mirror);
+    const { gateway } = await startGateway(`admin: 127.0.0.1:0\nroutes: [{ path: /a, upstream: "${upstream.origin}" }, { path: /b, upstream: "${upstream.origin}" }]`);
+    const text = await (await fetch(`http://127.0.0.1:${gateway.adminAddress?.port}/metrics`)).text();
+    expect(text).toContain(`sheaf_upstream_up{upstream="${upstream.origin}"} 1`);
+  });
+
   it('says what the health check received', async () => {
     const sick = await startUpstream((_request, response) => void response.writeHead(503).end());
     const { upstreams } = await startWithAdmin(`{ to: "${sick.origin}", health: { path: /ok } }`);

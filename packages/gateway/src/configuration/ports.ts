@@ -22,7 +22,7 @@ async function check(option: string, address: ListenAddress | undefined, protoco
   } catch (cause) {
     const error = listenError(cause, address, protocol);
     if (!(error instanceof UserError)) throw error;
-    return { code: error.code, message: error.message, range: document.locateValue([option]), ...(error.hint === undefined ? {} : { hint: error.hint }) };
+    return { code: error.code, message: error.message, range: document.locateValue([option]), ...(error.hint === undefined ? {} : { hint: error.code === 'PORT_TAKEN' ? `unless it is this file's own gateway: ${error.hint}` : error.hint }) };
   }
 }
 

@@ -12,7 +12,7 @@ export const exitCodes = {
   network: 4,
   /** The command ran, and its answer is no. */
   failed: 5,
-  /** Ended at once by a second Ctrl-C. */
+  /** Ended at once by Ctrl-C; a gateway by the second one, as the first one drains it. */
   interrupted: 130,
 } as const;
 

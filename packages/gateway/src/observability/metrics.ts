@@ -116,7 +116,9 @@ function labelled(registry: Registry, name: string, help: string, label: string,
 }
 
 function upstreamMetrics(registry: Registry, sources: MetricSources): void {
-  const gauge = (name: string, help: string, read: (status: UpstreamStatus) => number): void => {
+  // A server may stand behind several routes, each of which has its own view of it.
+  const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+  const gauge = (name: string, help: string, read: (status: UpstreamStatus) => number, join: (values: number[]) => number = sum): void => {
     new Gauge({
       name: `sheaf_upstream_${name}`,
       help,
@@ -124,11 +126,13 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
       registers: [registry],
       collect() {
         this.reset();
-        for (const status of sources.upstreams()) this.inc({ upstream: status.origin }, read(status));
+        const values = new Map<string, number[]>();
+        for (const status of sources.upstreams()) values.set(status.origin, [...(values.get(status.origin) ?? []), read(status)]);
+        for (const [upstream, each] of values) this.set({ upstream }, join(each));
       },
     });
   };
-  gauge('up', '1 when the last attempt to reach the upstream succeeded.', ({ up }) => (up ? 1 : 0));
+  gauge('up', '1 when the last attempt to reach the upstream succeeded.', ({ up }) => (up ? 1 : 0), (values) => Math.min(...values));
   gauge('requests_active', 'Requests under way.', ({ active }) => active);
   gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);
   gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);
