@@ -3,17 +3,37 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/codel.h"
+
 namespace sheaf::quic {
 
-void Link::send(LinkDatagram datagram, Time now) {
+namespace {
+
+std::unique_ptr<QueueDiscipline> make_discipline(QueueDisciplineKind kind) {
+  if (kind == QueueDisciplineKind::kCoDel) return std::make_unique<CoDel>();
+  return std::make_unique<DropTail>();
+}
+
+}  // namespace
+
+Link::Link(const LinkConfig& config, std::uint64_t seed)
+    : config_(config), random_(seed), discipline_(make_discipline(config.queue_discipline)) {}
+
+void Link::send(Bytes payload, const LinkHeader& header, Time now) {
   advance(now);
   apply_changes(now);
   ++stats_.sent;
-  if (datagram.payload.size() > config_.mtu) {
+  if (payload.size() > config_.mtu) {
     ++stats_.too_large;
     return;
   }
-  enqueue(std::move(datagram));
+  if (config_.down) {
+    ++stats_.down;
+    return;
+  }
+  // Nothing waits for a free link.
+  const bool limited = transmitting_ != nullptr;
+  queue_.push(pool_.take(payload, header), config_, limited, now);
   if (!transmitting_) start_transmission(now);
   advance(now);
 }
@@ -23,92 +43,92 @@ Time Link::next_timeout() const {
   return transmitting_ ? std::min(transmission_end_, arrival) : arrival;
 }
 
-std::optional<LinkDatagram> Link::poll_arrival(Time now) {
+LinkDatagram* Link::poll_arrival(Time now) {
   advance(now);
-  if (arrivals_.empty() || arrivals_.front().when > now) return std::nullopt;
+  pool_.give_back(std::move(arrived_));
+  if (arrivals_.empty() || arrivals_.front().when > now) return nullptr;
   std::pop_heap(arrivals_.begin(), arrivals_.end());
-  LinkDatagram datagram = std::move(arrivals_.back().datagram);
+  arrived_ = std::move(arrivals_.back().datagram);
   arrivals_.pop_back();
   ++stats_.delivered;
-  stats_.bytes_delivered += datagram.payload.size();
-  return datagram;
+  stats_.bytes_delivered += arrived_->payload.size();
+  return arrived_.get();
 }
 
 void Link::advance(Time now) {
   while (transmitting_ && transmission_end_ <= now) {
     const Time end = transmission_end_;
     apply_changes(end);
-    propagate(std::move(*transmitting_), end);
-    transmitting_.reset();
+    propagate(std::move(transmitting_), end);
     start_transmission(end);
   }
 }
 
+void Link::drop(LinkDatagramPointer datagram, std::uint64_t& counter) {
+  ++counter;
+  pool_.give_back(std::move(datagram));
+}
+
+// --- changes ------------------------------------------------------------------------------------
+
+void Link::change(const LinkConfig& config, Time now) {
+  advance(now);
+  apply_changes(now);
+  apply(config);
+}
+
 void Link::apply_changes(Time now) {
   while (!changes_.empty() && changes_.front().when <= now) {
-    config_ = changes_.front().config;
+    apply(changes_.front().config);
     changes_.pop_front();
   }
 }
 
-// --- queue --------------------------------------------------------------------------------------
-
-void Link::enqueue(LinkDatagram datagram) {
-  const std::size_t bytes = datagram.payload.size();
-  // Nothing waits for a free link.
-  if (transmitting_ && waiting_bytes_ + bytes > config_.queue_bytes) {
-    ++stats_.queue_full;
-    return;
+void Link::apply(const LinkConfig& config) {
+  if (config.queue_discipline != config_.queue_discipline) {
+    discipline_ = make_discipline(config.queue_discipline);
   }
-  if (waiting_bytes_ > config_.mark_bytes && datagram.ecn != Ecn::kNotEct) {
-    datagram.ecn = Ecn::kCe;
-    ++stats_.marked;
-  }
-  waiting_bytes_ += bytes;
-  waiting_.push_back(std::move(datagram));
-}
-
-std::optional<LinkDatagram> Link::dequeue() {
-  if (waiting_.empty()) return std::nullopt;
-  LinkDatagram datagram = std::move(waiting_.front());
-  waiting_.pop_front();
-  waiting_bytes_ -= datagram.payload.size();
-  return datagram;
+  if (config.trace != config_.trace) capacity_.restart();
+  config_ = config;
 }
 
 // --- transmission -------------------------------------------------------------------------------
 
 void Link::start_transmission(Time now) {
-  transmitting_ = dequeue();
-  if (!transmitting_) return;
-  // Times count nanoseconds; rounded up, so that the rate is never exceeded.
-  const std::uint64_t bytes = transmitting_->payload.size();
-  const std::uint64_t nanoseconds =
-      config_.rate == 0 ? 0 : (bytes * 1'000'000'000 + config_.rate - 1) / config_.rate;
-  transmission_end_ = now + Duration(static_cast<std::int64_t>(nanoseconds));
+  transmitting_ = discipline_->dequeue(queue_, now);
+  if (transmitting_) transmission_end_ = transmission_end(transmitting_->payload.size(), now);
 }
 
-// --- loss ---------------------------------------------------------------------------------------
+Time Link::transmission_end(std::size_t bytes, Time now) {
+  if (config_.trace) return capacity_.transmit(*config_.trace, bytes, now);
+  if (config_.rate == 0) return now;
+  // Times count nanoseconds; rounded up, so that the rate is never exceeded.
+  const std::uint64_t nanoseconds = (bytes * 1'000'000'000 + config_.rate - 1) / config_.rate;
+  return now + Duration(static_cast<std::int64_t>(nanoseconds));
+}
 
-bool Link::is_lost() { return happens(config_.loss); }
+// --- loss and propagation -----------------------------------------------------------------------
 
-// --- propagation --------------------------------------------------------------------------------
-
-void Link::propagate(LinkDatagram datagram, Time now) {
-  if (is_lost()) {
-    ++stats_.lost;
-    return;
-  }
+void Link::propagate(LinkDatagramPointer datagram, Time now) {
+  if (config_.down) return drop(std::move(datagram), stats_.down);
+  // Both processes go on with every datagram.
+  const bool at_random = random_loss_.next(config_, random_);
+  const bool in_burst = burst_loss_.next(config_.burst_loss, random_);
+  if (at_random || in_burst) return drop(std::move(datagram), stats_.lost);
   if (happens(config_.duplication)) {
     ++stats_.duplicated;
-    schedule_arrival(datagram, now);
+    schedule_arrival(pool_.take(datagram->payload, datagram->header), now);
   }
   schedule_arrival(std::move(datagram), now);
 }
 
-void Link::schedule_arrival(LinkDatagram datagram, Time now) {
-  const auto jitter = random_.below(static_cast<std::uint64_t>(config_.jitter.count()) + 1);
-  Time arrival = now + config_.delay + Duration(static_cast<std::int64_t>(jitter));
+void Link::schedule_arrival(LinkDatagramPointer datagram, Time now) {
+  Time arrival = now + config_.delay;
+  if (config_.jitter > Duration::zero()) {
+    const double share = jitter_.next(random_, config_.jitter_correlation);
+    const double jitter = share * static_cast<double>(config_.jitter.count() + 1);
+    arrival += Duration(static_cast<std::int64_t>(jitter));
+  }
   if (happens(config_.reordering)) {
     arrival += config_.reordering_delay;
   } else {

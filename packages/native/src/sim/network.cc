@@ -7,11 +7,27 @@ namespace sheaf::quic {
 
 NetworkPath& Network::connect(const NetworkNode& near, const NetworkNode& far,
                               const LinkConfig& there, const LinkConfig& back) {
-  Link link_there(there, seeds_.next());
-  Link link_back(back, seeds_.next());
-  NetworkPath& path = paths_.emplace_back(near, far, std::move(link_there), std::move(link_back));
-  const Route& forward = routes_.emplace_back(Route{&path, true, routes_.size()});
-  const Route& backward = routes_.emplace_back(Route{&path, false, routes_.size()});
+  links_.emplace_back(there, seeds_.next());
+  links_.emplace_back(back, seeds_.next());
+  return add_path(near, far, links_.size() - 2);
+}
+
+NetworkPath& Network::share(const NetworkPath& path, const NetworkNode& near,
+                            const NetworkNode& far) {
+  const Route* route = find({path.near.address, path.far.address});
+  assert(route != nullptr && "the path is of another network");
+  return add_path(near, far, route->link);
+}
+
+NetworkPath& Network::add_path(const NetworkNode& near, const NetworkNode& far,
+                               std::size_t first_link) {
+  NetworkPath& path = paths_.emplace_back(NetworkPath{.near = near,
+                                                      .far = far,
+                                                      .translated = near.address,
+                                                      .there = links_[first_link],
+                                                      .back = links_[first_link + 1]});
+  const Route& forward = routes_.emplace_back(Route{&path, true, routes_.size(), first_link});
+  const Route& backward = routes_.emplace_back(Route{&path, false, routes_.size(), first_link + 1});
   const bool is_new = by_addresses_.try_emplace({near.address, far.address}, &forward).second &&
                       by_addresses_.try_emplace({far.address, near.address}, &backward).second;
   assert(is_new && "these addresses are connected already");
@@ -25,31 +41,30 @@ void Network::rebind(NetworkPath& path, const Address& translated) {
   path.translated = translated;
 }
 
-const Network::Route* Network::send(const AddressPair& pair, Bytes payload, Ecn ecn, Time now) {
+const Network::Route* Network::find(const AddressPair& pair) const {
   const auto found = by_addresses_.find(pair);
-  if (found == by_addresses_.end()) {
-    ++unroutable_;
-    return nullptr;
-  }
-  const Route& route = *found->second;
+  return found == by_addresses_.end() ? nullptr : found->second;
+}
+
+void Network::send(const Route& route, Bytes payload, Ecn ecn, Time now) {
   const NetworkPath& path = *route.path;
   AddressPair seen{.local = path.far.address, .remote = path.translated};
   if (!route.forward) std::swap(seen.local, seen.remote);
-  route.link().send({{payload.begin(), payload.end()}, seen, ecn}, now);
-  return &route;
+  links_[route.link].send(payload, {.path = seen, .ecn = ecn, .tag = route.index}, now);
 }
 
-std::optional<LinkDatagram> Network::poll_arrival(const Route& route, Time now) {
-  while (std::optional<LinkDatagram> datagram = route.link().poll_arrival(now)) {
-    if (route.forward) return datagram;
+Network::Arrival Network::poll_arrival(std::size_t link, Time now) {
+  while (LinkDatagram* datagram = links_[link].poll_arrival(now)) {
+    const Route& route = routes_[datagram->header.tag];
+    if (route.forward) return {&route, datagram};
     // The translator looks up its mapping when the datagram reaches it.
-    if (datagram->path.local == route.path->translated) {
-      datagram->path.local = route.path->near.address;
-      return datagram;
+    if (datagram->header.path.local == route.path->translated) {
+      datagram->header.path.local = route.path->near.address;
+      return {&route, datagram};
     }
     ++unroutable_;
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace sheaf::quic

@@ -15,20 +15,12 @@ struct NetworkNode {
 };
 
 // Two addresses with a link each way. The near side may be behind a network address translator.
-class NetworkPath {
- public:
-  NetworkPath(NetworkNode near, NetworkNode far, Link there, Link back)
-      : near(std::move(near)),
-        far(std::move(far)),
-        translated(this->near.address),
-        there(std::move(there)),
-        back(std::move(back)) {}
-
+struct NetworkPath {
   const NetworkNode near;
   const NetworkNode far;
   Address translated;  // the near address as the far side sees it
-  Link there;          // near to far
-  Link back;
+  Link& there;         // near to far
+  Link& back;
 };
 
 // Which datagram goes over which link, by the address pair that its sender used.
@@ -40,9 +32,8 @@ class Network {
   // The reference stays valid. Addresses of one pair can be connected once.
   NetworkPath& connect(const NetworkNode& near, const NetworkNode& far, const LinkConfig& there,
                        const LinkConfig& back);
-  NetworkPath& connect(const NetworkNode& near, const NetworkNode& far, const LinkConfig& both) {
-    return connect(near, far, both, both);
-  }
+  // Another pair of addresses over the links of `path`: both paths have one bottleneck.
+  NetworkPath& share(const NetworkPath& path, const NetworkNode& near, const NetworkNode& far);
   // The translator forgets its mapping and makes another: from now on the far side sees
   // `translated`, and what is under way to the old address is dropped.
   void rebind(NetworkPath& path, const Address& translated);
@@ -51,22 +42,32 @@ class Network {
   struct Route {
     NetworkPath* path = nullptr;
     bool forward = true;    // near to far
-    std::size_t index = 0;  // among all routes, in the order of `connect`
-    Link& link() const { return forward ? path->there : path->back; }
+    std::size_t index = 0;  // among all routes, in the order of `connect` and `share`
+    std::size_t link = 0;
+    const std::string& sender() const { return forward ? path->near.host : path->far.host; }
     const std::string& receiver() const { return forward ? path->far.host : path->near.host; }
   };
-  const Route& route(std::size_t index) const { return routes_[index]; }
-  std::size_t route_count() const { return routes_.size(); }
-  // Puts a copy on the link for these addresses, as the sender names them. Null, and counted, when
-  // there is none.
-  const Route* send(const AddressPair& pair, Bytes payload, Ecn ecn, Time now);
-  // What has arrived at the end of a route by now, one at a time.
-  std::optional<LinkDatagram> poll_arrival(const Route& route, Time now);
+  // Where datagrams with these addresses go, as the sender names them; null when nowhere.
+  const Route* find(const AddressPair& pair) const;
+  void send(const Route& route, Bytes payload, Ecn ecn, Time now);
+  void count_unroutable() { ++unroutable_; }
+
+  std::size_t link_count() const { return links_.size(); }
+  const Link& link(std::size_t index) const { return links_[index]; }
+  struct Arrival {
+    const Route* route = nullptr;
+    LinkDatagram* datagram = nullptr;  // null when that is all; valid until the next call
+  };
+  // What has arrived at the end of a link by now, one at a time.
+  Arrival poll_arrival(std::size_t link, Time now);
 
   std::uint64_t unroutable() const { return unroutable_; }
 
  private:
+  NetworkPath& add_path(const NetworkNode& near, const NetworkNode& far, std::size_t first_link);
+
   SeededRandom seeds_;
+  std::deque<Link> links_;  // there, back, there, back …
   std::deque<NetworkPath> paths_;
   std::deque<Route> routes_;
   std::map<AddressPair, const Route*> by_addresses_;

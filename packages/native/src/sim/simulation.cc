@@ -76,12 +76,12 @@ void Simulation::reschedule_host(std::size_t index) {
   if (when != k_never) schedule(when, Event::Kind::kHost, index);
 }
 
-void Simulation::reschedule_route(std::size_t index) {
-  if (index >= route_scheduled_.size()) route_scheduled_.resize(index + 1, k_never);
-  const Time when = network_.route(index).link().next_timeout();
-  if (when == route_scheduled_[index]) return;
-  route_scheduled_[index] = when;
-  if (when != k_never) schedule(when, Event::Kind::kRoute, index);
+void Simulation::reschedule_link(std::size_t index) {
+  if (index >= link_scheduled_.size()) link_scheduled_.resize(network_.link_count(), k_never);
+  const Time when = network_.link(index).next_timeout();
+  if (when == link_scheduled_[index]) return;
+  link_scheduled_[index] = when;
+  if (when != k_never) schedule(when, Event::Kind::kLink, index);
 }
 
 void Simulation::settle_all_hosts() {
@@ -98,9 +98,9 @@ void Simulation::process(const Event& event) {
       transmit(event.index);
       break;
     }
-    case Event::Kind::kRoute:
-      if (route_scheduled_[event.index] != event.when) return;
-      route_scheduled_[event.index] = k_never;
+    case Event::Kind::kLink:
+      if (link_scheduled_[event.index] != event.when) return;
+      link_scheduled_[event.index] = k_never;
       deliver_arrivals(event.index);
       break;
     case Event::Kind::kAction:
@@ -112,18 +112,23 @@ void Simulation::process(const Event& event) {
   ++work_at_instant_;
 }
 
-void Simulation::deliver_arrivals(std::size_t index) {
-  const Network::Route& route = network_.route(index);
-  const std::size_t receiver = host_index(route.receiver());
-  bool any = false;
-  while (std::optional<LinkDatagram> datagram = network_.poll_arrival(route, now_)) {
-    any = true;
-    digest(route, *datagram);
-    hosts_[receiver].host->receive(
-        {.payload = datagram->payload, .path = datagram->path, .ecn = datagram->ecn}, now_);
+void Simulation::deliver_arrivals(std::size_t link) {
+  // Hosts send when all of this instant has arrived, in the order in which they first got
+  // something.
+  receivers_.clear();
+  for (;;) {
+    const Network::Arrival arrival = network_.poll_arrival(link, now_);
+    if (arrival.datagram == nullptr) break;
+    digest(*arrival.route, *arrival.datagram);
+    const std::size_t receiver = host_index(arrival.route->receiver());
+    if (std::ranges::find(receivers_, receiver) == receivers_.end()) receivers_.push_back(receiver);
+    hosts_[receiver].host->receive({.payload = arrival.datagram->payload,
+                                    .path = arrival.datagram->header.path,
+                                    .ecn = arrival.datagram->header.ecn},
+                                   now_);
   }
-  reschedule_route(index);
-  if (any) transmit(receiver);
+  reschedule_link(link);
+  for (std::size_t receiver : receivers_) transmit(receiver);
 }
 
 void Simulation::transmit(std::size_t index) {
@@ -134,22 +139,41 @@ void Simulation::transmit(std::size_t index) {
     if (batch.size == 0) break;
     assert(batch.segment_size > 0);
     ++work_at_instant_;
-    Bytes rest(buffer_.data(), batch.size);
-    while (!rest.empty()) {
-      const Bytes datagram = rest.first(std::min(batch.segment_size, rest.size()));
-      const Network::Route* route = network_.send(batch.path, datagram, batch.ecn, now_);
-      if (route != nullptr) reschedule_route(route->index);
-      rest = rest.subspan(datagram.size());
-    }
+    send(batch);
   }
   reschedule_host(index);
 }
 
+void Simulation::send(const TransmitBatch& batch) {
+  const Network::Route* route = network_.find(batch.path);
+  for (Bytes rest(buffer_.data(), batch.size); !rest.empty();) {
+    const Bytes datagram = rest.first(std::min(batch.segment_size, rest.size()));
+    rest = rest.subspan(datagram.size());
+    if (route == nullptr) {
+      network_.count_unroutable();
+    } else {
+      network_.send(*route, datagram, batch.ecn, now_);
+    }
+  }
+  if (route != nullptr) reschedule_link(route->link);
+}
+
+// Words instead of bytes: hashing must not cost more than the engine.
 void Simulation::digest(const Network::Route& route, const LinkDatagram& datagram) {
-  const auto mix = [this](std::uint64_t value) { digest_ = (digest_ ^ value) * 0x100000001b3u; };
+  const auto mix = [this](std::uint64_t value) {
+    digest_ = (digest_ ^ value) * 0x9e3779b97f4a7c15u;
+    digest_ ^= digest_ >> 32;
+  };
   mix(to_nanoseconds(now_));
   mix(route.index);
-  for (std::uint8_t byte : datagram.payload) mix(byte);
+  mix(datagram.payload.size());
+  for (Bytes rest = datagram.payload; !rest.empty();) {
+    const std::size_t length = std::min(rest.size(), sizeof(std::uint64_t));
+    std::uint64_t word = 0;
+    std::memcpy(&word, rest.data(), length);
+    mix(word);
+    rest = rest.subspan(length);
+  }
 }
 
 std::size_t Simulation::host_index(const std::string& name) const {

@@ -33,6 +33,10 @@ class Simulation {
   NetworkPath& connect(const NetworkNode& near, const NetworkNode& far, const LinkConfig& both) {
     return network_.connect(near, far, both, both);
   }
+  // Network::share.
+  NetworkPath& share(const NetworkPath& path, const NetworkNode& near, const NetworkNode& far) {
+    return network_.share(path, near, far);
+  }
   void rebind(NetworkPath& path, const Address& translated) { network_.rebind(path, translated); }
   // Does something at that time, for example to a host; hosts may have something to send
   // afterwards.
@@ -57,7 +61,7 @@ class Simulation {
 
  private:
   struct Event {
-    enum class Kind : std::uint8_t { kHost, kRoute, kAction };
+    enum class Kind : std::uint8_t { kHost, kLink, kAction };
     Time when;
     std::uint64_t sequence = 0;
     Kind kind = Kind::kAction;
@@ -73,11 +77,12 @@ class Simulation {
 
   void schedule(Time when, Event::Kind kind, std::size_t index);
   void reschedule_host(std::size_t index);
-  void reschedule_route(std::size_t index);
+  void reschedule_link(std::size_t index);
   void settle_all_hosts();
   void process(const Event& event);
-  void deliver_arrivals(std::size_t route);
+  void deliver_arrivals(std::size_t link);
   void transmit(std::size_t host);
+  void send(const TransmitBatch& batch);
   void digest(const Network::Route& route, const LinkDatagram& datagram);
   std::size_t host_index(const std::string& name) const;
 
@@ -87,10 +92,11 @@ class Simulation {
   Time now_;
   std::vector<HostEntry> hosts_;
   std::map<std::string, std::size_t> host_indices_;
-  std::vector<Time> route_scheduled_;
+  std::vector<Time> link_scheduled_;
   std::vector<std::function<void()>> actions_;
   std::priority_queue<Event> queue_;
   std::vector<std::uint8_t> buffer_;
+  std::vector<std::size_t> receivers_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t work_at_instant_ = 0;

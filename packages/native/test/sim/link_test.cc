@@ -4,49 +4,14 @@
 
 #include <algorithm>
 
-#include "sim/units.h"
+#include "sim/link_fixture.h"
 
 namespace sheaf::quic {
 namespace {
 
-Time at_us(std::int64_t microseconds) { return Time(std::chrono::microseconds(microseconds)); }
-Time at_ms(std::int64_t milliseconds) { return at_us(1000 * milliseconds); }
-
-// The first four bytes are a number.
-LinkDatagram datagram(std::uint32_t number, std::size_t size = 1000, Ecn ecn = Ecn::kNotEct) {
-  LinkDatagram made{.payload = std::vector<std::uint8_t>(size), .path = {}, .ecn = ecn};
-  std::memcpy(made.payload.data(), &number, sizeof number);
-  return made;
-}
-
-struct Arrived {
-  std::uint32_t number;
-  Time when;
-  Ecn ecn;
-};
-
-std::vector<Arrived> drain(Link& link) {
-  std::vector<Arrived> arrived;
-  while (link.next_timeout() != k_never) {
-    const Time now = link.next_timeout();
-    while (const auto next = link.poll_arrival(now)) {
-      std::uint32_t number;
-      std::memcpy(&number, next->payload.data(), sizeof number);
-      arrived.push_back({number, now, next->ecn});
-    }
-  }
-  return arrived;
-}
-
-void expect_conservation(const Link& link) {
-  const LinkStats& stats = link.stats();
-  EXPECT_EQ(stats.sent + stats.duplicated,
-            stats.too_large + stats.queue_full + stats.lost + stats.delivered + link.in_transit());
-}
-
 TEST(Link, DelaysAndKeepsTheOrder) {
   Link link({.delay = 30ms}, 1);
-  for (std::uint32_t i = 0; i < 10; ++i) link.send(datagram(i), at_ms(i));
+  for (std::uint32_t i = 0; i < 10; ++i) send(link, i, at_ms(i));
   const auto arrived = drain(link);
   ASSERT_EQ(arrived.size(), 10u);
   for (std::uint32_t i = 0; i < 10; ++i) {
@@ -57,7 +22,7 @@ TEST(Link, DelaysAndKeepsTheOrder) {
 
 TEST(Link, TransmitsAtItsRate) {
   Link link({.rate = 8_mbps, .delay = 5ms}, 1);  // 1,000 bytes take 1 ms
-  for (std::uint32_t i = 0; i < 5; ++i) link.send(datagram(i), at_ms(0));
+  for (std::uint32_t i = 0; i < 5; ++i) send(link, i, at_ms(0));
   const auto arrived = drain(link);
   ASSERT_EQ(arrived.size(), 5u);
   for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(arrived[i].when, at_ms(6 + i));
@@ -65,17 +30,25 @@ TEST(Link, TransmitsAtItsRate) {
 
 TEST(Link, DropsTheTailOfAFullQueue) {
   Link link({.queue_bytes = 3000, .rate = 8_mbps}, 1);
-  for (std::uint32_t i = 0; i < 10; ++i) link.send(datagram(i), at_ms(0));
+  for (std::uint32_t i = 0; i < 10; ++i) send(link, i, at_ms(0));
   EXPECT_EQ(link.stats().queue_full, 6u);  // one is transmitted, three wait
   expect_conservation(link);
   EXPECT_EQ(drain(link).size(), 4u);
   expect_conservation(link);
 }
 
+TEST(Link, LimitsTheQueueInPackets) {
+  Link link({.queue_packets = 3, .rate = 8_mbps}, 1);
+  for (std::uint32_t i = 0; i < 10; ++i) send(link, i, at_ms(0), 10);
+  EXPECT_EQ(link.stats().queue_full, 6u);
+  EXPECT_EQ(drain(link).size(), 4u);
+  expect_conservation(link);
+}
+
 TEST(Link, DropsWhatIsLargerThanItsMtu) {
   Link link({.mtu = 1300}, 1);
-  link.send(datagram(0, 1300), at_ms(0));
-  link.send(datagram(1, 1301), at_ms(0));
+  send(link, 0, at_ms(0), 1300);
+  send(link, 1, at_ms(0), 1301);
   EXPECT_EQ(drain(link).size(), 1u);
   EXPECT_EQ(link.stats().too_large, 1u);
 }
@@ -83,7 +56,7 @@ TEST(Link, DropsWhatIsLargerThanItsMtu) {
 TEST(Link, MarksOnlyEcnCapableDatagramsInALongQueue) {
   Link link({.mark_bytes = 2000, .rate = 8_mbps}, 1);
   for (std::uint32_t i = 0; i < 8; ++i) {
-    link.send(datagram(i, 1000, i % 2 == 0 ? Ecn::kEct0 : Ecn::kNotEct), at_ms(0));
+    send(link, i, at_ms(0), 1000, i % 2 == 0 ? Ecn::kEct0 : Ecn::kNotEct);
   }
   const auto arrived = drain(link);
   ASSERT_EQ(arrived.size(), 8u);
@@ -97,7 +70,7 @@ TEST(Link, LosesAsOftenAsAsked) {
   constexpr std::uint64_t k_seed = 42;
   SCOPED_TRACE("seed " + std::to_string(k_seed));
   Link link({.loss = 0.3}, k_seed);
-  for (std::uint32_t i = 0; i < 20'000; ++i) link.send(datagram(i, 10), at_us(i));
+  for (std::uint32_t i = 0; i < 20'000; ++i) send(link, i, at_us(i), 10);
   drain(link);
   EXPECT_NEAR(static_cast<double>(link.stats().lost), 6000, 300);
   expect_conservation(link);
@@ -110,8 +83,8 @@ TEST(Link, JitterKeepsTheOrderAndReorderingDoesNot) {
   Link jittery({.delay = 10ms, .jitter = 20ms}, k_seed);
   Link reordering({.delay = 10ms, .reordering = 0.1, .reordering_delay = 5ms}, k_seed);
   for (std::uint32_t i = 0; i < 1000; ++i) {
-    jittery.send(datagram(i), at_ms(i));
-    reordering.send(datagram(i), at_ms(i));
+    send(jittery, i, at_ms(i));
+    send(reordering, i, at_ms(i));
   }
   const auto ordered = drain(jittery);
   EXPECT_EQ(ordered.size(), 1000u);
@@ -129,14 +102,77 @@ TEST(Link, ChangesAtTheGivenTime) {
   Link link({.rate = 8_mbps}, 1);
   link.change_at(at_us(2500), {.rate = 4_mbps});
   link.change_at(at_ms(100), {.loss = 1});
-  for (std::uint32_t i = 0; i < 5; ++i) link.send(datagram(i), at_ms(0));
+  for (std::uint32_t i = 0; i < 5; ++i) send(link, i, at_ms(0));
   const auto arrived = drain(link);
   ASSERT_EQ(arrived.size(), 5u);
   EXPECT_EQ(arrived[2].when, at_ms(3));  // began before the change
   EXPECT_EQ(arrived[3].when, at_ms(5));
   EXPECT_EQ(arrived[4].when, at_ms(7));
-  link.send(datagram(5), at_ms(100));
+  send(link, 5, at_ms(100));
   EXPECT_TRUE(drain(link).empty());
+}
+
+TEST(Link, LosesWhatWaitsWhenItGoesDown) {
+  const LinkConfig up{.rate = 8_mbps, .delay = 10ms};
+  LinkConfig down = up;
+  down.down = true;
+  Link link(up, 1);
+  for (std::uint32_t i = 0; i < 5; ++i) send(link, i, at_ms(0));
+  link.change(down, at_us(2500));  // two are propagated, one is transmitted, two wait
+  send(link, 5, at_ms(3));
+  const auto arrived = drain(link);
+  ASSERT_EQ(arrived.size(), 2u);
+  EXPECT_EQ(arrived[1].when, at_ms(12));
+  EXPECT_EQ(link.stats().down, 4u);
+  expect_conservation(link);
+  link.change(up, at_ms(20));
+  send(link, 6, at_ms(20));
+  EXPECT_EQ(drain(link).size(), 1u);
+}
+
+TEST(Link, ChangesOfTheQueueKeepWhatWaits) {
+  Link link({.rate = 8_mbps}, 1);
+  for (std::uint32_t i = 0; i < 5; ++i) send(link, i, at_ms(0));
+  link.change({.queue_discipline = QueueDisciplineKind::kCoDel, .rate = 8_mbps}, at_us(500));
+  EXPECT_EQ(drain(link).size(), 5u);
+}
+
+TEST(Link, CorrelatedJitterComesInPlateaus) {
+  constexpr std::uint64_t k_seed = 44;
+  SCOPED_TRACE("seed " + std::to_string(k_seed));
+  constexpr std::uint32_t k_count = 20'000;
+  const auto changes_and_mean = [](double correlation) {
+    // So far apart that the order does not matter.
+    Link link({.delay = 10ms, .jitter = 20ms, .jitter_correlation = correlation}, k_seed);
+    std::vector<Arrived> arrived;
+    for (std::uint32_t i = 0; i < k_count; ++i) send(link, i, at_ms(50 * i), 4);
+    arrived = drain(link);
+    int changes = 0;
+    double sum = 0;
+    Duration previous{};
+    for (const Arrived& one : arrived) {
+      const Duration jitter = one.when - at_ms(50 * one.number + 10);
+      EXPECT_LE(jitter, 20ms);
+      changes += jitter != previous;
+      previous = jitter;
+      sum += std::chrono::duration<double, std::milli>(jitter).count();
+    }
+    return std::pair(changes, sum / k_count);
+  };
+  const auto [independent, independent_mean] = changes_and_mean(0);
+  EXPECT_GT(independent, k_count - 10);
+  EXPECT_NEAR(independent_mean, 10, 0.2);
+  const auto [correlated, correlated_mean] = changes_and_mean(0.9);
+  EXPECT_NEAR(correlated, k_count / 10, k_count / 100);
+  EXPECT_NEAR(correlated_mean, 10, 0.6);
+}
+
+TEST(Link, DuplicatesAsOftenAsAsked) {
+  Link link({.duplication = 0.25}, 45);
+  for (std::uint32_t i = 0; i < 20'000; ++i) send(link, i, at_us(i), 10);
+  const auto arrived = drain(link);
+  EXPECT_NEAR(static_cast<double>(arrived.size()), 25'000, 300);
+  EXPECT_EQ(link.stats().duplicated + 20'000, arrived.size());
 }
 
 // Whatever its parameters and however it is used: every datagram is delivered, dropped or still
@@ -145,15 +181,24 @@ TEST(Link, ConservesDatagrams) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SeededRandom random(seed);
+    const auto trace = std::make_shared<const CapacityTrace>(*CapacityTrace::parse("0\n3\n3\n9\n"));
     const auto draw = [&] {
-      return LinkConfig{.mtu = 200 + random.below(1500),
+      return LinkConfig{.down = random.below(8) == 0,
+                        .mtu = 200 + random.below(1500),
                         .queue_bytes = random.below(20'000),
+                        .queue_packets = random.below(30),
+                        .queue_discipline = random.below(2) == 0 ? QueueDisciplineKind::kCoDel
+                                                                 : QueueDisciplineKind::kDropTail,
                         .mark_bytes = random.below(10'000),
                         .rate = random.below(2) == 0 ? 0 : 1 + random.below(1'000'000),
+                        .trace = random.below(3) == 0 ? trace : nullptr,
                         .loss = 0.3 * random.uniform(),
+                        .loss_correlation = random.uniform(),
+                        .burst_loss = GilbertElliott::bursts(0.2 * random.uniform(), 5),
                         .duplication = 0.3 * random.uniform(),
                         .delay = std::chrono::microseconds(random.below(100'000)),
                         .jitter = std::chrono::microseconds(random.below(20'000)),
+                        .jitter_correlation = random.uniform(),
                         .reordering = 0.3 * random.uniform(),
                         .reordering_delay = std::chrono::microseconds(random.below(20'000))};
     };
@@ -163,7 +208,7 @@ TEST(Link, ConservesDatagrams) {
     std::vector<int> copies(1000);
     std::uint64_t received = 0;
     const auto receive = [&] {
-      while (const auto next = link.poll_arrival(now)) {
+      while (const LinkDatagram* next = link.poll_arrival(now)) {
         std::uint32_t number;
         std::memcpy(&number, next->payload.data(), sizeof number);
         ASSERT_LT(number, copies.size());
@@ -174,7 +219,7 @@ TEST(Link, ConservesDatagrams) {
     for (std::uint32_t i = 0; i < 1000; ++i) {
       now += std::chrono::microseconds(random.below(2000));
       if (random.below(2) == 0) receive();
-      link.send(datagram(i, 4 + random.below(1500)), now);
+      send(link, i, now, 4 + random.below(1500));
       expect_conservation(link);
       EXPECT_GE(link.next_timeout(), at_ms(0));
     }
@@ -198,7 +243,7 @@ TEST(Link, SameSeedSameFate) {
                  .reordering = 0.2,
                  .reordering_delay = 4ms},
                 seed);
-      for (std::uint32_t i = 0; i < 500; ++i) link.send(datagram(i), at_ms(i));
+      for (std::uint32_t i = 0; i < 500; ++i) send(link, i, at_ms(i));
       for (const Arrived& one : drain(link)) run.push_back(one.number);
     }
     EXPECT_EQ(runs[0], runs[1]) << "seed " << seed;

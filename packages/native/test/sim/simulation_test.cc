@@ -194,6 +194,30 @@ TEST_F(SimulationTest, SeveralPathsBetweenTwoHosts) {
   EXPECT_EQ(server_.received[0].path.remote, second);
 }
 
+TEST_F(SimulationTest, PathsMayShareTheirLinks) {
+  NetworkPath& path = connect({.rate = 8_mbps});  // 1,000 bytes in 1 ms
+  const Address second = address(1, 2000);
+  NetworkPath& sharing = simulation_.share(path, {"client", second}, {"server", k_server});
+  EXPECT_EQ(&path.there, &sharing.there);
+  const Time start = simulation_.now();
+  for (int i = 0; i < 2; ++i) {
+    client_.send(k_to_server, std::vector<std::uint8_t>(1000));
+    client_.send({second, k_server}, std::vector<std::uint8_t>(1000));
+  }
+  const Address translated = address(7, 7);
+  simulation_.after(1ms, [&] { simulation_.rebind(sharing, translated); });
+  simulation_.run_for(10ms);
+  ASSERT_EQ(server_.received.size(), 4u);
+  EXPECT_EQ(server_.received[3].path.remote, second);  // as it left
+  EXPECT_EQ(server_.received[3].when, start + 4ms);
+  server_.send({k_server, translated}, {1});
+  server_.send(k_to_client, {2});
+  simulation_.run_for(10ms);
+  ASSERT_EQ(client_.received.size(), 2u);
+  EXPECT_EQ(client_.received[0].path.local, second);
+  EXPECT_EQ(client_.received[1].path, k_to_server);
+}
+
 TEST(SimulationReplay, SameSeedSameRun) {
   const auto run = [](std::uint64_t seed) {
     Simulation simulation(seed);

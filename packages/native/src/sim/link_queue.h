@@ -1,0 +1,52 @@
+#pragma once
+
+#include "sim/link_config.h"
+#include "sim/link_datagram.h"
+#include "util/ring.h"
+
+namespace sheaf::quic {
+
+// What waits for transmission, oldest first. Counts what happens to it.
+class LinkQueue {
+ public:
+  LinkQueue(DatagramPool& pool, LinkStats& stats) : pool_(pool), stats_(stats) {}
+
+  bool empty() const { return datagrams_.empty(); }
+  std::size_t size() const { return datagrams_.size(); }
+  std::size_t bytes() const { return bytes_; }
+  const LinkDatagram& front() const { return *datagrams_.front(); }
+
+  // `limited`: drops the datagram when it does not fit.
+  void push(LinkDatagramPointer datagram, const LinkConfig& config, bool limited, Time now);
+  LinkDatagramPointer pop();
+  // The discipline gives up the oldest.
+  void drop_front();
+  // Puts CE on the oldest (RFC 3168 §5); false when it is not ECN-capable.
+  bool mark_front() { return mark(*datagrams_.front()); }
+
+ private:
+  bool mark(LinkDatagram& datagram);
+
+  DatagramPool& pool_;
+  LinkStats& stats_;
+  Ring<LinkDatagramPointer> datagrams_;
+  std::size_t bytes_ = 0;
+};
+
+// Decides what leaves a queue.
+class QueueDiscipline {
+ public:
+  virtual ~QueueDiscipline() = default;
+  // The next datagram to transmit; null when nothing is left.
+  virtual LinkDatagramPointer dequeue(LinkQueue& queue, Time now) = 0;
+};
+
+// Only the limits of the queue drop.
+class DropTail final : public QueueDiscipline {
+ public:
+  LinkDatagramPointer dequeue(LinkQueue& queue, Time) override {
+    return queue.empty() ? nullptr : queue.pop();
+  }
+};
+
+}  // namespace sheaf::quic
