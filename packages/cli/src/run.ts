@@ -7,6 +7,7 @@ import { check } from './commands/check.js';
 import { demo } from './commands/demo.js';
 import { fetch } from './commands/fetch.js';
 import { init } from './commands/init.js';
+import { link } from './commands/link.js';
 import { schema } from './commands/schema.js';
 import { status } from './commands/status.js';
 import { up } from './commands/up.js';
@@ -44,7 +45,7 @@ async function dispatch(world: World): Promise<number> {
     .demandCommand(1, 'name a command')
     .recommendCommands()
     .completion('completion', 'Print a completion script for bash or zsh')
-    .parserConfiguration({ 'duplicate-arguments-array': false, 'boolean-negation': false, 'greedy-arrays': false })
+    .parserConfiguration({ 'boolean-negation': false, 'greedy-arrays': false })
     .wrap(100)
     .epilogue(epilogue)
     .exitProcess(false)
@@ -52,12 +53,16 @@ async function dispatch(world: World): Promise<number> {
       throw error ?? usageError(message ?? '', world.args[0] ?? '');
     });
   const add = <Options>(command: Command<Options>): void => {
+    let built: Argv<Options> | undefined;
     parser.command(
       command.usage,
       command.summary,
-      (own: Argv) => command.options(own.epilogue('')),
+      (own: Argv) => {
+        built = command.options(own.epilogue(''));
+        return built;
+      },
       (options) => {
-        outcome = command.run(options as Options, world);
+        outcome = command.run(lastValues(options, built) as Options, world);
       },
     );
   };
@@ -69,10 +74,19 @@ async function dispatch(world: World): Promise<number> {
   add(fetch);
   add(cert);
   add(demo);
+  add(link);
   add(bench);
   const output = await parse(parser, world);
   if (output !== '') await write(world.stdout, output.endsWith('\n') ? output : `${output}\n`);
   return outcome === undefined ? exitCodes.success : outcome;
+}
+
+/** The last value of an option that was repeated, unless it takes several. (yargs' own setting would apply to those as well.) */
+function lastValues(options: object, built: unknown): object {
+  const { array } = (built as { getOptions(): { array: string[] } }).getOptions();
+  const camelCase = (name: string): string => name.replace(/-([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+  const several = new Set(['_', ...array, ...array.map(camelCase)]);
+  return Object.fromEntries(Object.entries(options).map(([name, value]: [string, unknown]) => [name, Array.isArray(value) && !several.has(name) ? (value.at(-1) as unknown) : value]));
 }
 
 /** Runs the parser; what yargs itself wants to say (help, version, completion) is the result. */

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { exampleConfiguration } from '../src/commands/init.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
 
-const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'demo', 'bench'];
+const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'demo', 'link', 'bench'];
 
 describe('help', () => {
   it('lists every command and every exit code', async () => {
@@ -55,6 +55,16 @@ describe('wrong use', () => {
     expect(err).toContain(message);
     expect(err).not.toMatch(/\n {4}at /);
     expect([code, out]).toEqual([2, '']);
+  });
+});
+
+describe('repeated options', () => {
+  it('are all taken where several make sense, else the last counts', async () => {
+    // Every certificate hash is read, and the last number of requests.
+    const all = await sheaf(['fetch', 'https://127.0.0.1/', '--certificate-hash', 'first', '--certificate-hash', 'ab'.repeat(32)]);
+    expect(all.err).toContain('first');
+    const last = await sheaf(['fetch', 'https://127.0.0.1/', '--repeat', '5', '--repeat', '0']);
+    expect(last.err).toContain('--repeat takes a whole number');
   });
 });
 

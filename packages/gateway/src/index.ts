@@ -1,13 +1,13 @@
 export { configurationSchema, type NodeConfiguration } from './configuration/node.js';
 export { configurationWarnings, loadConfiguration, parseConfiguration, type LoadedConfiguration } from './configuration/load.js';
 export { closest } from './configuration/known_keys.js';
-export type { ListenAddress } from './configuration/scalars.js';
+export { listenAddress, type ListenAddress } from './configuration/scalars.js';
 export { errorCodes, type ErrorCode } from './errors/error_codes.js';
 export { exitCodes, type ExitCode } from './errors/exit_codes.js';
 export { errorMessage, systemErrorCode, UserError } from './errors/user_error.js';
 export { Gateway, type GatewayOptions } from './gateway/gateway.js';
 export { certificateNames } from './gateway/names.js';
-export { formatAddress } from './listeners/listen_error.js';
+export { formatAddress, listenError } from './listeners/listen_error.js';
 export { loadNativeModule } from './listeners/native_module.js';
 export type { GatewayStatus } from './observability/status.js';
 export { certificateExpiry, certificateHash } from './tls/certificate_files.js';

@@ -142,7 +142,45 @@ export interface NativeEndpoint {
   close(): void;
 }
 
+export interface NativeLinkOptions {
+  down: boolean;
+  mtu: number;
+  queueBytes: number;
+  queuePackets: number;
+  queueDiscipline: string;
+  markBytes: number;
+  /** Bits per second; 0 = no limit. */
+  rate: number;
+  trace: string;
+  loss: number;
+  lossCorrelation: number;
+  burstLoss: number;
+  burstLength: number;
+  duplication: number;
+  delayMs: number;
+  jitterMs: number;
+  jitterCorrelation: number;
+  reordering: number;
+  reorderingDelayMs: number;
+}
+
+/** `src/binding/link_relay_object.h` */
+export interface NativeLinkRelay {
+  /** Throws with `code` set to the system's error name. */
+  bind(): { address: string; port: number; family: 'IPv4' | 'IPv6' };
+  setConfig(there: NativeLinkOptions, back: NativeLinkOptions): void;
+  setDown(down: boolean): void;
+  stats(): unknown;
+  close(): void;
+}
+
+interface NativeAddress {
+  address: string;
+  port: number;
+}
+
 interface Addon {
+  LinkRelay: new (listen: NativeAddress, target: NativeAddress, there: NativeLinkOptions, back: NativeLinkOptions, seed: number) => NativeLinkRelay;
   Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
 }
 

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { LinkRelay, LinkRelayOptions } from './link_relay.js';
 
 /** Request or response headers: lower-case names; pseudo-headers (`:path`) are never in here. */
 export type HeaderMap = Record<string, string | string[]>;
@@ -215,4 +216,5 @@ export interface NativeModule {
   createHttp3Server(options: ServerOptions): Http3Server;
   /** Rejects with `QuicError` when the handshake fails. */
   connectHttp3(options: ClientOptions): Promise<Http3Client>;
+  createLinkRelay(options: LinkRelayOptions): LinkRelay;
 }

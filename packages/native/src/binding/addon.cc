@@ -1,6 +1,7 @@
 #include <napi.h>
 
 #include "binding/endpoint_object.h"
+#include "binding/link_relay_object.h"
 #include "crypto/library_check.h"
 
 namespace {
@@ -11,6 +12,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
     return exports;
   }
   exports.Set("Endpoint", sheaf::binding::EndpointObject::define(env));
+  exports.Set("LinkRelay", sheaf::binding::LinkRelayObject::define(env));
   return exports;
 }
 

@@ -6,6 +6,7 @@
 #include "binding/field_list.h"
 #include "binding/javascript_buffer.h"
 #include "binding/status_report.h"
+#include "binding/system_error.h"
 #include "io/monotonic_clock.h"
 #include "io/socket_address.h"
 
@@ -17,15 +18,6 @@ namespace {
 
 // Bytes given to JavaScript per call; more waits in the transport.
 constexpr std::size_t k_read_size = 64 << 10;
-
-Napi::Error system_error(Napi::Env env, const io::SocketError& error) {
-  Napi::Error out = Napi::Error::New(env, error.message);
-  // "EADDRINUSE", as Node's own errors carry it.
-  const char* name = uv_err_name(-error.number);
-  out.Set("code", name);
-  out.Set("errno", Napi::Number::New(env, -error.number));
-  return out;
-}
 
 }  // namespace
 

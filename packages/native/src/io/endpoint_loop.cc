@@ -1,8 +1,5 @@
 #include "io/endpoint_loop.h"
 
-#include <sys/timerfd.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <utility>
 
@@ -74,13 +71,12 @@ quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
   auto opened = UdpSocket::open(local, options);
   if (!opened) return opened.error();
   socket_ = std::move(*opened);
-  timer_descriptor_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (timer_descriptor_ < 0) return release_failed_bind({errno, "cannot make a timer"});
+  if (timer_.descriptor() < 0) return release_failed_bind({errno, "cannot make a timer"});
   if (const int error = uv_poll_init(handles_->loop, &handles_->socket, socket_->descriptor())) {
     return release_failed_bind({-error, "cannot watch the socket"});
   }
   handles_->adopt(handles_->socket);
-  uv_poll_init(handles_->loop, &handles_->timer, timer_descriptor_);
+  uv_poll_init(handles_->loop, &handles_->timer, timer_.descriptor());
   handles_->adopt(handles_->timer);
   uv_poll_start(&handles_->timer, UV_READABLE,
                 [](uv_poll_t* handle, int, int) { Handles::of(handle).owner->on_timer(); });
@@ -108,7 +104,6 @@ void EndpointLoop::watch_socket() {
 }
 
 quic::Status<SocketError> EndpointLoop::release_failed_bind(const SocketError& error) {
-  if (timer_descriptor_ >= 0) ::close(std::exchange(timer_descriptor_, -1));
   socket_.reset();
   return error;
 }
@@ -142,9 +137,7 @@ void EndpointLoop::on_readable() {
 }
 
 void EndpointLoop::on_timer() {
-  std::uint64_t expirations = 0;
-  static_cast<void>(!read(timer_descriptor_, &expirations, sizeof expirations));
-  timer_deadline_ = quic::k_never;
+  timer_.acknowledge();
   const Time now = monotonic_now();
   endpoint_.on_timeout(now);
   run_turn(now);
@@ -165,7 +158,7 @@ void EndpointLoop::run_turn(Time now) {
   deliver_events(now);
   if (closing_) return;
   endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
-  set_timer(endpoint_.next_timeout());
+  timer_.set(endpoint_.next_timeout());
   // The application reacted to the last events: the loop must not sleep on that.
   if (unsent_ && !is_blocked_) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
@@ -204,19 +197,6 @@ void EndpointLoop::flush(Time now) {
   uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
 
-void EndpointLoop::set_timer(Time deadline) {
-  if (deadline == timer_deadline_) return;
-  timer_deadline_ = deadline;
-  itimerspec when{};
-  if (deadline != quic::k_never) {
-    // Zero would disarm it.
-    const auto nanoseconds = std::max<std::int64_t>(deadline.time_since_epoch().count(), 1);
-    when.it_value.tv_sec = nanoseconds / 1'000'000'000;
-    when.it_value.tv_nsec = nanoseconds % 1'000'000'000;
-  }
-  timerfd_settime(timer_descriptor_, TFD_TIMER_ABSTIME, &when, nullptr);
-}
-
 void EndpointLoop::flush_closing() {
   // Each connection's CONNECTION_CLOSE is a batch of its own, and stateless replies go first.
   constexpr std::size_t k_replies = 256;
@@ -241,7 +221,6 @@ void EndpointLoop::close(std::function<void()> done) {
   } else {
     handles->close_all();
   }
-  if (timer_descriptor_ >= 0) ::close(timer_descriptor_);
   socket_.reset();
 }
 

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "endpoint/endpoint.h"
+#include "io/deadline_timer.h"
 #include "io/udp_socket.h"
 
 namespace sheaf::io {
 
-// Runs an Endpoint on a libuv loop: reads the socket, keeps the timer (a timerfd, since pacing
-// needs better than libuv's milliseconds), and sends what the application caused once per turn of
-// the loop.
+// Runs an Endpoint on a libuv loop: reads the socket, keeps the timer, and sends what the
+// application caused once per turn of the loop.
 class EndpointLoop {
  public:
   class Listener {
@@ -53,7 +53,6 @@ class EndpointLoop {
   void watch_socket();
   void on_socket_error();
   quic::Status<SocketError> release_failed_bind(const SocketError& error);
-  void set_timer(quic::Time deadline);
 
   quic::Endpoint& endpoint_;
   Listener& listener_;
@@ -64,9 +63,8 @@ class EndpointLoop {
   bool is_blocked_ = false;
   bool unsent_ = false;  // the application woke a connection, or a flush stopped early
   bool closing_ = false;
-  int timer_descriptor_ = -1;
+  DeadlineTimer timer_;
   std::uint64_t failed_at_ = 0;  // of the socket's latest error, libuv's time in milliseconds
-  quic::Time timer_deadline_ = quic::k_never;
 };
 
 }  // namespace sheaf::io

@@ -34,6 +34,8 @@ class Link {
   const LinkConfig& config() const { return config_; }
   const LinkStats& stats() const { return stats_; }
   std::size_t waiting_bytes() const { return queue_.bytes(); }
+  // Of everything in transit; the limits of the queue do not bound what a long delay holds.
+  std::size_t memory_bytes() const { return pool_.bytes_in_use(); }
   std::uint64_t in_transit() const {
     return queue_.size() + (transmitting_ ? 1 : 0) + arrivals_.size();
   }

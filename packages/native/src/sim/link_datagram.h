@@ -27,8 +27,7 @@ struct LinkDatagram {
 
 using LinkDatagramPointer = std::unique_ptr<LinkDatagram>;
 
-// Datagrams with their room for bytes, used again: a link allocates only when more are under way
-// than ever before.
+// Datagrams with their room for bytes, used again: in a steady flow nothing is allocated.
 class DatagramPool {
  public:
   LinkDatagramPointer take(Bytes payload, const LinkHeader& header) {
@@ -41,14 +40,27 @@ class DatagramPool {
     }
     datagram->payload.assign(payload.begin(), payload.end());
     datagram->header = header;
+    bytes_in_use_ += footprint(*datagram);
     return datagram;
   }
   void give_back(LinkDatagramPointer datagram) {
-    if (datagram) free_.push_back(std::move(datagram));
+    if (!datagram) return;
+    bytes_in_use_ -= footprint(*datagram);
+    if (free_.size() < k_kept) free_.push_back(std::move(datagram));
   }
+  // With what holding them costs.
+  std::size_t bytes_in_use() const { return bytes_in_use_; }
 
  private:
+  // A long queue that has drained is not kept.
+  static constexpr std::size_t k_kept = 1024;
+
+  static std::size_t footprint(const LinkDatagram& datagram) {
+    return sizeof(LinkDatagram) + datagram.payload.size();
+  }
+
   std::vector<LinkDatagramPointer> free_;
+  std::size_t bytes_in_use_ = 0;
 };
 
 }  // namespace sheaf::quic

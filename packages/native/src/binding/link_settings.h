@@ -1,0 +1,18 @@
+#pragma once
+
+#include <napi.h>
+
+#include <string>
+
+#include "sim/link_config.h"
+#include "util/result.h"
+
+namespace sheaf::binding {
+
+// `NativeLinkOptions` of lib/addon.ts, which has filled in every default. The error is a sentence
+// about the trace.
+quic::Result<quic::LinkConfig, std::string> link_config(const Napi::Object& options);
+// `LinkStats` of lib/link_relay.ts.
+Napi::Object link_stats_object(Napi::Env env, const quic::LinkStats& stats);
+
+}  // namespace sheaf::binding

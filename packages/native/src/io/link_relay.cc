@@ -1,0 +1,203 @@
+#include "io/link_relay.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "io/monotonic_clock.h"
+
+namespace sheaf::io {
+
+using quic::Link;
+using quic::LinkDatagram;
+using quic::Time;
+
+namespace {
+
+// System calls per turn, so that neither a socket nor JavaScript starves.
+constexpr int k_receive_calls = 8;
+// What one link may hold: half a second of 1 Gbit/s.
+constexpr std::size_t k_link_memory = 64 << 20;
+
+}  // namespace
+
+struct LinkRelay::Client {
+  quic::AddressPair path;  // as the listening socket sees it
+  std::unique_ptr<UdpSocket> socket;
+  std::unique_ptr<DescriptorWatch> watch;
+  std::uint64_t id = 0;
+  Time used{};
+};
+
+LinkRelay::LinkRelay(uv_loop_t* loop, const LinkRelayConfig& config)
+    : loop_(loop),
+      config_(config),
+      started_(monotonic_now().time_since_epoch()),
+      there_(config.there, config.seed),
+      back_(config.back, config.seed + 1) {}
+
+LinkRelay::~LinkRelay() { close({}); }
+
+Time LinkRelay::now() const { return monotonic_now() - started_; }
+
+quic::Status<SocketError> LinkRelay::bind() {
+  if (timer_.descriptor() < 0) return SocketError{errno, "cannot make a timer"};
+  auto opened = UdpSocket::open(config_.listen, {});
+  if (!opened) return opened.error();
+  listener_ = std::move(*opened);
+  listener_watch_ = std::make_unique<DescriptorWatch>(
+      loop_, listener_->descriptor(), [this](int error) { on_clients_readable(error); });
+  timer_watch_ =
+      std::make_unique<DescriptorWatch>(loop_, timer_.descriptor(), [this](int) { on_timer(); });
+  // The sockets keep the process alive.
+  timer_watch_->unref();
+  const int error = std::min(listener_watch_->error(), timer_watch_->error());
+  if (error != 0) return SocketError{-error, "cannot watch the socket"};
+  return {};
+}
+
+void LinkRelay::set_config(const quic::LinkConfig& there, const quic::LinkConfig& back) {
+  there_.change(there, now());
+  back_.change(back, now());
+  deliver();
+}
+
+void LinkRelay::set_down(bool down) {
+  quic::LinkConfig there = there_.config();
+  quic::LinkConfig back = back_.config();
+  there.down = back.down = down;
+  set_config(there, back);
+}
+
+LinkRelayStats LinkRelay::stats() const {
+  LinkRelayStats stats = counters_;
+  stats.there = there_.stats();
+  stats.back = back_.stats();
+  stats.clients = clients_.size();
+  return stats;
+}
+
+// --- datagrams ----------------------------------------------------------------------------------
+
+void LinkRelay::on_clients_readable(int error) {
+  if (error != 0) listener_->take_error();
+  for (int call = 0; call < k_receive_calls; ++call) {
+    const std::size_t received = listener_->receive([this](const quic::Datagram& datagram) {
+      Client* client = client_of(datagram.path);
+      if (client == nullptr) return;
+      const quic::AddressPair path{client->socket->local_address(), config_.target};
+      send(there_, datagram, {.path = path, .ecn = datagram.ecn, .tag = client->id});
+    });
+    if (received == 0) break;
+  }
+  deliver();
+}
+
+void LinkRelay::on_target_readable(std::uint64_t id, int error) {
+  Client& client = *clients_.at(id);
+  if (error != 0) client.socket->take_error();
+  for (int call = 0; call < k_receive_calls; ++call) {
+    const std::size_t received = client.socket->receive([&](const quic::Datagram& datagram) {
+      // Others may have found the port; it is the target's alone.
+      if (datagram.path.remote != config_.target) return;
+      client.used = now();
+      send(back_, datagram, {.path = client.path, .ecn = datagram.ecn, .tag = id});
+    });
+    if (received == 0) break;
+  }
+  deliver();
+}
+
+void LinkRelay::on_timer() {
+  timer_.acknowledge();
+  deliver();
+}
+
+void LinkRelay::send(Link& link, const quic::Datagram& datagram, const quic::LinkHeader& header) {
+  if (link.memory_bytes() > k_link_memory) {
+    ++counters_.overflow;
+    return;
+  }
+  link.send(datagram.payload, header, now());
+}
+
+void LinkRelay::deliver() {
+  const Time time = now();
+  while (LinkDatagram* datagram = there_.poll_arrival(time)) {
+    const auto client = clients_.find(datagram->header.tag);
+    transmit(client == clients_.end() ? nullptr : client->second->socket.get(), *datagram);
+  }
+  while (LinkDatagram* datagram = back_.poll_arrival(time)) transmit(listener_.get(), *datagram);
+  const Time next = std::min(there_.next_timeout(), back_.next_timeout());
+  timer_.set(next == quic::k_never ? next : next + started_);
+}
+
+void LinkRelay::transmit(UdpSocket* socket, LinkDatagram& datagram) {
+  quic::TransmitBatch batch;
+  batch.buffer = datagram.payload;
+  batch.size = batch.segment_size = datagram.payload.size();
+  batch.path = datagram.header.path;
+  batch.ecn = datagram.header.ecn;
+  // A full socket loses, as a network does.
+  if (!socket || socket->send(batch) != UdpSocket::SendOutcome::kSent) ++counters_.unsent;
+}
+
+// --- clients ------------------------------------------------------------------------------------
+
+// Null when there is no room for another.
+LinkRelay::Client* LinkRelay::client_of(const quic::AddressPair& path) {
+  const auto known = by_path_.find(path);
+  Client* client = known == by_path_.end() ? add_client(path) : clients_.at(known->second).get();
+  if (client) {
+    client->used = now();
+  } else {
+    ++counters_.refused;
+  }
+  return client;
+}
+
+LinkRelay::Client* LinkRelay::add_client(const quic::AddressPair& path) {
+  if (clients_.size() >= config_.max_clients) remove_idle_clients();
+  if (clients_.size() >= config_.max_clients) return nullptr;
+  auto socket = UdpSocket::open({.family = config_.target.family}, {});
+  if (!socket) return nullptr;
+  const std::uint64_t id = next_client_++;
+  auto client = std::make_unique<Client>();
+  client->id = id;
+  client->path = path;
+  client->socket = std::move(*socket);
+  client->watch =
+      std::make_unique<DescriptorWatch>(loop_, client->socket->descriptor(),
+                                        [this, id](int error) { on_target_readable(id, error); });
+  if (client->watch->error() != 0) return nullptr;
+  by_path_.emplace(path, id);
+  return clients_.emplace(id, std::move(client)).first->second.get();
+}
+
+void LinkRelay::remove_idle_clients() {
+  const Time time = now();
+  std::erase_if(clients_, [&](const auto& entry) {
+    const bool idle = time - entry.second->used > config_.idle_timeout;
+    if (idle) by_path_.erase(entry.second->path);
+    return idle;
+  });
+}
+
+void LinkRelay::close(std::function<void()> done) {
+  if (std::exchange(closing_, true)) return;
+  // Called when the last handle has gone.
+  const std::shared_ptr<void> last(nullptr, [done = std::move(done)](void*) {
+    if (done) done();
+  });
+  const auto release = [&](std::unique_ptr<DescriptorWatch>& watch) {
+    if (watch) watch->close([last] {});
+  };
+  release(listener_watch_);
+  release(timer_watch_);
+  for (auto& [id, client] : clients_) release(client->watch);
+  clients_.clear();
+  by_path_.clear();
+  listener_.reset();
+}
+
+}  // namespace sheaf::io

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "io/deadline_timer.h"
+#include "io/descriptor_watch.h"
+#include "io/udp_socket.h"
+#include "sim/link.h"
+
+namespace sheaf::io {
+
+struct LinkRelayConfig {
+  quic::Address listen;
+  quic::Address target;
+  quic::LinkConfig there;  // from clients to the target
+  quic::LinkConfig back;
+  std::uint64_t seed = 1;
+  std::size_t max_clients = 64;
+  quic::Duration idle_timeout = std::chrono::minutes(2);  // RFC 4787 §4.3, REQ-5
+};
+
+struct LinkRelayStats {
+  quic::LinkStats there;
+  quic::LinkStats back;
+  std::size_t clients = 0;
+  std::uint64_t refused = 0;   // datagrams of clients for whom there was no room
+  std::uint64_t overflow = 0;  // datagrams beyond the memory of a link
+  std::uint64_t unsent = 0;    // datagrams that the system did not take, or whose client had gone
+};
+
+// The laboratory's link in real time: a UDP relay between an address that clients use and a target.
+// All clients share the two links; each has a port of its own towards the target, as behind a
+// network address translator. Traces begin when the relay does.
+class LinkRelay {
+ public:
+  // `loop` outlives it.
+  LinkRelay(uv_loop_t* loop, const LinkRelayConfig& config);
+  ~LinkRelay();
+
+  quic::Status<SocketError> bind();
+  const quic::Address& local_address() const { return listener_->local_address(); }
+  void set_config(const quic::LinkConfig& there, const quic::LinkConfig& back);
+  // Both links, until it is called again or `set_config` is.
+  void set_down(bool down);
+  LinkRelayStats stats() const;
+  // Forgets what is under way. libuv frees the handles later, then calls `done`.
+  void close(std::function<void()> done);
+  bool closing() const { return closing_; }
+
+ private:
+  struct Client;
+
+  void on_clients_readable(int error);
+  void on_target_readable(std::uint64_t client, int error);
+  void on_timer();
+  void send(quic::Link& link, const quic::Datagram& datagram, const quic::LinkHeader& header);
+  void deliver();
+  void transmit(UdpSocket* socket, quic::LinkDatagram& datagram);
+  Client* client_of(const quic::AddressPair& path);
+  Client* add_client(const quic::AddressPair& path);
+  void remove_idle_clients();
+  // Since the relay was made.
+  quic::Time now() const;
+
+  uv_loop_t* loop_;
+  LinkRelayConfig config_;
+  quic::Duration started_;
+  quic::Link there_;
+  quic::Link back_;
+  std::unique_ptr<UdpSocket> listener_;
+  std::unique_ptr<DescriptorWatch> listener_watch_;
+  DeadlineTimer timer_;
+  std::unique_ptr<DescriptorWatch> timer_watch_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Client>> clients_;
+  std::map<quic::AddressPair, std::uint64_t> by_path_;
+  std::uint64_t next_client_ = 0;
+  LinkRelayStats counters_;
+  bool closing_ = false;
+};
+
+}  // namespace sheaf::io
