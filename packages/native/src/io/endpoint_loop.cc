@@ -71,12 +71,13 @@ quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
   auto opened = UdpSocket::open(local, options);
   if (!opened) return opened.error();
   socket_ = std::move(*opened);
-  if (timer_.descriptor() < 0) return release_failed_bind({errno, "cannot make a timer"});
+  timer_.emplace();
+  if (timer_->descriptor() < 0) return release_failed_bind({errno, "cannot make a timer"});
   if (const int error = uv_poll_init(handles_->loop, &handles_->socket, socket_->descriptor())) {
     return release_failed_bind({-error, "cannot watch the socket"});
   }
   handles_->adopt(handles_->socket);
-  uv_poll_init(handles_->loop, &handles_->timer, timer_.descriptor());
+  uv_poll_init(handles_->loop, &handles_->timer, timer_->descriptor());
   handles_->adopt(handles_->timer);
   uv_poll_start(&handles_->timer, UV_READABLE,
                 [](uv_poll_t* handle, int, int) { Handles::of(handle).owner->on_timer(); });
@@ -104,6 +105,7 @@ void EndpointLoop::watch_socket() {
 }
 
 quic::Status<SocketError> EndpointLoop::release_failed_bind(const SocketError& error) {
+  timer_.reset();
   socket_.reset();
   return error;
 }
@@ -137,7 +139,7 @@ void EndpointLoop::on_readable() {
 }
 
 void EndpointLoop::on_timer() {
-  timer_.acknowledge();
+  timer_->acknowledge();
   const Time now = monotonic_now();
   endpoint_.on_timeout(now);
   run_turn(now);
@@ -158,7 +160,7 @@ void EndpointLoop::run_turn(Time now) {
   deliver_events(now);
   if (closing_) return;
   endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
-  timer_.set(endpoint_.next_timeout());
+  timer_->set(endpoint_.next_timeout());
   // The application reacted to the last events: the loop must not sleep on that.
   if (unsent_ && !is_blocked_) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
@@ -221,6 +223,7 @@ void EndpointLoop::close(std::function<void()> done) {
   } else {
     handles->close_all();
   }
+  timer_.reset();
   socket_.reset();
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "endpoint/endpoint.h"
@@ -63,7 +64,7 @@ class EndpointLoop {
   bool is_blocked_ = false;
   bool unsent_ = false;  // the application woke a connection, or a flush stopped early
   bool closing_ = false;
-  DeadlineTimer timer_;
+  std::optional<DeadlineTimer> timer_;
   std::uint64_t failed_at_ = 0;  // of the socket's latest error, libuv's time in milliseconds
 };
 

@@ -41,14 +41,15 @@ LinkRelay::~LinkRelay() { close({}); }
 Time LinkRelay::now() const { return monotonic_now() - started_; }
 
 quic::Status<SocketError> LinkRelay::bind() {
-  if (timer_.descriptor() < 0) return SocketError{errno, "cannot make a timer"};
+  timer_.emplace();
+  if (timer_->descriptor() < 0) return SocketError{errno, "cannot make a timer"};
   auto opened = UdpSocket::open(config_.listen, {});
   if (!opened) return opened.error();
   listener_ = std::move(*opened);
   listener_watch_ = std::make_unique<DescriptorWatch>(
       loop_, listener_->descriptor(), [this](int error) { on_clients_readable(error); });
   timer_watch_ =
-      std::make_unique<DescriptorWatch>(loop_, timer_.descriptor(), [this](int) { on_timer(); });
+      std::make_unique<DescriptorWatch>(loop_, timer_->descriptor(), [this](int) { on_timer(); });
   // The sockets keep the process alive.
   timer_watch_->unref();
   const int error = std::min(listener_watch_->error(), timer_watch_->error());
@@ -109,7 +110,7 @@ void LinkRelay::on_target_readable(std::uint64_t id, int error) {
 }
 
 void LinkRelay::on_timer() {
-  timer_.acknowledge();
+  timer_->acknowledge();
   deliver();
 }
 
@@ -129,7 +130,7 @@ void LinkRelay::deliver() {
   }
   while (LinkDatagram* datagram = back_.poll_arrival(time)) transmit(listener_.get(), *datagram);
   const Time next = std::min(there_.next_timeout(), back_.next_timeout());
-  timer_.set(next == quic::k_never ? next : next + started_);
+  if (timer_) timer_->set(next == quic::k_never ? next : next + started_);
 }
 
 void LinkRelay::transmit(UdpSocket* socket, LinkDatagram& datagram) {
@@ -198,6 +199,7 @@ void LinkRelay::close(std::function<void()> done) {
   clients_.clear();
   by_path_.clear();
   listener_.reset();
+  timer_.reset();
 }
 
 }  // namespace sheaf::io

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "io/deadline_timer.h"
@@ -71,7 +72,7 @@ class LinkRelay {
   quic::Link back_;
   std::unique_ptr<UdpSocket> listener_;
   std::unique_ptr<DescriptorWatch> listener_watch_;
-  DeadlineTimer timer_;
+  std::optional<DeadlineTimer> timer_;
   std::unique_ptr<DescriptorWatch> timer_watch_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Client>> clients_;
   std::map<quic::AddressPair, std::uint64_t> by_path_;
