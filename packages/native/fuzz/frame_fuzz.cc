@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Writer rewriter{second};
     encode(rewriter, *copy);
     if (first != second) std::abort();
-    if (const auto* ack = std::get_if<AckFrame>(&*frame)) {
+    const auto* path_ack = std::get_if<PathAckFrame>(&*frame);
+    if (const auto* ack = path_ack ? &path_ack->ack : std::get_if<AckFrame>(&*frame)) {
       AckRangeReader ranges{*ack};
       PacketNumber smallest = ack->largest, range_first = 0, range_last = 0;
       while (ranges.next(range_first, range_last)) {

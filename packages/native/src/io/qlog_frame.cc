@@ -15,15 +15,16 @@ const char* directionality(Directionality value) {
 }
 
 // Writes what follows {"frame_type":…
-struct Fields {
-  std::FILE* file;
+class Fields {
+ public:
+  explicit Fields(std::FILE* file) : file_(file) {}
 
-  void type(const char* name) const { std::fprintf(file, "{\"frame_type\":\"%s\"", name); }
+  void type(const char* name) const { std::fprintf(file_, "{\"frame_type\":\"%s\"", name); }
   void field(const char* name, std::uint64_t value) const {
-    std::fprintf(file, ",\"%s\":%" PRIu64, name, value);
+    std::fprintf(file_, ",\"%s\":%" PRIu64, name, value);
   }
   void text(const char* name, const char* value) const {
-    std::fprintf(file, ",\"%s\":\"%s\"", name, value);
+    std::fprintf(file_, ",\"%s\":\"%s\"", name, value);
   }
 
   void operator()(const PaddingFrame& frame) const {
@@ -33,15 +34,7 @@ struct Fields {
   void operator()(const PingFrame&) const { type("ping"); }
   void operator()(const AckFrame& frame) const {
     type("ack");
-    std::fputs(",\"acked_ranges\":[", file);
-    AckRangeReader ranges(frame);
-    PacketNumber first = 0;
-    PacketNumber last = 0;
-    for (bool any = false; ranges.next(first, last); any = true) {
-      std::fprintf(file, "%s[%" PRIu64 ",%" PRIu64 "]", any ? "," : "", first, last);
-    }
-    std::fputs("]", file);
-    if (frame.ecn) field("ce", frame.ecn->ce);
+    acknowledged(frame);
   }
   void operator()(const ResetStreamFrame& frame) const {
     type("reset_stream");
@@ -65,7 +58,7 @@ struct Fields {
     field("stream_id", frame.stream.value);
     field("offset", frame.offset);
     field("length", frame.data.size());
-    std::fprintf(file, ",\"fin\":%s", frame.fin ? "true" : "false");
+    std::fprintf(file_, ",\"fin\":%s", frame.fin ? "true" : "false");
   }
   void operator()(const MaxDataFrame& frame) const {
     type("max_data");
@@ -97,9 +90,7 @@ struct Fields {
   }
   void operator()(const NewConnectionIdFrame& frame) const {
     type("new_connection_id");
-    field("sequence_number", frame.sequence);
-    field("retire_prior_to", frame.retire_prior_to);
-    field("connection_id_length", frame.id.length);
+    issued(frame);
   }
   void operator()(const RetireConnectionIdFrame& frame) const {
     type("retire_connection_id");
@@ -117,6 +108,65 @@ struct Fields {
     type("datagram");
     field("length", frame.data.size());
   }
+  void operator()(const PathAckFrame& frame) const {
+    type("path_ack");
+    path(frame.path);
+    acknowledged(frame.ack);
+  }
+  void operator()(const PathAbandonFrame& frame) const {
+    type("path_abandon");
+    path(frame.path);
+    field("error_code", frame.error);
+  }
+  void operator()(const PathStatusFrame& frame) const {
+    type(frame.status == PathStatus::kBackup ? "path_status_backup" : "path_status_available");
+    path(frame.path);
+    field("path_status_sequence_number", frame.sequence);
+  }
+  void operator()(const PathNewConnectionIdFrame& frame) const {
+    type("path_new_connection_id");
+    path(frame.path);
+    issued(frame.issued);
+  }
+  void operator()(const PathRetireConnectionIdFrame& frame) const {
+    type("path_retire_connection_id");
+    path(frame.path);
+    field("sequence_number", frame.sequence);
+  }
+  void operator()(const MaxPathIdFrame& frame) const {
+    type("max_path_id");
+    field("maximum_path_id", frame.maximum.value);
+  }
+  void operator()(const PathsBlockedFrame& frame) const {
+    type("paths_blocked");
+    field("maximum_path_id", frame.maximum.value);
+  }
+  void operator()(const PathCidsBlockedFrame& frame) const {
+    type("path_cids_blocked");
+    path(frame.path);
+    field("next_sequence_number", frame.next_sequence);
+  }
+
+ private:
+  void path(PathId id) const { field("path_id", id.value); }
+  void acknowledged(const AckFrame& frame) const {
+    std::fputs(",\"acked_ranges\":[", file_);
+    AckRangeReader ranges(frame);
+    PacketNumber first = 0;
+    PacketNumber last = 0;
+    for (bool any = false; ranges.next(first, last); any = true) {
+      std::fprintf(file_, "%s[%" PRIu64 ",%" PRIu64 "]", any ? "," : "", first, last);
+    }
+    std::fputs("]", file_);
+    if (frame.ecn) field("ce", frame.ecn->ce);
+  }
+  void issued(const NewConnectionIdFrame& frame) const {
+    field("sequence_number", frame.sequence);
+    field("retire_prior_to", frame.retire_prior_to);
+    field("connection_id_length", frame.id.length);
+  }
+
+  std::FILE* file_;
 };
 
 const char* name_of(SentFrame::Kind kind) {
@@ -163,6 +213,18 @@ const char* name_of(SentFrame::Kind kind) {
       return "handshake_done";
     case Kind::kDatagram:
       return "datagram";
+    case Kind::kPathAck:
+      return "path_ack";
+    case Kind::kPathAbandon:
+      return "path_abandon";
+    case Kind::kPathStatus:
+      return "path_status";
+    case Kind::kMaxPathId:
+      return "max_path_id";
+    case Kind::kPathsBlocked:
+      return "paths_blocked";
+    case Kind::kPathCidsBlocked:
+      return "path_cids_blocked";
   }
   return "unknown";
 }

@@ -25,15 +25,22 @@ struct SentFrame {
     kStreamDataBlocked,   // stream, offset = limit
     kStreamsBlockedBidi,  // offset = limit
     kStreamsBlockedUni,   // offset = limit
-    kNewConnectionId,     // offset = sequence
-    kRetireConnectionId,  // offset = sequence
+    kNewConnectionId,     // stream = path id, offset = sequence
+    kRetireConnectionId,  // stream = path id, offset = sequence
     kPathChallenge,
     kPathResponse,
     kHandshakeDone,
     kDatagram,  // offset = datagram identifier given to the application
     kMtuProbe,  // length = size that is tried
+    // RFC 10069 §4.
+    kPathAck,          // stream = path id, offset = largest packet number that it reported
+    kPathAbandon,      // stream = path id
+    kPathStatus,       // stream = path id, offset = sequence
+    kMaxPathId,        // offset = value sent
+    kPathsBlocked,     // offset = limit
+    kPathCidsBlocked,  // stream = path id
   };
-  std::uint64_t stream = 0;
+  std::uint64_t stream = 0;  // or path id
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
   Kind kind = Kind::kPing;

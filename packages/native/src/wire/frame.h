@@ -10,8 +10,8 @@
 
 namespace sheaf::quic {
 
-// One struct per frame, named and laid out like the wire (RFC 9000 §19). Byte spans point into the
-// packet that was decoded. Multipath frames (RFC 10069) come with multipath.
+// One struct per frame, named and laid out like the wire (RFC 9000 §19, RFC 9221 §4,
+// RFC 10069 §4). Byte spans point into the packet that was decoded.
 
 struct PaddingFrame {
   std::size_t length = 1;  // consecutive PADDING frames are decoded as one
@@ -107,14 +107,57 @@ struct DatagramFrame {
   Bytes data{};
 };
 
+// RFC 10069 §4.1: an ACK frame for the packet number space of one path.
+struct PathAckFrame {
+  PathId path{};
+  AckFrame ack{};
+};
+// §4.2.
+struct PathAbandonFrame {
+  PathId path{};
+  std::uint64_t error = 0;
+};
+enum class PathStatus : std::uint8_t { kAvailable, kBackup };
+// §4.3: PATH_STATUS_BACKUP and PATH_STATUS_AVAILABLE, which share one sequence per path.
+struct PathStatusFrame {
+  PathId path{};
+  std::uint64_t sequence = 0;
+  PathStatus status = PathStatus::kAvailable;
+};
+// §4.4.
+struct PathNewConnectionIdFrame {
+  PathId path{};
+  NewConnectionIdFrame issued{};
+};
+// §4.5.
+struct PathRetireConnectionIdFrame {
+  PathId path{};
+  std::uint64_t sequence = 0;
+};
+// §4.6. Path ids in the next three frames may exceed 32 bits on the wire; the decoder refuses them.
+struct MaxPathIdFrame {
+  PathId maximum{};
+};
+// §4.7.
+struct PathsBlockedFrame {
+  PathId maximum{};
+};
+struct PathCidsBlockedFrame {
+  PathId path{};
+  std::uint64_t next_sequence = 0;
+};
+
 using Frame =
     std::variant<PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
                  NewTokenFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame, MaxStreamsFrame,
                  DataBlockedFrame, StreamDataBlockedFrame, StreamsBlockedFrame,
                  NewConnectionIdFrame, RetireConnectionIdFrame, PathChallengeFrame,
-                 PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame>;
+                 PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame,
+                 PathAckFrame, PathAbandonFrame, PathStatusFrame, PathNewConnectionIdFrame,
+                 PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame,
+                 PathCidsBlockedFrame>;
 
-// RFC 9000 §19 frame types.
+// RFC 9000 §19, RFC 9221 §4 and RFC 10069 §4.
 enum class FrameType : std::uint64_t {
   kPadding = 0x00,
   kPing = 0x01,
@@ -142,6 +185,16 @@ enum class FrameType : std::uint64_t {
   kHandshakeDone = 0x1e,
   kDatagram = 0x30,  // to the end of the packet
   kDatagramWithLength = 0x31,
+  kPathAck = 0x3e,
+  kPathAckEcn = 0x3f,
+  kPathAbandon = 0x3e75,
+  kPathStatusBackup = 0x3e76,
+  kPathStatusAvailable = 0x3e77,
+  kPathNewConnectionId = 0x3e78,
+  kPathRetireConnectionId = 0x3e79,
+  kMaxPathId = 0x3e7a,
+  kPathsBlocked = 0x3e7b,
+  kPathCidsBlocked = 0x3e7c,
 };
 
 }  // namespace sheaf::quic

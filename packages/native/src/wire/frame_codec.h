@@ -84,8 +84,10 @@ struct AckRange {
   PacketNumber first = 0;
   PacketNumber last = 0;
 };
-// Writes as many ranges as fit and returns how many that were; 0 when not even one fits.
+// Writes as many ranges as fit and returns how many that were; 0 when not even one fits. With a
+// path it is a PATH_ACK (RFC 10069 §4.1).
 std::size_t encode_ack(Writer& writer, std::span<const AckRange> ranges, std::uint64_t delay,
-                       const std::optional<EcnCounts>& ecn);
+                       const std::optional<EcnCounts>& ecn,
+                       std::optional<PathId> path = std::nullopt);
 
 }  // namespace sheaf::quic

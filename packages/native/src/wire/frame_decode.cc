@@ -34,10 +34,50 @@ bool forbidden_in_zero_rtt(FrameType type) {
     case FrameType::kNewToken:
     case FrameType::kPathResponse:
     case FrameType::kRetireConnectionId:
+    // RFC 10069 §4.
+    case FrameType::kPathAck:
+    case FrameType::kPathAckEcn:
+    case FrameType::kPathAbandon:
+    case FrameType::kPathStatusBackup:
+    case FrameType::kPathStatusAvailable:
+    case FrameType::kPathNewConnectionId:
+    case FrameType::kPathRetireConnectionId:
+    case FrameType::kMaxPathId:
+    case FrameType::kPathsBlocked:
+    case FrameType::kPathCidsBlocked:
       return true;
     default:
       return false;
   }
+}
+
+// What follows the type, and in PATH_ACK the path id (RFC 9000 §19.3).
+bool read_ack_body(Reader& reader, bool has_ecn, AckFrame& frame) {
+  frame.largest = reader.read_varint();
+  frame.delay = reader.read_varint();
+  frame.range_count = reader.read_varint();
+  frame.first_range = reader.read_varint();
+  if (frame.first_range > frame.largest) return false;
+
+  // RFC 9000 §19.3.1: no computed packet number may be negative. A false range count ends with the
+  // packet's bytes.
+  PacketNumber smallest = frame.largest - frame.first_range;
+  const std::uint8_t* const ranges = reader.position();
+  for (std::uint64_t i = 0; i < frame.range_count; ++i) {
+    const std::uint64_t gap = reader.read_varint();
+    const std::uint64_t length = reader.read_varint();
+    if (!reader.ok() || gap + 2 + length > smallest) return false;
+    smallest -= gap + 2 + length;
+  }
+  frame.ranges = {ranges, reader.position()};
+  frame.ecn.reset();
+  if (has_ecn) {
+    EcnCounts& counts = frame.ecn.emplace();
+    counts.ect0 = reader.read_varint();
+    counts.ect1 = reader.read_varint();
+    counts.ce = reader.read_varint();
+  }
+  return reader.ok();
 }
 
 Decoded decode_padding(Reader& reader) {
@@ -78,24 +118,31 @@ Decoded decode_stream_count(Reader& reader, FrameType type) {
   return complete(reader, type, F{directionality, count});
 }
 
-Decoded decode_new_connection_id(Reader& reader) {
-  constexpr FrameType type = FrameType::kNewConnectionId;
-  NewConnectionIdFrame frame;
+// Fields that NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID share; what is wrong comes back.
+const char* read_new_connection_id(Reader& reader, NewConnectionIdFrame& frame) {
   frame.sequence = reader.read_varint();
   frame.retire_prior_to = reader.read_varint();
   const std::uint8_t length = reader.read_u8();
   const Bytes id = reader.read_bytes(length);
   const Bytes reset_token = reader.read_bytes(frame.reset_token.size());
-  if (!reader.ok()) return encoding_error(type, "frame is truncated");
+  if (!reader.ok()) return "frame is truncated";
   // RFC 9000 §19.15.
   if (length < 1 || length > ConnectionId::k_max_length) {
-    return encoding_error(type, "connection id is not of 1 to 20 bytes");
+    return "connection id is not of 1 to 20 bytes";
   }
   if (frame.retire_prior_to > frame.sequence) {
-    return encoding_error(type, "retire_prior_to is above the sequence number");
+    return "retire_prior_to is above the sequence number";
   }
   frame.id = ConnectionId(id);
   std::ranges::copy(reset_token, frame.reset_token.begin());
+  return nullptr;
+}
+
+Decoded decode_new_connection_id(Reader& reader) {
+  NewConnectionIdFrame frame;
+  if (const char* fault = read_new_connection_id(reader, frame)) {
+    return encoding_error(FrameType::kNewConnectionId, fault);
+  }
   return Frame{frame};
 }
 
@@ -120,6 +167,56 @@ Decoded decode_stream(Reader& reader, FrameType type) {
   StreamFrame frame;
   if (read_stream_frame(reader, frame)) return Frame{frame};
   return encoding_error(type, "frame is truncated or ends beyond 2^62-1");
+}
+
+// A path id in a multipath frame. RFC 10069 §3.1: none is above 2^32-1, so that one which is exceeds
+// whatever maximum was announced (§4).
+PathId read_path_id(Reader& reader, bool& valid) {
+  const std::uint64_t value = reader.read_varint();
+  valid = valid && value <= UINT32_MAX;
+  return {static_cast<std::uint32_t>(value)};
+}
+
+template <typename F>
+Decoded complete_path_frame(const Reader& reader, FrameType type, const F& frame, bool valid) {
+  if (reader.ok() && !valid) return violation(type, "path id above 2^32-1");
+  return complete(reader, type, frame);
+}
+
+Decoded decode_path_ack(Reader& reader, FrameType type) {
+  PathAckFrame frame;
+  bool valid = true;
+  frame.path = read_path_id(reader, valid);
+  if (!read_ack_body(reader, type == FrameType::kPathAckEcn, frame.ack)) {
+    return encoding_error(type, "frame is truncated or reports a negative packet number");
+  }
+  return complete_path_frame(reader, type, frame, valid);
+}
+
+// The frames of RFC 10069 §4 that carry a path id and at most one more number.
+template <typename F>
+Decoded decode_path_frame(Reader& reader, FrameType type) {
+  bool valid = true;
+  F frame{read_path_id(reader, valid)};
+  if constexpr (requires { frame.sequence; }) frame.sequence = reader.read_varint();
+  if constexpr (requires { frame.next_sequence; }) frame.next_sequence = reader.read_varint();
+  if constexpr (requires { frame.error; }) frame.error = reader.read_varint();
+  if constexpr (requires { frame.status; }) {
+    frame.status =
+        type == FrameType::kPathStatusBackup ? PathStatus::kBackup : PathStatus::kAvailable;
+  }
+  return complete_path_frame(reader, type, frame, valid);
+}
+
+Decoded decode_path_new_connection_id(Reader& reader) {
+  constexpr FrameType type = FrameType::kPathNewConnectionId;
+  PathNewConnectionIdFrame frame;
+  bool valid = true;
+  frame.path = read_path_id(reader, valid);
+  if (const char* fault = read_new_connection_id(reader, frame.issued)) {
+    return encoding_error(type, fault);
+  }
+  return complete_path_frame(reader, type, frame, valid);
 }
 
 Decoded decode_ack(Reader& reader, FrameType type) {
@@ -186,6 +283,24 @@ Decoded decode_body(Reader& reader, FrameType type) {
       return Frame{DatagramFrame{reader.read_rest()}};
     case FrameType::kDatagramWithLength:
       return complete(reader, type, DatagramFrame{reader.read_bytes(reader.read_varint())});
+    case FrameType::kPathAck:
+    case FrameType::kPathAckEcn:
+      return decode_path_ack(reader, type);
+    case FrameType::kPathAbandon:
+      return decode_path_frame<PathAbandonFrame>(reader, type);
+    case FrameType::kPathStatusBackup:
+    case FrameType::kPathStatusAvailable:
+      return decode_path_frame<PathStatusFrame>(reader, type);
+    case FrameType::kPathNewConnectionId:
+      return decode_path_new_connection_id(reader);
+    case FrameType::kPathRetireConnectionId:
+      return decode_path_frame<PathRetireConnectionIdFrame>(reader, type);
+    case FrameType::kMaxPathId:
+      return decode_path_frame<MaxPathIdFrame>(reader, type);
+    case FrameType::kPathsBlocked:
+      return decode_path_frame<PathsBlockedFrame>(reader, type);
+    case FrameType::kPathCidsBlocked:
+      return decode_path_frame<PathCidsBlockedFrame>(reader, type);
     default:
       return encoding_error(type, "unknown frame type");
   }
@@ -198,31 +313,7 @@ bool read_ack_frame(Reader& reader, AckFrame& frame) {
   const std::uint8_t type = next.read_u8();
   const bool has_ecn = type == static_cast<std::uint8_t>(FrameType::kAckEcn);
   if (!has_ecn && type != static_cast<std::uint8_t>(FrameType::kAck)) return false;
-  frame.largest = next.read_varint();
-  frame.delay = next.read_varint();
-  frame.range_count = next.read_varint();
-  frame.first_range = next.read_varint();
-  if (frame.first_range > frame.largest) return false;
-
-  // RFC 9000 §19.3.1: no computed packet number may be negative. A false range count ends with the
-  // packet's bytes.
-  PacketNumber smallest = frame.largest - frame.first_range;
-  const std::uint8_t* const ranges = next.position();
-  for (std::uint64_t i = 0; i < frame.range_count; ++i) {
-    const std::uint64_t gap = next.read_varint();
-    const std::uint64_t length = next.read_varint();
-    if (!next.ok() || gap + 2 + length > smallest) return false;
-    smallest -= gap + 2 + length;
-  }
-  frame.ranges = {ranges, next.position()};
-  frame.ecn.reset();
-  if (has_ecn) {
-    EcnCounts& counts = frame.ecn.emplace();
-    counts.ect0 = next.read_varint();
-    counts.ect1 = next.read_varint();
-    counts.ce = next.read_varint();
-  }
-  if (!next.ok()) return false;
+  if (!read_ack_body(next, has_ecn, frame)) return false;
   reader = next;
   return true;
 }

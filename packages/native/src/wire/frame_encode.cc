@@ -36,9 +36,7 @@ class FrameVisitor {
   void operator()(const PingFrame&) { type(FrameType::kPing); }
   void operator()(const AckFrame& frame) {
     type(frame.ecn ? FrameType::kAckEcn : FrameType::kAck);
-    integers({frame.largest, frame.delay, frame.range_count, frame.first_range});
-    sink_.write_bytes(frame.ranges);
-    if (frame.ecn) integers({frame.ecn->ect0, frame.ecn->ect1, frame.ecn->ce});
+    acknowledgement(frame);
   }
   void operator()(const ResetStreamFrame& frame) {
     type(FrameType::kResetStream);
@@ -87,10 +85,7 @@ class FrameVisitor {
   }
   void operator()(const NewConnectionIdFrame& frame) {
     type(FrameType::kNewConnectionId);
-    integers({frame.sequence, frame.retire_prior_to});
-    sink_.write_u8(frame.id.length);
-    sink_.write_bytes(frame.id.view());
-    sink_.write_bytes(frame.reset_token);
+    connection_id(frame);
   }
   void operator()(const RetireConnectionIdFrame& frame) {
     type(FrameType::kRetireConnectionId);
@@ -116,11 +111,57 @@ class FrameVisitor {
     type(FrameType::kDatagramWithLength);
     prefixed(frame.data);
   }
+  void operator()(const PathAckFrame& frame) {
+    type(frame.ack.ecn ? FrameType::kPathAckEcn : FrameType::kPathAck);
+    sink_.write_varint(frame.path.value);
+    acknowledgement(frame.ack);
+  }
+  void operator()(const PathAbandonFrame& frame) {
+    type(FrameType::kPathAbandon);
+    integers({frame.path.value, frame.error});
+  }
+  void operator()(const PathStatusFrame& frame) {
+    type(frame.status == PathStatus::kBackup ? FrameType::kPathStatusBackup
+                                             : FrameType::kPathStatusAvailable);
+    integers({frame.path.value, frame.sequence});
+  }
+  void operator()(const PathNewConnectionIdFrame& frame) {
+    type(FrameType::kPathNewConnectionId);
+    sink_.write_varint(frame.path.value);
+    connection_id(frame.issued);
+  }
+  void operator()(const PathRetireConnectionIdFrame& frame) {
+    type(FrameType::kPathRetireConnectionId);
+    integers({frame.path.value, frame.sequence});
+  }
+  void operator()(const MaxPathIdFrame& frame) {
+    type(FrameType::kMaxPathId);
+    sink_.write_varint(frame.maximum.value);
+  }
+  void operator()(const PathsBlockedFrame& frame) {
+    type(FrameType::kPathsBlocked);
+    sink_.write_varint(frame.maximum.value);
+  }
+  void operator()(const PathCidsBlockedFrame& frame) {
+    type(FrameType::kPathCidsBlocked);
+    integers({frame.path.value, frame.next_sequence});
+  }
 
  private:
   void type(FrameType value) { sink_.write_varint(static_cast<std::uint64_t>(value)); }
   void integers(std::initializer_list<std::uint64_t> values) {
     for (std::uint64_t value : values) sink_.write_varint(value);
+  }
+  void acknowledgement(const AckFrame& frame) {
+    integers({frame.largest, frame.delay, frame.range_count, frame.first_range});
+    sink_.write_bytes(frame.ranges);
+    if (frame.ecn) integers({frame.ecn->ect0, frame.ecn->ect1, frame.ecn->ce});
+  }
+  void connection_id(const NewConnectionIdFrame& frame) {
+    integers({frame.sequence, frame.retire_prior_to});
+    sink_.write_u8(frame.id.length);
+    sink_.write_bytes(frame.id.view());
+    sink_.write_bytes(frame.reset_token);
   }
   void prefixed(Bytes bytes) {
     sink_.write_varint(bytes.size());
@@ -169,14 +210,17 @@ std::size_t encoded_size(const Frame& frame) {
 void encode(Writer& writer, const Frame& frame) { std::visit(FrameVisitor{writer}, frame); }
 
 std::size_t encode_ack(Writer& writer, std::span<const AckRange> ranges, std::uint64_t delay,
-                       const std::optional<EcnCounts>& ecn) {
+                       const std::optional<EcnCounts>& ecn, std::optional<PathId> path) {
   assert(!ranges.empty());
   const PacketNumber largest = ranges.front().last;
-  const std::size_t fixed = 1 + varint_size(largest) + varint_size(delay) + ecn_size(ecn);
+  const std::size_t fixed = 1 + (path ? varint_size(path->value) : 0) + varint_size(largest) +
+                            varint_size(delay) + ecn_size(ecn);
   const std::size_t count = fitting_ranges(ranges, fixed, writer.remaining());
   if (count == 0) return 0;
 
-  writer.write_u8(static_cast<std::uint8_t>(ecn ? FrameType::kAckEcn : FrameType::kAck));
+  const FrameType plain = path ? FrameType::kPathAck : FrameType::kAck;
+  writer.write_u8(static_cast<std::uint8_t>(plain) | (ecn ? 1 : 0));
+  if (path) writer.write_varint(path->value);
   writer.write_varint(largest);
   writer.write_varint(delay);
   writer.write_varint(count - 1);

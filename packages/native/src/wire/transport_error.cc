@@ -43,6 +43,14 @@ const char* name_of(TransportErrorCode code) {
       return "NO_VIABLE_PATH";
     case TransportErrorCode::kVersionNegotiationError:
       return "VERSION_NEGOTIATION_ERROR";
+    case TransportErrorCode::kApplicationAbandonPath:
+      return "APPLICATION_ABANDON_PATH";
+    case TransportErrorCode::kPathResourceLimitReached:
+      return "PATH_RESOURCE_LIMIT_REACHED";
+    case TransportErrorCode::kPathUnstableOrPoor:
+      return "PATH_UNSTABLE_OR_POOR";
+    case TransportErrorCode::kNoCidAvailableForPath:
+      return "NO_CID_AVAILABLE_FOR_PATH";
     case TransportErrorCode::kCryptoErrorBase:
       return nullptr;
   }

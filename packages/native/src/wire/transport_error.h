@@ -27,7 +27,12 @@ enum class TransportErrorCode : std::uint64_t {
   kAeadLimitReached = 0xf,
   kNoViablePath = 0x10,
   kVersionNegotiationError = 0x11,  // RFC 9368 §10.2
-  kCryptoErrorBase = 0x100,         // plus the TLS alert
+  // Reasons in PATH_ABANDON (RFC 10069 §4.2.1).
+  kApplicationAbandonPath = 0x3e,
+  kCryptoErrorBase = 0x100,  // plus the TLS alert
+  kPathResourceLimitReached = 0x3e75,
+  kPathUnstableOrPoor = 0x3e76,
+  kNoCidAvailableForPath = 0x3e77,
 };
 
 // A rule that the peer broke: closes the connection with this code.

@@ -23,7 +23,7 @@ TransportErrorCode error_of(const char* hex, PacketType packet_type = PacketType
   return frame ? TransportErrorCode::kNoError : frame.error().code;
 }
 
-// A frame, its bytes as written down by hand from RFC 9000 §19, and how much of it survives a cut:
+// A frame, its bytes as written down by hand from RFC 9000 §19 and RFC 10069 §4, and how much of it survives a cut:
 // all frames but those that reach to the packet's end fail at every shorter length.
 struct Golden {
   const char* name;
@@ -81,6 +81,29 @@ std::vector<Golden> goldens() {
        "1d 4100 00"},
       {"HANDSHAKE_DONE", HandshakeDoneFrame{}, "1e"},
       {"DATAGRAM", DatagramFrame{k_data}, "31 05 0102030405"},
+      // RFC 10069 §4.
+      {"PATH_ACK",
+       PathAckFrame{PathId{3}, {.largest = 100, .delay = 64, .first_range = 10}},
+       "3e 03 4064 4040 00 0a"},
+      {"PATH_ACK with ranges and ECN",
+       PathAckFrame{PathId{70000},
+                    {.largest = 100,
+                     .delay = 1,
+                     .range_count = 2,
+                     .first_range = 10,
+                     .ranges = ranges,
+                     .ecn = EcnCounts{1, 2, 70}}},
+       "3f 80011170 4064 01 02 0a 02 03 00 01 01 02 4046"},
+      {"PATH_ABANDON", PathAbandonFrame{PathId{2}, 0x3e76}, "7e75 02 7e76"},
+      {"PATH_STATUS_BACKUP", PathStatusFrame{PathId{1}, 64, PathStatus::kBackup}, "7e76 01 4040"},
+      {"PATH_STATUS_AVAILABLE", PathStatusFrame{PathId{1}, 2, PathStatus::kAvailable},
+       "7e77 01 02"},
+      {"PATH_NEW_CONNECTION_ID", PathNewConnectionIdFrame{PathId{5}, new_connection_id()},
+       "7e78 05 03 01 04 aabbccdd 000102030405060708090a0b0c0d0e0f"},
+      {"PATH_RETIRE_CONNECTION_ID", PathRetireConnectionIdFrame{PathId{5}, 2}, "7e79 05 02"},
+      {"MAX_PATH_ID", MaxPathIdFrame{PathId{UINT32_MAX}}, "7e7a c0000000ffffffff"},
+      {"PATHS_BLOCKED", PathsBlockedFrame{PathId{7}}, "7e7b 07"},
+      {"PATH_CIDS_BLOCKED", PathCidsBlockedFrame{PathId{7}, 1}, "7e7c 07 01"},
   };
 }
 
@@ -151,6 +174,18 @@ TEST(FrameCodec, RefusesWhatAFrameAloneCanViolate) {
             k_encoding);
 }
 
+// RFC 10069 §3.1 and §4: above 2^32-1 is above every maximum that can be announced.
+TEST(FrameCodec, RefusesPathIdsThatCannotExist) {
+  for (const char* hex :
+       {"3e c000000100000000 05 00 00 05", "7e75 c000000100000000 00",
+        "7e76 c000000100000000 00", "7e77 c000000100000000 00",
+        "7e78 c000000100000000 01 00 01 aa 00000000000000000000000000000000",
+        "7e79 c000000100000000 00", "7e7a c000000100000000", "7e7b c000000100000000",
+        "7e7c c000000100000000 00"}) {
+    EXPECT_EQ(error_of(hex), TransportErrorCode::kProtocolViolation) << hex;
+  }
+}
+
 TEST(FrameCodec, AcceptsTheLimits) {
   constexpr auto k_none = TransportErrorCode::kNoError;
   EXPECT_EQ(error_of("02 05 00 01 00 03 00"), k_none);  // 5, and 0
@@ -170,7 +205,8 @@ TEST(FrameCodec, RefusesFramesThatZeroRttPacketsCannotCarry) {
   for (const Golden& golden : goldens()) {
     const std::uint8_t type = from_hex(golden.hex)[0];
     const bool forbidden = type == 0x02 || type == 0x03 || type == 0x06 || type == 0x07 ||
-                           type == 0x19 || type == 0x1b || type == 0x1e;
+                           type == 0x19 || type == 0x1b || type == 0x1e || type == 0x3e ||
+                           type == 0x3f || type == 0x7e;
     EXPECT_EQ(error_of(golden.hex, PacketType::kZeroRtt),
               forbidden ? TransportErrorCode::kProtocolViolation : TransportErrorCode::kNoError)
         << golden.name;
