@@ -1,0 +1,50 @@
+#include "scheduler/path/earliest_completion_first.h"
+
+#include <algorithm>
+
+#include "scheduler/path/minimum_rtt.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+// Hysteresis: once it waits, it goes on waiting until the slower path is clearly better (§4).
+constexpr double k_beta = 0.25;
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// Round trips that the path needs for so many bytes.
+double windows(std::uint64_t bytes, const PathSnapshot& path) {
+  return static_cast<double>(bytes) /
+         static_cast<double>(std::max(path.window, path.datagram_size));
+}
+
+}  // namespace
+
+std::optional<std::size_t> EarliestCompletionFirst::select(std::span<const PathSnapshot> paths,
+                                                           const SendDemand& demand) {
+  const std::size_t fastest = *fastest_path(paths, [](const PathSnapshot&) { return true; });
+  if (paths[fastest].can_send()) return fastest;
+  const auto slower = fastest_sendable_path(paths);
+  if (!slower) return std::nullopt;
+
+  const PathSnapshot& fast = paths[fastest];
+  const PathSnapshot& slow = paths[*slower];
+  const double fast_rtt = seconds(fast.smoothed_rtt);
+  const double slow_rtt = seconds(slow.smoothed_rtt);
+  const double margin = std::max(seconds(fast.rtt_variance), seconds(slow.rtt_variance));
+  // One round trip until the fast path has room again, then what is left.
+  const double through_fast = (1 + windows(demand.unsent_bytes, fast)) * fast_rtt;
+  if (through_fast >= (waiting_ ? 1 + k_beta : 1) * (slow_rtt + margin)) {
+    waiting_ = false;
+    return slower;
+  }
+  // It pays to wait only while the slow path would take longer than waiting and sending does.
+  if (std::max(windows(demand.unsent_bytes, slow), 1.0) * slow_rtt < 2 * fast_rtt + margin) {
+    return slower;
+  }
+  waiting_ = true;
+  return std::nullopt;
+}
+
+}  // namespace sheaf::quic
