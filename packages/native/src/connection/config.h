@@ -2,6 +2,7 @@
 
 #include "congestion/controller.h"
 #include "crypto/packet_protection.h"
+#include "scheduler/path/path_scheduler.h"
 #include "stream/stream_set.h"
 #include "util/time.h"
 
@@ -10,6 +11,9 @@ namespace sheaf::quic {
 struct ConnectionConfig {
   StreamSetConfig streams;
   CongestionConfig congestion;
+  // RFC 10069 §2.1: offers multipath; used when the peer offers it too.
+  bool multipath = true;
+  PathSchedulerKind path_scheduler = PathSchedulerKind::kEcf;
   Duration max_idle_timeout = std::chrono::seconds(30);
   Duration keep_alive = Duration::zero();  // zero: none
   std::uint64_t max_datagram_frame_size = 65535;

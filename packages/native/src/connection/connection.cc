@@ -6,6 +6,9 @@
 #include "connection/packet_builder.h"
 #include "connection/packet_receiver.h"
 #include "connection/parts.h"
+#include "connection/path_management.h"
+#include "connection/path_selection.h"
+#include "connection/retransmission.h"
 
 namespace sheaf::quic {
 
@@ -25,6 +28,7 @@ TransportParameters Connection::local_parameters() const {
   parameters.active_connection_id_limit = config.active_connection_id_limit;
   parameters.max_datagram_frame_size = config.max_datagram_frame_size;
   parameters.grease_quic_bit = true;
+  if (config.multipath) parameters.initial_max_path_id = PathTable::k_max_concurrent - 1;
   parts_->streams.fill_local_parameters(parameters);
   return parameters;
 }
@@ -35,8 +39,8 @@ TransportStatus Connection::start_early(const TrafficSecret& secret, const Conne
                                         Time now) {
   Parts& parts = *parts_;
   parts.early_keys.emplace(secret, parts.config.crypto);
-  parts.make_path(seed, now);
-  parts.remote_ids.set_initial(seed.remote_id);
+  parts.make_first_path(seed, now);
+  parts.first_entry().remote_ids.set_initial(seed.remote_id);
   parts.peer_parameters = seed.peer_parameters;
   return parts.streams.set_peer_parameters(seed.peer_parameters);
 }
@@ -46,7 +50,7 @@ void Connection::reject_early_data(Time now) {
   parts.early_keys.reset();
   if (parts.early_packets_sent) {
     FrameOutcome outcome(parts, now);
-    parts.path->loss.abandon_outstanding(outcome);
+    parts.first_path()->loss.abandon_outstanding(outcome);
   }
   // Also when nothing was sent: the real limits may be below the remembered ones now.
   parts.streams.restart_sending();
@@ -54,20 +58,23 @@ void Connection::reject_early_data(Time now) {
 
 TransportStatus Connection::establish(const ConnectionSeed& seed, Time now) {
   Parts& parts = *parts_;
-  if (!parts.path) parts.make_path(seed, now);
-  if (seed.address_validated) parts.path->amplification.validate();
+  if (!parts.first_path()) parts.make_first_path(seed, now);
+  if (seed.address_validated) parts.first_path()->amplification.validate();
   set_initial_rtt(seed.initial_rtt);
-  parts.remote_ids.set_initial(seed.remote_id);
+  RemoteConnectionIds& remote_ids = parts.first_entry().remote_ids;
+  remote_ids.set_initial(seed.remote_id);
   if (seed.peer_parameters.stateless_reset_token) {
-    parts.remote_ids.set_initial_token(*seed.peer_parameters.stateless_reset_token);
+    remote_ids.set_initial_token(*seed.peer_parameters.stateless_reset_token);
   }
   parts.peer_parameters = seed.peer_parameters;
   parts.idle.set_peer_timeout(seed.peer_parameters.max_idle_timeout);
   TransportStatus status = parts.streams.set_peer_parameters(seed.peer_parameters);
+  PathManagement management(parts, now);
+  if (status) status = management.enable(seed.peer_parameters);
   if (!status) return status;
   if (seed.send_secret) parts.keys.install_send_secret(*seed.send_secret);
   if (seed.receive_secret) parts.keys.install_receive_secret(*seed.receive_secret);
-  parts.local_ids.issue(seed.peer_parameters.active_connection_id_limit, parts.random);
+  management.issue_connection_ids();
   parts.established = true;
   parts.events.push_back(EstablishedEvent{});
   return {};
@@ -88,25 +95,25 @@ void Connection::confirm_handshake(Bytes post_handshake_messages, Time now) {
   // RFC 9001 §4.9.3: the client has 1-RTT keys now, and repeats in 1-RTT what comes too late.
   parts.early_keys.reset();
   parts.crypto.write(post_handshake_messages);
-  parts.path->amplification.validate();
-  parts.path->update_pacing(now);
+  parts.first_path()->amplification.validate();
+  parts.first_path()->update_pacing(now);
   parts.events.push_back(HandshakeConfirmedEvent{});
 }
 
 void Connection::set_initial_rtt(Duration rtt) {
-  if (rtt > Duration::zero()) parts_->path->rtt.set_initial(rtt);
+  if (rtt > Duration::zero()) parts_->first_path()->rtt.set_initial(rtt);
 }
 
 void Connection::count_handshake_bytes(std::uint64_t received, std::uint64_t sent) {
-  parts_->path->amplification.on_received(received);
-  parts_->path->amplification.on_sent(sent);
+  parts_->first_path()->amplification.on_received(received);
+  parts_->first_path()->amplification.on_sent(sent);
 }
 
 std::uint64_t Connection::amplification_allowance() const {
-  return parts_->path->amplification.allowance();
+  return parts_->first_path()->amplification.allowance();
 }
 
-void Connection::validate_address() { parts_->path->amplification.validate(); }
+void Connection::validate_address() { parts_->first_path()->amplification.validate(); }
 
 void Connection::send_new_token(Bytes token) {
   parts_->new_token.assign(token.begin(), token.end());
@@ -116,14 +123,29 @@ void Connection::send_new_token(Bytes token) {
 // --- sans-IO ------------------------------------------------------------------------------------
 
 void Connection::receive(const Datagram& datagram, Time now) {
-  if (!parts_->path) return parts_->drop(DropReason::kNoKeys, datagram.payload.size(), now);
+  if (!parts_->early_keys && !parts_->established) {
+    return parts_->drop(DropReason::kNoKeys, datagram.payload.size(), now);
+  }
   PacketReceiver(*parts_, now).receive(datagram);
 }
 
 void Connection::poll_transmit(TransmitBatch& batch, Time now) {
   batch.size = 0;
   batch.segment_size = 0;
-  if (parts_->path) PacketBuilder(*parts_, now).build(batch);
+  Parts& parts = *parts_;
+  parts.pacing_deadline = k_never;
+  if (parts.close.phase() != CloseState::Phase::kOpen) {
+    PathEntry* entry = PathSelection(parts, now).for_close();
+    if (entry) PacketBuilder(parts, *entry, now).build(batch);
+    return;
+  }
+  // A batch each in turn, so that no path waits for another to be full.
+  const auto& entries = parts.paths.entries();
+  for (std::size_t i = 0; i < entries.size() && batch.size == 0; ++i) {
+    PathEntry& entry = *entries[(parts.next_turn + i) % entries.size()];
+    if (entry.usable()) PacketBuilder(parts, entry, now).build(batch);
+  }
+  ++parts.next_turn;
 }
 
 Time Connection::next_timeout() const {
@@ -131,13 +153,15 @@ Time Connection::next_timeout() const {
   if (parts.close.phase() != CloseState::Phase::kOpen) return parts.close.deadline();
   Time next = std::min(parts.idle.deadline(parts.probe_timeout()),
                        parts.established ? parts.idle.keep_alive_deadline() : k_never);
-  if (!parts.path) return next;
-  const Path& path = *parts.path;
-  next = std::min({next, parts.pacing_deadline, path.validation.next_timeout(),
-                   path.loss.next_timeout(parts.timer_terms(path))});
-  // What may not leave is nothing to wake up for: the datagram that raises the allowance does.
-  if (parts.keys.can_send() && path.amplification.may_send()) {
-    next = std::min(next, path.received.ack_deadline());
+  next = std::min({next, parts.pacing_deadline, PathManagement(*parts_, {}).next_timeout()});
+  for (const auto& entry : parts.paths.entries()) {
+    if (!entry->path) continue;
+    const Path& path = *entry->path;
+    if (!entry->abandonment) next = std::min(next, path.loss.next_timeout(parts.timer_terms(path)));
+    // What may not leave is nothing to wake up for: the datagram that raises the allowance does.
+    if (parts.keys.can_send() && path.amplification.may_send()) {
+      next = std::min(next, path.received.ack_deadline());
+    }
   }
   return next;
 }
@@ -148,31 +172,15 @@ void Connection::on_timeout(Time now) {
   if (now >= parts.idle.deadline(parts.probe_timeout())) {
     return parts.close.finish({.cause = ConnectionClosed::Cause::kIdle, .reason = "idle timeout"});
   }
-  if (!parts.path) return;
-  Path& path = *parts.path;
   if (parts.established && now >= parts.idle.keep_alive_deadline()) {
     parts.idle.on_keep_alive(now);
-    path.ping_due = true;
+    ping();
   }
-  if (now >= path.validation.next_timeout()) {
-    path.validation.on_timeout(now);
-    if (path.validation.state() == PathValidation::State::kFailed && !path.revert(now)) {
-      // RFC 9000 §9.3.2: without an address that works the connection ends silently.
-      return parts.close.finish(
-          {.cause = ConnectionClosed::Cause::kLocalError,
-           .error = static_cast<std::uint64_t>(TransportErrorCode::kNoViablePath),
-           .reason = "path validation failed"});
-    }
+  PathManagement(parts, now).on_timeout();
+  Retransmission retransmission(parts, now);
+  for (const auto& entry : parts.paths.entries()) {
+    if (entry->open()) retransmission.on_timeout(*entry);
   }
-  FrameOutcome outcome(parts, now);
-  const auto action = path.loss.on_timeout(parts.timer_terms(path), now, outcome);
-  if (action == LossDetection::TimeoutAction::kProbe) {
-    // RFC 9002 §6.2.4: two packets, with data where there is some.
-    path.probe_credits = 2;
-    path.loss.mark_oldest_for_probe(outcome);
-    path.ping_due = true;
-  }
-  if (action != LossDetection::TimeoutAction::kNone) path.update_pacing(now);
 }
 
 std::optional<Event> Connection::poll_event() {
@@ -242,11 +250,15 @@ bool Connection::received_early(StreamId stream) const {
 
 std::size_t Connection::max_datagram_payload() const {
   const std::uint64_t peer_limit = parts_->peer_parameters.max_datagram_frame_size;
-  if (!parts_->path || peer_limit == 0) return 0;
-  // Header with the longest packet number, tag, frame type and a length of two bytes.
-  const std::size_t overhead =
-      1 + parts_->remote_ids.current().length + 4 + k_aead_tag_length + 1 + 2;
-  const std::size_t room = parts_->path->mtu.current() - overhead;
+  std::size_t room = SIZE_MAX;  // on any of the paths
+  for (const auto& entry : parts_->paths.entries()) {
+    if (!entry->usable()) continue;
+    // Header with the longest packet number, tag, frame type and a length of two bytes.
+    const std::size_t overhead =
+        1 + entry->remote_ids.current().length + 4 + k_aead_tag_length + 1 + 2;
+    room = std::min(room, entry->path->mtu.current() - overhead);
+  }
+  if (room == SIZE_MAX || peer_limit == 0) return 0;
   return std::min<std::uint64_t>(room, peer_limit > 3 ? peer_limit - 3 : 0);
 }
 
@@ -291,48 +303,78 @@ void Connection::close_with_error(const TransportError& error, Time now) {
   parts_->fail(error, now);
 }
 
-bool Connection::migrate(const Address& local, Time now) {
+bool Connection::migrate(const Address& local, Time now, PathId id) {
   Parts& parts = *parts_;
+  PathEntry* entry = parts.paths.find(id);
   // RFC 9000 §9: after the handshake, if the peer allows it, with an id that was not seen
   // elsewhere.
-  if (parts.role != Role::kClient || !parts.handshake_confirmed ||
-      parts.peer_parameters.disable_active_migration || !parts.remote_ids.rotate()) {
+  if (parts.role != Role::kClient || !parts.handshake_confirmed || !entry || !entry->usable() ||
+      parts.peer_parameters.disable_active_migration || !entry->remote_ids.rotate()) {
     return false;
   }
-  parts.path->migrate({local, parts.path->addresses.remote}, now, parts.probe_timeout());
+  Path& path = *entry->path;
+  path.migrate({local, path.addresses.remote}, now, parts.probe_timeout());
   // The server's address is known to be its own; the limit protects strangers (RFC 9000 §9.3).
-  parts.path->amplification.validate();
-  parts.path->ping_due = true;
-  parts.events.push_back(PathChangedEvent{parts.path->id});
+  path.amplification.validate();
+  path.ping_due = true;
+  parts.events.push_back(PathChangedEvent{id});
   return true;
 }
 
-bool Connection::rotate_connection_id() { return parts_->remote_ids.rotate(); }
+bool Connection::rotate_connection_id(PathId path) {
+  PathEntry* entry = parts_->paths.find(path);
+  return entry && entry->usable() && entry->remote_ids.rotate();
+}
 
 bool Connection::initiate_key_update(Time now) {
   if (!parts_->keys.initiate_update(now, parts_->probe_timeout())) return false;
   // Something must be sent for the update to be seen.
-  parts_->path->ping_due = true;
+  if (Path* path = parts_->paths.any_open()) path->ping_due = true;
   return true;
 }
 
 void Connection::ping() {
-  if (parts_->path) parts_->path->ping_due = true;
+  for (const auto& entry : parts_->paths.entries()) {
+    if (entry->usable()) entry->path->ping_due = true;
+  }
+}
+
+// --- paths --------------------------------------------------------------------------------------
+
+bool Connection::multipath() const { return parts_->paths.enabled(); }
+
+Result<PathId, PathRefusal> Connection::open_path(const AddressPair& addresses, Time now) {
+  return PathManagement(*parts_, now).open(addresses);
+}
+
+Status<PathRefusal> Connection::abandon_path(PathId path, std::uint64_t error, Time now) {
+  return PathManagement(*parts_, now).abandon(path, error);
+}
+
+Status<PathRefusal> Connection::set_path_status(PathId path, PathStatus status, Time now) {
+  return PathManagement(*parts_, now).set_status(path, status);
+}
+
+Status<PathRefusal> Connection::set_path_weight(PathId path, std::uint32_t weight) {
+  PathEntry* entry = parts_->paths.find(path);
+  if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
+  entry->weight = weight;
+  return {};
 }
 
 void Connection::set_event_log(EventLog* log) { parts_->log = log; }
 
 std::optional<Connection::IdChange> Connection::poll_id_change() {
-  const auto change = parts_->local_ids.poll_change();
+  const auto change = parts_->paths.poll_change();
   if (!change) return std::nullopt;
   return IdChange{change->id, change->added};
 }
 
-void Connection::set_reset_key(Bytes key) { parts_->local_ids.set_reset_key(key); }
+void Connection::set_reset_key(Bytes key) { parts_->paths.set_reset_key(key); }
 
 bool Connection::is_stateless_reset(Bytes datagram) const {
   return datagram.size() >= sizeof(StatelessResetToken) &&
-         parts_->remote_ids.is_reset_token(datagram.last(sizeof(StatelessResetToken)));
+         parts_->paths.is_reset_token(datagram.last(sizeof(StatelessResetToken)));
 }
 
 Bytes Connection::address_token() const { return parts_->address_token; }
@@ -351,8 +393,11 @@ ConnectionStats Connection::stats() const {
 }
 
 std::vector<PathStats> Connection::path_stats() const {
-  if (!parts_->path) return {};
-  return {parts_->path_stats()};
+  std::vector<PathStats> stats;
+  for (const auto& entry : parts_->paths.entries()) {
+    if (entry->path) stats.push_back(parts_->path_stats(*entry));
+  }
+  return stats;
 }
 
 }  // namespace sheaf::quic

@@ -16,6 +16,17 @@ namespace sheaf::quic {
 
 class EventLog;  // connection/event_log.h: qlog
 
+enum class PathRefusal : std::uint8_t {
+  kNotNegotiated,   // the peer does not speak multipath
+  kNotReady,        // wait for HandshakeConfirmedEvent
+  kOnlyClient,      // servers do not open paths
+  kForbidden,       // the peer disabled active migration
+  kPathLimit,       // the limits of both sides allow no more for now
+  kNoConnectionId,  // the peer gave none yet: wait for PathsAvailableEvent
+  kUnknownPath,
+  kLastPath,
+};
+
 // One QUIC connection's 0-RTT and 1-RTT life, for either role. Sans-IO: driven by `receive`,
 // `poll_transmit`, `next_timeout`, `on_timeout` and `poll_event`. It sequences its parts (paths,
 // streams, keys, connection ids, close) and holds no rules itself.
@@ -85,13 +96,25 @@ class Connection {
   // Ends at once and silently: the handshake failed under it.
   void abandon(const ConnectionClosed& closed);
   void close_with_error(const TransportError& error, Time now);
-  // Client: moves path 0 to another local address (RFC 9000 §9).
-  bool migrate(const Address& local, Time now);
+  // Client: moves a path to another local address (RFC 9000 §9).
+  bool migrate(const Address& local, Time now, PathId path = {});
   // Uses a fresh connection id from now on (RFC 9000 §5.1).
-  bool rotate_connection_id();
+  bool rotate_connection_id(PathId path = {});
   bool initiate_key_update(Time now);
   void ping();
   void set_event_log(EventLog* log);
+
+  // --- paths (RFC 10069) -----------------------------------------------------------------------
+  // Both sides offered multipath; known once established.
+  bool multipath() const;
+  // Client: begins a path between these addresses; it carries data after PathValidatedEvent.
+  Result<PathId, PathRefusal> open_path(const AddressPair& addresses, Time now);
+  // `error` goes to the peer (RFC 10069 §4.2.1). Not for the last one: close the connection.
+  Status<PathRefusal> abandon_path(PathId path, std::uint64_t error, Time now);
+  // How both sides should use it from now on.
+  Status<PathRefusal> set_path_status(PathId path, PathStatus status, Time now);
+  // For the weighted scheduler.
+  Status<PathRefusal> set_path_weight(PathId path, std::uint32_t weight);
 
   // --- ids for the endpoint's routing
   // ------------------------------------------------------------- The endpoint asks after each call

@@ -48,6 +48,12 @@ bool LocalConnectionIds::contains(Bytes id) const {
   });
 }
 
+void LocalConnectionIds::retire_all() {
+  for (const Issued& issued : active_) changes_.push_back({issued.id, false});
+  active_.clear();
+  pending_.clear();
+}
+
 TransportStatus LocalConnectionIds::on_retire(const RetireConnectionIdFrame& frame,
                                               Bytes used_by_packet) {
   // RFC 9000 §19.16: also one that waits to be sent, or a peer could draw ids without end.
@@ -97,6 +103,7 @@ std::optional<LocalConnectionIds::Change> LocalConnectionIds::poll_change() {
 
 void RemoteConnectionIds::set_initial(const ConnectionId& id) {
   current_.id = id;
+  assigned_ = true;
   seen_.insert(0);
 }
 
@@ -106,7 +113,7 @@ void RemoteConnectionIds::set_initial_token(const StatelessResetToken& token) {
 
 TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
   // RFC 9000 §19.15: an endpoint that uses a zero-length id must not be given others.
-  if (current_.id.length == 0) {
+  if (assigned_ && current_.id.length == 0) {
     return violation(TransportErrorCode::kProtocolViolation, FrameType::kNewConnectionId,
                      "connection id issued to replace a zero-length one");
   }
@@ -132,7 +139,7 @@ TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
     retire_old();
   }
   // RFC 9000 §5.1.1, and §5.1.2 for a peer that floods us with ids to retire.
-  if (spare_.size() + 1 + (reserved_ ? 1 : 0) > active_limit_ ||
+  if (spare_.size() + (assigned_ ? 1 : 0) + (reserved_ ? 1 : 0) > active_limit_ ||
       unacknowledged_.size() > 4 * active_limit_ + 16) {
     return violation(TransportErrorCode::kConnectionIdLimitError, FrameType::kNewConnectionId,
                      "more connection ids than active_connection_id_limit");
@@ -145,7 +152,7 @@ bool RemoteConnectionIds::contradicts_earlier(const Known& given) const {
     if (known.sequence != given.sequence) return known.id == given.id;
     return known.id != given.id || (known.token && known.token != given.token);
   };
-  return contradicts(current_) || (reserved_ && contradicts(*reserved_)) ||
+  return (assigned_ && contradicts(current_)) || (reserved_ && contradicts(*reserved_)) ||
          std::ranges::any_of(spare_, contradicts) || std::ranges::any_of(retired_, contradicts);
 }
 
@@ -159,7 +166,7 @@ void RemoteConnectionIds::retire_old() {
     retire(*reserved_);
     reserved_.reset();
   }
-  if (current_.sequence < retire_prior_to_) rotate();
+  if (assigned_ && current_.sequence < retire_prior_to_) rotate();
 }
 
 std::optional<RemoteConnectionIds::Known> RemoteConnectionIds::take_spare() {
@@ -170,6 +177,21 @@ std::optional<RemoteConnectionIds::Known> RemoteConnectionIds::take_spare() {
   const Known taken = *lowest;
   spare_.erase(lowest);
   return taken;
+}
+
+bool RemoteConnectionIds::assign() {
+  if (assigned_) return true;
+  const auto first = take_spare();
+  if (!first) return false;
+  current_ = *first;
+  assigned_ = true;
+  return true;
+}
+
+bool RemoteConnectionIds::knows(const ConnectionId& id) const {
+  const auto is_it = [&](const Known& known) { return known.id == id; };
+  return (assigned_ && is_it(current_)) || (reserved_ && is_it(*reserved_)) ||
+         std::ranges::any_of(spare_, is_it) || std::ranges::any_of(retired_, is_it);
 }
 
 bool RemoteConnectionIds::rotate() {

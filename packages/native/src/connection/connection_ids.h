@@ -16,7 +16,7 @@ namespace sheaf::quic {
 // short header can be cut without a look-up.
 inline constexpr std::size_t k_local_id_length = 8;
 
-// Ids that the peer uses to reach us (RFC 9000 §5.1.1).
+// Ids that the peer uses to reach us on one path (RFC 9000 §5.1.1, RFC 10069 §3.2).
 class LocalConnectionIds {
  public:
   struct Change {
@@ -33,6 +33,10 @@ class LocalConnectionIds {
   void issue(std::uint64_t peer_limit, Random& random);
 
   bool contains(Bytes id) const;
+  // Of the id that is issued next.
+  std::uint64_t next_sequence() const { return next_sequence_; }
+  // The path is gone: no packet with one of these ids is ours any more.
+  void retire_all();
   TransportStatus on_retire(const RetireConnectionIdFrame& frame, Bytes used_by_packet);
 
   bool has_pending() const { return !pending_.empty(); }
@@ -59,7 +63,7 @@ class LocalConnectionIds {
   std::uint64_t announced_ = 0;  // the peer was told of the sequences below
 };
 
-// Ids that the peer gave us (RFC 9000 §5.1.1, §5.1.2).
+// Ids that the peer gave us for one path (RFC 9000 §5.1.1, §5.1.2, RFC 10069 §3.2).
 class RemoteConnectionIds {
  public:
   explicit RemoteConnectionIds(std::uint64_t active_limit) : active_limit_(active_limit) {}
@@ -71,6 +75,14 @@ class RemoteConnectionIds {
   TransportStatus on_new(const NewConnectionIdFrame& frame);
 
   const ConnectionId& current() const { return current_.id; }
+  // Whether there is a current id: path 0 begins with one, the others wait for the peer's.
+  bool assigned() const { return assigned_; }
+  // Takes the first id into use; false when there is none.
+  bool assign();
+  bool has_unused() const { return !spare_.empty(); }
+  // One past the largest sequence that was given.
+  std::uint64_t next_sequence() const { return seen_.empty() ? 0 : seen_.back().end; }
+  bool knows(const ConnectionId& id) const;
   // Switches to an unused id and retires the one in use; false when there is no other.
   bool rotate();
   bool is_reset_token(Bytes token) const;
@@ -103,6 +115,7 @@ class RemoteConnectionIds {
   std::optional<Known> take_spare();
 
   Known current_;
+  bool assigned_ = false;
   std::vector<Known> spare_;
   std::optional<Known> reserved_;
   std::deque<Known> retired_;  // the last `k_remembered`

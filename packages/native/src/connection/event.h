@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "stream/stream_event.h"
+#include "wire/frame.h"
 #include "wire/types.h"
 
 namespace sheaf::quic {
@@ -21,9 +22,26 @@ struct DatagramLostEvent {  // counted as lost; not sent again (RFC 9221 §5.2)
 struct NewTokenEvent {};             // client: `address_token` is new
 struct PostHandshakeCryptoEvent {};  // client: TLS bytes wait in `read_crypto`
 struct SessionTicketEvent {};        // client: the session can be resumed
-struct PathChangedEvent {
+struct PathChangedEvent {            // it leads to other addresses
   PathId path;
 };
+// RFC 10069. Opened: server: the client uses it now. Validated: it carries data from now on.
+struct PathOpenedEvent {
+  PathId path;
+};
+struct PathValidatedEvent {
+  PathId path;
+};
+struct PathAbandonedEvent {
+  PathId path;
+  std::uint64_t error = 0;
+  bool by_peer = false;
+};
+struct PathStatusEvent {  // the peer prefers another use of it
+  PathId path;
+  PathStatus status = PathStatus::kAvailable;
+};
+struct PathsAvailableEvent {};  // client: `open_path` can work now
 
 // Ends the connection. Local and remote closing, in the terms of RFC 9000 §10.
 struct ConnectionClosed {
@@ -45,6 +63,8 @@ struct ConnectionClosed {
 using Event =
     std::variant<EstablishedEvent, HandshakeConfirmedEvent, StreamEvent, DatagramReceivedEvent,
                  DatagramAcknowledgedEvent, DatagramLostEvent, NewTokenEvent,
-                 PostHandshakeCryptoEvent, SessionTicketEvent, PathChangedEvent, ConnectionClosed>;
+                 PostHandshakeCryptoEvent, SessionTicketEvent, PathChangedEvent, PathOpenedEvent,
+                 PathValidatedEvent, PathAbandonedEvent, PathStatusEvent, PathsAvailableEvent,
+                 ConnectionClosed>;
 
 }  // namespace sheaf::quic

@@ -2,8 +2,10 @@
 
 namespace sheaf::quic {
 
-void FrameOutcome::on_frame_acknowledged(PathId, const SentFrame& frame) {
+void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
   using Kind = SentFrame::Kind;
+  // Of the path that a frame speaks about, where it speaks about one.
+  PathEntry* entry = parts_.paths.find(PathId{static_cast<std::uint32_t>(frame.stream)});
   switch (frame.kind) {
     case Kind::kStream:
     case Kind::kResetStream:
@@ -19,33 +21,46 @@ void FrameOutcome::on_frame_acknowledged(PathId, const SentFrame& frame) {
       parts_.streams.on_acknowledged(frame);
       break;
     case Kind::kAck:
-      parts_.path->received.on_ack_acknowledged(frame.offset);
+      parts_.paths.find(id)->path->received.on_ack_acknowledged(frame.offset);
+      break;
+    case Kind::kPathAck:
+      if (entry && entry->path) entry->path->received.on_ack_acknowledged(frame.offset);
       break;
     case Kind::kCrypto:
       parts_.crypto.on_acknowledged(frame);
       break;
     case Kind::kRetireConnectionId:
-      parts_.remote_ids.on_retirement_acknowledged(frame.offset);
+      if (entry) entry->remote_ids.on_retirement_acknowledged(frame.offset);
+      break;
+    case Kind::kPathAbandon:
+      if (entry && entry->abandonment) entry->abandonment->frame_acknowledged = true;
       break;
     case Kind::kDatagram:
       parts_.events.push_back(DatagramAcknowledgedEvent{frame.offset});
       break;
-    case Kind::kMtuProbe:
-      parts_.path->mtu.on_probe_acknowledged(static_cast<std::uint16_t>(frame.length), now_);
-      parts_.path->controller->on_mtu_change(parts_.path->mtu.current());
+    case Kind::kMtuProbe: {
+      Path& path = *parts_.paths.find(id)->path;
+      path.mtu.on_probe_acknowledged(static_cast<std::uint16_t>(frame.length), now_);
+      path.controller->on_mtu_change(path.mtu.current());
       break;
+    }
     case Kind::kPing:
     case Kind::kNewToken:
     case Kind::kNewConnectionId:
     case Kind::kPathChallenge:
     case Kind::kPathResponse:
     case Kind::kHandshakeDone:
+    case Kind::kPathStatus:
+    case Kind::kMaxPathId:
+    case Kind::kPathsBlocked:
+    case Kind::kPathCidsBlocked:
       break;
   }
 }
 
-void FrameOutcome::on_frame_lost(PathId, const SentFrame& frame) {
+void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
   using Kind = SentFrame::Kind;
+  PathEntry* entry = parts_.paths.find(PathId{static_cast<std::uint32_t>(frame.stream)});
   switch (frame.kind) {
     case Kind::kStream:
     case Kind::kResetStream:
@@ -67,10 +82,24 @@ void FrameOutcome::on_frame_lost(PathId, const SentFrame& frame) {
       parts_.new_token_due = true;
       break;
     case Kind::kNewConnectionId:
-      parts_.local_ids.on_lost(frame.offset);
+      if (entry) entry->local_ids.on_lost(frame.offset);
       break;
     case Kind::kRetireConnectionId:
-      parts_.remote_ids.on_retirement_lost(frame.offset);
+      if (entry) entry->remote_ids.on_retirement_lost(frame.offset);
+      break;
+    case Kind::kPathAbandon:
+      if (entry && entry->abandonment && !entry->abandonment->frame_acknowledged) {
+        entry->abandonment->frame_due = true;
+      }
+      break;
+    case Kind::kPathStatus:
+      // RFC 10069 §4.3: only the newest is worth repeating.
+      if (entry && entry->own_preference.sequence == frame.offset) {
+        entry->own_preference.frame_due = true;
+      }
+      break;
+    case Kind::kMaxPathId:
+      if (frame.offset == parts_.paths.local_maximum().value) parts_.paths.set_maximum_due(true);
       break;
     case Kind::kHandshakeDone:
       parts_.handshake_done_due = true;
@@ -79,11 +108,15 @@ void FrameOutcome::on_frame_lost(PathId, const SentFrame& frame) {
       parts_.events.push_back(DatagramLostEvent{frame.offset});
       break;
     case Kind::kMtuProbe:
-      parts_.path->mtu.on_probe_lost(static_cast<std::uint16_t>(frame.length), now_);
+      parts_.paths.find(id)->path->mtu.on_probe_lost(static_cast<std::uint16_t>(frame.length),
+                                                     now_);
       break;
     // Acknowledgements are renewed, challenges have their own timer, responses are not repeated
-    // (RFC 9000 §13.3).
+    // (RFC 9000 §13.3), and who is blocked says so again when it matters (RFC 10069 §4.7).
     case Kind::kAck:
+    case Kind::kPathAck:
+    case Kind::kPathsBlocked:
+    case Kind::kPathCidsBlocked:
     case Kind::kPing:
     case Kind::kPathChallenge:
     case Kind::kPathResponse:

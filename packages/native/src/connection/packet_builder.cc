@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "connection/path_frames.h"
 #include "wire/packet_header.h"
 
 namespace sheaf::quic {
@@ -35,11 +36,12 @@ void PacketBuilder::build(TransmitBatch& batch) {
                 now_);
     return build_close(batch);
   }
-  if (parts_.probed && parts_.probed->response_due && build_probe_response(batch)) return;
+  if (entry_.probed && entry_.probed->response_due && build_probe_response(batch)) return;
   const auto probe_size = parts_.config.discover_mtu && parts_.handshake_confirmed
                               ? path_.mtu.probe_due(now_)
                               : std::nullopt;
   if (probe_size && *probe_size <= batch.buffer.size() && path_.amplification.validated() &&
+      path_.validation.state() != PathValidation::State::kPending &&
       path_.send_allowance(now_) >= *probe_size) {
     return build_mtu_probe(batch, *probe_size);
   }
@@ -50,7 +52,7 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   std::array<SealJob, k_max_batch> jobs;
   std::size_t count = 0;
   std::size_t limit = path_.mtu.current();
-  parts_.pacing_deadline = k_never;
+  frames_due_ = parts_.paths.frames_due();
   while (count < std::min(batch.max_segments, k_max_batch)) {
     std::size_t room = std::min<std::uint64_t>(limit, path_.amplification.allowance());
     if (!path_.amplification.may_send() || batch.size + room > batch.buffer.size()) break;
@@ -77,30 +79,40 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   if (count > 0) parts_.keys.seal({jobs.data(), count});
 }
 
-bool PacketBuilder::wants_to_send() const {
+bool PacketBuilder::path_wants_to_send() const {
+  return path_.ping_due || path_.response_due || path_.validation.challenge_due(now_);
+}
+
+// What any path could carry.
+bool PacketBuilder::connection_wants_to_send() const {
   return parts_.streams.has_data_to_send() || parts_.streams.has_control_to_send() ||
-         parts_.datagrams.has_pending() || path_.ping_due || path_.response_due ||
-         parts_.handshake_done_due || parts_.crypto.has_pending() ||
-         parts_.local_ids.has_pending() || parts_.remote_ids.has_retirements() ||
-         parts_.new_token_due || path_.validation.challenge_due(now_);
+         parts_.datagrams.has_pending() || parts_.handshake_done_due ||
+         parts_.crypto.has_pending() || frames_due_ || parts_.new_token_due;
 }
 
 PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
-  const bool acknowledges = path_.received.ack_deadline() <= now_;
+  const bool acknowledges = path_.received.ack_deadline() <= now_ || acknowledges_others();
   // The answer lets us forget what we report again and again.
   if (acknowledges && path_.loss.wants_acknowledgement()) path_.ping_due = true;
-  if (wants_to_send()) {
+  carries_data_ = connection_wants_to_send() && selection_.chooses(entry_);
+  if (path_wants_to_send() || carries_data_) {
     if (path_.probe_credits > 0) return Admission::kFull;
     const std::uint64_t window = path_.controller->window();
     if (window >= path_.loss.bytes_in_flight() + packet_size) {
       if (path_.pacer.budget(now_) >= packet_size) return Admission::kFull;
-      parts_.pacing_deadline = path_.pacer.next_send_time(now_);
+      parts_.pacing_deadline = std::min(parts_.pacing_deadline, path_.pacer.next_send_time(now_));
     }
     path_.application_limited = false;
   } else {
-    path_.application_limited = true;
+    path_.application_limited = path_.send_allowance(now_) >= packet_size;
   }
   return acknowledges ? Admission::kAcknowledgementOnly : Admission::kNothing;
+}
+
+bool PacketBuilder::acknowledges_others() const {
+  return std::ranges::any_of(parts_.paths.entries(), [this](const auto& other) {
+    return other.get() != &entry_ && selection_.acknowledged_elsewhere(*other);
+  });
 }
 
 bool PacketBuilder::grease_fixed_bit() {
@@ -119,9 +131,9 @@ bool PacketBuilder::grease_fixed_bit() {
 void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
                                        const ConnectionId& destination) {
   SentPackets& sent = path_.loss.sent();
-  if (sent.next_number() == parts_.skip_number_at) {
+  if (sent.next_number() == entry_.skip_number_at) {
     if (sent.next_number() > 0) sent.skip_number();
-    parts_.skip_number_at = sent.next_number() + 128 + parts_.random.below(4096);
+    entry_.skip_number_at = sent.next_number() + 128 + parts_.random.below(4096);
   }
   job.packet = writer.position();
   job.path = path_.id;
@@ -142,12 +154,14 @@ void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
 
 bool PacketBuilder::write_packet(MutableBytes room, Admission admission, Draft& draft) {
   Writer writer(room);
-  write_short_header(writer, draft.job, parts_.remote_ids.current());
+  write_short_header(writer, draft.job, entry_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
   SentPackets& sent = path_.loss.sent();
-  if (path_.received.ack_pending()) {
-    const auto reported = path_.received.write_ack(writer, parts_.config.ack_delay_exponent, now_);
-    if (reported) sent.add_frame({.offset = *reported, .kind = SentFrame::Kind::kAck});
+  if (path_.received.ack_pending()) write_ack(writer, entry_);
+  for (const auto& other : parts_.paths.entries()) {
+    if (other.get() != &entry_ && selection_.acknowledged_elsewhere(*other)) {
+      write_ack(writer, *other);
+    }
   }
   const std::size_t acknowledgements = sent.pending_frames().size();
   if (admission == Admission::kFull) write_frames(writer, draft);
@@ -161,6 +175,19 @@ bool PacketBuilder::write_packet(MutableBytes room, Admission admission, Draft& 
   return true;
 }
 
+void PacketBuilder::write_ack(Writer& writer, PathEntry& of) {
+  // RFC 10069 §2.3: PATH_ACK for every path once multipath is in use.
+  const bool multipath = parts_.paths.enabled();
+  const auto reported =
+      of.path->received.write_ack(writer, parts_.config.ack_delay_exponent, now_,
+                                  multipath ? std::optional(of.id) : std::nullopt);
+  if (!reported) return;
+  path_.loss.sent().add_frame(
+      {.stream = of.id.value,
+       .offset = *reported,
+       .kind = multipath ? SentFrame::Kind::kPathAck : SentFrame::Kind::kAck});
+}
+
 bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFrame& sent) {
   if (encoded_size(frame) > writer.remaining()) return false;
   encode(writer, frame);
@@ -170,7 +197,38 @@ bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFr
 
 void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   SentPackets& sent = path_.loss.sent();
-  write_rare_frames(writer, draft);
+  write_validation_frames(writer, draft);
+  if (carries_data_) write_connection_frames(writer, draft);
+  // Only where nothing else elicits an acknowledgement.
+  const auto is_acknowledgement = [](const SentFrame& frame) {
+    return frame.kind == SentFrame::Kind::kAck || frame.kind == SentFrame::Kind::kPathAck;
+  };
+  if (path_.ping_due && std::ranges::all_of(sent.pending_frames(), is_acknowledgement)) {
+    write_frame(writer, PingFrame{}, {.kind = SentFrame::Kind::kPing});
+  }
+  path_.ping_due = false;
+}
+
+void PacketBuilder::write_validation_frames(Writer& writer, Draft& draft) {
+  if (path_.response_due && write_frame(writer, PathResponseFrame{*path_.response_due},
+                                        {.kind = SentFrame::Kind::kPathResponse})) {
+    path_.response_due.reset();
+    draft.expand = true;
+  }
+  if (path_.validation.challenge_due(now_) && writer.remaining() >= 9) {
+    write_frame(writer, path_.validation.next_challenge(parts_.random, now_),
+                {.kind = SentFrame::Kind::kPathChallenge});
+    draft.expand = true;
+  }
+}
+
+void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
+  SentPackets& sent = path_.loss.sent();
+  write_rare_frames(writer);
+  if (frames_due_) {
+    PathFrames(parts_).write(writer, sent);
+    frames_due_ = parts_.paths.frames_due();
+  }
   if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
   if (parts_.datagrams.has_pending()) {
     while (const auto dropped = parts_.datagrams.discard_larger_than(
@@ -180,47 +238,16 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
     parts_.datagrams.write_frames(writer, sent);
   }
   if (parts_.streams.has_data_to_send()) parts_.streams.write_data(writer, sent);
-  // Only where nothing else elicits an acknowledgement; an ACK frame, the first if any, does not.
-  if (path_.ping_due && (sent.pending_frames().empty() ||
-                         sent.pending_frames().back().kind == SentFrame::Kind::kAck)) {
-    write_frame(writer, PingFrame{}, {.kind = SentFrame::Kind::kPing});
-  }
-  path_.ping_due = false;
 }
 
-void PacketBuilder::write_rare_frames(Writer& writer, Draft& draft) {
-  using Kind = SentFrame::Kind;
-  if (path_.response_due &&
-      write_frame(writer, PathResponseFrame{*path_.response_due}, {.kind = Kind::kPathResponse})) {
-    path_.response_due.reset();
-    draft.expand = true;
-  }
-  if (path_.validation.challenge_due(now_) && writer.remaining() >= 9) {
-    write_frame(writer, path_.validation.next_challenge(parts_.random, now_),
-                {.kind = Kind::kPathChallenge});
-    draft.expand = true;
-  }
+void PacketBuilder::write_rare_frames(Writer& writer) {
   if (parts_.handshake_done_due &&
-      write_frame(writer, HandshakeDoneFrame{}, {.kind = Kind::kHandshakeDone})) {
+      write_frame(writer, HandshakeDoneFrame{}, {.kind = SentFrame::Kind::kHandshakeDone})) {
     parts_.handshake_done_due = false;
   }
   if (parts_.crypto.has_pending()) parts_.crypto.write_frames(writer, path_.loss.sent());
-  while (const auto frame = parts_.local_ids.next_pending()) {
-    if (!write_frame(writer, *frame, {.offset = frame->sequence, .kind = Kind::kNewConnectionId})) {
-      break;
-    }
-    parts_.local_ids.sent();
-  }
-  while (parts_.remote_ids.has_retirements()) {
-    const std::uint64_t sequence = parts_.remote_ids.next_retirement();
-    if (!write_frame(writer, RetireConnectionIdFrame{sequence},
-                     {.offset = sequence, .kind = Kind::kRetireConnectionId})) {
-      break;
-    }
-    parts_.remote_ids.retirement_sent();
-  }
   if (parts_.new_token_due &&
-      write_frame(writer, NewTokenFrame{parts_.new_token}, {.kind = Kind::kNewToken})) {
+      write_frame(writer, NewTokenFrame{parts_.new_token}, {.kind = SentFrame::Kind::kNewToken})) {
     parts_.new_token_due = false;
   }
 }
@@ -266,6 +293,7 @@ void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
   ++path_.packets_sent;
   if (parts_.config.use_ecn) path_.ecn.on_sent(mark);
   if (!draft.ack_eliciting) return;
+  parts_.path_scheduler->on_sent(path_.id, bytes);
   path_.pacer.on_sent(bytes, now_);
   parts_.idle.on_ack_eliciting_sent(now_);
   if (path_.probe_credits > 0) --path_.probe_credits;
@@ -281,7 +309,7 @@ void PacketBuilder::seal_single(TransmitBatch& batch, Draft& draft) {
 void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
   Draft draft;
   Writer writer(batch.buffer.first(size));
-  write_short_header(writer, draft.job, parts_.remote_ids.current());
+  write_short_header(writer, draft.job, entry_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
   path_.loss.sent().add_frame({.length = size, .kind = SentFrame::Kind::kMtuProbe});
   encode(writer, Frame{PingFrame{}});
@@ -298,11 +326,11 @@ void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
 }
 
 bool PacketBuilder::build_probe_response(TransmitBatch& batch) {
-  ProbedAddresses& probed = *parts_.probed;
+  ProbedAddresses& probed = *entry_.probed;
   const PathResponseFrame response{*probed.response_due};
   probed.response_due.reset();
   // RFC 9000 §9.5: without an unused id there is no answer.
-  const ConnectionId* destination = parts_.remote_ids.reserved();
+  const ConnectionId* destination = entry_.remote_ids.reserved();
   if (!destination || !probed.amplification.may_send()) return false;
   const std::size_t size = std::min<std::uint64_t>(
       {k_minimum_path_size, probed.amplification.allowance(), batch.buffer.size()});
@@ -332,7 +360,7 @@ void PacketBuilder::build_close(TransmitBatch& batch) {
   if (!parts_.keys.can_send() || size < k_around_frame + encoded_size(frame)) return;
   Draft draft;
   Writer writer(batch.buffer.first(size));
-  write_short_header(writer, draft.job, parts_.remote_ids.current());
+  write_short_header(writer, draft.job, entry_.remote_ids.current());
   encode(writer, frame);
   finish_payload(writer, draft, size);
   commit(draft, Ecn::kNotEct, false);
@@ -349,7 +377,7 @@ void PacketBuilder::build_early(TransmitBatch& batch) {
   SentPackets& sent = path_.loss.sent();
   Draft draft;
   Writer writer(batch.buffer.first(size));
-  draft.job = parts_.early_keys->begin(writer, parts_.remote_ids.current(), parts_.initial_local_id,
+  draft.job = parts_.early_keys->begin(writer, entry_.remote_ids.current(), parts_.initial_local_id,
                                        sent.next_number());
   writer.truncate(k_aead_tag_length);
   if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "connection/parts.h"
+#include "connection/path_selection.h"
 
 namespace sheaf::quic {
 
@@ -8,8 +9,9 @@ namespace sheaf::quic {
 // in order of importance, and seals a whole batch at once.
 class PacketBuilder {
  public:
-  PacketBuilder(Connection::Parts& parts, Time now)
-      : parts_(parts), path_(*parts.path), now_(now) {}
+  // On one path, which has a connection id to send to.
+  PacketBuilder(Connection::Parts& parts, PathEntry& entry, Time now)
+      : parts_(parts), entry_(entry), path_(*entry.path), selection_(parts, now), now_(now) {}
   void build(TransmitBatch& batch);
 
  private:
@@ -27,12 +29,17 @@ class PacketBuilder {
   bool build_probe_response(TransmitBatch& batch);
   void build_mtu_probe(TransmitBatch& batch, std::uint16_t size);
 
-  bool wants_to_send() const;
+  bool path_wants_to_send() const;
+  bool connection_wants_to_send() const;
+  bool acknowledges_others() const;
   Admission admit(std::size_t packet_size);
   bool write_packet(MutableBytes room, Admission admission, Draft& draft);
   void write_short_header(Writer& writer, SealJob& job, const ConnectionId& destination);
   void write_frames(Writer& writer, Draft& draft);
-  void write_rare_frames(Writer& writer, Draft& draft);
+  void write_validation_frames(Writer& writer, Draft& draft);
+  void write_connection_frames(Writer& writer, Draft& draft);
+  void write_rare_frames(Writer& writer);
+  void write_ack(Writer& writer, PathEntry& of);
   bool write_frame(Writer& writer, const Frame& frame, const SentFrame& sent);
   void finish_payload(Writer& writer, Draft& draft, std::size_t room);
   // Takes the packet number and remembers what was sent under it; returns the packet's size.
@@ -43,8 +50,12 @@ class PacketBuilder {
   bool grease_fixed_bit();
 
   Connection::Parts& parts_;
+  PathEntry& entry_;
   Path& path_;
+  PathSelection selection_;
   Time now_;
+  bool frames_due_ = false;    // path management has something to say
+  bool carries_data_ = false;  // the packet in hand, by the path scheduler
 };
 
 }  // namespace sheaf::quic

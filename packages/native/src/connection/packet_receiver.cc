@@ -1,6 +1,7 @@
 #include "connection/packet_receiver.h"
 
 #include "connection/frame_outcome.h"
+#include "connection/path_management.h"
 #include "wire/packet_header.h"
 
 namespace sheaf::quic {
@@ -17,6 +18,7 @@ constexpr std::size_t k_max_held = 16;
 template <typename FrameStruct>
 constexpr bool is_ack_eliciting =
     !std::is_same_v<FrameStruct, PaddingFrame> && !std::is_same_v<FrameStruct, AckFrame> &&
+    !std::is_same_v<FrameStruct, PathAckFrame> &&
     !std::is_same_v<FrameStruct, ConnectionCloseFrame>;
 
 // RFC 9000 §9.1.
@@ -30,6 +32,12 @@ TransportError violation(FrameType frame, const char* reason) {
   return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(frame), reason};
 }
 
+// RFC 10069 §2: without both sides' consent its frames do not exist.
+TransportError not_negotiated(FrameType frame) {
+  return {TransportErrorCode::kFrameEncodingError, static_cast<std::uint64_t>(frame),
+          "frame of multipath, which was not negotiated"};
+}
+
 }  // namespace
 
 void PacketReceiver::receive(const Datagram& datagram) {
@@ -38,26 +46,35 @@ void PacketReceiver::receive(const Datagram& datagram) {
   if (phase == CloseState::Phase::kDraining || phase == CloseState::Phase::kClosed) {
     return parts_.drop(DropReason::kClosing, size, now_);
   }
-  // RFC 9000 §9: a client ignores packets from addresses that are not its server's.
-  if (parts_.role == Role::kClient && datagram.path.remote != path_.addresses.remote) {
-    return parts_.drop(DropReason::kUnknownConnectionId, size, now_);
-  }
   if (size == 0) return parts_.drop(DropReason::kTooShort, size, now_);
   from_ = datagram.path;
-  path_.learn_local_address(datagram.path.local);
   datagram_size_ = size;
-  count_received(datagram);
   if (datagram.payload[0] & k_long_header_bit) return receive_early(datagram);
+  if (size < k_short_header_without_number + 4 + k_aead_tag_length) {
+    return parts_.drop(DropReason::kTooShort, size, now_);
+  }
   receive_one_rtt(datagram);
+}
+
+// A packet that names this path has arrived; false when it cannot be from the peer.
+bool PacketReceiver::begin(PathEntry* entry, const Datagram& datagram) {
+  entry_ = entry;
+  if (!entry || !entry->path) return true;
+  Path& path = *entry->path;
+  // RFC 9000 §9: a client ignores packets from addresses that are not its server's.
+  if (parts_.role == Role::kClient && datagram.path.remote != path.addresses.remote) return false;
+  path.learn_local_address(datagram.path.local);
+  count_received(datagram);
+  return true;
 }
 
 // RFC 9000 §8.1: what came from an address may be answered there, once.
 void PacketReceiver::count_received(const Datagram& datagram) {
   if (datagram.counted) return;
-  if (datagram.path == path_.addresses) {
-    path_.amplification.on_received(datagram.payload.size());
-  } else if (parts_.probed && parts_.probed->addresses == datagram.path) {
-    parts_.probed->amplification.on_received(datagram.payload.size());
+  if (datagram.path == entry_->path->addresses) {
+    entry_->path->amplification.on_received(datagram.payload.size());
+  } else if (entry_->probed && entry_->probed->addresses == datagram.path) {
+    entry_->probed->amplification.on_received(datagram.payload.size());
   }
 }
 
@@ -72,21 +89,23 @@ void PacketReceiver::hold(const Datagram& datagram) {
 
 void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
   const MutableBytes packet = datagram.payload;
-  if (!parts_.keys.can_receive()) return hold(datagram);
-  if (packet.size() < k_short_header_without_number + 4 + k_aead_tag_length) {
-    return parts_.drop(DropReason::kTooShort, packet.size(), now_);
-  }
   used_id_ = packet.subspan(1, k_local_id_length);
+  if (!begin(parts_.paths.find_by_local_id(used_id_), datagram)) {
+    return parts_.drop(DropReason::kUnknownConnectionId, packet.size(), now_);
+  }
+  if (!parts_.keys.can_receive()) return hold(datagram);
   // The last bytes of a stateless reset are read before decryption overwrites them.
   const bool reset = is_stateless_reset(packet);
-  const bool ours = parts_.local_ids.contains(used_id_);
-  OpenedPacket opened;
-  if (ours) {
-    opened = parts_.keys.open(packet, k_short_header_without_number, path_.id,
-                              path_.received.largest().value_or(k_no_packet_number), now_,
-                              parts_.probe_timeout());
-  }
+  const OpenedPacket opened = entry_ ? open_one_rtt(packet) : OpenedPacket{};
   if (opened.outcome == OpenedPacket::Outcome::kOpened) {
+    if (!entry_->path) {
+      // RFC 10069 §3.1: only clients open paths, and no id is used twice.
+      if (parts_.role == Role::kClient || entry_->abandonment || !parts_.handshake_confirmed) {
+        return parts_.drop(DropReason::kUnknownConnectionId, packet.size(), now_);
+      }
+      PathManagement(parts_, now_).accept(*entry_, datagram.path);
+      count_received(datagram);
+    }
     return accept(opened, PacketType::kOneRtt, datagram);
   }
   if (reset) {
@@ -97,16 +116,23 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
   if (opened.outcome == OpenedPacket::Outcome::kError) {
     return parts_.fail({opened.error, 0, "key update or AEAD limit"}, now_);
   }
-  parts_.drop(ours ? DropReason::kUndecryptable : DropReason::kUnknownConnectionId, packet.size(),
+  parts_.drop(entry_ ? DropReason::kUndecryptable : DropReason::kUnknownConnectionId, packet.size(),
               now_);
 }
 
+OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
+  const auto largest = entry_->path ? entry_->path->received.largest() : std::nullopt;
+  return parts_.keys.open(packet, k_short_header_without_number, entry_->id,
+                          largest.value_or(k_no_packet_number), now_, parts_.probe_timeout());
+}
+
 void PacketReceiver::receive_early(const Datagram& datagram) {
-  if (parts_.role == Role::kClient || !parts_.early_keys) {
+  if (parts_.role == Role::kClient || !parts_.early_keys ||
+      !begin(parts_.paths.find(PathId{0}), datagram)) {
     return parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);
   }
   const OpenedPacket opened = parts_.early_keys->open(
-      datagram.payload, path_.received.largest().value_or(k_no_packet_number));
+      datagram.payload, entry_->path->received.largest().value_or(k_no_packet_number));
   if (opened.outcome == OpenedPacket::Outcome::kError) {
     return parts_.fail({opened.error, 0, "reserved header bits are set"}, now_);
   }
@@ -117,7 +143,8 @@ void PacketReceiver::receive_early(const Datagram& datagram) {
 }
 
 void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const Datagram& datagram) {
-  if (path_.received.is_duplicate(packet.number)) {
+  Path& path = *entry_->path;
+  if (path.received.is_duplicate(packet.number)) {
     return parts_.drop(DropReason::kDuplicate, datagram.payload.size(), now_);
   }
   if (type == PacketType::kOneRtt && (datagram.payload[0] & k_short_reserved_bits) != 0) {
@@ -125,19 +152,19 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
                        now_);
   }
   const bool newest =
-      packet.number > path_.received.largest().value_or(0) || !path_.received.largest().has_value();
+      packet.number > path.received.largest().value_or(0) || !path.received.largest().has_value();
   parts_.close.on_packet_received();
   parts_.idle.on_received(now_);
-  ++path_.packets_received;
-  path_.bytes_received += datagram.payload.size();
+  ++path.packets_received;
+  path.bytes_received += datagram.payload.size();
   if (parts_.log) {
     parts_.log->packet_received(
-        now_, {path_.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
+        now_, {path.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
   }
   const TransportStatus status = process_frames(packet.payload, type);
   if (!status) return parts_.fail(status.error(), now_);
-  path_.received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
-                             parts_.config.max_ack_delay);
+  path.received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
+                            parts_.config.max_ack_delay);
   if (!probing_only_ && parts_.close.phase() == CloseState::Phase::kOpen) {
     follow_address_change(datagram, newest);
   }
@@ -173,29 +200,30 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
 }
 
 void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest) {
+  Path& path = *entry_->path;
   // RFC 9000 §9.3: only the newest packet moves a path, and only a server follows.
-  if (parts_.role != Role::kServer || !newest || datagram.path == path_.addresses ||
+  if (parts_.role != Role::kServer || !newest || datagram.path == path.addresses ||
       !parts_.handshake_confirmed) {
     return;
   }
-  path_.migrate(datagram.path, now_, parts_.probe_timeout());
+  path.migrate(datagram.path, now_, parts_.probe_timeout());
   // RFC 9000 §9.5: a new id for new addresses, so that they cannot be linked; keep it if the peer
   // gave no other.
-  if (parts_.probed && parts_.probed->addresses == datagram.path) {
-    if (!path_.amplification.validated()) path_.amplification = parts_.probed->amplification;
-    path_.response_due = parts_.probed->response_due;
-    parts_.probed.reset();
-    if (!parts_.remote_ids.use_reserved()) parts_.remote_ids.rotate();
+  if (entry_->probed && entry_->probed->addresses == datagram.path) {
+    if (!path.amplification.validated()) path.amplification = entry_->probed->amplification;
+    path.response_due = entry_->probed->response_due;
+    entry_->probed.reset();
+    if (!entry_->remote_ids.use_reserved()) entry_->remote_ids.rotate();
   } else {
-    path_.amplification.on_received(datagram.payload.size());
-    parts_.remote_ids.rotate();
+    path.amplification.on_received(datagram.payload.size());
+    entry_->remote_ids.rotate();
   }
-  parts_.events.push_back(PathChangedEvent{path_.id});
+  parts_.events.push_back(PathChangedEvent{path.id});
 }
 
 bool PacketReceiver::is_stateless_reset(Bytes datagram) const {
   return datagram.size() >= k_smallest_stateless_reset &&
-         parts_.remote_ids.is_reset_token(datagram.last(sizeof(StatelessResetToken)));
+         parts_.paths.is_reset_token(datagram.last(sizeof(StatelessResetToken)));
 }
 
 // --- frames -------------------------------------------------------------------------------------
@@ -205,6 +233,26 @@ TransportStatus PacketReceiver::handle(const PaddingFrame&) { return {}; }
 TransportStatus PacketReceiver::handle(const PingFrame&) { return {}; }
 
 TransportStatus PacketReceiver::handle(const AckFrame& frame) {
+  // RFC 10069 §2.3: with multipath it speaks of path 0, which may be gone.
+  PathEntry* entry = parts_.paths.find(PathId{0});
+  return entry && entry->open() ? acknowledge(*entry, frame) : TransportStatus{};
+}
+
+TransportStatus PacketReceiver::handle(const PathAckFrame& frame) {
+  if (!parts_.paths.enabled()) return not_negotiated(FrameType::kPathAck);
+  if (!parts_.paths.permitted(frame.path)) {
+    return violation(FrameType::kPathAck, "path id above the announced maximum");
+  }
+  PathEntry* entry = parts_.paths.find(frame.path);
+  if (parts_.paths.gone(frame.path) || (entry && entry->abandonment)) return {};
+  if (!entry || !entry->path) {
+    return violation(FrameType::kPathAck, "acknowledges packets on a path that is not in use");
+  }
+  return acknowledge(*entry, frame.ack);
+}
+
+TransportStatus PacketReceiver::acknowledge(PathEntry& entry, const AckFrame& frame) {
+  Path& path = *entry.path;
   // The exponent is at most 20 (RFC 9000 §18.2); a huge delay is cut to what can be represented.
   const std::uint64_t microseconds = std::min(frame.delay, std::uint64_t{1} << 32)
                                      << parts_.peer_parameters.ack_delay_exponent;
@@ -212,17 +260,17 @@ TransportStatus PacketReceiver::handle(const AckFrame& frame) {
       .ack_delay = std::chrono::microseconds(std::min(microseconds, std::uint64_t{1} << 40)),
       .max_ack_delay = parts_.peer_parameters.max_ack_delay,
       .handshake_confirmed = parts_.handshake_confirmed,
-      .application_limited = path_.application_limited};
+      .application_limited = path.application_limited};
   FrameOutcome outcome(parts_, now_);
   bool newly_acknowledged = false;
   const TransportStatus status =
-      path_.loss.on_ack(frame, context, now_, outcome, newly_acknowledged);
+      path.loss.on_ack(frame, context, now_, outcome, newly_acknowledged);
   if (!status || !newly_acknowledged) return status;
-  path_.probe_credits = 0;
-  parts_.keys.on_acknowledged(path_.id, frame.largest, now_);
-  path_.update_pacing(now_);
-  parts_.streams.set_rtt(path_.rtt.smoothed());
-  if (parts_.log) parts_.log->metrics_updated(now_, parts_.path_stats());
+  path.probe_credits = 0;
+  parts_.keys.on_acknowledged(path.id, frame.largest, now_);
+  path.update_pacing(now_);
+  parts_.update_stream_rtt();
+  if (parts_.log) parts_.log->metrics_updated(now_, parts_.path_stats(entry));
   return {};
 }
 
@@ -289,35 +337,46 @@ TransportStatus PacketReceiver::handle(const StreamsBlockedFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const NewConnectionIdFrame& frame) {
-  return parts_.remote_ids.on_new(frame);
+  // RFC 10069 §4.4: with multipath it speaks of path 0.
+  PathEntry* entry = parts_.paths.find(PathId{0});
+  return entry && !entry->abandonment ? entry->remote_ids.on_new(frame) : TransportStatus{};
 }
 
 TransportStatus PacketReceiver::handle(const RetireConnectionIdFrame& frame) {
-  TransportStatus status = parts_.local_ids.on_retire(frame, used_id_);
-  if (status) {
-    parts_.local_ids.issue(parts_.peer_parameters.active_connection_id_limit, parts_.random);
-  }
-  return status;
+  return PathManagement(parts_, now_).on_frame({PathId{0}, frame.sequence}, used_id_);
+}
+
+TransportStatus PacketReceiver::handle(const PathRetireConnectionIdFrame& frame) {
+  if (!parts_.paths.enabled()) return not_negotiated(FrameType::kPathRetireConnectionId);
+  return PathManagement(parts_, now_).on_frame(frame, used_id_);
+}
+
+template <typename FrameStruct>
+TransportStatus PacketReceiver::handle(const FrameStruct& frame) {
+  if (!parts_.paths.enabled()) return not_negotiated(FrameType::kPathAbandon);
+  return PathManagement(parts_, now_).on_frame(frame);
 }
 
 TransportStatus PacketReceiver::handle(const PathChallengeFrame& frame) {
-  if (from_ == path_.addresses) {
-    path_.response_due = frame.data;
+  Path& path = *entry_->path;
+  if (from_ == path.addresses) {
+    path.response_due = frame.data;
     return {};
   }
-  if (!parts_.probed || parts_.probed->addresses != from_) {
-    parts_.probed = ProbedAddresses{.addresses = from_, .amplification = {}, .response_due = {}};
-    parts_.probed->amplification.on_received(datagram_size_);
-    parts_.remote_ids.reserve();
-  } else if (!parts_.remote_ids.reserved()) {
-    parts_.remote_ids.reserve();
+  if (!entry_->probed || entry_->probed->addresses != from_) {
+    entry_->probed = ProbedAddresses{.addresses = from_, .amplification = {}, .response_due = {}};
+    entry_->probed->amplification.on_received(datagram_size_);
+    entry_->remote_ids.reserve();
+  } else if (!entry_->remote_ids.reserved()) {
+    entry_->remote_ids.reserve();
   }
-  parts_.probed->response_due = frame.data;
+  entry_->probed->response_due = frame.data;
   return {};
 }
 
 TransportStatus PacketReceiver::handle(const PathResponseFrame& frame) {
-  if (path_.validation.on_response(frame)) path_.amplification.validate();
+  if (entry_->path->validation.on_response(frame))
+    PathManagement(parts_, now_).on_validated(*entry_);
   return {};
 }
 

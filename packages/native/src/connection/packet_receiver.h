@@ -7,12 +7,13 @@ namespace sheaf::quic {
 // Opens received packets and hands each frame to the part that it concerns.
 class PacketReceiver {
  public:
-  PacketReceiver(Connection::Parts& parts, Time now)
-      : parts_(parts), path_(*parts.path), now_(now) {}
+  PacketReceiver(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
   void receive(const Datagram& datagram);
 
  private:
+  bool begin(PathEntry* entry, const Datagram& datagram);
   void receive_one_rtt(const Datagram& datagram);
+  OpenedPacket open_one_rtt(MutableBytes packet);
   void receive_early(const Datagram& datagram);
   void hold(const Datagram& datagram);
   void accept(const OpenedPacket& packet, PacketType type, const Datagram& datagram);
@@ -42,12 +43,18 @@ class PacketReceiver {
   TransportStatus handle(const ConnectionCloseFrame&);
   TransportStatus handle(const HandshakeDoneFrame&);
   TransportStatus handle(const DatagramFrame&);
+  TransportStatus handle(const PathAckFrame&);
+  TransportStatus handle(const PathRetireConnectionIdFrame&);
+  // The frames that only path management knows.
+  template <typename FrameStruct>
+  TransportStatus handle(const FrameStruct& frame);
+  TransportStatus acknowledge(PathEntry& entry, const AckFrame& frame);
 
   Connection::Parts& parts_;
-  Path& path_;
   Time now_;
 
   // Of the packet in hand.
+  PathEntry* entry_ = nullptr;
   Bytes used_id_;
   AddressPair from_;
   std::size_t datagram_size_ = 0;

@@ -10,30 +10,54 @@ Connection::Parts::Parts(Role own_role, const ConnectionConfig& own_config, Rand
       config(own_config),
       random(source),
       keys(own_config.crypto),
+      paths(own_config.active_connection_id_limit),
+      path_scheduler(make_path_scheduler(own_config.path_scheduler)),
       streams(own_role, own_config.streams),
-      remote_ids(own_config.active_connection_id_limit),
       datagrams(own_config.datagram_queue_limit),
-      idle(own_config.max_idle_timeout, own_config.keep_alive, now),
-      skip_number_at(1 + random.below(256)) {}
+      idle(own_config.max_idle_timeout, own_config.keep_alive, now) {}
 
-void Connection::Parts::make_path(const ConnectionSeed& seed, Time now) {
-  const auto maximum = static_cast<std::uint16_t>(std::min<std::uint64_t>(
-      config.max_udp_payload_size, seed.peer_parameters.max_udp_payload_size));
+void Connection::Parts::make_first_path(const ConnectionSeed& seed, Time now) {
+  peer_parameters.max_udp_payload_size = seed.peer_parameters.max_udp_payload_size;
+  PathEntry& entry = first_entry();
+  Path& path = make_path(entry, seed.path);
+  if (seed.initial_rtt > Duration::zero()) path.rtt.set_initial(seed.initial_rtt);
+  if (seed.address_validated) path.amplification.validate();
+  path.update_pacing(now);
+  initial_local_id = seed.local_id;
+  handshake_remote = seed.path.remote;
+  entry.local_ids.add_initial(seed.local_id);
+}
+
+Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresses) {
+  const auto maximum = static_cast<std::uint16_t>(
+      std::min<std::uint64_t>(config.max_udp_payload_size, peer_parameters.max_udp_payload_size));
   const PathConfig path_config{.congestion = config.congestion,
                                .initial_mtu = std::min(config.initial_udp_payload_size, maximum),
                                .maximum_mtu = config.discover_mtu ? maximum : std::uint16_t{0}};
-  path = std::make_unique<Path>(PathId{0}, seed.path, path_config);
-  if (seed.initial_rtt > Duration::zero()) path->rtt.set_initial(seed.initial_rtt);
-  if (seed.address_validated) path->amplification.validate();
-  path->update_pacing(now);
-  initial_local_id = seed.local_id;
-  local_ids.add_initial(seed.local_id);
+  entry.path = std::make_unique<Path>(entry.id, addresses, path_config);
+  entry.skip_number_at = 1 + random.below(256);
+  return *entry.path;
 }
 
 Duration Connection::Parts::probe_timeout() const {
-  if (!path) return RttEstimator{}.probe_timeout(Duration::zero());
-  return path->rtt.probe_timeout(handshake_confirmed ? peer_parameters.max_ack_delay
-                                                     : Duration::zero());
+  Duration largest = Duration::zero();
+  for (const auto& entry : paths.entries()) {
+    if (entry->open()) largest = std::max(largest, probe_timeout(*entry->path));
+  }
+  return largest > Duration::zero() ? largest : RttEstimator{}.probe_timeout(Duration::zero());
+}
+
+Duration Connection::Parts::probe_timeout(const Path& of) const {
+  return of.rtt.probe_timeout(handshake_confirmed ? peer_parameters.max_ack_delay
+                                                  : Duration::zero());
+}
+
+void Connection::Parts::update_stream_rtt() {
+  Duration slowest = Duration::zero();
+  for (const auto& entry : paths.entries()) {
+    if (entry->open()) slowest = std::max(slowest, entry->path->rtt.smoothed());
+  }
+  streams.set_rtt(slowest);
 }
 
 LossDetection::TimerTerms Connection::Parts::timer_terms(const Path& of) const {
@@ -47,20 +71,28 @@ LossDetection::TimerTerms Connection::Parts::timer_terms(const Path& of) const {
   return terms;
 }
 
-PathStats Connection::Parts::path_stats() const {
-  return {.id = path->id,
-          .addresses = path->addresses,
-          .validated = path->amplification.validated(),
-          .smoothed_rtt = path->rtt.smoothed(),
-          .minimum_rtt = path->rtt.minimum(),
-          .congestion_window = path->controller->window(),
-          .bytes_in_flight = path->loss.bytes_in_flight(),
-          .bytes_sent = path->bytes_sent,
-          .bytes_received = path->bytes_received,
-          .packets_sent = path->packets_sent,
-          .packets_received = path->packets_received,
-          .packets_lost = path->loss.packets_lost(),
-          .mtu = path->mtu.current()};
+PathStats Connection::Parts::path_stats(const PathEntry& of) const {
+  const Path& path = *of.path;
+  return {.id = path.id,
+          .addresses = path.addresses,
+          .state = of.abandonment ? PathState::kAbandoned
+                   : path.validation.state() == PathValidation::State::kPending
+                       ? PathState::kValidating
+                   : of.suspect() ? PathState::kSilent
+                                  : PathState::kActive,
+          .status = of.own_preference.status,
+          .peer_status = of.peer_preference.status,
+          .validated = path.amplification.validated(),
+          .smoothed_rtt = path.rtt.smoothed(),
+          .minimum_rtt = path.rtt.minimum(),
+          .congestion_window = path.controller->window(),
+          .bytes_in_flight = path.loss.bytes_in_flight(),
+          .bytes_sent = path.bytes_sent,
+          .bytes_received = path.bytes_received,
+          .packets_sent = path.packets_sent,
+          .packets_received = path.packets_received,
+          .packets_lost = path.loss.packets_lost(),
+          .mtu = path.mtu.current()};
 }
 
 void Connection::Parts::drop(DropReason reason, std::size_t bytes, Time now) {

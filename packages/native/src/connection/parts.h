@@ -6,24 +6,16 @@
 
 #include "connection/close_state.h"
 #include "connection/connection.h"
-#include "connection/connection_ids.h"
 #include "connection/crypto_stream.h"
 #include "connection/datagram_queue.h"
 #include "connection/event_log.h"
 #include "connection/idle_timer.h"
+#include "connection/path_table.h"
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
-#include "path/path.h"
+#include "scheduler/path/path_scheduler.h"
 
 namespace sheaf::quic {
-
-// Addresses other than the path's own that the peer probes (RFC 9000 §9.1), one pair at a time. The
-// answers use `RemoteConnectionIds::reserved` and draw on the addresses' own allowance.
-struct ProbedAddresses {
-  AddressPair addresses;
-  AntiAmplification amplification;
-  std::optional<PathData> response_due;
-};
 
 // What a connection is made of. `Connection`, `PacketBuilder`, `PacketReceiver` and `FrameOutcome`
 // work on it; each part holds its own rules.
@@ -41,11 +33,12 @@ struct Connection::Parts {
   bool established = false;
   bool handshake_confirmed = false;
 
-  std::unique_ptr<Path> path;  // none before the first seed
+  PathTable paths;  // path 0 has its entry from the start, but no path before the first seed
+  std::unique_ptr<PathScheduler> path_scheduler;
   StreamSet streams;
-  LocalConnectionIds local_ids;
-  RemoteConnectionIds remote_ids;
   ConnectionId initial_local_id;
+  Address handshake_remote;
+  std::size_t next_turn = 0;  // entry that may transmit first
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;
@@ -55,12 +48,10 @@ struct Connection::Parts {
   std::vector<std::uint8_t> new_token;      // server: to send
   std::vector<std::uint8_t> address_token;  // client: received
   bool new_token_due = false;
-  std::optional<ProbedAddresses> probed;
   std::uint64_t early_streams = 0;  // peer's bidirectional streams opened by 0-RTT packets
 
-  PacketNumber skip_number_at = 0;  // next packet number that is left unused
-  Time pacing_deadline = k_never;   // when the pacer lets the next packet go
-  std::uint64_t grease_bits = 0;    // random; one is used up per packet
+  Time pacing_deadline = k_never;  // when a pacer lets the next packet go
+  std::uint64_t grease_bits = 0;   // random; one is used up per packet
   unsigned grease_bits_left = 0;
 
   // 1-RTT packets that overtook the client's Finished; bounded.
@@ -76,10 +67,19 @@ struct Connection::Parts {
   EventLog* log = nullptr;
   ConnectionStats stats;
 
-  void make_path(const ConnectionSeed& seed, Time now);
+  // Path 0, as the handshake left it.
+  void make_first_path(const ConnectionSeed& seed, Time now);
+  Path& make_path(PathEntry& entry, const AddressPair& addresses);
+  // Of the handshake; there until the handshake is confirmed.
+  PathEntry& first_entry() { return *paths.find(PathId{0}); }
+  Path* first_path() { return paths.find(PathId{0}) ? first_entry().path.get() : nullptr; }
+  // The largest of all paths (RFC 10069 §2.4, §2.5).
   Duration probe_timeout() const;
+  Duration probe_timeout(const Path& of) const;
   LossDetection::TimerTerms timer_terms(const Path& of) const;
-  PathStats path_stats() const;
+  PathStats path_stats(const PathEntry& of) const;
+  // The controller's round trip and the receive windows follow the slowest path.
+  void update_stream_rtt();
   void drop(DropReason reason, std::size_t bytes, Time now);
   void fail(const TransportError& error, Time now);
   void start_closing(const ConnectionClosed& closed, Time now);

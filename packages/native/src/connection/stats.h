@@ -6,6 +6,7 @@
 
 #include "util/address.h"
 #include "util/time.h"
+#include "wire/frame.h"
 #include "wire/types.h"
 
 namespace sheaf::quic {
@@ -26,9 +27,19 @@ enum class DropReason : std::uint8_t {
 };
 std::string_view to_string(DropReason reason);
 
+enum class PathState : std::uint8_t {
+  kValidating,
+  kActive,
+  kSilent,     // a probe timeout passed since it last acknowledged something
+  kAbandoned,  // by one side at least
+};
+
 struct PathStats {
   PathId id;
   AddressPair addresses;
+  PathState state = PathState::kActive;
+  PathStatus status = PathStatus::kAvailable;       // as we told the peer
+  PathStatus peer_status = PathStatus::kAvailable;  // as the peer told us
   bool validated = false;
   Duration smoothed_rtt{};
   Duration minimum_rtt{};

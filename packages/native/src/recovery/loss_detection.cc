@@ -318,23 +318,35 @@ LossDetection::TimeoutAction LossDetection::on_timeout(const TimerTerms& terms, 
   return TimeoutAction::kProbe;
 }
 
-void LossDetection::mark_oldest_for_probe(SentFrameListener& listener) {
-  const auto eligible = [this](PacketNumber number) {
-    const SentPacket& packet = sent_.at(number);
-    return packet.state == State::kOutstanding && packet.ack_eliciting && !packet.mtu_probe;
-  };
-  PacketNumber number = std::max(next_probe_, first_outstanding_);
-  while (number < sent_.next_number() && !eligible(number)) ++number;
-  if (number == sent_.next_number()) {
-    number = first_outstanding_;
-    while (number < sent_.next_number() && !eligible(number)) ++number;
-    if (number == sent_.next_number()) return;
-  }
+bool LossDetection::worth_repeating(PacketNumber number) const {
+  const SentPacket& packet = sent_.at(number);
+  return packet.state == State::kOutstanding && packet.ack_eliciting && !packet.mtu_probe;
+}
+
+void LossDetection::mark_for_probe(PacketNumber number, SentFrameListener& listener) {
   next_probe_ = number + 1;
   sent_.for_each_frame(sent_.at(number), [&](const SentFrame& frame) {
     // RFC 9221 §5.2: datagrams are not sent again, and this one may still arrive.
     if (frame.kind != SentFrame::Kind::kDatagram) listener.on_frame_lost(path_, frame);
   });
+}
+
+void LossDetection::mark_oldest_for_probe(SentFrameListener& listener) {
+  PacketNumber number = std::max(next_probe_, first_outstanding_);
+  while (number < sent_.next_number() && !worth_repeating(number)) ++number;
+  if (number == sent_.next_number()) {
+    number = first_outstanding_;
+    while (number < sent_.next_number() && !worth_repeating(number)) ++number;
+    if (number == sent_.next_number()) return;
+  }
+  mark_for_probe(number, listener);
+}
+
+void LossDetection::mark_outstanding_for_probe(SentFrameListener& listener) {
+  for (PacketNumber number = std::max(next_probe_, first_outstanding_);
+       number < sent_.next_number(); ++number) {
+    if (worth_repeating(number)) mark_for_probe(number, listener);
+  }
 }
 
 }  // namespace sheaf::quic

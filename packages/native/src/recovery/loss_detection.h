@@ -76,6 +76,8 @@ class LossDetection {
   // again, while the packet stays outstanding. Called again before anything was acknowledged, it
   // takes the next packet, so that two probes repeat two packets.
   void mark_oldest_for_probe(SentFrameListener& listener);
+  // All that is outstanding and was not marked before: another path carries it.
+  void mark_outstanding_for_probe(SentFrameListener& listener);
 
   std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
   std::uint32_t probe_count() const { return probe_count_; }
@@ -111,6 +113,8 @@ class LossDetection {
   void declare_lost(PacketNumber number, SentFrameListener& listener);
   void respond_to_loss(const LossSample& sample);
   bool advance_first_outstanding(Duration max_ack_delay);
+  bool worth_repeating(PacketNumber number) const;
+  void mark_for_probe(PacketNumber number, SentFrameListener& listener);
   void leave_flight(PacketNumber number, const SentPacket& packet);
   // Sent the way that the path leads now, and so of interest to RTT estimate and controller.
   bool is_current(PacketNumber number) const { return number >= first_current_; }

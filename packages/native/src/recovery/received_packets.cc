@@ -120,14 +120,16 @@ std::size_t ReceivedPackets::reported_ranges() const {
 }
 
 std::optional<PacketNumber> ReceivedPackets::write_ack(Writer& writer,
-                                                       std::uint8_t ack_delay_exponent, Time now) {
+                                                       std::uint8_t ack_delay_exponent, Time now,
+                                                       std::optional<PathId> path) {
   if (count_ == 0) return std::nullopt;
   const auto held = std::chrono::duration_cast<std::chrono::microseconds>(
       std::max(now - largest_received_at_, Duration::zero()));
   const auto delay = static_cast<std::uint64_t>(held.count()) >> ack_delay_exponent;
   const bool marked = ecn_counts_ != EcnCounts{};
   const std::span<const AckRange> ranges(&slots_[first_], reported_ranges());
-  if (encode_ack(writer, ranges, delay, marked ? std::optional(ecn_counts_) : std::nullopt) == 0) {
+  const auto counts = marked ? std::optional(ecn_counts_) : std::nullopt;
+  if (encode_ack(writer, ranges, delay, counts, path) == 0) {
     return std::nullopt;
   }
   ack_pending_ = false;

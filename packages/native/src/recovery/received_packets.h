@@ -30,8 +30,10 @@ class ReceivedPackets {
   Time ack_deadline() const { return ack_deadline_; }
   // There is something that an ACK would report anew.
   bool ack_pending() const { return ack_pending_; }
-  // Writes an ACK frame if it fits; returns the largest number it reports.
-  std::optional<PacketNumber> write_ack(Writer& writer, std::uint8_t ack_delay_exponent, Time now);
+  // Writes an ACK frame, or a PATH_ACK for `path`, if it fits; returns the largest number it
+  // reports.
+  std::optional<PacketNumber> write_ack(Writer& writer, std::uint8_t ack_delay_exponent, Time now,
+                                        std::optional<PathId> path = std::nullopt);
   // The peer has our ACK that reported up to `largest_reported`: older ranges need not be repeated.
   void on_ack_acknowledged(PacketNumber largest_reported);
   const EcnCounts& ecn_counts() const { return ecn_counts_; }

@@ -25,6 +25,7 @@ struct Stream {
   StreamLink control_link;
   StreamLink credit_link;
   std::uint64_t stop_sending_error = 0;
+  std::uint64_t counted_unsent = 0;  // its share of StreamSet::unsent_bytes
   SendStream::Sendability sendability = SendStream::Sendability::kNothing;
   std::uint8_t control_due = 0;     // of ControlBit
   std::uint16_t events_queued = 0;  // bit per StreamEvent::Kind

@@ -70,6 +70,8 @@ class StreamSet {
   Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);
   void set_priority(StreamId stream, const StreamPriority& priority);
   std::uint64_t unsent_bytes(StreamId stream) const;  // written but not yet in a packet
+  std::uint64_t unsent_bytes() const;                 // of all streams
+  std::uint64_t connection_credit() const;            // bytes that the peer's MAX_DATA still allows
   // For automatic window tuning.
   void set_rtt(Duration smoothed);
 

@@ -99,6 +99,9 @@ bool StreamSet::State::has_data_to_send() const {
          (senders_of(Sendability::kNewData) > 0 && connection_send.available() > 0);
 }
 
+std::uint64_t StreamSet::unsent_bytes() const { return state_->total_unsent; }
+std::uint64_t StreamSet::connection_credit() const { return state_->connection_send.available(); }
+
 bool StreamSet::has_data_to_send() const { return state_->has_data_to_send(); }
 
 std::size_t StreamSet::write_data(Writer& writer, SentPackets& sent) {

@@ -51,7 +51,10 @@ void StreamSet::State::forget(Stream& stream) {
 // --- sending ------------------------------------------------------------------------------------
 
 void StreamSet::State::refresh_sending(Stream& stream) {
-  const bool blocked = stream.send.unsent_bytes() > 0 && stream.send.limit().note_blocked();
+  const std::uint64_t unsent = stream.send.unsent_bytes();
+  total_unsent += unsent - stream.counted_unsent;
+  stream.counted_unsent = unsent;
+  const bool blocked = unsent > 0 && stream.send.limit().note_blocked();
   if (blocked) request_control(stream, Stream::k_stream_data_blocked);
   const Sendability now_possible =
       permitted(stream.id) ? stream.send.sendability() : Sendability::kNothing;

@@ -111,6 +111,7 @@ struct StreamSet::State {
 
   std::unique_ptr<StreamScheduler> scheduler = make_extensible_priority_scheduler();
   std::array<std::size_t, 3> sender_count{};  // streams by Sendability
+  std::uint64_t total_unsent = 0;             // bytes written but not yet in a packet
   StreamList<Stream, &Stream::credit_link> credit_waiters;
   StreamList<Stream, &Stream::control_link> control_queue;
   std::uint8_t control_due = 0;  // of ControlBit

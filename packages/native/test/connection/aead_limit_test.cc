@@ -20,8 +20,8 @@ class AeadLimitTest : public testing::Test {
     const ConnectionId id(std::vector<std::uint8_t>(8, 1));
     ConnectionSeed seed;
     seed.local_id = seed.remote_id = id;
-    parts_.make_path(seed, k_now);
-    parts_.remote_ids.set_initial(id);
+    parts_.make_first_path(seed, k_now);
+    parts_.first_entry().remote_ids.set_initial(id);
     parts_.keys.install_send_secret(secret);
     parts_.keys.install_receive_secret(secret);
     parts_.keys.confirm_handshake();
@@ -43,7 +43,7 @@ class AeadLimitTest : public testing::Test {
   std::size_t build() {
     TransmitBatch batch;
     batch.buffer = buffer_;
-    PacketBuilder(parts_, k_now).build(batch);
+    PacketBuilder(parts_, parts_.first_entry(), k_now).build(batch);
     return batch.size;
   }
 
@@ -57,7 +57,7 @@ class AeadLimitTest : public testing::Test {
 TEST_F(AeadLimitTest, KeysAreUpdatedAtHalfOfTheLimit) {
   seal_up_to(k_limit / 2);
   parts_.keys.on_acknowledged(PathId{0}, 0, k_now);
-  parts_.path->ping_due = true;
+  parts_.first_path()->ping_due = true;
   EXPECT_GT(build(), 0u);
   EXPECT_EQ(parts_.keys.updates(), 1u);
   EXPECT_EQ(parts_.close.phase(), CloseState::Phase::kOpen);

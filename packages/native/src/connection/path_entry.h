@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "connection/connection_ids.h"
+#include "path/path.h"
+
+namespace sheaf::quic {
+
+// What one side last said about the use of a path (RFC 10069 §3.3, §4.3). Without a word a path
+// counts as available.
+struct PathPreference {
+  PathStatus status = PathStatus::kAvailable;
+  std::optional<std::uint64_t> sequence;  // of the newest frame
+  bool frame_due = false;                 // own side only
+};
+
+// The end of a path (RFC 10069 §3.4): what was received is still acknowledged for a while, nothing
+// is sent on it any more.
+struct Abandonment {
+  std::uint64_t error = 0;
+  bool frame_due = true;
+  bool frame_acknowledged = false;
+  bool by_peer = false;      // its PATH_ABANDON has arrived
+  Time forget_at = k_never;  // 3 probe timeouts after both sides said it
+};
+
+// Addresses other than the path's own that the peer probes (RFC 9000 §9.1), one pair at a time. The
+// answers use `RemoteConnectionIds::reserved` and draw on the addresses' own allowance.
+struct ProbedAddresses {
+  AddressPair addresses;
+  AntiAmplification amplification;
+  std::optional<PathData> response_due;
+};
+
+// All that belongs to one path id, from the first connection id issued for it to the end of its
+// abandonment. The path itself comes with its first packet.
+struct PathEntry {
+  PathEntry(PathId path_id, std::uint64_t active_connection_id_limit)
+      : id(path_id), remote_ids(active_connection_id_limit) {}
+
+  PathId id;
+  LocalConnectionIds local_ids;
+  RemoteConnectionIds remote_ids;
+  PathPreference own_preference;
+  PathPreference peer_preference;
+  std::unique_ptr<Path> path;
+  std::optional<Abandonment> abandonment;
+  bool cids_blocked_due = false;
+  std::optional<ProbedAddresses> probed;
+  std::uint32_t weight = 1;         // for the weighted scheduler
+  PacketNumber skip_number_at = 0;  // next packet number that is left unused
+
+  // PATH_NEW_CONNECTION_ID, PATH_RETIRE_CONNECTION_ID and the like wait to be sent.
+  bool frames_due() const {
+    // RFC 10069 §3.4: all ids of an abandoned path count as retired.
+    if (abandonment) return abandonment->frame_due;
+    return local_ids.has_pending() || remote_ids.has_retirements() || own_preference.frame_due ||
+           cids_blocked_due;
+  }
+  // Nothing was acknowledged since a probe timeout.
+  bool suspect() const { return path->loss.probe_count() > 0; }
+  bool open() const { return path && !abandonment; }
+  // Something can be sent on it.
+  bool usable() const { return open() && remote_ids.assigned(); }
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,92 @@
+#include "connection/path_frames.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+using Kind = SentFrame::Kind;
+
+bool write_frame(Writer& writer, SentPackets& sent, const Frame& frame, const SentFrame& record) {
+  if (encoded_size(frame) > writer.remaining()) return false;
+  encode(writer, frame);
+  sent.add_frame(record);
+  return true;
+}
+
+}  // namespace
+
+void PathFrames::write(Writer& writer, SentPackets& sent) {
+  write_limits(writer, sent);
+  // Ids of new paths first: some peers need them early to open their second path.
+  for (const auto& entry : paths_.entries()) {
+    if (entry->id != PathId{0} && entry->frames_due()) write_entry(*entry, writer, sent);
+  }
+  PathEntry* first = paths_.find(PathId{0});
+  if (first && first->frames_due()) write_entry(*first, writer, sent);
+}
+
+void PathFrames::write_limits(Writer& writer, SentPackets& sent) {
+  const PathId maximum = paths_.local_maximum();
+  if (paths_.maximum_due() && write_frame(writer, sent, MaxPathIdFrame{maximum},
+                                          {.offset = maximum.value, .kind = Kind::kMaxPathId})) {
+    paths_.set_maximum_due(false);
+  }
+  const PathId limit = paths_.peer_maximum();
+  if (paths_.blocked_due() && write_frame(writer, sent, PathsBlockedFrame{limit},
+                                          {.offset = limit.value, .kind = Kind::kPathsBlocked})) {
+    paths_.set_blocked_due(false);
+  }
+}
+
+void PathFrames::write_entry(PathEntry& entry, Writer& writer, SentPackets& sent) {
+  if (entry.abandonment) {
+    if (write_frame(writer, sent, PathAbandonFrame{entry.id, entry.abandonment->error},
+                    {.stream = entry.id.value, .kind = Kind::kPathAbandon})) {
+      entry.abandonment->frame_due = false;
+    }
+    return;
+  }
+  write_new_ids(entry, writer, sent);
+  write_retirements(entry, writer, sent);
+  PathPreference& own = entry.own_preference;
+  if (own.frame_due &&
+      write_frame(writer, sent, PathStatusFrame{entry.id, *own.sequence, own.status},
+                  {.stream = entry.id.value, .offset = *own.sequence, .kind = Kind::kPathStatus})) {
+    own.frame_due = false;
+  }
+  if (entry.cids_blocked_due &&
+      write_frame(writer, sent, PathCidsBlockedFrame{entry.id, entry.remote_ids.next_sequence()},
+                  {.stream = entry.id.value, .kind = Kind::kPathCidsBlocked})) {
+    entry.cids_blocked_due = false;
+  }
+}
+
+void PathFrames::write_new_ids(PathEntry& entry, Writer& writer, SentPackets& sent) {
+  while (const auto issued = entry.local_ids.next_pending()) {
+    const Frame frame =
+        paths_.enabled() ? Frame{PathNewConnectionIdFrame{entry.id, *issued}} : Frame{*issued};
+    if (!write_frame(writer, sent, frame,
+                     {.stream = entry.id.value,
+                      .offset = issued->sequence,
+                      .kind = Kind::kNewConnectionId})) {
+      return;
+    }
+    entry.local_ids.sent();
+  }
+}
+
+void PathFrames::write_retirements(PathEntry& entry, Writer& writer, SentPackets& sent) {
+  while (entry.remote_ids.has_retirements()) {
+    const std::uint64_t sequence = entry.remote_ids.next_retirement();
+    const Frame frame = paths_.enabled() ? Frame{PathRetireConnectionIdFrame{entry.id, sequence}}
+                                         : Frame{RetireConnectionIdFrame{sequence}};
+    if (!write_frame(
+            writer, sent, frame,
+            {.stream = entry.id.value, .offset = sequence, .kind = Kind::kRetireConnectionId})) {
+      return;
+    }
+    entry.remote_ids.retirement_sent();
+  }
+}
+
+}  // namespace sheaf::quic

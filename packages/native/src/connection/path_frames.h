@@ -1,0 +1,24 @@
+#pragma once
+
+#include "connection/parts.h"
+
+namespace sheaf::quic {
+
+// Writes what path management has to say: connection ids, retirements, preferences, limits and the
+// end of paths (RFC 10069 §4; RFC 9000 §19.15 and §19.16 without multipath).
+class PathFrames {
+ public:
+  explicit PathFrames(Connection::Parts& parts) : paths_(parts.paths) {}
+  // As many as fit.
+  void write(Writer& writer, SentPackets& sent);
+
+ private:
+  void write_limits(Writer& writer, SentPackets& sent);
+  void write_entry(PathEntry& entry, Writer& writer, SentPackets& sent);
+  void write_new_ids(PathEntry& entry, Writer& writer, SentPackets& sent);
+  void write_retirements(PathEntry& entry, Writer& writer, SentPackets& sent);
+
+  PathTable& paths_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,280 @@
+#include "connection/path_management.h"
+
+#include <algorithm>
+
+#include "connection/frame_outcome.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+TransportError violation(FrameType frame, const char* reason) {
+  return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(frame), reason};
+}
+
+constexpr const char* k_above_maximum = "path id above the announced maximum";
+
+constexpr std::uint64_t code(TransportErrorCode error) { return static_cast<std::uint64_t>(error); }
+
+}  // namespace
+
+TransportStatus PathManagement::enable(const TransportParameters& peer) {
+  if (!parts_.config.multipath || !peer.initial_max_path_id) return {};
+  if (parts_.first_entry().remote_ids.current().length == 0) {
+    return TransportError{TransportErrorCode::kProtocolViolation, 0,
+                          "multipath with a connection id of length zero"};
+  }
+  parts_.paths.enable(PathId{PathTable::k_max_concurrent - 1},
+                      PathId{static_cast<std::uint32_t>(*peer.initial_max_path_id)});
+  return {};
+}
+
+void PathManagement::issue_connection_ids() {
+  PathTable& paths = parts_.paths;
+  const std::uint64_t limit = parts_.peer_parameters.active_connection_id_limit;
+  if (PathEntry* first = paths.find(PathId{0})) {
+    if (!first->abandonment) first->local_ids.issue(limit, parts_.random);
+  }
+  if (!paths.enabled()) return;
+  for (std::uint64_t id = 1; id <= paths.common_maximum().value; ++id) {
+    PathEntry* entry = paths.find_or_add(PathId{static_cast<std::uint32_t>(id)});
+    // One to open the path with and one to change to.
+    if (entry && !entry->abandonment) {
+      entry->local_ids.issue(std::min<std::uint64_t>(limit, 2), parts_.random);
+    }
+  }
+}
+
+// --- application --------------------------------------------------------------------------------
+
+Result<PathId, PathRefusal> PathManagement::open(const AddressPair& addresses) {
+  PathTable& paths = parts_.paths;
+  if (parts_.role != Role::kClient) return PathRefusal::kOnlyClient;
+  if (!paths.enabled()) return PathRefusal::kNotNegotiated;
+  if (!parts_.handshake_confirmed) return PathRefusal::kNotReady;
+  // RFC 10069 §2.2: no new path to the address of the handshake.
+  if (parts_.peer_parameters.disable_active_migration &&
+      addresses.remote == parts_.handshake_remote) {
+    return PathRefusal::kForbidden;
+  }
+  const auto id = paths.next_unused();
+  if (!id) {
+    paths.set_blocked_due(paths.peer_maximum() <= paths.local_maximum());
+    return PathRefusal::kPathLimit;
+  }
+  PathEntry& entry = *paths.find_or_add(*id);
+  if (!entry.remote_ids.assign()) {
+    entry.cids_blocked_due = true;
+    return PathRefusal::kNoConnectionId;
+  }
+  Path& path = parts_.make_path(entry, addresses);
+  // The limit protects strangers, and the server is none (RFC 9000 §8.1).
+  path.amplification.validate();
+  path.validation.start(now_, RttEstimator{}.probe_timeout(Duration::zero()));
+  return *id;
+}
+
+Status<PathRefusal> PathManagement::abandon(PathId id, std::uint64_t error) {
+  PathEntry* entry = parts_.paths.find(id);
+  if (!parts_.paths.enabled()) return PathRefusal::kNotNegotiated;
+  if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
+  if (parts_.paths.open_count() < 2) return PathRefusal::kLastPath;
+  end(*entry, error, false);
+  return {};
+}
+
+Status<PathRefusal> PathManagement::set_status(PathId id, PathStatus status) {
+  PathEntry* entry = parts_.paths.find(id);
+  if (!parts_.paths.enabled()) return PathRefusal::kNotNegotiated;
+  if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
+  PathPreference& own = entry->own_preference;
+  if (own.sequence && own.status == status) return {};
+  own.status = status;
+  own.sequence = own.sequence.value_or(0) + 1;
+  own.frame_due = true;
+  return {};
+}
+
+// --- packets and timers
+// ---------------------------------------------------------------------------
+
+void PathManagement::accept(PathEntry& entry, const AddressPair& addresses) {
+  Path& path = parts_.make_path(entry, addresses);
+  path.update_pacing(now_);
+  // RFC 10069 §3.1: the server validates too.
+  path.validation.start(now_, RttEstimator{}.probe_timeout(Duration::zero()));
+  // Without an id the path waits for PATH_NEW_CONNECTION_ID, which may have been overtaken.
+  entry.remote_ids.assign();
+  parts_.events.push_back(PathOpenedEvent{entry.id});
+}
+
+void PathManagement::on_validated(PathEntry& entry) {
+  entry.path->amplification.validate();
+  if (parts_.paths.enabled()) parts_.events.push_back(PathValidatedEvent{entry.id});
+}
+
+Time PathManagement::next_timeout() const {
+  Time next = k_never;
+  for (const auto& entry : parts_.paths.entries()) {
+    if (entry->abandonment) {
+      next = std::min(next, entry->abandonment->forget_at);
+    } else if (entry->path) {
+      next = std::min(next, entry->path->validation.next_timeout());
+    }
+  }
+  return next;
+}
+
+void PathManagement::on_timeout() {
+  std::vector<PathId> forgotten;
+  for (const auto& entry : parts_.paths.entries()) {
+    if (entry->abandonment) {
+      Abandonment& end = *entry->abandonment;
+      if (now_ < end.forget_at) continue;
+      if (end.frame_acknowledged) {
+        forgotten.push_back(entry->id);
+      } else {
+        end.forget_at = now_ + 3 * parts_.probe_timeout();
+      }
+    } else if (entry->path && now_ >= entry->path->validation.next_timeout()) {
+      entry->path->validation.on_timeout(now_);
+      if (entry->path->validation.state() == PathValidation::State::kFailed) {
+        fail_validation(*entry);
+      }
+    }
+  }
+  for (const PathId id : forgotten) parts_.paths.forget(id);
+  if (!forgotten.empty()) issue_connection_ids();
+}
+
+void PathManagement::fail_validation(PathEntry& entry) {
+  if (entry.path->revert(now_)) return;
+  if (parts_.paths.open_count() > 1) {
+    // RFC 10069 §3.1: the id is used up, so the path is closed.
+    const auto error = entry.remote_ids.assigned() ? TransportErrorCode::kPathUnstableOrPoor
+                                                   : TransportErrorCode::kNoCidAvailableForPath;
+    return end(entry, code(error), false);
+  }
+  // RFC 9000 §9.3.2: without an address that works the connection ends silently.
+  parts_.close.finish({.cause = ConnectionClosed::Cause::kLocalError,
+                       .error = code(TransportErrorCode::kNoViablePath),
+                       .reason = "path validation failed"});
+}
+
+void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
+  const bool first = !entry.abandonment;
+  if (first) {
+    entry.abandonment.emplace(Abandonment{.error = error});
+    if (entry.path) {
+      // What was under way is sent again elsewhere at once instead of when the path's state is
+      // dropped (§3.4.3).
+      FrameOutcome outcome(parts_, now_);
+      entry.path->loss.abandon_outstanding(outcome);
+      parts_.events.push_back(PathAbandonedEvent{entry.id, error, by_peer});
+    }
+  }
+  Abandonment& abandonment = *entry.abandonment;
+  if (by_peer && !abandonment.by_peer) {
+    abandonment.by_peer = true;
+    abandonment.forget_at = now_ + 3 * parts_.probe_timeout();  // §3.4
+  }
+  if (first && by_peer && parts_.paths.open_count() == 0) {
+    parts_.start_closing({.cause = ConnectionClosed::Cause::kLocalError,
+                          .error = code(TransportErrorCode::kNoError),
+                          .reason = "the last path was abandoned"},
+                         now_);
+  }
+}
+
+// --- frames
+// ---------------------------------------------------------------------------------------
+
+TransportStatus PathManagement::on_frame(const PathAbandonFrame& frame) {
+  if (!parts_.paths.permitted(frame.path)) {
+    return violation(FrameType::kPathAbandon, k_above_maximum);
+  }
+  if (PathEntry* entry = parts_.paths.find_or_add(frame.path)) end(*entry, frame.error, true);
+  return {};
+}
+
+TransportStatus PathManagement::on_frame(const PathStatusFrame& frame) {
+  if (!parts_.paths.permitted(frame.path)) {
+    return violation(FrameType::kPathStatusAvailable, k_above_maximum);
+  }
+  PathEntry* entry = parts_.paths.find_or_add(frame.path);
+  if (!entry || entry->abandonment) return {};
+  PathPreference& peer = entry->peer_preference;
+  if (peer.sequence && frame.sequence <= *peer.sequence) return {};
+  peer.sequence = frame.sequence;
+  if (peer.status != frame.status) {
+    parts_.events.push_back(PathStatusEvent{frame.path, frame.status});
+  }
+  peer.status = frame.status;
+  return {};
+}
+
+TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) {
+  if (!parts_.paths.permitted(frame.path)) {
+    return violation(FrameType::kPathNewConnectionId, k_above_maximum);
+  }
+  PathEntry* entry = parts_.paths.find_or_add(frame.path);
+  if (!entry || entry->abandonment) return {};
+  // §3.2.1: ids are unique over the connection.
+  if (parts_.paths.remote_id_known_elsewhere(frame.issued.id, frame.path)) {
+    return violation(FrameType::kPathNewConnectionId, "connection id of another path");
+  }
+  const TransportStatus status = entry->remote_ids.on_new(frame.issued);
+  if (!status) return status;
+  if (entry->path) {
+    entry->remote_ids.assign();
+  } else if (parts_.role == Role::kClient && parts_.paths.next_unused() == frame.path) {
+    parts_.events.push_back(PathsAvailableEvent{});
+  }
+  return {};
+}
+
+TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& frame, Bytes used_id) {
+  if (!parts_.paths.permitted(frame.path)) {
+    return violation(FrameType::kPathRetireConnectionId, k_above_maximum);
+  }
+  PathEntry* entry = parts_.paths.find_or_add(frame.path);
+  if (!entry) return {};
+  const TransportStatus status = entry->local_ids.on_retire({frame.sequence}, used_id);
+  if (status) issue_connection_ids();
+  return status;
+}
+
+TransportStatus PathManagement::on_frame(const MaxPathIdFrame& frame) {
+  // §4.6: not below what the transport parameter said.
+  if (frame.maximum.value < *parts_.peer_parameters.initial_max_path_id) {
+    return violation(FrameType::kMaxPathId, "maximum below initial_max_path_id");
+  }
+  if (frame.maximum <= parts_.paths.peer_maximum()) return {};
+  parts_.paths.raise_peer_maximum(frame.maximum);
+  issue_connection_ids();
+  return {};
+}
+
+TransportStatus PathManagement::on_frame(const PathsBlockedFrame& frame) {
+  if (!parts_.paths.permitted(frame.maximum)) {
+    return violation(FrameType::kPathsBlocked, k_above_maximum);
+  }
+  // Our MAX_PATH_ID may be on its way or lost; it costs nothing to say it again.
+  if (frame.maximum < parts_.paths.local_maximum()) parts_.paths.set_maximum_due(true);
+  return {};
+}
+
+TransportStatus PathManagement::on_frame(const PathCidsBlockedFrame& frame) {
+  if (!parts_.paths.permitted(frame.path)) {
+    return violation(FrameType::kPathCidsBlocked, k_above_maximum);
+  }
+  PathEntry* entry = parts_.paths.find_or_add(frame.path);
+  if (!entry) return {};
+  if (frame.next_sequence > entry->local_ids.next_sequence()) {
+    return violation(FrameType::kPathCidsBlocked, "sequence number beyond the next one");
+  }
+  issue_connection_ids();
+  return {};
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "connection/parts.h"
+
+namespace sheaf::quic {
+
+// RFC 10069 §3: opens, validates, prefers and abandons paths, and hands out their connection ids.
+class PathManagement {
+ public:
+  PathManagement(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
+
+  // Both sides announced `initial_max_path_id`; PROTOCOL_VIOLATION when the peer uses a connection
+  // id of length zero (§2.1).
+  TransportStatus enable(const TransportParameters& peer);
+  // Connection ids for every path id that both sides may use (§3.2.1).
+  void issue_connection_ids();
+
+  // --- application ----------------------------------------------------------------------------
+  Result<PathId, PathRefusal> open(const AddressPair& addresses);
+  Status<PathRefusal> abandon(PathId id, std::uint64_t error);
+  Status<PathRefusal> set_status(PathId id, PathStatus status);
+
+  // --- packets and timers -----------------------------------------------------------------------
+  // Server: the first packet on a path id has arrived.
+  void accept(PathEntry& entry, const AddressPair& addresses);
+  // Both sides: its addresses are known to work now.
+  void on_validated(PathEntry& entry);
+  Time next_timeout() const;
+  void on_timeout();
+
+  // --- frames -----------------------------------------------------------------------------------
+  TransportStatus on_frame(const PathAbandonFrame& frame);
+  TransportStatus on_frame(const PathStatusFrame& frame);
+  TransportStatus on_frame(const PathNewConnectionIdFrame& frame);
+  TransportStatus on_frame(const PathRetireConnectionIdFrame& frame, Bytes used_id);
+  TransportStatus on_frame(const MaxPathIdFrame& frame);
+  TransportStatus on_frame(const PathsBlockedFrame& frame);
+  TransportStatus on_frame(const PathCidsBlockedFrame& frame);
+
+ private:
+  void end(PathEntry& entry, std::uint64_t error, bool by_peer);
+  void fail_validation(PathEntry& entry);
+
+  Connection::Parts& parts_;
+  Time now_;
+};
+
+}  // namespace sheaf::quic

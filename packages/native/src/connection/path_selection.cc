@@ -1,0 +1,80 @@
+#include "connection/path_selection.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+bool validating(const Path& path) {
+  return path.validation.state() == PathValidation::State::kPending;
+}
+
+}  // namespace
+
+bool PathSelection::chooses(const PathEntry& entry) {
+  if (parts_.paths.open_count() < 2) return true;
+  // RFC 10069 §3.1: a path carries data once it is validated; while none is, as on a single path.
+  std::size_t count = fill_snapshots(true);
+  if (count == 0) count = fill_snapshots(false);
+  const std::span<PathSnapshot> all(snapshots_.data(), count);
+  const std::span<PathSnapshot> usable = all.first(usable_paths(all));
+  const auto chosen = parts_.path_scheduler->select(usable, demand());
+  if (chosen) return usable[*chosen].id == entry.id;
+  // A path that has only to wait for its pacer may be what the scheduler waits for.
+  const auto waits = std::ranges::find(usable, entry.id, &PathSnapshot::id);
+  if (waits != usable.end() && waits->window >= waits->in_flight + waits->datagram_size) {
+    parts_.pacing_deadline =
+        std::min(parts_.pacing_deadline, entry.path->pacer.next_send_time(now_));
+  }
+  return false;
+}
+
+std::size_t PathSelection::fill_snapshots(bool validated_only) {
+  std::size_t count = 0;
+  for (const auto& entry : parts_.paths.entries()) {
+    if (!entry->usable() || (validated_only && validating(*entry->path))) continue;
+    if (count < snapshots_.size()) snapshots_[count++] = snapshot(*entry);
+  }
+  return count;
+}
+
+PathSnapshot PathSelection::snapshot(const PathEntry& entry) const {
+  const Path& path = *entry.path;
+  return {.id = path.id,
+          .smoothed_rtt = path.rtt.smoothed(),
+          .rtt_variance = path.rtt.variance(),
+          .window = path.controller->window(),
+          .in_flight = path.loss.bytes_in_flight(),
+          .sendable = path.send_allowance(now_),
+          .datagram_size = path.mtu.current(),
+          .weight = entry.weight,
+          .backup = entry.own_preference.status == PathStatus::kBackup ||
+                    entry.peer_preference.status == PathStatus::kBackup,
+          .suspect = entry.suspect()};
+}
+
+SendDemand PathSelection::demand() const {
+  return {.unsent_bytes = parts_.streams.unsent_bytes(),
+          .flow_credit = parts_.streams.connection_credit()};
+}
+
+PathEntry* PathSelection::for_close() {
+  PathEntry* best = nullptr;
+  const auto rank = [](const PathEntry& entry) {
+    return (entry.abandonment ? 4 : 0) + (entry.suspect() ? 2 : 0) +
+           (validating(*entry.path) ? 1 : 0);
+  };
+  for (const auto& entry : parts_.paths.entries()) {
+    if (!entry->path || !entry->remote_ids.assigned()) continue;
+    if (!best || rank(*entry) < rank(*best)) best = entry.get();
+  }
+  return best;
+}
+
+bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {
+  return entry.path && parts_.paths.enabled() && entry.path->received.ack_deadline() <= now_ &&
+         (entry.abandonment || !entry.remote_ids.assigned() || entry.suspect());
+}
+
+}  // namespace sheaf::quic

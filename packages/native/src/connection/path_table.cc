@@ -1,0 +1,125 @@
+#include "connection/path_table.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+PathTable::PathTable(std::uint64_t active_connection_id_limit)
+    : active_connection_id_limit_(active_connection_id_limit) {
+  entries_.push_back(std::make_unique<PathEntry>(PathId{0}, active_connection_id_limit));
+}
+
+void PathTable::enable(PathId local_maximum, PathId peer_maximum) {
+  enabled_ = true;
+  local_maximum_ = local_maximum;
+  peer_maximum_ = peer_maximum;
+}
+
+void PathTable::raise_peer_maximum(PathId maximum) {
+  peer_maximum_ = std::max(peer_maximum_, maximum);
+}
+
+const PathEntry* PathTable::find(PathId id) const {
+  const auto found = std::ranges::lower_bound(
+      entries_, id, {}, [](const std::unique_ptr<PathEntry>& entry) { return entry->id; });
+  return found != entries_.end() && (*found)->id == id ? found->get() : nullptr;
+}
+
+PathEntry* PathTable::find(PathId id) {
+  return const_cast<PathEntry*>(std::as_const(*this).find(id));
+}
+
+PathEntry* PathTable::find_or_add(PathId id) {
+  if (PathEntry* known = find(id)) return known;
+  if (gone(id)) return nullptr;
+  const auto place = std::ranges::lower_bound(
+      entries_, id, {}, [](const std::unique_ptr<PathEntry>& entry) { return entry->id; });
+  PathEntry* added =
+      entries_.insert(place, std::make_unique<PathEntry>(id, active_connection_id_limit_))->get();
+  added->local_ids.set_reset_key(reset_key_);
+  return added;
+}
+
+void PathTable::set_reset_key(Bytes key) {
+  reset_key_.assign(key.begin(), key.end());
+  for (const auto& entry : entries_) entry->local_ids.set_reset_key(key);
+}
+
+bool PathTable::frames_due() const {
+  return maximum_due_ || blocked_due_ ||
+         std::ranges::any_of(entries_, [](const auto& entry) { return entry->frames_due(); });
+}
+
+Path* PathTable::any_open() {
+  for (const auto& entry : entries_) {
+    if (entry->open()) return entry->path.get();
+  }
+  return nullptr;
+}
+
+PathEntry* PathTable::find_by_local_id(Bytes id) {
+  if (last_found_ && last_found_->local_ids.contains(id)) return last_found_;
+  for (const auto& entry : entries_) {
+    if (entry->local_ids.contains(id)) return last_found_ = entry.get();
+  }
+  return nullptr;
+}
+
+bool PathTable::remote_id_known_elsewhere(const ConnectionId& id, PathId path) const {
+  return std::ranges::any_of(entries_, [&](const std::unique_ptr<PathEntry>& entry) {
+    return entry->id != path && entry->remote_ids.knows(id);
+  });
+}
+
+bool PathTable::is_reset_token(Bytes token) const {
+  bool found = false;
+  // Every path is compared, so that the time tells nothing (RFC 9000 §10.3.1).
+  for (const auto& entry : entries_) {
+    found |= !entry->abandonment && entry->remote_ids.is_reset_token(token);
+  }
+  return found;
+}
+
+std::optional<PathId> PathTable::next_unused() const {
+  for (std::uint64_t value = gone_.first_gap(); value <= common_maximum().value; ++value) {
+    const PathId id{static_cast<std::uint32_t>(value)};
+    if (gone(id)) continue;
+    const PathEntry* entry = find(id);
+    if (!entry || (!entry->path && !entry->abandonment)) return id;
+  }
+  return std::nullopt;
+}
+
+std::size_t PathTable::open_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries_, [](const auto& entry) { return entry->open(); }));
+}
+
+void PathTable::forget(PathId id) {
+  const auto found = std::ranges::find(
+      entries_, id, [](const std::unique_ptr<PathEntry>& entry) { return entry->id; });
+  if (found == entries_.end()) return;
+  (*found)->local_ids.retire_all();
+  while (const auto change = (*found)->local_ids.poll_change()) leaving_.push_back(*change);
+  if (last_found_ == found->get()) last_found_ = nullptr;
+  entries_.erase(found);
+  gone_.insert(id.value);
+  if (local_maximum_.value == UINT32_MAX) return;
+  // RFC 10069 §4.6: a new id for one that cannot be used again.
+  ++local_maximum_.value;
+  maximum_due_ = true;
+}
+
+std::optional<LocalConnectionIds::Change> PathTable::poll_change() {
+  if (!leaving_.empty()) {
+    const LocalConnectionIds::Change change = leaving_.back();
+    leaving_.pop_back();
+    return change;
+  }
+  for (const auto& entry : entries_) {
+    if (const auto change = entry->local_ids.poll_change()) return change;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "connection/path_entry.h"
+#include "util/interval_set.h"
+
+namespace sheaf::quic {
+
+// The path ids of a connection (RFC 10069 §3): which may be used, which are in use, and which are
+// gone for good. Bounded by the maximum that this side announces.
+class PathTable {
+ public:
+  // Path ids beyond the lowest one that is not gone, at most; also what is announced at first.
+  static constexpr std::uint32_t k_max_concurrent = 8;
+
+  explicit PathTable(std::uint64_t active_connection_id_limit);
+
+  // --- limits -----------------------------------------------------------------------------------
+  // Both sides announced `initial_max_path_id`.
+  void enable(PathId local_maximum, PathId peer_maximum);
+  bool enabled() const { return enabled_; }
+  PathId local_maximum() const { return local_maximum_; }
+  PathId peer_maximum() const { return peer_maximum_; }
+  // Ids up to here can be used by both sides.
+  PathId common_maximum() const { return std::min(local_maximum_, peer_maximum_); }
+  // MAX_PATH_ID of the peer; one that does not raise the limit is ignored.
+  void raise_peer_maximum(PathId maximum);
+  // RFC 10069 §4: a larger id was never permitted.
+  bool permitted(PathId id) const { return id <= local_maximum_; }
+  bool maximum_due() const { return maximum_due_; }
+  void set_maximum_due(bool due) { maximum_due_ = due; }
+  // PATHS_BLOCKED (RFC 10069 §4.7) waits to be sent.
+  bool blocked_due() const { return blocked_due_; }
+  void set_blocked_due(bool due) { blocked_due_ = due; }
+  bool frames_due() const;
+
+  // Key for stateless reset tokens of ids that are issued; 32 bytes.
+  void set_reset_key(Bytes key);
+
+  // --- entries ----------------------------------------------------------------------------------
+  // In order of ids. Ids that were forgotten have none.
+  std::vector<std::unique_ptr<PathEntry>>& entries() { return entries_; }
+  const std::vector<std::unique_ptr<PathEntry>>& entries() const { return entries_; }
+  // Null when the id has no entry.
+  PathEntry* find(PathId id);
+  const PathEntry* find(PathId id) const;
+  // Made when needed; null for one that is gone.
+  PathEntry* find_or_add(PathId id);
+  bool gone(PathId id) const { return gone_.contains(id.value); }
+  // To which path a packet that carries this id of ours belongs; null when there is none.
+  PathEntry* find_by_local_id(Bytes id);
+  // The peer used the id on another path already (RFC 10069 §3.2: ids are unique).
+  bool remote_id_known_elsewhere(const ConnectionId& id, PathId path) const;
+  bool is_reset_token(Bytes token) const;
+  // Lowest id that nobody used yet; nothing when the limits allow none.
+  std::optional<PathId> next_unused() const;
+  std::size_t open_count() const;
+  // One that is open, for what any path can carry; null when none is.
+  Path* any_open();
+
+  // Ends what is left of a path. Raises the maximum that we announce by as many ids as are gone.
+  void forget(PathId id);
+  std::optional<LocalConnectionIds::Change> poll_change();
+
+ private:
+  std::uint64_t active_connection_id_limit_;
+  std::vector<std::unique_ptr<PathEntry>> entries_;
+  IntervalSet gone_;
+  std::vector<LocalConnectionIds::Change> leaving_;  // ids of forgotten paths
+  PathId local_maximum_{};
+  PathId peer_maximum_{};
+  bool enabled_ = false;
+  bool maximum_due_ = false;
+  bool blocked_due_ = false;
+  std::vector<std::uint8_t> reset_key_;
+  PathEntry* last_found_ = nullptr;  // most packets come on the path of the one before
+};
+
+}  // namespace sheaf::quic

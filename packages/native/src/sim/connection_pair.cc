@@ -1,0 +1,75 @@
+#include "sim/connection_pair.h"
+
+#include <cassert>
+
+namespace sheaf::quic {
+
+namespace {
+
+TrafficSecret secret(std::uint8_t value) {
+  TrafficSecret made{};
+  made.suite = CipherSuite::kAes128GcmSha256;
+  made.version = k_version_1;
+  made.length = 32;
+  made.bytes.fill(value);
+  return made;
+}
+
+ConnectionId connection_id(std::uint8_t value) {
+  return ConnectionId(std::vector<std::uint8_t>(8, value));
+}
+
+}  // namespace
+
+void ConnectionHost::receive(const Datagram& datagram, Time now) {
+  connection.receive(datagram, now);
+  deliver_events(now);
+}
+
+void ConnectionHost::poll_transmit(TransmitBatch& batch, Time now) {
+  connection.poll_transmit(batch, now);
+}
+
+void ConnectionHost::on_timeout(Time now) {
+  connection.on_timeout(now);
+  deliver_events(now);
+}
+
+void ConnectionHost::deliver_events(Time now) {
+  while (const auto event = connection.poll_event()) {
+    if (on_event) on_event(*event, now);
+  }
+  // Nobody routes by connection id here.
+  while (connection.poll_id_change()) {
+  }
+}
+
+ConnectionPair::ConnectionPair(Simulation& world, const Options& options)
+    : simulation(world),
+      client(Role::kClient, options.client, world.random(), world.now()),
+      server(Role::kServer, options.server, world.random(), world.now()) {
+  world.add_host("client", client);
+  world.add_host("server", server);
+  const std::vector<std::uint8_t> reset_key(32, 0x5a);
+  client.connection.set_reset_key(reset_key);
+  server.connection.set_reset_key(reset_key);
+
+  ConnectionSeed seed;
+  seed.send_secret = secret(1);
+  seed.receive_secret = secret(2);
+  seed.local_id = connection_id(0xc0);
+  seed.remote_id = connection_id(0x50);
+  seed.peer_parameters = server.connection.local_parameters();
+  seed.path = options.path;
+  bool established = static_cast<bool>(client.connection.establish(seed, world.now()));
+  std::swap(seed.send_secret, seed.receive_secret);
+  std::swap(seed.local_id, seed.remote_id);
+  std::swap(seed.path.local, seed.path.remote);
+  seed.peer_parameters = client.connection.local_parameters();
+  established = server.connection.establish(seed, world.now()) && established;
+  assert(established);
+  static_cast<void>(established);
+  server.connection.confirm_handshake({}, world.now());
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "connection/connection.h"
+#include "sim/simulation.h"
+
+namespace sheaf::quic {
+
+// One end of a connection as a host of a simulation. There is no handshake: keys and parameters
+// come from seeds, so that equal seeds give equal bytes.
+class ConnectionHost final : public Host {
+ public:
+  ConnectionHost(Role role, const ConnectionConfig& config, Random& random, Time now)
+      : connection(role, config, random, now) {}
+
+  void receive(const Datagram& datagram, Time now) override;
+  void poll_transmit(TransmitBatch& batch, Time now) override;
+  Time next_timeout() const override { return connection.next_timeout(); }
+  void on_timeout(Time now) override;
+
+  Connection connection;
+  // All events, in order; may call anything on the connection.
+  std::function<void(const Event&, Time)> on_event;
+
+ private:
+  void deliver_events(Time now);
+};
+
+// A client and a server, connected over the first path; "client" and "server" in the simulation.
+class ConnectionPair {
+ public:
+  struct Options {
+    ConnectionConfig client;
+    ConnectionConfig server;
+    AddressPair path;  // as the client sees it; links for it are the caller's affair
+  };
+  ConnectionPair(Simulation& simulation, const Options& options);
+
+  ConnectionHost& host(Role role) { return role == Role::kClient ? client : server; }
+  Simulation& simulation;
+  ConnectionHost client;
+  ConnectionHost server;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,181 @@
+#include <gtest/gtest.h>
+
+#include "multipath/world.h"
+
+namespace sheaf::quic {
+namespace {
+
+const LinkConfig k_link{.queue_bytes = 100_kib, .rate = 20_mbps, .delay = 20ms};
+
+TEST(Paths, AreNegotiated) {
+  World world({.links = {k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  EXPECT_TRUE(world.client().multipath());
+  EXPECT_TRUE(world.server().multipath());
+}
+
+TEST(Paths, FallBackToOneWhenOneSideDoesNotOfferThem) {
+  for (const bool client_offers : {false, true}) {
+    World::Options options{.links = {k_link, k_link}};
+    options.client.multipath = client_offers;
+    options.server.multipath = !client_offers;
+    World world(options);
+    ASSERT_TRUE(world.run_until_confirmed());
+    EXPECT_FALSE(world.client().multipath());
+    const auto refused = world.client().open_path(World::addresses(1), world.now());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(), PathRefusal::kNotNegotiated);
+    world.start(Role::kServer, 1'000'000);
+    EXPECT_TRUE(world.run_until_transferred());
+  }
+}
+
+TEST(Paths, AreOpenedAndValidatedByBothSides) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  const auto id = world.open_path(1);
+  ASSERT_TRUE(id);
+  EXPECT_EQ(id->value, 1u);
+  EXPECT_EQ(world.count<PathOpenedEvent>(Role::kServer), 1);
+  const auto stats = world.stats(Role::kServer, *id);
+  ASSERT_TRUE(stats);
+  EXPECT_TRUE(stats->validated);
+  EXPECT_EQ(stats->addresses.remote, World::addresses(1).local);
+}
+
+TEST(Paths, AggregateTheirRates) {
+  for (const Role sender : {Role::kClient, Role::kServer}) {
+    World world({.links = {k_link, k_link}});
+    ASSERT_TRUE(world.run_until_confirmed());
+    ASSERT_TRUE(world.open_path(1));
+    world.start(sender, 30'000'000);
+    ASSERT_TRUE(world.run_until_transferred());
+    EXPECT_GT(world.transfer->goodput(world.now()), 0.9 * 40_mbps);
+  }
+}
+
+TEST(Paths, ADeadPathDoesNotStopATransfer) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  ASSERT_TRUE(world.open_path(1));
+  world.start(Role::kServer, 20'000'000);
+  world.run_for(1s);
+  world.transfer->watch_stalls(world.now());
+  world.set_down(1, true);
+  world.run_for(2s);
+  EXPECT_LT(world.transfer->longest_stall(), 500ms);
+  world.set_down(1, false);
+  ASSERT_TRUE(world.run_until_transferred());
+  // It is used again.
+  EXPECT_EQ(world.stats(Role::kServer, PathId{1})->state, PathState::kActive);
+  EXPECT_GT(world.transfer->goodput(world.now()), 0.6 * 40_mbps);
+}
+
+TEST(Paths, AreAbandonedByEitherSide) {
+  for (const Role role : {Role::kClient, Role::kServer}) {
+    World world({.links = {k_link, k_link}});
+    ASSERT_TRUE(world.run_until_confirmed());
+    const auto id = world.open_path(1);
+    ASSERT_TRUE(id);
+    world.start(Role::kServer, 10'000'000);
+    world.run_for(500ms);
+    ASSERT_TRUE(world.pair->host(role).connection.abandon_path(*id, 0x3e, world.now()));
+    ASSERT_TRUE(world.run_until_transferred());
+    EXPECT_EQ(world.count<PathAbandonedEvent>(Role::kClient), 1);
+    EXPECT_EQ(world.count<PathAbandonedEvent>(Role::kServer), 1);
+    world.run_for(5s);
+    EXPECT_FALSE(world.stats(Role::kClient, *id));
+    EXPECT_FALSE(world.stats(Role::kServer, *id));
+  }
+}
+
+TEST(Paths, TheFirstPathCanBeAbandoned) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  ASSERT_TRUE(world.open_path(1));
+  ASSERT_TRUE(world.client().abandon_path(PathId{0}, 0, world.now()));
+  world.set_down(0, true);
+  world.start(Role::kServer, 5'000'000);
+  ASSERT_TRUE(world.run_until_transferred());
+  world.run_for(5s);
+  EXPECT_FALSE(world.stats(Role::kServer, PathId{0}));
+  EXPECT_TRUE(world.ends.empty());
+}
+
+TEST(Paths, IdsAreNeverUsedAgainAndTheLimitGrows) {
+  World world({.links = std::vector<LinkConfig>(30, k_link)});
+  ASSERT_TRUE(world.run_until_confirmed());
+  for (std::uint32_t i = 1; i < 30; ++i) {
+    const auto id = world.open_path(i);
+    ASSERT_TRUE(id) << i;
+    EXPECT_EQ(id->value, i);
+    ASSERT_TRUE(world.client().abandon_path(*id, 0x3e, world.now()));
+    world.run_for(3s);
+  }
+  EXPECT_TRUE(world.ends.empty());
+}
+
+TEST(Paths, TheLastCannotBeAbandoned) {
+  World world({.links = {k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  const auto refused = world.client().abandon_path(PathId{0}, 0, world.now());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), PathRefusal::kLastPath);
+}
+
+TEST(Paths, BackupPathsRestUntilTheyAreNeeded) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  const auto id = world.open_path(1);
+  ASSERT_TRUE(id);
+  ASSERT_TRUE(world.client().set_path_status(*id, PathStatus::kBackup, world.now()));
+  ASSERT_TRUE(world.run_until([&] { return world.count<PathStatusEvent>(Role::kServer) > 0; }));
+  const std::uint64_t before = world.stats(Role::kServer, *id)->bytes_sent;
+  world.start(Role::kServer, 15'000'000);
+  world.run_for(1s);
+  EXPECT_LT(world.stats(Role::kServer, *id)->bytes_sent - before, 10'000u);
+  world.set_down(0, true);
+  ASSERT_TRUE(world.run_until_transferred());
+  EXPECT_GT(world.stats(Role::kServer, *id)->bytes_sent - before, 5'000'000u);
+}
+
+TEST(Paths, AnUnreachableOneIsGivenUp) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  world.set_down(1, true);
+  const auto id = world.client().open_path(World::addresses(1), world.now());
+  ASSERT_TRUE(id);
+  world.start(Role::kServer, 2'000'000);
+  ASSERT_TRUE(world.run_until_transferred());
+  ASSERT_TRUE(world.run_until([&] { return world.count<PathAbandonedEvent>(Role::kClient) > 0; }));
+  EXPECT_TRUE(world.ends.empty());
+}
+
+TEST(Paths, KeysAreUpdatedOnAllOfThem) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  ASSERT_TRUE(world.open_path(1));
+  world.start(Role::kServer, 10'000'000);
+  world.run_for(300ms);
+  EXPECT_TRUE(world.client().initiate_key_update(world.now()));
+  ASSERT_TRUE(world.run_until_transferred());
+  EXPECT_EQ(world.client().stats().key_updates, 1u);
+  EXPECT_EQ(world.server().stats().key_updates, 1u);
+}
+
+TEST(Paths, EqualSeedsGiveEqualBytes) {
+  const auto run = [] {
+    LinkConfig lossy = k_link;
+    lossy.loss = 0.01;
+    World world({.seed = 42, .links = {lossy, k_link}});
+    EXPECT_TRUE(world.run_until_confirmed());
+    EXPECT_TRUE(world.open_path(1));
+    world.start(Role::kServer, 3'000'000);
+    EXPECT_TRUE(world.run_until_transferred());
+    return world.simulation.digest();
+  };
+  EXPECT_EQ(run(), run());
+}
+
+}  // namespace
+}  // namespace sheaf::quic
