@@ -84,6 +84,7 @@ PathStats Connection::Parts::path_stats(const PathEntry& of) const {
           .peer_status = of.peer_preference.status,
           .validated = path.amplification.validated(),
           .smoothed_rtt = path.rtt.smoothed(),
+          .rtt_variance = path.rtt.variance(),
           .minimum_rtt = path.rtt.minimum(),
           .congestion_window = path.controller->window(),
           .bytes_in_flight = path.loss.bytes_in_flight(),

@@ -21,11 +21,11 @@ bool PathSelection::chooses(const PathEntry& entry) {
   const std::span<PathSnapshot> usable = all.first(usable_paths(all));
   const auto chosen = parts_.path_scheduler->select(usable, demand());
   if (chosen) return usable[*chosen].id == entry.id;
-  // A path that has only to wait for its pacer may be what the scheduler waits for.
+  // The scheduler may wait for a path that has only to wait for its pacer.
   const auto waits = std::ranges::find(usable, entry.id, &PathSnapshot::id);
   if (waits != usable.end() && waits->window >= waits->in_flight + waits->datagram_size) {
-    parts_.pacing_deadline =
-        std::min(parts_.pacing_deadline, entry.path->pacer.next_send_time(now_));
+    const Time next = entry.path->pacer.next_send_time(now_);
+    if (next > now_) parts_.pacing_deadline = std::min(parts_.pacing_deadline, next);
   }
   return false;
 }

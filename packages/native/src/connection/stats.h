@@ -42,6 +42,7 @@ struct PathStats {
   PathStatus peer_status = PathStatus::kAvailable;  // as the peer told us
   bool validated = false;
   Duration smoothed_rtt{};
+  Duration rtt_variance{};
   Duration minimum_rtt{};
   std::uint64_t congestion_window = 0;
   std::uint64_t bytes_in_flight = 0;
