@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-
+#include "sim/scripted_host.h"
 #include "sim/units.h"
 
 namespace sheaf::quic {
@@ -15,60 +14,6 @@ Address address(std::uint8_t last, std::uint16_t port = 1000) {
   made.ip[3] = last;
   return made;
 }
-
-// Sends what it is told to, records what it gets, and may answer each datagram.
-class ScriptedHost final : public Host {
- public:
-  struct Message {
-    AddressPair path;
-    std::vector<std::uint8_t> bytes;
-    Time when;
-    Ecn ecn;
-  };
-
-  void send(const AddressPair& path, std::vector<std::uint8_t> bytes, std::size_t segment = 0) {
-    const std::size_t size = bytes.size();
-    outbox_.push_back({path, std::move(bytes), segment == 0 ? size : segment});
-  }
-  void receive(const Datagram& datagram, Time now) override {
-    received.push_back(
-        {datagram.path, {datagram.payload.begin(), datagram.payload.end()}, now, datagram.ecn});
-    if (answers && datagram.payload[0] > 0) {
-      std::vector<std::uint8_t> answer = received.back().bytes;
-      --answer[0];
-      send(datagram.path, answer);
-    }
-  }
-  void poll_transmit(TransmitBatch& batch, Time) override {
-    if (outbox_.empty()) return;
-    const Outgoing next = std::move(outbox_.front());
-    outbox_.pop_front();
-    std::copy(next.bytes.begin(), next.bytes.end(), batch.buffer.begin());
-    batch.size = next.bytes.size();
-    batch.segment_size = next.segment;
-    batch.path = next.path;
-    batch.ecn = Ecn::kEct0;
-  }
-  Time next_timeout() const override { return timeout; }
-  void on_timeout(Time now) override {
-    ++timeouts;
-    if (now >= timeout && !stuck) timeout = k_never;
-  }
-
-  bool answers = false;
-  bool stuck = false;
-  Time timeout = k_never;
-  int timeouts = 0;
-  std::vector<Message> received;
-
- private:
-  struct Outgoing {
-    AddressPair path;
-    std::vector<std::uint8_t> bytes;
-    std::size_t segment;
-  };
-  std::deque<Outgoing> outbox_;
-};
 
 using Outcome = Simulation::Outcome;
 
