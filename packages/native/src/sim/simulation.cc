@@ -24,7 +24,11 @@ void Simulation::add_host(const std::string& name, Host& host) {
   const bool is_new = host_indices_.try_emplace(name, hosts_.size()).second;
   assert(is_new && "there is a host of this name already");
   static_cast<void>(is_new);
-  hosts_.push_back({&host, k_never});
+  hosts_.push_back({.host = &host});
+}
+
+void Simulation::capture(const std::string& host, Capture& capture) {
+  hosts_[host_index(host)].capture = &capture;
 }
 
 void Simulation::at(Time when, std::function<void()> action) {
@@ -122,10 +126,7 @@ void Simulation::deliver_arrivals(std::size_t link) {
     digest(*arrival.route, *arrival.datagram);
     const std::size_t receiver = host_index(arrival.route->receiver());
     if (std::ranges::find(receivers_, receiver) == receivers_.end()) receivers_.push_back(receiver);
-    hosts_[receiver].host->receive({.payload = arrival.datagram->payload,
-                                    .path = arrival.datagram->header.path,
-                                    .ecn = arrival.datagram->header.ecn},
-                                   now_);
+    receive(receiver, *arrival.datagram);
   }
   reschedule_link(link);
   for (std::size_t receiver : receivers_) transmit(receiver);
@@ -139,16 +140,23 @@ void Simulation::transmit(std::size_t index) {
     if (batch.size == 0) break;
     assert(batch.segment_size > 0);
     ++work_at_instant_;
-    send(batch);
+    send(index, batch);
   }
   reschedule_host(index);
 }
 
-void Simulation::send(const TransmitBatch& batch) {
+void Simulation::send(std::size_t host, const TransmitBatch& batch) {
   const Network::Route* route = network_.find(batch.path);
   for (Bytes rest(buffer_.data(), batch.size); !rest.empty();) {
     const Bytes datagram = rest.first(std::min(batch.segment_size, rest.size()));
     rest = rest.subspan(datagram.size());
+    if (Capture* capture = hosts_[host].capture) {
+      capture->add({.when = now_,
+                    .direction = CapturedDatagram::Direction::kOutbound,
+                    .path = batch.path,
+                    .ecn = batch.ecn,
+                    .payload = datagram});
+    }
     if (route == nullptr) {
       network_.count_unroutable();
     } else {
@@ -156,6 +164,20 @@ void Simulation::send(const TransmitBatch& batch) {
     }
   }
   if (route != nullptr) reschedule_link(route->link);
+}
+
+void Simulation::receive(std::size_t host, LinkDatagram& datagram) {
+  const LinkHeader& header = datagram.header;
+  // Before the host decrypts it in place.
+  if (Capture* capture = hosts_[host].capture) {
+    capture->add({.when = now_,
+                  .direction = CapturedDatagram::Direction::kInbound,
+                  .path = header.path,
+                  .ecn = header.ecn,
+                  .payload = datagram.payload});
+  }
+  hosts_[host].host->receive({.payload = datagram.payload, .path = header.path, .ecn = header.ecn},
+                             now_);
 }
 
 // Words instead of bytes: hashing must not cost more than the engine.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/capture.h"
 #include "sim/host.h"
 #include "sim/network.h"
 
@@ -37,6 +38,9 @@ class Simulation {
   NetworkPath& share(const NetworkPath& path, const NetworkNode& near, const NetworkNode& far) {
     return network_.share(path, near, far);
   }
+  // Writes what a host sends and receives from now on. The capture outlives the simulation; whoever
+  // owns the hosts adds their TLS secrets to it.
+  void capture(const std::string& host, Capture& capture);
   void rebind(NetworkPath& path, const Address& translated) { network_.rebind(path, translated); }
   // Does something at that time, for example to a host; hosts may have something to send
   // afterwards.
@@ -73,6 +77,7 @@ class Simulation {
   struct HostEntry {
     Host* host = nullptr;
     Time scheduled = k_never;
+    Capture* capture = nullptr;
   };
 
   void schedule(Time when, Event::Kind kind, std::size_t index);
@@ -82,7 +87,8 @@ class Simulation {
   void process(const Event& event);
   void deliver_arrivals(std::size_t link);
   void transmit(std::size_t host);
-  void send(const TransmitBatch& batch);
+  void send(std::size_t host, const TransmitBatch& batch);
+  void receive(std::size_t host, LinkDatagram& datagram);
   void digest(const Network::Route& route, const LinkDatagram& datagram);
   std::size_t host_index(const std::string& name) const;
 
