@@ -1,7 +1,10 @@
 #include "congestion/controller.h"
 
+#include "congestion/bbr/bbr.h"
 #include "congestion/cubic.h"
 #include "congestion/new_reno.h"
+#include "congestion/olia.h"
+#include "congestion/outside_rate.h"
 #include "congestion/unlimited.h"
 
 namespace sheaf::quic {
@@ -12,6 +15,12 @@ std::unique_ptr<CongestionController> make_congestion_controller(const Congestio
       return std::make_unique<NewReno>(config);
     case CongestionAlgorithm::kCubic:
       return std::make_unique<Cubic>(config);
+    case CongestionAlgorithm::kBbr:
+      return std::make_unique<Bbr>(config);
+    case CongestionAlgorithm::kOlia:
+      return std::make_unique<Olia>(config);
+    case CongestionAlgorithm::kOutsideRate:
+      return std::make_unique<OutsideRate>(config);
     case CongestionAlgorithm::kNone:
       break;
   }

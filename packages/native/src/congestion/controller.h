@@ -10,21 +10,43 @@ namespace sheaf::quic {
 
 // Sizes in bytes everywhere.
 
-// Facts about one received acknowledgement, after its packets have been taken from flight.
+// Facts about one received acknowledgement, after its packets have been taken from flight and the
+// losses that it reveals were reported.
 struct AckSample {
   Time now{};
   std::uint64_t acknowledged_bytes = 0;
   std::uint64_t bytes_in_flight_before = 0;  // before this acknowledgement
+  std::uint64_t bytes_in_flight = 0;         // after it and after its losses
   PacketNumber largest_acknowledged = 0;
   Time largest_time_sent{};
   Duration latest_rtt = Duration::zero();  // zero: this acknowledgement gave no sample
   Duration min_rtt = Duration::zero();
   Duration smoothed_rtt = Duration::zero();
+  // The rate sample (draft-ietf-ccwg-bbr §4.1), from the packet that was sent last of those
+  // acknowledged now.
   std::uint64_t delivery_rate = 0;                 // bytes per second; 0 when unknown
   bool delivery_rate_application_limited = false;  // the path may be faster
-  bool application_limited = false;                // the window was not in use (RFC 9002 §7.8)
+  std::uint64_t delivered = 0;                     // on this path so far, with this acknowledgement
+  std::uint64_t delivered_at_send = 0;             // the same when that packet was sent
+  std::uint64_t in_flight_at_send = 0;             // with that packet
+  std::uint64_t lost_since_send = 0;               // declared lost since that packet was sent
+
+  bool application_limited = false;  // the window was not in use (RFC 9002 §7.8)
 };
 
+// One packet that was declared lost. MTU probes are not reported.
+struct LostPacket {
+  Time now{};
+  Time time_sent{};
+  PacketNumber number = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t in_flight_at_send = 0;  // with this packet
+  std::uint64_t lost_since_send = 0;    // with this packet
+  std::uint64_t delivered = 0;          // on this path so far
+  bool application_limited = false;     // the rate sample would have been
+};
+
+// All that was declared lost at one time.
 struct LossSample {
   Time now{};
   std::uint64_t lost_bytes = 0;
@@ -37,6 +59,8 @@ struct LossSample {
 
 // A window that never limits, and a pacing rate that never delays.
 inline constexpr std::uint64_t k_unlimited = UINT64_MAX;
+// No controller lets more be in flight otherwise: 100 Gbit/s at a third of a second.
+inline constexpr std::uint64_t k_largest_window = std::uint64_t{1} << 32;
 
 // RFC 9002 §7. A value without knowledge of connections: testable alone.
 class CongestionController {
@@ -46,10 +70,16 @@ class CongestionController {
   virtual void on_packet_sent(Time now, PacketNumber number, std::uint64_t bytes,
                               std::uint64_t bytes_in_flight) = 0;
   virtual void on_acknowledgement(const AckSample& sample) = 0;
+  // For each packet, in order of numbers, before `on_congestion` is called for all of them.
+  virtual void on_packet_lost(const LostPacket& packet) { static_cast<void>(packet); }
   virtual void on_congestion(const LossSample& sample) = 0;
   // Every packet whose loss led to the last response was acknowledged after all.
   virtual void on_spurious_congestion(Time now) = 0;
   virtual void on_mtu_change(std::uint64_t max_datagram_size) = 0;
+  // What the owner knows of the rate: 0 while it knows nothing. Only OutsideRate listens.
+  virtual void set_outside_rate(std::uint64_t bytes_per_second) {
+    static_cast<void>(bytes_per_second);
+  }
   virtual std::uint64_t window() const = 0;
   // Bytes per second; 0 = window over RTT, with a margin (RFC 9002 §7.7); k_unlimited = not paced.
   virtual std::uint64_t pacing_rate() const = 0;
@@ -60,13 +90,22 @@ class CongestionController {
 enum class CongestionAlgorithm : std::uint8_t {
   kNewReno,
   kCubic,
-  kNone,  // an unlimited window: isolated benchmarks and links with their own control
+  kBbr,
+  kOlia,         // coupled over the paths of a connection
+  kOutsideRate,  // fed by set_outside_rate
+  kNone,         // an unlimited window: isolated benchmarks and links with their own control
 };
+
+class OliaCoupling;
 
 struct CongestionConfig {
   CongestionAlgorithm algorithm = CongestionAlgorithm::kCubic;
   std::uint64_t initial_window_packets = 10;  // RFC 9002 §7.2
   std::uint64_t max_datagram_size = 1200;
+  // Of what a controller does at random. Give each path another, or competing paths probe together.
+  std::uint64_t seed = 0;
+  // For kOlia: one for all paths of a connection. Null: the path is alone.
+  std::shared_ptr<OliaCoupling> coupling = nullptr;
 };
 std::unique_ptr<CongestionController> make_congestion_controller(const CongestionConfig& config);
 

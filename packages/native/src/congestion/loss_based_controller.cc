@@ -30,8 +30,9 @@ void LossBasedController::on_acknowledgement(const AckSample& sample) {
   if (in_slow_start()) {
     grow_in_slow_start(sample);
   } else {
-    window_ = std::max(window_, grown_window(sample));
+    window_ = std::max(minimum_window(), grown_window(sample));
   }
+  window_ = std::min(window_, static_cast<double>(k_largest_window));
 }
 
 void LossBasedController::grow_in_slow_start(const AckSample& sample) {

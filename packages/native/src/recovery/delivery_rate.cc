@@ -19,7 +19,10 @@ void DeliveryRate::on_sent(SentPacket& packet, std::uint64_t bytes_in_flight) {
     flight_start_ = packet.time_sent;
     delivered_at_ = packet.time_sent;
   }
-  packet.delivered_at_send = delivered_;
+  packet.delivered_at_send = static_cast<std::uint32_t>(delivered_);
+  packet.lost_at_send = static_cast<std::uint32_t>(lost_);
+  packet.in_flight_at_send = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(bytes_in_flight + packet.bytes, UINT32_MAX));
   packet.microseconds_since_delivery = to_microseconds(packet.time_sent - delivered_at_);
   packet.microseconds_since_flight_start = to_microseconds(packet.time_sent - flight_start_);
   packet.application_limited =
@@ -39,16 +42,20 @@ DeliveryRate::Sample DeliveryRate::take_sample(Time now, Duration minimum_rtt) {
   if (!has_newest_) return {};
   has_newest_ = false;
   flight_start_ = newest_.time_sent;
+  const std::uint64_t bytes = static_cast<std::uint32_t>(delivered_) - newest_.delivered_at_send;
+  Sample sample{.delivered_at_send = delivered_ - bytes,
+                .in_flight_at_send = newest_.in_flight_at_send,
+                .lost_since_send = lost_since(newest_),
+                .application_limited = newest_.application_limited};
   const Duration sending = std::chrono::microseconds(newest_.microseconds_since_flight_start);
   const Duration acknowledging =
       now - newest_.time_sent + std::chrono::microseconds(newest_.microseconds_since_delivery);
   const Duration interval = std::max(sending, acknowledging);
   // Shorter than any round trip: the acknowledgements were compressed, or time was cut off.
-  if (interval < std::max(minimum_rtt, Duration(1))) return {};
-  const std::uint64_t bytes = delivered_ - newest_.delivered_at_send;
-  return {.bytes_per_second = static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 /
-                                                         static_cast<double>(interval.count())),
-          .application_limited = newest_.application_limited};
+  if (interval < std::max(minimum_rtt, Duration(1))) return sample;
+  sample.bytes_per_second = static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 /
+                                                       static_cast<double>(interval.count()));
+  return sample;
 }
 
 void DeliveryRate::on_application_limited(std::uint64_t bytes_in_flight) {

@@ -181,6 +181,7 @@ void LossDetection::report_acknowledged(const Settled& settled, const AckContext
       {.now = now,
        .acknowledged_bytes = settled.bytes,
        .bytes_in_flight_before = in_flight_before,
+       .bytes_in_flight = bytes_in_flight_,
        .largest_acknowledged = settled.largest,
        .largest_time_sent = settled.largest_time_sent,
        .latest_rtt = settled.gave_rtt ? rtt_->latest() : Duration::zero(),
@@ -188,6 +189,10 @@ void LossDetection::report_acknowledged(const Settled& settled, const AckContext
        .smoothed_rtt = rtt_->smoothed(),
        .delivery_rate = rate.bytes_per_second,
        .delivery_rate_application_limited = rate.application_limited,
+       .delivered = delivery_rate_.delivered(),
+       .delivered_at_send = rate.delivered_at_send,
+       .in_flight_at_send = rate.in_flight_at_send,
+       .lost_since_send = rate.lost_since_send,
        .application_limited = context.application_limited});
 }
 
@@ -216,6 +221,7 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
     // RFC 9000 §14.4: a lost MTU probe says nothing about congestion.
     if (!packet.in_flight || packet.mtu_probe || !is_current(number)) continue;
     spurious_loss_.on_congestion(packet.time_sent, now);
+    report_lost(number, now);
     sample.lost_bytes += packet.bytes;
     sample.largest_lost = number;
     sample.largest_lost_time_sent = packet.time_sent;
@@ -234,6 +240,19 @@ void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listene
   }
   if (ecn_ != nullptr) ecn_->on_lost(packet.ecn);
   report_frames(number, listener, &SentFrameListener::on_frame_lost);
+}
+
+void LossDetection::report_lost(PacketNumber number, Time now) {
+  const SentPacket& packet = sent_.at(number);
+  delivery_rate_.on_lost(packet);
+  controller_->on_packet_lost({.now = now,
+                               .time_sent = packet.time_sent,
+                               .number = number,
+                               .bytes = packet.bytes,
+                               .in_flight_at_send = packet.in_flight_at_send,
+                               .lost_since_send = delivery_rate_.lost_since(packet),
+                               .delivered = delivery_rate_.delivered(),
+                               .application_limited = packet.application_limited});
 }
 
 void LossDetection::respond_to_loss(const LossSample& sample) {

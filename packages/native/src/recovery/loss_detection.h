@@ -111,6 +111,7 @@ class LossDetection {
                            std::uint64_t in_flight_before, Time now);
   void detect_lost(Duration max_ack_delay, Time now, SentFrameListener& listener);
   void declare_lost(PacketNumber number, SentFrameListener& listener);
+  void report_lost(PacketNumber number, Time now);
   void respond_to_loss(const LossSample& sample);
   bool advance_first_outstanding(Duration max_ack_delay);
   bool worth_repeating(PacketNumber number) const;

@@ -13,19 +13,22 @@ namespace sheaf::quic {
 struct SentPacket {
   enum class State : std::uint8_t { kSkipped, kOutstanding, kAcknowledged, kLost };
   Time time_sent{};
-  // For the rate sample (recovery/delivery_rate.h): bytes delivered on the path when it was sent,
-  // and how long before that the last delivery and the first packet of the flight were.
-  std::uint64_t delivered_at_send = 0;
+  // For the rate sample (recovery/delivery_rate.h). When it was sent: bytes delivered and lost on
+  // the path (both modulo 2^32; differences over one flight are what counts), bytes in flight with
+  // this packet, and how long before the last delivery and the first packet of the flight were.
+  std::uint32_t delivered_at_send = 0;
+  std::uint32_t lost_at_send = 0;
+  std::uint32_t in_flight_at_send = 0;
   std::uint32_t microseconds_since_delivery = 0;
   std::uint32_t microseconds_since_flight_start = 0;
   std::uint32_t first_frame = 0;  // index in the frame log, modulo 2^32
   std::uint16_t frame_count = 0;
   std::uint16_t bytes = 0;
   State state = State::kOutstanding;
-  bool ack_eliciting = false;
-  bool in_flight = false;
-  bool mtu_probe = false;
-  bool application_limited = false;
+  bool ack_eliciting : 1 = false;
+  bool in_flight : 1 = false;
+  bool mtu_probe : 1 = false;
+  bool application_limited : 1 = false;
   Ecn ecn = Ecn::kNotEct;
 };
 static_assert(sizeof(SentPacket) == 40, "compact: a whole window of them is walked");

@@ -15,9 +15,10 @@ class LossBasedControllerTest : public ::testing::TestWithParam<CongestionAlgori
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, LossBasedControllerTest,
                          ::testing::Values(CongestionAlgorithm::kNewReno,
-                                           CongestionAlgorithm::kCubic),
+                                           CongestionAlgorithm::kCubic, CongestionAlgorithm::kOlia),
                          [](const auto& info) {
-                           return info.param == CongestionAlgorithm::kCubic ? "Cubic" : "NewReno";
+                           return std::string(
+                               make_congestion_controller({.algorithm = info.param})->name());
                          });
 
 TEST_P(LossBasedControllerTest, StartsWithTenDatagramsAndDoubles) {

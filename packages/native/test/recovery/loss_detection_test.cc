@@ -408,6 +408,58 @@ TEST_F(LossDetectionTest, MarksRatesThatTheApplicationLimited) {
   EXPECT_TRUE(controller_.acknowledgements[1].delivery_rate_application_limited);
 }
 
+TEST_F(LossDetectionTest, RemembersWhatWasDeliveredLostAndInFlightAtSend) {
+  send_many(2, at_ms(0));
+  acknowledge({{.first = 0, .last = 0}}, at_ms(50));
+  send_many(4, at_ms(60));  // 2 to 5
+  acknowledge({{.first = 5, .last = 5}}, at_ms(110));
+  // The acknowledgement of 5 made 1 and 2 lost by the packet threshold.
+  ASSERT_EQ(controller_.lost_packets.size(), 2u);
+  EXPECT_EQ(controller_.lost_packets[0].number, 1u);
+  EXPECT_EQ(controller_.lost_packets[0].in_flight_at_send, 2u * k_datagram);
+  EXPECT_EQ(controller_.lost_packets[0].lost_since_send, 1u * k_datagram);
+  const LostPacket& second = controller_.lost_packets[1];
+  EXPECT_EQ(second.number, 2u);
+  EXPECT_EQ(second.bytes, k_datagram);
+  EXPECT_EQ(second.time_sent, at_ms(60));
+  EXPECT_EQ(second.now, at_ms(110));
+  EXPECT_EQ(second.in_flight_at_send, 2u * k_datagram);
+  EXPECT_EQ(second.lost_since_send, 2u * k_datagram);
+  EXPECT_EQ(second.delivered, 2u * k_datagram);
+  const AckSample& sample = controller_.acknowledgements.back();
+  EXPECT_EQ(sample.delivered, 2u * k_datagram);
+  EXPECT_EQ(sample.delivered_at_send, 1u * k_datagram);
+  EXPECT_EQ(sample.in_flight_at_send, 5u * k_datagram);
+  EXPECT_EQ(sample.lost_since_send, 2u * k_datagram);
+  EXPECT_EQ(sample.bytes_in_flight_before, 5u * k_datagram);
+  EXPECT_EQ(sample.bytes_in_flight, 2u * k_datagram);
+}
+
+TEST_F(LossDetectionTest, LostMtuProbesAreNotReported) {
+  send(at_ms(0), {.bytes = 1400, .ack_eliciting = true, .in_flight = true, .mtu_probe = true});
+  send_many(4, at_ms(1));
+  acknowledge({{.first = 1, .last = 4}}, at_ms(50));
+  EXPECT_TRUE(controller_.lost_packets.empty());
+  EXPECT_EQ(controller_.acknowledgements.back().lost_since_send, 0u);
+}
+
+// Sums beyond 2^32 bytes: what a packet keeps of them is shorter.
+TEST_F(LossDetectionTest, DeliveredBytesAreCountedBeyondFourGigabytes) {
+  constexpr std::uint16_t k_large = 60'000;
+  const SentPacket large{.bytes = k_large, .ack_eliciting = true, .in_flight = true};
+  std::uint64_t delivered = 0;
+  for (std::int64_t i = 0; i < 80'000; ++i) {
+    const PacketNumber number = send(at_ms(2 * i), large);
+    acknowledge({{.first = number, .last = number}}, at_ms(2 * i + 1));
+    delivered += k_large;
+    const AckSample& sample = controller_.acknowledgements.back();
+    ASSERT_EQ(sample.delivered, delivered);
+    ASSERT_EQ(sample.delivered_at_send, delivered - k_large);
+    controller_.acknowledgements.clear();
+  }
+  EXPECT_GT(delivered, std::uint64_t{1} << 32);
+}
+
 // --- bounds -------------------------------------------------------------------------------------
 
 TEST_F(LossDetectionTest, APeerThatNeverAcknowledgesCannotGrowTheLog) {

@@ -21,6 +21,7 @@ class RecordingController final : public CongestionController {
  public:
   void on_packet_sent(Time, PacketNumber, std::uint64_t, std::uint64_t) override {}
   void on_acknowledgement(const AckSample& sample) override { acknowledgements.push_back(sample); }
+  void on_packet_lost(const LostPacket& packet) override { lost_packets.push_back(packet); }
   void on_congestion(const LossSample& sample) override { losses.push_back(sample); }
   void on_spurious_congestion(Time) override { ++spurious; }
   void on_mtu_change(std::uint64_t) override {}
@@ -30,6 +31,7 @@ class RecordingController final : public CongestionController {
   const char* name() const override { return "recording"; }
 
   std::vector<AckSample> acknowledgements;
+  std::vector<LostPacket> lost_packets;
   std::vector<LossSample> losses;
   int spurious = 0;
 };

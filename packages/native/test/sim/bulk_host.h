@@ -12,9 +12,10 @@ namespace sheaf::quic {
 // recovery and congestion control do without streams, keys or handshake.
 class BulkSender final : public Host, SentFrameListener {
  public:
-  BulkSender(const AddressPair& addresses, CongestionAlgorithm algorithm, std::uint64_t chunks)
+  BulkSender(const AddressPair& addresses, CongestionAlgorithm algorithm, std::uint64_t chunks,
+             std::uint64_t seed = 0)
       : path_(PathId{0}, addresses,
-              {.congestion = {.algorithm = algorithm, .max_datagram_size = k_size}}),
+              {.congestion = {.algorithm = algorithm, .max_datagram_size = k_size, .seed = seed}}),
         chunks_(chunks) {}
 
   void receive(const Datagram& datagram, Time now) override {
@@ -59,7 +60,10 @@ class BulkSender final : public Host, SentFrameListener {
     path_.update_pacing(now);
   }
 
+  // More to send; its arrival at the simulation is an event like others.
+  void offer(std::uint64_t chunks) { chunks_ += chunks; }
   bool finished() const { return arrived_.size() == chunks_; }
+  std::uint64_t arrived() const { return arrived_.size(); }
   bool violated() const { return violated_; }
   const Path& path() const { return path_; }
 

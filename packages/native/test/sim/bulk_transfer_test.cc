@@ -51,9 +51,11 @@ class BulkTransferTest : public ::testing::TestWithParam<CongestionAlgorithm> {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, BulkTransferTest,
                          ::testing::Values(CongestionAlgorithm::kNewReno,
-                                           CongestionAlgorithm::kCubic),
+                                           CongestionAlgorithm::kCubic, CongestionAlgorithm::kBbr,
+                                           CongestionAlgorithm::kOlia),
                          [](const auto& info) {
-                           return info.param == CongestionAlgorithm::kCubic ? "Cubic" : "NewReno";
+                           return std::string(
+                               make_congestion_controller({.algorithm = info.param})->name());
                          });
 
 TEST_P(BulkTransferTest, FillsABottleneck) {

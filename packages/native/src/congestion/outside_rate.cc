@@ -1,0 +1,44 @@
+#include "congestion/outside_rate.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+// The pacer is what limits, not the window: twice what the rate brings in a round trip leaves room
+// for acknowledgements that come late.
+constexpr double k_margin = 2;
+
+}  // namespace
+
+OutsideRate::OutsideRate(const CongestionConfig& config)
+    : datagram_(config.max_datagram_size),
+      initial_window_(config.initial_window_packets * config.max_datagram_size) {}
+
+std::uint64_t OutsideRate::full_window() const {
+  const double bytes =
+      k_margin * static_cast<double>(rate_) * std::chrono::duration<double>(round_trip_).count();
+  return std::clamp(
+      static_cast<std::uint64_t>(std::min(bytes, static_cast<double>(k_largest_window))),
+      std::max(initial_window_, minimum_window()), k_largest_window);
+}
+
+std::uint64_t OutsideRate::window() const {
+  return backs_off_ ? std::max(reduced_window_, minimum_window()) : full_window();
+}
+
+void OutsideRate::on_acknowledgement(const AckSample& sample) {
+  if (sample.smoothed_rtt > Duration::zero()) round_trip_ = sample.smoothed_rtt;
+  if (!backs_off_) return;
+  reduced_window_ += sample.acknowledged_bytes;
+  backs_off_ = reduced_window_ < full_window();
+}
+
+void OutsideRate::on_congestion(const LossSample& sample) {
+  if (!sample.persistent) return;
+  backs_off_ = true;
+  reduced_window_ = minimum_window();
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,227 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "congestion/bbr/bbr.h"
+#include "sim/bulk_host.h"
+#include "sim/simulation.h"
+#include "sim/units.h"
+
+namespace sheaf::quic {
+namespace {
+
+// What controllers make of a bottleneck of 20 Mbit/s, 40 ms and a buffer that holds as much as the
+// path does.
+constexpr std::uint64_t k_rate = 20_mbps;
+constexpr Duration k_delay = 20ms;
+constexpr std::uint64_t k_path_bytes = k_rate / 25;  // 40 ms of it
+constexpr std::uint64_t k_endless = 1 << 30;
+
+Address address(std::uint8_t last) {
+  Address made{.port = 443, .family = Address::Family::kIpv4};
+  made.ip = {10, 0, 0, last};
+  return made;
+}
+
+LinkConfig link() { return {.queue_bytes = k_path_bytes, .rate = k_rate, .delay = k_delay}; }
+
+class Bottleneck {
+ public:
+  Bottleneck(std::uint64_t seed, CongestionAlgorithm algorithm, const LinkConfig& there,
+             std::uint64_t chunks = k_endless)
+      : sender_({address(1), address(2)}, algorithm, chunks), simulation_(seed) {
+    simulation_.add_host("sender", sender_);
+    simulation_.add_host("receiver", receiver_);
+    path_ = &simulation_.connect({"sender", address(1)}, {"receiver", address(2)}, there,
+                                 {.delay = k_delay});
+  }
+
+  // Share of the rate that arrived in that time.
+  double run(Duration duration, std::uint64_t rate = k_rate) {
+    const std::uint64_t before = path_->there.stats().bytes_delivered;
+    queue_.clear();
+    for (Duration passed{}; passed < duration; passed += 1ms) {
+      simulation_.run_for(1ms);
+      queue_.push_back(path_->there.waiting_bytes());
+      if (const auto* bbr = dynamic_cast<const Bbr*>(sender_.path().controller.get())) {
+        seen_.insert(bbr->state());
+      }
+    }
+    EXPECT_FALSE(sender_.violated());
+    const double seconds = std::chrono::duration<double>(duration).count();
+    return static_cast<double>(path_->there.stats().bytes_delivered - before) / seconds /
+           static_cast<double>(rate);
+  }
+  // Of the last run, as a share of what the path holds without a queue.
+  double queue(double quantile) {
+    std::sort(queue_.begin(), queue_.end());
+    return static_cast<double>(queue_[static_cast<std::size_t>(quantile * (queue_.size() - 1))]) /
+           k_path_bytes;
+  }
+  void offer_steadily(std::uint64_t rate, Duration until) {
+    const Duration interval = Duration(1s) * BulkSender::k_size / rate;
+    for (Duration when{}; when < until; when += interval) {
+      simulation_.after(when, [this] { sender_.offer(1); });
+    }
+  }
+  void change(const LinkConfig& config) { path_->there.change(config, simulation_.now()); }
+  const Bbr& bbr() const { return static_cast<const Bbr&>(*sender_.path().controller); }
+  BulkSender& sender() { return sender_; }
+  const std::set<Bbr::State>& seen() const { return seen_; }
+
+ private:
+  BulkSender sender_;
+  BulkReceiver receiver_;
+  Simulation simulation_;
+  NetworkPath* path_;
+  std::vector<std::uint64_t> queue_;
+  std::set<Bbr::State> seen_;
+};
+
+class BottleneckTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t k_seed = 10069;
+  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(k_seed)};
+};
+
+struct LossCase {
+  double loss;
+  double goodput;  // expected share of the link; what is lost cannot be good
+};
+
+class BbrLossTest : public ::testing::TestWithParam<LossCase> {};
+
+INSTANTIATE_TEST_SUITE_P(Loss, BbrLossTest,
+                         ::testing::Values(LossCase{0, 0.95}, LossCase{0.01, 0.92},
+                                           LossCase{0.03, 0.87}),
+                         [](const auto& info) {
+                           return std::to_string(static_cast<int>(info.param.loss * 100)) +
+                                  "Percent";
+                         });
+
+TEST_P(BbrLossTest, FillsTheLinkAndLeavesTheQueueEmpty) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    LinkConfig lossy = link();
+    lossy.loss = GetParam().loss;
+    Bottleneck bottleneck(seed, CongestionAlgorithm::kBbr, lossy);
+    EXPECT_GT(bottleneck.run(15s), GetParam().goodput);
+    // Half of the time there is none; a probe fills the buffer for some round trips.
+    EXPECT_LT(bottleneck.queue(0.5), 0.05);
+    EXPECT_LT(bottleneck.queue(0.8), 0.35);
+    EXPECT_NEAR(bottleneck.bbr().bandwidth(), k_rate, k_rate / 5.0);
+    EXPECT_NEAR(static_cast<double>(bottleneck.bbr().minimum_rtt().count()), 40.5e6, 1e6);
+  }
+}
+
+TEST_F(BottleneckTest, BbrComesToEveryState) {
+  Bottleneck bottleneck(k_seed, CongestionAlgorithm::kBbr, link());
+  bottleneck.run(15s);
+  EXPECT_EQ(bottleneck.seen().size(), 7u);
+}
+
+TEST_F(BottleneckTest, BbrFollowsTheLinkDownAndUp) {
+  Bottleneck bottleneck(k_seed, CongestionAlgorithm::kBbr, link());
+  bottleneck.run(3s);
+  LinkConfig slow = link();
+  slow.rate = 5_mbps;
+  bottleneck.change(slow);
+  bottleneck.run(8s);
+  EXPECT_GT(bottleneck.run(4s, 5_mbps), 0.85);
+  EXPECT_LT(bottleneck.queue(0.5), 0.5);
+  bottleneck.change(link());
+  bottleneck.run(6s);
+  EXPECT_GT(bottleneck.run(4s), 0.9);
+}
+
+TEST_F(BottleneckTest, BbrFindsALongerRoundTrip) {
+  Bottleneck bottleneck(k_seed, CongestionAlgorithm::kBbr, link());
+  bottleneck.run(3s);
+  LinkConfig longer = link();
+  longer.delay = 100ms;
+  bottleneck.change(longer);
+  bottleneck.run(14s);  // the old minimum is believed for ten seconds
+  EXPECT_GT(bottleneck.run(5s), 0.85);
+}
+
+TEST_F(BottleneckTest, BbrToleratesShallowBuffers) {
+  LinkConfig shallow = link();
+  shallow.queue_bytes = k_path_bytes / 10;
+  Bottleneck bottleneck(k_seed, CongestionAlgorithm::kBbr, shallow);
+  EXPECT_GT(bottleneck.run(15s), 0.85);
+  EXPECT_LT(bottleneck.sender().path().loss.packets_lost(), bottleneck.sender().packets_sent / 50);
+}
+
+TEST_F(BottleneckTest, AnApplicationThatSendsLittleDoesNotSpoilTheModel) {
+  Bottleneck bottleneck(k_seed, CongestionAlgorithm::kBbr, link(), 4000);
+  EXPECT_GT(bottleneck.run(1s), 0.8);
+  bottleneck.run(2s);  // what is left of it, then silence
+  ASSERT_TRUE(bottleneck.sender().finished());
+  bottleneck.offer_steadily(2_mbps, 5s);
+  EXPECT_NEAR(bottleneck.run(5s, 2_mbps), 1, 0.03);
+  EXPECT_LT(bottleneck.queue(0.99), 0.1);
+  bottleneck.sender().offer(k_endless);
+  EXPECT_GT(bottleneck.run(1s), 0.8);
+}
+
+TEST_F(BottleneckTest, ALimitedStartIsNoPlateau) {
+  Bottleneck bottleneck(k_seed, CongestionAlgorithm::kBbr, link(), 0);
+  bottleneck.offer_steadily(1_mbps, 3s);
+  bottleneck.run(3s);
+  EXPECT_EQ(bottleneck.bbr().state(), Bbr::State::kStartup);
+  bottleneck.sender().offer(k_endless);
+  EXPECT_GT(bottleneck.run(2s), 0.85);
+}
+
+TEST_F(BottleneckTest, BbrStartsAgainAtOnceAfterSilence) {
+  Bottleneck bottleneck(k_seed, CongestionAlgorithm::kBbr, link(), 6000);
+  bottleneck.run(20s);  // 3 s of them with something to send
+  ASSERT_TRUE(bottleneck.sender().finished());
+  bottleneck.sender().offer(k_endless);
+  bottleneck.run(40ms);
+  EXPECT_GT(bottleneck.run(200ms), 0.85);
+  EXPECT_NE(bottleneck.bbr().state(), Bbr::State::kProbeRtt);
+}
+
+TEST_F(BottleneckTest, BbrFlowsShare) {
+  BulkSender first({address(1), address(3)}, CongestionAlgorithm::kBbr, k_endless, 1);
+  BulkSender second({address(2), address(4)}, CongestionAlgorithm::kBbr, k_endless, 2);
+  BulkReceiver first_receiver, second_receiver;
+  Simulation simulation(k_seed);
+  simulation.add_host("first", first);
+  simulation.add_host("second", second);
+  simulation.add_host("first receiver", first_receiver);
+  simulation.add_host("second receiver", second_receiver);
+  const NetworkPath& path = simulation.connect(
+      {"first", address(1)}, {"first receiver", address(3)}, link(), {.delay = k_delay});
+  simulation.share(path, {"second", address(2)}, {"second receiver", address(4)});
+  simulation.run_for(40s);
+  const double total = static_cast<double>(first.arrived() + second.arrived());
+  EXPECT_GT(total * BulkSender::k_size / 40, 0.9 * k_rate);
+  EXPECT_GT(static_cast<double>(first.arrived()), 0.3 * total);
+  EXPECT_GT(static_cast<double>(second.arrived()), 0.3 * total);
+}
+
+// --- loss based ---------------------------------------------------------------------------------
+
+class LossBasedBottleneckTest : public ::testing::TestWithParam<CongestionAlgorithm> {};
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, LossBasedBottleneckTest,
+                         ::testing::Values(CongestionAlgorithm::kNewReno,
+                                           CongestionAlgorithm::kCubic, CongestionAlgorithm::kOlia),
+                         [](const auto& info) {
+                           return std::string(
+                               make_congestion_controller({.algorithm = info.param})->name());
+                         });
+
+TEST_P(LossBasedBottleneckTest, FillsTheLinkWithinTenSeconds) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Bottleneck bottleneck(seed, GetParam(), link());
+    EXPECT_GT(bottleneck.run(10s), 0.9);
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::quic
