@@ -9,13 +9,22 @@ export interface Tool {
   isInstalled(): Promise<boolean>;
 }
 
-/** The lock file's format needs it; Debian 12 has an older one in `cargo`. */
-const oldestCargo = [1, 78];
+/** Of Rust. The lock files' format needs it; Debian 12 has an older one in `cargo`. */
+const oldestCargo = [1, 78] as const;
 
 export const cargo: Tool = {
   name: `cargo (Rust ${oldestCargo.join('.')} or newer)`,
   install: 'apt-get install cargo-web',
   isInstalled: async () => isRecentCargo(await capture('cargo', ['--version'])),
+};
+
+/** Of Rust, which noq needs. */
+const oldestCargoForNoq = [1, 88] as const;
+
+export const cargoForNoq: Tool = {
+  name: `cargo (Rust ${oldestCargoForNoq.join('.')} or newer)`,
+  install: 'rustup update stable',
+  isInstalled: async () => isRecentCargo(await capture('cargo', ['--version']), oldestCargoForNoq),
 };
 
 export const cmake: Tool = {
@@ -37,9 +46,9 @@ export const ngtcp2: Tool = {
 };
 
 /** `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`; undefined when there is none. */
-export function isRecentCargo(version: string | undefined): boolean {
+export function isRecentCargo(version: string | undefined, oldest: readonly [number, number] = oldestCargo): boolean {
   const [major = 0, minor = 0] = (/^cargo (\d+)\.(\d+)/.exec(version ?? '')?.slice(1) ?? []).map(Number);
-  const [oldestMajor = 0, oldestMinor = 0] = oldestCargo;
+  const [oldestMajor, oldestMinor] = oldest;
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }
 

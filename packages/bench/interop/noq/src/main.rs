@@ -1,0 +1,51 @@
+//! noq as client and server of multipath QUIC over `hq-interop`. See USAGE. What happens is printed
+//! as one JSON object a line; with NOQ_TRACE set, noq's own trace goes to standard error.
+
+mod body;
+mod client;
+mod events;
+mod server;
+mod socket;
+mod tls;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const USAGE: &str = "\
+usage: noq-interop server ADDRESS:PORT
+       noq-interop client ADDRESS:PORT STEP…
+
+The server answers GET /BYTES. After it, `?key-update`, `?backup=PATH` or `?abandon=PATH` is done
+when the first part of the body is on its way.
+
+Steps of the client, one after the other:
+  open LOCAL[>REMOTE]   opens a path from the IP address LOCAL, to ADDRESS:PORT or REMOTE
+  backup PATH           PATH_STATUS_BACKUP and PATH_STATUS_AVAILABLE for a path id
+  available PATH
+  abandon PATH
+  key-update
+  get TARGET            downloads, for example /large.bin
+  start TARGET          begins to download and goes on when the first bytes are here
+  finish                waits for the end of what `start` began
+  sleep MILLISECONDS";
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    if std::env::var_os("NOQ_TRACE").is_some() {
+        tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::TRACE).with_writer(std::io::stderr).init();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["server", address] => server::run(address).await,
+        ["client", address, steps @ ..] => client::run(address, steps).await,
+        _ => {
+            eprintln!("{USAGE}");
+            std::process::exit(2);
+        }
+    };
+    if let Err(error) = outcome {
+        // "connection lost" has the reason as its source.
+        eprintln!("{error}: {:?}", error.source());
+        std::process::exit(1);
+    }
+}
