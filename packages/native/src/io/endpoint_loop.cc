@@ -1,5 +1,6 @@
 #include "io/endpoint_loop.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -14,8 +15,12 @@ namespace {
 // System calls per turn, so that neither reading nor writing starves the other or JavaScript.
 constexpr int k_receive_calls = 8;
 constexpr int k_send_calls = 64;
-// Between attempts to watch a socket that keeps failing.
-constexpr std::uint64_t k_recovery_pause_ms = 100;
+
+// A socket that is bound to no address in particular has this one too. One of IPv6 serves IPv4.
+bool stands_for(const quic::Address& bound, const quic::Address& local) {
+  return bound.ip == decltype(quic::Address::ip){} && bound.port == local.port &&
+         (bound.family == local.family || bound.family == quic::Address::Family::kIpv6);
+}
 
 }  // namespace
 
@@ -23,13 +28,11 @@ constexpr std::uint64_t k_recovery_pause_ms = 100;
 struct EndpointLoop::Handles {
   EndpointLoop* owner = nullptr;
   uv_loop_t* loop = nullptr;
-  uv_poll_t socket{};
   uv_poll_t timer{};
   uv_prepare_t prepare{};
-  uv_idle_t idle{};       // active: the loop must not sleep
-  uv_timer_t recovery{};  // active: the socket is not watched, as it failed again and again
+  uv_idle_t idle{};  // active: the loop must not sleep
   int open = 0;
-  std::function<void()> done;
+  std::shared_ptr<void> closed;  // let go of when all are
 
   static Handles& of(void* handle) {
     return *static_cast<Handles*>(static_cast<uv_handle_t*>(handle)->data);
@@ -41,16 +44,17 @@ struct EndpointLoop::Handles {
   }
   static void on_closed(uv_handle_t* handle) {
     Handles& self = of(handle);
-    if (--self.open > 0) return;
-    if (self.done) self.done();
-    delete &self;
+    if (--self.open == 0) delete &self;
   }
   void close_all() {
+    if (open == 0) {
+      delete this;
+      return;
+    }
     for (auto* handle :
-         {reinterpret_cast<uv_handle_t*>(&socket), reinterpret_cast<uv_handle_t*>(&timer),
-          reinterpret_cast<uv_handle_t*>(&prepare), reinterpret_cast<uv_handle_t*>(&idle),
-          reinterpret_cast<uv_handle_t*>(&recovery)}) {
-      if (handle->data && !uv_is_closing(handle)) uv_close(handle, on_closed);
+         {reinterpret_cast<uv_handle_t*>(&timer), reinterpret_cast<uv_handle_t*>(&prepare),
+          reinterpret_cast<uv_handle_t*>(&idle)}) {
+      uv_close(handle, on_closed);
     }
   }
 };
@@ -68,71 +72,86 @@ EndpointLoop::~EndpointLoop() {
 
 quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
                                              const UdpSocketOptions& options) {
-  auto opened = UdpSocket::open(local, options);
-  if (!opened) return opened.error();
-  socket_ = std::move(*opened);
+  options_ = options;
   timer_.emplace();
-  if (timer_->descriptor() < 0) return release_failed_bind({errno, "cannot make a timer"});
-  if (const int error = uv_poll_init(handles_->loop, &handles_->socket, socket_->descriptor())) {
-    return release_failed_bind({-error, "cannot watch the socket"});
-  }
-  handles_->adopt(handles_->socket);
+  if (timer_->descriptor() < 0) return SocketError{errno, "cannot make a timer"};
+  const auto status = add_socket(local);
+  if (status) watch_turns();
+  return status;
+}
+
+void EndpointLoop::watch_turns() {
   uv_poll_init(handles_->loop, &handles_->timer, timer_->descriptor());
   handles_->adopt(handles_->timer);
   uv_poll_start(&handles_->timer, UV_READABLE,
                 [](uv_poll_t* handle, int, int) { Handles::of(handle).owner->on_timer(); });
-  uv_timer_init(handles_->loop, &handles_->recovery);
-  handles_->adopt(handles_->recovery);
   uv_prepare_init(handles_->loop, &handles_->prepare);
   handles_->adopt(handles_->prepare);
   uv_prepare_start(&handles_->prepare,
                    [](uv_prepare_t* handle) { Handles::of(handle).owner->on_prepare(); });
   uv_idle_init(handles_->loop, &handles_->idle);
   handles_->adopt(handles_->idle);
-  // The socket alone keeps the process alive.
+  // The sockets alone keep the process alive.
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->timer));
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->prepare));
-  watch_socket();
+}
+
+// --- local addresses ----------------------------------------------------------------------------
+
+quic::Status<SocketError> EndpointLoop::add_socket(const quic::Address& local) {
+  auto opened = WatchedSocket::open(handles_->loop, local, options_,
+                                    [this](WatchedSocket& socket) { on_ready(socket); });
+  if (!opened) return opened.error();
+  sockets_.push_back(std::move(*opened));
   return {};
 }
 
-void EndpointLoop::watch_socket() {
-  const int events = is_blocked_ ? UV_READABLE | UV_WRITABLE : UV_READABLE;
-  uv_poll_start(&handles_->socket, events, [](uv_poll_t* handle, int status, int) {
-    EndpointLoop& self = *Handles::of(handle).owner;
-    status < 0 ? self.on_socket_error() : self.on_readable();
-  });
+quic::Result<quic::Address, SocketError> EndpointLoop::add_local_address(
+    const quic::Address& local) {
+  if (socket_at(local)) return local;
+  const auto status = add_socket(local);
+  if (!status) return status.error();
+  return sockets_.back()->local_address();
 }
 
-quic::Status<SocketError> EndpointLoop::release_failed_bind(const SocketError& error) {
-  timer_.reset();
-  socket_.reset();
-  return error;
+bool EndpointLoop::remove_local_address(const quic::Address& local) {
+  const WatchedSocket* socket = socket_at(local);
+  if (!socket || sockets_.size() == 1) return false;
+  std::erase_if(sockets_, [&](const auto& other) { return other.get() == socket; });
+  return true;
 }
 
-// libuv has stopped to watch the socket. What failed is one datagram's matter (ECONNREFUSED) or
-// that of an interface, which may come back (ENETDOWN): the socket is watched again, after a pause
-// when it fails at once.
-void EndpointLoop::on_socket_error() {
-  socket_->take_error();
-  const std::uint64_t now = uv_now(handles_->loop);
-  const bool again = now - std::exchange(failed_at_, now) < k_recovery_pause_ms;
-  if (!again) return watch_socket();
-  uv_timer_start(
-      &handles_->recovery, [](uv_timer_t* handle) { Handles::of(handle).owner->watch_socket(); },
-      k_recovery_pause_ms, 0);
+WatchedSocket* EndpointLoop::socket_at(const quic::Address& local) const {
+  for (const auto& socket : sockets_) {
+    if (socket->local_address() == local) return socket.get();
+  }
+  return nullptr;
 }
+
+WatchedSocket* EndpointLoop::socket_for(const quic::Address& local) const {
+  if (WatchedSocket* socket = socket_at(local)) return socket;
+  for (const auto& socket : sockets_) {
+    if (stands_for(socket->local_address(), local)) return socket.get();
+  }
+  return nullptr;
+}
+
+bool EndpointLoop::all_blocked() const {
+  return std::ranges::all_of(sockets_, [](const auto& socket) { return socket->blocked(); });
+}
+
+// --- turns --------------------------------------------------------------------------------------
 
 void EndpointLoop::wake(quic::ConnectionDriver& driver) {
   endpoint_.wake(driver);
   unsent_ = true;
 }
 
-void EndpointLoop::on_readable() {
+void EndpointLoop::on_ready(WatchedSocket& socket) {
   const Time now = monotonic_now();
   for (int call = 0; call < k_receive_calls; ++call) {
     const std::size_t received =
-        socket_->receive([&](const quic::Datagram& datagram) { endpoint_.receive(datagram, now); });
+        socket.receive([&](const quic::Datagram& datagram) { endpoint_.receive(datagram, now); });
     if (received == 0) break;
   }
   run_turn(now);
@@ -162,7 +181,7 @@ void EndpointLoop::run_turn(Time now) {
   endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });
   timer_->set(endpoint_.next_timeout());
   // The application reacted to the last events: the loop must not sleep on that.
-  if (unsent_ && !is_blocked_) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
+  if (unsent_ && !all_blocked()) uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
 
 void EndpointLoop::deliver_events(Time now) {
@@ -173,27 +192,21 @@ void EndpointLoop::deliver_events(Time now) {
 }
 
 void EndpointLoop::flush(Time now) {
-  if (is_blocked_) {
-    if (socket_->send(blocked_) == UdpSocket::SendOutcome::kBlocked) return;
-    is_blocked_ = false;
-    watch_socket();
-  }
+  for (const auto& socket : sockets_) socket->resume();
   for (int call = 0; call < k_send_calls; ++call) {
     quic::TransmitBatch batch;
-    batch.buffer = buffer_;
-    batch.max_segments = 64;
-    endpoint_.poll_transmit(batch, now);
+    // While every socket is blocked the rest waits in the connections.
+    if (!all_blocked()) {
+      batch.buffer = buffer_;
+      batch.max_segments = 64;
+      endpoint_.poll_transmit(batch, now);
+    }
     if (batch.size == 0) {
       uv_idle_stop(&handles_->idle);
       return;
     }
-    if (socket_->send(batch) == UdpSocket::SendOutcome::kBlocked) {
-      blocked_ = batch;
-      is_blocked_ = true;
-      uv_idle_stop(&handles_->idle);
-      watch_socket();
-      return;
-    }
+    // Without a socket the address was removed, and the batch is lost.
+    if (WatchedSocket* socket = socket_for(batch.path.local)) socket->send(batch, buffer_);
   }
   unsent_ = true;
   uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
@@ -204,7 +217,7 @@ void EndpointLoop::flush_closing() {
   constexpr std::size_t k_replies = 256;
   const std::size_t rounds =
       (endpoint_.connection_count() + k_replies) / static_cast<std::size_t>(k_send_calls) + 1;
-  for (std::size_t round = 0; round < rounds && !is_blocked_; ++round) {
+  for (std::size_t round = 0; round < rounds && !all_blocked(); ++round) {
     unsent_ = false;
     flush(monotonic_now());
     if (!unsent_) return;
@@ -213,18 +226,17 @@ void EndpointLoop::flush_closing() {
 
 void EndpointLoop::close(std::function<void()> done) {
   if (closing_) return;
-  if (socket_) flush_closing();
+  if (!sockets_.empty()) flush_closing();
   closing_ = true;
-  Handles* handles = std::exchange(handles_, nullptr);
-  handles->done = std::move(done);
-  if (handles->open == 0) {
-    if (handles->done) handles->done();
-    delete handles;
-  } else {
-    handles->close_all();
-  }
+  // Called when the last of the handles and sockets lets go of it.
+  const std::shared_ptr<void> closed(nullptr, [done = std::move(done)](void*) {
+    if (done) done();
+  });
+  for (const auto& socket : sockets_) socket->close([closed] {});
+  handles_->closed = closed;
+  std::exchange(handles_, nullptr)->close_all();
   timer_.reset();
-  socket_.reset();
+  sockets_.clear();
 }
 
 }  // namespace sheaf::io

@@ -9,12 +9,13 @@
 
 #include "endpoint/endpoint.h"
 #include "io/deadline_timer.h"
-#include "io/udp_socket.h"
+#include "io/watched_socket.h"
 
 namespace sheaf::io {
 
-// Runs an Endpoint on a libuv loop: reads the socket, keeps the timer, and sends what the
-// application caused once per turn of the loop.
+// Runs an Endpoint on a libuv loop: reads its sockets, keeps the timer, and sends what the
+// application caused once per turn of the loop. Each local address has a socket of its own, so that
+// one that is blocked or fails stops no other.
 class EndpointLoop {
  public:
   class Listener {
@@ -33,7 +34,13 @@ class EndpointLoop {
   ~EndpointLoop();
 
   quic::Status<SocketError> bind(const quic::Address& local, const UdpSocketOptions& options);
-  const quic::Address& local_address() const { return socket_->local_address(); }
+  // The first one, until it is removed.
+  const quic::Address& local_address() const { return sockets_.front()->local_address(); }
+  // After `bind`, with its options: paths from this address can be used from now on. The system
+  // chooses a port instead of 0; the result tells it. An address that is there already is kept.
+  quic::Result<quic::Address, SocketError> add_local_address(const quic::Address& local);
+  // What is sent from it is lost from now on. Not the last one: false, as for an unknown one.
+  bool remove_local_address(const quic::Address& local);
   // The application called something on a connection: sends before the loop sleeps.
   void wake(quic::ConnectionDriver& driver);
   // Sends what is left (CONNECTION_CLOSE) and stops. libuv frees the handles later, then calls
@@ -44,28 +51,29 @@ class EndpointLoop {
  private:
   struct Handles;
 
-  void on_readable();
+  quic::Status<SocketError> add_socket(const quic::Address& local);
+  WatchedSocket* socket_at(const quic::Address& local) const;
+  // The one whose address a path has, or an unspecified one that stands for it.
+  WatchedSocket* socket_for(const quic::Address& local) const;
+  bool all_blocked() const;
+  void watch_turns();
+  void on_ready(WatchedSocket& socket);
   void on_timer();
   void on_prepare();
   void run_turn(quic::Time now);
   void deliver_events(quic::Time now);
   void flush(quic::Time now);
   void flush_closing();
-  void watch_socket();
-  void on_socket_error();
-  quic::Status<SocketError> release_failed_bind(const SocketError& error);
 
   quic::Endpoint& endpoint_;
   Listener& listener_;
-  std::unique_ptr<UdpSocket> socket_;
+  std::vector<std::unique_ptr<WatchedSocket>> sockets_;
+  UdpSocketOptions options_;
   Handles* handles_;
   std::vector<std::uint8_t> buffer_;
-  quic::TransmitBatch blocked_;  // what the socket refused for now; its bytes are in `buffer_`
-  bool is_blocked_ = false;
   bool unsent_ = false;  // the application woke a connection, or a flush stopped early
   bool closing_ = false;
   std::optional<DeadlineTimer> timer_;
-  std::uint64_t failed_at_ = 0;  // of the socket's latest error, libuv's time in milliseconds
 };
 
 }  // namespace sheaf::io

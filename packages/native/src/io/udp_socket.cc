@@ -41,6 +41,13 @@ SocketError last_error(const char* call, const Address& address) {
 
 bool is_blocked(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
+// The way or the own address is gone, and with it every datagram of a batch. EINVAL: the source
+// address is not this host's, unless it is the offload that the kernel does not like.
+bool is_gone(int error, bool offloaded) {
+  return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN ||
+         error == EADDRNOTAVAIL || (error == EINVAL && !offloaded);
+}
+
 }  // namespace
 
 struct UdpSocket::Buffers {
@@ -123,8 +130,9 @@ UdpSocket::SendOutcome UdpSocket::send(const quic::TransmitBatch& batch) {
   bool offload = segmentation_;
   while (offset < batch.size) {
     const bool several = batch.size - offset > batch.segment_size;
+    const bool offloaded = several && offload;
     const Attempt attempt =
-        several && !offload ? send_messages(batch, offset) : send_offloaded(batch, offset);
+        several && !offloaded ? send_messages(batch, offset) : send_offloaded(batch, offset);
     if (attempt.error == 0) {
       offset += attempt.bytes;
       outcome = SendOutcome::kSent;
@@ -133,7 +141,9 @@ UdpSocket::SendOutcome UdpSocket::send(const quic::TransmitBatch& batch) {
       return SendOutcome::kBlocked;
     } else if (attempt.error == EINTR) {
       continue;
-    } else if (several && offload) {
+    } else if (is_gone(attempt.error, offloaded)) {
+      break;
+    } else if (offloaded) {
       // EIO: the device cannot segment. Other reasons (a segment above the path's MTU) may be those
       // of this batch alone.
       offload = false;

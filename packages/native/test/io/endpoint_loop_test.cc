@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "endpoint/endpoint.h"
+#include "io/find_socket.h"
 #include "io/socket_address.h"
 #include "util/random.h"
 
@@ -35,19 +36,6 @@ std::uint16_t unused_port() {
   getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length);
   close(descriptor);
   return ntohs(address.sin_port);
-}
-
-// The descriptor of the UDP socket on this port.
-int find_socket(std::uint16_t port) {
-  for (int descriptor = 0; descriptor < 1024; ++descriptor) {
-    sockaddr_in address{};
-    socklen_t length = sizeof address;
-    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
-        address.sin_family == AF_INET && ntohs(address.sin_port) == port) {
-      return descriptor;
-    }
-  }
-  return -1;
 }
 
 class EndpointLoopTest : public testing::Test {
