@@ -9,17 +9,19 @@ import { run } from '../src/run.js';
 import { sheaf, temporaryDirectory, testWorld } from './support/world.js';
 
 /** A socket that remembers what it got. */
-async function peer(): Promise<{ socket: Socket; port: number; received: number[]; from: AddressInfo[] }> {
+async function peer(): Promise<{ socket: Socket; port: number; received: number[]; from: AddressInfo[]; lastAt(): number }> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   onTestFinished(() => void socket.close());
   const [received, from]: [number[], AddressInfo[]] = [[], []];
+  let lastAt = 0;
   socket.on('message', (message, remote) => {
     received.push(message.readUInt32BE());
+    lastAt = performance.now();
     from.push(remote as AddressInfo);
   });
-  return { socket, port: socket.address().port, received, from };
+  return { socket, port: socket.address().port, received, from, lastAt: () => lastAt };
 }
 
 function numbered(number: number, size = 200): Buffer {
@@ -69,7 +71,7 @@ describe('sheaf link', () => {
     const started = performance.now();
     for (let i = 0; i < 200; i += 1) send(i, 1_250);
     await vi.waitFor(() => expect(target.received).toHaveLength(200), 20_000);
-    const ms = performance.now() - started;
+    const ms = target.lastAt() - started;
     console.log(`rate: ${((200 * 1_250 * 8) / ms / 1_000).toFixed(2)} of 10 Mbit/s`);
     expect(target.received).toEqual([...target.received].sort((a, b) => a - b));
     expect(ms).toBeGreaterThan(199);
