@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "congestion/bbr/bbr.h"
+#include "congestion/olia.h"
 #include "sim/bulk_host.h"
 #include "sim/simulation.h"
 #include "sim/units.h"
@@ -30,7 +34,7 @@ class Bottleneck {
  public:
   Bottleneck(std::uint64_t seed, CongestionAlgorithm algorithm, const LinkConfig& there,
              std::uint64_t chunks = k_endless)
-      : sender_({address(1), address(2)}, algorithm, chunks), simulation_(seed) {
+      : sender_({address(1), address(2)}, {.algorithm = algorithm}, chunks), simulation_(seed) {
     simulation_.add_host("sender", sender_);
     simulation_.add_host("receiver", receiver_);
     path_ = &simulation_.connect({"sender", address(1)}, {"receiver", address(2)}, there,
@@ -184,23 +188,65 @@ TEST_F(BottleneckTest, BbrStartsAgainAtOnceAfterSilence) {
   EXPECT_NE(bottleneck.bbr().state(), Bbr::State::kProbeRtt);
 }
 
-TEST_F(BottleneckTest, BbrFlowsShare) {
-  BulkSender first({address(1), address(3)}, CongestionAlgorithm::kBbr, k_endless, 1);
-  BulkSender second({address(2), address(4)}, CongestionAlgorithm::kBbr, k_endless, 2);
-  BulkReceiver first_receiver, second_receiver;
-  Simulation simulation(k_seed);
-  simulation.add_host("first", first);
-  simulation.add_host("second", second);
-  simulation.add_host("first receiver", first_receiver);
-  simulation.add_host("second receiver", second_receiver);
-  const NetworkPath& path = simulation.connect(
-      {"first", address(1)}, {"first receiver", address(3)}, link(), {.delay = k_delay});
-  simulation.share(path, {"second", address(2)}, {"second receiver", address(4)});
+// --- several flows ------------------------------------------------------------------------------
+
+// Each with its own addresses, all over one bottleneck. Gives the share of the link that each has
+// after 20 s, for 40 s.
+std::vector<double> shares(std::uint64_t seed, const std::vector<CongestionConfig>& controllers) {
+  Simulation simulation(seed);
+  std::deque<BulkSender> senders;
+  std::deque<BulkReceiver> receivers(controllers.size());
+  const NetworkPath* first = nullptr;
+  for (std::uint8_t i = 0; i < controllers.size(); ++i) {
+    const Address near = address(1 + i), far = address(101 + i);
+    const std::string sender = "sender " + std::to_string(i);
+    const std::string receiver = "receiver " + std::to_string(i);
+    simulation.add_host(sender,
+                        senders.emplace_back(AddressPair{near, far}, controllers[i], k_endless));
+    simulation.add_host(receiver, receivers[i]);
+    if (first == nullptr) {
+      first = &simulation.connect({sender, near}, {receiver, far}, link(), {.delay = k_delay});
+    } else {
+      simulation.share(*first, {sender, near}, {receiver, far});
+    }
+  }
+  simulation.run_for(20s);
+  std::vector<double> result;
+  for (const BulkSender& sender : senders) result.push_back(-static_cast<double>(sender.arrived()));
   simulation.run_for(40s);
-  const double total = static_cast<double>(first.arrived() + second.arrived());
-  EXPECT_GT(total * BulkSender::k_size / 40, 0.9 * k_rate);
-  EXPECT_GT(static_cast<double>(first.arrived()), 0.3 * total);
-  EXPECT_GT(static_cast<double>(second.arrived()), 0.3 * total);
+  for (std::size_t i = 0; i < senders.size(); ++i) {
+    result[i] =
+        (result[i] + static_cast<double>(senders[i].arrived())) * BulkSender::k_size / 40 / k_rate;
+  }
+  return result;
+}
+
+TEST_F(BottleneckTest, BbrFlowsShare) {
+  const auto share = shares(k_seed, {{.algorithm = CongestionAlgorithm::kBbr, .seed = 1},
+                                     {.algorithm = CongestionAlgorithm::kBbr, .seed = 2}});
+  EXPECT_GT(share[0] + share[1], 0.9);
+  EXPECT_GT(std::min(share[0], share[1]), 0.35);
+}
+
+TEST_F(BottleneckTest, BbrAndCubicLeaveEachOtherRoom) {
+  const auto share = shares(k_seed, {{.algorithm = CongestionAlgorithm::kBbr},
+                                     {.algorithm = CongestionAlgorithm::kCubic}});
+  EXPECT_GT(share[0] + share[1], 0.9);
+  EXPECT_GT(std::min(share[0], share[1]), 0.25);
+}
+
+// What coupling is for: a connection gets no more because it has two paths over one bottleneck.
+TEST_F(BottleneckTest, CoupledPathsTakeWhatOneFlowTakes) {
+  const auto coupling = std::make_shared<OliaCoupling>();
+  const CongestionConfig coupled{.algorithm = CongestionAlgorithm::kOlia, .coupling = coupling};
+  const CongestionConfig alone{.algorithm = CongestionAlgorithm::kNewReno};
+  const auto share = shares(k_seed, {coupled, coupled, alone});
+  EXPECT_GT(share[0] + share[1] + share[2], 0.9);
+  EXPECT_GT(share[2], 0.4);
+  EXPECT_GT(share[0] + share[1], 0.3);
+  // Without coupling two thirds would be theirs.
+  const auto uncoupled = shares(k_seed, {alone, alone, alone});
+  EXPECT_LT(uncoupled[2], share[2]);
 }
 
 // --- loss based ---------------------------------------------------------------------------------

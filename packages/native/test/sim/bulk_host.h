@@ -12,10 +12,8 @@ namespace sheaf::quic {
 // recovery and congestion control do without streams, keys or handshake.
 class BulkSender final : public Host, SentFrameListener {
  public:
-  BulkSender(const AddressPair& addresses, CongestionAlgorithm algorithm, std::uint64_t chunks,
-             std::uint64_t seed = 0)
-      : path_(PathId{0}, addresses,
-              {.congestion = {.algorithm = algorithm, .max_datagram_size = k_size, .seed = seed}}),
+  BulkSender(const AddressPair& addresses, CongestionConfig congestion, std::uint64_t chunks)
+      : path_(PathId{0}, addresses, {.congestion = with_size(std::move(congestion))}),
         chunks_(chunks) {}
 
   void receive(const Datagram& datagram, Time now) override {
@@ -76,6 +74,10 @@ class BulkSender final : public Host, SentFrameListener {
   std::uint64_t packets_sent = 0;
 
  private:
+  static CongestionConfig with_size(CongestionConfig congestion) {
+    congestion.max_datagram_size = k_size;
+    return congestion;
+  }
   bool has_data() const { return !lost_.empty() || next_chunk_ < chunks_; }
 
   void send_packet(TransmitBatch& batch, Time now) {

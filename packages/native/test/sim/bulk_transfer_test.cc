@@ -19,7 +19,8 @@ Address address(std::uint8_t last) {
 struct Transfer {
   Transfer(std::uint64_t seed, CongestionAlgorithm algorithm, std::uint64_t bytes,
            const LinkConfig& there, const LinkConfig& back)
-      : sender({address(1), address(2)}, algorithm, bytes / BulkSender::k_size), simulation(seed) {
+      : sender({address(1), address(2)}, {.algorithm = algorithm}, bytes / BulkSender::k_size),
+        simulation(seed) {
     simulation.add_host("sender", sender);
     simulation.add_host("receiver", receiver);
     path = &simulation.connect({"sender", address(1)}, {"receiver", address(2)}, there, back);

@@ -73,7 +73,7 @@ TEST(CoDel, KeepsTheStandingQueueOfATransferNearTheTarget) {
   Address there = here;
   there.port = 2;
   const auto run = [&](QueueDisciplineKind discipline) {
-    BulkSender sender({here, there}, CongestionAlgorithm::kNewReno, 1'000'000);
+    BulkSender sender({here, there}, {.algorithm = CongestionAlgorithm::kNewReno}, 1'000'000);
     BulkReceiver receiver;
     Simulation simulation(k_seed);
     simulation.add_host("sender", sender);
