@@ -78,7 +78,7 @@ void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
   const bool handshaking = handshake_ != nullptr;
   if (handshaking) {
     handshake_bytes_received_ += datagram.payload.size();
-    if (established_) connection_->count_handshake_bytes(datagram.payload.size(), 0);
+    if (limited()) connection_->count_handshake_bytes(datagram.payload.size(), 0);
   }
   DatagramParts parts = split_datagram(datagram.payload);
   if (handshaking && parts.handshake) {
@@ -107,7 +107,7 @@ bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   // RFC 9000 §8.1: ngtcp2 keeps the limit, but does not know of the 0.5-RTT packets that draw on
   // the same allowance.
   const std::uint64_t allowance =
-      established_ ? connection_->amplification_allowance() : k_largest_handshake_datagram;
+      limited() ? connection_->amplification_allowance() : k_largest_handshake_datagram;
   if (allowance < k_smallest_handshake_room) return false;
   const MutableBytes room =
       batch.buffer.first(std::min<std::uint64_t>(allowance, k_largest_handshake_datagram));
@@ -116,7 +116,7 @@ bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   if (handshake_->failure()) process_handshake(now);
   if (size == 0) return false;
   handshake_bytes_sent_ += size;
-  if (established_) connection_->count_handshake_bytes(0, size);
+  if (limited()) connection_->count_handshake_bytes(0, size);
   batch.size = size;
   batch.segment_size = size;
   batch.path = path_;

@@ -59,6 +59,9 @@ class ConnectionDriver {
  private:
   ConnectionDriver(Role role, const ConnectionConfig& config, Random& random, Time now);
 
+  // The handshake draws on the anti-amplification allowance of the connection. Clients have none to
+  // keep (RFC 9000 §8.1), and may have left the path of the handshake.
+  bool limited() const { return established_ && role_ == Role::kServer; }
   void receive_long(const Datagram& datagram, Time now);
   bool transmit_handshake(TransmitBatch& batch, Time now);
   void repeat_close_in_handshake(Time now);

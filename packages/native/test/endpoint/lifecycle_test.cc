@@ -47,6 +47,36 @@ TEST_F(Lifecycle, ApplicationCloseReachesThePeerAndBothSidesGoAway) {
   EXPECT_EQ(closed->reason, "bye");
 }
 
+TEST_F(Lifecycle, TheClientOutlivesThePathOfItsHandshake) {
+  EndpointPair pair;
+  std::vector<std::uint8_t> late;  // a packet of the handshake
+  AddressPair late_path;
+  pair.filter = [&](bool to_server, std::vector<std::uint8_t>& bytes, AddressPair& path) {
+    if (to_server || (bytes[0] & 0x80) == 0) return true;
+    late = bytes;
+    late_path = path;
+    return true;
+  };
+  ConnectionDriver& client = connected(pair);
+  AddressPair second = client.connection().path_stats().front().addresses;
+  ++second.local.port;
+  const auto id = client.connection().open_path(second, pair.now);
+  ASSERT_TRUE(id);
+  pair.wake(client);
+  ASSERT_TRUE(pair.run_until([&] {
+    return pair.count<PathValidatedEvent>(client) == 1 &&
+           pair.count<PathValidatedEvent>(*server_side) == 1;
+  }));
+  ASSERT_TRUE(client.connection().abandon_path(PathId{0}, 0, pair.now));
+  pair.wake(client);
+  ASSERT_TRUE(pair.run_until([&] {
+    return client.connection().path_stats().size() == 1 &&
+           server_side->connection().path_stats().size() == 1;
+  }));
+  pair.client->receive({late, late_path}, pair.now);
+  EXPECT_TRUE(transfer(pair, client, 100'000));
+}
+
 TEST_F(Lifecycle, CloseBeforeTheClientsFinishedReachesAClientWithout1RttKeys) {
   EndpointPair pair;
   bool first = true;
