@@ -45,6 +45,11 @@ describe('wrong use', () => {
     [['fetch', 'https://127.0.0.1/', '--repeat', '0'], '--repeat takes a whole number'],
     [['fetch', 'https://127.0.0.1/', '--alpn', 'h2'], 'invalid values'],
     [['fetch', 'https://127.0.0.1/', '--certificate-hash', 'abc'], 'is not a SHA-256'],
+    [['fetch', 'https://127.0.0.1/', '--path', 'eth0'], 'an end that is no IP address'],
+    [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1:0'], 'no port from 1 to 65535'],
+    [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1>'], 'is not a path'],
+    [['fetch', 'https://127.0.0.1/', '--path', '::1'], 'is not a path'],
+    [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1', '--path', '127.0.0.1>[::1]:1'], 'joins IPv4 with IPv6'],
     [['demo', '--json'], '--json goes with --once'],
     [['bench', 'nothing'], 'there is no experiment'],
     [['bench', 'engine', '--rnus', '3'], 'did you mean --runs?'],
@@ -145,7 +150,7 @@ describe('schema', () => {
   it('is a JSON Schema that knows no other keys', async () => {
     const schema = JSON.parse((await sheaf(['schema'])).out) as { properties: object; additionalProperties: boolean };
     expect(schema.additionalProperties).toBe(false);
-    expect(Object.keys(schema.properties)).toEqual(['listen', 'tls', 'alpn', 'congestion', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
+    expect(Object.keys(schema.properties)).toEqual(['listen', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
   });
 });
 

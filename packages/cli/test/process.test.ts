@@ -190,6 +190,72 @@ describe('a running gateway', () => {
   });
 });
 
+describe('sheaf fetch --path', () => {
+  interface Report {
+    alpn: string;
+    sha256: string;
+    paths: { id: number; local: string; remote: string; state: string; status: string; rtt_ms: number; bytes_sent: number; bytes_received: number; lost: number }[];
+  }
+
+  it.each(['h3', 'hq-interop'])('uses each of them (%s)', async (alpn) => {
+    const site = await makeSite('  - { path: /, files: ./site }\npath_scheduler: round-robin');
+    await up(site);
+    const { code, out, err } = await sheaf(['fetch', '-k', '--json', '--alpn', alpn, '--path', '127.0.0.1', '--path', `127.0.0.2>127.0.0.1:${site.port}`, '--path', '127.0.0.3,backup', `https://127.0.0.1:${site.port}/large.bin`]);
+    expect([code, err]).toEqual([0, '']);
+    const report = JSON.parse(out) as Report;
+    expect(report).toMatchObject({ alpn, sha256: createHash('sha256').update(site.large).digest('hex') });
+    const byAddress = Object.fromEntries(report.paths.map((path) => [path.local.split(':')[0], path]));
+    expect(byAddress['127.0.0.1']).toMatchObject({ id: 0, remote: `127.0.0.1:${site.port}`, state: 'active', status: 'available' });
+    expect(byAddress['127.0.0.2']).toMatchObject({ remote: `127.0.0.1:${site.port}`, state: 'active', status: 'available' });
+    expect(byAddress['127.0.0.3']).toMatchObject({ status: 'backup' });
+    for (const path of report.paths) {
+      expect(path.rtt_ms).toBeGreaterThan(0);
+      expect(path.bytes_sent).toBeGreaterThan(0);
+      expect(path.lost).toBeGreaterThanOrEqual(0);
+    }
+    expect(byAddress['127.0.0.1']?.bytes_received).toBeGreaterThan(site.large.length / 10);
+    expect(byAddress['127.0.0.2']?.bytes_received).toBeGreaterThan(site.large.length / 10);
+  });
+
+  it('names what is wrong with an address', async () => {
+    const site = await makeSite();
+    await up(site);
+    const url = `https://127.0.0.1:${site.port}/`;
+    for (const paths of [['192.0.2.1'], ['127.0.0.1', '192.0.2.1']]) {
+      const { code, err } = await sheaf(['fetch', '-k', ...paths.flatMap((path) => ['--path', path]), url]);
+      expect(code).toBe(3);
+      expect(err).toContain('error[ADDRESS_UNAVAILABLE]: --path 192.0.2.1 begins at an address that is not on this machine');
+      expect(err).toContain('hint: `ip address`');
+    }
+  });
+
+  it('goes on with one path where the server does not speak multipath, or another does not come about', async () => {
+    const single = await makeSite('  - { path: /, files: ./site }\nmultipath: false');
+    await up(single);
+    const plain = await sheaf(['fetch', '-k', '--path', '127.0.0.1', '--path', '127.0.0.2', `https://127.0.0.1:${single.port}/`]);
+    expect(plain).toEqual({ code: 0, out: '<h1>hello</h1>\n', err: 'warning: the server does not speak multipath: one path is used\n' });
+
+    const site = await makeSite();
+    await up(site);
+    const dark = await sheaf(['fetch', '-k', '--path', '127.0.0.1', '--path', '127.0.0.2>127.0.0.9', `https://127.0.0.1:${site.port}/`]);
+    expect(dark).toEqual({ code: 0, out: '<h1>hello</h1>\n', err: 'warning: path 127.0.0.2>127.0.0.9 is not used: nothing came back on the new path\n' });
+  });
+
+  it('shows in `sheaf status`', async () => {
+    const { arrived, route } = await lateUpstream();
+    const site = await makeSite(route);
+    await up(site);
+    void sheaf(['fetch', '-k', '--timeout', '5', '--path', '127.0.0.1', '--path', '127.0.0.2,backup', `https://127.0.0.1:${site.port}/`]);
+    await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 30_000);
+    const { out } = await sheaf(['status'], site.directory);
+    expect(out).toMatch(/path +state +local +remote +rtt +lost +window +sent +received/);
+    expect(out).toMatch(new RegExp(`0 +active +127\\.0\\.0\\.1:${site.port} +127\\.0\\.0\\.1:\\d+ +[\\d.]+ ms +\\d+/\\d+ +\\d+ +\\d+ +\\d+`));
+    expect(out).toMatch(new RegExp(`\\d+ +active, backup +127\\.0\\.0\\.1:${site.port} +127\\.0\\.0\\.2:\\d+ `));
+    const { connections } = JSON.parse((await sheaf(['status', '--json'], site.directory)).out) as { connections: { multipath: boolean; paths: { state: string; peerStatus: string }[] }[] };
+    expect(connections[0]).toMatchObject({ multipath: true, paths: [{ state: 'active', peerStatus: 'available' }, { state: 'active', peerStatus: 'backup' }] });
+  });
+});
+
 describe('sheaf fetch -o', () => {
   it('leaves what was there when the response breaks off, and nothing else', async () => {
     const upstream = createServer((_request, response) => {

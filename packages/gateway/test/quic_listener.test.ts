@@ -14,6 +14,8 @@ function optionsFor(yaml: string): ServerOptions {
     address: node.listen,
     alpn: node.alpn,
     congestion: node.congestion,
+    multipath: node.multipath,
+    pathScheduler: node.path_scheduler,
     certificate: { certificate: '', privateKey: '' },
     handler: {} as RequestHandler,
     limits: node.limits,
@@ -26,5 +28,13 @@ function optionsFor(yaml: string): ServerOptions {
 it('the congestion controller is CUBIC unless the configuration says otherwise', () => {
   expect(optionsFor('').congestionControl).toBe('cubic');
   expect(optionsFor('congestion: newreno').congestionControl).toBe('new_reno');
+  expect(optionsFor('congestion: bbr').congestionControl).toBe('bbr');
+  expect(optionsFor('congestion: olia').congestionControl).toBe('olia');
   expect(() => optionsFor('congestion: reno')).toThrow(expect.objectContaining({ code: 'CONFIG_VALUE' }) as Error);
+});
+
+it('several paths are allowed, and scheduled by ECF, unless the configuration says otherwise', () => {
+  expect(optionsFor('')).toMatchObject({ multipath: true, pathScheduler: 'ecf' });
+  expect(optionsFor('multipath: false\npath_scheduler: min-rtt')).toMatchObject({ multipath: false, pathScheduler: 'min-rtt' });
+  expect(() => optionsFor('path_scheduler: fastest')).toThrow(expect.objectContaining({ code: 'CONFIG_VALUE' }) as Error);
 });

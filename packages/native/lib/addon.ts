@@ -33,6 +33,12 @@ export const EventKind = {
   sessionStreamClosed: 29,
   sessionDatagram: 30,
   sessionStreamsAvailable: 31,
+  pathsAvailable: 40,
+  pathOpened: 41,
+  pathValidated: 42,
+  pathMoved: 43,
+  pathStatus: 44,
+  pathAbandoned: 45,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -56,6 +62,8 @@ export interface NativeEndpointOptions {
   maxUnidirectionalStreams: number;
   maxDatagramFrameSize: number;
   congestionControl: string;
+  multipath: boolean;
+  pathScheduler: string;
   maxConnections: number;
   handshakesPerSecond: number;
   maxHalfOpenHandshakes: number;
@@ -88,6 +96,18 @@ export const Refusal = {
   [-9]: 'connection closed',
 } as const;
 
+/** As `PathRefusal` in src/connection/connection.h. */
+export const PathRefusal = {
+  [-1]: 'the peer does not speak multipath',
+  [-2]: 'the handshake is not confirmed yet',
+  [-3]: 'only the client opens paths',
+  [-4]: 'the server forbids it',
+  [-5]: 'both sides together allow no more paths',
+  [-6]: 'the peer gave no connection id for it',
+  [-7]: 'there is no such path',
+  [-8]: 'it is the last one',
+} as const;
+
 export function refusalText(code: number): string {
   return (Refusal as Record<number, string>)[code] ?? `refused (${code})`;
 }
@@ -100,7 +120,7 @@ export interface DatagramCounts {
   expired: number;
 }
 
-/** One UDP socket with its connections (`src/binding/endpoint_object.h`). */
+/** UDP sockets with their connections (`src/binding/endpoint_object.h`). */
 export interface NativeEndpoint {
   /** Throws with `code` set to the system's error name. */
   bind(): { address: string; port: number; family: 'IPv4' | 'IPv6' };
@@ -136,6 +156,12 @@ export interface NativeEndpoint {
   maxSessionDatagram(connection: number, session: number): number;
   /** What became of the datagrams of a session that is open. */
   sessionDatagramCounts(connection: number, session: number): DatagramCounts | undefined;
+  /** The path's id, or a `PathRefusal`. Port 0 makes a socket. Throws with `code` set to the system's error name. */
+  openPath(connection: number, local: NativeAddress, remote: NativeAddress): number;
+  /** This and the next two: 0, or a `PathRefusal`. */
+  abandonPath(connection: number, path: number, code: number): number;
+  setPathStatus(connection: number, path: number, backup: boolean): number;
+  setPathWeight(connection: number, path: number, weight: number): number;
   connectionStatus(connection: number): unknown;
   connections(): number[];
   counters(): unknown;
@@ -174,7 +200,7 @@ export interface NativeLinkRelay {
   close(): void;
 }
 
-interface NativeAddress {
+export interface NativeAddress {
   address: string;
   port: number;
 }

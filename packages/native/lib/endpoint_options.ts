@@ -15,6 +15,8 @@ function transportOptions(options: Partial<TransportOptions>) {
     maxUnidirectionalStreams: options.maxUnidirectionalStreams ?? 1000,
     maxDatagramFrameSize: options.maxDatagramFrameSize ?? 65535,
     congestionControl: options.congestionControl ?? 'cubic',
+    multipath: options.multipath ?? true,
+    pathScheduler: options.pathScheduler ?? 'ecf',
     qlogDirectory: options.qlogDirectory ?? '',
     keyLogFile: options.keyLogFile ?? '',
   };

@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { lookup } from 'node:dns/promises';
 import { Readable } from 'node:stream';
-import { addon, EventKind, refusalText, type FlatFields, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
+import { addon, EventKind, refusalText, type FlatFields, type NativeAddress, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, type Closed } from './connection_closed.js';
+import { ConnectionPaths, isPathEvent } from './connection_paths.js';
 import { clientEndpointOptions } from './endpoint_options.js';
 import { appendFields, pseudoField, toHeaderMap } from './headers.js';
 import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, type StreamLocation } from './http3_body.js';
@@ -15,6 +16,9 @@ import type {
   ConnectionStatus,
   HeaderMap,
   Http3Client,
+  Http3ClientEvents,
+  OpenPathOptions,
+  PathUse,
 } from './types.js';
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
 
@@ -40,32 +44,36 @@ interface Exchange {
   stopped: boolean;
 }
 
-class Client extends EventEmitter<{ close: [error: Error | undefined]; session: [ticket: Buffer] }> implements Http3Client {
+class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> implements Http3Client {
   alpn = '';
   private readonly endpoint: NativeEndpoint;
   private handle = -1;
   private readonly exchanges = new Map<number, Exchange>();
   private webtransport: WebTransportConnection | undefined;
+  private paths: ConnectionPaths | undefined;
   private closed: { error: Error | undefined } | undefined;
   private lastStatus: ConnectionStatus | undefined;
   private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
   private streamsAvailable: Array<() => void> = [];
 
-  constructor(private readonly options: ClientOptions) {
+  constructor(
+    private readonly options: ClientOptions,
+    private readonly remote: NativeAddress,
+  ) {
     super();
-    const local = options.localAddress ?? (options.host.includes(':') ? '::' : '0.0.0.0');
-    this.endpoint = new (addon().Endpoint)(clientEndpointOptions(options, { address: local, port: 0 }), (events) => {
+    const local = options.localAddress ?? (remote.address.includes(':') ? '::' : '0.0.0.0');
+    this.endpoint = new (addon().Endpoint)(clientEndpointOptions(options, { address: local, port: options.localPort ?? 0 }), (events) => {
       for (const event of events) this.onEvent(event);
     });
   }
 
-  connect(remoteAddress: string): Promise<void> {
+  connect(): Promise<void> {
     this.endpoint.bind();
     return new Promise((resolve, reject) => {
       this.started = { resolve, reject };
       this.handle = this.start({
-        remoteAddress,
-        remotePort: this.options.port,
+        remoteAddress: this.remote.address,
+        remotePort: this.remote.port,
         serverName: this.options.serverName ?? this.options.host,
         insecure: this.options.insecure ?? false,
         certificateAuthority: this.options.certificateAuthority ?? '',
@@ -73,6 +81,7 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
         session: this.options.session,
       });
       this.webtransport = new WebTransportConnection(this.endpoint, this.handle);
+      this.paths = new ConnectionPaths(this.endpoint, this.handle, (event) => this.emit('path', event));
     });
   }
 
@@ -111,6 +120,23 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
 
   supportsWebTransport(): Promise<boolean> {
     return this.webtransport!.supported();
+  }
+
+  async openPath({ local, localPort = 0, remote = this.remote }: OpenPathOptions): Promise<number> {
+    this.assertOpen();
+    return this.paths!.open({ address: local, port: localPort }, remote);
+  }
+  abandonPath(id: number, code?: number): void {
+    this.assertOpen();
+    this.paths!.abandonPath(id, code);
+  }
+  setPathStatus(id: number, status: PathUse): void {
+    this.assertOpen();
+    this.paths!.setPathStatus(id, status);
+  }
+  setPathWeight(id: number, weight: number): void {
+    this.assertOpen();
+    this.paths!.setPathWeight(id, weight);
   }
 
   status(): ConnectionStatus {
@@ -194,7 +220,8 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
       case EventKind.requestsAvailable:
         return this.wakeRequests();
       default:
-        if (isSessionEvent(kind)) this.webtransport?.onEvent(event);
+        if (isPathEvent(kind)) this.paths?.onEvent(event);
+        else if (isSessionEvent(kind)) this.webtransport?.onEvent(event);
         else this.onStreamEvent(event);
     }
   }
@@ -252,6 +279,7 @@ class Client extends EventEmitter<{ close: [error: Error | undefined]; session: 
     this.closed = { error };
     const failure = error ?? new QuicError('CONNECTION_CLOSED', 'the connection was closed');
     this.started?.reject(failure);
+    this.paths?.onConnectionClosed(failure);
     for (const exchange of this.exchanges.values()) {
       exchange.stopped = true;
       exchange.writable?.();
@@ -272,11 +300,18 @@ export interface SessionClient extends Http3Client {
   supportsWebTransport(): Promise<boolean>;
 }
 
+/** Where the connection begins: an address of the family that it is sent from. */
+async function remoteOf({ host, port, remote, localAddress }: ClientOptions): Promise<NativeAddress> {
+  if (remote) return remote;
+  const family = localAddress === undefined ? 0 : localAddress.includes(':') ? 6 : 4;
+  const { address } = await lookup(host, { family });
+  return { address, port };
+}
+
 /** As `connectHttp3`, for WebTransport. */
 export async function openSessionClient(options: ClientOptions): Promise<SessionClient> {
-  const { address } = await lookup(options.host);
-  const client = new Client({ ...options, webtransport: true });
-  await client.connect(address);
+  const client = new Client({ ...options, webtransport: true }, await remoteOf(options));
+  await client.connect();
   return client;
 }
 
@@ -285,8 +320,7 @@ export async function openSessionClient(options: ClientOptions): Promise<Session
  * @throws QuicError `HANDSHAKE_FAILED` with the reason in plain words
  */
 export async function connectHttp3(options: ClientOptions): Promise<Http3Client> {
-  const { address } = await lookup(options.host);
-  const client = new Client({ ...options });
-  await client.connect(address);
+  const client = new Client({ ...options }, await remoteOf(options));
+  await client.connect();
   return client;
 }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { addon, EventKind, type FlatFields, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedLabel, type Closed } from './connection_closed.js';
+import { ConnectionPaths, isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
 import { pseudoField } from './headers.js';
 import { Liveness } from './liveness.js';
@@ -11,6 +12,8 @@ import type {
   ConnectionStatus,
   Http3Server,
   Http3ServerEvents,
+  PathEvent,
+  PathUse,
   ServerConnection,
   ServerOptions,
   SocketAddress,
@@ -30,6 +33,7 @@ interface Exchange {
 class AcceptedConnection implements ServerConnection {
   readonly exchanges = new Map<number, Exchange>();
   readonly webtransport: WebTransportConnection;
+  readonly paths: ConnectionPaths;
 
   constructor(
     private readonly endpoint: NativeEndpoint,
@@ -37,8 +41,10 @@ class AcceptedConnection implements ServerConnection {
     readonly id: string,
     readonly alpn: string,
     readonly remoteAddress: SocketAddress,
+    onPath: (connection: AcceptedConnection, event: PathEvent) => void,
   ) {
     this.webtransport = new WebTransportConnection(endpoint, handle);
+    this.paths = new ConnectionPaths(endpoint, handle, (event) => onPath(this, event));
   }
 
   status(): ConnectionStatus {
@@ -46,6 +52,15 @@ class AcceptedConnection implements ServerConnection {
   }
   close(code = H3_NO_ERROR, reason = ''): void {
     this.endpoint.closeConnection(this.handle, code, reason);
+  }
+  abandonPath(id: number, code?: number): void {
+    this.paths.abandonPath(id, code);
+  }
+  setPathStatus(id: number, status: PathUse): void {
+    this.paths.setPathStatus(id, status);
+  }
+  setPathWeight(id: number, weight: number): void {
+    this.paths.setPathWeight(id, weight);
   }
 }
 
@@ -128,6 +143,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     if (kind === EventKind.request) {
       return this.onRequest(connection, event[2] as number, event[3] as FlatFields, event[4] as boolean);
     }
+    if (isPathEvent(kind)) return connection.paths.onEvent(event);
     if (isSessionEvent(kind)) return connection.webtransport.onEvent(event);
     this.onStreamEvent(connection, event);
   }
@@ -142,7 +158,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
       number,
       'IPv4' | 'IPv6',
     ];
-    const connection = new AcceptedConnection(this.endpoint, handle, id, alpn, { address, port, family });
+    const connection = new AcceptedConnection(this.endpoint, handle, id, alpn, { address, port, family }, (of, path) => this.emit('path', of, path));
     this.accepted.set(handle, connection);
     this.emit('connection', connection);
   }

@@ -10,7 +10,15 @@ export interface SocketAddress {
   family: 'IPv4' | 'IPv6';
 }
 
-export type CongestionControl = 'cubic' | 'new_reno';
+/** `olia` couples the paths of a connection: together they take no more than one where they share a link. */
+export type CongestionControl = 'cubic' | 'new_reno' | 'bbr' | 'olia';
+
+/**
+ * Which path the next packet takes: the fastest that has room (`min-rtt`), the same unless waiting for it is
+ * sooner done (`ecf`), unless another would block the line (`blest`), in turn, in turn by weight, all (`redundant`),
+ * or one until it fails (`backup-only`).
+ */
+export type PathScheduler = 'ecf' | 'min-rtt' | 'round-robin' | 'weighted' | 'blest' | 'redundant' | 'backup-only';
 
 /** Transport settings shared by servers and clients. Durations in milliseconds, sizes in bytes. */
 export interface TransportOptions {
@@ -25,6 +33,10 @@ export interface TransportOptions {
   maxUnidirectionalStreams?: number;
   maxDatagramFrameSize?: number;
   congestionControl?: CongestionControl;
+  /** Offers several paths per connection (RFC 10069); default true. */
+  multipath?: boolean;
+  /** Default `ecf`. */
+  pathScheduler?: PathScheduler;
   /** Directory that receives one `<odcid>.sqlog` per connection (draft-ietf-quic-qlog). */
   qlogDirectory?: string;
   /** File that TLS secrets are appended to (SSLKEYLOGFILE format). */
@@ -65,6 +77,10 @@ export interface ClientOptions extends Partial<TransportOptions> {
   /** Accepted SHA-256 hashes (hex) of the server's leaf certificate, instead of a chain. */
   certificateHashes?: string[];
   localAddress?: string;
+  /** Default: one that is free. */
+  localPort?: number;
+  /** IP address and port that datagrams go to instead of those of `host` and `port`, which keep naming the server. */
+  remote?: { address: string; port: number };
   webtransport?: boolean;
   /** A `session` event's value of an earlier connection: resumes, and allows 0-RTT. */
   session?: Buffer;
@@ -111,12 +127,21 @@ export interface WebTransportRequest {
   reject(status: number): void;
 }
 
+/** How a path should be used (RFC 10069 §3.3): `backup` rests while another works. */
+export type PathUse = 'available' | 'backup';
+
 export interface PathStatus {
   id: number;
   local: SocketAddress;
   remote: SocketAddress;
-  state: 'validating' | 'active' | 'closed';
+  /** `silent`: a probe timeout passed since the peer last acknowledged something. */
+  state: 'validating' | 'active' | 'silent' | 'abandoned';
+  /** As this side told the peer. */
+  status: PathUse;
+  /** As the peer told this side. */
+  peerStatus: PathUse;
   smoothedRttMs: number;
+  rttVarianceMs: number;
   minRttMs: number;
   congestionWindow: number;
   bytesInFlight: number;
@@ -137,10 +162,41 @@ export interface ConnectionStatus {
   streamsTotal: number;
   datagramsSent: number;
   datagramsReceived: number;
+  /** Both sides offered it: there may be several paths. */
+  multipath: boolean;
   paths: PathStatus[];
 }
 
-export interface ServerConnection {
+/** One path of a connection, told at the end of the turn in which it happened. */
+export type PathEvent =
+  /** The client has begun to use it; it carries data once validated. Servers only. */
+  | { type: 'opened'; id: number }
+  | { type: 'validated'; id: number }
+  /** It leads to other addresses now. */
+  | { type: 'moved'; id: number }
+  /** The peer's wish. */
+  | { type: 'status'; id: number; status: PathUse }
+  | { type: 'abandoned'; id: number; code: number; byPeer: boolean };
+
+/** Both sides may do this with the paths of a connection. @throws QuicError `PATH_REFUSED`, `NO_MULTIPATH` */
+export interface PathControl {
+  /** Ends it; what is under way on it goes over the others. Not the last one. */
+  abandonPath(id: number, code?: number): void;
+  setPathStatus(id: number, status: PathUse): void;
+  /** For the `weighted` scheduler of this side: 1, as at first, to 1000. */
+  setPathWeight(id: number, weight: number): void;
+}
+
+export interface OpenPathOptions {
+  /** IP address of this host. */
+  local: string;
+  /** Default: one that is free. */
+  localPort?: number;
+  /** Default: where the connection began. */
+  remote?: { address: string; port: number };
+}
+
+export interface ServerConnection extends PathControl {
   readonly id: string;
   status(): ConnectionStatus;
   close(code?: number, reason?: string): void;
@@ -170,6 +226,7 @@ export interface Http3ServerEvents {
   request: [request: ServerRequest, response: ServerResponse];
   webtransport: [request: WebTransportRequest];
   connection: [connection: ServerConnection];
+  path: [connection: ServerConnection, event: PathEvent];
   error: [error: Error];
 }
 
@@ -201,12 +258,24 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
   close(drainMs?: number): Promise<void>;
 }
 
+export interface Http3ClientEvents {
+  close: [error: Error | undefined];
+  session: [ticket: Buffer];
+  path: [event: PathEvent];
+}
+
 /** One client connection for HTTP/3 or hq-interop requests. */
-export interface Http3Client extends NodeJS.EventEmitter<{ close: [error: Error | undefined]; session: [ticket: Buffer] }> {
+export interface Http3Client extends PathControl, NodeJS.EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> {
   readonly alpn: string;
   request(options: ClientRequestOptions): Promise<ClientResponse>;
   /** Extended CONNECT; resolves with a session in the form of the W3C WebTransport interface. */
   openWebTransport(path: string, headers?: Record<string, string>): Promise<unknown>;
+  /**
+   * Resolves with the id of a new path once both ends have shown that they can be reached on it.
+   * Rejects with QuicError `NO_MULTIPATH` (the peer does not speak it), `PATH_REFUSED`, `PATH_FAILED` (nothing came back),
+   * or with the system's `code`, such as `EADDRNOTAVAIL`.
+   */
+  openPath(options: OpenPathOptions): Promise<number>;
   status(): ConnectionStatus;
   close(code?: number, reason?: string): Promise<void>;
 }

@@ -7,7 +7,9 @@ import type { ClientOptions, ClientRequestOptions, Http3Client } from '@sheaf/na
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl, type ConnectionFlags } from '../download/client_options.js';
 import { downloadRepeatedly, type BodySink } from '../download/download.js';
+import { handshakePath, localAddressError, openPaths } from '../download/open_paths.js';
 import { OutputFile } from '../download/output_file.js';
+import { parsePathOption, type PathOption } from '../download/path_option.js';
 import { fetchReport, reportLine } from '../download/report.js';
 import { printLine, write, type World } from '../world.js';
 
@@ -19,6 +21,7 @@ interface FetchOptions extends ConnectionFlags {
   parallel: number;
   method: string | undefined;
   header: string[] | undefined;
+  path: string[] | undefined;
   data: string | undefined;
   fail: boolean;
   timeout: number | undefined;
@@ -38,6 +41,7 @@ export const fetch: Command<FetchOptions> = {
       .option('method', { alias: 'X', type: 'string', requiresArg: true, describe: 'Request method' })
       .option('header', { alias: 'H', type: 'string', array: true, requiresArg: true, describe: 'Request header, `name: value`' })
       .option('data', { alias: 'd', type: 'string', requiresArg: true, describe: 'Send this file as the body (POST)' })
+      .option('path', { type: 'string', array: true, requiresArg: true, describe: 'Use this path, `LOCAL[:PORT][>REMOTE[:PORT]][,backup]`' })
       .option('repeat', { type: 'number', default: 1, describe: 'Number of requests, over one connection' })
       .option('parallel', { type: 'number', default: 1, describe: 'Requests under way at one time' })
       .option('timeout', { type: 'number', requiresArg: true, describe: 'Give up after this many seconds' })
@@ -46,19 +50,22 @@ export const fetch: Command<FetchOptions> = {
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON about the transfer instead of the body' })
       .example('$0 fetch --insecure https://127.0.0.1:4433/', 'Print a page')
       .example('$0 fetch -k -o big.bin https://127.0.0.1:4433/big.bin', 'Save a file')
+      .example('$0 fetch -k --path 192.168.1.7 --path "10.0.0.7>10.0.0.1,backup" -o big.bin https://192.168.1.1:4433/big.bin', 'Over two interfaces')
       .example('$0 fetch -k --json --repeat 1000 --parallel 50 https://127.0.0.1:4433/', 'Time many requests') as never,
   async run(options, world) {
     checkCounts(options);
     const url = parseUrl(options.url);
     const request = await requestOptions(url, options, world);
+    const paths = (options.path ?? []).map(parsePathOption);
     const connection = await clientOptions(url, options, world);
+    const task: Transfer = { connection: { ...connection, ...handshakePath(paths[0], connection.port) }, paths, request, options };
     if (options.output === undefined) {
-      return transfer(connection, request, options, world, options.json ? undefined : { sink: (chunk) => write(world.stdout, chunk) });
+      return transfer(task, world, options.json ? undefined : { sink: (chunk) => write(world.stdout, chunk) });
     }
     const output = await OutputFile.open(resolve(world.cwd, options.output), options.output);
     const stop = world.onSignal(() => void output.discard().finally(() => world.exit(exitCodes.interrupted)));
     try {
-      return await transfer(connection, request, options, world, output);
+      return await transfer(task, world, output);
     } catch (error) {
       await output.discard();
       throw error;
@@ -74,11 +81,19 @@ interface Destination {
   commit?(): Promise<void>;
 }
 
-async function transfer(connection: ClientOptions, request: ClientRequestOptions, options: FetchOptions, world: World, destination?: Destination): Promise<number> {
+interface Transfer {
+  connection: ClientOptions;
+  paths: readonly PathOption[];
+  request: ClientRequestOptions;
+  options: FetchOptions;
+}
+
+async function transfer({ connection, paths, request, options }: Transfer, world: World, destination?: Destination): Promise<number> {
   const { connectHttp3 } = await loadNativeModule();
   const started = performance.now();
-  const client = await connect(connectHttp3, connection);
+  const client = await connect(connectHttp3, connection, paths[0]);
   try {
+    await openPaths(client, paths, world);
     const results = await withTimeout(downloadRepeatedly(client, request, options, destination?.sink), options.timeout);
     const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: client.status().paths });
     const refusal = judge(report.status, report.sha256, options);
@@ -98,8 +113,10 @@ function checkCounts({ repeat, parallel }: FetchOptions): void {
   }
 }
 
-async function connect(connectHttp3: (options: ClientOptions) => Promise<Http3Client>, options: ClientOptions): Promise<Http3Client> {
+async function connect(connectHttp3: (options: ClientOptions) => Promise<Http3Client>, options: ClientOptions, path?: PathOption): Promise<Http3Client> {
   return connectHttp3(options).catch((error: unknown) => {
+    const unusable = path && localAddressError(error, path.text);
+    if (unusable) throw unusable;
     const message = errorMessage(error);
     const hint = /certificate|trust|verif/i.test(message)
       ? 'accept it with --insecure, --ca FILE or --certificate-hash HASH'

@@ -67,7 +67,10 @@ export function renderStatus(status: GatewayStatus): string {
   if (transport) facts.push(['UDP', `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`]);
   const routes = status.routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(upstreamHealth).join('\n') ?? '']);
   const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, ''), renderTable(['route', 'target', 'health'], routes)];
-  if (status.connections.length > 0) sections.push(renderTable(['connection', 'protocol', 'state', 'age', 'streams', 'remote', 'rtt', 'lost'], status.connections.map(connectionRow)));
+  if (status.connections.length > 0) {
+    sections.push(renderTable(['connection', 'protocol', 'state', 'age', 'streams'], status.connections.map(connectionRow)));
+    sections.push(renderTable(['connection', 'path', 'state', 'local', 'remote', 'rtt', 'lost', 'window', 'sent', 'received'], status.connections.flatMap(pathRows)));
+  }
   return sections.join('\n\n');
 }
 
@@ -78,18 +81,27 @@ function upstreamHealth({ origin, up, since, reason }: Upstream): string {
   return `${origin} ${up ? 'up' : 'down'}${duration}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
-function connectionRow(connection: GatewayStatus['connections'][number]): (string | number)[] {
-  const path = connection.paths[0];
-  return [
-    connection.id.slice(0, 16),
-    connection.alpn,
-    connection.state,
-    formatSeconds(connection.ageMs / 1_000),
-    `${connection.streamsOpen}/${connection.streamsTotal}`,
-    path ? formatAddress(path.remote) : '',
-    path ? `${path.smoothedRttMs.toFixed(1)} ms` : '',
-    path ? `${path.packetsLost}/${path.packetsSent}` : '',
-  ];
+type Connection = GatewayStatus['connections'][number];
+
+const shortId = ({ id }: Connection): string => id.slice(0, 16);
+
+function connectionRow(connection: Connection): (string | number)[] {
+  return [shortId(connection), connection.alpn, connection.state, formatSeconds(connection.ageMs / 1_000), `${connection.streamsOpen}/${connection.streamsTotal}`];
+}
+
+function pathRows(connection: Connection): (string | number)[][] {
+  return connection.paths.map((path) => [
+    shortId(connection),
+    path.id,
+    path.status === 'backup' || path.peerStatus === 'backup' ? `${path.state}, backup` : path.state,
+    formatAddress(path.local),
+    formatAddress(path.remote),
+    `${path.smoothedRttMs.toFixed(1)} ms`,
+    `${path.packetsLost}/${path.packetsSent}`,
+    path.congestionWindow,
+    path.bytesSent,
+    path.bytesReceived,
+  ]);
 }
 
 function formatSeconds(seconds: number): string {

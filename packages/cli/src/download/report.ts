@@ -1,5 +1,20 @@
+import { formatAddress } from '@sheaf/gateway';
 import type { PathStatus } from '@sheaf/native';
 import type { Downloaded } from './download.js';
+
+/** A path at the end of the transfer. */
+export interface PathReport {
+  id: number;
+  local: string;
+  remote: string;
+  state: PathStatus['state'];
+  status: PathStatus['status'];
+  rtt_ms: number;
+  bytes_sent: number;
+  bytes_received: number;
+  /** Packets. */
+  lost: number;
+}
 
 /** What `sheaf fetch --json` prints. */
 export interface FetchReport {
@@ -12,7 +27,7 @@ export interface FetchReport {
   /** From the start of the connection to the last byte. */
   ms: number;
   alpn: string;
-  paths: PathStatus[];
+  paths: PathReport[];
   /** With --repeat: each request. */
   requests?: Downloaded[];
 }
@@ -31,8 +46,22 @@ export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths }:
     sha256: hashes.size === 1 ? (results[0]?.sha256 ?? null) : null,
     ms: rounded(ms),
     alpn,
-    paths,
+    paths: paths.map(pathReport),
     ...(results.length > 1 ? { requests: results.map((result) => ({ ...result, ms: rounded(result.ms) })) } : {}),
+  };
+}
+
+function pathReport(path: PathStatus): PathReport {
+  return {
+    id: path.id,
+    local: formatAddress(path.local),
+    remote: formatAddress(path.remote),
+    state: path.state,
+    status: path.status,
+    rtt_ms: rounded(path.smoothedRttMs),
+    bytes_sent: path.bytesSent,
+    bytes_received: path.bytesReceived,
+    lost: path.packetsLost,
   };
 }
 

@@ -19,9 +19,14 @@ export const nodeConfiguration = z
       .default(['h3'])
       .describe('QUIC protocols, most wanted first. `hq-interop` is HTTP/0.9 for interoperability runs.'),
     congestion: z
-      .enum(['cubic', 'newreno'])
+      .enum(['cubic', 'newreno', 'bbr', 'olia'])
       .default('cubic')
-      .describe('Congestion controller of QUIC connections: CUBIC (RFC 9438) or NewReno (RFC 9002).'),
+      .describe('Congestion controller of QUIC connections: CUBIC (RFC 9438), NewReno (RFC 9002), BBR, or OLIA, which couples the paths of a connection.'),
+    multipath: z.boolean().default(true).describe('Let clients use several paths in one QUIC connection (RFC 10069).'),
+    path_scheduler: z
+      .enum(['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'])
+      .default('ecf')
+      .describe('Which path of a connection the next packet takes.'),
     http: listenAddress
       .optional()
       .describe('Also serve the routes over HTTP/1.1 without TLS here; for development on `localhost`.'),

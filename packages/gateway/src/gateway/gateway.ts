@@ -194,6 +194,8 @@ export class Gateway {
       address: this.#address,
       alpn: node.alpn,
       congestion: node.congestion,
+      multipath: node.multipath,
+      pathScheduler: node.path_scheduler,
       certificate: this.#certificate.pair,
       handler: this.#application.handler,
       limits: node.limits,

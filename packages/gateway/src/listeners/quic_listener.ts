@@ -11,6 +11,8 @@ export interface QuicListenerOptions {
   address: ListenAddress;
   alpn: readonly string[];
   congestion: NodeConfiguration['congestion'];
+  multipath: boolean;
+  pathScheduler: NodeConfiguration['path_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
   limits: Limits;
@@ -29,7 +31,9 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     port: address.port,
     certificate,
     alpn: [...options.alpn],
-    congestionControl: options.congestion === 'newreno' ? 'new_reno' : 'cubic',
+    congestionControl: options.congestion === 'newreno' ? 'new_reno' : options.congestion,
+    multipath: options.multipath,
+    pathScheduler: options.pathScheduler,
     webtransport: options.alpn.includes('h3'),
     maxConnections: limits.connections,
     maxBidirectionalStreams: limits.streams,

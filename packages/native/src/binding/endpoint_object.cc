@@ -51,6 +51,10 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::send_session_datagram>("sendSessionDatagram"),
        InstanceMethod<&EndpointObject::session_datagram_counts>("sessionDatagramCounts"),
        InstanceMethod<&EndpointObject::max_session_datagram>("maxSessionDatagram"),
+       InstanceMethod<&EndpointObject::open_path>("openPath"),
+       InstanceMethod<&EndpointObject::abandon_path>("abandonPath"),
+       InstanceMethod<&EndpointObject::set_path_status>("setPathStatus"),
+       InstanceMethod<&EndpointObject::set_path_weight>("setPathWeight"),
        InstanceMethod<&EndpointObject::connection_status>("connectionStatus"),
        InstanceMethod<&EndpointObject::connections>("connections"),
        InstanceMethod<&EndpointObject::counters>("counters"),
@@ -136,13 +140,17 @@ HostedConnection* EndpointObject::connection_of(const Napi::CallbackInfo& info) 
 void EndpointObject::on_active(quic::ConnectionDriver& driver, quic::Time now) {
   HostedConnection& hosted = host(driver);
   hosted.drain(now);
+  path_sockets_.release_gone(hosted, *loop_);
   if (hosted.pending) return;
   hosted.pending = true;
   pending_.push_back(hosted.handle());
 }
 
 void EndpointObject::on_removed(quic::ConnectionDriver& driver) {
-  if (driver.user_data) hosted_.erase(static_cast<HostedConnection*>(driver.user_data)->handle());
+  if (!driver.user_data) return;
+  const auto& hosted = *static_cast<HostedConnection*>(driver.user_data);
+  path_sockets_.release_all(hosted, *loop_);
+  hosted_.erase(hosted.handle());
 }
 
 // --- calls from JavaScript ----------------------------------------------------------------------

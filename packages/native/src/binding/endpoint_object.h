@@ -10,12 +10,13 @@
 #include "binding/endpoint_settings.h"
 #include "binding/event_kind.h"
 #include "binding/hosted_connection.h"
+#include "binding/path_sockets.h"
 #include "io/endpoint_loop.h"
 #include "io/system_random.h"
 
 namespace sheaf::binding {
 
-// `NativeEndpoint` of lib/addon.ts: one UDP socket with its connections. JavaScript hears of events
+// `NativeEndpoint` of lib/addon.ts: UDP sockets with their connections. JavaScript hears of events
 // once per turn of the loop, as one array; nothing crosses the border per packet.
 class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
                              public io::EndpointLoop::Listener {
@@ -58,6 +59,10 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value send_session_datagram(const Napi::CallbackInfo& info);
   Napi::Value session_datagram_counts(const Napi::CallbackInfo& info);
   Napi::Value max_session_datagram(const Napi::CallbackInfo& info);
+  Napi::Value open_path(const Napi::CallbackInfo& info);
+  Napi::Value abandon_path(const Napi::CallbackInfo& info);
+  Napi::Value set_path_status(const Napi::CallbackInfo& info);
+  Napi::Value set_path_weight(const Napi::CallbackInfo& info);
   Napi::Value connection_status(const Napi::CallbackInfo& info);
   Napi::Value connections(const Napi::CallbackInfo& info);
   Napi::Value counters(const Napi::CallbackInfo& info);
@@ -92,6 +97,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::FunctionReference on_events_;
   Napi::AsyncContext async_context_;
   std::unordered_map<std::uint32_t, std::unique_ptr<HostedConnection>> hosted_;
+  PathSockets path_sockets_;
   std::vector<std::uint32_t> pending_;
   std::uint32_t next_handle_ = 1;
   bool bound_ = false;

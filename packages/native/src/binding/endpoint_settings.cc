@@ -19,6 +19,25 @@ quic::RetryPolicy retry_policy(const std::string& name) {
   return quic::RetryPolicy::kUnderLoad;
 }
 
+quic::CongestionAlgorithm congestion(const std::string& name) {
+  using Algorithm = quic::CongestionAlgorithm;
+  if (name == "new_reno") return Algorithm::kNewReno;
+  if (name == "bbr") return Algorithm::kBbr;
+  if (name == "olia") return Algorithm::kOlia;
+  return Algorithm::kCubic;
+}
+
+quic::PathSchedulerKind path_scheduler(const std::string& name) {
+  using Kind = quic::PathSchedulerKind;
+  if (name == "min-rtt") return Kind::kMinRtt;
+  if (name == "round-robin") return Kind::kRoundRobin;
+  if (name == "weighted") return Kind::kWeighted;
+  if (name == "blest") return Kind::kBlest;
+  if (name == "redundant") return Kind::kRedundant;
+  if (name == "backup-only") return Kind::kBackupOnly;
+  return Kind::kEcf;
+}
+
 }  // namespace
 
 EndpointSettings::EndpointSettings(const Napi::Object& options) {
@@ -43,9 +62,9 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   connection.streams.max_stream_window = number(options, "maxStreamWindow");
   connection.streams.max_bidirectional_streams = number(options, "maxBidirectionalStreams");
   connection.streams.max_unidirectional_streams = number(options, "maxUnidirectionalStreams");
-  connection.congestion.algorithm = text(options, "congestionControl") == "new_reno"
-                                        ? quic::CongestionAlgorithm::kNewReno
-                                        : quic::CongestionAlgorithm::kCubic;
+  connection.congestion.algorithm = congestion(text(options, "congestionControl"));
+  connection.multipath = flag(options, "multipath");
+  connection.path_scheduler = path_scheduler(text(options, "pathScheduler"));
 
   endpoint.admission.max_connections = number(options, "maxConnections");
   endpoint.admission.max_half_open = number(options, "maxHalfOpenHandshakes");

@@ -34,6 +34,12 @@ enum class EventKind : std::uint32_t {
   kSessionStreamClosed = 29,
   kSessionDatagram = 30,
   kSessionStreamsAvailable = 31,
+  kPathsAvailable = 40,
+  kPathOpened = 41,
+  kPathValidated = 42,
+  kPathMoved = 43,
+  kPathStatus = 44,
+  kPathAbandoned = 45,
 };
 
 }  // namespace sheaf::binding

@@ -53,6 +53,38 @@ bool EndpointObject::report_http_events(HostedConnection& hosted, Napi::Array& e
   return any;
 }
 
+namespace {
+
+void report_path_event(HostedConnection& hosted, const quic::Event& event, Napi::Array& events) {
+  const auto report = [&](EventKind kind, quic::PathId path, auto... values) {
+    push(events, kind, hosted, number(path.value), values...);
+  };
+  std::visit(
+      Overloaded{
+          [&](const quic::HandshakeConfirmedEvent&) {
+            push(events, EventKind::kPathsAvailable, hosted);
+          },
+          [&](const quic::PathsAvailableEvent&) {
+            push(events, EventKind::kPathsAvailable, hosted);
+          },
+          [&](const quic::PathOpenedEvent& opened) { report(EventKind::kPathOpened, opened.path); },
+          [&](const quic::PathValidatedEvent& validated) {
+            report(EventKind::kPathValidated, validated.path);
+          },
+          [&](const quic::PathChangedEvent& moved) { report(EventKind::kPathMoved, moved.path); },
+          [&](const quic::PathStatusEvent& status) {
+            report(EventKind::kPathStatus, status.path, status.status == quic::PathStatus::kBackup);
+          },
+          [&](const quic::PathAbandonedEvent& abandoned) {
+            report(EventKind::kPathAbandoned, abandoned.path, number(abandoned.error),
+                   abandoned.by_peer);
+          },
+          [](const auto&) {}},
+      event);
+}
+
+}  // namespace
+
 void EndpointObject::report_connection_event(HostedConnection& hosted, const quic::Event& event,
                                              Napi::Array& events) {
   Napi::Env env = events.Env();
@@ -66,6 +98,8 @@ void EndpointObject::report_connection_event(HostedConnection& hosted, const qui
          Napi::Buffer<std::uint8_t>::Copy(env, session.data(), session.size()));
   } else if (std::holds_alternative<quic::EstablishedEvent>(event)) {
     report_established(hosted, events);
+  } else {
+    report_path_event(hosted, event, events);
   }
 }
 

@@ -12,6 +12,30 @@ bool handshake_complete(const quic::Event& event, quic::Role role) {
                                      : std::holds_alternative<quic::EstablishedEvent>(event);
 }
 
+template <typename... Kinds>
+bool is_one_of(const quic::Event& event) {
+  return (std::holds_alternative<Kinds>(event) || ...);
+}
+
+bool concerns_application(const quic::Event& event) {
+  return is_one_of<quic::EstablishedEvent, quic::HandshakeConfirmedEvent, quic::ConnectionClosed,
+                   quic::SessionTicketEvent, quic::PathOpenedEvent, quic::PathValidatedEvent,
+                   quic::PathAbandonedEvent, quic::PathStatusEvent, quic::PathChangedEvent,
+                   quic::PathsAvailableEvent>(event);
+}
+
+template <typename Kind>
+bool same_path(const quic::Event& event, const quic::Event& earlier) {
+  const auto* one = std::get_if<Kind>(&event);
+  const auto* other = std::get_if<Kind>(&earlier);
+  return one && other && one->path == other->path;
+}
+
+bool supersedes(const quic::Event& event, const quic::Event& earlier) {
+  return same_path<quic::PathStatusEvent>(event, earlier) ||
+         same_path<quic::PathChangedEvent>(event, earlier);
+}
+
 }  // namespace
 
 HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver& driver,
@@ -56,12 +80,16 @@ void HostedConnection::drain(quic::Time now) {
     make_session(now);
     if (handshake_complete(*event, transport_.role())) open_log();
     if (session_) session_->on_event(*event, now);
-    if (std::holds_alternative<quic::EstablishedEvent>(*event) ||
-        std::holds_alternative<quic::ConnectionClosed>(*event) ||
-        std::holds_alternative<quic::SessionTicketEvent>(*event)) {
-      events_.push_back(std::move(*event));
-    }
+    keep(std::move(*event));
   }
+}
+
+void HostedConnection::keep(quic::Event event) {
+  if (!concerns_application(event)) return;
+  if (std::holds_alternative<quic::PathAbandonedEvent>(event)) path_ended = true;
+  // The latest word counts: a peer that changes its mind all the time costs no memory.
+  std::erase_if(events_, [&](const quic::Event& earlier) { return supersedes(event, earlier); });
+  events_.push_back(std::move(event));
 }
 
 std::optional<quic::Event> HostedConnection::poll_connection_event() {

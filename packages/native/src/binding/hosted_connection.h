@@ -35,10 +35,12 @@ class HostedConnection {
   bool reported = false;  // EstablishedEvent went to JavaScript
   bool pending = false;   // in the list of connections with events
   bool closed = false;
+  bool path_ended = false;  // one was abandoned, and may be gone
 
  private:
   void make_session(quic::Time now);
   void open_log();
+  void keep(quic::Event event);
 
   std::uint32_t handle_;
   quic::ConnectionDriver& driver_;

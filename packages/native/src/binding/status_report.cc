@@ -27,13 +27,34 @@ const char* state_text(const quic::ConnectionDriver& driver) {
   return "closed";
 }
 
+const char* state_text(quic::PathState state) {
+  switch (state) {
+    case quic::PathState::kValidating:
+      return "validating";
+    case quic::PathState::kActive:
+      return "active";
+    case quic::PathState::kSilent:
+      return "silent";
+    case quic::PathState::kAbandoned:
+      break;
+  }
+  return "abandoned";
+}
+
+const char* status_text(quic::PathStatus status) {
+  return status == quic::PathStatus::kBackup ? "backup" : "available";
+}
+
 Napi::Object path_object(Napi::Env env, const quic::PathStats& path) {
   Napi::Object out = Napi::Object::New(env);
   out.Set("id", path.id.value);
   out.Set("local", address_object(env, path.addresses.local));
   out.Set("remote", address_object(env, path.addresses.remote));
-  out.Set("state", path.validated ? "active" : "validating");
+  out.Set("state", state_text(path.state));
+  out.Set("status", status_text(path.status));
+  out.Set("peerStatus", status_text(path.peer_status));
   out.Set("smoothedRttMs", milliseconds(path.smoothed_rtt));
+  out.Set("rttVarianceMs", milliseconds(path.rtt_variance));
   out.Set("minRttMs", milliseconds(path.minimum_rtt));
   out.Set("congestionWindow", number(path.congestion_window));
   out.Set("bytesInFlight", number(path.bytes_in_flight));
@@ -101,6 +122,7 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
   out.Set("streamsTotal", number(stats.streams_total));
   out.Set("datagramsSent", number(stats.datagrams_sent));
   out.Set("datagramsReceived", number(stats.datagrams_received));
+  out.Set("multipath", driver.connection().multipath());
   Napi::Array paths = Napi::Array::New(env);
   for (const quic::PathStats& path : driver.connection().path_stats()) {
     paths.Set(paths.Length(), path_object(env, path));

@@ -1,0 +1,42 @@
+import { isIP } from 'node:net';
+import { UserError } from '@sheaf/gateway';
+
+interface Endpoint {
+  address: string;
+  port?: number;
+}
+
+/** One `--path LOCAL[:PORT][>REMOTE[:PORT]][,backup]`. */
+export interface PathOption {
+  /** As it was written. */
+  text: string;
+  local: Endpoint;
+  remote?: Endpoint;
+  backup: boolean;
+}
+
+const endpoint = String.raw`(?:\[([^\]]*)\]|([^\s:>,[\]]+))(?::(\d{1,5}))?`;
+const grammar = new RegExp(`^${endpoint}(?:>${endpoint})?(,backup)?$`);
+
+/** @throws UserError */
+export function parsePathOption(text: string): PathOption {
+  const match = grammar.exec(text);
+  const refuse = (why: string): UserError =>
+    new UserError('USAGE', `--path ${text} ${why}`, { hint: 'write LOCAL[:PORT][>REMOTE[:PORT]][,backup], such as --path 127.0.0.2 or --path "[2001:db8::7]>[2001:db8::1]:443,backup"' });
+  if (!match) throw refuse('is not a path');
+  const local = parseEndpoint(match[1], match[2], match[3]);
+  const named = match[4] !== undefined || match[5] !== undefined;
+  const remote = named ? parseEndpoint(match[4], match[5], match[6]) : undefined;
+  for (const end of [local, remote]) if (end === null) throw refuse('has an end that is no IP address, or no port from 1 to 65535');
+  if (remote && local && isIP(local.address) !== isIP(remote.address)) throw refuse('joins IPv4 with IPv6');
+  return { text, local: local!, ...(remote ? { remote } : {}), backup: match[7] !== undefined };
+}
+
+/** Null when it is none: IPv6 addresses stand in brackets, IPv4 addresses do not. */
+function parseEndpoint(bracketed: string | undefined, plain: string | undefined, portText: string | undefined): Endpoint | null {
+  const address = bracketed ?? plain ?? '';
+  const port = portText === undefined ? undefined : Number(portText);
+  if (isIP(address) !== (bracketed === undefined ? 4 : 6)) return null;
+  if (port !== undefined && (port < 1 || port > 65_535)) return null;
+  return { address, ...(port === undefined ? {} : { port }) };
+}

@@ -1,0 +1,35 @@
+#include "binding/path_sockets.h"
+
+#include <algorithm>
+
+namespace sheaf::binding {
+
+void PathSockets::release_gone(HostedConnection& hosted, io::EndpointLoop& loop) {
+  if (!hosted.path_ended) return;
+  const auto paths = hosted.driver().connection().path_stats();
+  hosted.path_ended = std::ranges::any_of(
+      paths, [](const quic::PathStats& path) { return path.state == quic::PathState::kAbandoned; });
+  for (std::size_t i = uses_.size(); i-- > 0;) {
+    const Use& use = uses_[i];
+    if (use.connection != hosted.handle()) continue;
+    if (std::ranges::find(paths, use.path, &quic::PathStats::id) == paths.end()) release(i, loop);
+  }
+}
+
+void PathSockets::release_all(const HostedConnection& hosted, io::EndpointLoop& loop) {
+  for (std::size_t i = uses_.size(); i-- > 0;) {
+    if (uses_[i].connection == hosted.handle()) release(i, loop);
+  }
+}
+
+void PathSockets::release(std::size_t index, io::EndpointLoop& loop) {
+  const quic::Address local = uses_[index].local;
+  uses_.erase(uses_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (!uses(local)) loop.remove_local_address(local);
+}
+
+bool PathSockets::uses(const quic::Address& local) const {
+  return std::ranges::find(uses_, local, &Use::local) != uses_.end();
+}
+
+}  // namespace sheaf::binding
