@@ -190,24 +190,28 @@ TEST_F(BottleneckTest, BbrStartsAgainAtOnceAfterSilence) {
 
 // --- several flows ------------------------------------------------------------------------------
 
-// Each with its own addresses, all over one bottleneck. Gives the share of the link that each has
-// after 20 s, for 40 s.
-std::vector<double> shares(std::uint64_t seed, const std::vector<CongestionConfig>& controllers) {
+struct Flow {
+  CongestionConfig congestion;
+  bool shares = true;  // the bottleneck of the flow before it
+};
+
+// Each with its own addresses. Gives the share of a link that each has after 20 s, for 40 s.
+std::vector<double> shares(std::uint64_t seed, const std::vector<Flow>& flows) {
   Simulation simulation(seed);
   std::deque<BulkSender> senders;
-  std::deque<BulkReceiver> receivers(controllers.size());
-  const NetworkPath* first = nullptr;
-  for (std::uint8_t i = 0; i < controllers.size(); ++i) {
+  std::deque<BulkReceiver> receivers(flows.size());
+  const NetworkPath* last = nullptr;
+  for (std::uint8_t i = 0; i < flows.size(); ++i) {
     const Address near = address(1 + i), far = address(101 + i);
     const std::string sender = "sender " + std::to_string(i);
     const std::string receiver = "receiver " + std::to_string(i);
-    simulation.add_host(sender,
-                        senders.emplace_back(AddressPair{near, far}, controllers[i], k_endless));
+    simulation.add_host(
+        sender, senders.emplace_back(AddressPair{near, far}, flows[i].congestion, k_endless));
     simulation.add_host(receiver, receivers[i]);
-    if (first == nullptr) {
-      first = &simulation.connect({sender, near}, {receiver, far}, link(), {.delay = k_delay});
+    if (last == nullptr || !flows[i].shares) {
+      last = &simulation.connect({sender, near}, {receiver, far}, link(), {.delay = k_delay});
     } else {
-      simulation.share(*first, {sender, near}, {receiver, far});
+      simulation.share(*last, {sender, near}, {receiver, far});
     }
   }
   simulation.run_for(20s);
@@ -222,15 +226,15 @@ std::vector<double> shares(std::uint64_t seed, const std::vector<CongestionConfi
 }
 
 TEST_F(BottleneckTest, BbrFlowsShare) {
-  const auto share = shares(k_seed, {{.algorithm = CongestionAlgorithm::kBbr, .seed = 1},
-                                     {.algorithm = CongestionAlgorithm::kBbr, .seed = 2}});
+  const auto share = shares(k_seed, {{{.algorithm = CongestionAlgorithm::kBbr, .seed = 1}},
+                                     {{.algorithm = CongestionAlgorithm::kBbr, .seed = 2}}});
   EXPECT_GT(share[0] + share[1], 0.9);
   EXPECT_GT(std::min(share[0], share[1]), 0.35);
 }
 
 TEST_F(BottleneckTest, BbrAndCubicLeaveEachOtherRoom) {
-  const auto share = shares(k_seed, {{.algorithm = CongestionAlgorithm::kBbr},
-                                     {.algorithm = CongestionAlgorithm::kCubic}});
+  const auto share = shares(k_seed, {{{.algorithm = CongestionAlgorithm::kBbr}},
+                                     {{.algorithm = CongestionAlgorithm::kCubic}}});
   EXPECT_GT(share[0] + share[1], 0.9);
   EXPECT_GT(std::min(share[0], share[1]), 0.25);
 }
@@ -240,13 +244,25 @@ TEST_F(BottleneckTest, CoupledPathsTakeWhatOneFlowTakes) {
   const auto coupling = std::make_shared<OliaCoupling>();
   const CongestionConfig coupled{.algorithm = CongestionAlgorithm::kOlia, .coupling = coupling};
   const CongestionConfig alone{.algorithm = CongestionAlgorithm::kNewReno};
-  const auto share = shares(k_seed, {coupled, coupled, alone});
+  const auto share = shares(k_seed, {{coupled}, {coupled}, {alone}});
   EXPECT_GT(share[0] + share[1] + share[2], 0.9);
   EXPECT_GT(share[2], 0.4);
   EXPECT_GT(share[0] + share[1], 0.3);
   // Without coupling two thirds would be theirs.
-  const auto uncoupled = shares(k_seed, {alone, alone, alone});
+  const auto uncoupled = shares(k_seed, {{alone}, {alone}, {alone}});
   EXPECT_LT(uncoupled[2], share[2]);
+}
+
+// A path of its own, and one that another flow needs: the latter is left to it, but for a little.
+TEST_F(BottleneckTest, CoupledPathsMoveToTheFreePath) {
+  const auto coupling = std::make_shared<OliaCoupling>();
+  const CongestionConfig coupled{.algorithm = CongestionAlgorithm::kOlia, .coupling = coupling};
+  const CongestionConfig alone{.algorithm = CongestionAlgorithm::kNewReno};
+  const auto share = shares(k_seed, {{coupled}, {coupled, /*shares=*/false}, {alone}});
+  EXPECT_GT(share[0], 0.95);
+  EXPECT_LT(share[1], 0.2);
+  EXPECT_GT(share[1], 0.01);
+  EXPECT_GT(share[2], 0.75);
 }
 
 // --- loss based ---------------------------------------------------------------------------------
