@@ -71,7 +71,7 @@ export interface LinkRelayStats {
   refused: number;
   /** Datagrams beyond the 64 MiB that each direction may hold. */
   overflow: number;
-  /** Datagrams that the system did not take. */
+  /** Datagrams whose socket was full, or whose client had gone. */
   unsent: number;
 }
 

@@ -1,7 +1,6 @@
 #include "io/endpoint_loop.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "io/monotonic_clock.h"
@@ -28,7 +27,6 @@ bool stands_for(const quic::Address& bound, const quic::Address& local) {
 struct EndpointLoop::Handles {
   EndpointLoop* owner = nullptr;
   uv_loop_t* loop = nullptr;
-  uv_poll_t timer{};
   uv_prepare_t prepare{};
   uv_idle_t idle{};  // active: the loop must not sleep
   int open = 0;
@@ -52,8 +50,7 @@ struct EndpointLoop::Handles {
       return;
     }
     for (auto* handle :
-         {reinterpret_cast<uv_handle_t*>(&timer), reinterpret_cast<uv_handle_t*>(&prepare),
-          reinterpret_cast<uv_handle_t*>(&idle)}) {
+         {reinterpret_cast<uv_handle_t*>(&prepare), reinterpret_cast<uv_handle_t*>(&idle)}) {
       uv_close(handle, on_closed);
     }
   }
@@ -73,18 +70,15 @@ EndpointLoop::~EndpointLoop() {
 quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
                                              const UdpSocketOptions& options) {
   options_ = options;
-  timer_.emplace();
-  if (timer_->descriptor() < 0) return SocketError{errno, "cannot make a timer"};
+  auto timer = DeadlineTimer::open(handles_->loop, [this] { on_timer(); });
+  if (!timer) return timer.error();
+  timer_ = std::move(*timer);
   const auto status = add_socket(local);
   if (status) watch_turns();
   return status;
 }
 
 void EndpointLoop::watch_turns() {
-  uv_poll_init(handles_->loop, &handles_->timer, timer_->descriptor());
-  handles_->adopt(handles_->timer);
-  uv_poll_start(&handles_->timer, UV_READABLE,
-                [](uv_poll_t* handle, int, int) { Handles::of(handle).owner->on_timer(); });
   uv_prepare_init(handles_->loop, &handles_->prepare);
   handles_->adopt(handles_->prepare);
   uv_prepare_start(&handles_->prepare,
@@ -92,7 +86,6 @@ void EndpointLoop::watch_turns() {
   uv_idle_init(handles_->loop, &handles_->idle);
   handles_->adopt(handles_->idle);
   // The sockets alone keep the process alive.
-  uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->timer));
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->prepare));
 }
 
@@ -158,7 +151,6 @@ void EndpointLoop::on_ready(WatchedSocket& socket) {
 }
 
 void EndpointLoop::on_timer() {
-  timer_->acknowledge();
   const Time now = monotonic_now();
   endpoint_.on_timeout(now);
   run_turn(now);
@@ -233,6 +225,7 @@ void EndpointLoop::close(std::function<void()> done) {
     if (done) done();
   });
   for (const auto& socket : sockets_) socket->close([closed] {});
+  if (timer_) timer_->close([closed] {});
   handles_->closed = closed;
   std::exchange(handles_, nullptr)->close_all();
   timer_.reset();

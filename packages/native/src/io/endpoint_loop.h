@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "endpoint/endpoint.h"
@@ -73,7 +72,7 @@ class EndpointLoop {
   std::vector<std::uint8_t> buffer_;
   bool unsent_ = false;  // the application woke a connection, or a flush stopped early
   bool closing_ = false;
-  std::optional<DeadlineTimer> timer_;
+  std::unique_ptr<DeadlineTimer> timer_;
 };
 
 }  // namespace sheaf::io

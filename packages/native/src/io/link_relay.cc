@@ -1,7 +1,6 @@
 #include "io/link_relay.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "io/monotonic_clock.h"
@@ -23,8 +22,7 @@ constexpr std::size_t k_link_memory = 64 << 20;
 
 struct LinkRelay::Client {
   quic::AddressPair path;  // as the listening socket sees it
-  std::unique_ptr<UdpSocket> socket;
-  std::unique_ptr<DescriptorWatch> watch;
+  std::unique_ptr<WatchedSocket> socket;
   std::uint64_t id = 0;
   Time used{};
 };
@@ -41,19 +39,13 @@ LinkRelay::~LinkRelay() { close({}); }
 Time LinkRelay::now() const { return monotonic_now() - started_; }
 
 quic::Status<SocketError> LinkRelay::bind() {
-  timer_.emplace();
-  if (timer_->descriptor() < 0) return SocketError{errno, "cannot make a timer"};
-  auto opened = UdpSocket::open(config_.listen, {});
-  if (!opened) return opened.error();
-  listener_ = std::move(*opened);
-  listener_watch_ = std::make_unique<DescriptorWatch>(
-      loop_, listener_->descriptor(), [this](int error) { on_clients_readable(error); });
-  timer_watch_ =
-      std::make_unique<DescriptorWatch>(loop_, timer_->descriptor(), [this](int) { on_timer(); });
-  // The sockets keep the process alive.
-  timer_watch_->unref();
-  const int error = std::min(listener_watch_->error(), timer_watch_->error());
-  if (error != 0) return SocketError{-error, "cannot watch the socket"};
+  auto timer = DeadlineTimer::open(loop_, [this] { deliver(); });
+  if (!timer) return timer.error();
+  auto listener = WatchedSocket::open(loop_, config_.listen, {},
+                                      [this](WatchedSocket&) { on_clients_ready(); });
+  if (!listener) return listener.error();
+  timer_ = std::move(*timer);
+  listener_ = std::move(*listener);
   return {};
 }
 
@@ -80,8 +72,8 @@ LinkRelayStats LinkRelay::stats() const {
 
 // --- datagrams ----------------------------------------------------------------------------------
 
-void LinkRelay::on_clients_readable(int error) {
-  if (error != 0) listener_->take_error();
+void LinkRelay::on_clients_ready() {
+  listener_->resume();
   for (int call = 0; call < k_receive_calls; ++call) {
     const std::size_t received = listener_->receive([this](const quic::Datagram& datagram) {
       Client* client = client_of(datagram.path);
@@ -94,9 +86,9 @@ void LinkRelay::on_clients_readable(int error) {
   deliver();
 }
 
-void LinkRelay::on_target_readable(std::uint64_t id, int error) {
+void LinkRelay::on_target_ready(std::uint64_t id) {
   Client& client = *clients_.at(id);
-  if (error != 0) client.socket->take_error();
+  client.socket->resume();
   for (int call = 0; call < k_receive_calls; ++call) {
     const std::size_t received = client.socket->receive([&](const quic::Datagram& datagram) {
       // Others may have found the port; it is the target's alone.
@@ -106,11 +98,6 @@ void LinkRelay::on_target_readable(std::uint64_t id, int error) {
     });
     if (received == 0) break;
   }
-  deliver();
-}
-
-void LinkRelay::on_timer() {
-  timer_->acknowledge();
   deliver();
 }
 
@@ -133,14 +120,18 @@ void LinkRelay::deliver() {
   if (timer_) timer_->set(next == quic::k_never ? next : next + started_);
 }
 
-void LinkRelay::transmit(UdpSocket* socket, LinkDatagram& datagram) {
+void LinkRelay::transmit(WatchedSocket* socket, LinkDatagram& datagram) {
+  // A full socket loses, as a network does.
+  if (!socket || socket->blocked()) {
+    ++counters_.unsent;
+    return;
+  }
   quic::TransmitBatch batch;
   batch.buffer = datagram.payload;
   batch.size = batch.segment_size = datagram.payload.size();
   batch.path = datagram.header.path;
   batch.ecn = datagram.header.ecn;
-  // A full socket loses, as a network does.
-  if (!socket || socket->send(batch) != UdpSocket::SendOutcome::kSent) ++counters_.unsent;
+  socket->send(batch, datagram.payload);
 }
 
 // --- clients ------------------------------------------------------------------------------------
@@ -160,17 +151,14 @@ LinkRelay::Client* LinkRelay::client_of(const quic::AddressPair& path) {
 LinkRelay::Client* LinkRelay::add_client(const quic::AddressPair& path) {
   if (clients_.size() >= config_.max_clients) remove_idle_clients();
   if (clients_.size() >= config_.max_clients) return nullptr;
-  auto socket = UdpSocket::open({.family = config_.target.family}, {});
-  if (!socket) return nullptr;
   const std::uint64_t id = next_client_++;
+  auto socket = WatchedSocket::open(loop_, {.family = config_.target.family}, {},
+                                    [this, id](WatchedSocket&) { on_target_ready(id); });
+  if (!socket) return nullptr;
   auto client = std::make_unique<Client>();
   client->id = id;
   client->path = path;
   client->socket = std::move(*socket);
-  client->watch =
-      std::make_unique<DescriptorWatch>(loop_, client->socket->descriptor(),
-                                        [this, id](int error) { on_target_readable(id, error); });
-  if (client->watch->error() != 0) return nullptr;
   by_path_.emplace(path, id);
   return clients_.emplace(id, std::move(client)).first->second.get();
 }
@@ -190,12 +178,9 @@ void LinkRelay::close(std::function<void()> done) {
   const std::shared_ptr<void> last(nullptr, [done = std::move(done)](void*) {
     if (done) done();
   });
-  const auto release = [&](std::unique_ptr<DescriptorWatch>& watch) {
-    if (watch) watch->close([last] {});
-  };
-  release(listener_watch_);
-  release(timer_watch_);
-  for (auto& [id, client] : clients_) release(client->watch);
+  if (listener_) listener_->close([last] {});
+  if (timer_) timer_->close([last] {});
+  for (auto& [id, client] : clients_) client->socket->close([last] {});
   clients_.clear();
   by_path_.clear();
   listener_.reset();

@@ -2,12 +2,10 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 
 #include "io/deadline_timer.h"
-#include "io/descriptor_watch.h"
-#include "io/udp_socket.h"
+#include "io/watched_socket.h"
 #include "sim/link.h"
 
 namespace sheaf::io {
@@ -28,7 +26,7 @@ struct LinkRelayStats {
   std::size_t clients = 0;
   std::uint64_t refused = 0;   // datagrams of clients for whom there was no room
   std::uint64_t overflow = 0;  // datagrams beyond the memory of a link
-  std::uint64_t unsent = 0;    // datagrams that the system did not take, or whose client had gone
+  std::uint64_t unsent = 0;    // datagrams whose socket was full, or whose client had gone
 };
 
 // The laboratory's link in real time: a UDP relay between an address that clients use and a target.
@@ -53,12 +51,11 @@ class LinkRelay {
  private:
   struct Client;
 
-  void on_clients_readable(int error);
-  void on_target_readable(std::uint64_t client, int error);
-  void on_timer();
+  void on_clients_ready();
+  void on_target_ready(std::uint64_t client);
   void send(quic::Link& link, const quic::Datagram& datagram, const quic::LinkHeader& header);
   void deliver();
-  void transmit(UdpSocket* socket, quic::LinkDatagram& datagram);
+  void transmit(WatchedSocket* socket, quic::LinkDatagram& datagram);
   Client* client_of(const quic::AddressPair& path);
   Client* add_client(const quic::AddressPair& path);
   void remove_idle_clients();
@@ -70,10 +67,8 @@ class LinkRelay {
   quic::Duration started_;
   quic::Link there_;
   quic::Link back_;
-  std::unique_ptr<UdpSocket> listener_;
-  std::unique_ptr<DescriptorWatch> listener_watch_;
-  std::optional<DeadlineTimer> timer_;
-  std::unique_ptr<DescriptorWatch> timer_watch_;
+  std::unique_ptr<WatchedSocket> listener_;
+  std::unique_ptr<DeadlineTimer> timer_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Client>> clients_;
   std::map<quic::AddressPair, std::uint64_t> by_path_;
   std::uint64_t next_client_ = 0;
