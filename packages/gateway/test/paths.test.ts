@@ -61,6 +61,19 @@ describe('a connection over several paths', () => {
     expect(path(client, second)?.rttVarianceMs).toBeGreaterThan(0);
   });
 
+  it('takes paths of both families, and several ports of one address', async () => {
+    const { client, connection, port } = await startBoth({ host: '::1', localAddress: '::1' }, { address: '::' });
+    const ids = [
+      0,
+      await client.openPath({ local: '::1' }),
+      await client.openPath({ local: '127.0.0.2', remote: { address: '127.0.0.1', port } }),
+    ];
+    expect(await download(client)).toBe(sha256(body));
+    expect(client.status().paths.map(({ local }) => local.family)).toEqual(['IPv6', 'IPv6', 'IPv4']);
+    expect(path(connection, ids[2]!)).toMatchObject({ local: { address: '127.0.0.1', port }, remote: { address: '127.0.0.2' } });
+    for (const id of ids) expect(path(connection, id)?.bytesSent).toBeGreaterThan(body.length / 10);
+  });
+
   it('goes on when one is abandoned in the middle', async () => {
     const { client, connection } = await startBoth();
     const second = await client.openPath({ local: '127.0.0.2' });

@@ -54,12 +54,48 @@ void resume_after_block(bool segmentation_offload, std::string& missing) {
   }
 }
 
+// While the socket's own address is away, batches are dropped; afterwards they leave again.
+void lose_the_address(bool segmentation_offload, std::string& missing) {
+  EthernetTap tap;
+  missing = tap.set_up();
+  if (!missing.empty()) return;
+  tap.tell_hardware_address();
+  auto opened = UdpSocket::open(*parse_address(k_tap_local, 0),
+                                {.segmentation_offload = segmentation_offload});
+  ASSERT_TRUE(opened) << opened.error().message;
+  UdpSocket& socket = **opened;
+  std::vector<std::uint8_t> buffer(3000);
+  quic::TransmitBatch batch;
+  batch.buffer = buffer;
+  batch.size = buffer.size();
+  batch.segment_size = 1000;
+  batch.path = {socket.local_address(), *parse_address(k_tap_peer, 9)};
+  EXPECT_EQ(socket.send(batch), SendOutcome::kSent);
+  EXPECT_EQ(tap.read_payloads().size(), 3u);
+
+  tap.set_address_present(false);
+  EXPECT_EQ(socket.send(batch), SendOutcome::kDropped);
+  socket.receive([](const quic::Datagram&) {});
+  EXPECT_TRUE(tap.read_payloads().empty());
+
+  tap.set_address_present(true);
+  tap.tell_hardware_address();
+  EXPECT_EQ(socket.send(batch), SendOutcome::kSent);
+  EXPECT_EQ(tap.read_payloads().size(), 3u);
+}
+
 class BlockedUdpSocketTest : public testing::TestWithParam<bool> {};
 
 TEST_P(BlockedUdpSocketTest, ContinuesWhereItWasBlocked) {
   std::string missing;
   // The namespace belongs to this thread alone.
   std::thread(resume_after_block, GetParam(), std::ref(missing)).join();
+  if (!missing.empty()) GTEST_SKIP() << missing;
+}
+
+TEST_P(BlockedUdpSocketTest, LosesNothingElseWithItsAddress) {
+  std::string missing;
+  std::thread(lose_the_address, GetParam(), std::ref(missing)).join();
   if (!missing.empty()) GTEST_SKIP() << missing;
 }
 

@@ -54,6 +54,13 @@ class EthernetTap {
     return {};
   }
 
+  // Takes the address away and gives it back, as when a cable is pulled out and put in.
+  void set_address_present(bool present) {
+    ifreq request = interface_request();
+    set_address(request.ifr_addr, present ? k_tap_local : "0.0.0.0");
+    configure(SIOCSIFADDR, &request);
+  }
+
   void tell_hardware_address() {
     arpreq request{};
     set_address(request.arp_pa, k_tap_peer);
