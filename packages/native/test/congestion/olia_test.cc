@@ -162,6 +162,23 @@ TEST_F(CoupledOliaTest, TrafficMovesToThePathThatLosesLess) {
   EXPECT_GE(bad->window(), 2 * k_datagram);  // still there to be seen
 }
 
+// How long a path went without loss is still known after the loss: its smaller window grows faster.
+TEST_F(CoupledOliaTest, OneLossDoesNotMakeAGoodPathBad) {
+  const auto good = make(), other = make();
+  WindowDriver good_driver(*good), other_driver(*other);
+  leave_slow_start(good_driver);
+  leave_slow_start(other_driver);
+  for (int i = 0; i < 30; ++i) good_driver.round();
+  for (int i = 0; i < 10; ++i) other_driver.round();
+  good_driver.lose();
+  good_driver.now += 1ms;
+  good_driver.round();  // of what was sent before the response
+  const std::uint64_t before = good->window();
+  ASSERT_LT(before, other->window());
+  good_driver.round();
+  EXPECT_GT(static_cast<double>(good->window() - before), 0.5 * k_datagram);
+}
+
 TEST_F(CoupledOliaTest, SpuriousLossDoesNotCountAgainstThePath) {
   const auto first = make(), second = make();
   WindowDriver first_driver(*first), second_driver(*second);
