@@ -5,9 +5,10 @@ import { engineBench } from './engine/engine_bench.js';
 import type { Experiment, ResultTable } from './experiment.js';
 import { httpBench } from './http/http_bench.js';
 import { machineLine, type Machine } from './measure/machine.js';
+import { pathsBench } from './paths/paths_bench.js';
 import { soakBench } from './soak/soak_bench.js';
 
-const experiments: readonly Experiment[] = [engineBench, httpBench, soakBench];
+const experiments: readonly Experiment[] = [engineBench, httpBench, pathsBench, soakBench];
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);
 

@@ -27,6 +27,7 @@ test('a machine without cargo is told what is missing and how to install it', as
   vi.stubEnv('PATH', '/nonexistent');
   await expect(runBench('http', {}, world())).rejects.toMatchObject({ code: 'BENCH_UNAVAILABLE', message: expect.stringContaining('cargo'), hint: expect.stringContaining('apt-get install cargo-web') });
   await expect(runBench('engine', {}, world())).rejects.toMatchObject({ code: 'BENCH_UNAVAILABLE', hint: expect.stringContaining('apt-get install cmake') });
+  await expect(runBench('paths', { real: true }, world())).rejects.toMatchObject({ code: 'BENCH_UNAVAILABLE', message: expect.stringContaining('Rust 1.88') });
 });
 
 test('peers without their tools are skipped with the reason, and so are those that do not build', async () => {
@@ -43,7 +44,12 @@ test('peers without their tools are skipped with the reason, and so are those th
   expect(progress.join()).toContain('skipping quiche and quinn-proto');
 });
 
+test('the paths that are to be measured have to be named', async () => {
+  await expect(runBench('paths', {}, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--real') });
+});
+
 test('an old cargo does not count', () => {
+  expect(isRecentCargo('cargo 1.78.0', [1, 88])).toBe(false);
   expect(isRecentCargo('cargo 1.65.0')).toBe(false);
   expect(isRecentCargo('cargo 1.78.0 (54d8815d0 2024-03-26)')).toBe(true);
   expect(isRecentCargo(undefined)).toBe(false);

@@ -36,10 +36,10 @@ export async function makeSite(directory: string, largeBytes: number): Promise<S
   return { directory, files };
 }
 
-export async function startSheaf({ directory, files }: Site): Promise<GatewayUnderTest> {
+export async function startSheaf({ directory, files }: Site, alpn = 'h3'): Promise<GatewayUnderTest> {
   const port = await freePort();
   const configuration = join(directory, 'sheaf.yaml');
-  await writeFile(configuration, `listen: 127.0.0.1:${port}\ntls: dev\nlog: { level: warn }\nroutes:\n  - { path: /, files: ${JSON.stringify(files)} }\n`);
+  await writeFile(configuration, `listen: 127.0.0.1:${port}\ntls: dev\nalpn: [${alpn}]\nlog: { level: warn }\nroutes:\n  - { path: /, files: ${JSON.stringify(files)} }\n`);
   const child = spawn(process.execPath, [join(import.meta.dirname, 'sheaf_process.js'), configuration], { stdio: ['ignore', 'pipe', 'inherit'] });
   await firstOutput(child, 'sheaf');
   return { name: 'sheaf', version, port, pid: child.pid ?? 0, stop: () => stop(child) };

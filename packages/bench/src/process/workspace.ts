@@ -7,6 +7,9 @@ const benchPackage = dirname(dirname(import.meta.dirname));
 /** The peers' sources, below packages/bench. */
 export const peersDirectory = join(benchPackage, 'peers');
 
+/** Programs that Sheaf did not write, or that are made of libraries that it did not write. */
+export const interopDirectory = join(benchPackage, 'interop');
+
 /** C++ and Rust programs are built from the repository's sources. @throws UserError outside of it. */
 export function nativeSources(): string {
   const native = join(benchPackage, '..', 'native');

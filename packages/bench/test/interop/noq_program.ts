@@ -1,12 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { runProgram } from '../../src/process/run_program.js';
 import { cargoForNoq, whatIsMissing } from '../../src/process/toolchain.js';
-
-const source = join(import.meta.dirname, '..', '..', 'interop', 'noq');
-const program = join(source, 'target', 'release', 'noq-interop');
 
 /** What the program prints about a path. */
 export interface NoqPath {
@@ -32,13 +28,8 @@ export interface NoqEvent {
 /** Why noq cannot be built here; undefined when it can. */
 export const whyNoNoq = (): Promise<string | undefined> => whatIsMissing([cargoForNoq]);
 
-/** Builds the program; takes minutes the first time, and no time when nothing changed. */
-export async function buildNoq(): Promise<void> {
-  await runProgram('cargo', ['build', '--release', '--locked', '--quiet'], { cwd: source, env: { ...process.env, CARGO_TARGET_DIR: join(source, 'target') } });
-}
-
 /** Runs the client's steps; returns what it printed. */
-export async function noqClient(port: number, steps: readonly string[]): Promise<NoqEvent[]> {
+export async function noqClient(program: string, port: number, steps: readonly string[]): Promise<NoqEvent[]> {
   const output = await runProgram('timeout', ['50', program, 'client', `127.0.0.1:${port}`, ...steps]);
   return output.trim().split('\n').map(parse);
 }
@@ -53,7 +44,7 @@ export interface NoqServer {
 }
 
 /** Starts the server on a free port of every IPv4 address. */
-export async function noqServer(): Promise<NoqServer> {
+export async function noqServer(program: string): Promise<NoqServer> {
   const child = spawn(program, ['server', '0.0.0.0:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const closed = once(child, 'close');
   const events: NoqEvent[] = [];

@@ -10,8 +10,9 @@ interface BenchOptions {
 /** The options of all experiments; each refuses those of the others. A test compares them. */
 const options = {
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
-  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5): measurements of each' },
-  bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB): size of a transfer' },
+  real: { type: 'boolean', describe: 'paths: over loopback, next to noq' },
+  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), paths (5): measurements of each' },
+  bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), paths (200 MB): size of a transfer' },
   connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time' },
   seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load' },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
@@ -22,7 +23,7 @@ export const bench: Command<BenchOptions> = {
   summary: 'Run an experiment and print its table',
   options: (yargs) =>
     yargs
-      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http or soak' })
+      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, paths or soak' })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
       // The experiment says which of its options was meant.
@@ -30,6 +31,7 @@ export const bench: Command<BenchOptions> = {
       .strictCommands(false)
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
+      .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails') as never,
   async run({ name, $0: _program, _: positionals, ...given }, world) {
     const surplus = (positionals as unknown[])[1];

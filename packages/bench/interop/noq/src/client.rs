@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use tokio::task::LocalSet;
 
 const LONGEST_PART: usize = 1 << 16;
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(10);
 
 struct Download {
     target: String,
@@ -64,6 +65,7 @@ impl Client {
             }
             "start" => self.start(argument()?).await,
             "finish" => self.finish().await,
+            "discarded" => self.discarded(argument()?).await,
             "sleep" => Ok(tokio::time::sleep(Duration::from_millis(argument()?.parse()?)).await),
             _ => Err(format!("no such step: {name}").into()),
         }
@@ -76,6 +78,19 @@ impl Client {
 
     fn path(&self, id: &str) -> Result<noq::Path, Failure> {
         Ok(self.paths.borrow().get(&id.parse()?).ok_or(format!("no path {id}"))?.clone())
+    }
+
+    /// Waits until noq has forgotten an abandoned path, which it does some time after the peer's PATH_ABANDON.
+    async fn discarded(&self, id: &str) -> Result<(), Failure> {
+        let path = self.path(id)?;
+        let begin = Instant::now();
+        while path.network_path().is_ok() {
+            if begin.elapsed() > LONGEST_WAIT {
+                return Err(format!("path {id} is still there").into());
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        Ok(())
     }
 
     /// Opens a path and waits until it is validated. Connection ids for it may still be on their way.
@@ -91,7 +106,7 @@ impl Client {
                     return Ok(());
                 }
                 Err(PathError::RemoteCidsExhausted | PathError::MaxPathIdReached) if begin.elapsed() < LONGEST_WAIT => {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    tokio::time::sleep(POLL).await;
                 }
                 Err(error) => return Err(format!("{addresses}: {error}").into()),
             }

@@ -32,6 +32,8 @@ pub fn follow(connection: &Connection) -> Paths {
                 PathEvent::Discarded { id, .. } => print(json!({ "event": "path discarded", "id": number(id) })),
                 PathEvent::RemoteStatus { id, status, .. } => {
                     print(json!({ "event": "path status", "id": number(id), "status": name(status) }));
+                    // It may come before our own validation of the path is done.
+                    remember(&connection, &found, id);
                     if let Some(path) = found.borrow().get(&number(id)) {
                         // It is refused for a path that is closed, which needs none.
                         let _ = path.set_status(status);

@@ -22,6 +22,7 @@ Steps of the client, one after the other:
   backup PATH           PATH_STATUS_BACKUP and PATH_STATUS_AVAILABLE for a path id
   available PATH
   abandon PATH
+  discarded PATH        waits until an abandoned path is forgotten
   key-update
   get TARGET            downloads, for example /large.bin
   start TARGET          begins to download and goes on when the first bytes are here

@@ -1,10 +1,9 @@
 //! The server role.
 
-use crate::events::{describe_all, follow, print, Paths};
+use crate::events::{describe_all, follow, print};
 use crate::{body, socket, tls, Failure};
-use noq::{Connection, Incoming, PathStatus, RecvStream, SendStream};
+use noq::{Connection, Incoming, PathStatus, RecvStream, SendStream, VarInt};
 use serde_json::json;
-use std::rc::Rc;
 use tokio::task::{spawn_local, LocalSet};
 
 const LONGEST_REQUEST: usize = 1024;
@@ -32,9 +31,9 @@ async fn serve(incoming: Incoming) -> Result<(), Failure> {
     let reason = loop {
         match connection.accept_bi().await {
             Ok((send, receive)) => {
-                let (connection, paths) = (connection.clone(), paths.clone());
+                let connection = connection.clone();
                 spawn_local(async move {
-                    if let Err(error) = answer(connection, paths, send, receive).await {
+                    if let Err(error) = answer(connection, send, receive).await {
                         print(json!({ "event": "request failed", "reason": error.to_string() }));
                     }
                 });
@@ -46,23 +45,32 @@ async fn serve(incoming: Incoming) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn answer(connection: Connection, paths: Paths, mut send: SendStream, mut receive: RecvStream) -> Result<(), Failure> {
+async fn answer(connection: Connection, mut send: SendStream, mut receive: RecvStream) -> Result<(), Failure> {
     let request = String::from_utf8(receive.read_to_end(LONGEST_REQUEST).await?)?;
     let target = request.trim_end().strip_prefix("GET /").ok_or("no GET")?;
     let (count, action) = target.split_once('?').unwrap_or((target, ""));
-    for (index, part) in body::parts(count.parse()?).enumerate() {
+    let outcome = send_body(&connection, &mut send, count.parse()?, action).await;
+    if outcome.is_err() {
+        // Dropping the stream would end it as if the body were whole.
+        send.reset(VarInt::from_u32(0))?;
+    }
+    outcome
+}
+
+async fn send_body(connection: &Connection, send: &mut SendStream, count: u64, action: &str) -> Result<(), Failure> {
+    for (index, part) in body::parts(count).enumerate() {
         send.write_chunk(part).await?;
         if index == 0 {
-            act(&connection, &paths, action)?;
+            act(connection, action)?;
         }
     }
     send.finish()?;
     Ok(())
 }
 
-fn act(connection: &Connection, paths: &Paths, action: &str) -> Result<(), Failure> {
+fn act(connection: &Connection, action: &str) -> Result<(), Failure> {
     let (name, id) = action.split_once('=').unwrap_or((action, "0"));
-    let path = || -> Result<noq::Path, Failure> { Ok(Rc::clone(paths).borrow().get(&id.parse()?).ok_or("no such path")?.clone()) };
+    let path = || -> Result<noq::Path, Failure> { Ok(connection.path(id.parse::<u32>()?.into()).ok_or("no such path")?) };
     match name {
         "" => {}
         "key-update" => connection.force_key_update(),

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { UserError } from '@sheaf/gateway';
+import { z } from 'zod';
+import { runProgram } from '../process/run_program.js';
+import { interopDirectory } from '../process/workspace.js';
+
+const source = join(interopDirectory, 'noq');
+
+/** Builds noq-interop, which takes minutes the first time; returns its path. */
+export async function buildNoq(): Promise<string> {
+  const target = join(source, 'target');
+  await runProgram('cargo', ['build', '--release', '--locked', '--quiet'], { cwd: source, env: { ...process.env, CARGO_TARGET_DIR: target } });
+  return join(target, 'release', 'noq-interop');
+}
+
+/** A running noq-interop server. */
+export interface NoqProcess {
+  port: number;
+  stop(): Promise<void>;
+}
+
+/** Starts noq's server on a free port of loopback; it answers /BYTES. @throws UserError */
+export async function startNoq(program: string): Promise<NoqProcess> {
+  const child = spawn(program, ['server', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const closed = once(child, 'close');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { port } = z.object({ port: z.number() }).parse(JSON.parse(line));
+    child.stdout.resume();
+    return {
+      port,
+      async stop() {
+        child.kill('SIGTERM');
+        await closed;
+      },
+    };
+  }
+  throw new UserError('BENCH_FAILED', 'noq ended before it served', { hint: 'its message is above' });
+}
+
+const downloadedSchema = z.object({ event: z.literal('downloaded'), bytes: z.number(), sha256: z.string(), seconds: z.number().positive() });
+export type Download = Pick<z.output<typeof downloadedSchema>, 'bytes' | 'sha256' | 'seconds'>;
+
+/** One download by noq's client, the further paths from the addresses `locals`. @throws UserError */
+export async function downloadWithNoq(program: string, port: number, target: string, locals: readonly string[]): Promise<Download> {
+  const steps = [...locals.flatMap((local) => ['open', local]), 'get', target];
+  const output = await runProgram(program, ['client', `127.0.0.1:${port}`, ...steps]);
+  const found = output.split('\n').find((line) => line.includes('"downloaded"'));
+  if (found === undefined) throw new UserError('BENCH_FAILED', `noq downloaded nothing from port ${port}`);
+  return downloadedSchema.parse(JSON.parse(found));
+}
