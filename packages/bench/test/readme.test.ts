@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Gateway, loadConfiguration, parseConfiguration } from '@sheaf/gateway';
+import { Gateway, loadConfiguration, onlyGateway, parseConfiguration } from '@sheaf/gateway';
 import { connectHttp3 } from '@sheaf/native';
 import { expect, test } from 'vitest';
 import { benchNames } from '../src/run_bench.js';
@@ -16,7 +16,7 @@ test("the README's configuration is valid", () => {
   const examples = [...readme.matchAll(/^```yaml\n(.*?)^```$/gms)].map((match) => match[1] ?? '');
   expect(examples).toHaveLength(1);
   for (const example of examples) {
-    const { node } = parseConfiguration(example, join(root, 'sheaf.yaml'));
+    const { node } = onlyGateway(parseConfiguration(example, join(root, 'sheaf.yaml')));
     expect(node.listen).toMatchObject({ address: '127.0.0.1', port: 4433 });
     expect(node.routes).toHaveLength(3);
   }
@@ -50,7 +50,7 @@ test("the README's configuration is served", async () => {
     // The ports may be taken on this machine; all else stays.
     const text = example.replace('127.0.0.1:4433', '127.0.0.1:0').replace('127.0.0.1:9433', '127.0.0.1:0').replace('127.0.0.1:3000', `127.0.0.1:${port}`);
     writeFileSync(join(directory, 'sheaf.yaml'), `${text}log: { level: silent }\n`);
-    const gateway = await Gateway.start(await loadConfiguration(join(directory, 'sheaf.yaml')));
+    const gateway = await Gateway.start(onlyGateway(await loadConfiguration(join(directory, 'sheaf.yaml'))));
     try {
       const client = await connectHttp3({ host: '127.0.0.1', port: gateway.address.port, alpn: ['h3'], insecure: true });
       const body = async (path: string) => Buffer.concat(await (await client.request({ path })).toArray()).toString();

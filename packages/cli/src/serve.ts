@@ -1,11 +1,11 @@
-import { exitCodes, type Gateway } from '@sheaf/gateway';
+import { closeNodes, exitCodes, type RunningNode } from '@sheaf/gateway';
 import { printLine, type World } from './world.js';
 
 /**
- * Waits for Ctrl-C or SIGTERM, then drains the gateway. A second signal ends the process at once.
+ * Waits for Ctrl-C or SIGTERM, then drains the nodes. A second signal ends the process at once.
  * Resolves with the exit code.
  */
-export async function serveUntilSignal(gateway: Gateway, world: World): Promise<number> {
+export async function serveUntilSignal(nodes: readonly RunningNode[], world: World): Promise<number> {
   let stop = (): void => undefined;
   const first = new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
     let signals = 0;
@@ -17,7 +17,7 @@ export async function serveUntilSignal(gateway: Gateway, world: World): Promise<
   });
   const signal = await first;
   await printLine(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
-  await gateway.close();
+  await closeNodes(nodes);
   stop();
   return exitCodes.success;
 }

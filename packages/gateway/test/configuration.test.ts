@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { configurationSchema } from '../src/configuration/node.js';
 import { parseConfiguration } from '../src/configuration/load.js';
+import { parseGateway } from './support/configuration.js';
 import { configurationsIn } from './support/markdown.js';
 
 const fromTheIssue = `
@@ -16,7 +17,7 @@ routes:
 
 describe('a valid configuration', () => {
   it('fills in defaults and makes paths absolute', () => {
-    const { node, directory } = parseConfiguration(fromTheIssue, '/srv/sheaf.yaml');
+    const { node, directory } = parseGateway(fromTheIssue, '/srv/sheaf.yaml');
     expect(directory).toBe('/srv');
     expect(node.listen).toEqual({ address: '127.0.0.1', port: 4433 });
     expect(node.alpn).toEqual(['h3', 'hq-interop']);
@@ -32,11 +33,11 @@ describe('a valid configuration', () => {
     ['localhost:80', { address: '127.0.0.1', port: 80 }],
     ['0.0.0.0:443', { address: '0.0.0.0', port: 443 }],
   ])('listens on %s', (text, expected) => {
-    expect(parseConfiguration(`listen: "${text}"\nroutes: [{ files: . }]`, 'a.yaml').node.listen).toEqual(expected);
+    expect(parseGateway(`listen: "${text}"\nroutes: [{ files: . }]`, 'a.yaml').node.listen).toEqual(expected);
   });
 
   it('takes the long form of every option', () => {
-    const { node } = parseConfiguration(
+    const { node } = parseGateway(
       `
 listen: 127.0.0.1:0
 tls: { cert: c.pem, key: k.pem }

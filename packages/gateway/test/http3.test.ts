@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfiguration } from '../src/configuration/load.js';
+import { onlyGateway } from '../src/configuration/loaded.js';
 import { Gateway } from '../src/gateway/gateway.js';
 import { certificateHash } from '../src/tls/certificate_files.js';
 import { createDevCertificate } from '../src/tls/dev_certificate.js';
@@ -146,7 +147,7 @@ describe('the port', () => {
     onTestFinished(() => void other.close());
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nroutes: [{ files: . }]\nlog: { level: silent }\n`);
-    const loaded = await loadConfiguration(join(directory, 'sheaf.yaml'));
+    const loaded = onlyGateway(await loadConfiguration(join(directory, 'sheaf.yaml')));
     await expect(Gateway.start(loaded)).rejects.toMatchObject({ code: 'PORT_TAKEN', message: expect.stringContaining('UDP') as string });
     await expect(get(port, '/')).rejects.toThrow('ECONNREFUSED');
   });

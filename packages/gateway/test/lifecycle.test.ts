@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfiguration } from '../src/configuration/load.js';
+import { onlyGateway } from '../src/configuration/loaded.js';
 import { UserError } from '../src/errors/user_error.js';
 import { Gateway } from '../src/gateway/gateway.js';
 import { listenError } from '../src/listeners/listen_error.js';
@@ -81,7 +82,7 @@ describe('a taken port', () => {
   async function startOn(yaml: string): Promise<UserError> {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'sheaf.yaml'), yaml);
-    const loaded = await loadConfiguration(join(directory, 'sheaf.yaml'));
+    const loaded = onlyGateway(await loadConfiguration(join(directory, 'sheaf.yaml')));
     const error: unknown = await Gateway.start(loaded, { loadNative: () => Promise.resolve(undefined) }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(UserError);
     return error as UserError;

@@ -1,12 +1,12 @@
 import type { NativeModule, ServerOptions } from '@sheaf/native';
 import { expect, it } from 'vitest';
-import { parseConfiguration } from '../src/configuration/load.js';
+import { parseGateway } from './support/configuration.js';
 import type { RequestHandler } from '../src/http/request_handler.js';
 import { createQuicListener } from '../src/listeners/quic_listener.js';
 
 /** What the transport would be given for this configuration. */
 function optionsFor(yaml: string): ServerOptions {
-  const { node } = parseConfiguration(`listen: 127.0.0.1:0\nroutes: [{ files: . }]\n${yaml}`, 'sheaf.yaml');
+  const { node } = parseGateway(`listen: 127.0.0.1:0\nroutes: [{ files: . }]\n${yaml}`, 'sheaf.yaml');
   let given: ServerOptions | undefined;
   const module = { createHttp3Server: (options: ServerOptions) => ((given = options), { on: () => undefined }) } as unknown as NativeModule;
   createQuicListener({

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parseConfiguration } from '../src/configuration/load.js';
+import { parseGateway } from './support/configuration.js';
 import { parseRequestTarget } from '../src/http/request_target.js';
 import { compileRoute, findRoute } from '../src/routing/router.js';
 
-const { node } = parseConfiguration(
+const { node } = parseGateway(
   `
 listen: 127.0.0.1:0
 routes:

@@ -19,8 +19,12 @@ import type {
   Http3ClientEvents,
   OpenPathOptions,
   PathUse,
+  RequestHeaders,
 } from './types.js';
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
+
+/** Refusals that say that another connection would take the request. */
+const goingAway = new Set([-3, -9]);
 
 class Response extends IncomingBody implements ClientResponse {
   readonly status: number;
@@ -69,7 +73,9 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
 
   connect(): Promise<void> {
     this.endpoint.bind();
-    return new Promise((resolve, reject) => {
+    const { connectTimeoutMs } = this.options;
+    const timer = connectTimeoutMs === undefined ? undefined : setTimeout(() => this.giveUp(connectTimeoutMs), connectTimeoutMs);
+    const connected = new Promise<void>((resolve, reject) => {
       this.started = { resolve, reject };
       this.handle = this.start({
         remoteAddress: this.remote.address,
@@ -83,6 +89,13 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
       this.webtransport = new WebTransportConnection(this.endpoint, this.handle);
       this.paths = new ConnectionPaths(this.endpoint, this.handle, (event) => this.emit('path', event));
     });
+    return connected.finally(() => clearTimeout(timer));
+  }
+
+  private giveUp(afterMs: number): void {
+    this.started?.reject(new QuicError('CONNECT_TIMEOUT', `no answer within ${afterMs / 1_000} s`));
+    this.started = undefined;
+    this.endpoint.closeConnection(this.handle, H3_NO_ERROR, '');
   }
 
   private start(options: NativeConnectOptions): number {
@@ -98,6 +111,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   async request(options: ClientRequestOptions): Promise<ClientResponse> {
     const hasBody = options.body !== undefined;
     const stream = await this.submit(this.requestFields(options), hasBody);
+    options.signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
     const response = new Promise<ClientResponse>((resolve, reject) => {
       this.exchanges.set(stream, { resolve, reject, stopped: false });
     });
@@ -107,13 +121,29 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
         this.exchanges.get(stream)?.reject(error instanceof Error ? error : new Error(String(error)));
       });
     }
+    if (options.signal?.aborted) this.cancel(stream);
     return response;
   }
 
-  async openWebTransport(path: string, headers: Record<string, string> = {}): Promise<unknown> {
+  /** RFC 9114 §4.1.1: neither the rest of the request nor the response is wanted any more. */
+  private cancel(stream: number): void {
+    const exchange = this.exchanges.get(stream);
+    if (!exchange) return;
+    const error = new QuicError('REQUEST_CANCELLED', 'the request was given up', H3_REQUEST_CANCELLED);
+    exchange.stopped = true;
+    exchange.writable?.();
+    this.endpoint.resetStream(this.handle, stream, H3_REQUEST_CANCELLED);
+    if (exchange.response) exchange.response.destroy(error);
+    else {
+      this.endpoint.stopReading(this.handle, stream, H3_REQUEST_CANCELLED);
+      exchange.reject(error);
+    }
+  }
+
+  async openWebTransport(path: string, headers: RequestHeaders = {}, authority = this.authority()): Promise<unknown> {
     this.assertOpen();
     // The session set says itself that this is an extended CONNECT.
-    const fields: FlatFields = [':authority', this.authority(), ':path', path];
+    const fields: FlatFields = [':authority', authority, ':path', path];
     appendFields(fields, headers);
     return this.webtransport!.request(fields);
   }
@@ -175,7 +205,8 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
       const stream = this.endpoint.submitRequest(this.handle, fields, hasBody);
       if (stream >= 0) return stream;
       if (stream !== -2 && stream !== -1) {
-        throw new QuicError('REQUEST_REFUSED', `request: ${refusalText(stream)}`);
+        const code = goingAway.has(stream) ? 'GOING_AWAY' : 'REQUEST_REFUSED';
+        throw new QuicError(code, `request: ${refusalText(stream)}`);
       }
       await new Promise<void>((resolve) => this.streamsAvailable.push(resolve));
     }

@@ -81,6 +81,8 @@ export interface ClientOptions extends Partial<TransportOptions> {
   localPort?: number;
   /** IP address and port that datagrams go to instead of those of `host` and `port`, which keep naming the server. */
   remote?: { address: string; port: number };
+  /** Longest wait for the handshake; then `QuicError` `CONNECT_TIMEOUT`. Default: as long as the connection may be idle. */
+  connectTimeoutMs?: number;
   webtransport?: boolean;
   /** A `session` event's value of an earlier connection: resumes, and allows 0-RTT. */
   session?: Buffer;
@@ -230,12 +232,16 @@ export interface Http3ServerEvents {
   error: [error: Error];
 }
 
+export type RequestHeaders = Record<string, string | string[]>;
+
 export interface ClientRequestOptions {
   method?: string;
   path: string;
   authority?: string;
-  headers?: Record<string, string>;
+  headers?: RequestHeaders;
   body?: Readable | Buffer;
+  /** Gives the request up: both directions of its stream are reset. */
+  signal?: AbortSignal;
 }
 
 export interface ClientResponse extends Readable {
@@ -269,7 +275,7 @@ export interface Http3Client extends PathControl, NodeJS.EventEmitter<{ [K in ke
   readonly alpn: string;
   request(options: ClientRequestOptions): Promise<ClientResponse>;
   /** Extended CONNECT; resolves with a session in the form of the W3C WebTransport interface. */
-  openWebTransport(path: string, headers?: Record<string, string>): Promise<unknown>;
+  openWebTransport(path: string, headers?: RequestHeaders, authority?: string): Promise<unknown>;
   /**
    * Resolves with the id of a new path once both ends have shown that they can be reached on it.
    * Rejects with QuicError `NO_MULTIPATH` (the peer does not speak it), `PATH_REFUSED`, `PATH_FAILED` (nothing came back),
@@ -286,4 +292,16 @@ export interface NativeModule {
   /** Rejects with `QuicError` when the handshake fails. */
   connectHttp3(options: ClientOptions): Promise<Http3Client>;
   createLinkRelay(options: LinkRelayOptions): LinkRelay;
+  /** Rejects with `QuicError` when the other server refuses the session; `request` is then still to be rejected. */
+  relayWebTransport(request: WebTransportRequest, client: Http3Client, headers: RequestHeaders): Promise<RelayedSession>;
+}
+
+/** A WebTransport session that another server answers. */
+export interface RelayedSession {
+  /** How it ended; no code when the connection of one side was lost. */
+  readonly closed: Promise<{ closeCode: number | undefined; reason: string }>;
+  /** Tells both sides to come to an end. */
+  drain(): void;
+  /** Closes it to both sides. */
+  close(code: number, reason: string): void;
 }

@@ -49,12 +49,13 @@ export const cert: Command<CertOptions> = {
 async function subject(file: string, cwd: string): Promise<{ directory: string; names: string[] }> {
   const directory = dirname(resolve(cwd, file));
   try {
-    const { node } = await loadConfiguration(shownPath(file, cwd));
-    if (node.tls !== 'dev') throw new UserError('CONFIG_CONFLICT', `${file} names certificate files: there is no development certificate`, { hint: 'set `tls: dev` to use one' });
-    return { directory, names: certificateNames(node) };
+    const { nodes } = await loadConfiguration(shownPath(file, cwd));
+    const [first] = nodes.filter(({ node }) => node.tls === 'dev');
+    if (!first) throw new UserError('CONFIG_CONFLICT', `${file} names certificate files: there is no development certificate`, { hint: 'set `tls: dev` to use one' });
+    return { directory, names: [...first.certificateNames] };
   } catch (error) {
     if (error instanceof UserError && error.code === 'CONFIG_NOT_FOUND' && systemErrorCode(error.cause) === 'ENOENT') {
-      return { directory, names: ['localhost', '127.0.0.1', '::1'] };
+      return { directory, names: certificateNames([]) };
     }
     throw error;
   }

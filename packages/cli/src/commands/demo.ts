@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { exitCodes, Gateway, parseConfiguration, systemErrorCode, UserError, type ListenAddress } from '@sheaf/gateway';
+import { exitCodes, Gateway, onlyGateway, parseConfiguration, systemErrorCode, UserError, type ListenAddress } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
 import { demoSite, startUploadServer } from '../demo/site.js';
@@ -9,7 +9,7 @@ import { publicKeyHash } from '../public_key_hash.js';
 import { serveUntilSignal } from '../serve.js';
 import { printLine, type World } from '../world.js';
 import { loadBench } from './bench.js';
-import { announce, browserUrl } from './up.js';
+import { announceNode, announceReady, browserUrl } from './up.js';
 
 interface DemoOptions {
   port: number | undefined;
@@ -47,12 +47,13 @@ export const demo: Command<DemoOptions> = {
         site: await demoSite(world.stderr),
         log: join(directory, 'gateway.log'),
       });
-      const gateway = await Gateway.start(parseConfiguration(configuration, join(directory, 'sheaf.yaml')));
+      const gateway = await Gateway.start(onlyGateway(parseConfiguration(configuration, join(directory, 'sheaf.yaml'))));
       try {
         if (once) return await loadOnce(gateway, json, world);
         const start = gateway.httpAddress ? `open ${localUrl(gateway.httpAddress)}.well-known/sheaf/start in a browser on this machine` : '';
-        await announce(gateway, performance.now() - started, world, start);
-        return await serveUntilSignal(gateway, world);
+        await announceReady(performance.now() - started, world);
+        await announceNode(gateway, world, start);
+        return await serveUntilSignal([gateway], world);
       } finally {
         await gateway.close(0);
       }

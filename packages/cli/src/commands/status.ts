@@ -1,13 +1,15 @@
 import { get } from 'node:http';
-import { errorMessage, exitCodes, formatAddress, loadConfiguration, UserError, type GatewayStatus } from '@sheaf/gateway';
+import { errorMessage, exitCodes, formatAddress, loadConfiguration, UserError, type GatewayLinkStatus, type GatewayStatus, type NodeStatus } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { renderTable } from '../table.js';
 import { printLine } from '../world.js';
 import { shownPath } from './check.js';
+import { nodeOf } from './up.js';
 
 interface StatusOptions {
   file: string;
   admin: string | undefined;
+  node: string | undefined;
   json: boolean;
 }
 
@@ -16,27 +18,34 @@ const timeoutMs = 5_000;
 
 export const status: Command<StatusOptions> = {
   usage: 'status [file]',
-  summary: 'Show what a running gateway is doing',
+  summary: 'Show what running nodes are doing',
   options: (yargs) =>
     yargs
       .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file, for its `admin` address' })
       .option('admin', { type: 'string', requiresArg: true, describe: 'Admin address instead, such as 127.0.0.1:9433' })
-      .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
+      .option('node', { type: 'string', requiresArg: true, describe: 'Only the node of this name' })
+      .option('json', { type: 'boolean', default: false, describe: 'Print JSON; of several nodes one line each' })
       .example('$0 status', 'Of the gateway that ./sheaf.yaml describes')
       .example('$0 status --admin 127.0.0.1:9433 --json', 'For scripts'),
-  async run({ file, admin, json }, world) {
-    const address = admin ?? (await configuredAdmin(shownPath(file, world.cwd)));
-    const text = await getText(`http://${address}/status`, address);
-    const parsed = JSON.parse(text) as GatewayStatus;
-    await printLine(world.stdout, json ? JSON.stringify(parsed) : renderStatus(parsed));
+  async run({ file, admin, node, json }, world) {
+    const addresses = admin === undefined ? await configuredAdmins(file, node, world.cwd) : [admin];
+    for (const [index, address] of addresses.entries()) {
+      const parsed = JSON.parse(await getText(`http://${address}/status`, address)) as NodeStatus;
+      if (index > 0 && !json) await printLine(world.stdout, '');
+      await printLine(world.stdout, json ? JSON.stringify(parsed) : renderStatus(parsed));
+    }
     return exitCodes.success;
   },
 };
 
-async function configuredAdmin(file: string): Promise<string> {
-  const { node } = await loadConfiguration(file);
-  if (node.admin) return formatAddress(node.admin);
-  throw new UserError('ADMIN_UNREACHABLE', `${file} has no \`admin\` address`, { hint: 'add `admin: 127.0.0.1:9433` and restart the gateway' });
+/** The admin addresses of the nodes of a file; at least one. */
+async function configuredAdmins(file: string, node: string | undefined, cwd: string): Promise<string[]> {
+  const shown = shownPath(file, cwd);
+  const loaded = await loadConfiguration(shown);
+  const nodes = node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)];
+  const addresses = nodes.flatMap((each) => (each.node.admin ? [formatAddress(each.node.admin)] : []));
+  if (addresses.length > 0) return addresses;
+  throw new UserError('ADMIN_UNREACHABLE', `${shown} has no \`admin\` address${node === undefined ? '' : ` for \`${node}\``}`, { hint: 'add `admin: 127.0.0.1:9433` and restart the node' });
 }
 
 function getText(url: string, address: string): Promise<string> {
@@ -55,9 +64,10 @@ function getText(url: string, address: string): Promise<string> {
   });
 }
 
-export function renderStatus(status: GatewayStatus): string {
+export function renderStatus(status: NodeStatus): string {
   const { transport, certificate } = status;
   const facts: [string, string][] = [
+    ['node', `${status.node} (${status.role})`],
     ['state', `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`],
     ['listen', `${status.listen} (${status.alpn.join(', ')})`],
     ['certificate', `${certificate.development ? 'development' : 'from files'}, until ${certificate.expiry}, sha256 ${certificate.sha256}`],
@@ -65,14 +75,29 @@ export function renderStatus(status: GatewayStatus): string {
     ['connections', `${transport?.connectionsOpenGauge ?? 0} QUIC, ${status.tcpConnections} TCP, ${status.webTransportSessions} WebTransport sessions`],
   ];
   if (transport) facts.push(['UDP', `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`]);
-  const routes = status.routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(upstreamHealth).join('\n') ?? '']);
-  const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, ''), renderTable(['route', 'target', 'health'], routes)];
+  if (status.role === 'edge') facts.push(['gateway', describeLink(status.gateway)]);
+  const link = status.role === 'edge' ? status.gateway.connection : undefined;
+  const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, '')];
+  if (status.role === 'gateway') sections.push(renderRoutes(status));
+  if (link) sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)));
   if (status.connections.length > 0) {
     sections.push(renderTable(['connection', 'protocol', 'state', 'age', 'streams'], status.connections.map(connectionRow)));
-    sections.push(renderTable(['connection', 'path', 'state', 'local', 'remote', 'rtt', 'lost', 'window', 'sent', 'received'], status.connections.flatMap(pathRows)));
+    sections.push(renderTable(['connection', ...pathColumns], status.connections.flatMap(pathRows)));
   }
   return sections.join('\n\n');
 }
+
+function renderRoutes({ routes }: GatewayStatus): string {
+  return renderTable(['route', 'target', 'health'], routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(upstreamHealth).join('\n') ?? '']));
+}
+
+function describeLink({ address, state, reason, opened, connection }: GatewayLinkStatus): string {
+  const age = connection ? ` for ${formatSeconds(connection.ageMs / 1_000)}, ${connection.streamsOpen}/${connection.streamsTotal} streams` : '';
+  const count = `, ${opened} ${opened === 1 ? 'connection' : 'connections'} so far`;
+  return `${address}, ${state}${age}${count}${reason === undefined ? '' : `; ${reason}`}`;
+}
+
+const pathColumns = ['path', 'state', 'local', 'remote', 'rtt', 'lost', 'window', 'sent', 'received'];
 
 type Upstream = NonNullable<GatewayStatus['routes'][number]['upstreams']>[number];
 
@@ -81,7 +106,7 @@ function upstreamHealth({ origin, up, since, reason }: Upstream): string {
   return `${origin} ${up ? 'up' : 'down'}${duration}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
-type Connection = GatewayStatus['connections'][number];
+type Connection = NodeStatus['connections'][number];
 
 const shortId = ({ id }: Connection): string => id.slice(0, 16);
 

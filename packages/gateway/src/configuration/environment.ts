@@ -1,5 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, readFile, stat } from 'node:fs/promises';
 import { systemErrorCode } from '../errors/user_error.js';
 import { CertificateError, readCertificateFiles } from '../tls/certificate_files.js';
 import { builtInNames, isBuiltIn } from '../webtransport/built_in.js';
@@ -9,11 +10,11 @@ import { closest } from './known_keys.js';
 import type { VisibleConfiguration } from './visible.js';
 
 /** Checks what only the file system knows: directories, modules, certificates. */
-export async function checkEnvironment({ tls, routes }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
-  const checks = [checkTls(tls, document)];
+export async function checkEnvironment({ at, tls, routes, certificateAuthority }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
+  const checks = [checkTls(tls, at, document), checkAuthority(certificateAuthority, at, document)];
   routes.forEach((route, index) => {
-    if (route?.files) checks.push(checkDirectory(route.files.root, ['routes', index, 'files'], document));
-    if (route?.webtransport) checks.push(checkApplication(route.webtransport.application, ['routes', index, 'webtransport'], document));
+    if (route?.files) checks.push(checkDirectory(route.files.root, [...at, 'routes', index, 'files'], document));
+    if (route?.webtransport) checks.push(checkApplication(route.webtransport.application, [...at, 'routes', index, 'webtransport'], document));
   });
   return (await Promise.all(checks)).filter((fault) => fault !== undefined);
 }
@@ -52,14 +53,27 @@ async function checkApplication(application: string, path: ValuePath, document: 
   }
 }
 
-async function checkTls(tls: VisibleConfiguration['tls'], document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+async function checkTls(tls: VisibleConfiguration['tls'], at: ValuePath, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
   if (tls === undefined || tls === 'dev') return undefined;
   try {
     await readCertificateFiles(tls);
     return undefined;
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
-    const range = document.locateValue(['tls', error.option]);
+    const range = document.locateValue([...at, 'tls', error.option]);
     return { code: error.code, message: error.message, range, ...(error.hint === undefined ? {} : { hint: error.hint }) };
+  }
+}
+
+async function checkAuthority(file: string | undefined, at: ValuePath, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+  if (file === undefined) return undefined;
+  const range = document.locateValue([...at, 'gateway', 'certificate', 'ca']);
+  try {
+    new X509Certificate(await readFile(file));
+    return undefined;
+  } catch (error) {
+    return systemErrorCode(error)?.startsWith('E') && !systemErrorCode(error)?.startsWith('ERR')
+      ? { code: 'CONFIG_CERTIFICATE', message: `the file ${file} cannot be read (${systemErrorCode(error)})`, range, hint: 'correct the path; it is relative to the configuration file' }
+      : { code: 'CONFIG_CERTIFICATE', message: `${file} holds no certificate in PEM form`, range, hint: 'it must start with -----BEGIN CERTIFICATE-----' };
   }
 }

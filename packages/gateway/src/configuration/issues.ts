@@ -18,9 +18,6 @@ export function diagnose(document: ConfigurationDocument, schema: unknown, issue
   const context: Context = { document, schema, value: document.value() };
   const flat = issues.flatMap((issue) => flatten(issue, [], context));
   const diagnostics = flat.flatMap(({ issue, path }) => describe(issue, path, context));
-  // Written for another version: what else this one misses in it is beside the point.
-  const unsupported = diagnostics.filter((diagnostic) => diagnostic.unsupported);
-  if (unsupported.length > 0) return unsupported.map(plain);
   const meant = new Set(diagnostics.map((diagnostic) => diagnostic.meantKey).filter((key) => key !== undefined));
   return diagnostics
     .filter((diagnostic) => !diagnostic.missingKeys?.some((key) => meant.has(key)))
@@ -56,7 +53,6 @@ interface Described extends Diagnostic {
   missingKeys?: string[];
   /** The key that an unknown one was probably meant to be. */
   meantKey?: string;
-  unsupported?: boolean;
 }
 
 function describe(issue: Issue, path: ValuePath, context: Context): Described[] {
@@ -71,6 +67,7 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
         ? [missingKey(path, context)]
         : [{ code: 'CONFIG_TYPE', message: `${name(path)} must be ${article(issue.expected)}, not ${shape(value)}`, range, ...typeHint(issue.expected, value, path, context) }];
     case 'invalid_value': {
+      if (value === undefined) return [missingKey(path, context)];
       const values = issue.values.map(String);
       const meant = closest(String(value), values);
       const hint = meant === undefined ? `one of ${values.map((item) => `\`${item}\``).join(', ')}` : `did you mean \`${meant}\`?`;
@@ -100,10 +97,10 @@ function unknownKey(key: string, path: ValuePath, { document, schema }: Context)
   const range = document.locateKey([...path, key]);
   const place = path.length === 0 ? 'at the top level' : `in ${name(path)}`;
   const message = `unknown key \`${key}\` ${place}`;
-  if (path.length === 0 && key === 'nodes') {
-    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: 'a file describes one gateway; write one file for each node', unsupported: true };
-  }
   const candidates = knownKeys(schema, path);
+  if (path.length === 0 && candidates.includes('nodes')) {
+    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: 'in a file with `nodes` every other key belongs to one of them' };
+  }
   const meant = closest(key, candidates);
   if (meant !== undefined) {
     return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: `did you mean \`${meant}\`?`, meantKey: keyOf([...path, meant]) };

@@ -2,23 +2,17 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
+import { certificateNames } from '../gateway/names.js';
 import { renderDiagnostic, renderPlace, type Diagnostic } from './diagnostic.js';
-import { ConfigurationDocument, type ValuePath } from './document.js';
+import { ConfigurationDocument } from './document.js';
 import { checkEnvironment } from './environment.js';
 import { diagnose } from './issues.js';
-import { configurationSchema, nodeConfiguration, type NodeConfiguration } from './node.js';
-import { resolvePaths } from './paths.js';
+import type { LoadedConfiguration, LoadedGateway, LoadedNode } from './loaded.js';
+import { jsonSchema, schemaOf, type NamedNode, type NodeConfiguration } from './node.js';
+import { checkNodes, type ParsedNode } from './nodes.js';
+import { resolveEdgePaths, resolvePaths } from './paths.js';
 import { checkPorts } from './ports.js';
-import { visibleParts } from './visible.js';
-
-/** A valid configuration, with every path absolute, and where each value stood in its file. */
-export interface LoadedConfiguration {
-  node: NodeConfiguration;
-  /** Directory of the file; `.sheaf/` is kept here. */
-  directory: string;
-  /** The place of a value, rendered with a caret, for errors that show up later. */
-  place(path: ValuePath): string;
-}
+import { visibleNodes } from './visible.js';
 
 /**
  * Reads, parses and checks a configuration file.
@@ -27,11 +21,11 @@ export interface LoadedConfiguration {
 export async function loadConfiguration(file: string): Promise<LoadedConfiguration> {
   const text = await readText(file);
   const document = new ConfigurationDocument(file, text);
-  const { node, faults } = parseDocument(document);
-  const visible = node ?? visibleParts(document.value(), directoryOf(file));
-  faults.push(...(await checkEnvironment(visible, document)));
-  if (!node || faults.length > 0) throw faultError(file, text, faults);
-  return loaded(node, document);
+  const { nodes, faults } = parseDocument(document);
+  const visible = visibleNodes(document.value(), directoryOf(file));
+  faults.push(...(await Promise.all(visible.map((node) => checkEnvironment(node, document)))).flat());
+  if (!nodes || faults.length > 0) throw faultError(file, text, faults);
+  return loaded(nodes, document);
 }
 
 /**
@@ -41,20 +35,21 @@ export async function loadConfiguration(file: string): Promise<LoadedConfigurati
  */
 export function parseConfiguration(text: string, file: string): LoadedConfiguration {
   const document = new ConfigurationDocument(file, text);
-  const { node, faults } = parseDocument(document);
-  if (!node) throw faultError(file, text, faults);
-  return loaded(node, document);
+  const { nodes, faults } = parseDocument(document);
+  if (!nodes) throw faultError(file, text, faults);
+  return loaded(nodes, document);
 }
 
 /**
- * What a gateway with this file would run into at the moment, rendered: ports that are taken. Not
- * a fault of the file, and none at all when its own gateway is running.
+ * What the nodes of this file would run into at the moment, rendered: ports that are taken. Not
+ * a fault of the file, and none at all when its own nodes are running.
  */
 export async function configurationWarnings(file: string): Promise<string[]> {
   const text = await readText(file);
   const document = new ConfigurationDocument(file, text);
-  const warnings = await checkPorts(visibleParts(document.value(), directoryOf(file)), document);
-  return warnings.map((warning) => renderDiagnostic(file, text, warning, 'warning'));
+  const visible = visibleNodes(document.value(), directoryOf(file));
+  const warnings = await Promise.all(visible.map((node) => checkPorts(node, document)));
+  return warnings.flat().map((warning) => renderDiagnostic(file, text, warning, 'warning'));
 }
 
 async function readText(file: string): Promise<string> {
@@ -72,21 +67,46 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** The configuration when the file is in order, else what is wrong with it. */
-function parseDocument(document: ConfigurationDocument): { node?: NodeConfiguration; faults: Diagnostic[] } {
+/** The nodes when the file is in order, else what is wrong with it. */
+function parseDocument(document: ConfigurationDocument): { nodes?: ParsedNode[]; faults: Diagnostic[] } {
   const syntaxErrors = document.syntaxErrors();
   if (syntaxErrors.length > 0) return { faults: syntaxErrors };
-  const parsed = nodeConfiguration.safeParse(document.value());
-  if (!parsed.success) return { faults: diagnose(document, configurationSchema(), parsed.error.issues) };
-  return { node: resolvePaths(parsed.data, directoryOf(document.file)), faults: [] };
+  const schema = schemaOf(document.value());
+  const parsed = schema.safeParse(document.value());
+  if (!parsed.success) return { faults: diagnose(document, jsonSchema(schema), parsed.error.issues) };
+  const nodes = nodesOf(parsed.data as NodeConfiguration | { nodes: Record<string, NamedNode> }, directoryOf(document.file));
+  const faults = checkNodes(nodes, document);
+  return faults.length > 0 ? { faults } : { nodes, faults };
 }
 
-function loaded(node: NodeConfiguration, document: ConfigurationDocument): LoadedConfiguration {
-  return {
-    node,
-    directory: directoryOf(document.file),
-    place: (path) => renderPlace(document.file, document.text, document.locateValue(path)),
-  };
+function nodesOf(file: NodeConfiguration | { nodes: Record<string, NamedNode> }, directory: string): ParsedNode[] {
+  if (!('nodes' in file)) return [{ name: 'gateway', role: 'gateway', at: [], node: resolvePaths(file, directory) }];
+  return Object.entries(file.nodes).map(([name, { role, ...node }]): ParsedNode => {
+    const at = ['nodes', name];
+    return role === 'edge'
+      ? { name, role, at, node: resolveEdgePaths(node as Extract<ParsedNode, { role: 'edge' }>['node'], directory) }
+      : { name, role, at, node: resolvePaths(node as NodeConfiguration, directory) };
+  });
+}
+
+function loaded(nodes: readonly ParsedNode[], document: ConfigurationDocument): LoadedConfiguration {
+  const directory = directoryOf(document.file);
+  // There is one development certificate in a directory: nodes that each made their own would take turns.
+  const names = certificateNames(nodes.filter(({ node }) => node.tls === 'dev').map(({ node }) => node));
+  const base = ({ name, at }: ParsedNode) => ({
+    name,
+    directory,
+    certificateNames: names,
+    place: (path: readonly PropertyKey[]) => renderPlace(document.file, document.text, document.locateValue([...at, ...path])),
+  });
+  const gateways = nodes.flatMap((parsed): LoadedGateway[] => (parsed.role === 'gateway' ? [{ ...base(parsed), role: 'gateway', node: parsed.node }] : []));
+  const all = nodes.map((parsed): LoadedNode => {
+    const gateway = gateways.find(({ name }) => name === (parsed.role === 'edge' ? parsed.node.gateway : parsed.name));
+    if (parsed.role === 'edge') return { ...base(parsed), role: 'edge', node: parsed.node, gateway };
+    if (!gateway) throw new Error(`the gateway ${parsed.name} got lost`);
+    return gateway;
+  });
+  return { nodes: all, directory, named: nodes.some(({ at }) => at.length > 0) };
 }
 
 function directoryOf(file: string): string {

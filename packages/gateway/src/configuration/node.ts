@@ -1,46 +1,97 @@
 import { z } from 'zod';
+import { edgeConfiguration } from '../edge/options.js';
+import { frontKeys } from '../front/options.js';
 import { limitsOptions } from '../limits/options.js';
-import { logOptions } from '../observability/options.js';
 import { routeOptions } from '../routing/options.js';
-import { tlsOptions } from '../tls/options.js';
-import { filePath, listenAddress } from './scalars.js';
 
-/**
- * One node of a configuration file. Today a file describes a single gateway at its top level;
- * a map of named nodes would hold values of this same schema.
- */
+/** A gateway: a node of a file, or the whole file. */
 export const nodeConfiguration = z
   .strictObject({
-    listen: listenAddress.describe('Address such as `127.0.0.1:4433`, or `:4433` for all, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).'),
-    tls: tlsOptions.default('dev'),
+    listen: frontKeys.listen,
+    tls: frontKeys.tls,
     alpn: z
       .array(z.enum(['h3', 'hq-interop']))
       .min(1)
       .default(['h3'])
       .describe('QUIC protocols, most wanted first. `hq-interop` is HTTP/0.9 for interoperability runs.'),
-    congestion: z
-      .enum(['cubic', 'newreno', 'bbr', 'olia'])
-      .default('cubic')
-      .describe('Congestion controller of QUIC connections: CUBIC (RFC 9438), NewReno (RFC 9002), BBR, or OLIA, which couples the paths of a connection.'),
+    congestion: frontKeys.congestion,
     multipath: z.boolean().default(true).describe('Let clients use several paths in one QUIC connection (RFC 10069).'),
-    path_scheduler: z
-      .enum(['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'])
-      .default('ecf')
-      .describe('Which path of a connection the next packet takes.'),
-    http: listenAddress
-      .optional()
-      .describe('Also serve the routes over HTTP/1.1 without TLS here; for development on `localhost`.'),
-    admin: listenAddress.optional().describe('Address of /healthz, /readyz, /metrics and /status. Keep it private.'),
+    path_scheduler: frontKeys.path_scheduler,
+    http: frontKeys.http,
+    admin: frontKeys.admin,
     routes: z.array(routeOptions).min(1).describe('The first route that matches a request answers it.'),
     limits: limitsOptions.prefault({}).describe('What clients are granted.'),
-    log: logOptions.prefault({}).describe('Log of events and requests, JSON lines.'),
-    qlog: filePath.optional().describe('Directory that receives one qlog file per QUIC connection.'),
+    log: frontKeys.log,
+    qlog: frontKeys.qlog,
   })
   .meta({ title: 'Sheaf configuration' });
 
 export type NodeConfiguration = z.output<typeof nodeConfiguration>;
 
+const roleDescription = 'What the node does: `gateway` answers requests, `edge` carries those of a browser beside it to a gateway.';
+
+const gatewayNode = nodeConfiguration.extend({ role: z.literal('gateway').describe(roleDescription) });
+const edgeNode = edgeConfiguration.extend({ role: z.literal('edge').describe(roleDescription) });
+
+/** A node as it stands in the map `nodes`. */
+export type NamedNode = z.output<typeof gatewayNode> | z.output<typeof edgeNode>;
+
+const nodeName = z.string().regex(/^[a-z][a-z0-9_-]*$/i, 'a name is made of letters, digits, `-` and `_`');
+
+const nodesConfiguration = z.strictObject({
+  nodes: z
+    .record(nodeName, z.discriminatedUnion('role', [gatewayNode, edgeNode]))
+    .describe('Several nodes by name, such as `nodes: { site: { role: gateway, … } }`.'),
+});
+
+const atLeastOneNode = nodesConfiguration.shape.nodes.refine((map) => Object.keys(map).length > 0, {
+  message: 'there is no node',
+  params: { hint: 'add one, such as `site: { role: gateway, … }`' },
+});
+
+/** A node whose role says nothing about its other keys: these wait until it is put right. */
+const roleAlone = z.looseObject({ role: z.enum(['gateway', 'edge']).describe(roleDescription) });
+
+/**
+ * The schema of this very file: that of a gateway, or of a map with a schema for each of its nodes,
+ * so that a fault is one of the role at hand and not of all roles.
+ */
+export function schemaOf(value: unknown): z.ZodType {
+  if (!isMap(value) || !Object.hasOwn(value, 'nodes')) return nodeConfiguration;
+  const { nodes } = value;
+  if (!isMap(nodes) || Object.keys(nodes).length === 0) return z.strictObject({ nodes: atLeastOneNode });
+  const byName = z.strictObject(Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, schemaOfNode(node)])));
+  const named = byName.superRefine((map, context) => {
+    for (const name of Object.keys(map)) {
+      const parsed = nodeName.safeParse(name);
+      if (parsed.success) continue;
+      context.addIssue({ code: 'custom', path: [name], message: `\`${name}\` is not a name of a node`, params: { place: 'key', hint: parsed.error.issues[0]?.message } });
+    }
+  });
+  return z.strictObject({ nodes: named });
+}
+
+function schemaOfNode(value: unknown): z.ZodType {
+  switch (isMap(value) ? value['role'] : undefined) {
+    case 'gateway':
+      return gatewayNode;
+    case 'edge':
+      return edgeNode;
+    default:
+      return roleAlone;
+  }
+}
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The JSON Schema of a configuration file, for editors and for `sheaf schema`. */
 export function configurationSchema(): Record<string, unknown> {
-  return z.toJSONSchema(nodeConfiguration, { io: 'input', target: 'draft-2020-12' }) as Record<string, unknown>;
+  const file = z.union([nodeConfiguration, nodesConfiguration]).meta({ title: 'Sheaf configuration' });
+  return jsonSchema(file);
+}
+
+export function jsonSchema(schema: z.ZodType): Record<string, unknown> {
+  return z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' }) as Record<string, unknown>;
 }

@@ -1,18 +1,32 @@
 import { resolve } from 'node:path';
+import type { EdgeConfiguration } from '../edge/options.js';
 import type { RouteOptions } from '../routing/options.js';
 import type { TlsOptions } from '../tls/options.js';
 import { isBuiltIn } from '../webtransport/built_in.js';
 import type { NodeConfiguration } from './node.js';
 
+/** The keys that name files in every role. */
+type FileKeys = Pick<NodeConfiguration, 'tls' | 'qlog' | 'log'>;
+
 /** The same configuration with every relative path taken from `directory`. */
 export function resolvePaths(node: NodeConfiguration, directory: string): NodeConfiguration {
   const absolute = (path: string): string => resolve(directory, path);
+  return { ...resolveFileKeys(node, absolute), routes: node.routes.map((route) => resolveRoute(route, absolute)) };
+}
+
+export function resolveEdgePaths(edge: EdgeConfiguration, directory: string): EdgeConfiguration {
+  const absolute = (path: string): string => resolve(directory, path);
+  const { gateway } = edge;
+  if (typeof gateway === 'string' || typeof gateway.certificate !== 'object' || gateway.certificate.ca === undefined) return resolveFileKeys(edge, absolute);
+  return { ...resolveFileKeys(edge, absolute), gateway: { ...gateway, certificate: { ca: absolute(gateway.certificate.ca) } } };
+}
+
+function resolveFileKeys<Node extends FileKeys>(node: Node, absolute: (path: string) => string): Node {
   return {
     ...node,
     tls: resolveTls(node.tls, absolute),
     ...(node.qlog === undefined ? {} : { qlog: absolute(node.qlog) }),
     log: { ...node.log, ...(node.log.file === undefined ? {} : { file: absolute(node.log.file) }) },
-    routes: node.routes.map((route) => resolveRoute(route, absolute)),
   };
 }
 

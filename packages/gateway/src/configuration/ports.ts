@@ -4,17 +4,22 @@ import { createServer } from 'node:net';
 import { UserError } from '../errors/user_error.js';
 import { listenError } from '../listeners/listen_error.js';
 import type { Diagnostic } from './diagnostic.js';
-import type { ConfigurationDocument } from './document.js';
+import type { ConfigurationDocument, ValuePath } from './document.js';
 import type { ListenAddress } from './scalars.js';
 import type { VisibleConfiguration } from './visible.js';
 
-/** Tries the ports that a gateway would listen on, and leaves them. */
-export async function checkPorts({ listen, http, admin }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
-  const warnings = [await check('listen', listen, 'TCP', document), await check('listen', listen, 'UDP', document), await check('http', http, 'TCP', document), await check('admin', admin, 'TCP', document)];
+/** Tries the ports that a node would listen on, and leaves them. */
+export async function checkPorts({ at, listen, http, admin }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
+  const warnings = [
+    await check([...at, 'listen'], listen, 'TCP', document),
+    await check([...at, 'listen'], listen, 'UDP', document),
+    await check([...at, 'http'], http, 'TCP', document),
+    await check([...at, 'admin'], admin, 'TCP', document),
+  ];
   return warnings.filter((warning) => warning !== undefined);
 }
 
-async function check(option: string, address: ListenAddress | undefined, protocol: 'TCP' | 'UDP', document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+async function check(option: ValuePath, address: ListenAddress | undefined, protocol: 'TCP' | 'UDP', document: ConfigurationDocument): Promise<Diagnostic | undefined> {
   if (!address || address.port === 0) return undefined;
   try {
     await (protocol === 'TCP' ? tryTcp(address) : tryUdp(address));
@@ -22,7 +27,7 @@ async function check(option: string, address: ListenAddress | undefined, protoco
   } catch (cause) {
     const error = listenError(cause, address, protocol);
     if (!(error instanceof UserError)) throw error;
-    return { code: error.code, message: error.message, range: document.locateValue([option]), ...(error.hint === undefined ? {} : { hint: error.code === 'PORT_TAKEN' ? `unless it is this file's own gateway: ${error.hint}` : error.hint }) };
+    return { code: error.code, message: error.message, range: document.locateValue(option), ...(error.hint === undefined ? {} : { hint: error.code === 'PORT_TAKEN' ? `unless it is this file's own gateway: ${error.hint}` : error.hint }) };
   }
 }
 

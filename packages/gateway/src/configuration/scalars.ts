@@ -63,3 +63,30 @@ export const filePath = z
 export function oneOrMore<Item extends z.ZodType>(item: Item) {
   return z.union([item, z.array(item).min(1)]).transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[]);
 }
+
+/** `gateway.example:443`, `192.0.2.1:443`, `[2001:db8::1]:443`: somewhere to connect to. */
+export const hostAndPort = z
+  .string()
+  .meta({ description: 'Host and port, such as `gateway.example:443`.' })
+  .transform((text, context): { host: string; port: number } => {
+    const match = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:/]+)):(?<port>\d+)$/.exec(text);
+    const { six, host } = match?.groups ?? {};
+    const port = Number(match?.groups?.['port']);
+    const name = six ?? host;
+    if (name !== undefined && port > 0 && port <= 65_535 && (six === undefined || isIP(six) === 6)) return { host: name, port };
+    context.addIssue({ code: 'custom', message: `\`${text}\` is not a host with a port`, params: { hint: 'write `gateway.example:443`, `192.0.2.1:443` or `[2001:db8::1]:443`' } });
+    return z.NEVER;
+  });
+
+export const ipAddress = z
+  .string()
+  .meta({ description: 'IP address.' })
+  .superRefine((text, context) => {
+    if (isIP(text) === 0) context.addIssue({ code: 'custom', message: `\`${text}\` is not an IP address`, params: { hint: 'write one such as `192.0.2.7` or `2001:db8::7`' } });
+  });
+
+/** An IP address and port of somebody else. */
+export const remoteAddress = listenAddress.refine(({ address, port }) => port > 0 && address !== '::' && address !== '0.0.0.0', {
+  message: 'this leads nowhere',
+  params: { hint: 'write the address and port of a server, such as `192.0.2.1:443`' },
+});

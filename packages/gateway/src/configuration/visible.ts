@@ -2,30 +2,47 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { routeOptions, type RouteOptions } from '../routing/options.js';
 import { tlsOptions, type TlsOptions } from '../tls/options.js';
+import type { ValuePath } from './document.js';
+import { isMap } from './node.js';
 import { resolveRoute, resolveTls } from './paths.js';
 import { listenAddress, type ListenAddress } from './scalars.js';
 
-/** The parts of a configuration that can be understood, whatever is wrong with the others. */
+/** The parts of a node that can be understood, whatever is wrong with the others. */
 export interface VisibleConfiguration {
+  /** Where its keys are. */
+  at: ValuePath;
   listen?: ListenAddress | undefined;
   http?: ListenAddress | undefined;
   admin?: ListenAddress | undefined;
   tls?: TlsOptions | undefined;
   /** In the file's order; undefined stands for a route that is not understood. */
   routes: readonly (RouteOptions | undefined)[];
+  /** Of an edge: the file of its gateway's authorities. */
+  certificateAuthority?: string | undefined;
+}
+
+/** The nodes of a file, each as far as it can be understood. */
+export function visibleNodes(value: unknown, directory: string): VisibleConfiguration[] {
+  const nodes = isMap(value) ? value['nodes'] : undefined;
+  if (!isMap(nodes)) return [visibleParts(value, directory, [])];
+  return Object.entries(nodes).map(([name, node]) => visibleParts(node, directory, ['nodes', name]));
 }
 
 /** Each part by itself, so that a fault in one does not hide what is wrong with the next. */
-export function visibleParts(value: unknown, directory: string): VisibleConfiguration {
-  const holder = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+function visibleParts(value: unknown, directory: string, at: ValuePath): VisibleConfiguration {
+  const holder = isMap(value) ? value : {};
   const absolute = (path: string): string => resolve(directory, path);
   const tls = understood(tlsOptions, holder['tls']);
   const routes = Array.isArray(holder['routes']) ? (holder['routes'] as unknown[]) : [];
+  const gateway = isMap(holder['gateway']) ? holder['gateway'] : {};
+  const authority = isMap(gateway['certificate']) ? gateway['certificate']['ca'] : undefined;
   return {
+    at,
     listen: understood(listenAddress, holder['listen']),
     http: understood(listenAddress, holder['http']),
     admin: understood(listenAddress, holder['admin']),
     tls: tls && resolveTls(tls, absolute),
+    certificateAuthority: typeof authority === 'string' ? absolute(authority) : undefined,
     routes: routes.map((item) => {
       const route = understood(routeOptions, item);
       return route && resolveRoute(route, absolute);

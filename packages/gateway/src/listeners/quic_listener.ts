@@ -1,21 +1,20 @@
 import type { CertificatePair, Http3Server, NativeModule } from '@sheaf/native';
-import type { NodeConfiguration } from '../configuration/node.js';
 import type { ListenAddress } from '../configuration/scalars.js';
+import type { FrontLimits, FrontOptions } from '../front/options.js';
 import type { GatewayResponse } from '../http/exchange.js';
 import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
-import type { Limits } from '../limits/options.js';
 
 export interface QuicListenerOptions {
   module: NativeModule;
   address: ListenAddress;
   alpn: readonly string[];
-  congestion: NodeConfiguration['congestion'];
+  congestion: FrontOptions['congestion'];
   multipath: boolean;
-  pathScheduler: NodeConfiguration['path_scheduler'];
+  pathScheduler: FrontOptions['path_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
-  limits: Limits;
+  limits: FrontLimits;
   /** Directory for qlog files. */
   qlog?: string;
   /** File for TLS secrets (SSLKEYLOGFILE). */

@@ -8,7 +8,7 @@ import type { ListenAddress } from '../configuration/scalars.js';
 import type { GatewayResponse } from '../http/exchange.js';
 import { fromNodeRequest } from '../http/node_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
-import type { Limits } from '../limits/options.js';
+import type { FrontLimits } from '../front/options.js';
 import { HandshakePacer } from './handshake_pacer.js';
 
 /** A client gets this long for its request's headers. */
@@ -17,7 +17,7 @@ const headersTimeoutMs = 10_000;
 export interface TcpListenerOptions {
   address: ListenAddress;
   handler: RequestHandler;
-  limits: Limits;
+  limits: FrontLimits;
   /** Absent: HTTP/1.1 without TLS. */
   certificate?: CertificatePair;
   /** Value of Alt-Svc (RFC 7838) once it is known. */
@@ -129,7 +129,7 @@ export class TcpListener {
 }
 
 /** A TLS server begins the handshake when it hears of the connection: it hears of it in time. */
-function paceHandshakes(server: Http2SecureServer, limits: Limits): void {
+function paceHandshakes(server: Http2SecureServer, limits: FrontLimits): void {
   const pacer = new HandshakePacer({ perSecond: limits.handshakes_per_second, maxWaiting: limits.half_open_handshakes, maxWaitMs: headersTimeoutMs });
   const begin = server.listeners('connection');
   server.removeAllListeners('connection');

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../configuration/scalars.js';
-import type { GatewayStatus } from './status.js';
+import type { NodeStatus } from './status.js';
 
 /** What an operator may ask. */
 export interface AdminSources {
   registry: Registry;
-  status(): GatewayStatus;
+  status(): NodeStatus;
   /** Brings up to date what metrics and status say. */
   refresh(): Promise<void>;
 }

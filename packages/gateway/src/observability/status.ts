@@ -1,13 +1,15 @@
 import type { ConnectionStatus, TransportCounters } from '@sheaf/native';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
 
-export type GatewayState = 'starting' | 'serving' | 'draining' | 'stopped';
+export type NodeState = 'starting' | 'serving' | 'draining' | 'stopped';
 
-/** What /status answers and `sheaf status` shows. */
-export interface GatewayStatus {
+/** What every node says about its listeners. */
+export interface FrontStatus {
   version: string;
   pid: number;
-  state: GatewayState;
+  /** Name of the node. */
+  node: string;
+  state: NodeState;
   /** ISO 8601. */
   startedAt: string;
   uptimeSeconds: number;
@@ -18,8 +20,34 @@ export interface GatewayStatus {
   requestsTotal: number;
   tcpConnections: number;
   webTransportSessions: number;
-  routes: { route: string; target: string; upstreams?: UpstreamStatus[] }[];
+  /** Connections of clients. */
   connections: ConnectionStatus[];
   /** Absent while the transport is not up. */
   transport?: TransportCounters;
 }
+
+export interface GatewayStatus extends FrontStatus {
+  role: 'gateway';
+  routes: { route: string; target: string; upstreams?: UpstreamStatus[] }[];
+}
+
+/** An edge's way to its gateway. */
+export interface GatewayLinkStatus {
+  /** Host and port. */
+  address: string;
+  /** `idle`: nobody needed it yet. `waiting`: it failed, and is tried again for the next request after a pause. */
+  state: 'idle' | 'connecting' | 'open' | 'waiting';
+  /** Why the latest attempt failed or the latest connection ended. */
+  reason?: string;
+  /** Connections that were opened so far. */
+  opened: number;
+  connection?: ConnectionStatus;
+}
+
+export interface EdgeStatus extends FrontStatus {
+  role: 'edge';
+  gateway: GatewayLinkStatus;
+}
+
+/** What /status answers and `sheaf status` shows. */
+export type NodeStatus = GatewayStatus | EdgeStatus;

@@ -3,10 +3,11 @@ import type { Logger } from 'pino';
 import { errors, type Dispatcher } from 'undici';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
+import { forwardedHeaders, withoutHopByHop } from '../http/forwarded_headers.js';
 import { BodyTooLarge, declaredLength, hasBody, limitedBody } from '../http/limited_body.js';
+import { isIdempotent, isSafe } from '../http/methods.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
 import { createBalance, type Balance } from './balance.js';
-import { forwardedHeaders, withoutHopByHop } from './forwarded_headers.js';
 import { failureReason, HealthCheck, probe } from './health_check.js';
 import { UpstreamMember } from './member.js';
 import type { UpstreamOptions } from './options.js';
@@ -172,15 +173,6 @@ class ForwardedBody {
     this.started = true;
     yield* limitedBody(this.#exchange.request.body, this.#limit);
   }
-}
-
-function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' || method === 'TRACE';
-}
-
-/** RFC 9110 §9.2.2: repeating an idempotent request has the same effect as sending it once. */
-function isIdempotent(method: string): boolean {
-  return isSafe(method) || method === 'PUT' || method === 'DELETE';
 }
 
 /** A body that left once is gone. A request that never reached a server can always be repeated. */

@@ -1,8 +1,9 @@
 import { Writable } from 'node:stream';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { parseConfiguration } from '../../src/configuration/load.js';
-import { Gateway, type GatewayOptions } from '../../src/gateway/gateway.js';
+import type { NodeOptions } from '../../src/front/front.js';
+import { Gateway } from '../../src/gateway/gateway.js';
+import { parseGateway } from './configuration.js';
 import { temporaryDirectory } from './temporary_directory.js';
 
 export interface RunningGateway {
@@ -23,7 +24,7 @@ export function startFullGateway(yaml: string, directory?: string): Promise<Runn
   return start(yaml, directory, {});
 }
 
-async function start(yaml: string, directory: string | undefined, options: GatewayOptions): Promise<RunningGateway> {
+async function start(yaml: string, directory: string | undefined, options: NodeOptions): Promise<RunningGateway> {
   const home = directory ?? (await temporaryDirectory());
   const log: Record<string, unknown>[] = [];
   const logStream = new Writable({
@@ -32,7 +33,7 @@ async function start(yaml: string, directory: string | undefined, options: Gatew
       done();
     },
   });
-  const loaded = parseConfiguration(`listen: 127.0.0.1:0\n${yaml}`, join(home, 'sheaf.yaml'));
+  const loaded = parseGateway(`listen: 127.0.0.1:0\n${yaml}`, join(home, 'sheaf.yaml'));
   const gateway = await Gateway.start(loaded, { logStream, ...options });
   onTestFinished(() => gateway.close(0));
   return { gateway, port: gateway.address.port, directory: home, log };

@@ -84,7 +84,7 @@ export class WebTransportConnection {
   onConnectionClosed(closed: Closed): void {
     const reason = closedError(closed)?.message ?? 'the connection was closed';
     this.settle(false);
-    for (const session of this.sessions.values()) session.onClosed(closed.code, reason);
+    for (const session of this.sessions.values()) session.onConnectionLost(closed.code, reason);
     for (const { reject } of this.requested.values()) reject(new QuicError('CONNECTION_CLOSED', reason));
     this.sessions.clear();
     this.streams.clear();

@@ -34,6 +34,7 @@ export class NativeSession {
   private waiting: Array<(handler: SessionHandler) => void> = [];
   private readonly wanted: Array<{ unidirectional: boolean }> = [];
   private closed = false;
+  private lostConnection = false;
   private lastCounts: DatagramCounts = { sent: 0, acknowledged: 0, lost: 0, expired: 0 };
 
   constructor(
@@ -52,6 +53,11 @@ export class NativeSession {
     const waiting = this.waiting;
     this.waiting = [];
     for (const tell of waiting) setImmediate(() => tell(handler));
+  }
+
+  /** It ended with its connection, and nobody closed it. */
+  get lost(): boolean {
+    return this.lostConnection;
   }
 
   orderBidiStream(options: StreamOptions): boolean {
@@ -124,6 +130,10 @@ export class NativeSession {
     if (this.closed) return;
     this.closed = true;
     this.tell((handler) => handler.onClose({ errorcode: code, error: reason }));
+  }
+  onConnectionLost(code: number, reason: string): void {
+    this.lostConnection ||= !this.closed;
+    this.onClosed(code, reason);
   }
   /** The peer allows more streams. */
   onStreamsAvailable(): void {

@@ -1,4 +1,5 @@
 import type { NativeEndpoint } from '../addon.js';
+import { lendable } from '../lent_bytes.js';
 
 /** What @fails-components/webtransport's stream object lends us to fill. */
 interface ReadBuffer {
@@ -28,7 +29,9 @@ const readSize = 64 * 1024;
  * (`NativeHttpWTStream` of its types). It never calls back from inside a call.
  */
 export class NativeStream {
-  jsobj: StreamHandler | undefined;
+  private handler: StreamHandler | undefined;
+  /** Signals of the peer that came before there was a handler. */
+  private signals: Array<{ code: number; nettask: NetworkTask }> = [];
   readbuffer: ArrayBuffer | undefined;
   private reading = false;
   private readFinished = false;
@@ -40,6 +43,17 @@ export class NativeStream {
     private readonly connection: number,
     readonly id: number,
   ) {}
+
+  get jsobj(): StreamHandler | undefined {
+    return this.handler;
+  }
+  set jsobj(handler: StreamHandler | undefined) {
+    this.handler = handler;
+    if (!handler || this.signals.length === 0) return;
+    const signals = this.signals;
+    this.signals = [];
+    setImmediate(() => signals.forEach((signal) => handler.onStreamRecvSignal(signal)));
+  }
 
   startReading(): void {
     this.reading = true;
@@ -59,6 +73,12 @@ export class NativeStream {
     const outcome = this.endpoint.writeSessionStream(this.connection, this.id, Buffer.from(chunk), false);
     if (outcome === 0) this.writeBlocked = true;
     else setImmediate(() => this.jsobj?.onStreamWrite({ success: outcome > 0 }));
+  }
+  /** As `writeChunk`, of bytes that nobody changes: they are not copied. False: `onStreamWrite` tells when there is room. */
+  lendChunk(chunk: Buffer): boolean {
+    const outcome = this.endpoint.writeSessionStream(this.connection, this.id, lendable(chunk), false);
+    if (outcome === 0) this.writeBlocked = true;
+    return outcome !== 0;
   }
   streamFinal(): void {
     this.endpoint.writeSessionStream(this.connection, this.id, undefined, true);
@@ -90,7 +110,7 @@ export class NativeStream {
   onReset(code: number): void {
     if (this.readFinished) return;
     this.readFinished = true;
-    this.jsobj?.onStreamRecvSignal({ code, nettask: 'resetStream' });
+    this.signal({ code, nettask: 'resetStream' });
   }
   /** Both halves are over. A reset has been told before; without one, everything was read. */
   onClosed(): void {
@@ -98,7 +118,12 @@ export class NativeStream {
     this.pump();
   }
   onStopped(code: number): void {
-    this.jsobj?.onStreamRecvSignal({ code, nettask: 'stopSending' });
+    this.signal({ code, nettask: 'stopSending' });
+  }
+
+  private signal(signal: { code: number; nettask: NetworkTask }): void {
+    if (this.handler) this.handler.onStreamRecvSignal(signal);
+    else this.signals.push(signal);
   }
 
   private finish(nettask: NetworkTask): void {

@@ -1,5 +1,4 @@
-import type { GatewayRequest, RequestHeaders } from '../http/exchange.js';
-import { headerValue } from '../http/exchange.js';
+import { headerValue, type GatewayRequest, type RequestHeaders } from './exchange.js';
 
 /** RFC 9110 §7.6.1: these speak about one connection and stop at every gateway. */
 const hopByHop = new Set([
@@ -19,8 +18,11 @@ const hopByHop = new Set([
 /** What a client could use to claim another address; the gateway says itself where a request comes from. */
 const claimedByClient = new Set(['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'early-data']);
 
-/** The client's headers as the upstream gets them. */
-export function forwardedHeaders(request: GatewayRequest): Record<string, string | string[]> {
+/** What the next server is told about a request beside its own headers. */
+type Forwarded = Pick<GatewayRequest, 'headers' | 'authority' | 'remoteAddress' | 'scheme' | 'httpVersion' | 'early'>;
+
+/** The client's headers as the next server gets them. */
+export function forwardedHeaders(request: Forwarded): Record<string, string | string[]> {
   const headers = withoutHopByHop(request.headers);
   for (const name of claimedByClient) delete headers[name];
   // The gateway has accepted the request already; undici does not send an expectation on.

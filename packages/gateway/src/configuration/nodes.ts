@@ -1,0 +1,79 @@
+import { isIP } from 'node:net';
+import { isWildcard } from '../gateway/names.js';
+import type { EdgeConfiguration } from '../edge/options.js';
+import type { Diagnostic } from './diagnostic.js';
+import type { ConfigurationDocument, ValuePath } from './document.js';
+import { closest } from './known_keys.js';
+import type { NodeConfiguration } from './node.js';
+import type { ListenAddress } from './scalars.js';
+
+/** A node of a file with the place of its keys. */
+export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; node: NodeConfiguration } | { role: 'edge'; node: EdgeConfiguration });
+
+/** What is wrong with nodes that are right each by itself. */
+export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
+  const edges = nodes.flatMap((node) => (node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : []));
+  return [...edges, ...checkAddresses(nodes, document)];
+}
+
+type ParsedEdge = Extract<ParsedNode, { role: 'edge' }>;
+
+function checkGateway({ node, at }: ParsedEdge, nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
+  const { gateway } = node;
+  if (typeof gateway !== 'string') return [];
+  const range = document.locateValue([...at, 'gateway']);
+  const target = nodes.find(({ name }) => name === gateway);
+  if (target?.role === 'gateway') {
+    if (target.node.alpn.includes('h3')) return [];
+    return [{ code: 'CONFIG_CONFLICT', message: `the gateway \`${gateway}\` does not serve HTTP/3, by which an edge reaches it`, range, hint: 'add `h3` to its `alpn`' }];
+  }
+  if (target) return [{ code: 'CONFIG_VALUE', message: `\`${gateway}\` is an edge, not a gateway`, range, hint: 'an edge leads to a gateway' }];
+  const names = nodes.filter(({ role }) => role === 'gateway').map(({ name }) => name);
+  const meant = closest(gateway, names);
+  const known = names.length === 0 ? 'this file has no gateway' : `the gateways of this file: ${names.map((name) => `\`${name}\``).join(', ')}`;
+  const hint = meant === undefined ? `${known}; for another one write \`{ address: host:port }\`` : `did you mean \`${meant}\`?`;
+  return [{ code: 'CONFIG_VALUE', message: `there is no gateway \`${gateway}\``, range, hint }];
+}
+
+function checkPaths({ node: { paths, gateway }, at }: ParsedEdge, document: ConfigurationDocument): Diagnostic[] {
+  if (paths === 'auto') return [];
+  const host = typeof gateway === 'string' ? '' : gateway.address.host;
+  const seen = new Set<string>();
+  return paths.flatMap(({ local, remote }, index): Diagnostic[] => {
+    const end = remote?.address ?? (isIP(host) === 0 ? undefined : host);
+    const key = `${local} ${remote ? `${remote.address} ${remote.port}` : ''}`;
+    const twice = seen.has(key);
+    seen.add(key);
+    if (end !== undefined && isIP(end) !== isIP(local)) {
+      return [{ code: 'CONFIG_CONFLICT', message: `a path from ${local} cannot lead to ${end}`, range: document.locateValue([...at, 'paths', index]), hint: 'both ends are IPv4, or both are IPv6' }];
+    }
+    return twice ? [{ code: 'CONFIG_CONFLICT', message: 'this path is there already', range: document.locateValue([...at, 'paths', index]), hint: 'remove one of them' }] : [];
+  });
+}
+
+interface Claim {
+  owner: string;
+  option: string;
+  address: ListenAddress;
+  path: ValuePath;
+}
+
+/** Every port is listened on once. UDP and TCP of `listen` share theirs, so that TCP alone is compared. */
+function checkAddresses(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
+  const claims = nodes.flatMap(({ name, at, node }): Claim[] =>
+    (['listen', 'http', 'admin'] as const).flatMap((option) => {
+      const address = node[option];
+      return address && address.port !== 0 ? [{ owner: at.length === 0 ? '' : ` of \`${name}\``, option, address, path: [...at, option] }] : [];
+    }),
+  );
+  return claims.flatMap((claim, index): Diagnostic[] => {
+    const earlier = claims.slice(0, index).find((other) => collide(other.address, claim.address));
+    if (!earlier) return [];
+    const message = `port ${claim.address.port} is already that of \`${earlier.option}\`${earlier.owner}`;
+    return [{ code: 'CONFIG_CONFLICT', message, range: document.locateValue(claim.path), hint: 'choose another port' }];
+  });
+}
+
+function collide(left: ListenAddress, right: ListenAddress): boolean {
+  return left.port === right.port && (left.address === right.address || isWildcard(left.address) || isWildcard(right.address));
+}

@@ -1,0 +1,135 @@
+import { WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
+import type { Http3Client, NativeModule } from '@sheaf/native';
+import type { LoadedEdge } from '../configuration/loaded.js';
+import type { ListenAddress } from '../configuration/scalars.js';
+import { describeListener } from '../front/description.js';
+import { Front, type NodeOptions } from '../front/front.js';
+import { RequestHandler } from '../http/request_handler.js';
+import { WellKnown } from '../http/well_known.js';
+import { loadNativeModule } from '../listeners/native_module.js';
+import { accessLog } from '../observability/access_log.js';
+import { Metrics } from '../observability/metrics.js';
+import { combineObservers } from '../observability/observers.js';
+import type { EdgeStatus } from '../observability/status.js';
+import { compileRoute } from '../routing/router.js';
+import type { CertificateSource } from '../tls/certificate_source.js';
+import { Forwarder } from './forwarder.js';
+import { connectionOptions, GatewayConnection } from './gateway_connection.js';
+import { gatewayTarget, type GatewayTarget } from './gateway_target.js';
+import { SessionForwarder } from './session_forwarder.js';
+
+export interface EdgeOptions extends NodeOptions {
+  /** Where the gateway of the same file listens, when this process runs it, too. */
+  gatewayAddress?: ListenAddress;
+}
+
+/** One running edge: what clients ask it goes to its gateway over one connection. */
+export class Edge {
+  readonly role = 'edge';
+  readonly warnings: readonly string[] = [];
+  readonly #loaded: LoadedEdge;
+  readonly #options: EdgeOptions;
+  readonly #front: Front;
+  readonly #target: GatewayTarget;
+  #gateway!: GatewayConnection;
+
+  private constructor(loaded: LoadedEdge, options: EdgeOptions, front: Front) {
+    this.#loaded = loaded;
+    this.#options = options;
+    this.#front = front;
+    this.#target = gatewayTarget(loaded, options.gatewayAddress);
+  }
+
+  /** Starts listening; the gateway is not asked for before somebody needs it. @throws UserError */
+  static async start(loaded: LoadedEdge, options: EdgeOptions = {}): Promise<Edge> {
+    const front = await Front.open({ ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } }, options);
+    try {
+      const edge = new Edge(loaded, options, front);
+      await edge.#start(await loadNativeModule());
+      return edge;
+    } catch (error) {
+      await front.shutdown.run();
+      throw error;
+    }
+  }
+
+  get name(): string {
+    return this.#loaded.name;
+  }
+
+  get address(): ListenAddress {
+    return this.#front.address;
+  }
+
+  get httpAddress(): ListenAddress | undefined {
+    return this.#front.httpAddress;
+  }
+
+  get adminAddress(): ListenAddress | undefined {
+    return this.#front.adminAddress;
+  }
+
+  get certificate(): CertificateSource {
+    return this.#front.certificate;
+  }
+
+  status(): EdgeStatus {
+    return { ...this.#front.status(), role: 'edge', gateway: this.#gateway.status() };
+  }
+
+  /** Refuses new work, lets requests under way finish for up to `drainMs`, then ends. */
+  close(drainMs?: number): Promise<void> {
+    return this.#front.close(drainMs);
+  }
+
+  async #start(module: NativeModule): Promise<void> {
+    const front = this.#front;
+    const { node } = this.#loaded;
+    const { log, certificate } = front;
+    const { host, port } = this.#target;
+    const gateway = new GatewayConnection({ host, port, log, connect: () => this.#connect(module), onOpen: () => () => undefined });
+    this.#gateway = gateway;
+    front.shutdown.add(() => gateway.close());
+    const metrics = new Metrics({
+      transport: () => front.quic?.counters(),
+      tcpConnections: () => front.tcpConnections,
+      upstreams: () => [],
+      certificateExpiry: () => certificate.expiry,
+    });
+    const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
+    const handler = new RequestHandler({
+      routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log))],
+      wellKnown: new WellKnown(describeListener(node.listen, certificate, () => front.address.port)),
+      wellKnownPrefix: WELL_KNOWN_PREFIX,
+      maxHeaderBytes: node.limits.header_size,
+      observer,
+      log,
+    });
+    await front.listen({
+      handler,
+      acceptSessions: (native) => Promise.resolve(new SessionForwarder({ native, module, gateway, observer, log })),
+      registry: metrics.registry,
+      status: () => this.status(),
+      refresh: () => Promise.resolve(),
+    });
+    front.serve(this.warnings);
+  }
+
+  async #connect({ connectHttp3 }: NativeModule): Promise<Http3Client> {
+    const { node } = this.#loaded;
+    const { host, port, serverName, trust } = this.#target;
+    const { keyLog } = this.#options;
+    return connectHttp3({
+      ...connectionOptions,
+      host,
+      port,
+      ...(serverName === undefined ? {} : { serverName }),
+      ...(await trust()),
+      idleTimeoutMs: node.limits.idle,
+      congestionControl: node.congestion === 'newreno' ? 'new_reno' : node.congestion,
+      pathScheduler: node.path_scheduler,
+      ...(node.qlog === undefined ? {} : { qlogDirectory: node.qlog }),
+      ...(keyLog === undefined ? {} : { keyLogFile: keyLog }),
+    });
+  }
+}

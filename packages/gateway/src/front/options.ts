@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { filePath, listenAddress } from '../configuration/scalars.js';
+import type { Limits } from '../limits/options.js';
+import { logOptions } from '../observability/options.js';
+import { tlsOptions } from '../tls/options.js';
+
+/** The keys of every node that clients connect to. */
+export const frontKeys = {
+  listen: listenAddress.describe('Address such as `127.0.0.1:4433`, or `:4433` for all, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).'),
+  tls: tlsOptions.default('dev'),
+  congestion: z
+    .enum(['cubic', 'newreno', 'bbr', 'olia'])
+    .default('cubic')
+    .describe('Congestion controller of QUIC connections: CUBIC (RFC 9438), NewReno (RFC 9002), BBR, or OLIA, which couples the paths of a connection.'),
+  path_scheduler: z
+    .enum(['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'])
+    .default('ecf')
+    .describe('Which path of a connection the next packet takes.'),
+  http: listenAddress.optional().describe('Also serve HTTP/1.1 without TLS here; for development on `localhost`.'),
+  admin: listenAddress.optional().describe('Address of /healthz, /readyz, /metrics and /status. Keep it private.'),
+  log: logOptions.prefault({}).describe('Log of events and requests, JSON lines.'),
+  qlog: filePath.optional().describe('Directory that receives one qlog file per QUIC connection.'),
+};
+
+/** A request's body has its limit where it is used, not where it passes through. */
+export type FrontLimits = Omit<Limits, 'body_size'>;
+
+const frontOptions = z.strictObject(frontKeys);
+
+/** What the listeners of a node are told. */
+export type FrontOptions = z.output<typeof frontOptions> & { alpn: readonly string[]; multipath: boolean; limits: FrontLimits };
