@@ -148,9 +148,11 @@ describe('check', () => {
 
 describe('schema', () => {
   it('is a JSON Schema that knows no other keys', async () => {
-    const schema = JSON.parse((await sheaf(['schema'])).out) as { properties: object; additionalProperties: boolean };
-    expect(schema.additionalProperties).toBe(false);
-    expect(Object.keys(schema.properties)).toEqual(['listen', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
+    const { anyOf } = JSON.parse((await sheaf(['schema'])).out) as { anyOf: { properties: object; additionalProperties: boolean }[] };
+    const [gateway, nodes] = anyOf;
+    expect([gateway?.additionalProperties, nodes?.additionalProperties]).toEqual([false, false]);
+    expect(Object.keys(nodes?.properties ?? {})).toEqual(['nodes']);
+    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
   });
 });
 

@@ -319,6 +319,49 @@ describe('sheaf fetch -o', () => {
   });
 });
 
+describe('a file with several nodes', () => {
+  async function makeNodes(): Promise<Site> {
+    const site = await makeSite();
+    const [edge, edgeAdmin] = [await freePort(), await freePort()];
+    const gateway = `role: gateway, listen: "127.0.0.1:${site.port}", admin: "127.0.0.1:${site.admin}", routes: [{ files: ./site }]`;
+    const laptop = `role: edge, listen: "127.0.0.1:${edge}", admin: "127.0.0.1:${edgeAdmin}", gateway: center, paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]`;
+    await writeFile(join(site.directory, 'sheaf.yaml'), `nodes:\n  center: { ${gateway} }\n  laptop: { ${laptop} }\n`);
+    return { ...site, port: edge };
+  }
+
+  it('is served by one process, which names them, shows them, and drains them all', async () => {
+    const site = await makeNodes();
+    expect(await sheaf(['check'], site.directory)).toMatchObject({ code: 0, out: 'Valid configuration\n' });
+    const running = await up(site);
+    await vi.waitFor(() => expect(running.out().match(/next: /g)).toHaveLength(2), 10_000);
+    expect(running.out().split('\n')[0]).toMatch(/^sheaf \S+ ready in \d+ ms: center \(gateway\), laptop \(edge\)$/);
+    const { out } = await sheaf(['fetch', '-k', '--json', `https://127.0.0.1:${site.port}/large.bin`], site.directory);
+    expect(JSON.parse(out)).toMatchObject({ status: 200, bytes: site.large.length, sha256: createHash('sha256').update(site.large).digest('hex') });
+    await vi.waitFor(async () => {
+      const [center = '', laptop = ''] = (await sheaf(['status'], site.directory)).out.split(/^node/m).slice(1);
+      expect(center).toContain('center (gateway)');
+      expect(laptop).toContain('laptop (edge)');
+      for (const address of ['127.0.0.1', '127.0.0.2']) expect(laptop).toMatch(new RegExp(`active +${address}:`));
+    }, 10_000);
+    const statuses = (await sheaf(['status', '--json'], site.directory)).out.trim().split('\n').map((line) => JSON.parse(line) as object);
+    expect(statuses).toMatchObject([{ node: 'center', role: 'gateway', requestsTotal: 1 }, { node: 'laptop', role: 'edge', requestsTotal: 1, gateway: { state: 'open' } }]);
+    expect((await sheaf(['status', '--json', '--node', 'laptop'], site.directory)).out.trim().split('\n')).toHaveLength(1);
+    running.child.kill('SIGTERM');
+    expect(await running.exit).toBe(0);
+  });
+
+  it('is served by a process for each node', async () => {
+    const site = await makeNodes();
+    const nodes = ['laptop', 'center'].map((name) => start(['up', 'sheaf.yaml', '--node', name], site.directory));
+    for (const { out, err } of nodes) await vi.waitFor(() => expect(out() + err()).toMatch(/ready/), 30_000);
+    const { code, out } = await sheaf(['fetch', '-k', '--json', `https://127.0.0.1:${site.port}/`], site.directory);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { status: 200 }]);
+    for (const { child } of nodes) child.kill('SIGTERM');
+    expect(await Promise.all(nodes.map(({ exit }) => exit))).toEqual([0, 0]);
+    expect(await sheaf(['up', 'sheaf.yaml', '--node', 'laptpo'], site.directory)).toMatchObject({ code: 2, err: expect.stringContaining('did you mean `laptop`?') as string });
+  });
+});
+
 describe('sheaf demo', () => {
   it('serves the demo site until Ctrl-C', async () => {
     const world = await testWorld(['demo', '--port', '0', '--http-port', '0']);

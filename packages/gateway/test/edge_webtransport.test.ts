@@ -57,8 +57,8 @@ describe('a WebTransport session through an edge', () => {
     expect(Buffer.from(value ?? []).toString()).toBe('ping');
   });
 
-  it('tells the gateway its path, and the close of the client with code and reason', async () => {
-    const { session, edge, gateway, log } = await openModule(`
+  it('tells the application its path and query', async () => {
+    const { session } = await openModule(`
       export default async (session, { url }) => {
         const writer = (await session.createUnidirectionalStream()).getWriter();
         await writer.write(Buffer.from(url));
@@ -66,11 +66,14 @@ describe('a WebTransport session through an edge', () => {
       };`);
     const { value } = await session.incomingUnidirectionalStreams.getReader().read();
     expect((await readAll(value!)).toString()).toBe('/app?a=1');
+  });
+
+  it('tells the gateway the close of the client, with code and reason', async () => {
+    const { session, edge, gateway, log } = await openEcho();
     session.close({ closeCode: 7, reason: 'enough' });
     await session.closed;
     await vi.waitFor(() => expect([edge.status().webTransportSessions, gateway.status().webTransportSessions]).toEqual([0, 0]), 10_000);
-    const ended = log.filter((line) => line['msg'] === 'webtransport session');
-    expect(ended).toMatchObject([{ closeCode: 7, reason: 'enough' }, { closeCode: 7, reason: 'enough' }]);
+    await vi.waitFor(() => expect(log.filter((line) => line['msg'] === 'webtransport session')).toMatchObject([{ closeCode: 7, reason: 'enough' }, { closeCode: 7, reason: 'enough' }]));
   });
 
   it('tells the client the close of the application', async () => {

@@ -1,3 +1,5 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import { WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
 import type { Http3Client, NativeModule } from '@sheaf/native';
 import type { LoadedEdge } from '../configuration/loaded.js';
@@ -16,12 +18,17 @@ import type { CertificateSource } from '../tls/certificate_source.js';
 import { Forwarder } from './forwarder.js';
 import { connectionOptions, GatewayConnection } from './gateway_connection.js';
 import { gatewayTarget, type GatewayTarget } from './gateway_target.js';
+import { PathPolicy } from './path_policy.js';
 import { SessionForwarder } from './session_forwarder.js';
+import { wantedPaths, type WantedPath } from './wanted_paths.js';
 
 export interface EdgeOptions extends NodeOptions {
   /** Where the gateway of the same file listens, when this process runs it, too. */
   gatewayAddress?: ListenAddress;
 }
+
+/** How often the machine's addresses are looked at. */
+const reconcileMs = 1_000;
 
 /** One running edge: what clients ask it goes to its gateway over one connection. */
 export class Edge {
@@ -32,6 +39,9 @@ export class Edge {
   readonly #front: Front;
   readonly #target: GatewayTarget;
   #gateway!: GatewayConnection;
+  /** Of the latest attempt to connect: where it went, and on which path. */
+  #gatewayIp = '';
+  #first: WantedPath | undefined;
 
   private constructor(loaded: LoadedEdge, options: EdgeOptions, front: Front) {
     this.#loaded = loaded;
@@ -87,7 +97,7 @@ export class Edge {
     const { node } = this.#loaded;
     const { log, certificate } = front;
     const { host, port } = this.#target;
-    const gateway = new GatewayConnection({ host, port, log, connect: () => this.#connect(module), onOpen: () => () => undefined });
+    const gateway = new GatewayConnection({ host, port, log, connect: (attempt) => this.#connect(module, attempt), onOpen: (client) => this.#keepPaths(client) });
     this.#gateway = gateway;
     front.shutdown.add(() => gateway.close());
     const metrics = new Metrics({
@@ -115,15 +125,20 @@ export class Edge {
     front.serve(this.warnings);
   }
 
-  async #connect({ connectHttp3 }: NativeModule): Promise<Http3Client> {
+  /** The first attempt begins on the first path; when it fails, another one may be alive. */
+  async #connect({ connectHttp3 }: NativeModule, attempt: number): Promise<Http3Client> {
     const { node } = this.#loaded;
-    const { host, port, serverName, trust } = this.#target;
+    const { serverName, port, trust } = this.#target;
     const { keyLog } = this.#options;
+    const address = await this.#resolve();
+    const wanted = wantedPaths(node.paths, address);
+    this.#first = wanted[attempt % Math.max(wanted.length, 1)];
     return connectHttp3({
       ...connectionOptions,
-      host,
+      host: serverName ?? this.#target.host,
       port,
-      ...(serverName === undefined ? {} : { serverName }),
+      remote: this.#first?.remote ?? { address, port },
+      ...(this.#first ? { localAddress: this.#first.local } : {}),
       ...(await trust()),
       idleTimeoutMs: node.limits.idle,
       congestionControl: node.congestion === 'newreno' ? 'new_reno' : node.congestion,
@@ -131,5 +146,26 @@ export class Edge {
       ...(node.qlog === undefined ? {} : { qlogDirectory: node.qlog }),
       ...(keyLog === undefined ? {} : { keyLogFile: keyLog }),
     });
+  }
+
+  /** The gateway's IP address, of the family of the first path when the configuration names it. */
+  async #resolve(): Promise<string> {
+    const { paths } = this.#loaded.node;
+    const family = paths === 'auto' ? 0 : isIP(paths[0]?.local ?? '');
+    this.#gatewayIp = (await lookup(this.#target.host, { family })).address;
+    return this.#gatewayIp;
+  }
+
+  #keepPaths(client: Http3Client): () => void {
+    const { paths } = this.#loaded.node;
+    const gateway = this.#gatewayIp;
+    const policy = new PathPolicy({ connection: client, first: this.#first, wanted: () => wantedPaths(paths, gateway), log: this.#front.log });
+    client.on('path', (event) => policy.onEvent(event));
+    const timer = setInterval(() => policy.reconcile(performance.now()), reconcileMs).unref();
+    policy.reconcile(performance.now());
+    return () => {
+      clearInterval(timer);
+      policy.stop();
+    };
   }
 }

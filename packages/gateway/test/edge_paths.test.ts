@@ -1,0 +1,105 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createLinkRelay, type LinkRelay, type PathStatus } from '@sheaf/native';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { connect } from './support/http3_client.js';
+import { startPair, type Pair } from './support/nodes.js';
+import { freePort } from './support/upstream.js';
+
+const large = randomBytes(8_000_000);
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const site = { gateway: ['routes: [{ files: site }]', 'path_scheduler: round-robin'], files: { 'large.bin': large, 'index.html': 'the page' } };
+
+function pathsOf({ edge }: Pair): PathStatus[] {
+  return edge.status().gateway.connection?.paths ?? [];
+}
+
+/** Reads the answer; `onProgress` hears of the bytes so far. */
+async function download(port: number, onProgress: (bytes: number) => void = () => undefined): Promise<string> {
+  const client = await connect(port);
+  const response = await client.request({ path: '/large.bin' });
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    onProgress((bytes += chunk.length));
+  }
+  return hash.digest('hex');
+}
+
+/** Waits until the edge has two paths that carry data. */
+async function bothActive(pair: Pair): Promise<void> {
+  await vi.waitFor(() => expect(pathsOf(pair).filter(({ state }) => state === 'active')).toHaveLength(2), 20_000);
+}
+
+/** A link of 40 Mbit/s to the port, on 127.0.0.1. */
+function relayTo(port: number): { relay: LinkRelay; remote: string } {
+  const direction = { rate: 40e6, delayMs: 5, queueBytes: 256 * 1024 };
+  const relay = createLinkRelay({ listen: { address: '127.0.0.1', port: 0 }, target: { address: '127.0.0.1', port }, there: direction, back: direction, seed: 1 });
+  onTestFinished(() => relay.close());
+  return { relay, remote: `127.0.0.1:${relay.listen().port}` };
+}
+
+describe('an edge with two paths', () => {
+  it('carries a download over both', async () => {
+    const pair = await startPair({ ...site, gateway: [...site.gateway], edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]'] });
+    expect(await download(pair.port)).toBe(sha256(large));
+    await bothActive(pair);
+    const before = pathsOf(pair).map(({ bytesReceived }) => bytesReceived);
+    expect(await download(pair.port)).toBe(sha256(large));
+    const [first = 0, second = 0] = pathsOf(pair).map(({ bytesReceived }, index) => bytesReceived - (before[index] ?? 0));
+    expect(Math.min(first, second)).toBeGreaterThan(large.length / 10);
+    expect(pathsOf(pair).map(({ local }) => local.address)).toEqual(['127.0.0.1', '127.0.0.2']);
+  });
+
+  it('finishes a download when one of its links is cut in the middle, and uses it again afterwards', async () => {
+    const gatewayPort = await freePort();
+    const [one, two] = [relayTo(gatewayPort), relayTo(gatewayPort)];
+    const pair = await startPair({
+      ...site,
+      gatewayPort,
+      edge: [`paths: [{ local: 127.0.0.1, remote: "${one.remote}" }, { local: 127.0.0.1, remote: "${two.remote}" }]`],
+    });
+    expect(await download(pair.port)).toBe(sha256(large));
+    await bothActive(pair);
+    let cut = false;
+    const hash = await download(pair.port, (bytes) => {
+      if (!cut && bytes > 2_000_000) one.relay.setDown((cut = true));
+    });
+    expect(cut).toBe(true);
+    expect(hash).toBe(sha256(large));
+    expect(pair.edge.status().gateway.opened).toBe(1);
+    one.relay.setDown(false);
+    const delivered = one.relay.stats().back.bytesDelivered;
+    await vi.waitFor(async () => {
+      expect(await download(pair.port)).toBe(sha256(large));
+      expect(one.relay.stats().back.bytesDelivered - delivered).toBeGreaterThan(1_000_000);
+    }, 50_000);
+  }, 120_000);
+
+  it('keeps one as a backup', async () => {
+    const pair = await startPair({ ...site, edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2, backup: true }]'] });
+    await download(pair.port);
+    await bothActive(pair);
+    await vi.waitFor(() => expect(pathsOf(pair).map(({ status }) => status)).toEqual(['available', 'backup']), 10_000);
+    const before = pathsOf(pair)[1]!.bytesReceived;
+    expect(await download(pair.port)).toBe(sha256(large));
+    expect(pathsOf(pair)[1]!.bytesReceived - before).toBeLessThan(large.length / 100);
+  });
+
+  it('begins on the second path when the first one is dead', async () => {
+    const gatewayPort = await freePort();
+    const dead = relayTo(gatewayPort);
+    dead.relay.setDown(true);
+    const pair = await startPair({ ...site, gatewayPort, edge: [`paths: [{ local: 127.0.0.1, remote: "${dead.remote}" }, { local: 127.0.0.2 }]`] });
+    await download(pair.port).catch(() => undefined);
+    expect(await download(pair.port)).toBe(sha256(large));
+    expect(pathsOf(pair)[0]?.local.address).toBe('127.0.0.2');
+  });
+
+  it('is content with one when the gateway does not speak multipath', async () => {
+    const pair = await startPair({ ...site, gateway: [...site.gateway, 'multipath: false'], edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]'] });
+    expect(await download(pair.port)).toBe(sha256(large));
+    await vi.waitFor(() => expect(pair.log.some((line) => line['msg'] === 'path failed')).toBe(true), 10_000);
+    expect(pair.edge.status().gateway.connection).toMatchObject({ multipath: false, paths: [{ id: 0 }] });
+  });
+});
