@@ -134,11 +134,8 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
   batch.segment_size = 0;
   Parts& parts = *parts_;
   parts.pacing_deadline = k_never;
-  if (parts.close.phase() != CloseState::Phase::kOpen) {
-    PathEntry* entry = PathSelection(parts, now).for_close();
-    if (entry) PacketBuilder(parts, *entry, now).build(batch);
-    return;
-  }
+  if (parts.close.phase() == CloseState::Phase::kClosing) return transmit_close(batch, now);
+  if (parts.close.phase() != CloseState::Phase::kOpen) return;
   // A batch each in turn, so that no path waits for another to be full.
   const auto& entries = parts.paths.entries();
   for (std::size_t i = 0; i < entries.size() && batch.size == 0; ++i) {
@@ -146,6 +143,25 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
     if (entry.usable()) PacketBuilder(parts, entry, now).build(batch);
   }
   ++parts.next_turn;
+  // Building may have found that the keys are used up.
+  if (parts.close.phase() == CloseState::Phase::kClosing) transmit_close(batch, now);
+}
+
+// On every path, since the peer may not hear the others.
+void Connection::transmit_close(TransmitBatch& batch, Time now) {
+  Parts& parts = *parts_;
+  const auto& entries = parts.paths.entries();
+  const bool any_open = parts.paths.open_count() > 0;
+  while (parts.close.frame_due() && batch.size == 0) {
+    if (parts.close_turn == entries.size()) {
+      parts.close.frame_sent();
+      parts.close_turn = 0;
+      return;
+    }
+    PathEntry& entry = *entries[parts.close_turn++];
+    const bool sends = entry.path && entry.remote_ids.assigned();
+    if (sends && (entry.open() || !any_open)) PacketBuilder(parts, entry, now).build_close(batch);
+  }
 }
 
 Time Connection::next_timeout() const {

@@ -140,6 +140,8 @@ class Connection {
   struct Parts;
 
  private:
+  void transmit_close(TransmitBatch& batch, Time now);
+
   std::unique_ptr<Parts> parts_;
 };
 

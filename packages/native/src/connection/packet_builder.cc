@@ -17,16 +17,6 @@ constexpr std::size_t k_minimum_path_size = 1200;
 }  // namespace
 
 void PacketBuilder::build(TransmitBatch& batch) {
-  switch (parts_.close.phase()) {
-    case CloseState::Phase::kOpen:
-      break;
-    case CloseState::Phase::kClosing:
-      if (parts_.close.frame_due()) build_close(batch);
-      return;
-    case CloseState::Phase::kDraining:
-    case CloseState::Phase::kClosed:
-      return;
-  }
   if (parts_.can_send_early()) return build_early(batch);
   if (!parts_.keys.can_send()) return;
   if (parts_.keys.wants_update()) parts_.keys.initiate_update(now_, parts_.probe_timeout());
@@ -34,7 +24,7 @@ void PacketBuilder::build(TransmitBatch& batch) {
     // RFC 9001 §6.6: no update was possible in time.
     parts_.fail({TransportErrorCode::kAeadLimitReached, 0, "confidentiality limit of the AEAD"},
                 now_);
-    return build_close(batch);
+    return;
   }
   if (entry_.probed && entry_.probed->response_due && build_probe_response(batch)) return;
   const auto probe_size = parts_.config.discover_mtu && parts_.handshake_confirmed
@@ -352,7 +342,6 @@ bool PacketBuilder::build_probe_response(TransmitBatch& batch) {
 }
 
 void PacketBuilder::build_close(TransmitBatch& batch) {
-  parts_.close.frame_sent();
   const std::size_t size = std::min<std::uint64_t>(
       {k_minimum_path_size, batch.buffer.size(), path_.amplification.allowance()});
   const Frame frame = parts_.close.frame();

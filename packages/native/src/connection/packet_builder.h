@@ -13,6 +13,8 @@ class PacketBuilder {
   PacketBuilder(Connection::Parts& parts, PathEntry& entry, Time now)
       : parts_(parts), entry_(entry), path_(*entry.path), selection_(parts, now), now_(now) {}
   void build(TransmitBatch& batch);
+  // CONNECTION_CLOSE alone (RFC 9000 §10.2.1).
+  void build_close(TransmitBatch& batch);
 
  private:
   enum class Admission : std::uint8_t { kNothing, kAcknowledgementOnly, kFull };
@@ -25,7 +27,6 @@ class PacketBuilder {
 
   void build_one_rtt(TransmitBatch& batch);
   void build_early(TransmitBatch& batch);
-  void build_close(TransmitBatch& batch);
   bool build_probe_response(TransmitBatch& batch);
   void build_mtu_probe(TransmitBatch& batch, std::uint16_t size);
 

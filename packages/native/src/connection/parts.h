@@ -38,7 +38,8 @@ struct Connection::Parts {
   StreamSet streams;
   ConnectionId initial_local_id;
   Address handshake_remote;
-  std::size_t next_turn = 0;  // entry that may transmit first
+  std::size_t next_turn = 0;   // entry that may transmit first
+  std::size_t close_turn = 0;  // entry that tells the close next
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;

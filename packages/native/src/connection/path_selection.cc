@@ -59,19 +59,6 @@ SendDemand PathSelection::demand() const {
           .flow_credit = parts_.streams.connection_credit()};
 }
 
-PathEntry* PathSelection::for_close() {
-  PathEntry* best = nullptr;
-  const auto rank = [](const PathEntry& entry) {
-    return (entry.abandonment ? 4 : 0) + (entry.suspect() ? 2 : 0) +
-           (validating(*entry.path) ? 1 : 0);
-  };
-  for (const auto& entry : parts_.paths.entries()) {
-    if (!entry->path || !entry->remote_ids.assigned()) continue;
-    if (!best || rank(*entry) < rank(*best)) best = entry.get();
-  }
-  return best;
-}
-
 bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {
   return entry.path && parts_.paths.enabled() && entry.path->received.ack_deadline() <= now_ &&
          (entry.abandonment || !entry.remote_ids.assigned() || entry.suspect());

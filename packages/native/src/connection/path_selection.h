@@ -14,8 +14,6 @@ class PathSelection {
 
   // The next packet with streams, datagrams or control frames goes on this path.
   bool chooses(const PathEntry& entry);
-  // For CONNECTION_CLOSE, which is sent on one path.
-  PathEntry* for_close();
   // Its acknowledgements go on the other paths: it is abandoned, or does not seem to work.
   bool acknowledged_elsewhere(const PathEntry& entry) const;
 

@@ -43,7 +43,12 @@ class AeadLimitTest : public testing::Test {
   std::size_t build() {
     TransmitBatch batch;
     batch.buffer = buffer_;
-    PacketBuilder(parts_, parts_.first_entry(), k_now).build(batch);
+    PacketBuilder builder(parts_, parts_.first_entry(), k_now);
+    builder.build(batch);
+    if (parts_.close.frame_due()) {
+      builder.build_close(batch);
+      parts_.close.frame_sent();
+    }
     return batch.size;
   }
 
