@@ -12,6 +12,7 @@ Connection::Parts::Parts(Role own_role, const ConnectionConfig& own_config, Rand
       keys(own_config.crypto),
       paths(own_config.active_connection_id_limit),
       path_scheduler(make_path_scheduler(own_config.path_scheduler)),
+      coupling(std::make_shared<OliaCoupling>()),
       streams(own_role, own_config.streams),
       datagrams(own_config.datagram_queue_limit),
       idle(own_config.max_idle_timeout, own_config.keep_alive, now) {}
@@ -31,7 +32,10 @@ void Connection::Parts::make_first_path(const ConnectionSeed& seed, Time now) {
 Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresses) {
   const auto maximum = static_cast<std::uint16_t>(
       std::min<std::uint64_t>(config.max_udp_payload_size, peer_parameters.max_udp_payload_size));
-  const PathConfig path_config{.congestion = config.congestion,
+  CongestionConfig congestion = config.congestion;
+  congestion.seed = random.next();
+  congestion.coupling = coupling;
+  const PathConfig path_config{.congestion = congestion,
                                .initial_mtu = std::min(config.initial_udp_payload_size, maximum),
                                .maximum_mtu = config.discover_mtu ? maximum : std::uint16_t{0}};
   entry.path = std::make_unique<Path>(entry.id, addresses, path_config);

@@ -11,6 +11,7 @@
 #include "connection/event_log.h"
 #include "connection/idle_timer.h"
 #include "connection/path_table.h"
+#include "congestion/olia.h"
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
 #include "scheduler/path/path_scheduler.h"
@@ -35,6 +36,7 @@ struct Connection::Parts {
 
   PathTable paths;  // path 0 has its entry from the start, but no path before the first seed
   std::unique_ptr<PathScheduler> path_scheduler;
+  std::shared_ptr<OliaCoupling> coupling;  // of the controllers of all paths
   StreamSet streams;
   ConnectionId initial_local_id;
   Address handshake_remote;
