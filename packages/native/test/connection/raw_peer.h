@@ -21,6 +21,7 @@ class RawPeer {
     ConnectionConfig config;
     bool validated = true;      // the server knows the first address to be the client's
     bool finished_came = true;  // the server has its receive secret and is confirmed
+    bool multipath = false;     // offered by the client too
   };
   // A packet of the server, opened.
   struct Packet {
@@ -50,6 +51,7 @@ class RawPeer {
     seed.peer_parameters.initial_max_stream_data_uni = 1 << 24;
     seed.peer_parameters.initial_max_streams_uni = 8;
     seed.peer_parameters.active_connection_id_limit = 2;
+    if (options.multipath) seed.peer_parameters.initial_max_path_id = 7;
     seed.local_id = to;
     seed.remote_id = id(0);
     seed.path = path;
