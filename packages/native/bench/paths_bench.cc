@@ -167,12 +167,6 @@ int goodput(const Setting& setting, std::uint64_t seed, int runs, int seconds,
     download.run_for(std::chrono::seconds(seconds));
     if (!download.transfer().intact()) refuse("bytes arrived that were not sent", "");
     values.push_back(download.megabits_per_second());
-    if (getenv("DBG"))
-      for (const auto& p : download.server_paths())
-        std::fprintf(
-            stderr, "path %u rtt %.1f min %.1f cwnd %lu inflight %lu sent %lu lost %lu state %d\n",
-            p.id.value, p.smoothed_rtt.count() / 1e6, p.minimum_rtt.count() / 1e6,
-            p.congestion_window, p.bytes_in_flight, p.bytes_sent, p.packets_lost, (int)p.state);
   }
   std::printf("{");
   print("goodput_mbps", values);
