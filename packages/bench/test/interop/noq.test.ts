@@ -115,6 +115,13 @@ describe('noq as the client of a gateway', () => {
     expect(named(events, 'downloaded')).toMatchObject([whole]);
   });
 
+  test('replaces both paths in the middle of a download when its network changes', async () => {
+    const events = await noqClient(program, port, ['open', '127.0.0.2', 'start', '/large.bin', 'rebind', 'finish', 'discarded', '0', 'discarded', '1', 'get', '/large.bin']);
+    expect(named(events, 'downloaded')).toMatchObject([whole, whole]);
+    expect(named(events, 'path abandoned').map(({ id }) => id)).toEqual([0, 1]);
+    expect(named(events, 'path established').map(({ path }) => path?.id).sort()).toEqual([1, 2, 3]);
+  });
+
   test('updates the keys in the middle of a download over two paths, twice', async () => {
     const cycle = ['start', '/large.bin', 'key-update', 'finish', 'sleep', '1000'];
     const events = await noqClient(program, port, ['open', '127.0.0.2', ...cycle, ...cycle, 'get', '/large.bin']);

@@ -2,13 +2,14 @@
 
 use crate::events::{describe_all, follow, number, print, Paths};
 use crate::{socket, tls, Failure};
-use noq::{Connection, FourTuple, PathError, PathStatus, RecvStream, VarInt};
+use noq::{Connection, Endpoint, FourTuple, PathError, PathStatus, RecvStream, VarInt};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 use tokio::task::LocalSet;
 
+const ANY: &str = "0.0.0.0:0";
 const LONGEST_PART: usize = 1 << 16;
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
@@ -22,6 +23,7 @@ struct Download {
 }
 
 struct Client {
+    endpoint: Endpoint,
     server: SocketAddr,
     connection: Connection,
     paths: Paths,
@@ -34,18 +36,18 @@ pub async fn run(server: &str, steps: &[&str]) -> Result<(), Failure> {
 
 async fn connect(server: SocketAddr, steps: &[&str]) -> Result<(), Failure> {
     // A path's local address is set on each packet, so one socket for any address serves all.
-    let endpoint = socket::endpoint("0.0.0.0:0".parse()?, None)?;
+    let endpoint = socket::endpoint(ANY.parse()?, None)?;
     let connection = endpoint.connect_with(tls::client()?, server, "localhost")?.await?;
     connection.handshake_confirmed().await?;
     let paths = follow(&connection);
     print(json!({ "event": "connected", "multipath": connection.is_multipath_enabled() }));
-    let mut client = Client { server, connection, paths, download: None };
+    let mut client = Client { endpoint, server, connection, paths, download: None };
     let mut words = steps.iter().copied();
     while let Some(step) = words.next() {
         client.step(step, &mut words).await?;
     }
     client.connection.close(VarInt::from_u32(0), b"");
-    endpoint.wait_idle().await;
+    client.endpoint.wait_idle().await;
     print(json!({ "event": "closed", "paths": describe_all(&client.paths) }));
     Ok(())
 }
@@ -66,6 +68,7 @@ impl Client {
             "start" => self.start(argument()?).await,
             "finish" => self.finish().await,
             "discarded" => self.discarded(argument()?).await,
+            "rebind" => Ok(self.endpoint.rebind(socket::bind(ANY.parse()?)?)?),
             "sleep" => Ok(tokio::time::sleep(Duration::from_millis(argument()?.parse()?)).await),
             _ => Err(format!("no such step: {name}").into()),
         }

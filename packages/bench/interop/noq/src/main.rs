@@ -24,6 +24,7 @@ Steps of the client, one after the other:
   abandon PATH
   discarded PATH        waits until an abandoned path is forgotten
   key-update
+  rebind                goes over to another UDP port: noq opens new paths and abandons the old ones
   get TARGET            downloads, for example /large.bin
   start TARGET          begins to download and goes on when the first bytes are here
   finish                waits for the end of what `start` began

@@ -3,7 +3,7 @@
 use crate::Failure;
 use noq::{Endpoint, EndpointConfig, ServerConfig, TokioRuntime};
 use socket2::{Domain, Protocol, Socket, Type};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 /// Several paths fill one socket at a time, which overflows the system's default.
@@ -11,10 +11,14 @@ const BUFFER: usize = 4 << 20;
 
 /// An endpoint that is bound to `address`.
 pub fn endpoint(address: SocketAddr, server: Option<ServerConfig>) -> Result<Endpoint, Failure> {
+    Ok(Endpoint::new(EndpointConfig::default(), server, bind(address)?, Arc::new(TokioRuntime))?)
+}
+
+pub fn bind(address: SocketAddr) -> Result<UdpSocket, Failure> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     // The system grants what it permits.
     socket.set_recv_buffer_size(BUFFER)?;
     socket.set_send_buffer_size(BUFFER)?;
     socket.bind(&address.into())?;
-    Ok(Endpoint::new(EndpointConfig::default(), server, socket.into(), Arc::new(TokioRuntime))?)
+    Ok(socket.into())
 }
