@@ -66,6 +66,30 @@ routes:
     expect(node.routes[2]).toMatchObject({ path: '/', files: { root: '/data', precompressed: false, max_age: 3_600_000 } });
   });
 
+  it('may hold several nodes, each with its role', () => {
+    const { nodes, named } = parseConfiguration(
+      `
+nodes:
+  laptop:
+    role: edge
+    gateway: center
+    tls: { cert: c.pem, key: k.pem }
+    paths: [{ local: 192.0.2.7 }, { local: 192.0.2.8, remote: "192.0.2.1:5000", backup: true }]
+  away: { role: edge, listen: "[::1]:7", gateway: { address: "[2001:db8::1]:443", certificate: { hash: "${'AB:'.repeat(31)}AB", }, server_name: h.example } }
+  center: { role: gateway, listen: ":4433", routes: [{ host: a.example, files: site }] }
+`,
+      '/srv/sheaf.yaml',
+    );
+    const [laptop, away, center] = nodes;
+    expect([named, ...nodes.map(({ name, role }) => `${name} ${role}`)]).toEqual([true, 'laptop edge', 'away edge', 'center gateway']);
+    expect(laptop).toMatchObject({
+      gateway: { name: 'center' },
+      node: { listen: { address: '127.0.0.1', port: 4443 }, tls: { cert: '/srv/c.pem', key: '/srv/k.pem' }, paths: [{ local: '192.0.2.7', backup: false }, { local: '192.0.2.8', remote: { address: '192.0.2.1', port: 5000 }, backup: true }] },
+    });
+    expect(away?.node).toMatchObject({ paths: 'auto', gateway: { address: { host: '2001:db8::1', port: 443 }, server_name: 'h.example', certificate: { hash: ['ab'.repeat(32)] } } });
+    expect(center).toMatchObject({ node: { routes: [{ files: { root: '/srv/site' } }] }, certificateNames: ['localhost', '127.0.0.1', '::1', 'a.example'] });
+  });
+
   it('bounds what aliases blow up to', () => {
     const bomb = ['a: &a [x, x]', ...'bcdefghi'.split('').map((letter, index) => `${letter}: &${letter} [*${'abcdefgh'[index]}, *${'abcdefgh'[index]}]`)].join('\n');
     expect(() => parseConfiguration(bomb, 'a.yaml')).toThrow(expect.objectContaining({ code: 'CONFIG_SYNTAX' }) as Error);
@@ -73,7 +97,7 @@ routes:
 });
 
 describe('documentation', () => {
-  for (const file of ['README.md', 'docs/configuration.md']) {
+  for (const file of ['README.md', 'docs/configuration.md', 'docs/edge.md']) {
     const path = new URL(`../../../${file}`, import.meta.url);
     it(`${file} shows configurations that are valid`, async () => {
       const configurations = await configurationsIn(path);
