@@ -16,6 +16,7 @@ const patternBytes = (count: number): Buffer => Buffer.from(Uint8Array.from({ le
 const sha256 = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 
 const large = patternBytes(20_000_000);
+const small = patternBytes(300_000);
 const whole = { event: 'downloaded', bytes: large.length, sha256: sha256(large) };
 
 const named = (events: readonly NoqEvent[], name: string): NoqEvent[] => events.filter(({ event }) => event === name);
@@ -52,6 +53,7 @@ describe('noq as the client of a gateway', () => {
     port = await freePort();
     mkdirSync(join(directory, 'site'));
     writeFileSync(join(directory, 'site', 'large.bin'), large);
+    writeFileSync(join(directory, 'site', 'small.bin'), small);
     writeFileSync(join(directory, 'sheaf.yaml'), `listen: 0.0.0.0:${port}\ntls: dev\nalpn: [h3, hq-interop]\nroutes:\n  - { path: /, files: ./site }\n`);
     gateway = await startProgram(sheaf, ['up', join(directory, 'sheaf.yaml')], /ready/);
   });
@@ -113,6 +115,21 @@ describe('noq as the client of a gateway', () => {
     const events = await noqClient(program, port, [...cycles.flat(), 'get', '/large.bin']);
     expect(named(events, 'path established').map(({ path }) => path?.id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(named(events, 'downloaded')).toMatchObject([whole]);
+  });
+
+  test('updates keys and abandons a path over two links that lose, delay and reorder', async () => {
+    const link = async (options: readonly string[]): Promise<RunningProgram> => startProgram(sheaf, ['link', '--json', '--target', `127.0.0.1:${port}`, ...options], /listen/);
+    const links = await Promise.all([link(['--seed', '1', '--delay', '5ms', '--loss', '1%']), link(['--seed', '2', '--delay', '20ms', '--loss', '2%', '--reorder', '2%,5ms'])]);
+    try {
+      const [first, second] = links.map(({ line }) => (JSON.parse(line) as { listen: string }).listen);
+      const steps = ['open', `127.0.0.1>${second}`, 'start', '/small.bin', 'key-update', 'finish', 'start', '/small.bin', 'abandon', '0', 'finish', 'key-update', 'get', '/small.bin'];
+      const events = await noqClient(program, Number(first?.split(':')[1]), steps);
+      const expected = { bytes: small.length, sha256: sha256(small) };
+      expect(named(events, 'downloaded')).toMatchObject([expected, expected, expected]);
+      expect(named(events, 'closed')[0]?.paths).toMatchObject([{ id: 0, status: null }, { id: 1, status: 'available' }]);
+    } finally {
+      await Promise.all(links.map((running) => running.stop()));
+    }
   });
 
   test('replaces both paths in the middle of a download when its network changes', async () => {
@@ -250,4 +267,13 @@ describe('Sheaf as the client of noq', () => {
       expect(await get(target)).toEqual(body);
     });
   });
+});
+
+test('the benchmark of paths measures each server with each client', async () => {
+  const { cells } = await json(sheaf, ['bench', 'paths', '--real', '--json', '--runs', '1', '--bytes', '2000000']);
+  const measured = cells as { server: string; client: string; paths: number; goodput_mbps: number }[];
+  expect(measured.map(({ server, client, paths }) => `${paths} ${server} ${client}`)).toEqual(
+    [1, 2, 4].flatMap((paths) => ['sheaf sheaf', 'sheaf noq', 'noq sheaf', 'noq noq'].map((pair) => `${paths} ${pair}`)),
+  );
+  for (const { goodput_mbps } of measured) expect(goodput_mbps).toBeGreaterThan(0);
 });
