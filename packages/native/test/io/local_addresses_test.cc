@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 
 #include "crypto/test_certificates.h"
 #include "endpoint/endpoint.h"
 #include "io/endpoint_loop.h"
+#include "io/ethernet_tap.h"
 #include "io/monotonic_clock.h"
 #include "io/socket_address.h"
 #include "util/random.h"
@@ -71,7 +73,10 @@ class Host final : public EndpointLoop::Listener {
 
 class LocalAddressesTest : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { start(); }
+  void TearDown() override { stop(); }
+
+  void start() {
     uv_loop_init(&uv_);
     uv_timer_init(&uv_, &limit_);
     const quic::TestCertificate certificate = quic::make_certificate();
@@ -105,7 +110,7 @@ class LocalAddressesTest : public testing::Test {
     ASSERT_TRUE(run_until([this] { return client_->confirmed && client_->paths_available; }));
   }
 
-  void TearDown() override {
+  void stop() {
     client_->loop.close({});
     server_->loop.close({});
     uv_close(reinterpret_cast<uv_handle_t*>(&limit_), nullptr);
@@ -205,6 +210,36 @@ TEST_F(LocalAddressesTest, AnAddressOfNobodyIsRefused) {
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().number, EADDRNOTAVAIL);
   EXPECT_NE(bound.error().message.find("192.0.2.1"), std::string::npos);
+}
+
+// In a network namespace of its own, whose second interface loses its address.
+class VanishingAddressTest : public LocalAddressesTest {
+ protected:
+  void SetUp() override {}
+  void TearDown() override {}
+
+  void go_on_without(std::string& missing) {
+    EthernetTap tap;
+    missing = tap.set_up();
+    if (!missing.empty()) return;
+    start();
+    const auto id = open_path(add(k_tap_local));
+    ASSERT_TRUE(id);
+    request();
+    ASSERT_TRUE(run_until([this] { return client_->received > k_body_size / 4; }));
+    tap.set_address_present(false);
+    EXPECT_TRUE(run_until([this] { return complete(); }));
+    // An address that is not there any more cannot be opened either.
+    EXPECT_FALSE(client_->loop.add_local_address(*parse_address(k_tap_local, 0)));
+    EXPECT_NE(client_->connection, nullptr);
+    stop();
+  }
+};
+
+TEST_F(VanishingAddressTest, IsNoMoreThanThatOfAPath) {
+  std::string missing;
+  std::thread([&] { go_on_without(missing); }).join();
+  if (!missing.empty()) GTEST_SKIP() << missing;
 }
 
 }  // namespace
