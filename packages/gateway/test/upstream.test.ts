@@ -54,6 +54,13 @@ describe('a forwarded request', () => {
     expect(answer.headers).not.toHaveProperty('keep-alive', 'timeout=99');
   });
 
+  it('may bring an answer whose fields stand twice', async () => {
+    const upstream = await startUpstream((_request, response) => response.writeHead(200, [['etag', '"a"'], ['x-own', '1'], ['etag', '"b"'], ['x-own', '2']].flat()).end('body'));
+    const { port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
+    const answer = await getByHttp2(port, '/');
+    expect(answer).toMatchObject({ status: 200, headers: { etag: '"a", "b"', 'x-own': '1, 2' }, body: Buffer.from('body') });
+  });
+
   it('joins the cookies of HTTP/2', async () => {
     const upstream = await startUpstream(mirror);
     const { port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);

@@ -35,6 +35,10 @@ export class Forwarder implements Target {
         client = await this.#gateway.open();
         if (exchange.aborted) return;
         const response = await client.request(requestOf(exchange));
+        if (response.status < 200 || response.status > 599) {
+          response.destroy();
+          throw new Error(`it answered with the status ${response.status}`);
+        }
         answered = true;
         setHead(exchange, response.status, withoutHopByHop(response.headers));
         await sendBody(exchange, response);

@@ -30,9 +30,12 @@ export function respondText(exchange: Exchange, status: number, text: string, he
   response.end(body);
 }
 
+/** Header names are in lower case. A field that stands several times is joined (RFC 9110 §5.3): HTTP/2 would refuse some. */
 export function setHead(exchange: Exchange, status: number, headers: Headers): void {
   exchange.response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) exchange.response.setHeader(name, value);
+  for (const [name, value] of Object.entries(headers)) {
+    exchange.response.setHeader(name, Array.isArray(value) && name !== 'set-cookie' ? value.join(', ') : value);
+  }
 }
 
 /**

@@ -1,0 +1,60 @@
+import { createHttp3Server, type ServerResponse } from '@sheaf/native';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseConfiguration } from '../src/configuration/load.js';
+import type { LoadedEdge } from '../src/configuration/loaded.js';
+import { Edge } from '../src/edge/edge.js';
+import { createDevCertificate } from '../src/tls/dev_certificate.js';
+import { get, getByHttp2 } from './support/client.js';
+import { ask, connect } from './support/http3_client.js';
+import { temporaryDirectory } from './support/temporary_directory.js';
+
+/** An edge to a gateway that answers in its own way; returns the edge's port. */
+async function startEdgeTo(answer: (response: ServerResponse) => void): Promise<number> {
+  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate: await createDevCertificate(['localhost'], new Date()) });
+  server.on('request', (request, response) => {
+    request.resume();
+    answer(response);
+  });
+  const { port } = await server.listen();
+  onTestFinished(() => server.close(0));
+  const text = `nodes: { laptop: { role: edge, listen: "127.0.0.1:0", gateway: { address: "127.0.0.1:${port}", certificate: insecure } } }`;
+  const { nodes } = parseConfiguration(text, `${await temporaryDirectory()}/sheaf.yaml`);
+  const edge = await Edge.start(nodes[0] as LoadedEdge, { logStream: { write: () => true } });
+  onTestFinished(() => edge.close(0));
+  return edge.address.port;
+}
+
+/** The status over each version, or `broken` for a stream that was reset. */
+async function statuses(port: number): Promise<(number | string)[]> {
+  const client = await connect(port);
+  const requests = [get(port, '/'), getByHttp2(port, '/'), ask(client, { path: '/' })];
+  return Promise.all(requests.map((request) => request.then(({ status }) => status).catch(() => 'broken')));
+}
+
+describe('what a gateway says wrong', () => {
+  it.each([999, 600, 199, 101, 0])('the status %i is a bad answer', async (status) => {
+    const port = await startEdgeTo((response) => response.writeHead(status).end('body'));
+    expect(await statuses(port)).toEqual([502, 502, 502]);
+  });
+
+  it('fields that stand twice are joined', async () => {
+    const port = await startEdgeTo((response) => response.writeHead(200, { etag: ['"a"', '"b"'], age: ['1', '2'], 'content-type': ['text/plain', 'text/html'], 'set-cookie': ['a=1', 'b=2'] }).end('body'));
+    expect(await statuses(port)).toEqual([200, 200, 200]);
+    expect((await getByHttp2(port, '/')).headers).toMatchObject({ etag: '"a", "b"', 'set-cookie': ['a=1', 'b=2'] });
+  });
+
+  it('a body that does not have its length is cut off', async () => {
+    const port = await startEdgeTo((response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.end('short');
+    });
+    expect(await statuses(port)).toEqual(['broken', 'broken', 'broken']);
+  });
+
+  it('an early answer without the body of the request', async () => {
+    const port = await startEdgeTo((response) => response.writeHead(403).end('no'));
+    const client = await connect(port);
+    const answer = await ask(client, { path: '/', method: 'POST', body: Buffer.alloc(5_000_000) });
+    expect(answer).toMatchObject({ status: 403, body: Buffer.from('no') });
+  });
+});
