@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { once } from 'node:events';
@@ -50,6 +50,20 @@ describe('a development certificate', () => {
     const again = await loadDevCertificate(directory, names, new Date());
     expect(again).toEqual(first);
     expect((await stat(devCertificateFiles(directory).key)).mode & 0o777).toBe(0o600);
+  });
+
+  it('is made once when several nodes start at one time', async () => {
+    const directory = await temporaryDirectory();
+    const pairs = await Promise.all(Array.from({ length: 8 }, () => loadDevCertificate(directory, names, new Date())));
+    expect(new Set(pairs.map(certificateHash)).size).toBe(1);
+  });
+
+  it('does not wait for ever for one who was killed while making it', async () => {
+    const directory = await temporaryDirectory();
+    await mkdir(join(directory, '.sheaf'));
+    await writeFile(join(directory, '.sheaf', 'dev-cert.lock'), '');
+    const pair = await loadDevCertificate(directory, names, new Date());
+    expect(certificateHash(await loadDevCertificate(directory, names, new Date()))).toBe(certificateHash(pair));
   });
 
   it('is made anew when it soon expires, lacks a name, or was damaged', async () => {

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { randomBytes, webcrypto } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import * as x509 from '@peculiar/x509';
@@ -18,6 +18,9 @@ export const devValidityMs = 13 * dayMs;
 
 /** A new one is made when less than this is left, so that a page that holds the hash can still connect. */
 export const devRenewalMs = 3 * dayMs;
+
+/** Making one takes milliseconds. */
+const staleLockMs = 3_000;
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
@@ -58,27 +61,54 @@ export function devCertificateFiles(directory: string): { cert: string; key: str
  */
 export async function loadDevCertificate(directory: string, names: readonly string[], now: Date): Promise<CertificatePair> {
   const files = devCertificateFiles(directory);
+  const usable = (pair: CertificatePair): boolean => certificateExpiry(pair).getTime() - now.getTime() > devRenewalMs && covers(pair, names);
   const kept = await readPair(files);
-  if (kept && certificateExpiry(kept).getTime() - now.getTime() > devRenewalMs && covers(kept, names)) return kept;
-  const made = await createDevCertificate(names, now);
+  if (kept && usable(kept)) return kept;
   try {
     await mkdir(join(directory, '.sheaf'), { recursive: true, mode: 0o700 });
-    await writeWhole(files.key, made.privateKey, 0o600);
-    await writeWhole(files.cert, made.certificate, 0o644);
+    return await withLock(join(directory, '.sheaf', 'dev-cert.lock'), async () => {
+      // Another process may have made one meanwhile: nodes of one file start at one time.
+      const theirs = await readPair(files);
+      if (theirs && usable(theirs)) return theirs;
+      const made = await createDevCertificate(names, now);
+      await writeWhole(files.key, made.privateKey, 0o600);
+      await writeWhole(files.cert, made.certificate, 0o644);
+      return made;
+    });
   } catch (error) {
+    if (systemErrorCode(error) === undefined) throw error;
     throw new UserError('DIRECTORY_UNWRITABLE', `cannot keep the development certificate in ${join(directory, '.sheaf')} (${systemErrorCode(error) ?? 'unknown error'})`, {
       hint: 'make the directory writable, or name a certificate with `tls: { cert, key }`',
       cause: error,
     });
   }
-  return made;
+}
+
+/** One process at a time. A lock that is older than `staleLockMs` belongs to one that was killed. */
+async function withLock<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
+  const deadline = performance.now() + staleLockMs;
+  for (;;) {
+    try {
+      await (await open(file, 'wx')).close();
+      break;
+    } catch (error) {
+      if (systemErrorCode(error) !== 'EEXIST') throw error;
+      if (performance.now() > deadline) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(file, { force: true });
+  }
 }
 
 async function readPair(files: { cert: string; key: string }): Promise<CertificatePair | undefined> {
   try {
     const [certificate, privateKey] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
-    new x509.X509Certificate(certificate);
-    return { certificate, privateKey };
+    // Read while they were replaced, they may not belong together.
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey)) ? { certificate, privateKey } : undefined;
   } catch {
     return undefined;
   }
