@@ -1,4 +1,4 @@
-import { createHttp3Server, type ServerResponse } from '@sheaf/native';
+import { createHttp3Server, type ServerConnection, type ServerResponse } from '@sheaf/native';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfiguration } from '../src/configuration/load.js';
 import type { LoadedEdge } from '../src/configuration/loaded.js';
@@ -9,11 +9,11 @@ import { ask, connect } from './support/http3_client.js';
 import { temporaryDirectory } from './support/temporary_directory.js';
 
 /** An edge to a gateway that answers in its own way; returns the edge's port. */
-async function startEdgeTo(answer: (response: ServerResponse) => void): Promise<number> {
+async function startEdgeTo(answer: (response: ServerResponse, connection: ServerConnection) => void): Promise<number> {
   const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate: await createDevCertificate(['localhost'], new Date()) });
   server.on('request', (request, response) => {
     request.resume();
-    answer(response);
+    answer(response, request.connection);
   });
   const { port } = await server.listen();
   onTestFinished(() => server.close(0));
@@ -56,5 +56,45 @@ describe('what a gateway says wrong', () => {
     const client = await connect(port);
     const answer = await ask(client, { path: '/', method: 'POST', body: Buffer.alloc(5_000_000) });
     expect(answer).toMatchObject({ status: 403, body: Buffer.from('no') });
+  });
+});
+
+describe('a connection that dies before the answer begins', () => {
+  /** A gateway that closes the connection of the first requests; counts all of them. */
+  async function startDying(deaths: number) {
+    const requests = { count: 0 };
+    const port = await startEdgeTo((response, connection) => {
+      requests.count += 1;
+      if (requests.count <= deaths) connection.close();
+      else response.end('alive');
+    });
+    return { port, requests };
+  }
+
+  it('costs a request that can be repeated nothing', async () => {
+    const { port, requests } = await startDying(1);
+    expect(await get(port, '/')).toMatchObject({ status: 200, body: Buffer.from('alive') });
+    expect(requests.count).toBe(2);
+  });
+
+  it('is made up for once', async () => {
+    const { port, requests } = await startDying(2);
+    expect(await get(port, '/')).toMatchObject({ status: 502 });
+    expect(requests.count).toBe(2);
+    expect(await get(port, '/')).toMatchObject({ status: 200 });
+  });
+
+  it.each([['POST', undefined], ['PUT', Buffer.from('body')]])('is not made up for when %s could do something twice', async (method, body) => {
+    const { port, requests } = await startDying(1);
+    expect(await get(port, '/', { method, ...(body ? { body, headers: { 'content-length': String(body.length) } } : {}) })).toMatchObject({ status: 502 });
+    expect(requests.count).toBe(1);
+  });
+
+  it('in the middle of an answer breaks it off', async () => {
+    const port = await startEdgeTo((response, connection) => {
+      response.write(Buffer.alloc(100_000));
+      setTimeout(() => connection.close(), 100);
+    });
+    expect(await statuses(port)).toEqual(['broken', 'broken', 'broken']);
   });
 });

@@ -48,3 +48,15 @@ test('a page over HTTP/3 finishes its download when one of the two links is cut'
   expect(state.errors).toEqual([]);
   await downloadOverCutLink(page, edge, site);
 });
+
+test('the live page has its streams and datagrams echoed through an edge, also when a link is cut', async ({ page, edge }) => {
+  await openThroughStart(page, edge.httpUrl, '/live/');
+  await expect(page.locator('#state')).toHaveAttribute('data-state', 'open');
+  const finished = async (): Promise<number> => Number(await page.textContent('#streams'));
+  await expect.poll(finished).toBeGreaterThan(3);
+  edge.links[0]!.freeze();
+  const before = await finished();
+  await expect.poll(finished).toBeGreaterThan(before + 5);
+  await expect(page.locator('#state')).toHaveAttribute('data-state', 'open');
+  expect((await edge.status()).gateway.opened).toBe(1);
+});

@@ -34,7 +34,7 @@ export class EdgeProcesses {
   center:
     role: gateway
     listen: 127.0.0.1:${gatewayPort}
-    routes: [{ files: ${JSON.stringify(site)} }]
+    routes: [{ path: /echo, webtransport: echo }, { files: ${JSON.stringify(site)} }]
   laptop:
     role: edge
     listen: 127.0.0.1:${port}
