@@ -1,9 +1,9 @@
-import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage, version } from '@sheaf/gateway';
+import { buildNativeBench, buildWithCmake } from '../process/cmake.js';
 import { runProgram } from '../process/run_program.js';
-import { cargo, cmake, ngtcp2, ninja, requireTools, whatIsMissing, type Tool } from '../process/toolchain.js';
-import { nativeSources, peersDirectory } from '../process/workspace.js';
+import { cargo, cmake, ngtcp2, ninja, whatIsMissing, type Tool } from '../process/toolchain.js';
+import { peersDirectory } from '../process/workspace.js';
 
 /** One library in the comparison. */
 export interface Subject {
@@ -23,12 +23,7 @@ type Progress = (line: string) => void;
 
 /** Builds Sheaf's own program. @throws UserError when the tools for it are missing */
 export async function buildSheaf(progress: Progress): Promise<Subject> {
-  const native = nativeSources();
-  await requireTools('this experiment', [cmake, ninja]);
-  progress('building engine_bench');
-  const build = join(native, 'build', 'bench');
-  await buildWithCmake(native, build, ['-DSHEAF_BENCH=ON'], 'engine_bench');
-  return { library: 'sheaf', version, command: [join(build, 'engine_bench')] };
+  return { library: 'sheaf', version, command: [await buildNativeBench('engine_bench', progress)] };
 }
 
 /** Libraries that are built together, and what that takes. */
@@ -80,11 +75,6 @@ export async function buildPeers(progress: Progress, groups: readonly PeerGroup[
     skipped.push(...libraries.map((library) => ({ library, reason })));
   }
   return { subjects, skipped };
-}
-
-async function buildWithCmake(source: string, build: string, options: readonly string[], target: string): Promise<void> {
-  await runProgram('cmake', ['-G', 'Ninja', '-S', source, '-B', build, '-Wno-dev', ...options]);
-  await runProgram('ninja', ['-C', build, '-j', String(cpus().length), target]);
 }
 
 /** Builds one crate of peers/ and returns its program's path. */

@@ -10,11 +10,13 @@ interface BenchOptions {
 /** The options of all experiments; each refuses those of the others. A test compares them. */
 const options = {
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
+  sim: { type: 'boolean', describe: 'paths: in virtual time, for each scheduler and controller' },
   real: { type: 'boolean', describe: 'paths: over loopback, next to noq' },
-  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), paths (5): measurements of each' },
+  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), paths (30 with --sim, 5 with --real): measurements of each' },
   bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), paths (200 MB): size of a transfer' },
   connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time' },
-  seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load' },
+  seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run' },
+  seed: { type: 'string', requiresArg: true, describe: 'paths (1): of the first simulated run' },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
 } as const;
 
@@ -31,6 +33,7 @@ export const bench: Command<BenchOptions> = {
       .strictCommands(false)
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
+      .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails') as never,
   async run({ name, $0: _program, _: positionals, ...given }, world) {

@@ -1,0 +1,213 @@
+import { cpus } from 'node:os';
+import { z } from 'zod';
+import type { ResultTable } from '../experiment.js';
+import { distribution, round } from '../measure/statistics.js';
+import { buildNativeBench } from '../process/cmake.js';
+import { runProgram } from '../process/run_program.js';
+
+const SCHEDULERS = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const;
+const CONTROLLERS = ['cubic', 'newreno', 'bbr', 'olia'] as const;
+type Scheduler = (typeof SCHEDULERS)[number];
+type Controller = (typeof CONTROLLERS)[number];
+
+const FAILOVER_RUNS = 100;
+/** What has to hold, in shares of the sum of the single paths and of the best of them. */
+const REQUIRED = { sum: 0.95, sumUnderLoss: 0.85, best: 0.97 };
+
+/** One path; the buffer holds one bandwidth-delay product. */
+interface LinkSpecification {
+  mbps: number;
+  /** Round trip. */
+  rtt_ms: number;
+  /** Each way. */
+  loss_percent: number;
+}
+
+export interface SimulatedOptions {
+  runs: number;
+  /** Simulated seconds of a run. */
+  seconds: number;
+  seed: number;
+}
+
+export interface SimulatedCell {
+  links: LinkSpecification[];
+  scheduler: Scheduler;
+  controller: Controller;
+  /** Percent, the largest of the links. */
+  loss: number;
+  /** Medians. */
+  goodput_mbps: number;
+  /** Quartiles. */
+  spread_mbps: [number, number];
+  /** Of the same controller on each of the links alone. */
+  sum_single_mbps: number;
+  best_single_mbps: number;
+}
+
+export interface Failover {
+  scheduler: Scheduler;
+  controller: Controller;
+  runs: number;
+  median_stall_ms: number;
+  worst_stall_ms: number;
+  /** 2 probe timeouts of the lost path and a round trip of the other, the smallest of all runs. */
+  bound_ms: number;
+  /** Runs in which the stall stayed within the bound of that run. */
+  within_bound: number;
+  /** Runs in which the path carried data again after it came back. */
+  used_again: number;
+}
+
+export interface SimulatedReport {
+  cells: SimulatedCell[];
+  failover: Failover;
+  /** Cells that miss what is required of them; empty when all is well. */
+  missed: string[];
+}
+
+const link = (mbps: number, rtt_ms: number, loss_percent = 0): LinkSpecification => ({ mbps, rtt_ms, loss_percent });
+
+function linkSets(): LinkSpecification[][] {
+  const ratios = [2, 4, 10];
+  return [
+    ...[1, 2, 3, 4].map((count) => Array.from({ length: count }, () => link(20, 40))),
+    ...ratios.map((ratio) => [link(20, 20), link(20, 20 * ratio)]),
+    ...ratios.map((ratio) => [link(20, 40), link(20 / ratio, 40)]),
+    [link(20, 20), link(5, 80)],
+    ...[1, 3].flatMap((loss) => [
+      [link(20, 40, loss), link(20, 40, loss)],
+      [link(20, 20, loss), link(20, 80, loss)],
+    ]),
+  ];
+}
+
+/** Every scheduler with the default controller, and every controller with those schedulers that wait or not. */
+function combinations(): { scheduler: Scheduler; controller: Controller }[] {
+  return [
+    ...SCHEDULERS.map((scheduler) => ({ scheduler, controller: 'cubic' as const })),
+    ...CONTROLLERS.filter((controller) => controller !== 'cubic').flatMap((controller) => (['ecf', 'min-rtt', 'blest'] as const).map((scheduler) => ({ scheduler, controller }))),
+  ];
+}
+
+/** Goodput over several paths and fail-over, in virtual time. Replays with the same seed. @throws UserError */
+export async function measureSimulatedPaths(options: SimulatedOptions, progress: (line: string) => void): Promise<SimulatedReport> {
+  const program = await buildNativeBench('paths_bench', progress);
+  const singles = new Map<string, Promise<number[]>>();
+  const inTurn = limiter(cpus().length);
+  const goodputs = (scheduler: Scheduler, controller: Controller, links: readonly LinkSpecification[]): Promise<number[]> =>
+    inTurn(async () => {
+      const specifications = links.map(({ mbps, rtt_ms, loss_percent }) => `${mbps}:${rtt_ms}:${loss_percent}`);
+      const output = await runProgram(program, ['goodput', scheduler, controller, ...[options.seed, options.runs, options.seconds].map(String), ...specifications]);
+      return z.object({ goodput_mbps: z.array(z.number()) }).parse(JSON.parse(output)).goodput_mbps;
+    });
+  const single = async (controller: Controller, one: LinkSpecification): Promise<number> => {
+    const key = JSON.stringify([controller, one]);
+    const known = singles.get(key) ?? goodputs('ecf', controller, [one]);
+    singles.set(key, known);
+    return distribution(await known).median;
+  };
+
+  const wanted = linkSets().flatMap((links) => combinations().map((combination) => ({ links, ...combination })));
+  let done = 0;
+  const cells = await Promise.all(
+    wanted.map(async ({ links, scheduler, controller }): Promise<SimulatedCell> => {
+      const { median, quartiles } = distribution(await goodputs(scheduler, controller, links));
+      const alone = await Promise.all(links.map((one) => single(controller, one)));
+      done += 1;
+      if (done % 10 === 0) progress(`${done} of ${wanted.length} cells`);
+      return {
+        links,
+        scheduler,
+        controller,
+        loss: Math.max(...links.map(({ loss_percent }) => loss_percent)),
+        goodput_mbps: round(median),
+        spread_mbps: [round(quartiles[0]), round(quartiles[1])],
+        sum_single_mbps: round(alone.reduce((sum, value) => sum + value, 0)),
+        best_single_mbps: round(Math.max(...alone)),
+      };
+    }),
+  );
+  progress('fail-over');
+  const failover = await measureFailover(program, options.seed);
+  return { cells, failover, missed: [...cells.flatMap(faults), ...failoverFaults(failover)] };
+}
+
+async function measureFailover(program: string, seed: number): Promise<Failover> {
+  const values = z.array(z.number());
+  const output = await runProgram(program, ['failover', 'ecf', 'cubic', String(seed), String(FAILOVER_RUNS)]);
+  const { stall_ms, bound_ms, bytes_after_return } = z.object({ stall_ms: values, bound_ms: values, bytes_after_return: values }).parse(JSON.parse(output));
+  return {
+    scheduler: 'ecf',
+    controller: 'cubic',
+    runs: stall_ms.length,
+    median_stall_ms: round(distribution(stall_ms).median),
+    worst_stall_ms: round(Math.max(...stall_ms)),
+    bound_ms: round(Math.min(...bound_ms)),
+    within_bound: stall_ms.filter((stall, run) => stall <= (bound_ms[run] ?? 0)).length,
+    used_again: bytes_after_return.filter((bytes) => bytes > 1_000_000).length,
+  };
+}
+
+/** What the cell misses of REQUIRED. */
+export function faults(cell: SimulatedCell): string[] {
+  const { links, scheduler, controller, loss, goodput_mbps, sum_single_mbps, best_single_mbps } = cell;
+  const name = `${links.map(linkText).join(' + ')}, ${scheduler}, ${controller}`;
+  const found: string[] = [];
+  const waits = scheduler === 'ecf' || scheduler === 'blest';
+  if (waits && goodput_mbps < REQUIRED.best * best_single_mbps) found.push(`${name}: ${goodput_mbps} Mbit/s, less than the best single path (${best_single_mbps})`);
+  const rtts = links.map(({ rtt_ms }) => rtt_ms);
+  if (links.length !== 2 || Math.max(...rtts) > 4 * Math.min(...rtts) || !waits) return found;
+  const required = loss === 0 ? REQUIRED.sum : loss === 1 && controller === 'bbr' ? REQUIRED.sumUnderLoss : 0;
+  if (goodput_mbps < required * sum_single_mbps) found.push(`${name}: ${goodput_mbps} Mbit/s, less than ${required} of the sum ${sum_single_mbps}`);
+  return found;
+}
+
+function failoverFaults({ runs, within_bound, used_again }: Failover): string[] {
+  return [
+    ...(within_bound < runs ? [`fail-over: ${runs - within_bound} of ${runs} stalls are longer than their bound`] : []),
+    ...(used_again < runs ? [`fail-over: in ${runs - used_again} of ${runs} runs the path was not used again`] : []),
+  ];
+}
+
+/** At most so many at one time; the others wait. */
+function limiter(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}
+
+const linkText = ({ mbps, rtt_ms, loss_percent }: LinkSpecification): string => `${round(mbps)} Mbit/s ${rtt_ms} ms${loss_percent > 0 ? ` ${loss_percent} %` : ''}`;
+
+export function simulatedPathsTables({ cells, failover, missed }: SimulatedReport): ResultTable[] {
+  return [
+    {
+      head: ['links', 'scheduler', 'controller', 'Mbit/s', 'sum of singles', 'best single', 'of the sum'],
+      rows: cells.map(({ links, scheduler, controller, goodput_mbps, spread_mbps, sum_single_mbps, best_single_mbps }) => [
+        links.map(linkText).join(' + '),
+        scheduler,
+        controller,
+        `${goodput_mbps} (${spread_mbps.join(' to ')})`,
+        String(sum_single_mbps),
+        String(best_single_mbps),
+        `${Math.round((100 * goodput_mbps) / sum_single_mbps)} %`,
+      ]),
+      notes: missed,
+    },
+    {
+      head: ['fail-over', 'median stall ms', 'worst stall ms', 'bound ms', 'within', 'used again'],
+      rows: [[`${failover.scheduler}, ${failover.controller}`, String(failover.median_stall_ms), String(failover.worst_stall_ms), String(failover.bound_ms), `${failover.within_bound} of ${failover.runs}`, `${failover.used_again} of ${failover.runs}`]],
+      notes: [],
+    },
+  ];
+}
