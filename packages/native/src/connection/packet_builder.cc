@@ -4,6 +4,7 @@
 #include <array>
 
 #include "connection/path_frames.h"
+#include "connection/retransmission.h"
 #include "wire/packet_header.h"
 
 namespace sheaf::quic {
@@ -43,6 +44,9 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   std::size_t count = 0;
   std::size_t limit = path_.mtu.current();
   frames_due_ = parts_.paths.frames_due();
+  if (parts_.paths.open_count() > 1 && !connection_wants_to_send()) {
+    Retransmission(parts_, now_).repeat_late_on(entry_);
+  }
   while (count < std::min(batch.max_segments, k_max_batch)) {
     std::size_t room = std::min<std::uint64_t>(limit, path_.amplification.allowance());
     if (!path_.amplification.may_send() || batch.size + room > batch.buffer.size()) break;
@@ -70,7 +74,8 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
 }
 
 bool PacketBuilder::path_wants_to_send() const {
-  return path_.ping_due || path_.response_due || path_.validation.challenge_due(now_);
+  return path_.ping_due || path_.response_due || path_.validation.challenge_due(now_) ||
+         !entry_.copies.empty();
 }
 
 // What any path could carry.
@@ -188,6 +193,7 @@ bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFr
 void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   SentPackets& sent = path_.loss.sent();
   write_validation_frames(writer, draft);
+  if (!entry_.copies.empty()) write_copies(writer);
   if (carries_data_) write_connection_frames(writer, draft);
   // Only where nothing else elicits an acknowledgement.
   const auto is_acknowledgement = [](const SentFrame& frame) {
@@ -227,7 +233,27 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
     }
     parts_.datagrams.write_frames(writer, sent);
   }
+  draft.first_data_frame = sent.pending_frames().size();
   if (parts_.streams.has_data_to_send()) parts_.streams.write_data(writer, sent);
+}
+
+void PacketBuilder::write_copies(Writer& writer) {
+  while (!entry_.copies.empty() &&
+         parts_.streams.write_copy(entry_.copies.front(), writer, path_.loss.sent())) {
+    entry_.copies.pop_front();
+  }
+}
+
+void PacketBuilder::queue_copies(const Draft& draft) {
+  const auto frames = path_.loss.sent().pending_frames();
+  for (std::size_t i = draft.first_data_frame; i < frames.size(); ++i) {
+    if (frames[i].kind != SentFrame::Kind::kStream) continue;
+    for (const auto& other : parts_.paths.entries()) {
+      if (other.get() == &entry_ || !other->usable()) continue;
+      other->copies.push_back(frames[i]);
+      if (other->copies.size() > PathEntry::k_max_copies) other->copies.pop_front();
+    }
+  }
 }
 
 void PacketBuilder::write_rare_frames(Writer& writer) {
@@ -277,6 +303,7 @@ std::size_t PacketBuilder::number_packet(const Draft& draft, Ecn mark, bool mtu_
 }
 
 void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
+  if (parts_.path_scheduler->duplicates()) queue_copies(draft);
   const std::size_t bytes = number_packet(draft, mark, mtu_probe);
   path_.amplification.on_sent(bytes);
   path_.bytes_sent += bytes;

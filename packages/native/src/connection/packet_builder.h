@@ -22,7 +22,8 @@ class PacketBuilder {
   struct Draft {
     SealJob job;
     bool ack_eliciting = false;
-    bool expand = false;  // to 1200 bytes (RFC 9000 §8.2.1)
+    std::size_t first_data_frame = SIZE_MAX;  // of new data, among the packet's frames
+    bool expand = false;                      // to 1200 bytes (RFC 9000 §8.2.1)
   };
 
   void build_one_rtt(TransmitBatch& batch);
@@ -40,6 +41,8 @@ class PacketBuilder {
   void write_validation_frames(Writer& writer, Draft& draft);
   void write_connection_frames(Writer& writer, Draft& draft);
   void write_rare_frames(Writer& writer);
+  void write_copies(Writer& writer);
+  void queue_copies(const Draft& draft);
   void write_ack(Writer& writer, PathEntry& of);
   bool write_frame(Writer& writer, const Frame& frame, const SentFrame& sent);
   void finish_payload(Writer& writer, Draft& draft, std::size_t room);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "congestion/olia.h"
 #include "connection/close_state.h"
 #include "connection/connection.h"
 #include "connection/crypto_stream.h"
@@ -11,7 +12,6 @@
 #include "connection/event_log.h"
 #include "connection/idle_timer.h"
 #include "connection/path_table.h"
-#include "congestion/olia.h"
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
 #include "scheduler/path/path_scheduler.h"
@@ -40,8 +40,9 @@ struct Connection::Parts {
   StreamSet streams;
   ConnectionId initial_local_id;
   Address handshake_remote;
-  std::size_t next_turn = 0;   // entry that may transmit first
-  std::size_t close_turn = 0;  // entry that tells the close next
+  std::uint64_t repeated_bytes = 0;  // sent again although not lost (Retransmission)
+  std::size_t next_turn = 0;         // entry that may transmit first
+  std::size_t close_turn = 0;        // entry that tells the close next
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;

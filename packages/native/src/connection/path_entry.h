@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -49,7 +50,11 @@ struct PathEntry {
   std::optional<Abandonment> abandonment;
   bool cids_blocked_due = false;
   std::optional<ProbedAddresses> probed;
-  std::uint32_t weight = 1;         // for the weighted scheduler
+  std::uint32_t weight = 1;  // for the weighted scheduler
+  // STREAM frames that other paths sent and this one repeats (a scheduler that duplicates);
+  // bounded, the oldest go first.
+  std::deque<SentFrame> copies;
+  static constexpr std::size_t k_max_copies = 4096;
   PacketNumber skip_number_at = 0;  // next packet number that is left unused
 
   // PATH_NEW_CONNECTION_ID, PATH_RETIRE_CONNECTION_ID and the like wait to be sent.

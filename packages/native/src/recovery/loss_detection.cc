@@ -344,6 +344,7 @@ bool LossDetection::worth_repeating(PacketNumber number) const {
 
 void LossDetection::mark_for_probe(PacketNumber number, SentFrameListener& listener) {
   next_probe_ = number + 1;
+  sent_.at(number).repeated = true;
   sent_.for_each_frame(sent_.at(number), [&](const SentFrame& frame) {
     // RFC 9221 §5.2: datagrams are not sent again, and this one may still arrive.
     if (frame.kind != SentFrame::Kind::kDatagram) listener.on_frame_lost(path_, frame);
@@ -361,10 +362,22 @@ void LossDetection::mark_oldest_for_probe(SentFrameListener& listener) {
   mark_for_probe(number, listener);
 }
 
+std::uint64_t LossDetection::mark_late_for_probe(Time since, std::uint64_t limit,
+                                                 SentFrameListener& listener) {
+  std::uint64_t bytes = 0;
+  for (PacketNumber number = first_outstanding_; number < sent_.next_number() && bytes < limit;
+       ++number) {
+    const SentPacket& packet = sent_.at(number);
+    if (!worth_repeating(number) || packet.repeated || packet.time_sent <= since) continue;
+    bytes += sent_.at(number).bytes;
+    mark_for_probe(number, listener);
+  }
+  return bytes;
+}
+
 void LossDetection::mark_outstanding_for_probe(SentFrameListener& listener) {
-  for (PacketNumber number = std::max(next_probe_, first_outstanding_);
-       number < sent_.next_number(); ++number) {
-    if (worth_repeating(number)) mark_for_probe(number, listener);
+  for (PacketNumber number = first_outstanding_; number < sent_.next_number(); ++number) {
+    if (worth_repeating(number) && !sent_.at(number).repeated) mark_for_probe(number, listener);
   }
 }
 

@@ -78,6 +78,8 @@ class LossDetection {
   void mark_oldest_for_probe(SentFrameListener& listener);
   // All that is outstanding and was not marked before: another path carries it.
   void mark_outstanding_for_probe(SentFrameListener& listener);
+  // What was sent after `since` and not marked before, up to so many bytes; returns how many.
+  std::uint64_t mark_late_for_probe(Time since, std::uint64_t limit, SentFrameListener& listener);
 
   std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
   std::uint32_t probe_count() const { return probe_count_; }

@@ -29,6 +29,7 @@ struct SentPacket {
   bool in_flight : 1 = false;
   bool mtu_probe : 1 = false;
   bool application_limited : 1 = false;
+  bool repeated : 1 = false;  // its frames went out again before it was settled
   Ecn ecn = Ecn::kNotEct;
 };
 static_assert(sizeof(SentPacket) == 40, "compact: a whole window of them is walked");

@@ -43,6 +43,16 @@ SendStream::Segment SendStream::next_segment() const {
   return {limit_.used(), length, length > 0};
 }
 
+std::optional<SendStream::Segment> SendStream::first_unacknowledged(std::uint64_t offset,
+                                                                    std::uint64_t length) const {
+  std::optional<Segment> first;
+  buffer_.for_each_unacknowledged(offset, offset + length,
+                                  [&](std::uint64_t start, std::uint64_t end) {
+                                    if (!first) first = Segment{start, end - start, false};
+                                  });
+  return first;
+}
+
 void SendStream::on_sent(const Segment& sent) {
   if (sent.is_new) {
     limit_.consume(sent.length);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "flow_control/send_limit.h"
 #include "stream/send_buffer.h"
 
@@ -45,6 +47,8 @@ class SendStream {
   Sendability sendability() const;
   // Lost data first (RFC 9000 §13.3), then new data within the stream's own limit.
   Segment next_segment() const;
+  // The first part of [offset, offset + length) that the peer may lack.
+  std::optional<Segment> first_unacknowledged(std::uint64_t offset, std::uint64_t length) const;
   // The frame that ends at this offset ends the stream.
   bool ends_at(std::uint64_t offset) const { return fin_written_ && offset == buffer_.end(); }
   void copy(std::uint64_t offset, std::size_t length, Writer& writer) {

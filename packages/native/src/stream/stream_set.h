@@ -98,6 +98,9 @@ class StreamSet {
   // Fills the packet with STREAM frames in the scheduler's order; the last has no length field when
   // it reaches the end of the writer. Returns payload bytes written.
   std::size_t write_data(Writer& writer, SentPackets& sent);
+  // Sends again what is not acknowledged of a STREAM frame, for another path. `rest` becomes what
+  // did not fit; true when nothing is left of it.
+  bool write_copy(SentFrame& rest, Writer& writer, SentPackets& sent);
   // All stream frame kinds of SentFrame.
   void on_acknowledged(const SentFrame& frame);
   void on_lost(const SentFrame& frame);

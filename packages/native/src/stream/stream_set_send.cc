@@ -130,13 +130,39 @@ std::optional<std::size_t> StreamSet::State::write_stream_frame(Stream& stream, 
                                                                 SentPackets& sent) {
   SendStream::Segment segment = stream.send.next_segment();
   if (segment.is_new) segment.length = std::min(segment.length, connection_send.available());
+  if (!write_segment(stream, segment, writer, sent)) return std::nullopt;
+  if (segment.is_new) connection_send.consume(segment.length);
+  stream.send.on_sent(segment);
+  if (stream.write_refused && stream.send.unsent_bytes() <= config.send_buffer / 2) {
+    stream.write_refused = false;
+    events.push(stream, StreamEvent::Kind::kWritable);
+  }
+  return segment.length;
+}
+
+bool StreamSet::write_copy(SentFrame& rest, Writer& writer, SentPackets& sent) {
+  Stream* stream = state_->streams.find(StreamId{rest.stream});
+  if (!stream || !stream->sends || stream->send.was_reset()) return true;
+  while (auto segment = stream->send.first_unacknowledged(rest.offset, rest.length)) {
+    if (!state_->write_segment(*stream, *segment, writer, sent)) return false;
+    const std::uint64_t end = segment->offset + segment->length;
+    rest.length -= static_cast<std::uint32_t>(end - rest.offset);
+    rest.offset = end;
+  }
+  return true;
+}
+
+// Puts as much of the segment into a frame as fits, and shortens it to that; false when nothing
+// fits.
+bool StreamSet::State::write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,
+                                     SentPackets& sent) {
   StreamFrameHeader header{.stream = stream.id,
                            .offset = segment.offset,
                            .length = 0,
                            .fin = false,
                            .has_length = false};
   const std::size_t fixed = encoded_size(header);
-  if (writer.remaining() < fixed + (segment.length > 0 ? 1 : 0)) return std::nullopt;
+  if (writer.remaining() < fixed + (segment.length > 0 ? 1 : 0)) return false;
   const std::size_t room = writer.remaining() - fixed;
   if (segment.length >= room) {
     segment.length = room;
@@ -153,13 +179,7 @@ std::optional<std::size_t> StreamSet::State::write_stream_frame(Stream& stream, 
                   .length = static_cast<std::uint32_t>(segment.length),
                   .kind = SentFrame::Kind::kStream,
                   .fin = header.fin});
-  if (segment.is_new) connection_send.consume(segment.length);
-  stream.send.on_sent(segment);
-  if (stream.write_refused && stream.send.unsent_bytes() <= config.send_buffer / 2) {
-    stream.write_refused = false;
-    events.push(stream, StreamEvent::Kind::kWritable);
-  }
-  return segment.length;
+  return true;
 }
 
 // --- what became of them ------------------------------------------------------------------------

@@ -78,6 +78,8 @@ struct StreamSet::State {
   bool has_data_to_send() const;
   // Payload bytes; none when there is no room.
   std::optional<std::size_t> write_stream_frame(Stream& stream, Writer& writer, SentPackets& sent);
+  bool write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,
+                     SentPackets& sent);
   bool write_connection_control(Writer& writer, SentPackets& sent);
   bool write_stream_control(Stream& stream, Writer& writer, SentPackets& sent);
   void on_lost(Stream& stream, const SentFrame& frame);

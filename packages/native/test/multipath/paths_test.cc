@@ -163,6 +163,44 @@ TEST(Paths, KeysAreUpdatedOnAllOfThem) {
   EXPECT_EQ(world.server().stats().key_updates, 1u);
 }
 
+TEST(Paths, ARedundantSchedulerSendsEverythingTwice) {
+  World::Options options{.links = {k_link, k_link}};
+  options.server.path_scheduler = PathSchedulerKind::kRedundant;
+  World world(options);
+  ASSERT_TRUE(world.run_until_confirmed());
+  ASSERT_TRUE(world.open_path(1));
+  world.start(Role::kServer, 3'000'000);
+  world.run_for(500ms);
+  // A path that goes dark is not even noticed by the application.
+  world.transfer->watch_stalls(world.now());
+  world.set_down(0, true);
+  ASSERT_TRUE(world.run_until_transferred());
+  EXPECT_LT(world.transfer->longest_stall(), 100ms);
+  const std::uint64_t on_second = world.stats(Role::kServer, PathId{1})->bytes_sent;
+  EXPECT_GT(on_second, 2'900'000u);
+  // Copies of copies are not made.
+  EXPECT_LT(on_second, 4'500'000u);
+}
+
+TEST(Paths, TheEndOfAStreamDoesNotWaitForTheSlowPath) {
+  LinkConfig slow = k_link;
+  slow.delay = 300ms;
+  World::Options options{.links = {k_link, slow}};
+  // It fills both paths up to the end.
+  options.server.path_scheduler = PathSchedulerKind::kMinRtt;
+  World world(options);
+  ASSERT_TRUE(world.run_until_confirmed());
+  ASSERT_TRUE(world.open_path(1));
+  world.start(Role::kServer, 2'000'000);
+  ASSERT_TRUE(world.run_until_transferred());
+  const Duration both = world.transfer->last_progress() - world.transfer->started();
+  World alone({.links = {k_link}});
+  ASSERT_TRUE(alone.run_until_confirmed());
+  alone.start(Role::kServer, 2'000'000);
+  ASSERT_TRUE(alone.run_until_transferred());
+  EXPECT_LT(both, alone.transfer->last_progress() - alone.transfer->started() + 60ms);
+}
+
 TEST(Paths, EqualSeedsGiveEqualBytes) {
   const auto run = [] {
     LinkConfig lossy = k_link;
