@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import { lookup } from 'node:dns/promises';
-import { Readable } from 'node:stream';
 import { addon, EventKind, refusalText, type FlatFields, type NativeAddress, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, type Closed } from './connection_closed.js';
 import { ConnectionPaths, isPathEvent } from './connection_paths.js';
@@ -212,7 +211,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     }
   }
 
-  private async sendBody(stream: number, body: Readable | Buffer): Promise<void> {
+  private async sendBody(stream: number, body: AsyncIterable<Uint8Array | string> | Buffer): Promise<void> {
     if (Buffer.isBuffer(body)) {
       this.endpoint.writeBody(this.handle, stream, lendable(body), true);
       return;
@@ -220,7 +219,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     for await (const chunk of body) {
       const exchange = this.exchanges.get(stream);
       if (!exchange || exchange.stopped) return;
-      const bytes = lendable(typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array));
+      const bytes = lendable(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
       const outcome = this.endpoint.writeBody(this.handle, stream, bytes, false);
       if (outcome < 0) throw new QuicError('WRITE_REFUSED', `request body: ${refusalText(outcome)}`);
       if (outcome === 0) await new Promise<void>((resolve) => (exchange.writable = resolve));

@@ -239,7 +239,7 @@ export interface ClientRequestOptions {
   path: string;
   authority?: string;
   headers?: RequestHeaders;
-  body?: Readable | Buffer;
+  body?: AsyncIterable<Uint8Array | string> | Buffer;
   /** Gives the request up: both directions of its stream are reset. */
   signal?: AbortSignal;
 }

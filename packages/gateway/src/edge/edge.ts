@@ -16,7 +16,7 @@ import type { EdgeStatus } from '../observability/status.js';
 import { compileRoute } from '../routing/router.js';
 import type { CertificateSource } from '../tls/certificate_source.js';
 import { Forwarder } from './forwarder.js';
-import { connectionOptions, GatewayConnection } from './gateway_connection.js';
+import { connectionOptions, GatewayConnection, keepAliveMs } from './gateway_connection.js';
 import { gatewayTarget, type GatewayTarget } from './gateway_target.js';
 import { PathPolicy } from './path_policy.js';
 import { SessionForwarder } from './session_forwarder.js';
@@ -141,6 +141,7 @@ export class Edge {
       ...(this.#first ? { localAddress: this.#first.local } : {}),
       ...(await trust()),
       idleTimeoutMs: node.limits.idle,
+      keepAliveMs: Math.min(keepAliveMs, Math.ceil(node.limits.idle / 3)),
       congestionControl: node.congestion === 'newreno' ? 'new_reno' : node.congestion,
       pathScheduler: node.path_scheduler,
       ...(node.qlog === undefined ? {} : { qlogDirectory: node.qlog }),

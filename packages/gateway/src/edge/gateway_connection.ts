@@ -31,12 +31,11 @@ const pauseMs = { first: 100, longest: 3_000 };
 /** A connection that ends sooner than this was no success. */
 const shortLifeMs = 1_000;
 
-export const connectTimeoutMs = 5_000;
-/** Keeps the paths and the NATs on them alive. */
+/** Keeps the paths and the NATs on them alive; shorter where a connection may not be idle for long. */
 export const keepAliveMs = 10_000;
 
 /** The fixed part of how an edge connects. */
-export const connectionOptions = { alpn: ['h3'], webtransport: true, connectTimeoutMs, keepAliveMs } satisfies Partial<ClientOptions>;
+export const connectionOptions = { alpn: ['h3'], webtransport: true, connectTimeoutMs: 5_000 } satisfies Partial<ClientOptions>;
 
 /** The one connection of an edge to its gateway: opened when somebody needs it, and again after it was lost. */
 export class GatewayConnection {
