@@ -41,10 +41,18 @@ std::size_t PathSelection::fill_snapshots(bool validated_only) {
 
 PathSnapshot PathSelection::snapshot(const PathEntry& entry) const {
   const Path& path = *entry.path;
+  const std::uint64_t rate = path.controller->pacing_rate();
+  const double round_trip = std::chrono::duration<double>(path.rtt.smoothed()).count();
+  std::uint64_t capacity = path.controller->window();
+  if (rate > 0 && rate < k_unlimited) {
+    capacity =
+        std::min(capacity, static_cast<std::uint64_t>(static_cast<double>(rate) * round_trip));
+  }
   return {.id = path.id,
           .smoothed_rtt = path.rtt.smoothed(),
           .rtt_variance = path.rtt.variance(),
           .window = path.controller->window(),
+          .capacity = capacity,
           .in_flight = path.loss.bytes_in_flight(),
           .sendable = path.send_allowance(now_),
           .datagram_size = path.mtu.current(),

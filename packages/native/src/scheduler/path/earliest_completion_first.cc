@@ -16,7 +16,7 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 // Round trips that the path needs for so many bytes.
 double windows(std::uint64_t bytes, const PathSnapshot& path) {
   return static_cast<double>(bytes) /
-         static_cast<double>(std::max(path.window, path.datagram_size));
+         static_cast<double>(std::max(path.capacity, path.datagram_size));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ struct PathSnapshot {
   Duration smoothed_rtt{};
   Duration rtt_variance{};
   std::uint64_t window = 0;
+  // What it carries in a round trip: the window, or less where the controller paces below it.
+  std::uint64_t capacity = 0;
   std::uint64_t in_flight = 0;
   // What may leave now under window, pacer and anti-amplification.
   std::uint64_t sendable = 0;

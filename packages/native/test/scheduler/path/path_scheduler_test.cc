@@ -17,6 +17,7 @@ PathSnapshot path(std::uint32_t id, int rtt_ms, std::uint64_t window, bool senda
           .smoothed_rtt = milliseconds(rtt_ms),
           .rtt_variance = milliseconds(1),
           .window = window,
+          .capacity = window,
           .in_flight = sendable ? 0 : window,
           .sendable = sendable ? window : 0,
           .datagram_size = k_datagram};
@@ -126,6 +127,15 @@ TEST(EarliestCompletionFirst, WaitsForTheFastPathWithTheLastBytes) {
   // A slow path that is hardly slower is worth it.
   EXPECT_EQ(select(PathSchedulerKind::kEcf, {path(0, 10, 20000, false), path(1, 14, 20000)}, rest),
             1u);
+}
+
+TEST(EarliestCompletionFirst, CountsWhatAPacedPathCarries) {
+  // A window of twice what the path carries, as BBR has it, does not make the path faster.
+  std::vector<PathSnapshot> paths{path(0, 40, 200'000, false), path(1, 120, 300'000)};
+  const SendDemand rest{.unsent_bytes = 300'000, .flow_credit = 100 << 20};
+  EXPECT_EQ(select(PathSchedulerKind::kEcf, paths, rest), std::nullopt);
+  paths[0].capacity = 100'000;
+  EXPECT_EQ(select(PathSchedulerKind::kEcf, paths, rest), 1u);
 }
 
 TEST(Blest, KeepsTheSlowPathFromFillingTheWindow) {
