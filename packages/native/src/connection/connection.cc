@@ -159,8 +159,9 @@ void Connection::transmit_close(TransmitBatch& batch, Time now) {
       return;
     }
     PathEntry& entry = *entries[parts.close_turn++];
-    const bool sends = entry.path && entry.remote_ids.assigned();
-    if (sends && (entry.open() || !any_open)) PacketBuilder(parts, entry, now).build_close(batch);
+    const bool last = !any_open && entry.abandonment && entry.abandonment->frame_due;
+    if (entry.path && entry.remote_ids.assigned() && (entry.open() || last))
+      PacketBuilder(parts, entry, now).build_close(batch);
   }
 }
 
@@ -174,8 +175,7 @@ Time Connection::next_timeout() const {
     if (!entry->path) continue;
     const Path& path = *entry->path;
     if (!entry->abandonment) next = std::min(next, path.loss.next_timeout(parts.timer_terms(path)));
-    // What may not leave is nothing to wake up for: the datagram that raises the allowance does.
-    if (parts.keys.can_send() && path.amplification.may_send()) {
+    if (PathSelection(*parts_, {}).acknowledgement_can_leave(*entry)) {
       next = std::min(next, path.received.ack_deadline());
     }
   }

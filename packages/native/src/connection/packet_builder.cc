@@ -44,7 +44,7 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   std::size_t count = 0;
   std::size_t limit = path_.mtu.current();
   frames_due_ = parts_.paths.frames_due();
-  if (parts_.paths.open_count() > 1 && !connection_wants_to_send()) {
+  if (parts_.paths.open_count() > 1 && !connection_wants_to_send() && selection_.chooses(entry_)) {
     Retransmission(parts_, now_).repeat_late_on(entry_);
   }
   while (count < std::min(batch.max_segments, k_max_batch)) {
@@ -75,7 +75,12 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
 
 bool PacketBuilder::path_wants_to_send() const {
   return path_.ping_due || path_.response_due || path_.validation.challenge_due(now_) ||
-         !entry_.copies.empty();
+         copies_due();
+}
+
+// RFC 10069 §3.1: no data before the addresses are validated.
+bool PacketBuilder::copies_due() const {
+  return !entry_.copies.empty() && path_.validation.state() != PathValidation::State::kPending;
 }
 
 // What any path could carry.
@@ -89,7 +94,12 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   const bool acknowledges = path_.received.ack_deadline() <= now_ || acknowledges_others();
   // The answer lets us forget what we report again and again.
   if (acknowledges && path_.loss.wants_acknowledgement()) path_.ping_due = true;
-  carries_data_ = connection_wants_to_send() && selection_.chooses(entry_);
+  // A probe repeats data even where the window has no room (RFC 9002 §6.2.4), unless another path
+  // has taken it over.
+  const bool probes = path_.probe_credits > 0 &&
+                      path_.validation.state() != PathValidation::State::kPending &&
+                      !Retransmission(parts_, now_).another_path_works(entry_);
+  carries_data_ = connection_wants_to_send() && (probes || selection_.chooses(entry_));
   if (path_wants_to_send() || carries_data_) {
     if (path_.probe_credits > 0) return Admission::kFull;
     const std::uint64_t window = path_.controller->window();
@@ -193,7 +203,7 @@ bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFr
 void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   SentPackets& sent = path_.loss.sent();
   write_validation_frames(writer, draft);
-  if (!entry_.copies.empty()) write_copies(writer);
+  if (copies_due()) write_copies(writer);
   if (carries_data_) write_connection_frames(writer, draft);
   // Only where nothing else elicits an acknowledgement.
   const auto is_acknowledgement = [](const SentFrame& frame) {
@@ -249,7 +259,8 @@ void PacketBuilder::queue_copies(const Draft& draft) {
   for (std::size_t i = draft.first_data_frame; i < frames.size(); ++i) {
     if (frames[i].kind != SentFrame::Kind::kStream) continue;
     for (const auto& other : parts_.paths.entries()) {
-      if (other.get() == &entry_ || !other->usable()) continue;
+      const bool rests = selection_.is_backup(*other) && !selection_.is_backup(entry_);
+      if (other.get() == &entry_ || !other->usable() || rests) continue;
       other->copies.push_back(frames[i]);
       if (other->copies.size() > PathEntry::k_max_copies) other->copies.pop_front();
     }

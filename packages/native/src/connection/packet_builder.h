@@ -32,6 +32,7 @@ class PacketBuilder {
   void build_mtu_probe(TransmitBatch& batch, std::uint16_t size);
 
   bool path_wants_to_send() const;
+  bool copies_due() const;
   bool connection_wants_to_send() const;
   bool acknowledges_others() const;
   Admission admit(std::size_t packet_size);

@@ -203,7 +203,7 @@ void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest
   Path& path = *entry_->path;
   // RFC 9000 §9.3: only the newest packet moves a path, and only a server follows.
   if (parts_.role != Role::kServer || !newest || datagram.path == path.addresses ||
-      !parts_.handshake_confirmed) {
+      !parts_.handshake_confirmed || !entry_->open()) {
     return;
   }
   path.migrate(datagram.path, now_, parts_.probe_timeout());
@@ -338,8 +338,7 @@ TransportStatus PacketReceiver::handle(const StreamsBlockedFrame& frame) {
 
 TransportStatus PacketReceiver::handle(const NewConnectionIdFrame& frame) {
   // RFC 10069 §4.4: with multipath it speaks of path 0.
-  PathEntry* entry = parts_.paths.find(PathId{0});
-  return entry && !entry->abandonment ? entry->remote_ids.on_new(frame) : TransportStatus{};
+  return PathManagement(parts_, now_).on_frame({PathId{0}, frame});
 }
 
 TransportStatus PacketReceiver::handle(const RetireConnectionIdFrame& frame) {
@@ -358,6 +357,7 @@ TransportStatus PacketReceiver::handle(const FrameStruct& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const PathChallengeFrame& frame) {
+  if (!entry_->open()) return {};
   Path& path = *entry_->path;
   if (from_ == path.addresses) {
     path.response_due = frame.data;
@@ -375,7 +375,7 @@ TransportStatus PacketReceiver::handle(const PathChallengeFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const PathResponseFrame& frame) {
-  if (entry_->path->validation.on_response(frame))
+  if (entry_->open() && entry_->path->validation.on_response(frame))
     PathManagement(parts_, now_).on_validated(*entry_);
   return {};
 }

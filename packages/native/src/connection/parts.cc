@@ -46,7 +46,8 @@ Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresse
 Duration Connection::Parts::probe_timeout() const {
   Duration largest = Duration::zero();
   for (const auto& entry : paths.entries()) {
-    if (entry->open()) largest = std::max(largest, probe_timeout(*entry->path));
+    // Also of paths that are abandoned: packets are still under way on them.
+    if (entry->path) largest = std::max(largest, probe_timeout(*entry->path));
   }
   return largest > Duration::zero() ? largest : RttEstimator{}.probe_timeout(Duration::zero());
 }

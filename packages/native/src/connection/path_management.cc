@@ -31,18 +31,21 @@ TransportStatus PathManagement::enable(const TransportParameters& peer) {
 
 void PathManagement::issue_connection_ids() {
   PathTable& paths = parts_.paths;
-  const std::uint64_t limit = parts_.peer_parameters.active_connection_id_limit;
-  if (PathEntry* first = paths.find(PathId{0})) {
-    if (!first->abandonment) first->local_ids.issue(limit, parts_.random);
-  }
+  if (PathEntry* first = paths.find(PathId{0})) issue_connection_ids(*first);
   if (!paths.enabled()) return;
-  for (std::uint64_t id = 1; id <= paths.common_maximum().value; ++id) {
-    PathEntry* entry = paths.find_or_add(PathId{static_cast<std::uint32_t>(id)});
-    // One to open the path with and one to change to.
-    if (entry && !entry->abandonment) {
-      entry->local_ids.issue(std::min<std::uint64_t>(limit, 2), parts_.random);
-    }
+  // Few ids are not gone, however many there were.
+  for (auto id = paths.next_not_gone(1); id <= paths.common_maximum().value;
+       id = paths.next_not_gone(id + 1)) {
+    issue_connection_ids(*paths.find_or_add(PathId{static_cast<std::uint32_t>(id)}));
   }
+}
+
+void PathManagement::issue_connection_ids(PathEntry& entry) {
+  if (entry.abandonment) return;
+  // One to open the path with and one to change to; on path 0 as many as the peer takes.
+  const std::uint64_t limit = parts_.peer_parameters.active_connection_id_limit;
+  entry.local_ids.issue(entry.id == PathId{0} ? limit : std::min<std::uint64_t>(limit, 2),
+                        parts_.random);
 }
 
 // --- application --------------------------------------------------------------------------------
@@ -165,6 +168,7 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
   const bool first = !entry.abandonment;
   if (first) {
     entry.abandonment.emplace(Abandonment{.error = error});
+    entry.copies.clear();
     if (entry.path) {
       // What was under way is sent again elsewhere at once instead of when the path's state is
       // dropped (§3.4.3).
@@ -240,7 +244,7 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry) return {};
   const TransportStatus status = entry->local_ids.on_retire({frame.sequence}, used_id);
-  if (status) issue_connection_ids();
+  if (status) issue_connection_ids(*entry);
   return status;
 }
 
@@ -273,7 +277,7 @@ TransportStatus PathManagement::on_frame(const PathCidsBlockedFrame& frame) {
   if (frame.next_sequence > entry->local_ids.next_sequence()) {
     return violation(FrameType::kPathCidsBlocked, "sequence number beyond the next one");
   }
-  issue_connection_ids();
+  if (frame.path <= parts_.paths.common_maximum()) issue_connection_ids(*entry);
   return {};
 }
 

@@ -14,6 +14,7 @@ class PathManagement {
   TransportStatus enable(const TransportParameters& peer);
   // Connection ids for every path id that both sides may use (§3.2.1).
   void issue_connection_ids();
+  void issue_connection_ids(PathEntry& entry);
 
   // --- application ----------------------------------------------------------------------------
   Result<PathId, PathRefusal> open(const AddressPair& addresses);

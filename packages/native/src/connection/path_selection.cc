@@ -57,9 +57,13 @@ PathSnapshot PathSelection::snapshot(const PathEntry& entry) const {
           .sendable = path.send_allowance(now_),
           .datagram_size = path.mtu.current(),
           .weight = entry.weight,
-          .backup = entry.own_preference.status == PathStatus::kBackup ||
-                    entry.peer_preference.status == PathStatus::kBackup,
+          .backup = is_backup(entry),
           .suspect = entry.suspect()};
+}
+
+bool PathSelection::is_backup(const PathEntry& entry) {
+  return entry.own_preference.status == PathStatus::kBackup ||
+         entry.peer_preference.status == PathStatus::kBackup;
 }
 
 SendDemand PathSelection::demand() const {
@@ -69,7 +73,23 @@ SendDemand PathSelection::demand() const {
 
 bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {
   return entry.path && parts_.paths.enabled() && entry.path->received.ack_deadline() <= now_ &&
-         (entry.abandonment || !entry.remote_ids.assigned() || entry.suspect());
+         left_to_others(entry);
+}
+
+bool PathSelection::acknowledgement_can_leave(const PathEntry& entry) const {
+  if (!parts_.keys.can_send()) return false;
+  const auto sends = [](const PathEntry& path) {
+    return path.usable() && path.path->amplification.may_send();
+  };
+  if (sends(entry)) return true;
+  return parts_.paths.enabled() && left_to_others(entry) &&
+         std::ranges::any_of(parts_.paths.entries(), [&](const auto& other) {
+           return other.get() != &entry && sends(*other);
+         });
+}
+
+bool PathSelection::left_to_others(const PathEntry& entry) {
+  return entry.abandonment || !entry.remote_ids.assigned() || entry.suspect();
 }
 
 }  // namespace sheaf::quic

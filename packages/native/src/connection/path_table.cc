@@ -81,9 +81,9 @@ bool PathTable::is_reset_token(Bytes token) const {
 }
 
 std::optional<PathId> PathTable::next_unused() const {
-  for (std::uint64_t value = gone_.first_gap(); value <= common_maximum().value; ++value) {
+  for (std::uint64_t value = next_not_gone(0); value <= common_maximum().value;
+       value = next_not_gone(value + 1)) {
     const PathId id{static_cast<std::uint32_t>(value)};
-    if (gone(id)) continue;
     const PathEntry* entry = find(id);
     if (!entry || (!entry->path && !entry->abandonment)) return id;
   }
@@ -112,8 +112,8 @@ void PathTable::forget(PathId id) {
 
 std::optional<LocalConnectionIds::Change> PathTable::poll_change() {
   if (!leaving_.empty()) {
-    const LocalConnectionIds::Change change = leaving_.back();
-    leaving_.pop_back();
+    const LocalConnectionIds::Change change = leaving_.front();
+    leaving_.pop_front();
     return change;
   }
   for (const auto& entry : entries_) {

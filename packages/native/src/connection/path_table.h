@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -49,6 +50,8 @@ class PathTable {
   // Made when needed; null for one that is gone.
   PathEntry* find_or_add(PathId id);
   bool gone(PathId id) const { return gone_.contains(id.value); }
+  // The lowest id from this one on that is not gone.
+  std::uint64_t next_not_gone(std::uint64_t from) const { return gone_.first_gap(from); }
   // To which path a packet that carries this id of ours belongs; null when there is none.
   PathEntry* find_by_local_id(Bytes id);
   // The peer used the id on another path already (RFC 10069 §3.2: ids are unique).
@@ -68,7 +71,7 @@ class PathTable {
   std::uint64_t active_connection_id_limit_;
   std::vector<std::unique_ptr<PathEntry>> entries_;
   IntervalSet gone_;
-  std::vector<LocalConnectionIds::Change> leaving_;  // ids of forgotten paths
+  std::deque<LocalConnectionIds::Change> leaving_;  // ids of forgotten paths
   PathId local_maximum_{};
   PathId peer_maximum_{};
   bool enabled_ = false;

@@ -28,7 +28,9 @@ void Retransmission::on_timeout(PathEntry& entry) {
 
 void Retransmission::repeat_late_on(PathEntry& fast) {
   const Path& path = *fast.path;
-  if (fast.suspect() || path.send_allowance(now_) < path.mtu.current()) return;
+  if (fast.suspect() || path.validation.state() == PathValidation::State::kPending ||
+      path.send_allowance(now_) < path.mtu.current())
+    return;
   std::uint64_t sent = 0;
   for (const auto& entry : parts_.paths.entries()) {
     if (entry->path) sent += entry->path->bytes_sent;

@@ -12,10 +12,9 @@ class Retransmission {
   // Near the end of what there is to send: what would arrive later on its own path than sent again
   // now on this one is sent again. The extra bytes are bounded by a share of all that was sent.
   void repeat_late_on(PathEntry& fast);
-
- private:
   bool another_path_works(const PathEntry& entry) const;
 
+ private:
   Connection::Parts& parts_;
   Time now_;
 };

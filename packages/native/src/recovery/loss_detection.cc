@@ -365,10 +365,11 @@ void LossDetection::mark_oldest_for_probe(SentFrameListener& listener) {
 std::uint64_t LossDetection::mark_late_for_probe(Time since, std::uint64_t limit,
                                                  SentFrameListener& listener) {
   std::uint64_t bytes = 0;
-  for (PacketNumber number = first_outstanding_; number < sent_.next_number() && bytes < limit;
-       ++number) {
+  // The newest first: they would arrive last.
+  for (PacketNumber number = sent_.next_number(); number-- > first_outstanding_ && bytes < limit;) {
     const SentPacket& packet = sent_.at(number);
-    if (!worth_repeating(number) || packet.repeated || packet.time_sent <= since) continue;
+    if (packet.time_sent <= since && packet.state != State::kSkipped) break;
+    if (!worth_repeating(number) || packet.repeated) continue;
     bytes += sent_.at(number).bytes;
     mark_for_probe(number, listener);
   }

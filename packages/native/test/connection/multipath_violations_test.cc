@@ -73,6 +73,11 @@ TEST(MultipathViolations, ConnectionIdsThatAreNotUnique) {
             TransportErrorCode::kProtocolViolation);
 }
 
+TEST(MultipathViolations, ConnectionIdsThatAreNotUniqueInTheOldFrame) {
+  EXPECT_EQ(error_after({PathNewConnectionIdFrame{PathId{1}, issued(0, 7)}, Frame{issued(1, 7)}}),
+            TransportErrorCode::kProtocolViolation);
+}
+
 TEST(MultipathViolations, MoreConnectionIdsThanTheLimitOfAPath) {
   std::vector<Frame> frames;
   for (std::uint8_t i = 0; i < 6; ++i) {

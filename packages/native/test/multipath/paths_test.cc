@@ -201,6 +201,43 @@ TEST(Paths, TheEndOfAStreamDoesNotWaitForTheSlowPath) {
   EXPECT_LT(both, alone.transfer->last_progress() - alone.transfer->started() + 60ms);
 }
 
+// Packets come for a path that is gone while the other may not send yet: nobody wakes up in vain.
+TEST(Paths, AnAcknowledgementThatCannotLeaveWakesNobody) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  world.start(Role::kClient, 5'000'000);
+  world.run_for(300ms);
+  // The server never hears the answer to its challenge.
+  LinkConfig silent = k_link;
+  silent.down = true;
+  world.links[1]->back.change_at(world.now(), silent);
+  ASSERT_TRUE(world.client().open_path(World::addresses(1), world.now()));
+  world.run_for(10ms);
+  ASSERT_TRUE(world.server().abandon_path(PathId{0}, 0x3e, world.now()) ||
+              world.client().abandon_path(PathId{0}, 0x3e, world.now()));
+  // A livelock would stop the clock.
+  const Time before = world.now();
+  world.run_for(20s);
+  EXPECT_EQ(world.now(), before + 20s);
+  EXPECT_LT(world.simulation.events(), 200'000u);
+}
+
+TEST(Paths, AFastBackupPathIsNoReasonToRepeat) {
+  LinkConfig fast = k_link;
+  fast.delay = 2ms;
+  World world({.links = {k_link, fast}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  const auto id = world.open_path(1);
+  ASSERT_TRUE(id);
+  ASSERT_TRUE(world.client().set_path_status(*id, PathStatus::kBackup, world.now()));
+  world.run_for(200ms);
+  const std::uint64_t before = world.stats(Role::kServer, PathId{0})->bytes_sent;
+  world.start(Role::kServer, 200'000);
+  ASSERT_TRUE(world.run_until_transferred());
+  world.run_for(1s);
+  EXPECT_LT(world.stats(Role::kServer, PathId{0})->bytes_sent - before, 225'000u);
+}
+
 TEST(Paths, EqualSeedsGiveEqualBytes) {
   const auto run = [] {
     LinkConfig lossy = k_link;
