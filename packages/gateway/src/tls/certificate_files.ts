@@ -21,7 +21,9 @@ export class CertificateError extends UserError {
  * @throws CertificateError
  */
 export async function readCertificateFiles(files: CertificateFiles): Promise<CertificatePair> {
-  const [certificate, privateKey] = await Promise.all([readPem('cert', files.cert), readPem('key', files.key)]);
+  // One after the other, so that the same fault is told every time.
+  const certificate = await readPem('cert', files.cert);
+  const privateKey = await readPem('key', files.key);
   const pair = { certificate, privateKey };
   const leaf = parseCertificate(files.cert, certificate);
   if (!leaf.checkPrivateKey(parseKey(files.key, privateKey))) {
