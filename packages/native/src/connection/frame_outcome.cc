@@ -2,10 +2,12 @@
 
 namespace sheaf::quic {
 
+PathEntry* FrameOutcome::entry_of(const SentFrame& frame) {
+  return parts_.paths.find(PathId{static_cast<std::uint32_t>(frame.stream)});
+}
+
 void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
   using Kind = SentFrame::Kind;
-  // Of the path that a frame speaks about, where it speaks about one.
-  PathEntry* entry = parts_.paths.find(PathId{static_cast<std::uint32_t>(frame.stream)});
   switch (frame.kind) {
     case Kind::kStream:
     case Kind::kResetStream:
@@ -24,16 +26,19 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
       parts_.paths.find(id)->path->received.on_ack_acknowledged(frame.offset);
       break;
     case Kind::kPathAck:
-      if (entry && entry->path) entry->path->received.on_ack_acknowledged(frame.offset);
+      if (PathEntry* entry = entry_of(frame); entry && entry->path)
+        entry->path->received.on_ack_acknowledged(frame.offset);
       break;
     case Kind::kCrypto:
       parts_.crypto.on_acknowledged(frame);
       break;
     case Kind::kRetireConnectionId:
-      if (entry) entry->remote_ids.on_retirement_acknowledged(frame.offset);
+      if (PathEntry* entry = entry_of(frame))
+        entry->remote_ids.on_retirement_acknowledged(frame.offset);
       break;
     case Kind::kPathAbandon:
-      if (entry && entry->abandonment) entry->abandonment->frame_acknowledged = true;
+      if (PathEntry* entry = entry_of(frame); entry && entry->abandonment)
+        entry->abandonment->frame_acknowledged = true;
       break;
     case Kind::kDatagram:
       parts_.events.push_back(DatagramAcknowledgedEvent{frame.offset});
@@ -60,7 +65,6 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
 
 void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
   using Kind = SentFrame::Kind;
-  PathEntry* entry = parts_.paths.find(PathId{static_cast<std::uint32_t>(frame.stream)});
   switch (frame.kind) {
     case Kind::kStream:
     case Kind::kResetStream:
@@ -82,19 +86,21 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       parts_.new_token_due = true;
       break;
     case Kind::kNewConnectionId:
-      if (entry) entry->local_ids.on_lost(frame.offset);
+      if (PathEntry* entry = entry_of(frame)) entry->local_ids.on_lost(frame.offset);
       break;
     case Kind::kRetireConnectionId:
-      if (entry) entry->remote_ids.on_retirement_lost(frame.offset);
+      if (PathEntry* entry = entry_of(frame)) entry->remote_ids.on_retirement_lost(frame.offset);
       break;
     case Kind::kPathAbandon:
-      if (entry && entry->abandonment && !entry->abandonment->frame_acknowledged) {
+      if (PathEntry* entry = entry_of(frame);
+          entry && entry->abandonment && !entry->abandonment->frame_acknowledged) {
         entry->abandonment->frame_due = true;
       }
       break;
     case Kind::kPathStatus:
       // RFC 10069 §4.3: only the newest is worth repeating.
-      if (entry && entry->own_preference.sequence == frame.offset) {
+      if (PathEntry* entry = entry_of(frame);
+          entry && entry->own_preference.sequence == frame.offset) {
         entry->own_preference.frame_due = true;
       }
       break;

@@ -12,6 +12,9 @@ class FrameOutcome final : public SentFrameListener {
   void on_frame_lost(PathId path, const SentFrame& frame) override;
 
  private:
+  // Of the path that a frame speaks about.
+  PathEntry* entry_of(const SentFrame& frame);
+
   Connection::Parts& parts_;
   Time now_;
 };

@@ -12,12 +12,12 @@ bool validating(const Path& path) {
 
 }  // namespace
 
-bool PathSelection::chooses(const PathEntry& entry) {
-  if (parts_.paths.open_count() < 2) return true;
+bool PathSelection::chooses_among_several(const PathEntry& entry) {
+  Snapshots snapshots;
   // RFC 10069 §3.1: a path carries data once it is validated; while none is, as on a single path.
-  std::size_t count = fill_snapshots(true);
-  if (count == 0) count = fill_snapshots(false);
-  const std::span<PathSnapshot> all(snapshots_.data(), count);
+  std::size_t count = fill(snapshots, true);
+  if (count == 0) count = fill(snapshots, false);
+  const std::span<PathSnapshot> all(snapshots.data(), count);
   const std::span<PathSnapshot> usable = all.first(usable_paths(all));
   const auto chosen = parts_.path_scheduler->select(usable, demand());
   if (chosen) return usable[*chosen].id == entry.id;
@@ -30,11 +30,11 @@ bool PathSelection::chooses(const PathEntry& entry) {
   return false;
 }
 
-std::size_t PathSelection::fill_snapshots(bool validated_only) {
+std::size_t PathSelection::fill(Snapshots& snapshots, bool validated_only) const {
   std::size_t count = 0;
   for (const auto& entry : parts_.paths.entries()) {
     if (!entry->usable() || (validated_only && validating(*entry->path))) continue;
-    if (count < snapshots_.size()) snapshots_[count++] = snapshot(*entry);
+    if (count < snapshots.size()) snapshots[count++] = snapshot(*entry);
   }
   return count;
 }

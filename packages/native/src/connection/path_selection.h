@@ -13,7 +13,9 @@ class PathSelection {
   PathSelection(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
 
   // The next packet with streams, datagrams or control frames goes on this path.
-  bool chooses(const PathEntry& entry);
+  bool chooses(const PathEntry& entry) {
+    return parts_.paths.open_count() < 2 || chooses_among_several(entry);
+  }
   // Its acknowledgements go on the other paths: it is abandoned, or does not seem to work.
   bool acknowledged_elsewhere(const PathEntry& entry) const;
   // Either side wants it used only when nothing else works.
@@ -23,14 +25,15 @@ class PathSelection {
   bool acknowledgement_can_leave(const PathEntry& entry) const;
 
  private:
-  std::size_t fill_snapshots(bool validated_only);
+  using Snapshots = std::array<PathSnapshot, 2 * PathTable::k_max_concurrent>;
+  bool chooses_among_several(const PathEntry& entry);
+  std::size_t fill(Snapshots& snapshots, bool validated_only) const;
   PathSnapshot snapshot(const PathEntry& entry) const;
   static bool left_to_others(const PathEntry& entry);
   SendDemand demand() const;
 
   Connection::Parts& parts_;
   Time now_;
-  std::array<PathSnapshot, 2 * PathTable::k_max_concurrent> snapshots_{};
 };
 
 }  // namespace sheaf::quic

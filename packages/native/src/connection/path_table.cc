@@ -20,6 +20,8 @@ void PathTable::raise_peer_maximum(PathId maximum) {
 }
 
 const PathEntry* PathTable::find(PathId id) const {
+  // Nearly always path 0, which is first while it lives.
+  if (!entries_.empty() && entries_.front()->id == id) return entries_.front().get();
   const auto found = std::ranges::lower_bound(
       entries_, id, {}, [](const std::unique_ptr<PathEntry>& entry) { return entry->id; });
   return found != entries_.end() && (*found)->id == id ? found->get() : nullptr;
