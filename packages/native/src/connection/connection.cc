@@ -137,7 +137,7 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
   if (parts.close.phase() == CloseState::Phase::kClosing) return transmit_close(batch, now);
   if (parts.close.phase() != CloseState::Phase::kOpen) return;
   // A batch each in turn, so that no path waits for another to be full.
-  const auto& entries = parts.paths.entries();
+  const auto& entries = parts.paths.in_use();
   for (std::size_t i = 0; i < entries.size() && batch.size == 0; ++i) {
     PathEntry& entry = *entries[(parts.next_turn + i) % entries.size()];
     if (entry.usable()) PacketBuilder(parts, entry, now).build(batch);
@@ -150,7 +150,7 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
 // On every path, since the peer may not hear the others.
 void Connection::transmit_close(TransmitBatch& batch, Time now) {
   Parts& parts = *parts_;
-  const auto& entries = parts.paths.entries();
+  const auto& entries = parts.paths.in_use();
   const bool any_open = parts.paths.open_count() > 0;
   while (parts.close.frame_due() && batch.size == 0) {
     if (parts.close_turn == entries.size()) {
@@ -171,7 +171,7 @@ Time Connection::next_timeout() const {
   Time next = std::min(parts.idle.deadline(parts.probe_timeout()),
                        parts.established ? parts.idle.keep_alive_deadline() : k_never);
   next = std::min({next, parts.pacing_deadline, PathManagement(*parts_, {}).next_timeout()});
-  for (const auto& entry : parts.paths.entries()) {
+  for (const auto& entry : parts.paths.in_use()) {
     if (!entry->path) continue;
     const Path& path = *entry->path;
     if (!entry->abandonment) next = std::min(next, path.loss.next_timeout(parts.timer_terms(path)));
@@ -194,7 +194,7 @@ void Connection::on_timeout(Time now) {
   }
   PathManagement(parts, now).on_timeout();
   Retransmission retransmission(parts, now);
-  for (const auto& entry : parts.paths.entries()) {
+  for (const auto& entry : parts.paths.in_use()) {
     if (entry->open()) retransmission.on_timeout(*entry);
   }
 }
@@ -267,7 +267,7 @@ bool Connection::received_early(StreamId stream) const {
 std::size_t Connection::max_datagram_payload() const {
   const std::uint64_t peer_limit = parts_->peer_parameters.max_datagram_frame_size;
   std::size_t room = SIZE_MAX;  // on any of the paths
-  for (const auto& entry : parts_->paths.entries()) {
+  for (const auto& entry : parts_->paths.in_use()) {
     if (!entry->usable()) continue;
     // Header with the longest packet number, tag, frame type and a length of two bytes.
     const std::size_t overhead =
@@ -350,7 +350,7 @@ bool Connection::initiate_key_update(Time now) {
 }
 
 void Connection::ping() {
-  for (const auto& entry : parts_->paths.entries()) {
+  for (const auto& entry : parts_->paths.in_use()) {
     if (entry->usable()) entry->path->ping_due = true;
   }
 }
@@ -410,7 +410,7 @@ ConnectionStats Connection::stats() const {
 
 std::vector<PathStats> Connection::path_stats() const {
   std::vector<PathStats> stats;
-  for (const auto& entry : parts_->paths.entries()) {
+  for (const auto& entry : parts_->paths.in_use()) {
     if (entry->path) stats.push_back(parts_->path_stats(*entry));
   }
   return stats;

@@ -115,8 +115,8 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
 }
 
 bool PacketBuilder::acknowledges_others() const {
-  return std::ranges::any_of(parts_.paths.entries(), [this](const auto& other) {
-    return other.get() != &entry_ && selection_.acknowledged_elsewhere(*other);
+  return std::ranges::any_of(parts_.paths.in_use(), [this](const auto& other) {
+    return other != &entry_ && selection_.acknowledged_elsewhere(*other);
   });
 }
 
@@ -163,8 +163,8 @@ bool PacketBuilder::write_packet(MutableBytes room, Admission admission, Draft& 
   writer.truncate(k_aead_tag_length);
   SentPackets& sent = path_.loss.sent();
   if (path_.received.ack_pending()) write_ack(writer, entry_);
-  for (const auto& other : parts_.paths.entries()) {
-    if (other.get() != &entry_ && selection_.acknowledged_elsewhere(*other)) {
+  for (const auto& other : parts_.paths.in_use()) {
+    if (other != &entry_ && selection_.acknowledged_elsewhere(*other)) {
       write_ack(writer, *other);
     }
   }
@@ -258,9 +258,9 @@ void PacketBuilder::queue_copies(const Draft& draft) {
   const auto frames = path_.loss.sent().pending_frames();
   for (std::size_t i = draft.first_data_frame; i < frames.size(); ++i) {
     if (frames[i].kind != SentFrame::Kind::kStream) continue;
-    for (const auto& other : parts_.paths.entries()) {
+    for (const auto& other : parts_.paths.in_use()) {
       const bool rests = selection_.is_backup(*other) && !selection_.is_backup(entry_);
-      if (other.get() == &entry_ || !other->usable() || rests) continue;
+      if (other == &entry_ || !other->usable() || rests) continue;
       other->copies.push_back(frames[i]);
       if (other->copies.size() > PathEntry::k_max_copies) other->copies.pop_front();
     }

@@ -39,13 +39,14 @@ Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresse
                                .initial_mtu = std::min(config.initial_udp_payload_size, maximum),
                                .maximum_mtu = config.discover_mtu ? maximum : std::uint16_t{0}};
   entry.path = std::make_unique<Path>(entry.id, addresses, path_config);
+  paths.add_to_use(entry);
   entry.skip_number_at = 1 + random.below(256);
   return *entry.path;
 }
 
 Duration Connection::Parts::probe_timeout() const {
   Duration largest = Duration::zero();
-  for (const auto& entry : paths.entries()) {
+  for (const auto& entry : paths.in_use()) {
     // Also of paths that are abandoned: packets are still under way on them.
     if (entry->path) largest = std::max(largest, probe_timeout(*entry->path));
   }
@@ -59,7 +60,7 @@ Duration Connection::Parts::probe_timeout(const Path& of) const {
 
 void Connection::Parts::update_stream_rtt() {
   Duration slowest = Duration::zero();
-  for (const auto& entry : paths.entries()) {
+  for (const auto& entry : paths.in_use()) {
     if (entry->open()) slowest = std::max(slowest, entry->path->rtt.smoothed());
   }
   streams.set_rtt(slowest);

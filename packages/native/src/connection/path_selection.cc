@@ -32,7 +32,7 @@ bool PathSelection::chooses_among_several(const PathEntry& entry) {
 
 std::size_t PathSelection::fill(Snapshots& snapshots, bool validated_only) const {
   std::size_t count = 0;
-  for (const auto& entry : parts_.paths.entries()) {
+  for (const auto& entry : parts_.paths.in_use()) {
     if (!entry->usable() || (validated_only && validating(*entry->path))) continue;
     if (count < snapshots.size()) snapshots[count++] = snapshot(*entry);
   }
@@ -83,9 +83,8 @@ bool PathSelection::acknowledgement_can_leave(const PathEntry& entry) const {
   };
   if (sends(entry)) return true;
   return parts_.paths.enabled() && left_to_others(entry) &&
-         std::ranges::any_of(parts_.paths.entries(), [&](const auto& other) {
-           return other.get() != &entry && sends(*other);
-         });
+         std::ranges::any_of(parts_.paths.in_use(),
+                             [&](const auto& other) { return other != &entry && sends(*other); });
 }
 
 bool PathSelection::left_to_others(const PathEntry& entry) {

@@ -53,7 +53,7 @@ bool PathTable::frames_due() const {
 }
 
 Path* PathTable::any_open() {
-  for (const auto& entry : entries_) {
+  for (const PathEntry* entry : in_use_) {
     if (entry->open()) return entry->path.get();
   }
   return nullptr;
@@ -92,9 +92,13 @@ std::optional<PathId> PathTable::next_unused() const {
   return std::nullopt;
 }
 
+void PathTable::add_to_use(PathEntry& entry) {
+  in_use_.insert(std::ranges::lower_bound(in_use_, entry.id, {}, &PathEntry::id), &entry);
+}
+
 std::size_t PathTable::open_count() const {
   return static_cast<std::size_t>(
-      std::ranges::count_if(entries_, [](const auto& entry) { return entry->open(); }));
+      std::ranges::count_if(in_use_, [](const PathEntry* entry) { return entry->open(); }));
 }
 
 void PathTable::forget(PathId id) {
@@ -104,6 +108,7 @@ void PathTable::forget(PathId id) {
   (*found)->local_ids.retire_all();
   while (const auto change = (*found)->local_ids.poll_change()) leaving_.push_back(*change);
   if (last_found_ == found->get()) last_found_ = nullptr;
+  std::erase(in_use_, found->get());
   entries_.erase(found);
   gone_.insert(id.value);
   if (local_maximum_.value == UINT32_MAX) return;

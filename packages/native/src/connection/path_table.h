@@ -44,6 +44,10 @@ class PathTable {
   // In order of ids. Ids that were forgotten have none.
   std::vector<std::unique_ptr<PathEntry>>& entries() { return entries_; }
   const std::vector<std::unique_ptr<PathEntry>>& entries() const { return entries_; }
+  // Those with a path, in order of ids: one, for most connections.
+  const std::vector<PathEntry*>& in_use() const { return in_use_; }
+  // The entry has its path from now on.
+  void add_to_use(PathEntry& entry);
   // Null when the id has no entry.
   PathEntry* find(PathId id);
   const PathEntry* find(PathId id) const;
@@ -70,6 +74,7 @@ class PathTable {
  private:
   std::uint64_t active_connection_id_limit_;
   std::vector<std::unique_ptr<PathEntry>> entries_;
+  std::vector<PathEntry*> in_use_;
   IntervalSet gone_;
   std::deque<LocalConnectionIds::Change> leaving_;  // ids of forgotten paths
   PathId local_maximum_{};

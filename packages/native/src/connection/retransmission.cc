@@ -32,14 +32,14 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
       path.send_allowance(now_) < path.mtu.current())
     return;
   std::uint64_t sent = 0;
-  for (const auto& entry : parts_.paths.entries()) {
+  for (const auto& entry : parts_.paths.in_use()) {
     if (entry->path) sent += entry->path->bytes_sent;
   }
   // A twentieth, and a little for short transfers.
   const std::uint64_t bound = sent / 20 + 64 * 1024;
   FrameOutcome outcome(parts_, now_);
-  for (const auto& entry : parts_.paths.entries()) {
-    if (entry.get() == &fast || !entry->open() || parts_.repeated_bytes >= bound) continue;
+  for (const auto& entry : parts_.paths.in_use()) {
+    if (entry == &fast || !entry->open() || parts_.repeated_bytes >= bound) continue;
     const Duration gain = entry->path->rtt.smoothed() - path.rtt.smoothed();
     if (gain <= Duration::zero()) continue;
     // Sent after this moment means: its acknowledgement comes later than one of a packet from now.
@@ -49,8 +49,8 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
 }
 
 bool Retransmission::another_path_works(const PathEntry& entry) const {
-  return std::ranges::any_of(parts_.paths.entries(), [&](const auto& other) {
-    return other.get() != &entry && other->usable() && !other->suspect() &&
+  return std::ranges::any_of(parts_.paths.in_use(), [&](const auto& other) {
+    return other != &entry && other->usable() && !other->suspect() &&
            other->path->validation.state() != PathValidation::State::kPending;
   });
 }
