@@ -160,8 +160,9 @@ void Connection::transmit_close(TransmitBatch& batch, Time now) {
     }
     PathEntry& entry = *entries[parts.close_turn++];
     const bool last = !any_open && entry.abandonment && entry.abandonment->frame_due;
-    if (entry.path && entry.remote_ids.assigned() && (entry.open() || last))
+    if (entry.remote_ids.assigned() && (entry.open() || last)) {
       PacketBuilder(parts, entry, now).build_close(batch);
+    }
   }
 }
 
@@ -171,8 +172,7 @@ Time Connection::next_timeout() const {
   Time next = std::min(parts.idle.deadline(parts.probe_timeout()),
                        parts.established ? parts.idle.keep_alive_deadline() : k_never);
   next = std::min({next, parts.pacing_deadline, PathManagement(*parts_, {}).next_timeout()});
-  for (const auto& entry : parts.paths.in_use()) {
-    if (!entry->path) continue;
+  for (PathEntry* entry : parts.paths.in_use()) {
     const Path& path = *entry->path;
     if (!entry->abandonment) next = std::min(next, path.loss.next_timeout(parts.timer_terms(path)));
     if (PathSelection(*parts_, {}).acknowledgement_can_leave(*entry)) {
@@ -194,7 +194,7 @@ void Connection::on_timeout(Time now) {
   }
   PathManagement(parts, now).on_timeout();
   Retransmission retransmission(parts, now);
-  for (const auto& entry : parts.paths.in_use()) {
+  for (PathEntry* entry : parts.paths.in_use()) {
     if (entry->open()) retransmission.on_timeout(*entry);
   }
 }
@@ -267,7 +267,7 @@ bool Connection::received_early(StreamId stream) const {
 std::size_t Connection::max_datagram_payload() const {
   const std::uint64_t peer_limit = parts_->peer_parameters.max_datagram_frame_size;
   std::size_t room = SIZE_MAX;  // on any of the paths
-  for (const auto& entry : parts_->paths.in_use()) {
+  for (PathEntry* entry : parts_->paths.in_use()) {
     if (!entry->usable()) continue;
     // Header with the longest packet number, tag, frame type and a length of two bytes.
     const std::size_t overhead =
@@ -350,7 +350,7 @@ bool Connection::initiate_key_update(Time now) {
 }
 
 void Connection::ping() {
-  for (const auto& entry : parts_->paths.in_use()) {
+  for (PathEntry* entry : parts_->paths.in_use()) {
     if (entry->usable()) entry->path->ping_due = true;
   }
 }
@@ -410,8 +410,8 @@ ConnectionStats Connection::stats() const {
 
 std::vector<PathStats> Connection::path_stats() const {
   std::vector<PathStats> stats;
-  for (const auto& entry : parts_->paths.in_use()) {
-    if (entry->path) stats.push_back(parts_->path_stats(*entry));
+  for (PathEntry* entry : parts_->paths.in_use()) {
+    stats.push_back(parts_->path_stats(*entry));
   }
   return stats;
 }

@@ -5,6 +5,7 @@
 
 #include "connection/path_frames.h"
 #include "connection/retransmission.h"
+#include "recovery/write_frame.h"
 #include "wire/packet_header.h"
 
 namespace sheaf::quic {
@@ -32,8 +33,7 @@ void PacketBuilder::build(TransmitBatch& batch) {
                               ? path_.mtu.probe_due(now_)
                               : std::nullopt;
   if (probe_size && *probe_size <= batch.buffer.size() && path_.amplification.validated() &&
-      path_.validation.state() != PathValidation::State::kPending &&
-      path_.send_allowance(now_) >= *probe_size) {
+      !path_.validation.pending() && path_.send_allowance(now_) >= *probe_size) {
     return build_mtu_probe(batch, *probe_size);
   }
   build_one_rtt(batch);
@@ -80,7 +80,7 @@ bool PacketBuilder::path_wants_to_send() const {
 
 // RFC 10069 §3.1: no data before the addresses are validated.
 bool PacketBuilder::copies_due() const {
-  return !entry_.copies.empty() && path_.validation.state() != PathValidation::State::kPending;
+  return !entry_.copies.empty() && !path_.validation.pending();
 }
 
 // What any path could carry.
@@ -96,8 +96,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   if (acknowledges && path_.loss.wants_acknowledgement()) path_.ping_due = true;
   // A probe repeats data even where the window has no room (RFC 9002 §6.2.4), unless another path
   // has taken it over.
-  const bool probes = path_.probe_credits > 0 &&
-                      path_.validation.state() != PathValidation::State::kPending &&
+  const bool probes = path_.probe_credits > 0 && !path_.validation.pending() &&
                       !Retransmission(parts_, now_).another_path_works(entry_);
   carries_data_ = connection_wants_to_send() && (probes || selection_.chooses(entry_));
   if (path_wants_to_send() || carries_data_) {
@@ -194,10 +193,7 @@ void PacketBuilder::write_ack(Writer& writer, PathEntry& of) {
 }
 
 bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFrame& sent) {
-  if (encoded_size(frame) > writer.remaining()) return false;
-  encode(writer, frame);
-  path_.loss.sent().add_frame(sent);
-  return true;
+  return quic::write_frame(writer, path_.loss.sent(), frame, sent);
 }
 
 void PacketBuilder::write_frames(Writer& writer, Draft& draft) {

@@ -46,9 +46,9 @@ Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresse
 
 Duration Connection::Parts::probe_timeout() const {
   Duration largest = Duration::zero();
-  for (const auto& entry : paths.in_use()) {
+  for (const PathEntry* entry : paths.in_use()) {
     // Also of paths that are abandoned: packets are still under way on them.
-    if (entry->path) largest = std::max(largest, probe_timeout(*entry->path));
+    largest = std::max(largest, probe_timeout(*entry->path));
   }
   return largest > Duration::zero() ? largest : RttEstimator{}.probe_timeout(Duration::zero());
 }
@@ -60,7 +60,7 @@ Duration Connection::Parts::probe_timeout(const Path& of) const {
 
 void Connection::Parts::update_stream_rtt() {
   Duration slowest = Duration::zero();
-  for (const auto& entry : paths.in_use()) {
+  for (const PathEntry* entry : paths.in_use()) {
     if (entry->open()) slowest = std::max(slowest, entry->path->rtt.smoothed());
   }
   streams.set_rtt(slowest);
@@ -81,11 +81,10 @@ PathStats Connection::Parts::path_stats(const PathEntry& of) const {
   const Path& path = *of.path;
   return {.id = path.id,
           .addresses = path.addresses,
-          .state = of.abandonment ? PathState::kAbandoned
-                   : path.validation.state() == PathValidation::State::kPending
-                       ? PathState::kValidating
-                   : of.suspect() ? PathState::kSilent
-                                  : PathState::kActive,
+          .state = of.abandonment              ? PathState::kAbandoned
+                   : path.validation.pending() ? PathState::kValidating
+                   : of.suspect()              ? PathState::kSilent
+                                               : PathState::kActive,
           .status = of.own_preference.status,
           .peer_status = of.peer_preference.status,
           .validated = path.amplification.validated(),

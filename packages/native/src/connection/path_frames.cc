@@ -1,17 +1,12 @@
 #include "connection/path_frames.h"
 
+#include "recovery/write_frame.h"
+
 namespace sheaf::quic {
 
 namespace {
 
 using Kind = SentFrame::Kind;
-
-bool write_frame(Writer& writer, SentPackets& sent, const Frame& frame, const SentFrame& record) {
-  if (encoded_size(frame) > writer.remaining()) return false;
-  encode(writer, frame);
-  sent.add_frame(record);
-  return true;
-}
 
 }  // namespace
 

@@ -4,14 +4,6 @@
 
 namespace sheaf::quic {
 
-namespace {
-
-bool validating(const Path& path) {
-  return path.validation.state() == PathValidation::State::kPending;
-}
-
-}  // namespace
-
 bool PathSelection::chooses_among_several(const PathEntry& entry) {
   Snapshots snapshots;
   // RFC 10069 §3.1: a path carries data once it is validated; while none is, as on a single path.
@@ -33,7 +25,7 @@ bool PathSelection::chooses_among_several(const PathEntry& entry) {
 std::size_t PathSelection::fill(Snapshots& snapshots, bool validated_only) const {
   std::size_t count = 0;
   for (const auto& entry : parts_.paths.in_use()) {
-    if (!entry->usable() || (validated_only && validating(*entry->path))) continue;
+    if (!entry->usable() || (validated_only && entry->path->validation.pending())) continue;
     if (count < snapshots.size()) snapshots[count++] = snapshot(*entry);
   }
   return count;
@@ -72,7 +64,7 @@ SendDemand PathSelection::demand() const {
 }
 
 bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {
-  return entry.path && parts_.paths.enabled() && entry.path->received.ack_deadline() <= now_ &&
+  return parts_.paths.enabled() && entry.path->received.ack_deadline() <= now_ &&
          left_to_others(entry);
 }
 

@@ -28,17 +28,16 @@ void Retransmission::on_timeout(PathEntry& entry) {
 
 void Retransmission::repeat_late_on(PathEntry& fast) {
   const Path& path = *fast.path;
-  if (fast.suspect() || path.validation.state() == PathValidation::State::kPending ||
-      path.send_allowance(now_) < path.mtu.current())
+  if (fast.suspect() || path.validation.pending() || path.send_allowance(now_) < path.mtu.current())
     return;
   std::uint64_t sent = 0;
-  for (const auto& entry : parts_.paths.in_use()) {
-    if (entry->path) sent += entry->path->bytes_sent;
+  for (PathEntry* entry : parts_.paths.in_use()) {
+    sent += entry->path->bytes_sent;
   }
   // A twentieth, and a little for short transfers.
   const std::uint64_t bound = sent / 20 + 64 * 1024;
   FrameOutcome outcome(parts_, now_);
-  for (const auto& entry : parts_.paths.in_use()) {
+  for (PathEntry* entry : parts_.paths.in_use()) {
     if (entry == &fast || !entry->open() || parts_.repeated_bytes >= bound) continue;
     const Duration gain = entry->path->rtt.smoothed() - path.rtt.smoothed();
     if (gain <= Duration::zero()) continue;
@@ -51,7 +50,7 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
 bool Retransmission::another_path_works(const PathEntry& entry) const {
   return std::ranges::any_of(parts_.paths.in_use(), [&](const auto& other) {
     return other != &entry && other->usable() && !other->suspect() &&
-           other->path->validation.state() != PathValidation::State::kPending;
+           !other->path->validation.pending();
   });
 }
 

@@ -36,7 +36,7 @@ void Path::update_pacing(Time now) {
 }
 
 void Path::migrate(const AddressPair& to, Time now, Duration probe_timeout) {
-  if (validation.state() != PathValidation::State::kPending) last_validated_ = addresses;
+  if (!validation.pending()) last_validated_ = addresses;
   const bool rebinding = to.local == addresses.local && to.remote.same_ip(addresses.remote);
   const bool returns = last_validated_ == to;
   addresses = to;

@@ -18,6 +18,7 @@ class PathValidation {
   // (§8.2.4).
   void start(Time now, Duration probe_timeout);
   State state() const { return state_; }
+  bool pending() const { return state_ == State::kPending; }
   // A PATH_CHALLENGE is due now; a new payload for each one (§8.2.1).
   bool challenge_due(Time now) const {
     return state_ == State::kPending && sent_ < k_challenges && now >= next_challenge_;

@@ -3,21 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
+#include "recovery/write_frame.h"
 #include "stream/stream_set_state.h"
 #include "wire/frame_codec.h"
 
 namespace sheaf::quic {
-
-namespace {
-
-bool write_frame(Writer& writer, SentPackets& sent, const Frame& frame, const SentFrame& record) {
-  if (encoded_size(frame) > writer.remaining()) return false;
-  encode(writer, frame);
-  sent.add_frame(record);
-  return true;
-}
-
-}  // namespace
 
 // --- control frames -----------------------------------------------------------------------------
 

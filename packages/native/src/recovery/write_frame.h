@@ -1,0 +1,18 @@
+#pragma once
+
+#include "recovery/sent_packets.h"
+#include "wire/frame_codec.h"
+
+namespace sheaf::quic {
+
+// Adds the frame to the packet that is being built, and `record` to what is remembered of it; false
+// when there is no room.
+inline bool write_frame(Writer& writer, SentPackets& sent, const Frame& frame,
+                        const SentFrame& record) {
+  if (encoded_size(frame) > writer.remaining()) return false;
+  encode(writer, frame);
+  sent.add_frame(record);
+  return true;
+}
+
+}  // namespace sheaf::quic
