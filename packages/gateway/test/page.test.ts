@@ -40,7 +40,7 @@ async function request(url: string) {
   } as unknown as WebTransportSession;
   void pageApplication(handler)(session, { url: '/', authority: 'a.example', origin: 'https://a.example', remoteAddress: '192.0.2.1', log: pino({ level: 'silent' }) });
   const writer = up.writable.getWriter();
-  await writer.write(encodeRequestHead({ method: 'GET', url, destination: '', priority: '', headers: [] }));
+  await writer.write(encodeRequestHead({ method: 'GET', url, destination: '', priority: { urgency: 3, incremental: false }, headers: [] }));
   await writer.close();
   const { head } = await readHead(down.readable.getReader(), decodeResponseHead);
   return { status: head.status, asked };

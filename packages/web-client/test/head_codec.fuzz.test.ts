@@ -1,15 +1,20 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  MAX_PRIORITY_BYTES,
+  PRIORITY_LIMITS,
   ProtocolError,
+  decodePriority,
   decodeRequestHead,
   decodeResponseHead,
+  encodePriority,
   encodeRequestHead,
   encodeResponseHead,
   findHead,
   readVarint,
   varintLength,
   writeVarint,
+  type StreamPriority,
 } from '../src/protocol/index.js';
 
 // A failing run prints its seed and path; put them here as `{ seed, path }` to replay it.
@@ -27,11 +32,27 @@ const headers = fc.array(
   ),
   { maxLength: 20 },
 );
+const node = fc.integer({ min: 1, max: PRIORITY_LIMITS.node });
+const dependency = fc
+  .record({ node, parent: fc.oneof(fc.constant(0), node), weight: fc.integer({ min: 1, max: 256 }), exclusive: fc.boolean() })
+  .filter((value) => value.node !== value.parent);
+const priority: fc.Arbitrary<StreamPriority> = fc
+  .tuple(
+    fc.integer({ min: 0, max: 7 }),
+    fc.boolean(),
+    fc.uniqueArray(dependency, { maxLength: 1 + PRIORITY_LIMITS.groups, selector: (value) => value.node }),
+  )
+  .map(([urgency, incremental, [own, ...groups]]) => ({
+    urgency,
+    incremental,
+    ...(own && { dependency: own }),
+    ...(groups.length > 0 && { groups }),
+  }));
 const request = fc.record({
   method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'M-SEARCH'),
   url: characters(`${letters}/?&=%20`, 60).map((path) => `https://a.test/${path}`),
   destination: fc.constantFrom('', 'document', 'style', 'script', 'image', 'font'),
-  priority: fc.constantFrom('', 'u=1, i', 'u=7'),
+  priority,
   headers,
 });
 
@@ -66,6 +87,29 @@ test('request heads survive the round trip', () => {
       expect(decodeRequestHead(head(encodeRequestHead(value)))).toEqual(value);
     }),
     runs,
+  );
+});
+
+test('priorities survive the round trip, and none is longer than the limit', () => {
+  fc.assert(
+    fc.property(priority, (value) => {
+      const bytes = encodePriority(value);
+      expect(bytes.length).toBeLessThanOrEqual(MAX_PRIORITY_BYTES);
+      expect(decodePriority(bytes)).toEqual(value);
+    }),
+    runs,
+  );
+});
+
+test('hostile bytes are a priority that can be sent on, or a ProtocolError', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: MAX_PRIORITY_BYTES + 2 }), (bytes) => {
+      allowProtocolError(() => {
+        const decoded = decodePriority(bytes);
+        expect(decodePriority(encodePriority(decoded))).toEqual(decoded);
+      });
+    }),
+    { numRuns: 20_000 },
   );
 });
 

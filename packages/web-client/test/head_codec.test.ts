@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  DEFAULT_PRIORITY,
   LIMITS,
   ProtocolError,
   decodeRequestHead,
@@ -14,17 +15,17 @@ const request: RequestHead = {
   method: 'GET',
   url: 'https://a.test/x?y',
   destination: 'style',
-  priority: 'u=0',
+  priority: { urgency: 0, incremental: false },
   headers: [['accept', 'text/css']],
 };
 
 // Written by hand from docs/wire.md.
 const requestBytes = hex(
-  '01 36', // version 1, 54 bytes
+  '01 34', // version 1, 52 bytes
   '01 03 474554', // method
   '02 12 68747470733a2f2f612e746573742f783f79', // URL
   '03 05 7374796c65', // destination
-  '04 03 753d30', // priority
+  '04 01 00', // priority
   '05 0f 06 616363657074 746578742f637373', // header: name length, name, value
 );
 
@@ -70,9 +71,9 @@ describe('golden bytes', () => {
   });
 
   test('empty destination and priority take no bytes', () => {
-    const encoded = encodeRequestHead({ ...request, destination: '', priority: '', headers: [] });
+    const encoded = encodeRequestHead({ ...request, destination: '', priority: DEFAULT_PRIORITY, headers: [] });
     expect(encoded).toEqual(hex('01 19 01 03 474554 02 12 68747470733a2f2f612e746573742f783f79'));
-    expect(decodeRequestHead(head(encoded))).toMatchObject({ destination: '', priority: '' });
+    expect(decodeRequestHead(head(encoded))).toMatchObject({ destination: '', priority: DEFAULT_PRIORITY });
   });
 });
 

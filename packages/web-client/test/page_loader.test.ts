@@ -64,7 +64,7 @@ describe('a request', () => {
     expect(await response.text()).toBe('hello');
     expect(response.headers.get('x-answer')).toBe('yes');
     expect(response.headers.get('server-timing')).toContain('sheaf-webtransport');
-    expect(seen).toMatchObject({ method: 'GET', url, priority: '' });
+    expect(seen).toMatchObject({ method: 'GET', url, priority: { urgency: 3, incremental: false } });
     expect(Object.fromEntries(seen!.headers)).toMatchObject({
       accept: 'a/b',
       'user-agent': 'test/1',

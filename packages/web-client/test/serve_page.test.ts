@@ -23,7 +23,7 @@ const get: RequestHead = {
   method: 'GET',
   url: 'https://a.test/',
   destination: '',
-  priority: '',
+  priority: { urgency: 3, incremental: false },
   headers: [],
 };
 const hello: PageResponse = { status: 200, headers: [], body: Buffer.from('hello') };

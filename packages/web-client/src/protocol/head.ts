@@ -1,3 +1,5 @@
+import { MAX_PRIORITY_BYTES, type StreamPriority } from './priority.js';
+
 /** The version written in front of every head. */
 export const PROTOCOL_VERSION = 1;
 
@@ -11,8 +13,7 @@ export interface RequestHead {
   readonly url: string;
   /** `Request.destination` of the Fetch standard (`document`, `style`, …); empty for fetch(). */
   readonly destination: string;
-  /** Priority field value of RFC 9218 §4 (`u=1, i`); empty: the defaults apply. */
-  readonly priority: string;
+  readonly priority: StreamPriority;
   readonly headers: readonly HeaderField[];
 }
 
@@ -30,7 +31,7 @@ export const LIMITS = {
   method: 32,
   url: 16_384,
   destination: 32,
-  priority: 256,
+  priority: MAX_PRIORITY_BYTES,
   headerName: 256,
   headerValue: 32_768,
   headerCount: 256,

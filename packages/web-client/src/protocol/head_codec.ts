@@ -8,6 +8,7 @@ import {
   type RequestHead,
   type ResponseHead,
 } from './head.js';
+import { DEFAULT_PRIORITY, decodePriority, encodePriority, type StreamPriority } from './priority.js';
 import { validateRequestHead, validateResponseHead } from './validation.js';
 import { readVarint, varintLength, writeVarint } from './varint.js';
 
@@ -46,7 +47,7 @@ export function encodeRequestHead(head: RequestHead): Uint8Array {
   if (head.destination !== '') {
     fields.push(field(FIELD.destination, encodeByteString(head.destination)));
   }
-  if (head.priority !== '') fields.push(field(FIELD.priority, encodeByteString(head.priority)));
+  if (!isDefault(head.priority)) fields.push(field(FIELD.priority, encodePriority(head.priority)));
   return frame([...fields, ...head.headers.map(headerField)]);
 }
 
@@ -62,13 +63,17 @@ export function encodeResponseHead(head: ResponseHead): Uint8Array {
 export function decodeRequestHead(bytes: Uint8Array): RequestHead {
   const single = new SingleFields();
   const headers: HeaderField[] = [];
+  let priority: StreamPriority | undefined;
   for (const { type, value } of fieldsOf(bytes)) {
     switch (type) {
       case FIELD.method:
       case FIELD.url:
       case FIELD.destination:
-      case FIELD.priority:
         single.add(type, decodeByteString(value));
+        break;
+      case FIELD.priority:
+        if (priority) throw new ProtocolError('malformed', 'priority appears twice');
+        priority = decodePriority(value);
         break;
       case FIELD.header:
         addHeader(headers, value);
@@ -80,7 +85,7 @@ export function decodeRequestHead(bytes: Uint8Array): RequestHead {
     method: single.required(FIELD.method),
     url: single.required(FIELD.url),
     destination: single.optional(FIELD.destination),
-    priority: single.optional(FIELD.priority),
+    priority: priority ?? DEFAULT_PRIORITY,
     headers,
   };
   validateRequestHead(head);
@@ -112,6 +117,14 @@ export function decodeResponseHead(bytes: Uint8Array): ResponseHead {
   const head = { status, headers };
   validateResponseHead(head);
   return head;
+}
+
+function isDefault({ urgency, incremental, dependency }: StreamPriority): boolean {
+  return (
+    dependency === undefined &&
+    urgency === DEFAULT_PRIORITY.urgency &&
+    incremental === DEFAULT_PRIORITY.incremental
+  );
 }
 
 /** Fields that appear at most once. */

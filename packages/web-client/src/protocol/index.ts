@@ -16,6 +16,15 @@ export {
   findHead,
   type HeadFrame,
 } from './head_codec.js';
+export {
+  DEFAULT_PRIORITY,
+  MAX_PRIORITY_BYTES,
+  PRIORITY_LIMITS,
+  decodePriority,
+  encodePriority,
+  type Dependency,
+  type StreamPriority,
+} from './priority.js';
 export { answerPing, decodePong, encodePing } from './ping.js';
 export {
   bodyStream,

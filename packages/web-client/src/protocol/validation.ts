@@ -28,10 +28,6 @@ export function validateRequestHead(head: RequestHead): void {
   if (!/^[a-z]*$/.test(head.destination)) {
     throw new ProtocolError('malformed', 'destination is not a token');
   }
-  within('priority', head.priority, LIMITS.priority);
-  if (!/^[\x20-\x7e]*$/.test(head.priority)) {
-    throw new ProtocolError('malformed', 'priority is not a field value');
-  }
   validateHeaders(head.headers);
 }
 

@@ -1,4 +1,4 @@
-import type { HeaderField, RequestHead } from '../protocol/index.js';
+import { DEFAULT_PRIORITY, type HeaderField, type RequestHead } from '../protocol/index.js';
 
 /** What the browser would add itself below the worker, and the worker has to say for it. */
 export interface Visitor {
@@ -28,7 +28,7 @@ export function requestHead(request: Request, visitor: Visitor): RequestHead {
     url: withoutFragment(request.url),
     destination: request.destination,
     // Filled when resources are ordered; until then all streams are equal.
-    priority: '',
+    priority: DEFAULT_PRIORITY,
     headers: fields,
   };
 }

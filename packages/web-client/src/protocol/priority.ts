@@ -1,0 +1,119 @@
+import { ProtocolError } from './errors.js';
+import { readVarint, varintLength, writeVarint } from './varint.js';
+
+/** A node of a dependency tree (RFC 7540 §5.3): a stream, or a group that only orders others. */
+export interface Dependency {
+  /** Chosen by the requester, 1 to {@link PRIORITY_LIMITS}.node; unique in its session. */
+  readonly node: number;
+  /** Another node, which may not be known yet, or 0 for the root. */
+  readonly parent: number;
+  /** 1 to 256: share of the parent's capacity among siblings. */
+  readonly weight: number;
+  /** Takes the place of all present children of its parent, and adopts them. */
+  readonly exclusive: boolean;
+}
+
+/** What a request says about its order among the others. */
+export interface StreamPriority {
+  /** RFC 9218 §4.1: 0, the most urgent, to 7. */
+  readonly urgency: number;
+  /** RFC 9218 §4.2: useful before it is complete, so streams of the same urgency share. */
+  readonly incremental: boolean;
+  readonly dependency?: Dependency;
+  /**
+   * Groups between this stream and the root. Every request repeats those that it stands on, so that
+   * the tree is the same in whatever order requests arrive; the latest word about a group counts.
+   */
+  readonly groups?: readonly Dependency[];
+}
+
+/** RFC 9218 §4: what counts for a request that says nothing. */
+export const DEFAULT_PRIORITY: StreamPriority = { urgency: 3, incremental: false };
+
+export const PRIORITY_LIMITS = {
+  /** Keeps every number in four bytes; a session that runs out begins anew with the lowest. */
+  node: 2 ** 20 - 1,
+  groups: 8,
+} as const;
+
+/** Bytes of the longest encoding: 1, and 9 nodes of 4 + 4 + 1. */
+export const MAX_PRIORITY_BYTES = 1 + (1 + PRIORITY_LIMITS.groups) * 9;
+
+const INCREMENTAL = 0x08;
+
+/** Format: docs/wire.md, "Priority". @throws ProtocolError for what the format cannot say. */
+export function encodePriority(priority: StreamPriority): Uint8Array {
+  const { urgency, incremental, dependency, groups = [] } = priority;
+  const nodes = dependency === undefined ? [] : [dependency, ...groups];
+  if (!Number.isInteger(urgency) || urgency < 0 || urgency > 7) malformed('urgency is not 0 to 7');
+  if (dependency === undefined && groups.length > 0) malformed('groups without a dependency');
+  validateNodes(nodes);
+  const length = nodes.reduce((sum, node) => sum + nodeLength(node), 1);
+  const bytes = new Uint8Array(length);
+  bytes[0] = urgency | (incremental ? INCREMENTAL : 0);
+  let offset = 1;
+  for (const node of nodes) {
+    offset = writeVarint(bytes, offset, node.node);
+    offset = writeVarint(bytes, offset, parentField(node));
+    bytes[offset] = node.weight - 1;
+    offset += 1;
+  }
+  return bytes;
+}
+
+/** Inverse of {@link encodePriority}. @throws ProtocolError */
+export function decodePriority(bytes: Uint8Array): StreamPriority {
+  if (bytes.length > MAX_PRIORITY_BYTES) throw new ProtocolError('too_large', 'priority is too long');
+  const first = bytes[0];
+  if (first === undefined || first > 0x0f) throw malformed('priority does not begin with an urgency');
+  const nodes: Dependency[] = [];
+  for (let offset = 1; offset < bytes.length; ) {
+    const node = readVarint(bytes, offset);
+    const parent = node && readVarint(bytes, node.end);
+    const weight = parent && bytes[parent.end];
+    if (weight === undefined) throw malformed('priority ends inside a node');
+    nodes.push({
+      node: node!.value,
+      parent: Math.floor(parent!.value / 2),
+      weight: weight + 1,
+      exclusive: parent!.value % 2 === 1,
+    });
+    offset = parent!.end + 1;
+  }
+  validateNodes(nodes);
+  const [dependency, ...groups] = nodes;
+  return {
+    urgency: first & 0x07,
+    incremental: (first & INCREMENTAL) !== 0,
+    ...(dependency && { dependency }),
+    ...(groups.length > 0 && { groups }),
+  };
+}
+
+function validateNodes(nodes: readonly Dependency[]): void {
+  if (nodes.length > 1 + PRIORITY_LIMITS.groups) malformed('too many groups');
+  for (const { node, parent, weight } of nodes) {
+    if (!isWithin(node, 1, PRIORITY_LIMITS.node) || !isWithin(parent, 0, PRIORITY_LIMITS.node)) {
+      malformed('node is out of range');
+    }
+    if (node === parent) malformed('node depends on itself');
+    if (!isWithin(weight, 1, 256)) malformed('weight is not 1 to 256');
+  }
+  if (new Set(nodes.map(({ node }) => node)).size < nodes.length) malformed('node appears twice');
+}
+
+function nodeLength(node: Dependency): number {
+  return varintLength(node.node) + varintLength(parentField(node)) + 1;
+}
+
+function parentField({ parent, exclusive }: Dependency): number {
+  return parent * 2 + (exclusive ? 1 : 0);
+}
+
+function isWithin(value: number, low: number, high: number): boolean {
+  return Number.isInteger(value) && value >= low && value <= high;
+}
+
+function malformed(reason: string): never {
+  throw new ProtocolError('malformed', reason);
+}
