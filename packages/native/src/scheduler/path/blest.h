@@ -1,15 +1,14 @@
 #pragma once
 
-#include "scheduler/path/path_scheduler.h"
+#include "scheduler/path/fastest_first.h"
 
 namespace sheaf::quic {
 
 // BLEST (Ferlin et al., IFIP Networking 2016): does not put data on a slow path where it would fill
 // the shared send window and so block the fast path.
-class Blest final : public PathScheduler {
- public:
-  std::optional<std::size_t> select(std::span<const PathSnapshot> paths,
-                                    const SendDemand& demand) override;
+class Blest final : public FastestFirst {
+  bool worth_it(const PathSnapshot& slow, const PathSnapshot& fast,
+                const SendDemand& demand) override;
 };
 
 }  // namespace sheaf::quic

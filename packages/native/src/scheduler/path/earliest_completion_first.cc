@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "scheduler/path/minimum_rtt.h"
-
 namespace sheaf::quic {
 
 namespace {
@@ -21,15 +19,8 @@ double windows(std::uint64_t bytes, const PathSnapshot& path) {
 
 }  // namespace
 
-std::optional<std::size_t> EarliestCompletionFirst::select(std::span<const PathSnapshot> paths,
-                                                           const SendDemand& demand) {
-  const std::size_t fastest = *fastest_path(paths, [](const PathSnapshot&) { return true; });
-  if (paths[fastest].can_send()) return fastest;
-  const auto slower = fastest_sendable_path(paths);
-  if (!slower) return std::nullopt;
-
-  const PathSnapshot& fast = paths[fastest];
-  const PathSnapshot& slow = paths[*slower];
+bool EarliestCompletionFirst::worth_it(const PathSnapshot& slow, const PathSnapshot& fast,
+                                       const SendDemand& demand) {
   const double fast_rtt = seconds(fast.smoothed_rtt);
   const double slow_rtt = seconds(slow.smoothed_rtt);
   const double margin = std::max(seconds(fast.rtt_variance), seconds(slow.rtt_variance));
@@ -37,14 +28,14 @@ std::optional<std::size_t> EarliestCompletionFirst::select(std::span<const PathS
   const double through_fast = (1 + windows(demand.unsent_bytes, fast)) * fast_rtt;
   if (through_fast >= (waiting_ ? 1 + k_beta : 1) * (slow_rtt + margin)) {
     waiting_ = false;
-    return slower;
+    return true;
   }
   // It pays to wait only while the slow path would take longer than waiting and sending does.
   if (std::max(windows(demand.unsent_bytes, slow), 1.0) * slow_rtt < 2 * fast_rtt + margin) {
-    return slower;
+    return true;
   }
   waiting_ = true;
-  return std::nullopt;
+  return false;
 }
 
 }  // namespace sheaf::quic

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "scheduler/path/path_scheduler.h"
+
+namespace sheaf::quic {
+
+// The fastest path while it can send. When it cannot, the next one that can, if a packet there is
+// worth it: the question that ECF and BLEST answer differently.
+class FastestFirst : public PathScheduler {
+ public:
+  std::optional<std::size_t> select(std::span<const PathSnapshot> paths,
+                                    const SendDemand& demand) final;
+
+ private:
+  // False: wait for `fast`. `slow` can send and is not faster.
+  virtual bool worth_it(const PathSnapshot& slow, const PathSnapshot& fast,
+                        const SendDemand& demand) = 0;
+};
+
+}  // namespace sheaf::quic
