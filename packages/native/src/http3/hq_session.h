@@ -34,7 +34,8 @@ class HqSession final : public RequestSession {
   void stop_reading(StreamId stream, std::uint64_t error) override;
   void reset(StreamId stream, std::uint64_t error) override;
   void set_priority(StreamId stream, const StreamPriority& priority) override;
-  void announce_shutdown() override {}  // HTTP/0.9 has no word for it
+  // HTTP/0.9 has no word for it, so there is no announcement whose round trip could be awaited.
+  void announce_shutdown() override { shut_down(); }
   void shut_down() override { refusing_ = true; }
   std::size_t open_requests() const override { return exchanges_.size(); }
   void close(ErrorCode code, std::string_view reason, Time now) override;

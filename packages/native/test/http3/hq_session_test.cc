@@ -108,5 +108,22 @@ TEST(HqSession, ShutDownRefusesNewRequests) {
   EXPECT_EQ(pair.resets[stream], value_of(ErrorCode::kRequestRejected));
 }
 
+// A server that drains only announces it; no GOAWAY's acknowledgement leads to `shut_down` here.
+TEST(HqSession, AnAnnouncedShutdownServesWhatHasComeAndRefusesTheRest) {
+  HqPair pair;
+  const StreamId before = *pair.client.submit_request(get("/before"), false);
+  pair.run();
+  pair.server.announce_shutdown();
+  const StreamId after = *pair.client.submit_request(get("/after"), false);
+  pair.run();
+  EXPECT_FALSE(pair.requests.contains(after));
+  EXPECT_EQ(pair.resets[after], value_of(ErrorCode::kRequestRejected));
+  ASSERT_TRUE(pair.server.submit_response(before, {{":status", "200"}}, true));
+  ASSERT_TRUE(pair.server.write_body(before, chunk_of("served"), true));
+  pair.run();
+  EXPECT_EQ(pair.bodies[before], "served");
+  EXPECT_EQ(pair.server.open_requests(), 0u);
+}
+
 }  // namespace
 }  // namespace sheaf::http3
