@@ -2,6 +2,7 @@
 
 #include "connection/connection.h"
 #include "crypto/one_rtt_keys.h"
+#include "sim/known_secret.h"
 #include "wire/packet_header.h"
 
 // Authenticated packets with any payload, on any path, for a server that speaks multipath: what
@@ -10,15 +11,6 @@
 namespace {
 
 using namespace sheaf::quic;
-
-TrafficSecret secret(std::uint8_t value) {
-  TrafficSecret made{};
-  made.suite = CipherSuite::kAes128GcmSha256;
-  made.version = k_version_1;
-  made.length = 32;
-  made.bytes.fill(value);
-  return made;
-}
 
 AddressPair address(std::uint8_t last) {
   AddressPair pair;
@@ -35,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Time now{std::chrono::seconds(1)};
   Connection server(Role::kServer, {}, random, now);
   ConnectionSeed seed;
-  seed.send_secret = secret(1);
-  seed.receive_secret = secret(2);
+  seed.send_secret = known_secret(1);
+  seed.receive_secret = known_secret(2);
   seed.peer_parameters.initial_max_data = 1 << 20;
   seed.peer_parameters.initial_max_path_id = 3;
   seed.peer_parameters.active_connection_id_limit = 2;
@@ -50,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (const auto change = server.poll_id_change()) ids.push_back(change->id);
 
   OneRttKeys keys;
-  keys.install_send_secret(secret(2));
+  keys.install_send_secret(known_secret(2));
   std::vector<std::uint8_t> buffer(65536);
   PacketNumber number = 0;
   for (Reader reader{Bytes{data, size}}; reader.remaining() >= 2;) {

@@ -2,18 +2,11 @@
 
 #include <cassert>
 
+#include "sim/known_secret.h"
+
 namespace sheaf::quic {
 
 namespace {
-
-TrafficSecret secret(std::uint8_t value) {
-  TrafficSecret made{};
-  made.suite = CipherSuite::kAes128GcmSha256;
-  made.version = k_version_1;
-  made.length = 32;
-  made.bytes.fill(value);
-  return made;
-}
 
 ConnectionId connection_id(std::uint8_t value) {
   return ConnectionId(std::vector<std::uint8_t>(8, value));
@@ -55,8 +48,8 @@ ConnectionPair::ConnectionPair(Simulation& world, const Options& options)
   server.connection.set_reset_key(reset_key);
 
   ConnectionSeed seed;
-  seed.send_secret = secret(1);
-  seed.receive_secret = secret(2);
+  seed.send_secret = known_secret(1);
+  seed.receive_secret = known_secret(2);
   seed.local_id = connection_id(0xc0);
   seed.remote_id = connection_id(0x50);
   seed.peer_parameters = server.connection.local_parameters();

@@ -2,6 +2,7 @@
 
 #include "connection/packet_builder.h"
 #include "crypto/packet_protection.h"
+#include "sim/known_secret.h"
 #include "wire/packet_header.h"
 
 namespace sheaf::quic {
@@ -13,17 +14,13 @@ constexpr Time k_now{std::chrono::seconds(1000)};
 class AeadLimitTest : public testing::Test {
  protected:
   AeadLimitTest() {
-    TrafficSecret secret{};
-    secret.suite = CipherSuite::kAes128GcmSha256;
-    secret.version = k_version_1;
-    secret.length = 32;
     const ConnectionId id(std::vector<std::uint8_t>(8, 1));
     ConnectionSeed seed;
     seed.local_id = seed.remote_id = id;
     parts_.make_first_path(seed, k_now);
     parts_.first_entry().remote_ids.set_initial(id);
-    parts_.keys.install_send_secret(secret);
-    parts_.keys.install_receive_secret(secret);
+    parts_.keys.install_send_secret(known_secret(0));
+    parts_.keys.install_receive_secret(known_secret(0));
     parts_.keys.confirm_handshake();
     parts_.established = true;
     parts_.handshake_confirmed = true;

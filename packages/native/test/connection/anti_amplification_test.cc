@@ -16,7 +16,7 @@ TEST(AntiAmplificationTest, HeldPacketsCountOnce) {
   std::size_t received = 0;
   for (int i = 0; i < 4; ++i) received += peer.send({PingFrame{}}, peer.path, 500);
   // The client's Finished comes: what was held is read now.
-  peer.server.install_receive_secret(RawPeer::secret(2), peer.now);
+  peer.server.install_receive_secret(known_secret(2), peer.now);
   const std::size_t sent = bytes_of(peer.collect());
   EXPECT_LE(sent, 3 * received);
   EXPECT_GT(sent, 2 * received);

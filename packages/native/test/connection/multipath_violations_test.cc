@@ -103,7 +103,7 @@ TEST(MultipathViolations, AZeroLengthConnectionId) {
   const Time now{std::chrono::seconds(1)};
   Connection server(Role::kServer, {}, random, now);
   ConnectionSeed seed;
-  seed.send_secret = seed.receive_secret = RawPeer::secret(1);
+  seed.send_secret = seed.receive_secret = known_secret(1);
   seed.peer_parameters.initial_max_path_id = 2;
   seed.local_id = RawPeer::id(0);
   seed.path = RawPeer::address(1);

@@ -8,6 +8,7 @@
 #include "connection/connection.h"
 #include "connection/connection_ids.h"
 #include "crypto/one_rtt_keys.h"
+#include "sim/known_secret.h"
 #include "wire/frame_codec.h"
 #include "wire/packet_header.h"
 
@@ -45,8 +46,8 @@ class RawPeer {
   explicit RawPeer(const Options& options)
       : server(Role::kServer, options.config, random, now), path(address(1)) {
     ConnectionSeed seed;
-    seed.send_secret = secret(1);
-    if (options.finished_came) seed.receive_secret = secret(2);
+    seed.send_secret = known_secret(1);
+    if (options.finished_came) seed.receive_secret = known_secret(2);
     seed.peer_parameters.initial_max_data = 1 << 24;
     seed.peer_parameters.initial_max_stream_data_uni = 1 << 24;
     seed.peer_parameters.initial_max_streams_uni = 8;
@@ -59,8 +60,8 @@ class RawPeer {
     server.set_reset_key(std::vector<std::uint8_t>(32, 9));
     EXPECT_TRUE(server.establish(seed, now));
     if (options.finished_came && options.validated) server.confirm_handshake({}, now);
-    keys_.install_send_secret(secret(2));
-    keys_.install_receive_secret(secret(1));
+    keys_.install_send_secret(known_secret(2));
+    keys_.install_receive_secret(known_secret(1));
     keys_.confirm_handshake();
   }
 
@@ -79,14 +80,6 @@ class RawPeer {
   static NewConnectionIdFrame given(std::uint8_t sequence) {
     return {
         .sequence = sequence, .retire_prior_to = 0, .id = id(sequence), .reset_token = {sequence}};
-  }
-  static TrafficSecret secret(std::uint8_t value) {
-    TrafficSecret made{};
-    made.suite = CipherSuite::kAes128GcmSha256;
-    made.version = k_version_1;
-    made.length = 32;
-    made.bytes.fill(value);
-    return made;
   }
 
   // One packet to the server; padded to `size` where the frames are shorter. Returns its size.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "http3/connection_transport.h"
+#include "sim/known_secret.h"
 #include "sim/simulation.h"
 #include "sim/units.h"
 
@@ -74,12 +75,6 @@ class ConnectionPair {
   static quic::Address address(std::uint8_t last) {
     return {.ip = {10, 0, 0, last}, .port = 443, .family = quic::Address::Family::kIpv4};
   }
-  static quic::TrafficSecret secret(std::uint8_t value) {
-    quic::TrafficSecret secret;
-    secret.length = 32;
-    secret.bytes.fill(value);
-    return secret;
-  }
   static quic::ConnectionId id(std::uint8_t value) {
     std::array<std::uint8_t, 8> bytes;
     bytes.fill(value);
@@ -89,8 +84,8 @@ class ConnectionPair {
                  const quic::AddressPair& path, std::uint8_t name) {
     const std::uint8_t other = 3 - name;
     quic::ConnectionSeed seed;
-    seed.send_secret = secret(name);
-    seed.receive_secret = secret(other);
+    seed.send_secret = quic::known_secret(name);
+    seed.receive_secret = quic::known_secret(other);
     seed.peer_parameters = peer.connection.local_parameters();
     seed.local_id = id(name);
     seed.remote_id = id(other);
