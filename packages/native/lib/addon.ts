@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { QuicError } from './quic_error.js';
+import type { StreamPriority } from './types.js';
 
 /** Flat list: name, value, name, value … Pseudo-fields (`:path`) first. */
 export type FlatFields = string[];
@@ -152,6 +153,8 @@ export interface NativeEndpoint {
   readSessionStream(connection: number, stream: number, into: Uint8Array): number;
   resetSessionStream(connection: number, stream: number, code: number): void;
   stopSessionStream(connection: number, stream: number, code: number): void;
+  /** Of what this side sends on it. Nodes are those of the connection, not of a session. */
+  setStreamPriority(connection: number, stream: number, priority: StreamPriority): void;
   sendSessionDatagram(connection: number, session: number, payload: Uint8Array): number;
   maxSessionDatagram(connection: number, session: number): number;
   /** What became of the datagrams of a session that is open. */

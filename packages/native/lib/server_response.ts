@@ -4,7 +4,8 @@ import { appendFields } from './headers.js';
 import { H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, type StreamLocation } from './http3_body.js';
 import { lendable } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
-import type { ServerResponse } from './types.js';
+import { inConnection, requestNodes } from './priority_nodes.js';
+import type { ServerResponse, StreamPriority } from './types.js';
 
 type HeaderValue = string | number | string[];
 
@@ -43,6 +44,10 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     this.statusCode = status;
     for (const [name, value] of Object.entries(headers ?? {})) this.setHeader(name, value);
     return this;
+  }
+  setPriority(priority: StreamPriority): void {
+    const { endpoint, connection, stream } = this.location;
+    endpoint.setStreamPriority(connection, stream, inConnection(priority, requestNodes));
   }
   flushHeaders(): void {
     this.sendHeaders(true);

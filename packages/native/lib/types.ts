@@ -108,6 +108,28 @@ export interface ServerRequest extends Readable {
 }
 
 /** Writable half of a request; `end()` finishes the stream, `destroy(error)` resets it. */
+/** A node of a dependency tree (RFC 7540 §5.3). */
+export interface StreamDependency {
+  /** Above 0; chosen by who asks for the order. A group has a node and no stream. */
+  node: number;
+  /** 0 is the root; may not be known yet. */
+  parent: number;
+  /** 1 to 256. */
+  weight: number;
+  exclusive: boolean;
+}
+
+/** Which stream goes first. Nodes belong to the session, or to all requests of the connection. */
+export interface StreamPriority {
+  /** RFC 9218 §4: 0 is first, 7 is last. */
+  urgency: number;
+  /** Shares with others of its urgency. */
+  incremental: boolean;
+  dependency?: StreamDependency;
+  /** Groups between the stream and the root, as the latest word about them. */
+  groups?: readonly StreamDependency[];
+}
+
 export interface ServerResponse extends Writable {
   statusCode: number;
   readonly headersSent: boolean;
@@ -115,6 +137,8 @@ export interface ServerResponse extends Writable {
   getHeader(name: string): string | string[] | undefined;
   removeHeader(name: string): void;
   writeHead(status: number, headers?: Record<string, string | number | string[]>): this;
+  /** Instead of what the request's `priority` field says. */
+  setPriority(priority: StreamPriority): void;
 }
 
 /** An extended CONNECT for `:protocol webtransport`; exactly one of `accept` and `reject` must be called. */

@@ -15,6 +15,7 @@ import {
   servePage,
   type PageRequest,
   type PageResponse,
+  type PageStream,
   type ServePageOptions,
 } from '../src/gateway_side/index.js';
 import { memorySession, type MemorySession } from './memory_session.js';
@@ -67,6 +68,28 @@ async function resetCode(stream: BidirectionalStream): Promise<unknown> {
 async function text(body: ReadableStream<Uint8Array>): Promise<string> {
   return new Response(body).text();
 }
+
+test('a stream gets the priority that its request names, before the request is answered', async () => {
+  const session = memorySession();
+  const order: unknown[] = [];
+  const streams = session.gateway.incomingBidirectionalStreams.pipeThrough(
+    new TransformStream<PageStream, PageStream>({
+      transform: (stream, controller) =>
+        controller.enqueue({ ...stream, setPriority: (priority) => void order.push(priority) }),
+    }),
+  );
+  void servePage({ ...session.gateway, incomingBidirectionalStreams: streams }, async () => {
+    order.push('answered');
+    return hello;
+  });
+  const priority = {
+    urgency: 1,
+    incremental: true,
+    dependency: { node: 16, parent: 7, weight: 32, exclusive: false },
+  };
+  expect(await receive(await send(session, encodeRequestHead({ ...get, priority })))).toMatchObject({ status: 200 });
+  expect(order).toEqual([priority, 'answered']);
+});
 
 describe('a request', () => {
   test('is answered with head and body', async () => {

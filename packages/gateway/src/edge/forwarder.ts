@@ -1,4 +1,5 @@
 import type { ClientRequestOptions, Http3Client } from '@sheaf/native';
+import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protocol';
 import type { Logger } from 'pino';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, GatewayRequest, Target } from '../http/exchange.js';
@@ -66,7 +67,11 @@ function requestOf({ request, pathname, search, signal }: Exchange): ClientReque
     method: request.method,
     path: pathname + search,
     ...(request.authority === '' ? {} : { authority: request.authority }),
-    headers: forwardedHeaders(request),
+    headers: {
+      ...forwardedHeaders(request),
+      // Nodes of HTTP/2 clients have been numbered for this connection; those of others would meet in it.
+      ...(request.httpVersion === '2' && request.priority ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) } : {}),
+    },
     // A gateway that answers early does not take the rest of the body: what brings it still has to bring the answer.
     ...(hasBody(request) ? { body: request.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer> } : {}),
     signal,

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { StreamPriority } from '@sheaf/web-client/protocol';
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 export type HttpVersion = '0.9' | '1.0' | '1.1' | '2' | '3';
@@ -20,6 +21,10 @@ export interface GatewayRequest {
   /** QUIC connection and how the request travelled, for the log. */
   readonly connectionId?: string;
   readonly carriedBy?: 'webtransport';
+  /** Its order among the requester's others, where it was told in more than a `priority` field. */
+  readonly priority?: StreamPriority;
+  /** What a page wants it for (`Request.destination`). */
+  readonly destination?: string;
   readonly body: Readable;
 }
 

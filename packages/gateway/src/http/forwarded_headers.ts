@@ -1,3 +1,4 @@
+import { PRIORITY_HEADER } from '@sheaf/web-client/protocol';
 import { headerValue, type GatewayRequest, type RequestHeaders } from './exchange.js';
 
 /** RFC 9110 §7.6.1: these speak about one connection and stop at every gateway. */
@@ -15,8 +16,8 @@ const hopByHop = new Set([
   'alt-svc',
 ]);
 
-/** What a client could use to claim another address; the gateway says itself where a request comes from. */
-const claimedByClient = new Set(['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'early-data']);
+/** What a client could use to claim another address or place; the gateway says itself where a request comes from. */
+const claimedByClient = new Set(['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'early-data', PRIORITY_HEADER]);
 
 /** What the next server is told about a request beside its own headers. */
 type Forwarded = Pick<GatewayRequest, 'headers' | 'authority' | 'remoteAddress' | 'scheme' | 'httpVersion' | 'early'>;

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
+import type { StreamPriority } from '@sheaf/web-client/protocol';
 import type { GatewayRequest, HttpVersion, RequestHeaders } from './exchange.js';
 
 /** A request of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. */
-export function fromNodeRequest(request: IncomingMessage | Http2ServerRequest, scheme: 'https' | 'http'): GatewayRequest {
+export function fromNodeRequest(request: IncomingMessage | Http2ServerRequest, scheme: 'https' | 'http', priority?: StreamPriority): GatewayRequest {
   const isHttp2 = request.httpVersionMajor === 2;
   return {
     method: request.method ?? 'GET',
@@ -14,6 +15,7 @@ export function fromNodeRequest(request: IncomingMessage | Http2ServerRequest, s
     httpVersion: isHttp2 ? '2' : (request.httpVersion as HttpVersion),
     remoteAddress: request.socket.remoteAddress ?? '',
     early: false,
+    ...(priority && { priority }),
     body: request,
   };
 }

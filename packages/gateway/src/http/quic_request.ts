@@ -1,8 +1,10 @@
 import type { ServerRequest } from '@sheaf/native';
-import type { GatewayRequest } from './exchange.js';
+import { PRIORITY_HEADER, parsePriorityHeader } from '@sheaf/web-client/protocol';
+import { headerValue, type GatewayRequest } from './exchange.js';
 
 /** A request of HTTP/3 or HTTP/0.9 over QUIC in the gateway's form. */
 export function fromQuicRequest(request: ServerRequest): GatewayRequest {
+  const priority = parsePriorityHeader(headerValue(request.headers, PRIORITY_HEADER));
   return {
     method: request.method,
     url: request.url,
@@ -13,6 +15,7 @@ export function fromQuicRequest(request: ServerRequest): GatewayRequest {
     remoteAddress: request.remoteAddress.address,
     early: request.early,
     connectionId: request.connection.id,
+    ...(priority && { priority }),
     body: request,
   };
 }

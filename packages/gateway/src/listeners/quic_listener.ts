@@ -46,7 +46,9 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     ...(options.keyLog === undefined ? {} : { keyLogFile: options.keyLog }),
   });
   server.on('request', (request, response) => {
-    void options.handler.handle(fromQuicRequest(request), response as unknown as GatewayResponse);
+    const converted = fromQuicRequest(request);
+    if (converted.priority) response.setPriority(converted.priority);
+    void options.handler.handle(converted, response as unknown as GatewayResponse);
   });
   server.on('error', (error) => options.onError(error));
   return server;

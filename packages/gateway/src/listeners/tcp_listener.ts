@@ -4,12 +4,14 @@ import { createServer } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { CertificatePair } from '@sheaf/native';
+import type { StreamPriority } from '@sheaf/web-client/protocol';
 import type { ListenAddress } from '../configuration/scalars.js';
-import type { GatewayResponse } from '../http/exchange.js';
+import { headerValue, type GatewayResponse } from '../http/exchange.js';
 import { fromNodeRequest } from '../http/node_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { FrontLimits } from '../front/options.js';
 import { HandshakePacer } from './handshake_pacer.js';
+import { Http2Tree, NodeNumbers } from './http2_tree.js';
 
 /** A client gets this long for its request's headers. */
 const headersTimeoutMs = 10_000;
@@ -33,6 +35,8 @@ export class TcpListener {
   /** Connections that can carry requests. */
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #trees = new WeakMap<ServerHttp2Session, Http2Tree>();
+  readonly #nodeNumbers = new NodeNumbers();
   #draining = false;
 
   constructor(options: TcpListenerOptions) {
@@ -106,6 +110,7 @@ export class TcpListener {
     server.on(this.#options.certificate ? 'secureConnection' : 'connection', track(this.#sockets));
     server.on('session', (session) => {
       this.#sessions.add(session);
+      this.#trees.set(session, new Http2Tree(session, this.#nodeNumbers));
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', () => undefined);
       closeWhenIdle(session, this.#options.limits.idle);
@@ -124,7 +129,12 @@ export class TcpListener {
       response.once('close', () => busySockets.delete(socket));
     }
     const scheme = this.#options.certificate ? 'https' : 'http';
-    void this.#options.handler.handle(fromNodeRequest(request, scheme), response as unknown as GatewayResponse);
+    void this.#options.handler.handle(fromNodeRequest(request, scheme, this.#priorityOf(request)), response as unknown as GatewayResponse);
+  }
+
+  #priorityOf({ httpVersionMajor, stream, headers }: Http2ServerRequest): StreamPriority | undefined {
+    const session = httpVersionMajor === 2 ? stream.session : undefined;
+    return session && this.#trees.get(session as ServerHttp2Session)?.priorityOf(stream, headerValue(headers, 'priority'));
   }
 }
 

@@ -21,6 +21,8 @@ function requestLine({ request, pathname, route, status, bytesSent, seconds, abo
     http: request.httpVersion,
     ...(request.carriedBy === undefined ? {} : { via: request.carriedBy }),
     ...(request.connectionId === undefined ? {} : { connection: request.connectionId }),
+    ...(request.destination ? { destination: request.destination } : {}),
+    ...(request.priority === undefined ? {} : { priority: request.priority }),
     method: request.method,
     host: request.authority,
     path: pathname,

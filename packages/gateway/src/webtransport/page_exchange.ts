@@ -22,6 +22,8 @@ export function fromPageRequest(request: PageRequest, context: WebTransportConte
     remoteAddress: context.remoteAddress,
     early: false,
     carriedBy: 'webtransport',
+    priority: request.priority,
+    destination: request.destination,
     body: Readable.fromWeb(request.body as ReadableStream<Uint8Array>, { signal: request.signal }),
   };
 }

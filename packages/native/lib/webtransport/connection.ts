@@ -71,7 +71,7 @@ export class WebTransportConnection {
         return this.sessions.get(id)?.onDatagram(event[3] as Buffer);
       case EventKind.sessionStream: {
         const session = this.sessions.get(event[3] as number);
-        return session?.onIncomingStream(new NativeStream(this.endpoint, this.connection, id), event[4] as boolean);
+        return session?.onIncomingStream(new NativeStream(this.endpoint, this.connection, id, session.id), event[4] as boolean);
       }
       case EventKind.sessionStreamsAvailable:
         for (const session of this.sessions.values()) session.onStreamsAvailable();

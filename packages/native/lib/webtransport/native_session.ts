@@ -150,7 +150,7 @@ export class NativeSession {
   private open(unidirectional: boolean): boolean {
     const id = this.endpoint.openSessionStream(this.connection, this.id, unidirectional);
     if (id < 0) return false;
-    const stream = new NativeStream(this.endpoint, this.connection, id);
+    const stream = new NativeStream(this.endpoint, this.connection, id, this.id);
     this.streams.add(stream);
     this.tell((handler) => handler.onStream({ stream, bidirectional: !unidirectional, incoming: false, sendOrder: 0 }));
     return true;

@@ -1,5 +1,7 @@
 import type { NativeEndpoint } from '../addon.js';
 import { lendable } from '../lent_bytes.js';
+import { inConnection, sessionNodes } from '../priority_nodes.js';
+import type { StreamPriority } from '../types.js';
 
 /** What @fails-components/webtransport's stream object lends us to fill. */
 interface ReadBuffer {
@@ -19,6 +21,8 @@ export interface StreamHandler {
   onStreamWrite(event: { success: boolean }): void;
   onStreamNetworkFinish(event: { nettask: NetworkTask }): void;
   onStreamRecvSignal(event: { code: number; nettask: NetworkTask }): void;
+  /** Given to the handler: applications have no other way to us. */
+  setPriority?: (priority: StreamPriority) => void;
 }
 
 /** Largest piece handed over at once. */
@@ -42,6 +46,7 @@ export class NativeStream {
     private readonly endpoint: NativeEndpoint,
     private readonly connection: number,
     readonly id: number,
+    private readonly session: number,
   ) {}
 
   get jsobj(): StreamHandler | undefined {
@@ -49,6 +54,7 @@ export class NativeStream {
   }
   set jsobj(handler: StreamHandler | undefined) {
     this.handler = handler;
+    if (handler) handler.setPriority = (priority): void => this.setPriority(priority);
     if (!handler || this.signals.length === 0) return;
     const signals = this.signals;
     this.signals = [];
@@ -92,6 +98,10 @@ export class NativeStream {
     this.readFinished = true;
     this.endpoint.stopSessionStream(this.connection, this.id, code);
     this.finish('stopSending');
+  }
+  /** Of what is sent on it. */
+  setPriority(priority: StreamPriority): void {
+    this.endpoint.setStreamPriority(this.connection, this.id, inConnection(priority, sessionNodes(this.session)));
   }
   updateSendOrderAndGroup(): void {
     // Chromium does not send either, and the gateway schedules by its own stream header.

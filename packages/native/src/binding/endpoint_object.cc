@@ -48,6 +48,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::read_session_stream>("readSessionStream"),
        InstanceMethod<&EndpointObject::reset_session_stream>("resetSessionStream"),
        InstanceMethod<&EndpointObject::stop_session_stream>("stopSessionStream"),
+       InstanceMethod<&EndpointObject::set_stream_priority>("setStreamPriority"),
        InstanceMethod<&EndpointObject::send_session_datagram>("sendSessionDatagram"),
        InstanceMethod<&EndpointObject::session_datagram_counts>("sessionDatagramCounts"),
        InstanceMethod<&EndpointObject::max_session_datagram>("maxSessionDatagram"),

@@ -56,6 +56,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value read_session_stream(const Napi::CallbackInfo& info);
   void reset_session_stream(const Napi::CallbackInfo& info);
   void stop_session_stream(const Napi::CallbackInfo& info);
+  void set_stream_priority(const Napi::CallbackInfo& info);
   Napi::Value send_session_datagram(const Napi::CallbackInfo& info);
   Napi::Value session_datagram_counts(const Napi::CallbackInfo& info);
   Napi::Value max_session_datagram(const Napi::CallbackInfo& info);

@@ -6,5 +6,6 @@ export {
   type PageRequest,
   type PageResponse,
   type PageSession,
+  type PageStream,
   type ServePageOptions,
 } from './serve_page.js';

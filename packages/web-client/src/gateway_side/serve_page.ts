@@ -10,12 +10,18 @@ import {
   type ErrorName,
   type HeaderField,
   type RequestHead,
+  type StreamPriority,
 } from '../protocol/index.js';
+
+/** A stream of a page, and the means to put its answer into order, where the transport has one. */
+export interface PageStream extends BidirectionalStream {
+  setPriority?(priority: StreamPriority): void;
+}
 
 /** The part of a W3C WebTransport session that pages use; @fails-components/webtransport's fits. */
 export interface PageSession {
   readonly closed: Promise<unknown>;
-  readonly incomingBidirectionalStreams: ReadableStream<BidirectionalStream>;
+  readonly incomingBidirectionalStreams: ReadableStream<PageStream>;
   readonly datagrams: {
     readonly readable: ReadableStream<Uint8Array>;
     readonly writable?: WritableStream<Uint8Array>;
@@ -115,7 +121,7 @@ class PageServer {
     }
   }
 
-  private async serveStream(stream: BidirectionalStream): Promise<void> {
+  private async serveStream(stream: PageStream): Promise<void> {
     const reader = stream.readable.getReader();
     let timedOut = false;
     const timer = setTimeout(() => {
@@ -125,6 +131,7 @@ class PageServer {
     try {
       const { head, rest } = await readHead(reader, decodeRequestHead);
       clearTimeout(timer);
+      stream.setPriority?.(head.priority);
       await this.answer(stream.writable.getWriter(), head, bodyStream(rest, reader));
     } catch (error) {
       clearTimeout(timer);

@@ -16,6 +16,7 @@ export {
   findHead,
   type HeadFrame,
 } from './head_codec.js';
+export { PRIORITY_HEADER, formatPriorityHeader, parsePriorityHeader, parseUrgency } from './priority_header.js';
 export {
   DEFAULT_PRIORITY,
   MAX_PRIORITY_BYTES,
