@@ -4,6 +4,7 @@ import { servePage, type PageRequest, type PageResponse } from '../src/gateway_s
 import { GatewaySession, type Transport } from '../src/service_worker/gateway_session.js';
 import { LoadLog, type Load } from '../src/service_worker/load_log.js';
 import { PageLoader } from '../src/service_worker/page_loader.js';
+import { RequestOrder } from '../src/service_worker/request_order.js';
 import { memorySession, type MemorySession } from './memory_session.js';
 
 const visitor = { userAgent: 'test/1', languages: ['en', 'de'], encodings: ['gzip'] };
@@ -39,12 +40,16 @@ function world(
   const log = new LoadLog(() => undefined);
   const network = vi.fn(async () => new Response('from the network'));
   return {
-    loader: new PageLoader(session, log, visitor, network),
+    loader: new PageLoader(session, log, visitor, new RequestOrder(), network),
     session,
     sessions,
     network,
     loads: () => [...log.history()],
   };
+}
+
+function respond(loader: PageLoader, request: Request, clientId = 'page', resultingClientId = ''): Promise<Response> {
+  return loader.respond(request, { clientId, resultingClientId });
 }
 
 function post(body: string): Request {
@@ -60,11 +65,11 @@ describe('a request', () => {
       seen = request;
       return { ...hello, headers: [['x-answer', 'yes']] };
     });
-    const response = await loader.respond(new Request(`${url}#part`, { headers: { accept: 'a/b' } }));
+    const response = await respond(loader, new Request(`${url}#part`, { headers: { accept: 'a/b' } }));
     expect(await response.text()).toBe('hello');
     expect(response.headers.get('x-answer')).toBe('yes');
     expect(response.headers.get('server-timing')).toContain('sheaf-webtransport');
-    expect(seen).toMatchObject({ method: 'GET', url, priority: { urgency: 3, incremental: false } });
+    expect(seen).toMatchObject({ method: 'GET', url, priority: { urgency: 1, incremental: true } });
     expect(Object.fromEntries(seen!.headers)).toMatchObject({
       accept: 'a/b',
       'user-agent': 'test/1',
@@ -80,7 +85,7 @@ describe('a request', () => {
       ...hello,
       body: Buffer.from(`got ${await new Response(body).text()}`),
     }));
-    expect(await (await loader.respond(post('upload'))).text()).toBe('got upload');
+    expect(await (await respond(loader, post('upload'))).text()).toBe('got upload');
   });
 
   test('carries its body in browsers that do not give it as a stream', async () => {
@@ -89,7 +94,7 @@ describe('a request', () => {
       body: Buffer.from(`got ${await new Response(body).text()}`),
     }));
     const request = Object.defineProperty(post('upload'), 'body', { value: undefined });
-    expect(await (await loader.respond(request)).text()).toBe('got upload');
+    expect(await (await respond(loader, request)).text()).toBe('got upload');
   });
 
   test('gets its content coding taken off', async () => {
@@ -98,7 +103,7 @@ describe('a request', () => {
       headers: [['content-encoding', 'gzip'], ['content-length', '25']],
       body: gzipSync('hello'),
     }));
-    const response = await loader.respond(new Request(url));
+    const response = await respond(loader, new Request(url));
     expect(await response.text()).toBe('hello');
     expect(response.headers.has('content-encoding')).toBe(false);
     expect(response.headers.has('content-length')).toBe(false);
@@ -106,7 +111,7 @@ describe('a request', () => {
 
   test.each([204, 304])('is answered with status %i and no body', async (status) => {
     const { loader, loads } = world(async () => ({ ...hello, status }));
-    const response = await loader.respond(new Request(url));
+    const response = await respond(loader, new Request(url));
     expect([response.status, response.body]).toEqual([status, null]);
     await vi.waitFor(() => expect(loads()[0]?.state).toBe('done'));
   });
@@ -118,7 +123,7 @@ describe('a request', () => {
       return new Promise(() => undefined);
     });
     const abort = new AbortController();
-    const response = loader.respond(new Request(url, { signal: abort.signal }));
+    const response = respond(loader, new Request(url, { signal: abort.signal }));
     await vi.waitFor(() => expect(signal).toBeDefined());
     abort.abort();
     await expect(response).rejects.toThrow();
@@ -137,7 +142,7 @@ describe('trouble', () => {
       undefined,
       1,
     );
-    const text = async (): Promise<string> => (await loader.respond(new Request(url))).text();
+    const text = async (): Promise<string> => (await respond(loader, new Request(url))).text();
     expect(await Promise.all([text(), text()])).toEqual(['hello', 'hello']);
     expect(loads().map(({ transport }) => transport)).toEqual(['webtransport', 'webtransport']);
     expect(Math.max(...loads().map(({ attempts }) => attempts))).toBeGreaterThan(1);
@@ -153,7 +158,7 @@ describe('trouble', () => {
           refusals-- > 0 ? Promise.reject(new Error('no credit')) : transport.createBidirectionalStream(),
       };
     });
-    expect(await (await loader.respond(new Request(url))).text()).toBe('hello');
+    expect(await (await respond(loader, new Request(url))).text()).toBe('hello');
     expect(network).not.toHaveBeenCalled();
   });
 
@@ -163,7 +168,7 @@ describe('trouble', () => {
       session.lose();
       return new Promise(() => undefined);
     });
-    expect(await (await loader.respond(new Request(url))).text()).toBe('hello');
+    expect(await (await respond(loader, new Request(url))).text()).toBe('hello');
     expect(sessions).toHaveLength(2);
     expect(network).not.toHaveBeenCalled();
   });
@@ -173,7 +178,7 @@ describe('trouble', () => {
       session.lose();
       return new Promise(() => undefined);
     });
-    await expect(loader.respond(post('once'))).rejects.toThrow();
+    await expect(respond(loader, post('once'))).rejects.toThrow();
     expect(sessions).toHaveLength(1);
     expect(network).not.toHaveBeenCalled();
     expect(loads()).toMatchObject([{ state: 'failed' }]);
@@ -188,7 +193,7 @@ describe('trouble', () => {
         session.lose();
       })(),
     }));
-    const response = await loader.respond(new Request(url));
+    const response = await respond(loader, new Request(url));
     await expect(response.text()).rejects.toThrow();
     expect(loads()).toMatchObject([{ state: 'failed' }]);
   });
@@ -196,7 +201,7 @@ describe('trouble', () => {
   test('without a session the network answers, body and all', async () => {
     const { loader, network, loads } = world(async () => hello, () => Promise.reject(new Error('blocked')));
     network.mockImplementation(async (request) => new Response(`network got ${await request.text()}`));
-    expect(await (await loader.respond(post('it'))).text()).toBe('network got it');
+    expect(await (await respond(loader, post('it'))).text()).toBe('network got it');
     expect(loads()).toMatchObject([{ transport: 'network', state: 'done' }]);
   });
 
@@ -207,14 +212,14 @@ describe('trouble', () => {
       return open();
     });
     const { loader, session, network } = world(async () => hello, connect);
-    await loader.respond(new Request(url));
+    await respond(loader, new Request(url));
     expect(connect.mock.calls.map(([, refresh]) => refresh)).toEqual([false, true]);
     expect(session.status()).toMatchObject({ state: 'waiting', failure: 'Error: blocked' });
-    await loader.respond(new Request(url));
+    await respond(loader, new Request(url));
     expect(connect).toHaveBeenCalledTimes(2);
     expect(network).toHaveBeenCalledTimes(2);
     vi.advanceTimersByTime(500);
-    expect(await (await loader.respond(new Request(url))).text()).toBe('hello');
+    expect(await (await respond(loader, new Request(url))).text()).toBe('hello');
     expect(session.status()).toMatchObject({ state: 'open', sessions: 1, failure: undefined });
   });
 
@@ -223,7 +228,7 @@ describe('trouble', () => {
       if (!refresh) throw new Error('unknown certificate');
       return open();
     });
-    expect(await (await loader.respond(new Request(url))).text()).toBe('hello');
+    expect(await (await respond(loader, new Request(url))).text()).toBe('hello');
     expect(network).not.toHaveBeenCalled();
   });
 
@@ -233,7 +238,7 @@ describe('trouble', () => {
       if (refresh) throw new Error('unchanged');
       return { ...open(), ready: new Promise(() => undefined) };
     });
-    const response = loader.respond(new Request(url));
+    const response = respond(loader, new Request(url));
     await vi.advanceTimersByTimeAsync(3_000);
     expect(await (await response).text()).toBe('from the network');
   });
@@ -245,7 +250,7 @@ describe('trouble', () => {
       session.silence();
       return new Promise(() => undefined);
     });
-    const response = loader.respond(new Request(url));
+    const response = respond(loader, new Request(url));
     await vi.advanceTimersByTimeAsync(7_000);
     expect(sessions).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(3_000);
@@ -259,7 +264,7 @@ describe('trouble', () => {
       await new Promise((resolve) => setTimeout(resolve, 60_000));
       return hello;
     });
-    const response = loader.respond(new Request(url));
+    const response = respond(loader, new Request(url));
     await vi.advanceTimersByTimeAsync(61_000);
     expect(await (await response).text()).toBe('hello');
     expect(sessions).toHaveLength(1);

@@ -1,9 +1,12 @@
+import type { StreamPriority } from '../protocol/index.js';
+
 /** How one resource was loaded; sent to pages as it changes. Times are milliseconds since 1970. */
 export interface Load {
   readonly id: number;
   readonly url: string;
   readonly method: string;
   readonly destination: string;
+  readonly priority: StreamPriority;
   transport: 'webtransport' | 'network';
   state: 'waiting' | 'receiving' | 'done' | 'failed';
   status: number;
@@ -30,12 +33,13 @@ export class LoadLog {
     return this.loads;
   }
 
-  start(request: Request): Load {
+  start(request: Request, priority: StreamPriority): Load {
     const load: Load = {
       id: this.nextId++,
       url: request.url,
       method: request.method,
       destination: request.destination,
+      priority,
       transport: 'webtransport',
       state: 'waiting',
       status: 0,

@@ -3,6 +3,7 @@ import { StreamRefused, exchange, type ExchangeObserver } from './exchange.js';
 import { SessionUnavailable, sleep, type GatewaySession } from './gateway_session.js';
 import type { Load, LoadLog } from './load_log.js';
 import { requestHead, type Visitor } from './request_head.js';
+import type { Asker, Place, RequestOrder } from './request_order.js';
 import { toResponse } from './response.js';
 
 // Refusals end when the gateway has answered others; a page's requests take less than this.
@@ -16,15 +17,17 @@ export class PageLoader {
     private readonly session: GatewaySession,
     private readonly log: LoadLog,
     private readonly visitor: Visitor,
+    private readonly order: RequestOrder,
     private readonly network: (request: Request) => Promise<Response>,
   ) {}
 
-  async respond(request: Request): Promise<Response> {
-    const load = this.log.start(request);
-    const head = requestHead(request, this.visitor);
+  async respond(request: Request, asker: Asker): Promise<Response> {
+    const place = this.order.place(request, asker);
+    const load = this.log.start(request, place.priority);
+    const head = requestHead(request, this.visitor, place.priority);
     for (let refusals = 0, losses = 0; ; ) {
       try {
-        return await this.viaSession(request, head, load);
+        return await this.viaSession(request, head, load, place);
       } catch (error) {
         const untouched = !request.bodyUsed && !request.signal.aborted;
         if (error instanceof StreamRefused && untouched && refusals < REFUSAL_PAUSES_MS.length) {
@@ -32,6 +35,8 @@ export class PageLoader {
           refusals += 1;
           continue;
         }
+        // Of attempts that did not come to a stream.
+        place.release();
         const unsent = error instanceof SessionUnavailable || error instanceof StreamRefused;
         if (!untouched || !(unsent || REPEATABLE.has(request.method))) {
           this.log.end(load, 'failed');
@@ -44,7 +49,7 @@ export class PageLoader {
     }
   }
 
-  private async viaSession(request: Request, head: RequestHead, load: Load): Promise<Response> {
+  private async viaSession(request: Request, head: RequestHead, load: Load, place: Place): Promise<Response> {
     const stream = await this.session.openStream();
     load.attempts += 1;
     let answered = false;
@@ -53,6 +58,7 @@ export class PageLoader {
         load.bytes += bytes;
       },
       ended: (error) => {
+        place.release();
         if (answered) this.log.end(load, error === undefined ? 'done' : 'failed');
       },
     };
@@ -60,7 +66,7 @@ export class PageLoader {
     const answer = await exchange(stream, head, { body: await bodyOf(request), signal }, observer);
     answered = true;
     this.log.head(load, answer.head.status);
-    return toResponse(request.method, answer.head, answer.body);
+    return toResponse(request.method, answer.head, answer.body, place.hints);
   }
 
   private async viaNetwork(request: Request, load: Load): Promise<Response> {

@@ -1,4 +1,4 @@
-import { DEFAULT_PRIORITY, type HeaderField, type RequestHead } from '../protocol/index.js';
+import type { HeaderField, RequestHead, StreamPriority } from '../protocol/index.js';
 
 /** What the browser would add itself below the worker, and the worker has to say for it. */
 export interface Visitor {
@@ -8,7 +8,7 @@ export interface Visitor {
 }
 
 /** The head that asks the gateway for what `request` asks the network for. */
-export function requestHead(request: Request, visitor: Visitor): RequestHead {
+export function requestHead(request: Request, visitor: Visitor, priority: StreamPriority): RequestHead {
   const headers = new Headers(request.headers);
   const fill = (name: string, value: string): void => {
     if (value !== '' && !headers.has(name)) headers.set(name, value);
@@ -27,8 +27,7 @@ export function requestHead(request: Request, visitor: Visitor): RequestHead {
     method: request.method,
     url: withoutFragment(request.url),
     destination: request.destination,
-    // Filled when resources are ordered; until then all streams are equal.
-    priority: DEFAULT_PRIORITY,
+    priority,
     headers: fields,
   };
 }

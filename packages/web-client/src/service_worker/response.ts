@@ -1,4 +1,5 @@
 import type { ResponseHead } from '../protocol/index.js';
+import type { PageHints } from './page_hints.js';
 
 /** Name of the Server-Timing entry that marks what came over the page session. */
 export const TIMING_NAME = 'sheaf-webtransport';
@@ -17,12 +18,14 @@ export function supportedEncodings(): string[] {
 
 /**
  * The response as a page sees it: content coding taken off, marked with a Server-Timing entry.
+ * `hints` read along when it is an HTML document.
  * @throws TypeError for a content coding that was not asked for.
  */
 export function toResponse(
   method: string,
   head: ResponseHead,
   body: ReadableStream<Uint8Array>,
+  hints?: PageHints,
 ): Response {
   const headers = new Headers(head.headers.map(([name, value]): [string, string] => [name, value]));
   headers.append('server-timing', `${TIMING_NAME};desc="page session"`);
@@ -33,7 +36,9 @@ export function toResponse(
     return new Response(null, init);
   }
   const coding = headers.get('content-encoding')?.toLowerCase() ?? 'identity';
-  if (coding === 'identity') return new Response(body as ReadableStream<BufferSource>, init);
+  const observed = (plain: ReadableStream<Uint8Array>): ReadableStream<BufferSource> =>
+    (isHtml(headers) && hints ? hints.observe(plain) : plain) as ReadableStream<BufferSource>;
+  if (coding === 'identity') return new Response(observed(body), init);
   const format = { br: 'brotli', gzip: 'gzip' }[coding];
   if (format === undefined || !canDecompress(format)) {
     void body.cancel();
@@ -44,7 +49,11 @@ export function toResponse(
   const plain = (body as ReadableStream<BufferSource>).pipeThrough(
     new DecompressionStream(format as CompressionFormat),
   );
-  return new Response(plain, init);
+  return new Response(observed(plain), init);
+}
+
+function isHtml(headers: Headers): boolean {
+  return /^text\/html\s*(;|$)/i.test(headers.get('content-type') ?? '');
 }
 
 function canDecompress(format: string): boolean {

@@ -1,4 +1,5 @@
 /** Entry of the Service Worker: the events of a page on one side, the loader on the other. */
+import { DEFAULT_STYLE } from '../priority/index.js';
 import { WELL_KNOWN_PREFIX } from '../protocol/index.js';
 import { Configuration } from './configuration.js';
 import { GatewaySession } from './gateway_session.js';
@@ -6,6 +7,7 @@ import { KeepAwake } from './keep_awake.js';
 import { LoadLog } from './load_log.js';
 import { LOADS_CHANNEL, type Message, type Reply } from './messages.js';
 import { PageLoader } from './page_loader.js';
+import { RequestOrder } from './request_order.js';
 import { supportedEncodings } from './response.js';
 import { connect } from './transport.js';
 
@@ -20,7 +22,12 @@ const visitor = {
   languages: navigator.languages,
   encodings: supportedEncodings(),
 };
-const loader = new PageLoader(session, log, visitor, (request) => fetch(request));
+const order = new RequestOrder();
+const loader = new PageLoader(session, log, visitor, order, (request) => fetch(request));
+/** A worker that was started for a request has to recall the style first. */
+const ready = configuration.style().then((style) => {
+  order.defaultStyle = style;
+});
 const keepAwake = new KeepAwake();
 
 self.addEventListener('install', (event) => {
@@ -34,7 +41,7 @@ self.addEventListener('activate', (event) => {
 self.addEventListener('fetch', (event) => {
   if (!isOurs(event.request)) return;
   keepAwake.extend(event);
-  event.respondWith(loader.respond(event.request));
+  event.respondWith(ready.then(() => loader.respond(event.request, event)));
 });
 
 self.addEventListener('message', (event) => {
@@ -55,7 +62,8 @@ function isOurs(request: Request): boolean {
 async function answer(message: Message, port: MessagePort | undefined): Promise<void> {
   switch (message.type) {
     case 'configure':
-      await configuration.set(message.description);
+      await configuration.set(message.description, message.style ?? DEFAULT_STYLE);
+      order.defaultStyle = await configuration.style();
       session.reset();
       await session.warmUp();
       break;

@@ -1,8 +1,14 @@
+import type { StyleName } from '../../priority/index.js';
 import { WELL_KNOWN, parseGatewayDescription } from '../../protocol/index.js';
 import type { Message, Reply } from '../../service_worker/messages.js';
 
 /** Why pages are loaded by the browser itself. */
 export type Unavailable = 'no-service-worker' | 'no-webtransport' | 'no-gateway' | 'failed';
+
+export interface PageLoaderOptions {
+  /** Order of requests for pages that choose none by `?sheaf-style=`; default: RFC 9218 as Chromium uses it. */
+  readonly style?: StyleName;
+}
 
 /** Asks the worker something and waits for what it says. */
 export async function ask(worker: ServiceWorker, message: Message): Promise<Reply> {
@@ -19,7 +25,7 @@ export async function ask(worker: ServiceWorker, message: Message): Promise<Repl
  * reached. From then on navigations and subresources of this origin go over one WebTransport
  * session. Never throws: without the page loader the site works as ever.
  */
-export async function startPageLoader(): Promise<Reply | Unavailable> {
+export async function startPageLoader({ style }: PageLoaderOptions = {}): Promise<Reply | Unavailable> {
   if (!('serviceWorker' in navigator)) return 'no-service-worker';
   if (!('WebTransport' in window)) return 'no-webtransport';
   try {
@@ -27,7 +33,7 @@ export async function startPageLoader(): Promise<Reply | Unavailable> {
     if (!answer.ok) return 'no-gateway';
     const description = parseGatewayDescription(await answer.json());
     await navigator.serviceWorker.register(WELL_KNOWN.worker, { scope: '/', updateViaCache: 'none' });
-    return await ask(await controllingWorker(), { type: 'configure', description });
+    return await ask(await controllingWorker(), { type: 'configure', description, ...(style && { style }) });
   } catch (error) {
     console.warn('The page loader could not be started.', error);
     return 'failed';

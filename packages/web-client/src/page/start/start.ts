@@ -1,12 +1,18 @@
-/** The start page: `?to=/path` says where to go once the page loader is there. */
+/**
+ * The start page: `?to=/path` says where to go once the page loader is there, `&style=` in which
+ * order resources are asked for.
+ */
+import { isStyleName } from '../../priority/index.js';
 import { startPageLoader } from './page_loader.js';
 
 // Nobody should wait longer for a page than a slow page takes.
 const PATIENCE_MS = 5_000;
 
 const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
-await Promise.race([startPageLoader(), patience]);
-location.replace(destination(new URLSearchParams(location.search).get('to') ?? '/'));
+const query = new URLSearchParams(location.search);
+const style = query.get('style');
+await Promise.race([startPageLoader(isStyleName(style) ? { style } : {}), patience]);
+location.replace(destination(query.get('to') ?? '/'));
 
 /** `to` on this origin; anything else would make an open redirect of this page. */
 function destination(to: string): string {

@@ -1,0 +1,93 @@
+import {
+  DEFAULT_STYLE,
+  FIRST_STREAM_NODE,
+  classOfDestination,
+  createPrioritizer,
+  isStyleName,
+  type Prioritizer,
+  type StyleName,
+} from '../priority/index.js';
+import { PRIORITY_LIMITS, type StreamPriority } from '../protocol/index.js';
+import { PageHints } from './page_hints.js';
+
+/** Query parameter of a page's URL that chooses the style of its load. */
+export const STYLE_PARAMETER = 'sheaf-style';
+
+/** Pages whose markup is remembered; a page that is still loading is among the latest. */
+const MAX_PAGES = 32;
+
+/** Who asks: the members of a FetchEvent. */
+export interface Asker {
+  readonly clientId: string;
+  /** Of the page that a navigation makes. */
+  readonly resultingClientId: string;
+}
+
+/** A request's place among the others, for as long as it is under way. */
+export interface Place {
+  readonly priority: StreamPriority;
+  /** Of the document that it loads; undefined for other requests. */
+  readonly hints: PageHints | undefined;
+  release(): void;
+}
+
+/** Gives each request its priority, by the style of its page load and by what the page's markup says. */
+export class RequestOrder {
+  /** Style for pages that choose none. */
+  defaultStyle: StyleName = DEFAULT_STYLE;
+
+  private style: StyleName = DEFAULT_STYLE;
+  private lastNode = FIRST_STREAM_NODE - 1;
+  private readonly pages = new Map<string, PageHints>();
+  private readonly prioritizers = new Map<StyleName, Prioritizer>();
+
+  place(request: Pick<Request, 'url' | 'destination'>, asker: Asker): Place {
+    const { url, destination } = request;
+    // Frames and the requests of all documents go by the style of the latest page.
+    if (destination === 'document') this.style = styleOf(url) ?? this.defaultStyle;
+    const hint = this.pages.get(asker.clientId)?.of(withoutFragment(url));
+    const hints = isDocument(destination) ? this.remember(asker.resultingClientId, url) : undefined;
+    const prioritizer = this.prioritizer();
+    const node = this.nextNode();
+    const priority = prioritizer.assign(
+      { class: classOfDestination(destination), placement: 'elsewhere', fetchPriority: 'auto', ...hint },
+      node,
+    );
+    return { priority, hints, release: () => prioritizer.release(node) };
+  }
+
+  private prioritizer(): Prioritizer {
+    const known = this.prioritizers.get(this.style);
+    if (known) return known;
+    const created = createPrioritizer(this.style);
+    this.prioritizers.set(this.style, created);
+    return created;
+  }
+
+  private nextNode(): number {
+    this.lastNode = this.lastNode < PRIORITY_LIMITS.node ? this.lastNode + 1 : FIRST_STREAM_NODE;
+    return this.lastNode;
+  }
+
+  private remember(client: string, url: string): PageHints {
+    const hints = new PageHints(url);
+    this.pages.set(client, hints);
+    const [oldest] = this.pages.keys();
+    if (this.pages.size > MAX_PAGES && oldest !== undefined) this.pages.delete(oldest);
+    return hints;
+  }
+}
+
+function isDocument(destination: string): boolean {
+  return destination === 'document' || destination === 'iframe' || destination === 'frame';
+}
+
+function styleOf(url: string): StyleName | undefined {
+  const wanted = new URL(url).searchParams.get(STYLE_PARAMETER);
+  return isStyleName(wanted) ? wanted : undefined;
+}
+
+function withoutFragment(url: string): string {
+  const position = url.indexOf('#');
+  return position === -1 ? url : url.slice(0, position);
+}
