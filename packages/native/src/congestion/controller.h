@@ -80,6 +80,8 @@ class CongestionController {
   virtual void set_outside_rate(std::uint64_t bytes_per_second) {
     static_cast<void>(bytes_per_second);
   }
+  // The path was abandoned: nothing is sent on it or acknowledged there any more.
+  virtual void on_path_abandoned() {}
   virtual std::uint64_t window() const = 0;
   // Bytes per second; 0 = window over RTT, with a margin (RFC 9002 §7.7); k_unlimited = not paced.
   virtual std::uint64_t pacing_rate() const = 0;

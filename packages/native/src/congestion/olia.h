@@ -19,6 +19,7 @@ class OliaCoupling {
   };
   // The member stays where it is until it leaves.
   void join(const Member& member) { members_.push_back(&member); }
+  // No harm in doing it twice.
   void leave(const Member& member) { std::erase(members_, &member); }
   std::size_t size() const { return members_.size(); }
 
@@ -44,6 +45,7 @@ class Olia final : public LossBasedController {
   Olia& operator=(const Olia&) = delete;
 
   void on_acknowledgement(const AckSample& sample) override;
+  void on_path_abandoned() override { coupling_->leave(member_); }
   const char* name() const override { return "olia"; }
 
  private:

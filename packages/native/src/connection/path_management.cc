@@ -174,6 +174,7 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
       // dropped (§3.4.3).
       FrameOutcome outcome(parts_, now_);
       entry.path->loss.abandon_outstanding(outcome);
+      entry.path->controller->on_path_abandoned();
       parts_.events.push_back(PathAbandonedEvent{entry.id, error, by_peer});
     }
   }

@@ -127,6 +127,22 @@ TEST_F(CoupledOliaTest, ControllersRegisterAndLeave) {
   EXPECT_EQ(coupling_->size(), 0u);
 }
 
+TEST_F(CoupledOliaTest, AnAbandonedPathNoLongerHoldsTheOthersBack) {
+  const auto kept = make();
+  auto abandoned = make();
+  WindowDriver kept_driver(*kept), abandoned_driver(*abandoned);
+  leave_slow_start(kept_driver);
+  leave_slow_start(abandoned_driver);
+  abandoned->on_path_abandoned();
+  EXPECT_EQ(coupling_->size(), 1u);
+  const std::uint64_t before = kept->window();
+  for (int i = 0; i < 20; ++i) kept_driver.round();
+  // A datagram in each round, as on a single path.
+  EXPECT_NEAR(static_cast<double>(kept->window() - before) / k_datagram, 20, 2);
+  abandoned.reset();
+  EXPECT_EQ(coupling_->size(), 1u);
+}
+
 TEST_F(CoupledOliaTest, TwoPathsOverOneBottleneckTakeWhatOneFlowTakes) {
   const auto first = make(), second = make();
   WindowDriver first_driver(*first), second_driver(*second);
