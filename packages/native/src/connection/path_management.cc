@@ -60,21 +60,33 @@ Result<PathId, PathRefusal> PathManagement::open(const AddressPair& addresses) {
       addresses.remote == parts_.handshake_remote) {
     return PathRefusal::kForbidden;
   }
-  const auto id = paths.next_unused();
-  if (!id) {
-    paths.set_blocked_due(paths.peer_maximum() <= paths.local_maximum());
-    return PathRefusal::kPathLimit;
-  }
-  PathEntry& entry = *paths.find_or_add(*id);
-  if (!entry.remote_ids.assign()) {
-    entry.cids_blocked_due = true;
-    return PathRefusal::kNoConnectionId;
-  }
-  Path& path = parts_.make_path(entry, addresses);
+  // RFC 10069 §3.2.1: in order, but the peer's connection ids may arrive out of order.
+  PathEntry* entry = paths.next_to_open();
+  if (!entry) return say_what_is_missing();
+  entry->remote_ids.assign();
+  Path& path = parts_.make_path(*entry, addresses);
   // The limit protects strangers, and the server is none (RFC 9000 §8.1).
   path.amplification.validate();
   path.validation.start(now_, RttEstimator{}.probe_timeout(Duration::zero()));
-  return *id;
+  announce_availability();
+  return entry->id;
+}
+
+// RFC 10069 §4.7.
+PathRefusal PathManagement::say_what_is_missing() {
+  PathTable& paths = parts_.paths;
+  if (const auto id = paths.next_unused()) {
+    paths.find_or_add(*id)->cids_blocked_due = true;
+    return PathRefusal::kNoConnectionId;
+  }
+  paths.set_blocked_due(paths.peer_maximum() <= paths.local_maximum());
+  return PathRefusal::kPathLimit;
+}
+
+void PathManagement::announce_availability() {
+  if (parts_.role == Role::kClient && parts_.paths.became_available()) {
+    parts_.events.push_back(PathsAvailableEvent{});
+  }
 }
 
 Status<PathRefusal> PathManagement::abandon(PathId id, std::uint64_t error) {
@@ -147,6 +159,7 @@ void PathManagement::on_timeout() {
     }
   }
   for (const PathId id : forgotten) parts_.paths.forget(id);
+  // A path with the new id can be opened once the peer gives connection ids for it, too.
   if (!forgotten.empty()) issue_connection_ids();
 }
 
@@ -183,6 +196,7 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
     abandonment.by_peer = true;
     abandonment.forget_at = now_ + 3 * parts_.probe_timeout();  // §3.4
   }
+  announce_availability();
   if (first && by_peer && parts_.paths.open_count() == 0) {
     parts_.start_closing({.cause = ConnectionClosed::Cause::kLocalError,
                           .error = code(TransportErrorCode::kNoError),
@@ -230,11 +244,8 @@ TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) 
   }
   const TransportStatus status = entry->remote_ids.on_new(frame.issued);
   if (!status) return status;
-  if (entry->path) {
-    entry->remote_ids.assign();
-  } else if (parts_.role == Role::kClient && parts_.paths.next_unused() == frame.path) {
-    parts_.events.push_back(PathsAvailableEvent{});
-  }
+  if (entry->path) entry->remote_ids.assign();
+  announce_availability();
   return {};
 }
 
@@ -257,6 +268,7 @@ TransportStatus PathManagement::on_frame(const MaxPathIdFrame& frame) {
   if (frame.maximum <= parts_.paths.peer_maximum()) return {};
   parts_.paths.raise_peer_maximum(frame.maximum);
   issue_connection_ids();
+  announce_availability();
   return {};
 }
 

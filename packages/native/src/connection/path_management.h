@@ -41,6 +41,10 @@ class PathManagement {
  private:
   void end(PathEntry& entry, std::uint64_t error, bool by_peer);
   void fail_validation(PathEntry& entry);
+  // After a path could not be opened.
+  PathRefusal say_what_is_missing();
+  // Where ids were used, given or lost.
+  void announce_availability();
 
   Connection::Parts& parts_;
   Time now_;

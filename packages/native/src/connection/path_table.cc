@@ -1,6 +1,7 @@
 #include "connection/path_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sheaf::quic {
 
@@ -82,14 +83,27 @@ bool PathTable::is_reset_token(Bytes token) const {
   return found;
 }
 
-std::optional<PathId> PathTable::next_unused() const {
-  for (std::uint64_t value = next_not_gone(0); value <= common_maximum().value;
+std::optional<PathId> PathTable::next_unused(std::uint64_t from) const {
+  for (std::uint64_t value = next_not_gone(from); value <= common_maximum().value;
        value = next_not_gone(value + 1)) {
     const PathId id{static_cast<std::uint32_t>(value)};
     const PathEntry* entry = find(id);
     if (!entry || (!entry->path && !entry->abandonment)) return id;
   }
   return std::nullopt;
+}
+
+PathEntry* PathTable::next_to_open() {
+  for (auto id = next_unused(); id; id = next_unused(std::uint64_t{id->value} + 1)) {
+    PathEntry* entry = find(*id);
+    if (entry && entry->remote_ids.has_unused()) return entry;
+  }
+  return nullptr;
+}
+
+bool PathTable::became_available() {
+  const bool before = std::exchange(available_, next_to_open() != nullptr);
+  return available_ && !before;
 }
 
 void PathTable::add_to_use(PathEntry& entry) {

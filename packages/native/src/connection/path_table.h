@@ -61,8 +61,12 @@ class PathTable {
   // The peer used the id on another path already (RFC 10069 §3.2: ids are unique).
   bool remote_id_known_elsewhere(const ConnectionId& id, PathId path) const;
   bool is_reset_token(Bytes token) const;
-  // Lowest id that nobody used yet; nothing when the limits allow none.
-  std::optional<PathId> next_unused() const;
+  // Lowest id from this one on that nobody used yet; nothing when the limits allow none.
+  std::optional<PathId> next_unused(std::uint64_t from = 0) const;
+  // The lowest unused one for which the peer gave connection ids; null when there is none.
+  PathEntry* next_to_open();
+  // True when a path can be opened now and could not be the last time that this was asked.
+  bool became_available();
   std::size_t open_count() const;
   // One that is open, for what any path can carry; null when none is.
   Path* any_open();
@@ -82,6 +86,7 @@ class PathTable {
   bool enabled_ = false;
   bool maximum_due_ = false;
   bool blocked_due_ = false;
+  bool available_ = false;  // as of the last `became_available`
   std::vector<std::uint8_t> reset_key_;
   PathEntry* last_found_ = nullptr;  // most packets come on the path of the one before
 };

@@ -37,11 +37,62 @@ class PathManagementTest : public testing::Test {
     EXPECT_TRUE(management_.on_frame(PathNewConnectionIdFrame{PathId{path}, issued}));
   }
   Result<PathId, PathRefusal> open() { return management_.open({}); }
+  // How often the application was told that it can open a path, since the last time.
+  int announcements() {
+    const auto told = std::ranges::count_if(parts_.events, [](const Event& event) {
+      return std::holds_alternative<PathsAvailableEvent>(event);
+    });
+    parts_.events.clear();
+    return static_cast<int>(told);
+  }
 
   SeededRandom random_{1};
   Connection::Parts parts_{Role::kClient, coupled(), random_, k_now};
   PathManagement management_{parts_, k_now};
 };
+
+TEST_F(PathManagementTest, OpensTheLowestPathThatHasConnectionIds) {
+  give_id(3);
+  give_id(2);
+  EXPECT_EQ(*open(), PathId{2});
+  EXPECT_EQ(*open(), PathId{3});
+  ASSERT_FALSE(open());
+  EXPECT_EQ(open().error(), PathRefusal::kNoConnectionId);
+  EXPECT_TRUE(parts_.paths.find(PathId{1})->cids_blocked_due);
+  give_id(1);
+  EXPECT_EQ(*open(), PathId{1});
+  EXPECT_EQ(open().error(), PathRefusal::kPathLimit);
+}
+
+TEST_F(PathManagementTest, TellsOnceThatAPathCanBeOpened) {
+  give_id(2);
+  EXPECT_EQ(announcements(), 1);
+  give_id(2, 1);
+  give_id(1);
+  EXPECT_EQ(announcements(), 0) << "it knows";
+  ASSERT_TRUE(open());
+  ASSERT_TRUE(open());
+  give_id(3);
+  EXPECT_EQ(announcements(), 1);
+}
+
+TEST_F(PathManagementTest, TellsAgainAfterThePeerTookTheLastIdBack) {
+  give_id(1);
+  EXPECT_EQ(announcements(), 1);
+  ASSERT_TRUE(management_.on_frame(PathAbandonFrame{PathId{1}, 0}));
+  EXPECT_FALSE(open());
+  give_id(2);
+  EXPECT_EQ(announcements(), 1);
+}
+
+// Ids of a path and the limit that permits it may come in any order.
+TEST_F(PathManagementTest, TellsWhenTheLimitFollowsTheIds) {
+  give_id(5);
+  EXPECT_EQ(announcements(), 0);
+  ASSERT_TRUE(management_.on_frame(MaxPathIdFrame{PathId{5}}));
+  EXPECT_EQ(announcements(), 1);
+  EXPECT_EQ(*open(), PathId{5});
+}
 
 TEST_F(PathManagementTest, AnAbandonedPathLeavesTheCouplingBeforeItIsForgotten) {
   give_id(1);

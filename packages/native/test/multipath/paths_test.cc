@@ -115,6 +115,21 @@ TEST(Paths, IdsAreNeverUsedAgainAndTheLimitGrows) {
   EXPECT_TRUE(world.ends.empty());
 }
 
+TEST(Paths, TheApplicationHearsThatAnotherCanBeOpened) {
+  World world({.links = std::vector<LinkConfig>(9, k_link)});
+  ASSERT_TRUE(world.run_until_confirmed());
+  for (std::uint32_t i = 1; i < 8; ++i) ASSERT_TRUE(world.open_path(i)) << i;
+  const auto refused = world.client().open_path(World::addresses(8), world.now());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), PathRefusal::kPathLimit);
+  world.run_for(3s);
+  const int before = world.count<PathsAvailableEvent>(Role::kClient);
+  ASSERT_TRUE(world.client().abandon_path(PathId{3}, 0x3e, world.now()));
+  world.run_for(3s);
+  EXPECT_EQ(world.count<PathsAvailableEvent>(Role::kClient), before + 1);
+  EXPECT_TRUE(world.open_path(8));
+}
+
 TEST(Paths, TheLastCannotBeAbandoned) {
   World world({.links = {k_link}});
   ASSERT_TRUE(world.run_until_confirmed());
