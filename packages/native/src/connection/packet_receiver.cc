@@ -28,13 +28,14 @@ constexpr bool is_probing =
     std::is_same_v<FrameStruct, PathResponseFrame> ||
     std::is_same_v<FrameStruct, NewConnectionIdFrame>;
 
-TransportError violation(FrameType frame, const char* reason) {
-  return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(frame), reason};
+// `process_frames` adds the type of the frame.
+TransportError violation(const char* reason) {
+  return {TransportErrorCode::kProtocolViolation, 0, reason};
 }
 
 // RFC 10069 §2: without both sides' consent its frames do not exist.
-TransportError not_negotiated(FrameType frame) {
-  return {TransportErrorCode::kFrameEncodingError, static_cast<std::uint64_t>(frame),
+TransportError not_negotiated() {
+  return {TransportErrorCode::kFrameEncodingError, 0,
           "frame of multipath, which was not negotiated"};
 }
 
@@ -179,6 +180,7 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
   }
   Reader reader(payload);
   while (!reader.empty()) {
+    Reader start = reader;
     const Result<Frame, TransportError> frame = decode_frame(reader, type);
     if (!frame) return frame.error();
     if (parts_.log) parts_.log->frame_received(*frame);
@@ -194,7 +196,13 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
           return handle(decoded);
         },
         *frame);
-    if (!status) return status;
+    if (!status) {
+      // RFC 9000 §19.19: the type of the frame that was received, with its variants. Frames that
+      // share a struct or a rule are one to those who judge them.
+      TransportError error = status.error();
+      error.frame_type = start.read_varint();
+      return error;
+    }
   }
   return {};
 }
@@ -239,14 +247,14 @@ TransportStatus PacketReceiver::handle(const AckFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const PathAckFrame& frame) {
-  if (!parts_.paths.enabled()) return not_negotiated(FrameType::kPathAck);
+  if (!parts_.paths.enabled()) return not_negotiated();
   if (!parts_.paths.permitted(frame.path)) {
-    return violation(FrameType::kPathAck, "path id above the announced maximum");
+    return violation("path id above the announced maximum");
   }
   PathEntry* entry = parts_.paths.find(frame.path);
   if (parts_.paths.gone(frame.path) || (entry && entry->abandonment)) return {};
   if (!entry || !entry->path) {
-    return violation(FrameType::kPathAck, "acknowledges packets on a path that is not in use");
+    return violation("acknowledges packets on a path that is not in use");
   }
   return acknowledge(*entry, frame.ack);
 }
@@ -288,7 +296,7 @@ TransportStatus PacketReceiver::handle(const CryptoFrame& frame) {
     return TransportError{
         static_cast<TransportErrorCode>(
             static_cast<std::uint64_t>(TransportErrorCode::kCryptoErrorBase) + 10),
-        static_cast<std::uint64_t>(FrameType::kCrypto), "TLS message after the handshake"};
+        0, "TLS message after the handshake"};
   }
   TransportStatus status = parts_.crypto.on_frame(frame);
   if (status && parts_.crypto.readable()) parts_.events.push_back(PostHandshakeCryptoEvent{});
@@ -297,7 +305,7 @@ TransportStatus PacketReceiver::handle(const CryptoFrame& frame) {
 
 TransportStatus PacketReceiver::handle(const NewTokenFrame& frame) {
   if (parts_.role == Role::kServer) {
-    return violation(FrameType::kNewToken, "NEW_TOKEN from a client");
+    return violation("NEW_TOKEN from a client");
   }
   parts_.address_token.assign(frame.token.begin(), frame.token.end());
   parts_.events.push_back(NewTokenEvent{});
@@ -346,13 +354,13 @@ TransportStatus PacketReceiver::handle(const RetireConnectionIdFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const PathRetireConnectionIdFrame& frame) {
-  if (!parts_.paths.enabled()) return not_negotiated(FrameType::kPathRetireConnectionId);
+  if (!parts_.paths.enabled()) return not_negotiated();
   return PathManagement(parts_, now_).on_frame(frame, used_id_);
 }
 
 template <typename FrameStruct>
 TransportStatus PacketReceiver::handle(const FrameStruct& frame) {
-  if (!parts_.paths.enabled()) return not_negotiated(FrameType::kPathAbandon);
+  if (!parts_.paths.enabled()) return not_negotiated();
   return PathManagement(parts_, now_).on_frame(frame);
 }
 
@@ -394,7 +402,7 @@ TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
 
 TransportStatus PacketReceiver::handle(const HandshakeDoneFrame&) {
   if (parts_.role == Role::kServer) {
-    return violation(FrameType::kHandshakeDone, "HANDSHAKE_DONE from a client");
+    return violation("HANDSHAKE_DONE from a client");
   }
   if (parts_.handshake_confirmed) return {};
   parts_.handshake_confirmed = true;
@@ -407,7 +415,7 @@ TransportStatus PacketReceiver::handle(const HandshakeDoneFrame&) {
 TransportStatus PacketReceiver::handle(const DatagramFrame& frame) {
   // RFC 9221 §3: the limit covers the whole frame.
   if (frame.data.size() + 1 > parts_.config.max_datagram_frame_size) {
-    return violation(FrameType::kDatagram, "datagram larger than announced");
+    return violation("datagram larger than announced");
   }
   if (!parts_.datagrams.receive(frame.data)) {
     parts_.drop(DropReason::kQueueFull, frame.data.size(), now_);

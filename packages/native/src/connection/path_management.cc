@@ -8,8 +8,9 @@ namespace sheaf::quic {
 
 namespace {
 
-TransportError violation(FrameType frame, const char* reason) {
-  return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(frame), reason};
+// The receiver of the frame adds its type.
+TransportError violation(const char* reason) {
+  return {TransportErrorCode::kProtocolViolation, 0, reason};
 }
 
 constexpr const char* k_above_maximum = "path id above the announced maximum";
@@ -210,7 +211,7 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
 
 TransportStatus PathManagement::on_frame(const PathAbandonFrame& frame) {
   if (!parts_.paths.permitted(frame.path)) {
-    return violation(FrameType::kPathAbandon, k_above_maximum);
+    return violation(k_above_maximum);
   }
   if (PathEntry* entry = parts_.paths.find_or_add(frame.path)) end(*entry, frame.error, true);
   return {};
@@ -218,7 +219,7 @@ TransportStatus PathManagement::on_frame(const PathAbandonFrame& frame) {
 
 TransportStatus PathManagement::on_frame(const PathStatusFrame& frame) {
   if (!parts_.paths.permitted(frame.path)) {
-    return violation(FrameType::kPathStatusAvailable, k_above_maximum);
+    return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry || entry->abandonment) return {};
@@ -234,13 +235,13 @@ TransportStatus PathManagement::on_frame(const PathStatusFrame& frame) {
 
 TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) {
   if (!parts_.paths.permitted(frame.path)) {
-    return violation(FrameType::kPathNewConnectionId, k_above_maximum);
+    return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry || entry->abandonment) return {};
   // §3.2.1: ids are unique over the connection.
   if (parts_.paths.remote_id_known_elsewhere(frame.issued.id, frame.path)) {
-    return violation(FrameType::kPathNewConnectionId, "connection id of another path");
+    return violation("connection id of another path");
   }
   const TransportStatus status = entry->remote_ids.on_new(frame.issued);
   if (!status) return status;
@@ -251,7 +252,7 @@ TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) 
 
 TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& frame, Bytes used_id) {
   if (!parts_.paths.permitted(frame.path)) {
-    return violation(FrameType::kPathRetireConnectionId, k_above_maximum);
+    return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry) return {};
@@ -263,7 +264,7 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
 TransportStatus PathManagement::on_frame(const MaxPathIdFrame& frame) {
   // §4.6: not below what the transport parameter said.
   if (frame.maximum.value < *parts_.peer_parameters.initial_max_path_id) {
-    return violation(FrameType::kMaxPathId, "maximum below initial_max_path_id");
+    return violation("maximum below initial_max_path_id");
   }
   if (frame.maximum <= parts_.paths.peer_maximum()) return {};
   parts_.paths.raise_peer_maximum(frame.maximum);
@@ -274,7 +275,7 @@ TransportStatus PathManagement::on_frame(const MaxPathIdFrame& frame) {
 
 TransportStatus PathManagement::on_frame(const PathsBlockedFrame& frame) {
   if (!parts_.paths.permitted(frame.maximum)) {
-    return violation(FrameType::kPathsBlocked, k_above_maximum);
+    return violation(k_above_maximum);
   }
   // Our MAX_PATH_ID may be on its way or lost; it costs nothing to say it again.
   if (frame.maximum < parts_.paths.local_maximum()) parts_.paths.set_maximum_due(true);
@@ -283,12 +284,12 @@ TransportStatus PathManagement::on_frame(const PathsBlockedFrame& frame) {
 
 TransportStatus PathManagement::on_frame(const PathCidsBlockedFrame& frame) {
   if (!parts_.paths.permitted(frame.path)) {
-    return violation(FrameType::kPathCidsBlocked, k_above_maximum);
+    return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry) return {};
   if (frame.next_sequence > entry->local_ids.next_sequence()) {
-    return violation(FrameType::kPathCidsBlocked, "sequence number beyond the next one");
+    return violation("sequence number beyond the next one");
   }
   if (frame.path <= parts_.paths.common_maximum()) issue_connection_ids(*entry);
   return {};

@@ -23,6 +23,15 @@ NewConnectionIdFrame issued(std::uint64_t sequence, std::uint8_t value) {
   return frame;
 }
 
+AckFrame with_ecn(PacketNumber largest = 0) { return {.largest = largest, .ecn = EcnCounts{}}; }
+
+FrameType type_of(const Frame& frame) {
+  std::vector<std::uint8_t> bytes(encoded_size(frame));
+  Writer writer(bytes);
+  encode(writer, frame);
+  return static_cast<FrameType>(Reader(bytes).read_varint());
+}
+
 std::optional<TransportErrorCode> error_after(const std::vector<Frame>& frames,
                                               const RawPeer::Options& options = multipath()) {
   RawPeer peer(options);
@@ -30,17 +39,20 @@ std::optional<TransportErrorCode> error_after(const std::vector<Frame>& frames,
   const ConnectionClosed* closed = peer.server.closed();
   if (!closed) return std::nullopt;
   EXPECT_EQ(closed->cause, ConnectionClosed::Cause::kLocalError);
+  // The last frame is the one that breaks a rule.
+  EXPECT_EQ(static_cast<FrameType>(closed->frame_type), type_of(frames.back()));
   EXPECT_FALSE(peer.collect().empty()) << "the peer is told";
   return static_cast<TransportErrorCode>(closed->error);
 }
 
 TEST(MultipathViolations, FramesDoNotExistWithoutNegotiation) {
-  for (const Frame& frame :
-       std::vector<Frame>{PathAckFrame{PathId{0}, {}}, PathAbandonFrame{PathId{0}, 0},
-                          PathStatusFrame{PathId{0}, 1, PathStatus::kBackup},
-                          PathNewConnectionIdFrame{PathId{1}, issued(0, 7)},
-                          PathRetireConnectionIdFrame{PathId{0}, 0}, MaxPathIdFrame{PathId{9}},
-                          PathsBlockedFrame{PathId{0}}, PathCidsBlockedFrame{PathId{0}, 0}}) {
+  for (const Frame& frame : std::vector<Frame>{
+           PathAckFrame{PathId{0}, {}}, PathAckFrame{PathId{0}, with_ecn()},
+           PathAbandonFrame{PathId{0}, 0}, PathStatusFrame{PathId{0}, 1, PathStatus::kBackup},
+           PathStatusFrame{PathId{0}, 1, PathStatus::kAvailable},
+           PathNewConnectionIdFrame{PathId{1}, issued(0, 7)},
+           PathRetireConnectionIdFrame{PathId{0}, 0}, MaxPathIdFrame{PathId{9}},
+           PathsBlockedFrame{PathId{0}}, PathCidsBlockedFrame{PathId{0}, 0}}) {
     EXPECT_EQ(error_after({frame}, {}), TransportErrorCode::kFrameEncodingError) << frame.index();
   }
 }
@@ -48,8 +60,9 @@ TEST(MultipathViolations, FramesDoNotExistWithoutNegotiation) {
 TEST(MultipathViolations, PathIdsAboveTheMaximum) {
   const PathId above{k_maximum + 1};
   for (const Frame& frame : std::vector<Frame>{
-           PathAckFrame{above, {}}, PathAbandonFrame{above, 0},
+           PathAckFrame{above, {}}, PathAckFrame{above, with_ecn()}, PathAbandonFrame{above, 0},
            PathStatusFrame{above, 1, PathStatus::kAvailable},
+           PathStatusFrame{above, 1, PathStatus::kBackup},
            PathNewConnectionIdFrame{above, issued(0, 7)}, PathRetireConnectionIdFrame{above, 0},
            PathsBlockedFrame{above}, PathCidsBlockedFrame{above, 0}}) {
     EXPECT_EQ(error_after({frame}), TransportErrorCode::kProtocolViolation) << frame.index();
@@ -58,6 +71,8 @@ TEST(MultipathViolations, PathIdsAboveTheMaximum) {
 
 TEST(MultipathViolations, AcknowledgementsOfWhatWasNotSent) {
   EXPECT_EQ(error_after({PathAckFrame{PathId{0}, {.largest = 1'000'000}}}),
+            TransportErrorCode::kProtocolViolation);
+  EXPECT_EQ(error_after({PathAckFrame{PathId{0}, with_ecn(1'000'000)}}),
             TransportErrorCode::kProtocolViolation);
   EXPECT_EQ(error_after({PathAckFrame{PathId{3}, {.largest = 0}}}),
             TransportErrorCode::kProtocolViolation);
