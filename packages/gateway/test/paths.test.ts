@@ -42,6 +42,46 @@ async function download(client: Http3Client, onProgress: (bytes: number) => void
 
 const path = (of: { status(): { paths: PathStatus[] } }, id: number): PathStatus | undefined => of.status().paths.find((one) => one.id === id);
 
+describe('a server', () => {
+  it('takes part with each of its addresses, of both families', async () => {
+    const { client, connection, port } = await startBoth({}, { address: '127.0.0.1', furtherAddresses: ['127.0.0.2', '::1'] });
+    const ids = [
+      0,
+      await client.openPath({ local: '127.0.0.1', remote: { address: '127.0.0.2', port } }),
+      await client.openPath({ local: '::1', remote: { address: '::1', port } }),
+    ];
+    expect(await download(client)).toBe(sha256(body));
+    expect(ids.map((id) => path(connection, id)?.local)).toMatchObject([{ address: '127.0.0.1', port }, { address: '127.0.0.2', port }, { address: '::1', port }]);
+    for (const id of ids) expect(path(connection, id)?.bytesSent).toBeGreaterThan(body.length / 10);
+    await expect(client.openPath({ local: '127.0.0.1', remote: { address: '127.0.0.3', port } })).rejects.toMatchObject({ code: 'PATH_FAILED' });
+  });
+
+  it('that cannot have one of its addresses has none', async () => {
+    const taken = createSocket('udp4').bind(0, '127.0.0.2');
+    await once(taken, 'listening');
+    onTestFinished(() => void taken.close());
+    const { port } = taken.address();
+    const certificate = await createDevCertificate(['localhost'], new Date());
+    const server = createHttp3Server({ address: '127.0.0.1', furtherAddresses: ['127.0.0.2'], port, alpn: ['h3'], certificate });
+    await expect(server.listen()).rejects.toMatchObject({ code: 'EADDRINUSE', message: expect.stringContaining(`127.0.0.2:${port}`) as string });
+    await startServer({ address: '127.0.0.1', port });
+  });
+
+  it.each([['0.0.0.0', '127.0.0.2'], ['::', '127.0.0.2'], ['::', '::1']])('on %s answers from the address that was asked (%s)', async (address, asked) => {
+    const { port } = await startServer({ address });
+    // RFC 9000 §6: a version that it does not speak, in a datagram of full size, is answered without a connection.
+    const packet = Buffer.alloc(1_200);
+    packet.set([0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0]);
+    const socket = createSocket(asked.includes(':') ? 'udp6' : 'udp4');
+    onTestFinished(() => void socket.close());
+    const answered = once(socket, 'message') as Promise<[Buffer, { address: string; port: number }]>;
+    socket.send(packet, port, asked);
+    expect((await answered)[1]).toMatchObject({ address: asked, port });
+    // The same for a connection, whose client would take no answer from elsewhere.
+    expect(await download(await connect(port, { host: asked }))).toBe(sha256(body));
+  });
+});
+
 describe('a connection over several paths', () => {
   it.each(['h3', 'hq-interop'])('downloads over all of them (%s)', async (protocol) => {
     const { client, connection, port } = await startBoth({ alpn: [protocol] });
@@ -173,7 +213,9 @@ describe('a path that cannot be opened', () => {
     const { client } = await startBoth();
     await expect(client.openPath({ local: '192.0.2.1' })).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' });
     await expect(client.openPath({ local: '::1' })).rejects.toThrow('one family');
-    await expect(client.openPath({ local: 'localhost' })).rejects.toThrow('IP addresses');
+    await expect(client.openPath({ local: 'localhost' })).rejects.toThrow('not an IP address: localhost');
+    const zone = client.openPath({ local: 'fe80::1%no-such-link' });
+    await expect(zone).rejects.toMatchObject({ code: 'EADDRNOTAVAIL', message: 'fe80::1%no-such-link is not a link-local address of an interface' });
   });
 
   it('because nothing comes back', async () => {

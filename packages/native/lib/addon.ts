@@ -47,7 +47,8 @@ export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 export type NativeEvent = [EventKind, number, ...unknown[]];
 
 export interface NativeEndpointOptions {
-  address: string;
+  /** At least one; port 0 is chosen for the first, and that of the others, too. */
+  addresses: string[];
   port: number;
   reusePort: boolean;
   alpn: string[];
@@ -165,6 +166,8 @@ export interface NativeEndpoint {
   abandonPath(connection: number, path: number, code: number): number;
   setPathStatus(connection: number, path: number, backup: boolean): number;
   setPathWeight(connection: number, path: number, weight: number): number;
+  /** Packets have new keys from now on (RFC 9001 §6); false: not yet. */
+  updateKeys(connection: number): boolean;
   connectionStatus(connection: number): unknown;
   connections(): number[];
   counters(): unknown;

@@ -25,7 +25,7 @@ function transportOptions(options: Partial<TransportOptions>) {
 export function serverEndpointOptions(options: ServerOptions): NativeEndpointOptions {
   return {
     ...transportOptions(options),
-    address: options.address,
+    addresses: [options.address, ...(options.furtherAddresses ?? [])],
     port: options.port,
     reusePort: false,
     server: true,
@@ -46,7 +46,8 @@ export function clientEndpointOptions(
 ): NativeEndpointOptions {
   return {
     ...transportOptions(options),
-    ...local,
+    addresses: [local.address],
+    port: local.port,
     reusePort: false,
     server: false,
     certificate: '',

@@ -168,6 +168,11 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     this.paths!.setPathWeight(id, weight);
   }
 
+  updateKeys(): boolean {
+    this.assertOpen();
+    return this.endpoint.updateKeys(this.handle);
+  }
+
   status(): ConnectionStatus {
     if (this.closed && this.lastStatus) return this.lastStatus;
     return this.endpoint.connectionStatus(this.handle) as ConnectionStatus;

@@ -47,6 +47,9 @@ class AcceptedConnection implements ServerConnection {
     this.paths = new ConnectionPaths(endpoint, handle, (event) => onPath(this, event));
   }
 
+  updateKeys(): boolean {
+    return this.endpoint.updateKeys(this.handle);
+  }
   status(): ConnectionStatus {
     return this.endpoint.connectionStatus(this.handle) as ConnectionStatus;
   }

@@ -51,6 +51,8 @@ export interface CertificatePair {
 
 export interface ServerOptions extends TransportOptions {
   address: string;
+  /** More addresses of this host with the same port: a connection can have paths to all of them. */
+  furtherAddresses?: readonly string[];
   port: number;
   certificate: CertificatePair;
   maxConnections?: number;
@@ -188,6 +190,8 @@ export interface ConnectionStatus {
   streamsTotal: number;
   datagramsSent: number;
   datagramsReceived: number;
+  /** How often the keys of packets were replaced, by either side (RFC 9001 §6). */
+  keyUpdates: number;
   /** Both sides offered it: there may be several paths. */
   multipath: boolean;
   paths: PathStatus[];
@@ -203,6 +207,15 @@ export type PathEvent =
   /** The peer's wish. */
   | { type: 'status'; id: number; status: PathUse }
   | { type: 'abandoned'; id: number; code: number; byPeer: boolean };
+
+/** Both sides may do this with the keys of a connection. */
+export interface KeyControl {
+  /**
+   * Replaces the keys of all packets (RFC 9001 §6). False, and nothing happens, when that is not permitted yet: before
+   * the handshake is confirmed, and until the peer has acknowledged the keys in use and had three probe timeouts since.
+   */
+  updateKeys(): boolean;
+}
 
 /** Both sides may do this with the paths of a connection. @throws QuicError `PATH_REFUSED`, `NO_MULTIPATH` */
 export interface PathControl {
@@ -222,7 +235,7 @@ export interface OpenPathOptions {
   remote?: { address: string; port: number };
 }
 
-export interface ServerConnection extends PathControl {
+export interface ServerConnection extends PathControl, KeyControl {
   readonly id: string;
   status(): ConnectionStatus;
   close(code?: number, reason?: string): void;
@@ -295,7 +308,7 @@ export interface Http3ClientEvents {
 }
 
 /** One client connection for HTTP/3 or hq-interop requests. */
-export interface Http3Client extends PathControl, NodeJS.EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> {
+export interface Http3Client extends PathControl, KeyControl, NodeJS.EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> {
   readonly alpn: string;
   request(options: ClientRequestOptions): Promise<ClientResponse>;
   /** Extended CONNECT; resolves with a session in the form of the W3C WebTransport interface. */

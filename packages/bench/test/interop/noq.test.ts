@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectHttp3, type Http3Client, type PathEvent } from '@sheaf/native';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { loadDevCertificate } from '@sheaf/gateway';
+import { connectHttp3, createHttp3Server, type Http3Client, type PathEvent } from '@sheaf/native';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { buildNoq } from '../../src/paths/noq.js';
 import { noqClient, noqServer, whyNoNoq, type NoqEvent, type NoqPath, type NoqServer } from './noq_program.js';
 import { freePort, json, sheaf, startProgram, type RunningProgram } from './programs.js';
@@ -146,6 +147,26 @@ describe('noq as the client of a gateway', () => {
   });
 });
 
+test('a Sheaf server updates the keys in the middle of a download of noq over two paths', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sheaf-noq-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const certificate = await loadDevCertificate(directory, ['localhost'], new Date());
+  const server = createHttp3Server({ address: '0.0.0.0', port: 0, alpn: ['hq-interop'], certificate });
+  onTestFinished(() => server.close(0));
+  const updated: number[] = [];
+  server.on('request', (request, response) => {
+    response.write(large.subarray(0, large.length / 2));
+    // The second update is permitted once noq has acknowledged the keys of the first in packets with those keys.
+    const update = vi.waitFor(() => expect(request.connection.updateKeys()).toBe(true), { timeout: 30_000, interval: 20 });
+    const rest = update.then(() => updated.push(request.connection.status().keyUpdates));
+    void rest.finally(() => response.end(large.subarray(large.length / 2))).catch(() => undefined);
+  });
+  const { port } = await server.listen();
+  const events = await noqClient(program, port, ['open', '127.0.0.2', 'get', '/large.bin', 'get', '/large.bin']);
+  expect(named(events, 'downloaded')).toMatchObject([whole, whole]);
+  expect(updated).toEqual([1, 2]);
+});
+
 describe('Sheaf as the client of noq', () => {
   let server: NoqServer;
 
@@ -256,6 +277,16 @@ describe('Sheaf as the client of noq', () => {
       }
       expect(ids).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       expect(await get(target)).toEqual(body);
+    });
+
+    test('updates the keys in the middle of a download over two paths, and noq follows', async () => {
+      await client.openPath({ local: '127.0.0.2' });
+      for (const count of [1, 2, 3]) {
+        // Permitted again once noq has acknowledged the keys before in packets with those keys.
+        await vi.waitFor(() => expect(client.updateKeys()).toBe(true), { timeout: 30_000, interval: 20 });
+        expect(await get(target)).toEqual(body);
+        expect(client.status().keyUpdates).toBe(count);
+      }
     });
 
     test('follows key updates of the server in the middle of a download over two paths', async () => {

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "binding/call_arguments.h"
 #include "binding/field_list.h"
 #include "binding/javascript_buffer.h"
@@ -56,6 +58,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::abandon_path>("abandonPath"),
        InstanceMethod<&EndpointObject::set_path_status>("setPathStatus"),
        InstanceMethod<&EndpointObject::set_path_weight>("setPathWeight"),
+       InstanceMethod<&EndpointObject::update_keys>("updateKeys"),
        InstanceMethod<&EndpointObject::connection_status>("connectionStatus"),
        InstanceMethod<&EndpointObject::connections>("connections"),
        InstanceMethod<&EndpointObject::counters>("counters"),
@@ -162,20 +165,33 @@ Napi::Value EndpointObject::bind(const Napi::CallbackInfo& info) {
         .ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
-  const auto address = io::parse_address(settings_.address, settings_.port);
-  if (!address) {
-    Napi::Error::New(info.Env(), "not an IP address: " + settings_.address)
-        .ThrowAsJavaScriptException();
+  const auto fail = [&](Napi::Error error, const std::string& address) {
+    if (bound_) stop_loop();  // the addresses before this one are given back
+    error.Set("address", address);
+    error.ThrowAsJavaScriptException();
     return info.Env().Undefined();
+  };
+  bool first = true;
+  for (const std::string& text : settings_.addresses) {
+    const std::uint16_t port = first ? settings_.port : loop_->local_address().port;
+    const auto address = io::parse_address(text, port);
+    if (!address) return fail(not_an_address(info.Env(), text), text);
+    const auto refusal = listen_on(*address, std::exchange(first, false));
+    if (refusal) return fail(system_error(info.Env(), *refusal), text);
   }
-  const auto status = loop_->bind(*address, {.reuse_port = settings_.reuse_port});
-  if (!status) {
-    system_error(info.Env(), status.error()).ThrowAsJavaScriptException();
-    return info.Env().Undefined();
+  return address_object(info.Env(), loop_->local_address());
+}
+
+std::optional<io::SocketError> EndpointObject::listen_on(const quic::Address& address, bool first) {
+  if (!first) {
+    const auto added = loop_->add_local_address(address);
+    return added ? std::nullopt : std::optional(added.error());
   }
+  const auto status = loop_->bind(address, {.reuse_port = settings_.reuse_port});
+  if (!status) return status.error();
   bound_ = true;
   Ref();  // the socket keeps this object alive until `close`
-  return address_object(info.Env(), loop_->local_address());
+  return std::nullopt;
 }
 
 Napi::Value EndpointObject::connect(const Napi::CallbackInfo& info) {
@@ -188,7 +204,10 @@ Napi::Value EndpointObject::connect(const Napi::CallbackInfo& info) {
   const std::string remote = options.Get("remoteAddress").ToString();
   const auto address = io::parse_address(
       remote, static_cast<std::uint16_t>(options.Get("remotePort").ToNumber().Uint32Value()));
-  if (!address) return fail("not an IP address: " + remote);
+  if (!address) {
+    not_an_address(info.Env(), remote).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
 
   quic::TlsClientConfig tls{
       .alpn = settings_.alpn,
@@ -207,7 +226,7 @@ Napi::Value EndpointObject::connect(const Napi::CallbackInfo& info) {
   quic::ClientHandshakeConfig handshake;
   handshake.tls = *context;
   handshake.server_name = options.Get("serverName").ToString();
-  handshake.path = {loop_->local_address(), *address};
+  handshake.path = {loop_->local_address(), io::on_link_of(*address, loop_->local_address())};
   if (const auto session = as_bytes(options.Get("session"))) {
     handshake.session = quic::parse_session_state({session->Data(), session->ByteLength()});
   }
@@ -322,6 +341,13 @@ void EndpointObject::shut_down(const Napi::CallbackInfo&) {
 
 void EndpointObject::ping(const Napi::CallbackInfo& info) {
   if (HostedConnection* hosted = connection_of(info)) hosted->driver().connection().ping();
+}
+
+Napi::Value EndpointObject::update_keys(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  const bool updated =
+      hosted && hosted->driver().connection().initiate_key_update(io::monotonic_now());
+  return Napi::Boolean::New(info.Env(), updated);
 }
 
 Napi::Value EndpointObject::connection_status(const Napi::CallbackInfo& info) {

@@ -64,11 +64,14 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value abandon_path(const Napi::CallbackInfo& info);
   Napi::Value set_path_status(const Napi::CallbackInfo& info);
   Napi::Value set_path_weight(const Napi::CallbackInfo& info);
+  Napi::Value update_keys(const Napi::CallbackInfo& info);
   Napi::Value connection_status(const Napi::CallbackInfo& info);
   Napi::Value connections(const Napi::CallbackInfo& info);
   Napi::Value counters(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
+  // `first`: the endpoint was not bound to any address before.
+  std::optional<io::SocketError> listen_on(const quic::Address& address, bool first);
   HostedConnection& host(quic::ConnectionDriver& driver);
   // The connection named by the first argument, awake; null when it is gone.
   HostedConnection* connection_of(const Napi::CallbackInfo& info);

@@ -11,6 +11,12 @@ std::uint64_t number(const Napi::Object& options, const char* name) {
   const double value = options.Get(name).ToNumber().DoubleValue();
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
+std::vector<std::string> texts(const Napi::Object& options, const char* name) {
+  const auto list = options.Get(name).As<Napi::Array>();
+  std::vector<std::string> out;
+  for (std::uint32_t i = 0; i < list.Length(); ++i) out.push_back(list.Get(i).ToString());
+  return out;
+}
 bool flag(const Napi::Object& options, const char* name) { return options.Get(name).ToBoolean(); }
 
 quic::RetryPolicy retry_policy(const std::string& name) {
@@ -41,9 +47,8 @@ quic::PathSchedulerKind path_scheduler(const std::string& name) {
 }  // namespace
 
 EndpointSettings::EndpointSettings(const Napi::Object& options) {
-  const auto names = options.Get("alpn").As<Napi::Array>();
-  for (std::uint32_t i = 0; i < names.Length(); ++i) alpn.push_back(names.Get(i).ToString());
-  address = text(options, "address");
+  alpn = texts(options, "alpn");
+  addresses = texts(options, "addresses");
   port = static_cast<std::uint16_t>(number(options, "port"));
   server = flag(options, "server");
   reuse_port = flag(options, "reusePort");

@@ -17,7 +17,7 @@ struct EndpointSettings {
   quic::TlsServerConfig server_tls;
   http3::SessionConfig session;
   std::vector<std::string> alpn;
-  std::string address;
+  std::vector<std::string> addresses;  // at least one; all have the port of the first
   std::uint16_t port = 0;
   bool server = false;
   bool reuse_port = false;

@@ -25,6 +25,10 @@ std::optional<quic::Address> address_argument(const Napi::Value& value) {
                            static_cast<std::uint16_t>(given.Get("port").ToNumber().Uint32Value()));
 }
 
+Napi::Error address_error(Napi::Env env, const Napi::Value& value) {
+  return not_an_address(env, value.As<Napi::Object>().Get("address").ToString());
+}
+
 }  // namespace
 
 Napi::Value EndpointObject::open_path(const Napi::CallbackInfo& info) {
@@ -36,15 +40,15 @@ Napi::Value EndpointObject::open_path(const Napi::CallbackInfo& info) {
   if (!hosted) return Napi::Number::New(info.Env(), code_of(quic::PathRefusal::kUnknownPath));
   const auto local = address_argument(info[1]);
   const auto remote = address_argument(info[2]);
-  if (!local || !remote)
-    return fail(Napi::Error::New(info.Env(), "a path is between IP addresses"));
+  if (!local || !remote) return fail(address_error(info.Env(), info[local ? 2 : 1]));
   if (local->family != remote->family) {
     return fail(Napi::Error::New(info.Env(), "a path is between addresses of one family"));
   }
   const bool lasting = *local == loop_->local_address();
   const auto bound = loop_->add_local_address(*local);
   if (!bound) return fail(system_error(info.Env(), bound.error()));
-  const auto path = hosted->driver().connection().open_path({*bound, *remote}, io::monotonic_now());
+  const quic::AddressPair addresses{*bound, io::on_link_of(*remote, *bound)};
+  const auto path = hosted->driver().connection().open_path(addresses, io::monotonic_now());
   if (path && !lasting) path_sockets_.add(*hosted, *path, *bound);
   if (!path && !lasting && !path_sockets_.uses(*bound)) loop_->remove_local_address(*bound);
   return Napi::Number::New(info.Env(), path ? path->value : code_of(path.error()));

@@ -122,6 +122,7 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
   out.Set("streamsTotal", number(stats.streams_total));
   out.Set("datagramsSent", number(stats.datagrams_sent));
   out.Set("datagramsReceived", number(stats.datagrams_received));
+  out.Set("keyUpdates", number(stats.key_updates));
   out.Set("multipath", driver.connection().multipath());
   Napi::Array paths = Napi::Array::New(env);
   for (const quic::PathStats& path : driver.connection().path_stats()) {

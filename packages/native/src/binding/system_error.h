@@ -3,6 +3,9 @@
 #include <napi.h>
 #include <uv.h>
 
+#include <cerrno>
+#include <string>
+
 #include "io/udp_socket.h"
 
 namespace sheaf::binding {
@@ -13,6 +16,13 @@ inline Napi::Error system_error(Napi::Env env, const io::SocketError& error) {
   out.Set("code", uv_err_name(-error.number));
   out.Set("errno", Napi::Number::New(env, -error.number));
   return out;
+}
+
+// For text that `io::parse_address` refused.
+inline Napi::Error not_an_address(Napi::Env env, const std::string& text) {
+  if (text.find('%') == std::string::npos)
+    return Napi::Error::New(env, "not an IP address: " + text);
+  return system_error(env, {EADDRNOTAVAIL, text + " is not a link-local address of an interface"});
 }
 
 }  // namespace sheaf::binding

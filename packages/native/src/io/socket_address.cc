@@ -1,13 +1,38 @@
 #include "io/socket_address.h"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 
 namespace sheaf::io {
 
 using quic::Address;
+
+namespace {
+
+bool is_link_local(const Address& address) {
+  return address.family == Address::Family::kIpv6 &&
+         IN6_IS_ADDR_LINKLOCAL(reinterpret_cast<const in6_addr*>(address.ip.data()));
+}
+
+// RFC 4007 §11.2: the zone is an interface's name, or its index; 0 = there is none.
+std::uint32_t scope_of(const std::string& zone) {
+  if (const unsigned index = if_nametoindex(zone.c_str()); index != 0) return index;
+  std::uint32_t index = 0;
+  const char* end = zone.data() + zone.size();
+  const auto parsed = std::from_chars(zone.data(), end, index);
+  return parsed.ec == std::errc{} && parsed.ptr == end ? index : 0;
+}
+
+std::string zone_of(std::uint32_t scope_id) {
+  char name[IF_NAMESIZE];
+  return if_indextoname(scope_id, name) ? name : std::to_string(scope_id);
+}
+
+}  // namespace
 
 socklen_t to_sockaddr(const Address& address, bool ipv6_socket, sockaddr_storage& out) {
   out = {};
@@ -54,25 +79,34 @@ Address from_sockaddr(const sockaddr_storage& address) {
 }
 
 std::optional<Address> parse_address(std::string_view ip, std::uint16_t port) {
-  const std::string text(ip);
+  const std::size_t percent = ip.find('%');
+  const std::string text(ip.substr(0, percent));
   Address out;
   out.port = port;
-  if (inet_pton(AF_INET, text.c_str(), out.ip.data()) == 1) {
+  const bool zoned = percent != std::string_view::npos;
+  if (!zoned && inet_pton(AF_INET, text.c_str(), out.ip.data()) == 1) {
     out.family = Address::Family::kIpv4;
     return out;
   }
-  if (inet_pton(AF_INET6, text.c_str(), out.ip.data()) == 1) {
-    out.family = Address::Family::kIpv6;
-    return out;
-  }
-  return std::nullopt;
+  if (inet_pton(AF_INET6, text.c_str(), out.ip.data()) != 1) return std::nullopt;
+  out.family = Address::Family::kIpv6;
+  if (!zoned) return out;
+  // Other addresses have no zone that the kernel would tell again.
+  if (is_link_local(out)) out.scope_id = scope_of(std::string(ip.substr(percent + 1)));
+  return out.scope_id != 0 ? std::optional(out) : std::nullopt;
+}
+
+Address on_link_of(const Address& remote, const Address& local) {
+  Address out = remote;
+  if (is_link_local(out) && out.scope_id == 0) out.scope_id = local.scope_id;
+  return out;
 }
 
 std::string ip_string(const Address& address) {
   char text[INET6_ADDRSTRLEN] = "";
   const int family = address.family == Address::Family::kIpv4 ? AF_INET : AF_INET6;
   inet_ntop(family, address.ip.data(), text, sizeof text);
-  return text;
+  return address.scope_id == 0 ? text : text + ("%" + zone_of(address.scope_id));
 }
 
 }  // namespace sheaf::io
