@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { WebTransportSession } from '../src/webtransport/session.js';
 import { startPair, type Pair } from './support/nodes.js';
-import { openSession, readAll } from './support/sessions.js';
-import { temporaryDirectory } from './support/temporary_directory.js';
+import { openSession, readNextStream, sendAndReadAll, sendOneWay, sendUntilDatagram, tellUrl, writeApplication } from './support/sessions.js';
 
 async function openEcho(): Promise<Pair & { session: WebTransportSession }> {
   const pair = await startPair({ gateway: ['routes: [{ path: /echo, webtransport: echo }]'] });
@@ -14,9 +11,8 @@ async function openEcho(): Promise<Pair & { session: WebTransportSession }> {
 
 /** A session with an application of our own at the gateway. */
 async function openModule(source: string): Promise<Pair & { session: WebTransportSession }> {
-  const file = join(await temporaryDirectory(), 'application.mjs');
-  await writeFile(file, source);
-  const pair = await startPair({ gateway: [`routes: [{ path: /app, webtransport: ${JSON.stringify(file)} }]`] });
+  const file = JSON.stringify(await writeApplication(source));
+  const pair = await startPair({ gateway: [`routes: [{ path: /app, webtransport: ${file} }]`] });
   return { ...pair, session: await openSession(pair.port, '/app?a=1', pair.edge.certificate.hash) };
 }
 
@@ -26,10 +22,7 @@ describe('a WebTransport session through an edge', () => {
     await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
         const bytes = randomBytes(100_000 + index);
-        const { readable, writable } = await session.createBidirectionalStream({ waitUntilAvailable: true });
-        const writer = writable.getWriter();
-        const [, back] = await Promise.all([writer.write(bytes).then(() => writer.close()), readAll(readable)]);
-        expect(back.equals(bytes)).toBe(true);
+        expect((await sendAndReadAll(session, bytes)).equals(bytes)).toBe(true);
       }),
     );
     expect([edge.status().webTransportSessions, gateway.status().webTransportSessions]).toEqual([1, 1]);
@@ -38,34 +31,18 @@ describe('a WebTransport session through an edge', () => {
 
   it('carries unidirectional streams in both directions', async () => {
     const { session } = await openEcho();
-    const writer = (await session.createUnidirectionalStream()).getWriter();
-    await writer.write(Buffer.from('one way'));
-    await writer.close();
-    const { value } = await session.incomingUnidirectionalStreams.getReader().read();
-    if (!value) throw new Error('no stream came back');
-    expect((await readAll(value)).toString()).toBe('one way');
+    await sendOneWay(session, Buffer.from('one way'));
+    expect(await readNextStream(session)).toBe('one way');
   });
 
   it('carries datagrams', async () => {
     const { session } = await openEcho();
-    const writer = session.datagrams.createWritable().getWriter();
-    const reader = session.datagrams.readable.getReader();
-    // A datagram may be lost: another one goes out until an answer comes.
-    const timer = setInterval(() => void writer.write(Buffer.from('ping')), 50);
-    const { value } = await reader.read();
-    clearInterval(timer);
-    expect(Buffer.from(value ?? []).toString()).toBe('ping');
+    expect(await sendUntilDatagram(session, Buffer.from('ping'))).toBe('ping');
   });
 
   it('tells the application its path and query', async () => {
-    const { session } = await openModule(`
-      export default async (session, { url }) => {
-        const writer = (await session.createUnidirectionalStream()).getWriter();
-        await writer.write(Buffer.from(url));
-        await writer.close();
-      };`);
-    const { value } = await session.incomingUnidirectionalStreams.getReader().read();
-    expect((await readAll(value!)).toString()).toBe('/app?a=1');
+    const { session } = await openModule(tellUrl);
+    expect(await readNextStream(session)).toBe('/app?a=1');
   });
 
   it('tells the gateway the close of the client, with code and reason', async () => {
@@ -104,8 +81,7 @@ describe('a WebTransport session through an edge', () => {
     // The library sends a reason's `code`, and tells the one that it received in its message.
     const failure = (code: number): Error => Object.assign(new Error('given up'), { code });
     await Promise.all([writer.abort(failure(11)), readable.cancel(failure(12))]);
-    const { value } = await session.incomingUnidirectionalStreams.getReader().read();
-    expect((await readAll(value!)).toString()).toBe('Resetstream with code:11 StopSending with code:12');
+    expect(await readNextStream(session)).toBe('Resetstream with code:11 StopSending with code:12');
   });
 
   it('is refused with the status of the gateway', async () => {

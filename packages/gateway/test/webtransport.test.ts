@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { startFullGateway } from './support/gateway.js';
-import { openSession, readAll } from './support/sessions.js';
-import { temporaryDirectory } from './support/temporary_directory.js';
+import { openSession, readNextStream, sendAndReadAll, sendOneWay, sendUntilDatagram, tellUrl, writeApplication } from './support/sessions.js';
 
 const echoRoute = 'routes: [{ path: /echo, webtransport: echo }]';
 
@@ -18,31 +16,18 @@ describe('echo', () => {
   it('sends a bidirectional stream back on itself', async () => {
     const { session } = await openEcho();
     const bytes = randomBytes(300_000);
-    const { readable, writable } = await session.createBidirectionalStream();
-    const writer = writable.getWriter();
-    const [, back] = await Promise.all([writer.write(bytes).then(() => writer.close()), readAll(readable)]);
-    expect(back.equals(bytes)).toBe(true);
+    expect((await sendAndReadAll(session, bytes)).equals(bytes)).toBe(true);
   });
 
   it('sends a unidirectional stream back on a new one', async () => {
     const { session } = await openEcho();
-    const writer = (await session.createUnidirectionalStream()).getWriter();
-    await writer.write(Buffer.from('one way'));
-    await writer.close();
-    const { value } = await session.incomingUnidirectionalStreams.getReader().read();
-    if (!value) throw new Error('no stream came back');
-    expect((await readAll(value)).toString()).toBe('one way');
+    await sendOneWay(session, Buffer.from('one way'));
+    expect(await readNextStream(session)).toBe('one way');
   });
 
   it('sends datagrams back', async () => {
     const { session } = await openEcho();
-    const writer = session.datagrams.createWritable().getWriter();
-    const reader = session.datagrams.readable.getReader();
-    // A datagram may be lost: another one goes out until an answer comes.
-    const timer = setInterval(() => void writer.write(Buffer.from('ping')), 50);
-    const { value } = await reader.read();
-    clearInterval(timer);
-    expect(Buffer.from(value ?? []).toString()).toBe('ping');
+    expect(await sendUntilDatagram(session, Buffer.from('ping'))).toBe('ping');
   });
 
   it('answers the close of the session, and the gateway notices', async () => {
@@ -57,13 +42,7 @@ describe('echo', () => {
   it('serves many streams at one time', async () => {
     const { session } = await openEcho();
     const results = await Promise.all(
-      Array.from({ length: 50 }, async (_, index) => {
-        const { readable, writable } = await session.createBidirectionalStream({ waitUntilAvailable: true });
-        const writer = writable.getWriter();
-        await writer.write(Buffer.from(`stream ${index}`));
-        await writer.close();
-        return (await readAll(readable)).toString();
-      }),
+      Array.from({ length: 50 }, async (_, index) => (await sendAndReadAll(session, Buffer.from(`stream ${index}`))).toString()),
     );
     expect(results).toEqual(Array.from({ length: 50 }, (_, index) => `stream ${index}`));
   });
@@ -71,25 +50,14 @@ describe('echo', () => {
 
 describe('an application module', () => {
   async function startModule(source: string) {
-    const directory = await temporaryDirectory();
-    await writeFile(join(directory, 'application.mjs'), source);
-    const running = await startFullGateway('routes: [{ path: /app, webtransport: ./application.mjs }]', directory);
+    const running = await startFullGateway('routes: [{ path: /app, webtransport: ./application.mjs }]', dirname(await writeApplication(source)));
     return { ...running, hash: running.gateway.certificate.hash };
   }
 
   it('receives sessions and what is known of them', async () => {
-    const { port, hash } = await startModule(`
-      export default async (session, { url }) => {
-        const stream = await session.createUnidirectionalStream();
-        const writer = stream.getWriter();
-        await writer.write(Buffer.from(url));
-        await writer.close();
-      };
-    `);
+    const { port, hash } = await startModule(tellUrl);
     const session = await openSession(port, '/app/room?a=1', hash);
-    const { value } = await session.incomingUnidirectionalStreams.getReader().read();
-    if (!value) throw new Error('no stream came');
-    expect((await readAll(value)).toString()).toBe('/app/room?a=1');
+    expect(await readNextStream(session)).toBe('/app/room?a=1');
   });
 
   it('costs only its own session when it fails', async () => {

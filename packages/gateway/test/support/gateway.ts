@@ -1,9 +1,9 @@
-import { Writable } from 'node:stream';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NodeOptions } from '../../src/front/front.js';
 import { Gateway } from '../../src/gateway/gateway.js';
 import { parseGateway } from './configuration.js';
+import { logTo } from './nodes.js';
 import { temporaryDirectory } from './temporary_directory.js';
 
 export interface RunningGateway {
@@ -27,14 +27,8 @@ export function startFullGateway(yaml: string, directory?: string): Promise<Runn
 async function start(yaml: string, directory: string | undefined, options: NodeOptions): Promise<RunningGateway> {
   const home = directory ?? (await temporaryDirectory());
   const log: Record<string, unknown>[] = [];
-  const logStream = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      for (const line of chunk.toString().trim().split('\n')) log.push(JSON.parse(line) as Record<string, unknown>);
-      done();
-    },
-  });
   const loaded = parseGateway(`listen: 127.0.0.1:0\n${yaml}`, join(home, 'sheaf.yaml'));
-  const gateway = await Gateway.start(loaded, { logStream, ...options });
+  const gateway = await Gateway.start(loaded, { logStream: logTo(log), ...options });
   onTestFinished(() => gateway.close(0));
   return { gateway, port: gateway.address.port, directory: home, log };
 }

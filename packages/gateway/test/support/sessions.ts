@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { WebTransportSession } from '../../src/webtransport/session.js';
+import { temporaryDirectory } from './temporary_directory.js';
 
 type WebTransportClass = new (url: string, options: object) => WebTransportSession;
 
@@ -33,4 +36,49 @@ export async function readAll(readable: { getReader(): { read(): Promise<{ done:
     if (value) chunks.push(value);
     if (done) return Buffer.concat(chunks);
   }
+}
+
+/** Sends the bytes on a new bidirectional stream; returns what comes back on it. */
+export async function sendAndReadAll(session: WebTransportSession, bytes: Uint8Array): Promise<Buffer> {
+  const { readable, writable } = await session.createBidirectionalStream({ waitUntilAvailable: true });
+  const writer = writable.getWriter();
+  const [, back] = await Promise.all([writer.write(bytes).then(() => writer.close()), readAll(readable)]);
+  return back;
+}
+
+/** Sends the bytes on a new unidirectional stream. */
+export async function sendOneWay(session: WebTransportSession, bytes: Uint8Array): Promise<void> {
+  const writer = (await session.createUnidirectionalStream()).getWriter();
+  await writer.write(bytes);
+  await writer.close();
+}
+
+/** What the next unidirectional stream of the peer brings. */
+export async function readNextStream(session: WebTransportSession): Promise<string> {
+  const { value } = await session.incomingUnidirectionalStreams.getReader().read();
+  if (!value) throw new Error('no stream came');
+  return (await readAll(value)).toString();
+}
+
+/** Sends the datagram until one arrives: each of them may be lost. */
+export async function sendUntilDatagram(session: WebTransportSession, datagram: Uint8Array): Promise<string> {
+  const writer = session.datagrams.createWritable().getWriter();
+  const timer = setInterval(() => void writer.write(datagram), 50);
+  const { value } = await session.datagrams.readable.getReader().read();
+  clearInterval(timer);
+  return Buffer.from(value ?? []).toString();
+}
+
+/** The source of an application that answers a session with one unidirectional stream: its path and query. */
+export const tellUrl = `export default async (session, { url }) => {
+  const writer = (await session.createUnidirectionalStream()).getWriter();
+  await writer.write(Buffer.from(url));
+  await writer.close();
+};`;
+
+/** A module with this source; removed with the test. */
+export async function writeApplication(source: string): Promise<string> {
+  const file = join(await temporaryDirectory(), 'application.mjs');
+  await writeFile(file, source);
+  return file;
 }
