@@ -36,6 +36,13 @@ describe('a valid configuration', () => {
     expect(parseGateway(`listen: "${text}"\nroutes: [{ files: . }]`, 'a.yaml').node.listen).toEqual(expected);
   });
 
+  it('listens on a list of addresses with one port', () => {
+    const node = (listen: string) => parseGateway(`listen: ${listen}\nroutes: [{ files: . }]`, 'a.yaml');
+    expect(node('["127.0.0.1:443", "[fe80::7%eth0]:443"]').node.listen).toEqual({ address: '127.0.0.1', further: ['fe80::7%eth0'], port: 443 });
+    expect(node('["127.0.0.1:443"]').node.listen).toEqual({ address: '127.0.0.1', port: 443 });
+    expect(node('["192.0.2.1:443", "[fe80::7%eth0]:443"]').certificateNames).toEqual(['localhost', '127.0.0.1', '::1', '192.0.2.1', 'fe80::7']);
+  });
+
   it('takes the long form of every option', () => {
     const { node } = parseGateway(
       `

@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfiguration } from '../src/configuration/load.js';
 import { onlyGateway } from '../src/configuration/loaded.js';
 import { UserError } from '../src/errors/user_error.js';
+import type { NodeOptions } from '../src/front/front.js';
 import { Gateway } from '../src/gateway/gateway.js';
 import { listenError } from '../src/listeners/listen_error.js';
 import { collect, get, getByHttp2 } from './support/client.js';
@@ -79,11 +80,12 @@ describe('stopping', () => {
 });
 
 describe('a taken port', () => {
-  async function startOn(yaml: string): Promise<UserError> {
+  const withoutTransport: NodeOptions = { loadNative: () => Promise.resolve(undefined) };
+  async function startOn(yaml: string, options = withoutTransport): Promise<UserError> {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'sheaf.yaml'), yaml);
     const loaded = onlyGateway(await loadConfiguration(join(directory, 'sheaf.yaml')));
-    const error: unknown = await Gateway.start(loaded, { loadNative: () => Promise.resolve(undefined) }).catch((caught: unknown) => caught);
+    const error: unknown = await Gateway.start(loaded, options).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(UserError);
     return error as UserError;
   }
@@ -99,6 +101,18 @@ describe('a taken port', () => {
     expect(error).toMatchObject({ code: 'PORT_TAKEN', exitCode: 3 });
     expect(error.render()).toContain(`${option}: 127.0.0.1:${port}`);
     expect(error.render()).toContain('^^^');
+  });
+
+  it.each(['TCP', 'UDP'])('names the one of several addresses (%s)', async (protocol) => {
+    const other = protocol === 'TCP' ? createServer().listen(0, '127.0.0.2') : createSocket('udp4').bind(0, '127.0.0.2');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const error = await startOn(`listen: ["127.0.0.1:${port}", "127.0.0.2:${port}"]\nroutes: [{ files: . }]\nlog: { level: silent }\n`, {});
+    expect(error).toMatchObject({ code: 'PORT_TAKEN', message: `${protocol} 127.0.0.2:${port} is taken by another process` });
+    const again = createServer().listen(port, '127.0.0.1');
+    await once(again, 'listening');
+    again.close();
   });
 
   it('leaves nothing listening behind', async () => {

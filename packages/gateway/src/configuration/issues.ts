@@ -119,9 +119,9 @@ function missingKey(path: ValuePath, context: Context): Described {
 
 /** With an example where there is one: `add \`key: ./key.pem\` (PEM file with the private key)`. */
 function missingKeyHint(key: PropertyKey, path: ValuePath, { schema }: Context): { hint?: string } {
-  const { description, examples } = schemaAt(schema, path) ?? {};
+  const { description, examples, anyOf } = schemaAt(schema, path) ?? {};
   if (description === undefined) return {};
-  const example = examples?.[0];
+  const example = (examples ?? anyOf?.[0]?.examples)?.[0];
   return { hint: `add \`${String(key)}${typeof example === 'string' ? `: ${example}` : ''}\` (${description.replace(/\.$/, '')})` };
 }
 

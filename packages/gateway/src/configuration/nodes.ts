@@ -1,11 +1,10 @@
 import { isIP } from 'node:net';
-import { isWildcard } from '../gateway/names.js';
 import type { EdgeConfiguration } from '../edge/options.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
 import { closest } from './known_keys.js';
 import type { NodeConfiguration } from './node.js';
-import type { ListenAddress } from './scalars.js';
+import { eachAddress, isWildcard, type ListenAddress } from './scalars.js';
 
 /** A node of a file with the place of its keys. */
 export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; node: NodeConfiguration } | { role: 'edge'; node: EdgeConfiguration });
@@ -63,7 +62,9 @@ function checkAddresses(nodes: readonly ParsedNode[], document: ConfigurationDoc
   const claims = nodes.flatMap(({ name, at, node }): Claim[] =>
     (['listen', 'http', 'admin'] as const).flatMap((option) => {
       const address = node[option];
-      return address && address.port !== 0 ? [{ owner: at.length === 0 ? '' : ` of \`${name}\``, option, address, path: [...at, option] }] : [];
+      if (!address || address.port === 0) return [];
+      const owner = at.length === 0 ? '' : ` of \`${name}\``;
+      return eachAddress(address).map((each) => ({ owner, option, address: each, path: [...at, option] }));
     }),
   );
   return claims.flatMap((claim, index): Diagnostic[] => {

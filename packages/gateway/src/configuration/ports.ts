@@ -5,18 +5,22 @@ import { UserError } from '../errors/user_error.js';
 import { listenError } from '../listeners/listen_error.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
-import type { ListenAddress } from './scalars.js';
+import { eachAddress, type ListenAddress } from './scalars.js';
 import type { VisibleConfiguration } from './visible.js';
 
 /** Tries the ports that a node would listen on, and leaves them. */
 export async function checkPorts({ at, listen, http, admin }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
-  const warnings = [
-    await check([...at, 'listen'], listen, 'TCP', document),
-    await check([...at, 'listen'], listen, 'UDP', document),
-    await check([...at, 'http'], http, 'TCP', document),
-    await check([...at, 'admin'], admin, 'TCP', document),
+  const tried = [
+    ...(listen ? eachAddress(listen) : []).flatMap((address) => (['TCP', 'UDP'] as const).map((protocol) => ({ option: 'listen', address, protocol }))),
+    { option: 'http', address: http, protocol: 'TCP' as const },
+    { option: 'admin', address: admin, protocol: 'TCP' as const },
   ];
-  return warnings.filter((warning) => warning !== undefined);
+  const warnings: Diagnostic[] = [];
+  for (const { option, address, protocol } of tried) {
+    const warning = await check([...at, option], address, protocol, document);
+    if (warning) warnings.push(warning);
+  }
+  return warnings;
 }
 
 async function check(option: ValuePath, address: ListenAddress | undefined, protocol: 'TCP' | 'UDP', document: ConfigurationDocument): Promise<Diagnostic | undefined> {

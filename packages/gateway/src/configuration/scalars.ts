@@ -29,6 +29,39 @@ export const listenAddress = z
     return isIP(host ?? '') === 4 ? { address: host ?? '', port } : refuse(`\`${host}\` is not an IP address`);
   });
 
+/** One port of one address, or of several. */
+export interface ListenAddresses extends ListenAddress {
+  /** The addresses after the first. */
+  further?: readonly string[];
+}
+
+/** Each of them by itself. */
+export function eachAddress({ address, further = [], port }: ListenAddresses): ListenAddress[] {
+  return [address, ...further].map((each) => ({ address: each, port }));
+}
+
+/** An address with a port, or a list of addresses with the same port. */
+export const listenAddresses = oneOrMore(listenAddress).transform(([first, ...others], context): ListenAddresses => {
+  const further = others.map(({ address }) => address);
+  const all = [first!.address, ...further];
+  const refuse = (message: string, hint: string): never => {
+    context.addIssue({ code: 'custom', message, params: { hint } });
+    return z.NEVER;
+  };
+  if (others.length === 0) return first!;
+  if (others.some(({ port }) => port !== first!.port)) return refuse('the addresses have different ports', 'give them one port');
+  if (all.some(isWildcard)) return refuse('one of the addresses stands for all of them', 'leave the others out');
+  if (new Set(all).size < all.length) return refuse('an address is there twice', 'remove one of them');
+  return { ...first!, further };
+});
+
+const wildcards = new Set(['::', '0.0.0.0']);
+
+/** Whether the address stands for every address of the machine. */
+export function isWildcard(address: string): boolean {
+  return wildcards.has(address);
+}
+
 const millisecondsPerUnit = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** `500ms`, `30s`, `5m`, `1h`, `1d`; the value is in milliseconds. */

@@ -5,13 +5,13 @@ import { tlsOptions, type TlsOptions } from '../tls/options.js';
 import type { ValuePath } from './document.js';
 import { isMap } from './node.js';
 import { resolveRoute, resolveTls } from './paths.js';
-import { listenAddress, type ListenAddress } from './scalars.js';
+import { listenAddress, listenAddresses, type ListenAddress, type ListenAddresses } from './scalars.js';
 
 /** The parts of a node that can be understood, whatever is wrong with the others. */
 export interface VisibleConfiguration {
   /** Where its keys are. */
   at: ValuePath;
-  listen?: ListenAddress | undefined;
+  listen?: ListenAddresses | undefined;
   http?: ListenAddress | undefined;
   admin?: ListenAddress | undefined;
   tls?: TlsOptions | undefined;
@@ -38,7 +38,7 @@ function visibleParts(value: unknown, directory: string, at: ValuePath): Visible
   const authority = isMap(gateway['certificate']) ? gateway['certificate']['ca'] : undefined;
   return {
     at,
-    listen: understood(listenAddress, holder['listen']),
+    listen: understood(listenAddresses, holder['listen']),
     http: understood(listenAddress, holder['http']),
     admin: understood(listenAddress, holder['admin']),
     tls: tls && resolveTls(tls, absolute),

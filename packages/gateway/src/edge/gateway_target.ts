@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { ClientOptions } from '@sheaf/native';
 import type { LoadedEdge, LoadedGateway } from '../configuration/loaded.js';
-import type { ListenAddress } from '../configuration/scalars.js';
+import { isWildcard, type ListenAddress } from '../configuration/scalars.js';
 import { UserError } from '../errors/user_error.js';
-import { isWildcard } from '../gateway/names.js';
 import { certificateHash, readCertificateFiles } from '../tls/certificate_files.js';
 import { loadDevCertificate } from '../tls/dev_certificate.js';
 import type { TrustOptions } from './options.js';

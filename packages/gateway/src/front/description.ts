@@ -1,5 +1,4 @@
-import type { ListenAddress } from '../configuration/scalars.js';
-import { isWildcard } from '../gateway/names.js';
+import { isWildcard, type ListenAddresses } from '../configuration/scalars.js';
 import type { Exchange } from '../http/exchange.js';
 import type { GatewayDescription } from '../http/well_known.js';
 import { formatAddress } from '../listeners/listen_error.js';
@@ -7,11 +6,11 @@ import { hostName } from '../routing/router.js';
 import type { CertificateSource } from '../tls/certificate_source.js';
 
 /** How the browser that asks reaches the QUIC listener. */
-export function describeListener(listen: ListenAddress, certificate: CertificateSource, quicPort: () => number): (exchange: Exchange) => GatewayDescription {
+export function describeListener(listen: ListenAddresses, certificate: CertificateSource, quicPort: () => number): (exchange: Exchange) => GatewayDescription {
   return ({ request }) => {
     // Browsers try one address of `localhost` for QUIC: name the one that is listened on. A public
     // certificate holds names, so there the page's own name is kept.
-    const named = certificate.isDevelopment && !isWildcard(listen.address);
+    const named = certificate.isDevelopment && !isWildcard(listen.address) && listen.further === undefined;
     const port = quicPort();
     const authority = named ? formatAddress({ address: listen.address, port }) : `${hostName(request.authority)}:${port}`;
     return { hashes: certificate.isDevelopment ? [certificate.hash] : [], authority };

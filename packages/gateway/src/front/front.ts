@@ -3,7 +3,7 @@ import type { Http3Server, NativeModule } from '@sheaf/native';
 import type { DestinationStream, Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ValuePath } from '../configuration/document.js';
-import type { ListenAddress } from '../configuration/scalars.js';
+import { eachAddress, type ListenAddress, type ListenAddresses } from '../configuration/scalars.js';
 import { errorMessage, systemErrorCode, UserError } from '../errors/user_error.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import { formatAddress, listenError } from '../listeners/listen_error.js';
@@ -74,11 +74,11 @@ export class Front {
   readonly #startedAt = new Date();
   #state: NodeState = 'starting';
   #service: Service | undefined;
-  #tcp: TcpListener | undefined;
+  #tcp: TcpListener[] = [];
   #plain: TcpListener | undefined;
   #quic: Http3Server | undefined;
   #sessions: Sessions | undefined;
-  #address!: ListenAddress;
+  #address!: ListenAddresses;
   #httpAddress: ListenAddress | undefined;
   #adminAddress: ListenAddress | undefined;
   #closing: Promise<void> | undefined;
@@ -100,7 +100,7 @@ export class Front {
   }
 
   /** Where HTTP/3 (UDP), HTTP/2 and HTTP/1.1 (TCP) are served. */
-  get address(): ListenAddress {
+  get address(): ListenAddresses {
     return this.#address;
   }
 
@@ -118,7 +118,7 @@ export class Front {
   }
 
   get tcpConnections(): number {
-    return (this.#tcp?.connections ?? 0) + (this.#plain?.connections ?? 0);
+    return [...this.#tcp, ...(this.#plain ? [this.#plain] : [])].reduce((sum, { connections }) => sum + connections, 0);
   }
 
   /** @throws UserError when a port cannot be had; what listens by then is stopped by `shutdown`. */
@@ -130,7 +130,7 @@ export class Front {
     await this.#listenPlain(service.handler);
     await this.#listenAdmin(service);
     this.certificate.on('change', (pair) => {
-      this.#tcp?.updateCertificate(pair);
+      for (const tcp of this.#tcp) tcp.updateCertificate(pair);
       this.#quic?.updateCertificate(pair);
     });
   }
@@ -140,7 +140,7 @@ export class Front {
     const { log, name, role, options } = { ...this.#configuration, log: this.log };
     if (options.log.file !== undefined || this.#options.logStream) for (const warning of warnings) log.warn(warning);
     this.#state = 'serving';
-    log.info({ node: name, role, listen: formatAddress(this.#address), version }, 'serving');
+    log.info({ node: name, role, listen: this.#listen(), version }, 'serving');
   }
 
   status(): FrontStatus {
@@ -152,7 +152,7 @@ export class Front {
       state: this.#state,
       startedAt: this.#startedAt.toISOString(),
       uptimeSeconds: (Date.now() - this.#startedAt.getTime()) / 1_000,
-      listen: formatAddress(this.#address),
+      listen: this.#listen(),
       alpn: options.alpn,
       certificate: {
         development: this.certificate.isDevelopment,
@@ -174,22 +174,38 @@ export class Front {
     return this.#closing;
   }
 
-  /** TCP and UDP share the port. With port 0 the system chooses for TCP, and UDP has to follow. */
+  /** As the configuration writes it. */
+  #listen(): string {
+    return eachAddress(this.#address).map(formatAddress).join(', ');
+  }
+
+  /** TCP and UDP share the port. With port 0 the system chooses for TCP at the first address, and all others have to follow. */
   async #listenOnBoth(handler: RequestHandler, native: NativeModule | undefined): Promise<void> {
     const { listen } = this.#configuration.options;
     for (let attempt = 1; ; attempt++) {
-      const tcp = this.#createTcp(handler, listen, true);
-      this.#address = await tcp.listen().catch((error: unknown) => this.#refuse(error, listen, 'TCP', 'listen'));
       try {
+        await this.#listenTcp(handler);
         if (native) this.#quic = await this.#listenQuic(handler, native);
-        this.#tcp = tcp;
         return;
       } catch (error) {
-        await tcp.close(0);
-        const mayRetry = listen.port === 0 && attempt < portAttempts && systemErrorCode(error) === 'EADDRINUSE';
-        if (!mayRetry) this.#refuse(error, this.#address, 'UDP', 'listen');
+        await Promise.all(this.#tcp.map((tcp) => tcp.close(0)));
+        this.#tcp = [];
+        const mayRetry = listen.port === 0 && attempt < portAttempts && systemErrorCode(error) === 'PORT_TAKEN';
+        if (!mayRetry) throw error;
       }
     }
+  }
+
+  async #listenTcp(handler: RequestHandler): Promise<void> {
+    const { listen } = this.#configuration.options;
+    let { port } = listen;
+    for (const { address } of eachAddress(listen)) {
+      const wanted = { address, port };
+      const tcp = this.#createTcp(handler, wanted, true);
+      ({ port } = await tcp.listen().catch((error: unknown) => this.#refuse(error, wanted, 'TCP', 'listen')));
+      this.#tcp.push(tcp);
+    }
+    this.#address = { ...listen, port };
   }
 
   async #listenQuic(handler: RequestHandler, module: NativeModule): Promise<Http3Server> {
@@ -209,14 +225,17 @@ export class Front {
       ...(this.#options.keyLog === undefined ? {} : { keyLog: this.#options.keyLog }),
       onError: (error) => this.log.error({ err: error }, 'transport error'),
     });
-    await server.listen();
+    await server.listen().catch((error: unknown) => {
+      const { address = this.#address.address } = error as { address?: string };
+      this.#refuse(error, { address, port: this.#address.port }, 'UDP', 'listen');
+    });
     return server;
   }
 
   async #startSessions(service: Service): Promise<void> {
     const native = this.#quic;
     const tcp = this.#tcp;
-    this.shutdown.add(() => Promise.all([tcp?.close(0), native?.close(0)]));
+    this.shutdown.add(() => Promise.all([...tcp.map((listener) => listener.close(0)), native?.close(0)]));
     if (!native || !this.#configuration.options.alpn.includes('h3')) return;
     const sessions = await service.acceptSessions(native);
     this.#sessions = sessions;
@@ -261,7 +280,7 @@ export class Front {
   async #close(drainMs: number): Promise<void> {
     this.#state = 'draining';
     this.log.info({ requests: this.#service?.handler.active ?? 0 }, 'draining');
-    await Promise.all([this.#tcp?.close(drainMs), this.#plain?.close(drainMs), this.#closeQuic(drainMs)]);
+    await Promise.all([...this.#tcp.map((tcp) => tcp.close(drainMs)), this.#plain?.close(drainMs), this.#closeQuic(drainMs)]);
     await this.shutdown.run();
     this.#state = 'stopped';
     this.log.info('stopped');

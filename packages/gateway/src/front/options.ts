@@ -1,19 +1,30 @@
+import type { CongestionControl, PathScheduler } from '@sheaf/native';
 import { z } from 'zod';
-import { filePath, listenAddress } from '../configuration/scalars.js';
+import { filePath, listenAddress, listenAddresses } from '../configuration/scalars.js';
 import type { Limits } from '../limits/options.js';
 import { logOptions } from '../observability/options.js';
 import { tlsOptions } from '../tls/options.js';
 
+/** Names of congestion controllers, as a user writes them. */
+export const congestionNames = ['cubic', 'newreno', 'bbr', 'olia'] as const;
+
+export const pathSchedulerNames = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const satisfies readonly PathScheduler[];
+
+/** The transport's name of a congestion controller. */
+export function congestionControl(name: (typeof congestionNames)[number]): CongestionControl {
+  return name === 'newreno' ? 'new_reno' : name;
+}
+
 /** The keys of every node that clients connect to. */
 export const frontKeys = {
-  listen: listenAddress.describe('Address such as `127.0.0.1:4433`, or `:4433` for all, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).'),
+  listen: listenAddresses.describe('Address such as `127.0.0.1:4433`, or `:4433` for all, or a list of addresses with one port, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).'),
   tls: tlsOptions.default('dev'),
   congestion: z
-    .enum(['cubic', 'newreno', 'bbr', 'olia'])
+    .enum(congestionNames)
     .default('cubic')
     .describe('Congestion controller of QUIC connections: CUBIC (RFC 9438), NewReno (RFC 9002), BBR, or OLIA, which couples the paths of a connection.'),
   path_scheduler: z
-    .enum(['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'])
+    .enum(pathSchedulerNames)
     .default('ecf')
     .describe('Which path of a connection the next packet takes.'),
   http: listenAddress.optional().describe('Also serve HTTP/1.1 without TLS here; for development on `localhost`.'),

@@ -1,13 +1,13 @@
 import type { CertificatePair, Http3Server, NativeModule } from '@sheaf/native';
-import type { ListenAddress } from '../configuration/scalars.js';
-import type { FrontLimits, FrontOptions } from '../front/options.js';
+import type { ListenAddresses } from '../configuration/scalars.js';
+import { congestionControl, type FrontLimits, type FrontOptions } from '../front/options.js';
 import type { GatewayResponse } from '../http/exchange.js';
 import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 
 export interface QuicListenerOptions {
   module: NativeModule;
-  address: ListenAddress;
+  address: ListenAddresses;
   alpn: readonly string[];
   congestion: FrontOptions['congestion'];
   multipath: boolean;
@@ -27,10 +27,11 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
   const { module, address, certificate, limits } = options;
   const server = module.createHttp3Server({
     address: address.address,
+    furtherAddresses: address.further ?? [],
     port: address.port,
     certificate,
     alpn: [...options.alpn],
-    congestionControl: options.congestion === 'newreno' ? 'new_reno' : options.congestion,
+    congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,
     pathScheduler: options.pathScheduler,
     webtransport: options.alpn.includes('h3'),

@@ -10,15 +10,17 @@ export interface Answer {
 }
 
 export interface Ask {
+  /** IP address of the gateway; only for HTTP/1.1. */
+  host?: string;
   method?: string;
   headers?: Record<string, string>;
   body?: Buffer | Readable;
 }
 
 /** One request over HTTP/1.1; the path goes out as it is. */
-export function get(port: number, path: string, { method = 'GET', headers = {}, body }: Ask = {}): Promise<Answer> {
+export function get(port: number, path: string, { host = '127.0.0.1', method = 'GET', headers = {}, body }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = httpsRequest({ host: '127.0.0.1', port, path, method, headers, agent: false, rejectUnauthorized: false }, (response) => {
+    const request = httpsRequest({ host, port, path, method, headers, agent: false, rejectUnauthorized: false }, (response) => {
       collect(response).then((bytes) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bytes }), reject);
     });
     request.once('error', reject);
