@@ -50,6 +50,8 @@ describe('wrong use', () => {
     [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1>'], 'is not a path'],
     [['fetch', 'https://127.0.0.1/', '--path', '::1'], 'is not a path'],
     [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1', '--path', '127.0.0.1>[::1]:1'], 'joins IPv4 with IPv6'],
+    [['fetch', 'https://127.0.0.1/', '--path-scheduler', 'fastest'], 'path-scheduler, Given: "fastest"'],
+    [['fetch', 'https://127.0.0.1/', '--congestion', 'reno'], 'congestion, Given: "reno"'],
     [['demo', '--json'], '--json goes with --once'],
     [['bench', 'nothing'], 'there is no experiment'],
     [['bench', 'engine', '--rnus', '3'], 'did you mean --runs?'],

@@ -218,6 +218,23 @@ describe('sheaf fetch --path', () => {
     expect(byAddress['127.0.0.2']?.bytes_received).toBeGreaterThan(20_000);
   });
 
+  it('sends by the scheduler and with the congestion controller of its flags', async () => {
+    const uploads = createServer((request, response) => request.resume().once('end', () => response.end('taken'))).listen(0, '127.0.0.1');
+    onTestFinished(() => void uploads.close());
+    await once(uploads, 'listening');
+    const site = await makeSite(`  - { path: /, upstream: "http://127.0.0.1:${(uploads.address() as AddressInfo).port}" }`);
+    await up(site);
+    const sent = async (...flags: string[]): Promise<number[]> => {
+      const { code, out, err } = await sheaf(['fetch', '-k', '--json', ...flags, '--data', 'site/large.bin', '--path', '127.0.0.1', '--path', '127.0.0.2', `https://127.0.0.1:${site.port}/`], site.directory);
+      expect([code, err]).toEqual([0, '']);
+      return (JSON.parse(out) as Report).paths.map(({ bytes_sent }) => bytes_sent);
+    };
+    const size = site.large.length;
+    for (const bytes of await sent('--path-scheduler', 'redundant')) expect(bytes).toBeGreaterThan(size / 2);
+    const alone = await sent('--path-scheduler', 'backup-only', '--congestion', 'bbr');
+    expect(Math.min(...alone)).toBeLessThan(size / 4);
+  });
+
   it('names what is wrong with an address', async () => {
     const site = await makeSite();
     await up(site);

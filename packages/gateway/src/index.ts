@@ -7,6 +7,7 @@ export { errorCodes, type ErrorCode } from './errors/error_codes.js';
 export { exitCodes, type ExitCode } from './errors/exit_codes.js';
 export { errorMessage, systemErrorCode, UserError } from './errors/user_error.js';
 export { Edge } from './edge/edge.js';
+export { congestionControl, congestionNames, pathSchedulerNames } from './front/options.js';
 export { Gateway } from './gateway/gateway.js';
 export { closeNodes, startNodes, type RunningNode } from './nodes/start_nodes.js';
 export { certificateNames } from './gateway/names.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { errorMessage, exitCodes, loadNativeModule, systemErrorCode, UserError } from '@sheaf/gateway';
+import { errorMessage, congestionNames, exitCodes, loadNativeModule, pathSchedulerNames, systemErrorCode, UserError } from '@sheaf/gateway';
 import type { ClientOptions, ClientRequestOptions, Http3Client } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl, type ConnectionFlags } from '../download/client_options.js';
@@ -42,6 +42,8 @@ export const fetch: Command<FetchOptions> = {
       .option('header', { alias: 'H', type: 'string', array: true, requiresArg: true, describe: 'Request header, `name: value`' })
       .option('data', { alias: 'd', type: 'string', requiresArg: true, describe: 'Send this file as the body (POST)' })
       .option('path', { type: 'string', array: true, requiresArg: true, describe: 'Use this path, `LOCAL[:PORT][>REMOTE[:PORT]][,backup]`' })
+      .option('path-scheduler', { choices: pathSchedulerNames, default: 'ecf', requiresArg: true, describe: 'Which path the next packet to the server takes' })
+      .option('congestion', { choices: congestionNames, default: 'cubic', requiresArg: true, describe: 'Congestion controller of what is sent' })
       .option('repeat', { type: 'number', default: 1, describe: 'Number of requests, over one connection' })
       .option('parallel', { type: 'number', default: 1, describe: 'Requests under way at one time' })
       .option('timeout', { type: 'number', requiresArg: true, describe: 'Give up after this many seconds' })

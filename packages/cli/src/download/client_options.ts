@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { systemErrorCode, UserError } from '@sheaf/gateway';
+import { congestionControl, systemErrorCode, UserError, type congestionNames, type pathSchedulerNames } from '@sheaf/gateway';
 import type { ClientOptions } from '@sheaf/native';
 import type { World } from '../world.js';
 
@@ -10,6 +10,8 @@ export interface ConnectionFlags {
   ca: string | undefined;
   certificateHash: string[] | undefined;
   qlog: string | undefined;
+  congestion: (typeof congestionNames)[number];
+  pathScheduler: (typeof pathSchedulerNames)[number];
 }
 
 /** Where and how to connect. @throws UserError for a URL that cannot be fetched. */
@@ -19,6 +21,8 @@ export async function clientOptions(url: URL, flags: ConnectionFlags, world: Wor
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? 443 : Number(url.port),
     alpn: flags.alpn,
+    congestionControl: congestionControl(flags.congestion),
+    pathScheduler: flags.pathScheduler,
     ...(flags.insecure ? { insecure: true } : {}),
     ...(flags.ca === undefined ? {} : { certificateAuthority: await readBundle(flags.ca, world.cwd) }),
     ...(flags.certificateHash === undefined ? {} : { certificateHashes: flags.certificateHash.map(normalHash) }),

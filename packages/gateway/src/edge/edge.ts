@@ -6,6 +6,8 @@ import type { LoadedEdge } from '../configuration/loaded.js';
 import type { ListenAddress } from '../configuration/scalars.js';
 import { describeListener } from '../front/description.js';
 import { Front, type NodeOptions } from '../front/front.js';
+import { FrontNode } from '../front/front_node.js';
+import { congestionControl } from '../front/options.js';
 import { RequestHandler } from '../http/request_handler.js';
 import { WellKnown } from '../http/well_known.js';
 import { loadNativeModule } from '../listeners/native_module.js';
@@ -14,7 +16,6 @@ import { Metrics } from '../observability/metrics.js';
 import { combineObservers } from '../observability/observers.js';
 import type { EdgeStatus } from '../observability/status.js';
 import { compileRoute } from '../routing/router.js';
-import type { CertificateSource } from '../tls/certificate_source.js';
 import { Forwarder } from './forwarder.js';
 import { connectionOptions, GatewayConnection, keepAliveMs } from './gateway_connection.js';
 import { gatewayTarget, type GatewayTarget } from './gateway_target.js';
@@ -31,12 +32,11 @@ export interface EdgeOptions extends NodeOptions {
 const reconcileMs = 1_000;
 
 /** One running edge: what clients ask it goes to its gateway over one connection. */
-export class Edge {
+export class Edge extends FrontNode {
   readonly role = 'edge';
   readonly warnings: readonly string[] = [];
   readonly #loaded: LoadedEdge;
   readonly #options: EdgeOptions;
-  readonly #front: Front;
   readonly #target: GatewayTarget;
   #gateway!: GatewayConnection;
   /** Of the latest attempt to connect: where it went, and on which path. */
@@ -44,9 +44,9 @@ export class Edge {
   #first: WantedPath | undefined;
 
   private constructor(loaded: LoadedEdge, options: EdgeOptions, front: Front) {
+    super(loaded.name, front);
     this.#loaded = loaded;
     this.#options = options;
-    this.#front = front;
     this.#target = gatewayTarget(loaded, options.gatewayAddress);
   }
 
@@ -63,37 +63,12 @@ export class Edge {
     }
   }
 
-  get name(): string {
-    return this.#loaded.name;
-  }
-
-  get address(): ListenAddress {
-    return this.#front.address;
-  }
-
-  get httpAddress(): ListenAddress | undefined {
-    return this.#front.httpAddress;
-  }
-
-  get adminAddress(): ListenAddress | undefined {
-    return this.#front.adminAddress;
-  }
-
-  get certificate(): CertificateSource {
-    return this.#front.certificate;
-  }
-
   status(): EdgeStatus {
-    return { ...this.#front.status(), role: 'edge', gateway: this.#gateway.status() };
-  }
-
-  /** Refuses new work, lets requests under way finish for up to `drainMs`, then ends. */
-  close(drainMs?: number): Promise<void> {
-    return this.#front.close(drainMs);
+    return { ...this.front.status(), role: 'edge', gateway: this.#gateway.status() };
   }
 
   async #start(module: NativeModule): Promise<void> {
-    const front = this.#front;
+    const { front } = this;
     const { node } = this.#loaded;
     const { log, certificate } = front;
     const { host, port } = this.#target;
@@ -142,7 +117,7 @@ export class Edge {
       ...(await trust()),
       idleTimeoutMs: node.limits.idle,
       keepAliveMs: Math.min(keepAliveMs, Math.ceil(node.limits.idle / 3)),
-      congestionControl: node.congestion === 'newreno' ? 'new_reno' : node.congestion,
+      congestionControl: congestionControl(node.congestion),
       pathScheduler: node.path_scheduler,
       ...(node.qlog === undefined ? {} : { qlogDirectory: node.qlog }),
       ...(keyLog === undefined ? {} : { keyLogFile: keyLog }),
@@ -160,7 +135,7 @@ export class Edge {
   #keepPaths(client: Http3Client): () => void {
     const { paths } = this.#loaded.node;
     const gateway = this.#gatewayIp;
-    const policy = new PathPolicy({ connection: client, first: this.#first, wanted: () => wantedPaths(paths, gateway), log: this.#front.log });
+    const policy = new PathPolicy({ connection: client, first: this.#first, wanted: () => wantedPaths(paths, gateway), log: this.front.log });
     client.on('path', (event) => policy.onEvent(event));
     const timer = setInterval(() => policy.reconcile(performance.now()), reconcileMs).unref();
     policy.reconcile(performance.now());

@@ -1,24 +1,22 @@
 import type { LoadedGateway } from '../configuration/loaded.js';
-import type { ListenAddress } from '../configuration/scalars.js';
 import { Front, type NodeOptions } from '../front/front.js';
+import { FrontNode } from '../front/front_node.js';
 import { Metrics } from '../observability/metrics.js';
 import type { GatewayStatus } from '../observability/status.js';
-import type { CertificateSource } from '../tls/certificate_source.js';
 import { SessionServer } from '../webtransport/session_server.js';
 import { createApplication } from './application.js';
 import { compileRoutes, describeTarget, upstreamsOf, type CompiledRoutes } from './routes.js';
 
 /** One running gateway: its listeners, its routes and what watches over them. */
-export class Gateway {
+export class Gateway extends FrontNode {
   readonly role = 'gateway';
   readonly #loaded: LoadedGateway;
-  readonly #front: Front;
   #routes!: CompiledRoutes;
   #warnings: string[] = [];
 
   private constructor(loaded: LoadedGateway, front: Front) {
+    super(loaded.name, front);
     this.#loaded = loaded;
-    this.#front = front;
   }
 
   /**
@@ -37,34 +35,14 @@ export class Gateway {
     }
   }
 
-  get name(): string {
-    return this.#loaded.name;
-  }
-
-  get address(): ListenAddress {
-    return this.#front.address;
-  }
-
-  get httpAddress(): ListenAddress | undefined {
-    return this.#front.httpAddress;
-  }
-
-  get adminAddress(): ListenAddress | undefined {
-    return this.#front.adminAddress;
-  }
-
   /** What did not stop the start but deserves attention. Whoever starts the gateway shows it. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
 
-  get certificate(): CertificateSource {
-    return this.#front.certificate;
-  }
-
   status(): GatewayStatus {
     return {
-      ...this.#front.status(),
+      ...this.front.status(),
       role: 'gateway',
       routes: this.#loaded.node.routes.map((route, index) => ({
         route: route.path,
@@ -74,14 +52,9 @@ export class Gateway {
     };
   }
 
-  /** Refuses new work, lets requests under way finish for up to `drainMs`, then ends. */
-  close(drainMs?: number): Promise<void> {
-    return this.#front.close(drainMs);
-  }
-
   async #start(): Promise<void> {
+    const { front } = this;
     const { node } = this.#loaded;
-    const front = this.#front;
     const { log, certificate } = front;
     this.#routes = await compileRoutes(node, log);
     for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());

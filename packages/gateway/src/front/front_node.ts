@@ -1,0 +1,32 @@
+import type { ListenAddress, ListenAddresses } from '../configuration/scalars.js';
+import type { CertificateSource } from '../tls/certificate_source.js';
+import type { Front } from './front.js';
+
+/** What every running node shows of its front. */
+export abstract class FrontNode {
+  protected constructor(
+    readonly name: string,
+    protected readonly front: Front,
+  ) {}
+
+  get address(): ListenAddresses {
+    return this.front.address;
+  }
+
+  get httpAddress(): ListenAddress | undefined {
+    return this.front.httpAddress;
+  }
+
+  get adminAddress(): ListenAddress | undefined {
+    return this.front.adminAddress;
+  }
+
+  get certificate(): CertificateSource {
+    return this.front.certificate;
+  }
+
+  /** Refuses new work, lets requests under way finish for up to `drainMs`, then ends. */
+  close(drainMs?: number): Promise<void> {
+    return this.front.close(drainMs);
+  }
+}
