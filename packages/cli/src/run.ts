@@ -8,6 +8,7 @@ import { demo } from './commands/demo.js';
 import { fetch } from './commands/fetch.js';
 import { init } from './commands/init.js';
 import { link } from './commands/link.js';
+import { record } from './commands/record.js';
 import { schema } from './commands/schema.js';
 import { status } from './commands/status.js';
 import { up } from './commands/up.js';
@@ -75,6 +76,7 @@ async function dispatch(world: World): Promise<number> {
   add(cert);
   add(demo);
   add(link);
+  add(record);
   add(bench);
   const output = await parse(parser, world);
   if (output !== '') await write(world.stdout, output.endsWith('\n') ? output : `${output}\n`);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { RequestObserver, RequestRecord } from '../http/request_handler.js';
-import { headerValue } from '../http/exchange.js';
+import { parseUrgency } from '@sheaf/web-client/protocol';
+import { headerValue, type GatewayRequest } from '../http/exchange.js';
 import type { SessionObserver } from '../webtransport/session_server.js';
 
 /** One line per request and per session. The query is left out: it may hold what must not be kept. */
@@ -22,7 +23,7 @@ function requestLine({ request, pathname, route, status, bytesSent, seconds, abo
     ...(request.carriedBy === undefined ? {} : { via: request.carriedBy }),
     ...(request.connectionId === undefined ? {} : { connection: request.connectionId }),
     ...(request.destination ? { destination: request.destination } : {}),
-    ...(request.priority === undefined ? {} : { priority: request.priority }),
+    ...priorityOf(request),
     method: request.method,
     host: request.authority,
     path: pathname,
@@ -33,6 +34,13 @@ function requestLine({ request, pathname, route, status, bytesSent, seconds, abo
     ...(aborted ? { aborted } : {}),
     agent: headerValue(request.headers, 'user-agent'),
   };
+}
+
+/** In one form, whether a page said it or a `priority` field. */
+function priorityOf({ priority, headers }: GatewayRequest): object {
+  if (priority) return { priority };
+  const field = headerValue(headers, 'priority');
+  return field === undefined ? {} : { priority: parseUrgency(field) };
 }
 
 function milliseconds(seconds: number): number {

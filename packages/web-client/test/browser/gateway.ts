@@ -2,8 +2,17 @@ import { X509Certificate, createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { StreamPriority } from '@sheaf/web-client/protocol';
 import { freePort } from './free_port.js';
 import { SheafProcess } from './sheaf_process.js';
+
+/** A line of the gateway's access log. */
+export interface LoggedRequest {
+  readonly path: string;
+  readonly via?: string;
+  readonly destination?: string;
+  readonly priority: StreamPriority;
+}
 
 /** A gateway as `sheaf up` runs it: a process of its own that keeps its ports over restarts. */
 export class GatewayProcess {
@@ -17,8 +26,8 @@ export class GatewayProcess {
     this.process = new SheafProcess(['up', 'sheaf.yaml'], directory);
   }
 
-  /** Writes a configuration for the site and starts the gateway. */
-  static async start(site: string, uploads: string): Promise<GatewayProcess> {
+  /** Writes a configuration for the site, and for the server that takes uploads, and starts the gateway. */
+  static async start(site: string, uploads?: string): Promise<GatewayProcess> {
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-browser-test-'));
     const gateway = new GatewayProcess(directory, await freePort(), await freePort());
     await writeFile(
@@ -26,10 +35,10 @@ export class GatewayProcess {
       `listen: 127.0.0.1:${gateway.port}
 http: 127.0.0.1:${gateway.httpPort}
 tls: dev
+log: { file: gateway.log }
 routes:
   - { path: /echo, webtransport: echo }
-  - { path: /upload, upstream: "${uploads}" }
-  - { path: /, files: ${JSON.stringify(site)} }
+${uploads === undefined ? '' : `  - { path: /upload, upstream: "${uploads}" }\n`}  - { path: /, files: ${JSON.stringify(site)} }
 `,
     );
     await gateway.run();
@@ -58,6 +67,12 @@ routes:
   /** Ends the process and waits until it has gone. Returns its exit code, null after SIGKILL. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     return this.process.stop(signal);
+  }
+
+  /** The requests that were answered so far. */
+  async requests(): Promise<LoggedRequest[]> {
+    const lines = (await readFile(join(this.directory, 'gateway.log'), 'utf8')).split('\n');
+    return lines.filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as LoggedRequest);
   }
 
   /** The next start makes another certificate. */
