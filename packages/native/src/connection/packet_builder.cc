@@ -218,7 +218,9 @@ void PacketBuilder::write_validation_frames(Writer& writer, Draft& draft) {
     draft.expand = true;
   }
   if (path_.validation.challenge_due(now_) && writer.remaining() >= 9) {
-    write_frame(writer, path_.validation.next_challenge(parts_.random, now_),
+    const bool full_size =
+        writer.size() + writer.remaining() + k_aead_tag_length >= k_minimum_path_size;
+    write_frame(writer, path_.validation.next_challenge(parts_.random, now_, full_size),
                 {.kind = SentFrame::Kind::kPathChallenge});
     draft.expand = true;
   }

@@ -383,8 +383,11 @@ TransportStatus PacketReceiver::handle(const PathChallengeFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const PathResponseFrame& frame) {
-  if (entry_->open() && entry_->path->validation.on_response(frame))
-    PathManagement(parts_, now_).on_validated(*entry_);
+  using Shown = PathValidation::Shown;
+  if (!entry_->open()) return {};
+  const Shown shown = entry_->path->validation.on_response(frame, now_);
+  if (shown == Shown::kAddress) entry_->path->amplification.validate();
+  if (shown == Shown::kPath) PathManagement(parts_, now_).on_validated(*entry_);
   return {};
 }
 

@@ -13,21 +13,29 @@ void PathValidation::start(Time now, Duration probe_timeout) {
   deadline_ = now + static_cast<int>(k_challenges) * probe_timeout;
 }
 
-PathChallengeFrame PathValidation::next_challenge(Random& random, Time now) {
+PathChallengeFrame PathValidation::next_challenge(Random& random, Time now, bool full_size) {
   // §8.2.1: unpredictable, and a new one each time, so that a response tells what it answers.
-  PathData& payload = payloads_[sent_++];
-  random.fill(payload);
+  Challenge& challenge = challenges_[sent_++];
+  random.fill(challenge.payload);
+  challenge.full_size = full_size;
   next_challenge_ = now + interval_;
   wake_ = sent_ < k_challenges ? next_challenge_ : k_never;
-  return {payload};
+  return {challenge.payload};
 }
 
-bool PathValidation::on_response(const PathResponseFrame& response) {
-  if (state_ != State::kPending) return false;
-  const auto end = payloads_.begin() + static_cast<std::ptrdiff_t>(sent_);
-  if (std::find(payloads_.begin(), end, response.data) == end) return false;
+PathValidation::Shown PathValidation::on_response(const PathResponseFrame& response, Time now) {
+  if (state_ != State::kPending) return Shown::kNothing;
+  const auto end = challenges_.begin() + static_cast<std::ptrdiff_t>(sent_);
+  const auto answered =
+      std::ranges::find(challenges_.begin(), end, response.data, &Challenge::payload);
+  if (answered == end) return Shown::kNothing;
+  if (!answered->full_size) {
+    // §8.2.3: the address is the peer's, but whether the path carries 1200 bytes is still unknown.
+    start(now, interval_);
+    return Shown::kAddress;
+  }
   state_ = State::kValidated;
-  return true;
+  return Shown::kPath;
 }
 
 Time PathValidation::next_timeout() const {

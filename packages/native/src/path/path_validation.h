@@ -23,9 +23,13 @@ class PathValidation {
   bool challenge_due(Time now) const {
     return state_ == State::kPending && sent_ < k_challenges && now >= next_challenge_;
   }
-  PathChallengeFrame next_challenge(Random& random, Time now);
-  // True when it answers one of our challenges.
-  bool on_response(const PathResponseFrame& response);
+  // `full_size`: in a datagram of 1200 bytes or more, which the anti-amplification limit may
+  // forbid.
+  PathChallengeFrame next_challenge(Random& random, Time now, bool full_size);
+  // What a response shows: nothing when it answers none of our challenges; the address alone when
+  // the challenge was not of full size, and then there will be others (§8.2.3).
+  enum class Shown : std::uint8_t { kNothing, kAddress, kPath };
+  Shown on_response(const PathResponseFrame& response, Time now);
   // When the next challenge is due or the validation fails. A challenge that was announced once is
   // not announced again: until it can be sent there is nothing to wake up for.
   Time next_timeout() const;
@@ -35,7 +39,11 @@ class PathValidation {
   static constexpr std::size_t k_challenges = 3;
 
   State state_ = State::kIdle;
-  std::array<PathData, k_challenges> payloads_{};
+  struct Challenge {
+    PathData payload{};
+    bool full_size = false;
+  };
+  std::array<Challenge, k_challenges> challenges_{};
   std::size_t sent_ = 0;
   Duration interval_{};
   Time next_challenge_ = k_never;

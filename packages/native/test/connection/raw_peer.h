@@ -30,15 +30,20 @@ class RawPeer {
     ConnectionId destination;
     std::size_t size = 0;
     std::vector<std::uint8_t> payload;
+    // The first of its kind. Byte spans in it point into the payload.
     template <typename FrameStruct>
-    bool has() const {
+    std::optional<FrameStruct> find() const {
       Reader reader(payload);
       while (!reader.empty()) {
         const auto frame = decode_frame(reader, PacketType::kOneRtt);
-        if (!frame) return false;
-        if (std::holds_alternative<FrameStruct>(*frame)) return true;
+        if (!frame) break;
+        if (const auto* found = std::get_if<FrameStruct>(&*frame)) return *found;
       }
-      return false;
+      return std::nullopt;
+    }
+    template <typename FrameStruct>
+    bool has() const {
+      return find<FrameStruct>().has_value();
     }
   };
 
