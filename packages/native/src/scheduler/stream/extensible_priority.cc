@@ -5,80 +5,90 @@
 
 namespace sheaf::quic {
 
-std::unique_ptr<StreamScheduler> make_extensible_priority_scheduler() {
-  return std::make_unique<ExtensiblePriorityScheduler>();
+void ExtensiblePriorityScheduler::set_priority(StreamId stream, const StreamPriority& priority) {
+  const Index index = entry_of(stream);
+  Entry& entry = entries_[index];
+  const std::uint8_t urgency = std::min<std::uint8_t>(priority.urgency, k_urgencies - 1);
+  if (entry.urgency == urgency && entry.incremental == priority.incremental) return;
+  if (entry.active) unlink(index);
+  entry.urgency = urgency;
+  entry.incremental = priority.incremental;
+  if (entry.active) link(index);
 }
 
-void ExtensiblePriorityScheduler::activate(StreamId stream, const StreamPriority& priority) {
-  StreamPriority wanted = priority;
-  wanted.urgency = std::min<std::uint8_t>(wanted.urgency, k_urgencies - 1);
-  if (const Index* known = index_of_.find(stream.value)) {
-    if (entries_[*known].priority == wanted) return;
-    unlink(*known);
-    entries_[*known].priority = wanted;
-    link(*known);
-    return;
-  }
-  const Index index = take_entry();
-  entries_[index].stream = stream;
-  entries_[index].priority = wanted;
-  index_of_.insert(stream.value, index);
-  link(index);
-}
-
-void ExtensiblePriorityScheduler::deactivate(StreamId stream) {
+void ExtensiblePriorityScheduler::forget(StreamId stream) {
   const Index* known = index_of_.find(stream.value);
   if (known == nullptr) return;
   const Index index = *known;
-  unlink(index);
+  if (entries_[index].active) unlink(index);
   index_of_.erase(stream.value);
   entries_[index].next = unused_;
   unused_ = index;
 }
 
-std::optional<StreamId> ExtensiblePriorityScheduler::next() const {
+void ExtensiblePriorityScheduler::activate(StreamId stream, std::uint64_t) {
+  const Index index = entry_of(stream);
+  if (entries_[index].active) return;
+  entries_[index].active = true;
+  link(index);
+}
+
+void ExtensiblePriorityScheduler::deactivate(StreamId stream) {
+  const Index* known = index_of_.find(stream.value);
+  if (known == nullptr || !entries_[*known].active) return;
+  unlink(*known);
+  entries_[*known].active = false;
+}
+
+std::optional<StreamId> ExtensiblePriorityScheduler::next(const SendOpportunity&) {
   if (occupied_ == 0) return std::nullopt;
   const Urgency& urgency = urgencies_[static_cast<std::size_t>(std::countr_zero(occupied_))];
   const Index index = urgency.heap.empty() ? urgency.circle : urgency.heap.front();
-  return StreamId{entries_[index].stream.value};
+  return entries_[index].stream;
 }
 
-void ExtensiblePriorityScheduler::on_sent(StreamId stream, std::size_t) {
+void ExtensiblePriorityScheduler::on_sent(StreamId stream, const SentData&,
+                                          const SendOpportunity&) {
   if (occupied_ == 0) return;
   Urgency& urgency = urgencies_[static_cast<std::size_t>(std::countr_zero(occupied_))];
   if (!urgency.heap.empty() || entries_[urgency.circle].stream != stream) return;
   urgency.circle = entries_[urgency.circle].next;
 }
 
-ExtensiblePriorityScheduler::Index ExtensiblePriorityScheduler::take_entry() {
-  if (unused_ == k_none) {
+ExtensiblePriorityScheduler::Index ExtensiblePriorityScheduler::entry_of(StreamId stream) {
+  if (const Index* known = index_of_.find(stream.value)) return *known;
+  Index index = unused_;
+  if (index == k_none) {
+    index = static_cast<Index>(entries_.size());
     entries_.emplace_back();
-    return static_cast<Index>(entries_.size() - 1);
+  } else {
+    unused_ = entries_[index].next;
+    entries_[index] = {};
   }
-  const Index index = unused_;
-  unused_ = entries_[index].next;
+  entries_[index].stream = stream;
+  index_of_.insert(stream.value, index);
   return index;
 }
 
 void ExtensiblePriorityScheduler::link(Index index) {
-  const StreamPriority& priority = entries_[index].priority;
-  Urgency& urgency = urgencies_[priority.urgency];
-  occupied_ |= 1u << priority.urgency;
-  if (priority.incremental) return circle_insert(urgency, index);
+  const Entry& entry = entries_[index];
+  Urgency& urgency = urgencies_[entry.urgency];
+  occupied_ |= 1u << entry.urgency;
+  if (entry.incremental) return circle_insert(urgency, index);
   urgency.heap.push_back(index);
   entries_[index].heap_position = static_cast<Index>(urgency.heap.size() - 1);
   sift_up(urgency, entries_[index].heap_position);
 }
 
 void ExtensiblePriorityScheduler::unlink(Index index) {
-  const StreamPriority& priority = entries_[index].priority;
-  Urgency& urgency = urgencies_[priority.urgency];
-  if (priority.incremental) {
+  const Entry& entry = entries_[index];
+  Urgency& urgency = urgencies_[entry.urgency];
+  if (entry.incremental) {
     circle_remove(urgency, index);
   } else {
     heap_remove(urgency, index);
   }
-  if (urgency.empty()) occupied_ &= ~(1u << priority.urgency);
+  if (urgency.empty()) occupied_ &= ~(1u << entry.urgency);
 }
 
 void ExtensiblePriorityScheduler::circle_insert(Urgency& urgency, Index index) {

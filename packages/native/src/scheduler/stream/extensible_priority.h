@@ -12,10 +12,12 @@ namespace sheaf::quic {
 // whose head moves on with every packet.
 class ExtensiblePriorityScheduler final : public StreamScheduler {
  public:
-  void activate(StreamId stream, const StreamPriority& priority) override;
+  void set_priority(StreamId stream, const StreamPriority& priority) override;
+  void forget(StreamId stream) override;
+  void activate(StreamId stream, std::uint64_t remaining) override;
   void deactivate(StreamId stream) override;
-  std::optional<StreamId> next() const override;
-  void on_sent(StreamId stream, std::size_t bytes) override;
+  std::optional<StreamId> next(const SendOpportunity& opportunity) override;
+  void on_sent(StreamId stream, const SentData& sent, const SendOpportunity& opportunity) override;
 
  private:
   using Index = std::uint32_t;  // in entries_
@@ -24,7 +26,9 @@ class ExtensiblePriorityScheduler final : public StreamScheduler {
 
   struct Entry {
     StreamId stream;
-    StreamPriority priority;
+    std::uint8_t urgency = StreamPriority{}.urgency;
+    bool incremental = StreamPriority{}.incremental;
+    bool active = false;
     Index heap_position = k_none;  // non-incremental
     Index previous = k_none;       // incremental: neighbours in the circle;
     Index next = k_none;           // of an unused entry: the next unused one
@@ -35,7 +39,8 @@ class ExtensiblePriorityScheduler final : public StreamScheduler {
     bool empty() const { return heap.empty() && circle == k_none; }
   };
 
-  Index take_entry();
+  // Of the stream, made when needed.
+  Index entry_of(StreamId stream);
   void link(Index index);
   void unlink(Index index);
   void circle_insert(Urgency& urgency, Index index);

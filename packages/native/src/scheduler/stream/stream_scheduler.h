@@ -3,16 +3,25 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
+#include "scheduler/path/path_snapshot.h"
+#include "scheduler/stream/stream_priority.h"
 #include "wire/types.h"
 
 namespace sheaf::quic {
 
-// RFC 9218 §4. Later schedulers add a dependency tree.
-struct StreamPriority {
-  std::uint8_t urgency = 3;  // 0 first, 7 last
-  bool incremental = false;
-  auto operator<=>(const StreamPriority&) const = default;
+// A packet that could leave.
+struct SendOpportunity {
+  PathId path{};  // that would carry it
+  // All that are worth using, in order of their ids; empty where there is only one.
+  std::span<const PathSnapshot> paths{};
+};
+
+// What was put into it.
+struct SentData {
+  std::uint64_t bytes = 0;
+  std::uint64_t remaining = 0;  // of the stream, from now on
 };
 
 // Which stream's data goes into the next packet. Knows streams only by id, so it is testable
@@ -20,16 +29,30 @@ struct StreamPriority {
 class StreamScheduler {
  public:
   virtual ~StreamScheduler() = default;
-  // The stream has data that flow control allows. Idempotent.
-  virtual void activate(StreamId stream, const StreamPriority& priority) = 0;
+
+  // --- what the client said; until `forget`, whether the stream is active or not ----------------
+  virtual void set_priority(StreamId stream, const StreamPriority& priority) = 0;
+  // A node without a stream. Bounded: the oldest make way.
+  virtual void set_group(const Dependency& group) { static_cast<void>(group); }
+  // The stream has ended. What depends on its node moves to the node's parent.
+  virtual void forget(StreamId stream) = 0;
+
+  // --- what there is to send --------------------------------------------------------------------
+  // The stream has data that flow control allows, and `remaining` bytes to its end, as far as is
+  // known. Told again when `remaining` changes otherwise than by `on_sent`.
+  virtual void activate(StreamId stream, std::uint64_t remaining) = 0;
   virtual void deactivate(StreamId stream) = 0;
-  virtual std::optional<StreamId> next() const = 0;
-  // `bytes` of the stream given by `next` were put into a packet.
-  virtual void on_sent(StreamId stream, std::size_t bytes) = 0;
+  // An active stream; nothing: this path shall stay idle for now, and is asked again when the state
+  // of a path changes. With one path only, always a stream when there is one.
+  virtual std::optional<StreamId> next(const SendOpportunity& opportunity) = 0;
+  // Of the stream given by `next`, before anything else is told.
+  virtual void on_sent(StreamId stream, const SentData& sent,
+                       const SendOpportunity& opportunity) = 0;
 };
 
-// RFC 9218 §10: by urgency; inside one, non-incremental streams in order of id, each to its end,
-// then incremental ones in turn, a packet at a time.
-std::unique_ptr<StreamScheduler> make_extensible_priority_scheduler();
+enum class StreamSchedulerKind : std::uint8_t {
+  kExtensible,  // RFC 9218 §10
+};
+std::unique_ptr<StreamScheduler> make_stream_scheduler(StreamSchedulerKind kind);
 
 }  // namespace sheaf::quic

@@ -18,29 +18,35 @@ constexpr StreamPriority k_incremental{.urgency = 3, .incremental = true};
 std::vector<std::uint64_t> order(StreamScheduler& scheduler, int packets) {
   std::vector<std::uint64_t> streams;
   for (int i = 0; i < packets; ++i) {
-    const auto next = scheduler.next();
+    const auto next = scheduler.next({});
     if (!next) break;
     streams.push_back(next->value);
-    scheduler.on_sent(*next, 1200);
+    scheduler.on_sent(*next, {.bytes = 1200}, {});
   }
   return streams;
 }
 
 class ExtensiblePriority : public testing::Test {
  protected:
-  std::unique_ptr<StreamScheduler> scheduler_ = make_extensible_priority_scheduler();
+  std::unique_ptr<StreamScheduler> scheduler_ =
+      make_stream_scheduler(StreamSchedulerKind::kExtensible);
   using Ids = std::vector<std::uint64_t>;
+
+  void activate(StreamId stream, const StreamPriority& priority) {
+    scheduler_->set_priority(stream, priority);
+    scheduler_->activate(stream, 100'000);
+  }
 };
 
 TEST_F(ExtensiblePriority, HasNothingAtFirst) {
-  EXPECT_FALSE(scheduler_->next());
+  EXPECT_FALSE(scheduler_->next({}));
   scheduler_->deactivate({4});
-  scheduler_->on_sent({4}, 1);
-  EXPECT_FALSE(scheduler_->next());
+  scheduler_->on_sent({4}, {.bytes = 1}, {});
+  EXPECT_FALSE(scheduler_->next({}));
 }
 
 TEST_F(ExtensiblePriority, SendsNonIncrementalStreamsToTheirEndInOrderOfId) {
-  for (std::uint64_t id : {8, 0, 4}) scheduler_->activate({id}, k_default);
+  for (std::uint64_t id : {8, 0, 4}) activate({id}, k_default);
   EXPECT_EQ(order(*scheduler_, 3), (Ids{0, 0, 0}));
   scheduler_->deactivate({0});
   EXPECT_EQ(order(*scheduler_, 2), (Ids{4, 4}));
@@ -49,18 +55,18 @@ TEST_F(ExtensiblePriority, SendsNonIncrementalStreamsToTheirEndInOrderOfId) {
 }
 
 TEST_F(ExtensiblePriority, SendsIncrementalStreamsInTurn) {
-  for (std::uint64_t id : {8, 0, 4}) scheduler_->activate({id}, k_incremental);
+  for (std::uint64_t id : {8, 0, 4}) activate({id}, k_incremental);
   EXPECT_EQ(order(*scheduler_, 6), (Ids{8, 0, 4, 8, 0, 4}));
   scheduler_->deactivate({0});
   EXPECT_EQ(order(*scheduler_, 4), (Ids{8, 4, 8, 4}));
-  scheduler_->activate({0}, k_incremental);
+  activate({0}, k_incremental);
   EXPECT_EQ(order(*scheduler_, 3), (Ids{8, 4, 0}));
 }
 
 TEST_F(ExtensiblePriority, ServesUrgentStreamsFirst) {
-  scheduler_->activate({0}, {.urgency = 5});
-  scheduler_->activate({4}, {.urgency = 0, .incremental = true});
-  scheduler_->activate({8}, {.urgency = 3});
+  activate({0}, {.urgency = 5});
+  activate({4}, {.urgency = 0, .incremental = true});
+  activate({8}, {.urgency = 3});
   EXPECT_EQ(order(*scheduler_, 1), (Ids{4}));
   scheduler_->deactivate({4});
   EXPECT_EQ(order(*scheduler_, 1), (Ids{8}));
@@ -69,34 +75,34 @@ TEST_F(ExtensiblePriority, ServesUrgentStreamsFirst) {
 }
 
 TEST_F(ExtensiblePriority, ServesNonIncrementalStreamsBeforeIncrementalOnes) {
-  scheduler_->activate({0}, k_incremental);
-  scheduler_->activate({4}, k_default);
+  activate({0}, k_incremental);
+  activate({4}, k_default);
   EXPECT_EQ(order(*scheduler_, 2), (Ids{4, 4}));
 }
 
 TEST_F(ExtensiblePriority, ActivationIsIdempotent) {
   for (int i = 0; i < 3; ++i) {
-    scheduler_->activate({0}, k_incremental);
-    scheduler_->activate({4}, k_incremental);
+    activate({0}, k_incremental);
+    activate({4}, k_incremental);
   }
   EXPECT_EQ(order(*scheduler_, 4), (Ids{0, 4, 0, 4}));
   scheduler_->deactivate({0});
   scheduler_->deactivate({4});
-  EXPECT_FALSE(scheduler_->next());
+  EXPECT_FALSE(scheduler_->next({}));
 }
 
 TEST_F(ExtensiblePriority, MovesAStreamWhosePriorityChanges) {
-  scheduler_->activate({0}, k_default);
-  scheduler_->activate({4}, k_default);
-  scheduler_->activate({4}, {.urgency = 1});
+  activate({0}, k_default);
+  activate({4}, k_default);
+  activate({4}, {.urgency = 1});
   EXPECT_EQ(order(*scheduler_, 1), (Ids{4}));
-  scheduler_->activate({4}, {.urgency = 7, .incremental = true});
+  activate({4}, {.urgency = 7, .incremental = true});
   EXPECT_EQ(order(*scheduler_, 1), (Ids{0}));
 }
 
 TEST_F(ExtensiblePriority, TakesAnUrgencyThatIsTooLargeAsTheLast) {
-  scheduler_->activate({0}, {.urgency = 200});
-  scheduler_->activate({4}, {.urgency = 7});
+  activate({0}, {.urgency = 200});
+  activate({4}, {.urgency = 7});
   EXPECT_EQ(order(*scheduler_, 1), (Ids{0}));
 }
 
@@ -147,7 +153,7 @@ TEST_F(ExtensiblePriority, AgreesWithTheReferenceOnRandomUse) {
       case 0: {
         const StreamPriority priority{static_cast<std::uint8_t>(random.below(8)),
                                       random.below(2) == 0};
-        scheduler_->activate({id}, priority);
+        activate({id}, priority);
         reference.activate(id, priority);
         break;
       }
@@ -156,12 +162,12 @@ TEST_F(ExtensiblePriority, AgreesWithTheReferenceOnRandomUse) {
         reference.deactivate(id);
         break;
       default:
-        if (const auto next = scheduler_->next()) {
-          scheduler_->on_sent(*next, 1);
+        if (const auto next = scheduler_->next({})) {
+          scheduler_->on_sent(*next, {.bytes = 1}, {});
           reference.on_sent(next->value);
         }
     }
-    const auto next = scheduler_->next();
+    const auto next = scheduler_->next({});
     const auto expected = reference.next();
     ASSERT_EQ(next.has_value(), expected.has_value()) << "seed " << k_seed << " step " << step;
     if (next) {
