@@ -95,7 +95,7 @@ void report(std::size_t streams) {
     build.start();
     for (std::size_t i = 0; i < k_batch; ++i) {
       Writer writer({packets.data() + i * k_room, k_room});
-      ends.client.write_data(writer, sent);
+      ends.client.write_data(writer, sent, {});
       sizes[i] = writer.size();
       for (const SentFrame& frame : sent.pending_frames()) frames.push_back(frame);
       sent.discard_pending();

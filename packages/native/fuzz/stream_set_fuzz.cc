@@ -221,7 +221,7 @@ void Session::send() {
   Writer writer(bytes);
   const bool wanted = streams_->has_control_to_send() || streams_->has_data_to_send();
   if (streams_->has_control_to_send()) streams_->write_control(writer, sent_);
-  if (streams_->has_data_to_send()) streams_->write_data(writer, sent_);
+  if (streams_->has_data_to_send()) streams_->write_data(writer, sent_, {});
   require(!wanted || bytes.size() < 64 || writer.size() > 0);
   Reader reader(writer.written());
   while (!reader.empty()) {

@@ -252,6 +252,16 @@ void Connection::set_priority(StreamId stream, const StreamPriority& priority) {
   parts_->streams.set_priority(stream, priority);
 }
 
+void Connection::set_dependency(StreamId stream, const Dependency& dependency) {
+  parts_->streams.set_dependency(stream, dependency);
+}
+
+void Connection::set_group(const Dependency& group) { parts_->streams.set_group(group); }
+
+void Connection::set_expected_bytes(StreamId stream, std::uint64_t total) {
+  parts_->streams.set_expected_bytes(stream, total);
+}
+
 std::uint64_t Connection::unsent_bytes(StreamId stream) const {
   return parts_->streams.unsent_bytes(stream);
 }
@@ -375,6 +385,13 @@ Status<PathRefusal> Connection::set_path_weight(PathId path, std::uint32_t weigh
   PathEntry* entry = parts_->paths.find(path);
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
   entry->weight = weight;
+  return {};
+}
+
+Status<PathRefusal> Connection::pin_stream(StreamId stream, PathId path) {
+  const PathEntry* entry = parts_->paths.find(path);
+  if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
+  if (!parts_->streams.pin(stream, path)) return PathRefusal::kUnknownStream;
   return {};
 }
 

@@ -25,6 +25,7 @@ enum class PathRefusal : std::uint8_t {
   kNoConnectionId,  // the peer gave none yet: wait for PathsAvailableEvent
   kUnknownPath,
   kLastPath,
+  kUnknownStream,
 };
 
 // One QUIC connection's 0-RTT and 1-RTT life, for either role. Sans-IO: driven by `receive`,
@@ -75,6 +76,9 @@ class Connection {
   Status<StreamRefusal> reset_stream(StreamId stream, std::uint64_t error);
   Status<StreamRefusal> stop_sending(StreamId stream, std::uint64_t error);
   void set_priority(StreamId stream, const StreamPriority& priority);
+  void set_dependency(StreamId stream, const Dependency& dependency);
+  void set_group(const Dependency& group);
+  void set_expected_bytes(StreamId stream, std::uint64_t total);
   std::uint64_t unsent_bytes(StreamId stream) const;
   // The peer sent it in 0-RTT packets (RFC 8470).
   bool received_early(StreamId stream) const;
@@ -115,6 +119,8 @@ class Connection {
   Status<PathRefusal> set_path_status(PathId path, PathStatus status, Time now);
   // For the weighted scheduler.
   Status<PathRefusal> set_path_weight(PathId path, std::uint32_t weight);
+  // What this side sends of the stream leaves on this path alone, until the path is abandoned.
+  Status<PathRefusal> pin_stream(StreamId stream, PathId path);
 
   // --- ids for the endpoint's routing
   // ------------------------------------------------------------- The endpoint asks after each call

@@ -75,12 +75,16 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
 
 bool PacketBuilder::path_wants_to_send() const {
   return path_.ping_due || path_.response_due || path_.validation.challenge_due(now_) ||
-         copies_due();
+         copies_due() || pinned_due();
 }
 
 // RFC 10069 §3.1: no data before the addresses are validated.
 bool PacketBuilder::copies_due() const {
   return !entry_.copies.empty() && !path_.validation.pending();
+}
+
+bool PacketBuilder::pinned_due() const {
+  return parts_.streams.has_pinned_to_send(path_.id) && !path_.validation.pending();
 }
 
 // What any path could carry.
@@ -200,7 +204,12 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   SentPackets& sent = path_.loss.sent();
   write_validation_frames(writer, draft);
   if (copies_due()) write_copies(writer);
+  // The path's own streams and the others have the first place in turn, so that neither starves.
+  const bool pinned = pinned_due();
+  const bool pinned_first = pinned && sent.next_number() % 2 == 0;
+  if (pinned_first) write_pinned(writer);
   if (carries_data_) write_connection_frames(writer, draft);
+  if (pinned && !pinned_first) write_pinned(writer);
   // Only where nothing else elicits an acknowledgement.
   const auto is_acknowledgement = [](const SentFrame& frame) {
     return frame.kind == SentFrame::Kind::kAck || frame.kind == SentFrame::Kind::kPathAck;
@@ -242,7 +251,13 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
     parts_.datagrams.write_frames(writer, sent);
   }
   draft.first_data_frame = sent.pending_frames().size();
-  if (parts_.streams.has_data_to_send()) parts_.streams.write_data(writer, sent);
+  if (parts_.streams.has_data_to_send()) {
+    parts_.streams.write_data(writer, sent, selection_.opportunity(entry_));
+  }
+}
+
+void PacketBuilder::write_pinned(Writer& writer) {
+  parts_.streams.write_pinned(writer, path_.loss.sent(), {.path = path_.id});
 }
 
 void PacketBuilder::write_copies(Writer& writer) {
@@ -256,6 +271,7 @@ void PacketBuilder::queue_copies(const Draft& draft) {
   const auto frames = path_.loss.sent().pending_frames();
   for (std::size_t i = draft.first_data_frame; i < frames.size(); ++i) {
     if (frames[i].kind != SentFrame::Kind::kStream) continue;
+    if (parts_.streams.pinned({frames[i].stream})) continue;
     for (const auto& other : parts_.paths.in_use()) {
       const bool rests = selection_.is_backup(*other) && !selection_.is_backup(entry_);
       if (other == &entry_ || !other->usable() || rests) continue;
@@ -407,7 +423,9 @@ void PacketBuilder::build_early(TransmitBatch& batch) {
   writer.truncate(k_aead_tag_length);
   if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
   if (parts_.datagrams.has_pending()) parts_.datagrams.write_frames(writer, sent);
-  if (parts_.streams.has_data_to_send()) parts_.streams.write_data(writer, sent);
+  if (parts_.streams.has_data_to_send()) {
+    parts_.streams.write_data(writer, sent, {.path = path_.id});
+  }
   if (sent.pending_frames().empty()) return;
   draft.ack_eliciting = true;
   finish_payload(writer, draft, size);

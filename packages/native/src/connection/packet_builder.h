@@ -33,6 +33,7 @@ class PacketBuilder {
 
   bool path_wants_to_send() const;
   bool copies_due() const;
+  bool pinned_due() const;
   bool connection_wants_to_send() const;
   bool acknowledges_others() const;
   Admission admit(std::size_t packet_size);
@@ -41,6 +42,7 @@ class PacketBuilder {
   void write_frames(Writer& writer, Draft& draft);
   void write_validation_frames(Writer& writer, Draft& draft);
   void write_connection_frames(Writer& writer, Draft& draft);
+  void write_pinned(Writer& writer);
   void write_rare_frames(Writer& writer);
   void write_copies(Writer& writer);
   void queue_copies(const Draft& draft);

@@ -183,6 +183,7 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
   if (first) {
     entry.abandonment.emplace(Abandonment{.error = error});
     entry.copies.clear();
+    parts_.streams.unpin_all(entry.id);
     if (entry.path) {
       // What was under way is sent again elsewhere at once instead of when the path's state is
       // dropped (§3.4.3).

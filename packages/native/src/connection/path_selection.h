@@ -16,6 +16,10 @@ class PathSelection {
   bool chooses(const PathEntry& entry) {
     return parts_.paths.open_count() < 2 || chooses_among_several(entry);
   }
+  // What the last answer was based on, for the stream scheduler.
+  SendOpportunity opportunity(const PathEntry& entry) const {
+    return {.path = entry.id, .paths = {snapshots_.data(), usable_}};
+  }
   // Its acknowledgements go on the other paths: it is abandoned, or does not seem to work.
   bool acknowledged_elsewhere(const PathEntry& entry) const;
   // Either side wants it used only when nothing else works.
@@ -27,13 +31,15 @@ class PathSelection {
  private:
   using Snapshots = std::array<PathSnapshot, 2 * PathTable::k_max_concurrent>;
   bool chooses_among_several(const PathEntry& entry);
-  std::size_t fill(Snapshots& snapshots, bool validated_only) const;
+  std::size_t fill(bool validated_only);
   PathSnapshot snapshot(const PathEntry& entry) const;
   static bool left_to_others(const PathEntry& entry);
   SendDemand demand() const;
 
   Connection::Parts& parts_;
   Time now_;
+  Snapshots snapshots_;
+  std::size_t usable_ = 0;
 };
 
 }  // namespace sheaf::quic

@@ -6,6 +6,27 @@
 
 namespace sheaf::quic {
 
+namespace {
+
+// What another path may take over; the data of pinned streams stays where it is.
+class TakenOver final : public SentFrameListener {
+ public:
+  TakenOver(Connection::Parts& parts, Time now) : parts_(parts), outcome_(parts, now) {}
+  void on_frame_acknowledged(PathId path, const SentFrame& frame) override {
+    outcome_.on_frame_acknowledged(path, frame);
+  }
+  void on_frame_lost(PathId path, const SentFrame& frame) override {
+    if (frame.kind == SentFrame::Kind::kStream && parts_.streams.pinned({frame.stream})) return;
+    outcome_.on_frame_lost(path, frame);
+  }
+
+ private:
+  Connection::Parts& parts_;
+  FrameOutcome outcome_;
+};
+
+}  // namespace
+
 void Retransmission::on_timeout(PathEntry& entry) {
   Path& path = *entry.path;
   FrameOutcome outcome(parts_, now_);
@@ -18,7 +39,8 @@ void Retransmission::on_timeout(PathEntry& entry) {
     if (another_path_works(entry)) {
       // RFC 10069 §5.6: what may be lost here does not wait for this path. It is one window at
       // most, and once for each packet.
-      path.loss.mark_outstanding_for_probe(outcome);
+      TakenOver taken_over(parts_, now_);
+      path.loss.mark_outstanding_for_probe(taken_over);
     } else {
       path.loss.mark_oldest_for_probe(outcome);
     }
@@ -36,14 +58,14 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
   }
   // A twentieth, and a little for short transfers.
   const std::uint64_t bound = sent / 20 + 64 * 1024;
-  FrameOutcome outcome(parts_, now_);
+  TakenOver taken_over(parts_, now_);
   for (PathEntry* entry : parts_.paths.in_use()) {
     if (entry == &fast || !entry->open() || parts_.repeated_bytes >= bound) continue;
     const Duration gain = entry->path->rtt.smoothed() - path.rtt.smoothed();
     if (gain <= Duration::zero()) continue;
     // Sent after this moment means: its acknowledgement comes later than one of a packet from now.
-    parts_.repeated_bytes +=
-        entry->path->loss.mark_late_for_probe(now_ - gain, bound - parts_.repeated_bytes, outcome);
+    parts_.repeated_bytes += entry->path->loss.mark_late_for_probe(
+        now_ - gain, bound - parts_.repeated_bytes, taken_over);
   }
 }
 

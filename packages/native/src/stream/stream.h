@@ -7,6 +7,8 @@
 
 namespace sheaf::quic {
 
+struct StreamLane;
+
 // One stream: its one or two parts (RFC 9000 §3.4) and what waits to be told to the application, to
 // the scheduler and to the peer.
 struct Stream {
@@ -19,13 +21,15 @@ struct Stream {
   };
 
   StreamId id;
+  StreamLane* lane = nullptr;
   StreamPriority priority;
-  SendStream send;        // meaningless unless `sends`
-  ReceiveStream receive;  // meaningless unless `receives`
-  StreamLink control_link;
+  std::uint64_t expected_bytes = 0;  // that it will have at its end; 0: not known
+  SendStream send;                   // meaningless unless `sends`
+  ReceiveStream receive;             // meaningless unless `receives`
+  StreamLink control_link;           // of its lane's queue
   StreamLink credit_link;
   std::uint64_t stop_sending_error = 0;
-  std::uint64_t counted_unsent = 0;  // its share of StreamSet::unsent_bytes
+  std::uint64_t counted_unsent = 0;  // its share of StreamLane::unsent
   SendStream::Sendability sendability = SendStream::Sendability::kNothing;
   std::uint8_t control_due = 0;     // of ControlBit
   std::uint16_t events_queued = 0;  // bit per StreamEvent::Kind
@@ -33,6 +37,13 @@ struct Stream {
   bool receives = false;
   bool scheduled = false;      // known to the scheduler
   bool write_refused = false;  // the application waits for kWritable
+
+  // To its end, as far as is known, without what was sent before.
+  std::uint64_t remaining() const {
+    const std::uint64_t unsent = send.unsent_bytes();
+    const std::uint64_t sent = send.final_size();
+    return expected_bytes > sent + unsent && send.writable() ? expected_bytes - sent : unsent;
+  }
 };
 
 }  // namespace sheaf::quic

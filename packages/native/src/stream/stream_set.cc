@@ -37,8 +37,10 @@ Result<bool, StreamRefusal> StreamSet::write(StreamId id, SendChunk chunk, bool 
   if (stream == nullptr) return StreamRefusal::kUnknownStream;
   if (!stream->sends) return StreamRefusal::kWrongDirection;
   if (!stream->send.writable()) return StreamRefusal::kFinished;
+  const bool known = stream->scheduled;
   stream->send.write(std::move(chunk), fin);
   state.refresh_sending(*stream);
+  if (known) stream->lane->scheduler->activate(id, stream->remaining());
   if (state.connection_send.available() == 0) state.note_connection_blocked();
   if (stream->send.unsent_bytes() < state.config.send_buffer) return true;
   stream->write_refused = true;
@@ -121,8 +123,55 @@ Result<ReadResult, StreamRefusal> StreamSet::consume(StreamId id, std::size_t by
 void StreamSet::set_priority(StreamId id, const StreamPriority& priority) {
   Stream* stream = state_->streams.find(id);
   if (stream == nullptr) return;
+  const Dependency before = stream->priority.dependency;
   stream->priority = priority;
-  if (stream->scheduled) state_->scheduler->activate(id, priority);
+  if (priority.dependency.node == Dependency::k_root) stream->priority.dependency = before;
+  stream->lane->scheduler->set_priority(id, stream->priority);
+}
+
+void StreamSet::set_dependency(StreamId id, const Dependency& dependency) {
+  Stream* stream = state_->streams.find(id);
+  if (stream == nullptr) return;
+  stream->priority.dependency = dependency;
+  stream->lane->scheduler->set_priority(id, stream->priority);
+}
+
+void StreamSet::set_group(const Dependency& group) { state_->shared.scheduler->set_group(group); }
+
+void StreamSet::set_expected_bytes(StreamId id, std::uint64_t total) {
+  Stream* stream = state_->streams.find(id);
+  if (stream == nullptr || !stream->sends) return;
+  stream->expected_bytes = total;
+  if (stream->scheduled) stream->lane->scheduler->activate(id, stream->remaining());
+}
+
+Status<StreamRefusal> StreamSet::pin(StreamId id, PathId path) {
+  State& state = *state_;
+  Stream* stream = state.streams.find(id);
+  if (stream == nullptr) return StreamRefusal::kUnknownStream;
+  StreamLane* lane = state.pinned_lane(path);
+  if (!lane) {
+    state.pinned.push_back(std::make_unique<StreamLane>(path, state.config.scheduler));
+    lane = state.pinned.back().get();
+  }
+  if (stream->lane != lane) state.move(*stream, *lane);
+  return {};
+}
+
+bool StreamSet::pinned(StreamId id) const {
+  if (state_->pinned.empty()) return false;
+  const Stream* stream = state_->streams.find(id);
+  return stream != nullptr && stream->lane != &state_->shared;
+}
+
+void StreamSet::unpin_all(PathId path) {
+  State& state = *state_;
+  const StreamLane* lane = state.pinned_lane(path);
+  if (!lane) return;
+  state.streams.for_each([&](Stream& stream) {
+    if (stream.lane == lane) state.move(stream, state.shared);
+  });
+  std::erase_if(state.pinned, [&](const auto& other) { return other.get() == lane; });
 }
 
 std::uint64_t StreamSet::unsent_bytes(StreamId id) const {

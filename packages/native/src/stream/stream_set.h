@@ -23,6 +23,7 @@ struct StreamSetConfig {
   std::uint64_t max_bidirectional_streams = 1000;  // open at once, by the peer
   std::uint64_t max_unidirectional_streams = 1000;
   std::uint64_t send_buffer = 1 << 20;  // accepted but not yet sent, per stream, in bytes
+  StreamSchedulerKind scheduler = StreamSchedulerKind::kExtensible;
 };
 
 enum class StreamRefusal : std::uint8_t {
@@ -68,9 +69,22 @@ class StreamSet {
   Bytes peek(StreamId stream) const;
   // Consumes what `peek` showed, as `read` does.
   Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);
+  // Without a word about the tree the stream keeps its place there.
   void set_priority(StreamId stream, const StreamPriority& priority);
+  // Its place in the dependency tree (RFC 7540 §5.3.1).
+  void set_dependency(StreamId stream, const Dependency& dependency);
+  // A node of the dependency tree that has no stream (RFC 7540 §5.3.4).
+  void set_group(const Dependency& group);
+  // How much will have been written when the stream ends, if that is known before (a response's
+  // Content-Length); schedulers look at what remains. A wrong number costs order, nothing else.
+  void set_expected_bytes(StreamId stream, std::uint64_t total);
+  // From now on its data, lost data included, and the frames about it leave on this path alone.
+  Status<StreamRefusal> pin(StreamId stream, PathId path);
+  bool pinned(StreamId stream) const;
+  // The path is gone: its streams may use any.
+  void unpin_all(PathId path);
   std::uint64_t unsent_bytes(StreamId stream) const;  // written but not yet in a packet
-  std::uint64_t unsent_bytes() const;                 // of all streams
+  std::uint64_t unsent_bytes() const;                 // of all streams that any path may carry
   std::uint64_t connection_credit() const;            // bytes that the peer's MAX_DATA still allows
   // For automatic window tuning.
   void set_rtt(Duration smoothed);
@@ -91,13 +105,18 @@ class StreamSet {
   TransportStatus on_streams_blocked(const StreamsBlockedFrame& frame);
 
   // --- packets to the peer ------------------------------------------------------------------
+  // Of streams that any path may carry:
   bool has_control_to_send() const;  // flow control, resets, stop sending
   bool has_data_to_send() const;     // STREAM frames that flow control allows
+  // Either, of streams pinned to this path.
+  bool has_pinned_to_send(PathId path) const;
   // Appends frames to the packet and logs each with `sent.add_frame`.
   void write_control(Writer& writer, SentPackets& sent);
   // Fills the packet with STREAM frames in the scheduler's order; the last has no length field when
   // it reaches the end of the writer. Returns payload bytes written.
-  std::size_t write_data(Writer& writer, SentPackets& sent);
+  std::size_t write_data(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
+  // The same and control frames, of the streams pinned to the opportunity's path.
+  std::size_t write_pinned(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
   // Sends again what is not acknowledged of a STREAM frame, for another path. `rest` becomes what
   // did not fit; true when nothing is left of it.
   bool write_copy(SentFrame& rest, Writer& writer, SentPackets& sent);

@@ -46,7 +46,7 @@ void StreamSet::State::raise_stream(Stream& stream, std::uint64_t limit) {
 
 void StreamSet::State::refresh_all() {
   streams.for_each([&](Stream& stream) {
-    control_queue.remove(stream);
+    stream.lane->control_queue.remove(stream);
     if (stream.control_due != 0) request_control(stream, 0);
     if (stream.sends) refresh_sending(stream);
   });

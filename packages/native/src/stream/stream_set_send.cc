@@ -1,7 +1,6 @@
 // The frames that a StreamSet sends, and what becomes of them.
 
 #include <algorithm>
-#include <cassert>
 
 #include "recovery/write_frame.h"
 #include "stream/stream_set_state.h"
@@ -12,15 +11,19 @@ namespace sheaf::quic {
 // --- control frames -----------------------------------------------------------------------------
 
 bool StreamSet::has_control_to_send() const {
-  return state_->control_due != 0 || !state_->control_queue.empty();
+  return state_->control_due != 0 || !state_->shared.control_queue.empty();
 }
 
 void StreamSet::write_control(Writer& writer, SentPackets& sent) {
   State& state = *state_;
   if (state.control_due != 0 && !state.write_connection_control(writer, sent)) return;
-  while (Stream* stream = state.control_queue.front()) {
-    if (!state.write_stream_control(*stream, writer, sent)) return;
-    state.control_queue.remove(*stream);
+  state.write_control(state.shared, writer, sent);
+}
+
+void StreamSet::State::write_control(StreamLane& lane, Writer& writer, SentPackets& sent) {
+  while (Stream* stream = lane.control_queue.front()) {
+    if (!write_stream_control(*stream, writer, sent)) return;
+    lane.control_queue.remove(*stream);
   }
 }
 
@@ -81,38 +84,53 @@ bool StreamSet::State::write_stream_control(Stream& stream, Writer& writer, Sent
 
 // --- STREAM frames ------------------------------------------------------------------------------
 
-bool StreamSet::State::has_data_to_send() const {
-  const auto senders_of = [&](Sendability sendability) {
-    return sender_count[static_cast<std::size_t>(sendability)];
-  };
-  return senders_of(Sendability::kNowPossible) > 0 ||
-         (senders_of(Sendability::kNewData) > 0 && connection_send.available() > 0);
+bool StreamSet::State::has_data_to_send(const StreamLane& lane) const {
+  return lane.senders(Sendability::kNowPossible) > 0 ||
+         (lane.senders(Sendability::kNewData) > 0 && connection_send.available() > 0);
 }
 
-std::uint64_t StreamSet::unsent_bytes() const { return state_->total_unsent; }
+std::uint64_t StreamSet::unsent_bytes() const { return state_->shared.unsent; }
 std::uint64_t StreamSet::connection_credit() const { return state_->connection_send.available(); }
 
-bool StreamSet::has_data_to_send() const { return state_->has_data_to_send(); }
+bool StreamSet::has_data_to_send() const { return state_->has_data_to_send(state_->shared); }
 
-std::size_t StreamSet::write_data(Writer& writer, SentPackets& sent) {
-  State& state = *state_;
+bool StreamSet::has_pinned_to_send(PathId path) const {
+  const StreamLane* lane = state_->pinned_lane(path);
+  return lane && (!lane->control_queue.empty() || state_->has_data_to_send(*lane));
+}
+
+std::size_t StreamSet::write_data(Writer& writer, SentPackets& sent,
+                                  const SendOpportunity& opportunity) {
+  return state_->write_data(state_->shared, writer, sent, opportunity);
+}
+
+std::size_t StreamSet::write_pinned(Writer& writer, SentPackets& sent,
+                                    const SendOpportunity& opportunity) {
+  StreamLane* lane = state_->pinned_lane(opportunity.path);
+  if (!lane) return 0;
+  state_->write_control(*lane, writer, sent);
+  return state_->write_data(*lane, writer, sent, opportunity);
+}
+
+std::size_t StreamSet::State::write_data(StreamLane& lane, Writer& writer, SentPackets& sent,
+                                         const SendOpportunity& opportunity) {
   std::size_t written = 0;
-  while (state.has_data_to_send()) {
-    const std::optional<StreamId> next = state.scheduler->next();
-    assert(next);
-    Stream& stream = *state.streams.find(*next);
-    if (stream.sendability == State::Sendability::kNewData &&
-        state.connection_send.available() == 0) {
-      state.place(stream);
+  while (has_data_to_send(lane)) {
+    const std::optional<StreamId> next = lane.scheduler->next(opportunity);
+    if (!next) break;
+    Stream& stream = *streams.find(*next);
+    if (stream.sendability == Sendability::kNewData && connection_send.available() == 0) {
+      place(stream);
       continue;
     }
-    const std::optional<std::size_t> bytes = state.write_stream_frame(stream, writer, sent);
+    const std::optional<std::size_t> bytes = write_stream_frame(stream, writer, sent);
     if (!bytes) break;
     written += *bytes;
-    state.scheduler->on_sent(stream.id, *bytes);
-    state.refresh_sending(stream);
+    lane.scheduler->on_sent(stream.id, {.bytes = *bytes, .remaining = stream.remaining()},
+                            opportunity);
+    refresh_sending(stream);
   }
-  if (state.connection_send.available() == 0) state.note_connection_blocked();
+  if (connection_send.available() == 0) note_connection_blocked();
   return written;
 }
 
@@ -218,9 +236,7 @@ void StreamSet::on_lost(const SentFrame& frame) {
     case Kind::kMaxStreamsUni:
       return repeat(frame.offset == state.peer_streams[1].limit(), State::k_max_streams_uni);
     case Kind::kDataBlocked:
-      return repeat(
-          blocked(state.connection_send) && state.senders(State::Sendability::kNewData) > 0,
-          State::k_data_blocked);
+      return repeat(blocked(state.connection_send) && state.wants_credit(), State::k_data_blocked);
     case Kind::kStreamsBlockedBidi:
       return repeat(blocked(state.local_streams[0]), State::k_streams_blocked_bidi);
     case Kind::kStreamsBlockedUni:

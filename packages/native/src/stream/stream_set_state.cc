@@ -1,10 +1,13 @@
 #include "stream/stream_set_state.h"
 
+#include <algorithm>
+
 namespace sheaf::quic {
 
 StreamSet::State::State(Role own_role, const StreamSetConfig& set_config)
     : role(own_role),
       config(set_config),
+      shared(std::nullopt, config.scheduler),
       connection_receive(config.initial_connection_window, config.max_connection_window),
       announced_max_data(connection_receive.limit()),
       peer_streams{PeerStreamLimit(config.max_bidirectional_streams),
@@ -17,6 +20,8 @@ Stream& StreamSet::State::create(StreamId id) {
   const bool local = id.initiator() == role;
   Stream& stream = streams.insert(id);
   stream.priority = {};
+  stream.expected_bytes = 0;
+  stream.counted_unsent = 0;
   stream.sends = bidirectional || local;
   stream.receives = bidirectional || !local;
   stream.control_due = 0;
@@ -26,8 +31,35 @@ Stream& StreamSet::State::create(StreamId id) {
     stream.receive.open(blocks,
                         ReceiveWindow(config.initial_stream_window, config.max_stream_window));
   }
-  ++senders(stream.sendability);
+  enter(stream, shared);
   return stream;
+}
+
+StreamLane* StreamSet::State::pinned_lane(PathId path) const {
+  const auto found = std::ranges::find(pinned, path, [](const auto& lane) { return lane->path; });
+  return found == pinned.end() ? nullptr : found->get();
+}
+
+void StreamSet::State::enter(Stream& stream, StreamLane& lane) {
+  stream.lane = &lane;
+  ++lane.senders(stream.sendability);
+  lane.unsent += stream.counted_unsent;
+}
+
+void StreamSet::State::leave(Stream& stream) {
+  StreamLane& lane = *stream.lane;
+  lane.control_queue.remove(stream);
+  lane.scheduler->forget(stream.id);
+  --lane.senders(stream.sendability);
+  lane.unsent -= stream.counted_unsent;
+}
+
+void StreamSet::State::move(Stream& stream, StreamLane& lane) {
+  leave(stream);
+  enter(stream, lane);
+  if (stream.control_due != 0) request_control(stream, 0);
+  if (stream.priority != StreamPriority{}) lane.scheduler->set_priority(stream.id, stream.priority);
+  if (stream.scheduled) lane.scheduler->activate(stream.id, stream.remaining());
 }
 
 void StreamSet::State::close_if_finished(Stream& stream) {
@@ -38,8 +70,7 @@ void StreamSet::State::close_if_finished(Stream& stream) {
 
 void StreamSet::State::forget(Stream& stream) {
   const StreamId id = stream.id;
-  control_queue.remove(stream);
-  --senders(stream.sendability);
+  leave(stream);
   streams.erase(stream);
   if (id.initiator() == role) return;
   // Only now: a peer that opens and closes streams faster than the application takes note of it
@@ -52,15 +83,15 @@ void StreamSet::State::forget(Stream& stream) {
 
 void StreamSet::State::refresh_sending(Stream& stream) {
   const std::uint64_t unsent = stream.send.unsent_bytes();
-  total_unsent += unsent - stream.counted_unsent;
+  stream.lane->unsent += unsent - stream.counted_unsent;
   stream.counted_unsent = unsent;
   const bool blocked = unsent > 0 && stream.send.limit().note_blocked();
   if (blocked) request_control(stream, Stream::k_stream_data_blocked);
   const Sendability now_possible =
       permitted(stream.id) ? stream.send.sendability() : Sendability::kNothing;
   if (now_possible == stream.sendability) return;
-  --senders(stream.sendability);
-  ++senders(now_possible);
+  --stream.lane->senders(stream.sendability);
+  ++stream.lane->senders(now_possible);
   stream.sendability = now_possible;
   place(stream);
 }
@@ -77,9 +108,9 @@ void StreamSet::State::place(Stream& stream) {
   if (scheduled == stream.scheduled) return;
   stream.scheduled = scheduled;
   if (scheduled) {
-    scheduler->activate(stream.id, stream.priority);
+    stream.lane->scheduler->activate(stream.id, stream.remaining());
   } else {
-    scheduler->deactivate(stream.id);
+    stream.lane->scheduler->deactivate(stream.id);
   }
 }
 
@@ -88,21 +119,25 @@ void StreamSet::State::schedule_credit_waiters() {
   while (Stream* stream = credit_waiters.front()) place(*stream);
 }
 
+bool StreamSet::State::wants_credit() const {
+  return shared.senders(Sendability::kNewData) > 0 ||
+         std::ranges::any_of(
+             pinned, [](const auto& lane) { return lane->senders(Sendability::kNewData) > 0; });
+}
+
 void StreamSet::State::note_connection_blocked() {
-  if (senders(Sendability::kNewData) > 0 && connection_send.note_blocked()) {
-    control_due |= k_data_blocked;
-  }
+  if (wants_credit() && connection_send.note_blocked()) control_due |= k_data_blocked;
 }
 
 void StreamSet::State::request_control(Stream& stream, std::uint8_t bit) {
   stream.control_due |= bit;
-  if (permitted(stream.id)) control_queue.push_back(stream);
+  if (permitted(stream.id)) stream.lane->control_queue.push_back(stream);
 }
 
 void StreamSet::State::cancel_control(Stream& stream, std::uint8_t bit) {
   if (stream.control_due == 0) return;
   stream.control_due &= static_cast<std::uint8_t>(~bit);
-  if (stream.control_due == 0) control_queue.remove(stream);
+  if (stream.control_due == 0) stream.lane->control_queue.remove(stream);
 }
 
 void StreamSet::State::reset_sending(Stream& stream) {

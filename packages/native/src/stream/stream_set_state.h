@@ -1,10 +1,12 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "flow_control/send_limit.h"
 #include "flow_control/stream_limits.h"
 #include "stream/event_queue.h"
+#include "stream/stream_lane.h"
 #include "stream/stream_set.h"
 #include "stream/stream_table.h"
 
@@ -50,13 +52,16 @@ struct StreamSet::State {
   }
   SendLimit& local_limit(StreamId id) { return local_streams[index_of(id.directionality())]; }
   PeerStreamLimit& peer_limit(StreamId id) { return peer_streams[index_of(id.directionality())]; }
-  std::size_t& senders(Sendability sendability) {
-    return sender_count[static_cast<std::size_t>(sendability)];
-  }
   ReceiveContext receive_context() { return {connection_receive, now, rtt}; }
 
   // --- life of a stream -------------------------------------------------------------------------
   Stream& create(StreamId id);
+  // Null when nothing is pinned to the path.
+  StreamLane* pinned_lane(PathId path) const;
+  // With all that waits to be sent.
+  void move(Stream& stream, StreamLane& lane);
+  void enter(Stream& stream, StreamLane& lane);
+  void leave(Stream& stream);
   // Queues kClosed when both parts are done.
   void close_if_finished(Stream& stream);
   void forget(Stream& stream);
@@ -71,11 +76,16 @@ struct StreamSet::State {
   // Puts the stream where it belongs: scheduled, waiting for connection credit, or neither.
   void place(Stream& stream);
   void schedule_credit_waiters();
+  // Some stream has new data.
+  bool wants_credit() const;
   void note_connection_blocked();
   void request_control(Stream& stream, std::uint8_t bit);
   void cancel_control(Stream& stream, std::uint8_t bit);
   void reset_sending(Stream& stream);
-  bool has_data_to_send() const;
+  bool has_data_to_send(const StreamLane& lane) const;
+  void write_control(StreamLane& lane, Writer& writer, SentPackets& sent);
+  std::size_t write_data(StreamLane& lane, Writer& writer, SentPackets& sent,
+                         const SendOpportunity& opportunity);
   // Payload bytes; none when there is no room.
   std::optional<std::size_t> write_stream_frame(Stream& stream, Writer& writer, SentPackets& sent);
   bool write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,
@@ -111,11 +121,9 @@ struct StreamSet::State {
   StreamTable streams;
   EventQueue events;
 
-  std::unique_ptr<StreamScheduler> scheduler = make_extensible_priority_scheduler();
-  std::array<std::size_t, 3> sender_count{};  // streams by Sendability
-  std::uint64_t total_unsent = 0;             // bytes written but not yet in a packet
+  StreamLane shared;                                // streams that any path may carry
+  std::vector<std::unique_ptr<StreamLane>> pinned;  // one for each path with streams of its own
   StreamList<Stream, &Stream::credit_link> credit_waiters;
-  StreamList<Stream, &Stream::control_link> control_queue;
   std::uint8_t control_due = 0;  // of ControlBit
 
   SendLimit connection_send;

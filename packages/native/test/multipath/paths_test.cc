@@ -197,6 +197,74 @@ TEST(Paths, ARedundantSchedulerSendsEverythingTwice) {
   EXPECT_LT(on_second, 4'500'000u);
 }
 
+TEST(Paths, APinnedStreamStaysOnItsPath) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  const auto id = world.open_path(1);
+  ASSERT_TRUE(id);
+  const auto stream = world.server().open_stream(Directionality::kUnidirectional);
+  ASSERT_TRUE(stream);
+  ASSERT_TRUE(world.server().pin_stream(*stream, *id));
+  const auto sent = [&](PathId path) { return world.stats(Role::kServer, path)->bytes_sent; };
+  const std::uint64_t before = sent(PathId{0});
+  constexpr std::size_t k_bytes = 1'000'000;
+  ASSERT_TRUE(world.server().write(
+      *stream, SendChunk::copy_of(std::vector<std::uint8_t>(k_bytes, 7)), true));
+  world.run_for(200ms);
+  // Dark for a while: it waits, although another path works.
+  world.set_down(1, true);
+  world.run_for(500ms);
+  world.set_down(1, false);
+  std::size_t received = 0;
+  ASSERT_TRUE(world.run_until([&] {
+    std::vector<std::uint8_t> bytes(64 << 10);
+    const auto part = world.client().read(*stream, bytes, world.now());
+    if (part) received += part->bytes;
+    return received == k_bytes;
+  }));
+  // Acknowledgements, pings and challenges only.
+  EXPECT_LT(sent(PathId{0}) - before, 20'000u);
+  EXPECT_GT(sent(*id), k_bytes);
+}
+
+TEST(Paths, APinnedStreamAndTheOthersShareAPath) {
+  World world({.links = {k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  std::vector<StreamId> streams;
+  for (int i = 0; i < 2; ++i) {
+    streams.push_back(*world.server().open_stream(Directionality::kUnidirectional));
+    ASSERT_TRUE(world.server().write(
+        streams.back(), SendChunk::copy_of(std::vector<std::uint8_t>(4'000'000, 7)), true));
+  }
+  ASSERT_TRUE(world.server().pin_stream(streams[1], PathId{0}));
+  world.run_for(1s);
+  const std::uint64_t rest = world.server().unsent_bytes(streams[0]);
+  const std::uint64_t pinned_rest = world.server().unsent_bytes(streams[1]);
+  EXPECT_LT(rest, 3'700'000u);
+  EXPECT_LT(pinned_rest, 3'700'000u);
+}
+
+TEST(Paths, StreamsOfAnAbandonedPathGoElsewhere) {
+  World world({.links = {k_link, k_link}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  const auto id = world.open_path(1);
+  ASSERT_TRUE(id);
+  const auto stream = world.server().open_stream(Directionality::kUnidirectional);
+  ASSERT_TRUE(world.server().pin_stream(*stream, *id));
+  ASSERT_TRUE(world.server().write(
+      *stream, SendChunk::copy_of(std::vector<std::uint8_t>(900'000, 7)), true));
+  world.run_for(100ms);
+  ASSERT_TRUE(world.client().abandon_path(*id, 0, world.now()));
+  std::size_t received = 0;
+  ASSERT_TRUE(world.run_until([&] {
+    std::vector<std::uint8_t> bytes(64 << 10);
+    const auto part = world.client().read(*stream, bytes, world.now());
+    if (part) received += part->bytes;
+    return received == 900'000;
+  }));
+  EXPECT_FALSE(world.server().pin_stream(*stream, *id));
+}
+
 TEST(Paths, TheEndOfAStreamDoesNotWaitForTheSlowPath) {
   LinkConfig slow = k_link;
   slow.delay = 300ms;

@@ -26,7 +26,7 @@ class StreamAllocation : public testing::Test {
     while (from.has_control_to_send() || from.has_data_to_send()) {
       Writer writer(packet_);
       from.write_control(writer, sent);
-      from.write_data(writer, sent);
+      from.write_data(writer, sent, {});
       Reader reader(writer.written());
       while (!reader.empty()) receive(to, reader);
       for (const SentFrame& frame : sent.pending_frames()) from.on_acknowledged(frame);

@@ -50,15 +50,14 @@ class StreamEnd {
   }
   bool wants_to_send() const { return streams.has_control_to_send() || streams.has_data_to_send(); }
   StreamPacket send(std::size_t size = 1200) {
-    StreamPacket packet;
-    packet.bytes.resize(size);
-    Writer writer(packet.bytes);
-    if (streams.has_control_to_send()) streams.write_control(writer, sent_);
-    if (streams.has_data_to_send()) streams.write_data(writer, sent_);
-    packet.bytes.resize(writer.size());
-    packet.frames.assign(sent_.pending_frames().begin(), sent_.pending_frames().end());
-    sent_.discard_pending();
-    return packet;
+    return fill(size, [&](Writer& writer) {
+      if (streams.has_control_to_send()) streams.write_control(writer, sent_);
+      if (streams.has_data_to_send()) streams.write_data(writer, sent_, {});
+    });
+  }
+  // Of the streams pinned to the path.
+  StreamPacket send_pinned(PathId path, std::size_t size = 1200) {
+    return fill(size, [&](Writer& writer) { streams.write_pinned(writer, sent_, {.path = path}); });
   }
   TransportStatus receive(const StreamPacket& packet) {
     for (const Frame& frame : packet.decoded()) {
@@ -132,6 +131,17 @@ class StreamEnd {
   Time now{};
 
  private:
+  template <typename Write>
+  StreamPacket fill(std::size_t size, Write&& write) {
+    StreamPacket packet;
+    packet.bytes.resize(size);
+    Writer writer(packet.bytes);
+    write(writer);
+    packet.bytes.resize(writer.size());
+    packet.frames.assign(sent_.pending_frames().begin(), sent_.pending_frames().end());
+    sent_.discard_pending();
+    return packet;
+  }
   TransportStatus handle(const StreamFrame& frame) { return streams.on_stream(frame, now); }
   TransportStatus handle(const ResetStreamFrame& frame) { return streams.on_reset_stream(frame); }
   TransportStatus handle(const StopSendingFrame& frame) { return streams.on_stop_sending(frame); }

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "scheduler/stream/stream_scheduler.h"
+#include "stream/stream.h"
+
+namespace sheaf::quic {
+
+// The streams that share the paths they may use: those pinned to one path, or all others. What
+// they send, and the frames about them, leaves on these paths only.
+struct StreamLane {
+  StreamLane(std::optional<PathId> only_path, StreamSchedulerKind kind)
+      : path(only_path), scheduler(make_stream_scheduler(kind)) {}
+
+  std::optional<PathId> path;  // nothing: any
+  std::unique_ptr<StreamScheduler> scheduler;
+  std::array<std::size_t, 3> sender_count{};  // streams by Sendability
+  std::uint64_t unsent = 0;                   // bytes written but not yet in a packet
+  StreamList<Stream, &Stream::control_link> control_queue;
+
+  std::size_t& senders(SendStream::Sendability sendability) {
+    return sender_count[static_cast<std::size_t>(sendability)];
+  }
+  std::size_t senders(SendStream::Sendability sendability) const {
+    return sender_count[static_cast<std::size_t>(sendability)];
+  }
+};
+
+}  // namespace sheaf::quic
