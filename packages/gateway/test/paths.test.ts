@@ -133,6 +133,27 @@ describe('a connection over several paths', () => {
     }, 30_000);
   });
 
+  it('keeps a pinned request and its response on one path', async () => {
+    const { server, client, connection } = await startBoth();
+    const second = await client.openPath({ local: '127.0.0.2' });
+    server.removeAllListeners('request');
+    server.on('request', (request, response) => {
+      connection.pinStream(request.streamId, second);
+      request.resume().on('end', () => response.end(body));
+    });
+    const sent = (of: { status(): { paths: PathStatus[] } }): number => path(of, 0)?.bytesSent ?? 0;
+    const before = { client: sent(client), server: sent(connection) };
+    const response = await client.request({ method: 'POST', path: '/', body: body.subarray(0, 2_000_000), onPath: second });
+    let bytes = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length;
+    expect(bytes).toBe(body.length);
+    // Acknowledgements and limits at most; its share would be half.
+    expect(sent(client) - before.client).toBeLessThan(200_000);
+    expect(sent(connection) - before.server).toBeLessThan(200_000);
+    await expect(client.request({ path: '/', onPath: 77 })).rejects.toMatchObject({ code: 'PATH_REFUSED' });
+    expect(() => connection.pinStream(0, 77)).toThrow('no such path');
+  });
+
   it('lets a backup rest until it is needed', async () => {
     const { server, client, connection } = await startBoth();
     const second = await client.openPath({ local: '127.0.0.2' });

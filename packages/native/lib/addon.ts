@@ -108,6 +108,7 @@ export const PathRefusal = {
   [-6]: 'the peer gave no connection id for it',
   [-7]: 'there is no such path',
   [-8]: 'it is the last one',
+  [-9]: 'there is no such stream',
 } as const;
 
 export function refusalText(code: number): string {
@@ -156,16 +157,19 @@ export interface NativeEndpoint {
   stopSessionStream(connection: number, stream: number, code: number): void;
   /** Of what this side sends on it. Nodes are those of the connection, not of a session. */
   setStreamPriority(connection: number, stream: number, priority: StreamPriority): void;
+  /** How long it will be, for schedulers that look at what remains; responses tell it by their Content-Length. */
+  setExpectedBytes(connection: number, stream: number, bytes: number): void;
   sendSessionDatagram(connection: number, session: number, payload: Uint8Array): number;
   maxSessionDatagram(connection: number, session: number): number;
   /** What became of the datagrams of a session that is open. */
   sessionDatagramCounts(connection: number, session: number): DatagramCounts | undefined;
   /** The path's id, or a `PathRefusal`. Port 0 makes a socket. Throws with `code` set to the system's error name. */
   openPath(connection: number, local: NativeAddress, remote: NativeAddress): number;
-  /** This and the next two: 0, or a `PathRefusal`. */
+  /** This and the next three: 0, or a `PathRefusal`. */
   abandonPath(connection: number, path: number, code: number): number;
   setPathStatus(connection: number, path: number, backup: boolean): number;
   setPathWeight(connection: number, path: number, weight: number): number;
+  pinStream(connection: number, path: number, stream: number): number;
   /** Packets have new keys from now on (RFC 9001 §6); false: not yet. */
   updateKeys(connection: number): boolean;
   connectionStatus(connection: number): unknown;

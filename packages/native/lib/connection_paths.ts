@@ -49,6 +49,9 @@ export class ConnectionPaths implements PathControl {
     if (!Number.isInteger(weight) || weight < 1 || weight > MAX_WEIGHT) throw new QuicError('PATH_REFUSED', `path: a weight is a whole number from 1 to ${MAX_WEIGHT}`);
     check(this.endpoint.setPathWeight(this.connection, id, weight));
   }
+  pinStream(stream: number, path: number): void {
+    check(this.endpoint.pinStream(this.connection, path, stream));
+  }
 
   onEvent(event: NativeEvent): void {
     const [kind] = event;

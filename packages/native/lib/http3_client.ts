@@ -110,6 +110,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   async request(options: ClientRequestOptions): Promise<ClientResponse> {
     const hasBody = options.body !== undefined;
     const stream = await this.submit(this.requestFields(options), hasBody);
+    if (options.onPath !== undefined) this.pin(stream, options.onPath);
     options.signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
     const response = new Promise<ClientResponse>((resolve, reject) => {
       this.exchanges.set(stream, { resolve, reject, stopped: false });
@@ -122,6 +123,16 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     }
     if (options.signal?.aborted) this.cancel(stream);
     return response;
+  }
+
+  private pin(stream: number, path: number): void {
+    try {
+      this.paths!.pinStream(stream, path);
+    } catch (error) {
+      this.endpoint.resetStream(this.handle, stream, H3_REQUEST_CANCELLED);
+      this.endpoint.stopReading(this.handle, stream, H3_REQUEST_CANCELLED);
+      throw error;
+    }
   }
 
   /** RFC 9114 §4.1.1: neither the rest of the request nor the response is wanted any more. */

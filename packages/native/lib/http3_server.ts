@@ -65,6 +65,9 @@ class AcceptedConnection implements ServerConnection {
   setPathWeight(id: number, weight: number): void {
     this.paths.setPathWeight(id, weight);
   }
+  pinStream(streamId: number, path: number): void {
+    this.paths.pinStream(streamId, path);
+  }
 }
 
 class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {

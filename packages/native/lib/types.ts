@@ -237,6 +237,8 @@ export interface OpenPathOptions {
 
 export interface ServerConnection extends PathControl, KeyControl {
   readonly id: string;
+  /** The response to the request with this `streamId` leaves on this path alone, see {@link ClientRequestOptions.onPath}. */
+  pinStream(streamId: number, path: number): void;
   status(): ConnectionStatus;
   close(code?: number, reason?: string): void;
 }
@@ -277,6 +279,11 @@ export interface ClientRequestOptions {
   authority?: string;
   headers?: RequestHeaders;
   body?: AsyncIterable<Uint8Array | string> | Buffer;
+  /**
+   * Id of the path that alone carries what this side sends, even while it is silent; when it is abandoned, any may
+   * carry it again. Rejects with QuicError `PATH_REFUSED` when there is no such path.
+   */
+  onPath?: number;
   /** Gives the request up: both directions of its stream are reset. */
   signal?: AbortSignal;
 }

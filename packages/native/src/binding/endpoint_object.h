@@ -57,6 +57,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   void reset_session_stream(const Napi::CallbackInfo& info);
   void stop_session_stream(const Napi::CallbackInfo& info);
   void set_stream_priority(const Napi::CallbackInfo& info);
+  void set_expected_bytes(const Napi::CallbackInfo& info);
   Napi::Value send_session_datagram(const Napi::CallbackInfo& info);
   Napi::Value session_datagram_counts(const Napi::CallbackInfo& info);
   Napi::Value max_session_datagram(const Napi::CallbackInfo& info);
@@ -64,6 +65,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value abandon_path(const Napi::CallbackInfo& info);
   Napi::Value set_path_status(const Napi::CallbackInfo& info);
   Napi::Value set_path_weight(const Napi::CallbackInfo& info);
+  Napi::Value pin_stream(const Napi::CallbackInfo& info);
   Napi::Value update_keys(const Napi::CallbackInfo& info);
   Napi::Value connection_status(const Napi::CallbackInfo& info);
   Napi::Value connections(const Napi::CallbackInfo& info);

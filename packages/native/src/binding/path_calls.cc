@@ -86,4 +86,14 @@ Napi::Value EndpointObject::set_path_weight(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), result);
 }
 
+Napi::Value EndpointObject::pin_stream(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  double result = code_of(quic::PathRefusal::kUnknownPath);
+  if (hosted) {
+    result = outcome(
+        hosted->driver().connection().pin_stream({number_argument(info, 2)}, path_argument(info)));
+  }
+  return Napi::Number::New(info.Env(), result);
+}
+
 }  // namespace sheaf::binding

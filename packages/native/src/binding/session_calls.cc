@@ -1,6 +1,4 @@
 // Calls of `NativeEndpoint` about WebTransport sessions and their streams.
-#include <algorithm>
-
 #include "binding/call_arguments.h"
 #include "binding/endpoint_object.h"
 #include "binding/field_list.h"
@@ -116,17 +114,6 @@ void EndpointObject::stop_session_stream(const Napi::CallbackInfo& info) {
     sessions->stop_sending(stream_argument(info),
                            static_cast<std::uint32_t>(number_argument(info, 2)));
   }
-}
-
-// Requests have theirs from their Priority field (RFC 9218); streams of sessions have no other way.
-void EndpointObject::set_stream_priority(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
-  if (!sessions || !info[2].IsObject()) return;
-  const auto priority = info[2].As<Napi::Object>();
-  const double urgency = priority.Get("urgency").ToNumber().DoubleValue();
-  sessions->set_priority(stream_argument(info),
-                         {static_cast<std::uint8_t>(std::clamp(urgency, 0.0, 7.0)),
-                          priority.Get("incremental").ToBoolean()});
 }
 
 Napi::Value EndpointObject::send_session_datagram(const Napi::CallbackInfo& info) {

@@ -33,6 +33,9 @@ class ConnectionTransport final : public Transport {
   void set_priority(StreamId stream, const StreamPriority& priority) override {
     connection_.set_priority(stream, priority);
   }
+  void set_expected_bytes(StreamId stream, std::uint64_t total) override {
+    connection_.set_expected_bytes(stream, total);
+  }
   bool received_early(StreamId stream) const override { return connection_.received_early(stream); }
   std::size_t max_datagram_payload() const override { return connection_.max_datagram_payload(); }
   bool send_datagram(Bytes payload, std::uint64_t identifier) override {

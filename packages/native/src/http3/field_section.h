@@ -1,6 +1,8 @@
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,5 +59,14 @@ class FieldSection {
   std::string text_;
   std::vector<Entry> entries_;
 };
+
+// Nothing when there is none, or none that is a number (RFC 9110 §8.6).
+inline std::optional<std::uint64_t> content_length(const FieldSection& fields) {
+  const std::string_view text = fields.find("content-length");
+  std::uint64_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return length;
+}
 
 }  // namespace sheaf::http3

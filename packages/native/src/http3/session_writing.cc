@@ -54,6 +54,8 @@ quic::Status<Refusal> Session::submit_response(StreamId id, const FieldSection& 
   if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
   stream->writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
+  // Frame headers come on top: schedulers do not mind.
+  if (const auto length = content_length(fields)) transport_.set_expected_bytes(id, *length);
   framing_.submit_response(id, fields, has_body);
   write_pending();
   return {};

@@ -34,6 +34,7 @@ class Transport {
   virtual void reset_stream(StreamId stream, std::uint64_t error) = 0;
   virtual void stop_sending(StreamId stream, std::uint64_t error) = 0;
   virtual void set_priority(StreamId stream, const StreamPriority& priority) = 0;
+  virtual void set_expected_bytes(StreamId stream, std::uint64_t total) = 0;
   virtual bool received_early(StreamId stream) const = 0;
 
   virtual std::size_t max_datagram_payload() const = 0;

@@ -52,7 +52,6 @@ class SessionSet {
                                                               quic::Time now);
   void reset_stream(StreamId stream, std::uint32_t error);
   void stop_sending(StreamId stream, std::uint32_t error);
-  void set_priority(StreamId stream, const quic::StreamPriority& priority);
 
   // --- datagrams ----------------------------------------------------------------------------
   std::size_t max_datagram_payload(StreamId session) const {

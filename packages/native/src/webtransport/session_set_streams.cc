@@ -69,10 +69,6 @@ void SessionSet::stop_sending(StreamId stream, std::uint32_t error) {
   }
 }
 
-void SessionSet::set_priority(StreamId stream, const quic::StreamPriority& priority) {
-  if (usable(stream)) http_.transport().set_priority(stream, priority);
-}
-
 // The session's CONNECT request may still be on its way: streams and datagrams overtake it.
 bool SessionSet::may_come(StreamId session) const {
   const auto found = sessions_.find(session);

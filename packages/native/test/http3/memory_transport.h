@@ -113,6 +113,7 @@ class MemoryNetwork {
       }
       stream->stop_queued = error;
     }
+    void set_expected_bytes(StreamId id, std::uint64_t total) override { expected[id] = total; }
     void set_priority(StreamId id, const StreamPriority& priority) override {
       priorities[id] = priority;
     }
@@ -149,6 +150,7 @@ class MemoryNetwork {
       return found == streams_.end() ? 0 : found->second.unread;
     }
     std::map<StreamId, StreamPriority> priorities;
+    std::map<StreamId, std::uint64_t> expected;
     std::optional<std::uint64_t> close_error;
     std::string close_reason;
     bool early = false;

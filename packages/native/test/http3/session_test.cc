@@ -236,6 +236,18 @@ TEST(Session, PriorityFieldReachesTheTransport) {
   EXPECT_EQ(pair.client.transport.priorities[stream], (StreamPriority{5, true}));
 }
 
+TEST(Session, ContentLengthReachesTheTransport) {
+  SessionPair pair;
+  const StreamId known = request(pair.client, get("/known"));
+  const StreamId unknown = request(pair.client, get("/unknown"));
+  pair.run();
+  ASSERT_TRUE(pair.server.session.submit_response(
+      known, {{":status", "200"}, {"content-length", "12345"}}, true));
+  ASSERT_TRUE(pair.server.session.submit_response(
+      unknown, {{":status", "200"}, {"content-length", "12x"}}, true));
+  EXPECT_EQ(pair.server.transport.expected, (std::map<StreamId, std::uint64_t>{{known, 12345}}));
+}
+
 TEST(Session, PriorityUpdateOverridesTheFieldWhicheverComesFirst) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);

@@ -9,6 +9,7 @@ namespace sheaf::quic {
 // client numbers the nodes; a parent may be named before it is known.
 struct Dependency {
   static constexpr std::uint64_t k_root = 0;
+  static constexpr std::uint16_t k_max_weight = 256;
 
   std::uint64_t node = k_root;  // the root: the stream is not in the tree by its own words
   std::uint64_t parent = k_root;
