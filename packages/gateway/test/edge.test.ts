@@ -38,6 +38,13 @@ describe('a request through an edge', () => {
     expect(await ask(client, { path: '/' })).toMatchObject({ status: 200, body: Buffer.from('the page') });
   });
 
+  it('says how long both nodes took', async () => {
+    const { port } = await startPair(site);
+    const [gateway, edge] = /^sheaf-gateway;dur=([\d.]+), sheaf-edge;dur=([\d.]+)$/.exec(String((await get(port, '/')).headers['server-timing']))?.slice(1).map(Number) ?? [];
+    // The edge counts the way and the gateway's part too.
+    expect(edge).toBeGreaterThan(gateway ?? Infinity);
+  });
+
   it('keeps status, ranges, conditions and HEAD', async () => {
     const { port } = await startPair(site);
     const part = await get(port, '/large.bin', { headers: { range: 'bytes=1000-1999' } });

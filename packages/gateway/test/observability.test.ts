@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { collect, get, getByHttp2 } from './support/client.js';
 import { startGateway, type RunningGateway } from './support/gateway.js';
 import { temporaryDirectory } from './support/temporary_directory.js';
+import { startUpstream } from './support/upstream.js';
 
 async function start(): Promise<RunningGateway & { admin(path: string): Promise<{ status: number; text: string }> }> {
   const directory = await temporaryDirectory();
@@ -58,6 +59,30 @@ describe('the access log', () => {
     await vi.waitFor(() => expect(log.some((line) => line['msg'] === 'request')).toBe(true));
     expect(log.find((line) => line['msg'] === 'request')).toMatchObject({ http: '1.1', method: 'GET', path: '/s/a.txt', route: '/s', status: 200, bytes: 5, agent: 'test', remote: '127.0.0.1' });
     expect(JSON.stringify(log)).not.toContain('secret');
+  });
+});
+
+describe('Server-Timing', () => {
+  const own = /^sheaf-gateway;dur=\d+\.\d{3}$/;
+
+  it('says how long an answer took, whatever it is', async () => {
+    const { port } = await start();
+    const { headers } = await get(port, '/s/a.txt');
+    expect(headers['server-timing']).toMatch(own);
+    expect((await get(port, '/s/a.txt', { headers: { 'if-none-match': headers['etag'] ?? '' } })).headers['server-timing']).toMatch(own);
+    expect((await get(port, '/elsewhere')).headers['server-timing']).toMatch(own);
+    expect((await getByHttp2(port, '/s/a.txt')).headers['server-timing']).toMatch(own);
+  });
+
+  it('counts the time of the upstream, and keeps what that says itself', async () => {
+    const upstream = await startUpstream((_request, response) => {
+      setTimeout(() => response.setHeader('server-timing', ['db;dur=5', 'app;desc="x, y"']).end(), 30);
+    });
+    const { port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
+    const timing = String((await get(port, '/')).headers['server-timing']);
+    expect(timing).toMatch(/^db;dur=5, app;desc="x, y", sheaf-gateway;dur=/);
+    // Timers of Node may fire up to a millisecond early.
+    expect(Number(/sheaf-gateway;dur=([\d.]+)/.exec(timing)?.[1])).toBeGreaterThanOrEqual(29);
   });
 });
 

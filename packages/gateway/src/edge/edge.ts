@@ -89,6 +89,7 @@ export class Edge extends FrontNode {
       maxHeaderBytes: node.limits.header_size,
       observer,
       log,
+      timingName: 'sheaf-edge',
     });
     await front.listen({
       handler,

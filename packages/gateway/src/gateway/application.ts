@@ -38,6 +38,7 @@ export function createApplication(options: ApplicationOptions): Application {
     maxHeaderBytes: node.limits.header_size,
     observer,
     log,
+    timingName: 'sheaf-gateway',
   });
   const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: pageApplication(handler), isOriginAllowed });
   return { handler, sessions: { routes: [page, ...routes.sessions], observer, log } };

@@ -55,6 +55,8 @@ export interface Exchange {
   readonly aborted: boolean;
   /** Aborted at that moment. */
   readonly signal: AbortSignal;
+  /** Server-Timing entry: how long the request has been here. */
+  timing(): string;
   /** Bytes of the answer's body so far. */
   bytesSent: number;
 }

@@ -31,6 +31,8 @@ export interface RequestHandlerOptions {
   maxHeaderBytes: number;
   observer: RequestObserver;
   log: Logger;
+  /** Under which answers say in Server-Timing how long they took here. */
+  timingName: 'sheaf-gateway' | 'sheaf-edge';
 }
 
 /** Answers requests of every HTTP version. */
@@ -60,7 +62,7 @@ export class RequestHandler {
     // A reset while the answer is written is the client's right, and told by `close`.
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
-    const exchange = new RoutedExchange(target?.authority === undefined ? request : { ...request, authority: target.authority }, response, target);
+    const exchange = new RoutedExchange(target?.authority === undefined ? request : { ...request, authority: target.authority }, response, target, { name: this.#options.timingName, started });
     response.once('close', () => exchange.onClose());
     this.#active += 1;
     this.#total += 1;
@@ -141,9 +143,14 @@ class RoutedExchange implements Exchange {
     readonly request: GatewayRequest,
     readonly response: GatewayResponse,
     target: RequestTarget | undefined,
+    private readonly clock: { name: string; started: number },
   ) {
     this.pathname = target?.pathname ?? '';
     this.search = target?.search ?? '';
+  }
+
+  timing(): string {
+    return `${this.clock.name};dur=${(performance.now() - this.clock.started).toFixed(3)}`;
   }
 
   /** Made on demand: most answers are complete before anyone could ask. */

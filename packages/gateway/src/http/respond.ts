@@ -4,6 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import { systemErrorCode } from '../errors/user_error.js';
 import type { Exchange } from './exchange.js';
 
+/** W3C Server Timing. */
+const timingHeader = 'server-timing';
+
 type Headers = Record<string, string | number | string[]>;
 
 /** Answers with a status and one line of text. HTTP/0.9 has no status: its stream is reset instead. */
@@ -30,12 +33,17 @@ export function respondText(exchange: Exchange, status: number, text: string, he
   response.end(body);
 }
 
-/** Header names are in lower case. A field that stands several times is joined (RFC 9110 §5.3): HTTP/2 would refuse some. */
+/**
+ * Says how long the answer took until its first byte was given to the transport, behind what servers
+ * further away say about their part. Header names are in lower case. A field that stands several times is joined (RFC 9110
+ * §5.3): HTTP/2 would refuse some.
+ */
 export function setHead(exchange: Exchange, status: number, headers: Headers): void {
   exchange.response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) {
     exchange.response.setHeader(name, Array.isArray(value) && name !== 'set-cookie' ? value.join(', ') : value);
   }
+  exchange.response.setHeader(timingHeader, [headers[timingHeader] ?? [], exchange.timing()].flat().join(', '));
 }
 
 /**

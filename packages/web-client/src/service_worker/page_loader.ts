@@ -66,7 +66,8 @@ export class PageLoader {
     const answer = await exchange(stream, head, { body: await bodyOf(request), signal }, observer);
     answered = true;
     this.log.head(load, answer.head.status);
-    return toResponse(request.method, answer.head, answer.body, place.hints);
+    const waitedMs = load.headAt! - load.startedAt;
+    return toResponse(request.method, answer.head, answer.body, { hints: place.hints, waitedMs });
   }
 
   private async viaNetwork(request: Request, load: Load): Promise<Response> {

@@ -17,18 +17,18 @@ export function supportedEncodings(): string[] {
 }
 
 /**
- * The response as a page sees it: content coding taken off, marked with a Server-Timing entry.
- * `hints` read along when it is an HTML document.
+ * The response as a page sees it: content coding taken off, marked with a Server-Timing entry that
+ * says how long its head was waited for. `hints` read along when it is an HTML document.
  * @throws TypeError for a content coding that was not asked for.
  */
 export function toResponse(
   method: string,
   head: ResponseHead,
   body: ReadableStream<Uint8Array>,
-  hints?: PageHints,
+  { hints, waitedMs }: { hints?: PageHints | undefined; waitedMs: number },
 ): Response {
   const headers = new Headers(head.headers.map(([name, value]): [string, string] => [name, value]));
-  headers.append('server-timing', `${TIMING_NAME};desc="page session"`);
+  headers.append('server-timing', `${TIMING_NAME};dur=${waitedMs.toFixed(1)};desc="page session"`);
   const init = { status: head.status, headers };
   if (NULL_BODY.has(head.status) || method === 'HEAD') {
     // Reads to the end instead of cancelling: the stream closes in good order.

@@ -83,7 +83,8 @@ test.describe('over WebTransport, by the page loader', () => {
         entries.find(({ name }) => name.endsWith(end))?.serverTiming.map(({ name }) => name),
       );
     });
-    expect(carriedBy).toEqual([['sheaf-webtransport'], ['sheaf-webtransport']]);
+    const names = ['sheaf-gateway', 'sheaf-webtransport'];
+    expect(carriedBy).toEqual([names, names]);
   });
 
   test('ranges, missing files and conditional requests work as ever', async ({ page }) => {
