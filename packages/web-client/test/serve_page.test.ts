@@ -69,18 +69,22 @@ async function text(body: ReadableStream<Uint8Array>): Promise<string> {
   return new Response(body).text();
 }
 
-test('a stream gets the priority that its request names, before the request is answered', async () => {
+test('a stream gets the priority that its request names, and learns how long its answer is', async () => {
   const session = memorySession();
   const order: unknown[] = [];
   const streams = session.gateway.incomingBidirectionalStreams.pipeThrough(
     new TransformStream<PageStream, PageStream>({
       transform: (stream, controller) =>
-        controller.enqueue({ ...stream, setPriority: (priority) => void order.push(priority) }),
+        controller.enqueue({
+          ...stream,
+          setPriority: (priority) => void order.push(priority),
+          setExpectedBytes: (bytes) => void order.push(bytes),
+        }),
     }),
   );
   void servePage({ ...session.gateway, incomingBidirectionalStreams: streams }, async () => {
     order.push('answered');
-    return hello;
+    return { ...hello, headers: [['content-length', '5']] };
   });
   const priority = {
     urgency: 1,
@@ -88,7 +92,8 @@ test('a stream gets the priority that its request names, before the request is a
     dependency: { node: 16, parent: 7, weight: 32, exclusive: false },
   };
   expect(await receive(await send(session, encodeRequestHead({ ...get, priority })))).toMatchObject({ status: 200 });
-  expect(order).toEqual([priority, 'answered']);
+  // Two bytes of version and length, four of the status, three and 15 of the header, the body.
+  expect(order).toEqual([priority, 'answered', 2 + 4 + 3 + 15 + 5]);
 });
 
 describe('a request', () => {

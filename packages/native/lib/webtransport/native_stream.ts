@@ -21,8 +21,9 @@ export interface StreamHandler {
   onStreamWrite(event: { success: boolean }): void;
   onStreamNetworkFinish(event: { nettask: NetworkTask }): void;
   onStreamRecvSignal(event: { code: number; nettask: NetworkTask }): void;
-  /** Given to the handler: applications have no other way to us. */
+  /** These two are given to the handler: applications have no other way to us. */
   setPriority?: (priority: StreamPriority) => void;
+  setExpectedBytes?: (bytes: number) => void;
 }
 
 /** Largest piece handed over at once. */
@@ -54,8 +55,10 @@ export class NativeStream {
   }
   set jsobj(handler: StreamHandler | undefined) {
     this.handler = handler;
-    if (handler) handler.setPriority = (priority): void => this.setPriority(priority);
-    if (!handler || this.signals.length === 0) return;
+    if (!handler) return;
+    handler.setPriority = (priority): void => this.setPriority(priority);
+    handler.setExpectedBytes = (bytes): void => this.setExpectedBytes(bytes);
+    if (this.signals.length === 0) return;
     const signals = this.signals;
     this.signals = [];
     setImmediate(() => signals.forEach((signal) => handler.onStreamRecvSignal(signal)));
@@ -102,6 +105,10 @@ export class NativeStream {
   /** Of what is sent on it. */
   setPriority(priority: StreamPriority): void {
     this.endpoint.setStreamPriority(this.connection, this.id, inConnection(priority, sessionNodes(this.session)));
+  }
+  /** That it will have at its end. */
+  setExpectedBytes(bytes: number): void {
+    this.endpoint.setExpectedBytes(this.connection, this.id, bytes);
   }
   updateSendOrderAndGroup(): void {
     // Chromium does not send either, and the gateway schedules by its own stream header.

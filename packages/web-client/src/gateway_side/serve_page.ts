@@ -16,6 +16,8 @@ import {
 /** A stream of a page, and the means to put its answer into order, where the transport has one. */
 export interface PageStream extends BidirectionalStream {
   setPriority?(priority: StreamPriority): void;
+  /** All that the stream will carry, for schedulers that look at what remains. */
+  setExpectedBytes?(bytes: number): void;
 }
 
 /** The part of a W3C WebTransport session that pages use; @fails-components/webtransport's fits. */
@@ -132,7 +134,7 @@ class PageServer {
       const { head, rest } = await readHead(reader, decodeRequestHead);
       clearTimeout(timer);
       stream.setPriority?.(head.priority);
-      await this.answer(stream.writable.getWriter(), head, bodyStream(rest, reader));
+      await this.answer(stream, head, bodyStream(rest, reader));
     } catch (error) {
       clearTimeout(timer);
       if (timedOut) return;
@@ -144,16 +146,17 @@ class PageServer {
   }
 
   private async answer(
-    writer: WritableStreamDefaultWriter<Uint8Array>,
+    stream: PageStream,
     head: RequestHead,
     body: ReadableStream<Uint8Array>,
   ): Promise<void> {
+    const writer = stream.writable.getWriter();
     const interest = new AbortController();
     const signal = AbortSignal.any([interest.signal, this.ended.signal]);
     writer.closed.catch(() => interest.abort());
     try {
       const response = await this.handleRequest({ ...head, body, signal });
-      await writeResponse(writer, head.method, response);
+      await writeResponse(stream, writer, head.method, response);
     } catch (error) {
       if (!signal.aborted) this.options.onError?.(error, head);
       ignore(writer.abort(streamError(signal.aborted ? 'cancelled' : 'internal')));
@@ -165,12 +168,17 @@ class PageServer {
 }
 
 async function writeResponse(
+  stream: PageStream,
   writer: WritableStreamDefaultWriter<Uint8Array>,
   method: string,
   response: PageResponse,
 ): Promise<void> {
-  await writer.write(encodeResponseHead(response));
-  for await (const chunk of hasBody(method, response.status) ? chunksOf(response.body) : []) {
+  const head = encodeResponseHead(response);
+  const withBody = hasBody(method, response.status);
+  const length = withBody ? contentLength(response) : 0;
+  if (length !== undefined) stream.setExpectedBytes?.(head.length + length);
+  await writer.write(head);
+  for await (const chunk of withBody ? chunksOf(response.body) : []) {
     // Room for the chunk, not its arrival: the next one is read while this one is sent. A failed
     // write is told by `ready` and `close`.
     await writer.ready;
@@ -182,6 +190,11 @@ async function writeResponse(
 // RFC 9110 §6.4.1: these answers end behind the head.
 function hasBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
+}
+
+function contentLength({ headers }: PageResponse): number | undefined {
+  const value = headers.find(([name]) => name === 'content-length')?.[1];
+  return value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
 function chunksOf(body: PageResponse['body']): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
