@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { parsePathReports } from '@sheaf/web-client/protocol';
 import { createLinkRelay, type LinkRelay, type PathStatus } from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { get } from './support/client.js';
 import { connect } from './support/http3_client.js';
 import { startPair, type Pair } from './support/nodes.js';
 import { freePort } from './support/upstream.js';
@@ -38,6 +40,33 @@ function relayTo(port: number): { relay: LinkRelay; remote: string } {
   onTestFinished(() => relay.close());
   return { relay, remote: `127.0.0.1:${relay.listen().port}` };
 }
+
+describe('an edge tells pages of its paths', () => {
+  const ask = (port: number) => get(port, '/.well-known/sheaf/paths');
+
+  it('only when its configuration says so', async () => {
+    const pair = await startPair({ ...site });
+    expect((await get(pair.port, '/')).status).toBe(200);
+    expect((await ask(pair.port)).status).toBe(404);
+    expect((await get(pair.gateway.address.port, '/.well-known/sheaf/paths')).status).toBe(404);
+  });
+
+  it('with their addresses and counters, for its own origin', async () => {
+    const pair = await startPair({ ...site, edge: ['show_paths: true', 'paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2, backup: true }]'] });
+    const before = await ask(pair.port);
+    expect(JSON.parse(before.body.toString())).toEqual({ paths: [] });
+    expect(before.headers).toMatchObject({ 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' });
+    expect(before.headers).not.toHaveProperty('access-control-allow-origin');
+    expect((await get(pair.port, '/')).status).toBe(200);
+    await bothActive(pair);
+    const { paths } = JSON.parse((await ask(pair.port)).body.toString()) as { paths: unknown };
+    const remote = `127.0.0.1:${pair.gateway.address.port}`;
+    expect(parsePathReports({ paths })).toMatchObject([
+      { id: 0, local: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string, remote, state: 'active', backup: false },
+      { id: 1, local: expect.stringMatching(/^127\.0\.0\.2:\d+$/) as string, remote, state: 'active', backup: true },
+    ]);
+  });
+});
 
 describe('an edge with two paths', () => {
   it('carries a download over both', async () => {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { formatBytes, formatNumber, median } from '../src/page/live/format.js';
 import { BUCKETS, BUCKET_MS, ThroughputHistory } from '../src/page/live/history.js';
+import { PathHistory } from '../src/page/live/path_history.js';
 import { Probe } from '../src/page/live/probe.js';
+import { parsePathReports, type PathReport } from '../src/protocol/index.js';
 
 describe('the throughput history', () => {
   test('turns bytes into Mbit/s and leaves the unfinished column out', () => {
@@ -42,6 +44,58 @@ describe('the datagram probe', () => {
     expect([probe.returned, probe.lost]).toEqual([1, 2]);
     vi.advanceTimersByTime(60_000);
     expect(probe.history()).toEqual([]);
+  });
+});
+
+describe('the history of paths', () => {
+  const report = (id: number, bytesReceived: number, more: Partial<PathReport> = {}): PathReport => ({
+    id, local: `192.0.2.${id}:1`, remote: '192.0.2.99:2', state: 'active', backup: false, roundTripMs: 10 + id, packetsSent: 1, packetsLost: 0, bytesSent: 0, bytesReceived, ...more,
+  });
+
+  test('turns counters into rates', () => {
+    const history = new PathHistory();
+    history.add([report(0, 0), report(1, 0)], 0);
+    history.add([report(0, 250_000, { packetsLost: 2 }), report(1, 125_000, { bytesSent: 125_000 })], 1_000);
+    const series = history.series();
+    expect(series.map(({ place, gone }) => [place, gone])).toEqual([[0, false], [1, false]]);
+    expect(series.map(({ samples }) => samples)).toEqual([
+      [{ at: 1_000, rate: 2, roundTripMs: 10, lost: 2 }],
+      [{ at: 1_000, rate: 2, roundTripMs: 11, lost: 0 }],
+    ]);
+  });
+
+  test('keeps a path that is gone for a minute, then gives its place away', () => {
+    const history = new PathHistory();
+    history.add([report(0, 0), report(1, 0)], 0);
+    history.add([report(0, 0), report(1, 0)], 1_000);
+    history.add([report(1, 0), report(2, 0)], 2_000);
+    expect(history.series().map(({ place, gone }) => [place, gone])).toEqual([[0, true], [1, false], [2, false]]);
+    history.add([report(1, 0), report(2, 0)], 61_500);
+    history.add([report(1, 0), report(3, 0)], 62_000);
+    expect(history.series().map(({ place, report: { id } }) => [place, id])).toEqual([[1, 1], [2, 2], [0, 3]]);
+  });
+
+  test('begins anew with the same path of another connection', () => {
+    const history = new PathHistory();
+    history.add([report(0, 1_000_000)], 0);
+    history.add([report(0, 1_000)], 1_000);
+    history.add([report(0, 126_000)], 2_000);
+    expect(history.series()[0]?.samples.map(({ rate }) => rate)).toEqual([1]);
+  });
+
+  test.each([
+    [{}, 'paths'],
+    [null, 'paths'],
+    [{ paths: new Array(65).fill(report(0, 0)) }, 'paths'],
+    [{ paths: [null] }, 'id'],
+    [{ paths: [{ ...report(0, 0), bytesSent: -1 }] }, 'bytesSent'],
+    [{ paths: [{ ...report(0, 0), roundTripMs: '1' }] }, 'roundTripMs'],
+    [{ paths: [{ ...report(0, 0), local: 1 }] }, 'local'],
+    [{ paths: [{ ...report(0, 0), state: 'odd' }] }, 'state'],
+    [{ paths: [{ ...report(0, 0), backup: 'no' }] }, 'backup'],
+  ])('refuses what is no report: %j', (value, field) => {
+    expect(() => parsePathReports(value)).toThrow(new RegExp(`^${field}:`));
+    expect(parsePathReports({ paths: [report(0, 0)] })).toEqual([report(0, 0)]);
   });
 });
 

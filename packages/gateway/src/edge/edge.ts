@@ -20,6 +20,7 @@ import { Forwarder } from './forwarder.js';
 import { connectionOptions, GatewayConnection, keepAliveMs } from './gateway_connection.js';
 import { gatewayTarget, type GatewayTarget } from './gateway_target.js';
 import { PathPolicy } from './path_policy.js';
+import { pathReports } from './path_reports.js';
 import { SessionForwarder } from './session_forwarder.js';
 import { wantedPaths, type WantedPath } from './wanted_paths.js';
 
@@ -84,7 +85,7 @@ export class Edge extends FrontNode {
     const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
     const handler = new RequestHandler({
       routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log))],
-      wellKnown: new WellKnown(describeListener(node.listen, certificate, () => front.address.port)),
+      wellKnown: new WellKnown(describeListener(node.listen, certificate, () => front.address.port), node.show_paths ? () => pathReports(gateway.status()) : undefined),
       wellKnownPrefix: WELL_KNOWN_PREFIX,
       maxHeaderBytes: node.limits.header_size,
       observer,

@@ -52,6 +52,7 @@ export const edgeConfiguration = z.strictObject({
   tls: frontKeys.tls,
   gateway: gatewayOptions,
   paths: pathsOptions.default('auto'),
+  show_paths: z.boolean().default(false).describe('Tell pages that come through the edge which paths it has, for the live page: addresses, round-trip times, losses and bytes.'),
   congestion: frontKeys.congestion,
   path_scheduler: frontKeys.path_scheduler,
   http: frontKeys.http,

@@ -1,5 +1,5 @@
 import { pageLoaderResource } from '@sheaf/web-client/server';
-import { WELL_KNOWN } from '@sheaf/web-client/protocol';
+import { WELL_KNOWN, type PathReport } from '@sheaf/web-client/protocol';
 import type { Exchange, Target } from './exchange.js';
 import { respondStatus, respondText, setHead } from './respond.js';
 
@@ -11,12 +11,18 @@ export interface GatewayDescription {
   authority?: string;
 }
 
+/** JSON that is old a moment later. */
+const changing = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+
 /** Serves what lies below `/.well-known/sheaf/`: the gateway's description and the page loader. */
 export class WellKnown implements Target {
   readonly #describe: (exchange: Exchange) => GatewayDescription;
+  readonly #paths: (() => readonly PathReport[]) | undefined;
 
-  constructor(describe: (exchange: Exchange) => GatewayDescription) {
+  /** Without `paths` nobody is told of any. */
+  constructor(describe: (exchange: Exchange) => GatewayDescription, paths?: () => readonly PathReport[]) {
     this.#describe = describe;
+    this.#paths = paths;
   }
 
   async handle(exchange: Exchange): Promise<void> {
@@ -25,11 +31,14 @@ export class WellKnown implements Target {
       respondStatus(exchange, 405, { allow: 'GET, HEAD' });
       return;
     }
+    if (exchange.pathname === WELL_KNOWN.paths && this.#paths) {
+      // For pages of this origin alone: it tells addresses.
+      respondText(exchange, 200, `${JSON.stringify({ paths: this.#paths() })}\n`, { ...changing, 'cross-origin-resource-policy': 'same-origin' });
+      return;
+    }
     if (exchange.pathname === WELL_KNOWN.certificate_hashes) {
       respondText(exchange, 200, `${JSON.stringify(this.#describe(exchange))}\n`, {
-        'content-type': 'application/json',
-        // Old after a renewal: a page has to ask each time.
-        'cache-control': 'no-store',
+        ...changing,
         // A certificate is no secret, and pages of other origins may want to connect.
         'access-control-allow-origin': '*',
       });

@@ -6,6 +6,8 @@ export const WELL_KNOWN = {
   page_session: `${WELL_KNOWN_PREFIX}page`,
   /** JSON: {@link GatewayDescription}. */
   certificate_hashes: `${WELL_KNOWN_PREFIX}certificate-hashes`,
+  /** JSON `{ paths }`: {@link PathReport} of each path of an edge that shows them. */
+  paths: `${WELL_KNOWN_PREFIX}paths`,
   /** First load: registers the page loader, then goes to `?to=/path`. */
   start: `${WELL_KNOWN_PREFIX}start`,
   start_script: `${WELL_KNOWN_PREFIX}start.js`,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { EdgeProcesses } from './edge.js';
 import { carriers, demoState, expect, openThroughStart, test as base } from './fixtures.js';
+import { expectGoodLooks, looks } from './looks.js';
 
 const test = base.extend<{ edge: EdgeProcesses }>({
   edge: async ({ site }, use) => {
@@ -60,3 +61,39 @@ test('the live page has its streams and datagrams echoed through an edge, also w
   await expect(page.locator('#state')).toHaveAttribute('data-state', 'open');
   expect((await edge.status()).gateway.opened).toBe(1);
 });
+
+for (const { name, options } of looks) {
+  test(`the live page charts both paths of the edge, ${name}`, async ({ browser, edge }, testInfo) => {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const errors: Error[] = [];
+    page.on('pageerror', (error) => errors.push(error));
+    await openThroughStart(page, edge.httpUrl, '/live/');
+    await expect(page.locator('#paths-section')).toBeVisible();
+    const rows = page.locator('#paths tr');
+    await expect(rows).toHaveCount(2);
+    await expect(page.locator('#paths-legend li')).toHaveCount(2);
+    for (const chart of ['#path-rate-chart', '#path-round-trip-chart']) {
+      for (const line of [0, 1]) {
+        const drawn = async (): Promise<number> => ((await page.locator(`${chart} .line`).nth(line).getAttribute('d')) ?? '').split('L').length;
+        await expect.poll(drawn).toBeGreaterThan(5);
+      }
+    }
+    // The links delay by 10 ms each way.
+    for (const row of [0, 1]) {
+      await expect(rows.nth(row).locator('td').nth(1)).toHaveText('active');
+      expect(Number.parseFloat((await rows.nth(row).locator('td').nth(2).textContent()) ?? '')).toBeGreaterThan(20);
+    }
+    await page.click('#burst');
+    const rate = async (row: number): Promise<number> => Number.parseFloat((await rows.nth(row).locator('td').nth(4).textContent()) ?? '');
+    // Both carry it; the first rate above that of the streams at rest.
+    await expect.poll(async () => Math.min(await rate(0), await rate(1))).toBeGreaterThan(1);
+    await page.waitForTimeout(3_000);
+    await page.screenshot({ path: testInfo.outputPath(`edge-live-${name}.png`), fullPage: true });
+    await expectGoodLooks(page);
+    edge.links[0]!.freeze();
+    await expect(rows.first().locator('td').nth(1)).toHaveText(/silent|abandoned|gone/);
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+}

@@ -41,6 +41,7 @@ export class EdgeProcesses {
     http: 127.0.0.1:${httpPort}
     admin: 127.0.0.1:${adminPort}
     gateway: center
+    show_paths: true
     paths: [${remotes.map((remote) => `{ local: 127.0.0.1, remote: "${remote}" }`).join(', ')}]
 `,
     );

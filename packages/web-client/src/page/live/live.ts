@@ -4,6 +4,7 @@ import { EchoSession } from './echo_session.js';
 import { formatNumber, median } from './format.js';
 import { ThroughputHistory } from './history.js';
 import { showLoads } from './loads.js';
+import { showPaths } from './paths.js';
 import { Probe } from './probe.js';
 import { SheafDrawing } from './sheaf_drawing.js';
 import { Traffic } from './traffic.js';
@@ -105,6 +106,13 @@ function showMeasurements(): void {
 
 offerControls();
 showMeasurements();
+void showPaths({
+  section: find('paths-section'),
+  legend: find('paths-legend'),
+  rateChart: find('path-rate-chart'),
+  roundTripChart: find('path-round-trip-chart'),
+  rows: find('paths'),
+});
 void showLoads(find('loads'), find('loads-summary'));
 if ('WebTransport' in window) {
   // A page in the background measures nothing but its own timers.

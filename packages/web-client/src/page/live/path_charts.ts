@@ -1,0 +1,35 @@
+import { Chart, element, type Frame } from './chart.js';
+import type { PathSample, PathSeries } from './path_history.js';
+
+/** One line for each path: the value of its samples over the last minute. */
+export class PathChart {
+  private readonly chart: Chart;
+
+  constructor(
+    svg: SVGSVGElement,
+    private readonly value: (sample: PathSample) => number,
+    /** Marks at the top where packets were lost. */
+    private readonly marksLosses = false,
+  ) {
+    this.chart = new Chart(svg);
+  }
+
+  draw(series: readonly PathSeries[], now: number): void {
+    const highest = Math.max(1, ...series.flatMap(({ samples }) => samples.map(this.value)));
+    this.chart.draw(highest, (frame) => series.flatMap((each) => this.marks(frame, each, now)));
+  }
+
+  private marks(frame: Frame, { place, samples }: PathSeries, now: number): SVGElement[] {
+    const x = ({ at }: PathSample): string => frame.x((now - at) / 1_000).toFixed(1);
+    const points = samples.map((sample) => `${x(sample)} ${frame.y(this.value(sample)).toFixed(1)}`);
+    const line = element('path', { class: `line ${pathClass(place)}`, d: points.length === 0 ? '' : `M ${points.join(' L ')}` });
+    if (!this.marksLosses) return [line];
+    const losses = samples.filter(({ lost }) => lost > 0).map((sample) => `M ${x(sample)} ${frame.y(Infinity)} v 10`);
+    return [line, element('path', { class: 'losses', d: losses.join(' ') })];
+  }
+}
+
+/** Four looks, as a connection rarely has more paths. */
+export function pathClass(place: number): string {
+  return `path-${(place % 4) + 1}`;
+}

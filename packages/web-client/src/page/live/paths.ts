@@ -1,0 +1,87 @@
+import { WELL_KNOWN, parsePathReports, type PathReport } from '../../protocol/index.js';
+import { formatBytes, formatNumber } from './format.js';
+import { PathChart, pathClass } from './path_charts.js';
+import { PathHistory, type PathSeries } from './path_history.js';
+
+const INTERVAL_MS = 1_000;
+
+/** The places on the page that show paths. */
+export interface PathElements {
+  readonly section: HTMLElement;
+  readonly legend: HTMLElement;
+  readonly rateChart: SVGSVGElement;
+  readonly roundTripChart: SVGSVGElement;
+  readonly rows: HTMLElement;
+}
+
+/**
+ * Charts the paths of the edge that this page came through, for as long as the page is open. Where there is no
+ * edge, or one that does not show them, the section stays hidden.
+ */
+export async function showPaths(elements: PathElements): Promise<void> {
+  const history = new PathHistory();
+  const rates = new PathChart(elements.rateChart, ({ rate }) => rate);
+  const roundTrips = new PathChart(elements.roundTripChart, ({ roundTripMs }) => roundTripMs, true);
+  for (;;) {
+    const answer = await fetchPaths().catch(() => 'unreachable' as const);
+    if (answer === 'not shown') return;
+    const now = performance.now();
+    history.add(answer === 'unreachable' ? [] : answer, now);
+    const series = history.series();
+    // Visible first: a hidden chart has no size to be drawn in.
+    elements.section.hidden &&= series.length === 0;
+    rates.draw(series, now);
+    roundTrips.draw(series, now);
+    elements.legend.replaceChildren(...series.map(legendItem));
+    elements.rows.replaceChildren(...series.map(row));
+    await nextTurn();
+  }
+}
+
+async function fetchPaths(): Promise<PathReport[] | 'not shown'> {
+  const response = await fetch(WELL_KNOWN.paths, { cache: 'no-store' });
+  if (response.status === 404) return 'not shown';
+  if (!response.ok) throw new Error(`paths: status ${response.status}`);
+  return parsePathReports(await response.json());
+}
+
+/** A page in the background asks for nothing. */
+async function nextTurn(): Promise<void> {
+  do await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
+  while (document.hidden);
+}
+
+const nameOf = ({ report: { local, remote } }: PathSeries): string => `${local} → ${remote}`;
+
+function stateOf({ gone, report }: PathSeries): string {
+  const state = gone ? 'gone' : report.state;
+  return report.backup ? `${state}, backup` : state;
+}
+
+function legendItem(series: PathSeries): HTMLLIElement {
+  const item = document.createElement('li');
+  item.className = pathClass(series.place);
+  item.textContent = nameOf(series);
+  return item;
+}
+
+function row(series: PathSeries): HTMLTableRowElement {
+  const { report, samples, gone } = series;
+  const line = document.createElement('tr');
+  const share = report.packetsSent === 0 ? 0 : (100 * report.packetsLost) / report.packetsSent;
+  const cells: [string, string][] = [
+    [nameOf(series), `mark ${pathClass(series.place)}`],
+    [stateOf(series), ''],
+    [`${formatNumber(report.roundTripMs)} ms`, 'number'],
+    [`${report.packetsLost} (${share.toFixed(1)} %)`, 'number'],
+    [`${formatNumber(gone ? 0 : (samples.at(-1)?.rate ?? 0))} Mbit/s`, 'number'],
+    [formatBytes(report.bytesSent), 'number'],
+    [formatBytes(report.bytesReceived), 'number'],
+  ];
+  for (const [content, className] of cells) {
+    const cell = line.insertCell();
+    cell.textContent = content;
+    cell.className = className;
+  }
+  return line;
+}

@@ -1,0 +1,41 @@
+/** One path of an edge's connection to its gateway, as pages are told. Counters only grow while the path lives. */
+export interface PathReport {
+  /** Of the path in its connection. */
+  readonly id: number;
+  /** `address:port` of each end. */
+  readonly local: string;
+  readonly remote: string;
+  /** `silent`: nothing was acknowledged for a probe timeout. */
+  readonly state: 'validating' | 'active' | 'silent' | 'abandoned';
+  /** It rests while another one works. */
+  readonly backup: boolean;
+  readonly roundTripMs: number;
+  readonly packetsSent: number;
+  readonly packetsLost: number;
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
+}
+
+const STATES: readonly unknown[] = ['validating', 'active', 'silent', 'abandoned'];
+const COUNTS = ['id', 'roundTripMs', 'packetsSent', 'packetsLost', 'bytesSent', 'bytesReceived'] as const;
+const MOST_PATHS = 64;
+
+/** Checks what `paths` answered. @throws TypeError naming the field that is wrong. */
+export function parsePathReports(value: unknown): PathReport[] {
+  const paths = (value as { paths?: unknown } | null)?.paths;
+  if (!Array.isArray(paths) || paths.length > MOST_PATHS) throw new TypeError(`paths: not a list of at most ${MOST_PATHS}`);
+  return paths.map(parsePathReport);
+}
+
+function parsePathReport(value: unknown): PathReport {
+  const report = (value ?? {}) as Record<keyof PathReport, unknown>;
+  for (const name of COUNTS) if (!isCount(report[name])) throw new TypeError(`${name}: not a number from 0`);
+  for (const name of ['local', 'remote'] as const) if (typeof report[name] !== 'string') throw new TypeError(`${name}: not text`);
+  if (!STATES.includes(report.state)) throw new TypeError('state: not a state of a path');
+  if (typeof report.backup !== 'boolean') throw new TypeError('backup: neither true nor false');
+  return report as unknown as PathReport;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
