@@ -7,6 +7,8 @@ mod events;
 mod server;
 mod socket;
 mod tls;
+#[path = "../../../peers/unchecked_tls.rs"]
+mod unchecked_tls;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 

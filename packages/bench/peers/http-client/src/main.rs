@@ -3,6 +3,8 @@
 //! connection for that long. SERVER is `address:port`, NAME the server's name. One JSON line.
 
 mod connect;
+#[path = "../../unchecked_tls.rs"]
+mod unchecked_tls;
 
 use connect::{connect, endpoint, get, Failure};
 use std::net::SocketAddr;

@@ -51,7 +51,7 @@ async function nextTurn(): Promise<void> {
   while (document.hidden);
 }
 
-const nameOf = ({ report: { local, remote } }: PathSeries): string => `${local} → ${remote}`;
+const nameOf = ({ report: { local, remote } }: PathSeries): string => `${local} →\u00a0${remote}`;
 
 function stateOf({ gone, report }: PathSeries): string {
   const state = gone ? 'gone' : report.state;
