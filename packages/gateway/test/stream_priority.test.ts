@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect as connectHttp2 } from 'node:http2';
 import { once } from 'node:events';
-import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protocol';
+import { PRIORITY_HEADER, encodeRequestHead, formatPriorityHeader } from '@sheaf/web-client/protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { startFullGateway } from './support/gateway.js';
 import { ask, connect } from './support/http3_client.js';
@@ -56,6 +56,32 @@ describe('the priority of a stream of a session', () => {
     const ended = await orderOfEnd(port, gateway.certificate.hash, [7, 6, 5, 1]);
     expect(ended[0]).toBe(1);
     expect(ended[3]).toBe(7);
+  });
+});
+
+/** What is used here of the native session that our client gives. */
+interface NativeSession {
+  jsobj: object;
+  orderBidiStream(options: object): boolean;
+}
+
+describe('the priority of a page request', () => {
+  it('arrives at the gateway as the page said it, through an edge', async () => {
+    const { port, log } = await startPair({ gateway: ['routes: [{ files: site }]'] });
+    const client = await connect(port, { webtransport: true });
+    const session = (await client.openWebTransport('/.well-known/sheaf/page', { origin: `https://127.0.0.1:${port}` })) as NativeSession;
+    const head = encodeRequestHead({ method: 'GET', url: `https://127.0.0.1:${port}/a`, destination: 'image', priority, headers: [] });
+    session.jsobj = {
+      onReady: () => undefined,
+      onClose: () => undefined,
+      onStream({ stream }: { stream: { jsobj: object; writeChunk(chunk: Uint8Array): void; streamFinal(): void } }) {
+        stream.jsobj = { onStreamWrite: () => undefined, onStreamNetworkFinish: () => undefined, onStreamRecvSignal: () => undefined };
+        stream.writeChunk(head);
+        stream.streamFinal();
+      },
+    };
+    session.orderBidiStream({ waitUntilAvailable: true });
+    expect(await lineOf(log, '/a')).toMatchObject({ via: 'webtransport', destination: 'image', priority });
   });
 });
 

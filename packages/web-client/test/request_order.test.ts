@@ -33,6 +33,17 @@ describe('the order of requests', () => {
     expect(order.place(image, page).priority.dependency).toMatchObject({ parent: 11, weight: 42 });
   });
 
+  test('is that of its own page where two are loaded at one time', () => {
+    const order = new RequestOrder();
+    const navigate = (style: string, client: string): void => {
+      order.place({ url: `${site}/?sheaf-style=${style}`, destination: 'document' }, { clientId: '', resultingClientId: client });
+    };
+    navigate('safari', 'one');
+    navigate('firefox', 'two');
+    const weights = ['one', 'two'].map((clientId) => order.place({ url: site, destination: 'image' }, { ...page, clientId }).priority.dependency?.weight);
+    expect(weights).toEqual([8, 42]);
+  });
+
   test.each(['', '?sheaf-style=', '?sheaf-style=opera', '?sheaf-style=constructor'])('is the usual one for %j', async (query) => {
     const order = new RequestOrder();
     await open(order, `${site}/${query}`, '');

@@ -31,23 +31,31 @@ export interface Place {
   release(): void;
 }
 
+/** A document that is loading, or was. */
+interface Page {
+  readonly hints: PageHints;
+  readonly style: StyleName;
+}
+
 /** Gives each request its priority, by the style of its page load and by what the page's markup says. */
 export class RequestOrder {
   /** Style for pages that choose none. */
   defaultStyle: StyleName = DEFAULT_STYLE;
 
-  private style: StyleName = DEFAULT_STYLE;
+  /** Of the latest page: for frames, whose parent a worker is not told, and for unknown clients. */
+  private latestStyle: StyleName = DEFAULT_STYLE;
   private lastNode = FIRST_STREAM_NODE - 1;
-  private readonly pages = new Map<string, PageHints>();
+  private readonly pages = new Map<string, Page>();
   private readonly prioritizers = new Map<StyleName, Prioritizer>();
 
   place(request: Pick<Request, 'url' | 'destination'>, asker: Asker): Place {
     const { url, destination } = request;
-    // Frames and the requests of all documents go by the style of the latest page.
-    if (destination === 'document') this.style = styleOf(url) ?? this.defaultStyle;
-    const hint = this.pages.get(asker.clientId)?.of(withoutFragment(url));
-    const hints = isDocument(destination) ? this.remember(asker.resultingClientId, url) : undefined;
-    const prioritizer = this.prioritizer();
+    if (destination === 'document') this.latestStyle = styleOf(url) ?? this.defaultStyle;
+    const page = this.pages.get(asker.clientId);
+    const style = destination === 'document' ? this.latestStyle : (page?.style ?? this.latestStyle);
+    const hint = page?.hints.of(withoutFragment(url));
+    const hints = isDocument(destination) ? this.remember(asker.resultingClientId, url, style) : undefined;
+    const prioritizer = this.prioritizer(style);
     const node = this.nextNode();
     const priority = prioritizer.assign(
       { class: classOfDestination(destination), placement: 'elsewhere', fetchPriority: 'auto', ...hint },
@@ -56,11 +64,11 @@ export class RequestOrder {
     return { priority, hints, release: () => prioritizer.release(node) };
   }
 
-  private prioritizer(): Prioritizer {
-    const known = this.prioritizers.get(this.style);
+  private prioritizer(style: StyleName): Prioritizer {
+    const known = this.prioritizers.get(style);
     if (known) return known;
-    const created = createPrioritizer(this.style);
-    this.prioritizers.set(this.style, created);
+    const created = createPrioritizer(style);
+    this.prioritizers.set(style, created);
     return created;
   }
 
@@ -69,9 +77,9 @@ export class RequestOrder {
     return this.lastNode;
   }
 
-  private remember(client: string, url: string): PageHints {
+  private remember(client: string, url: string, style: StyleName): PageHints {
     const hints = new PageHints(url);
-    this.pages.set(client, hints);
+    this.pages.set(client, { hints, style });
     const [oldest] = this.pages.keys();
     if (this.pages.size > MAX_PAGES && oldest !== undefined) this.pages.delete(oldest);
     return hints;
