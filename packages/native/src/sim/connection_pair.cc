@@ -41,8 +41,8 @@ ConnectionPair::ConnectionPair(Simulation& world, const Options& options)
     : simulation(world),
       client(Role::kClient, options.client, world.random(), world.now()),
       server(Role::kServer, options.server, world.random(), world.now()) {
-  world.add_host("client", client);
-  world.add_host("server", server);
+  world.add_host(options.client_name, client);
+  world.add_host(options.server_name, server);
   const std::vector<std::uint8_t> reset_key(32, 0x5a);
   client.connection.set_reset_key(reset_key);
   server.connection.set_reset_key(reset_key);

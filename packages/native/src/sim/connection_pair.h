@@ -29,13 +29,16 @@ class ConnectionHost final : public Host {
   void deliver_events(Time now);
 };
 
-// A client and a server, connected over the first path; "client" and "server" in the simulation.
+// A client and a server, connected over the first path.
 class ConnectionPair {
  public:
   struct Options {
     ConnectionConfig client;
     ConnectionConfig server;
     AddressPair path;  // as the client sees it; links for it are the caller's affair
+    // In the simulation.
+    std::string client_name = "client";
+    std::string server_name = "server";
   };
   ConnectionPair(Simulation& simulation, const Options& options);
 

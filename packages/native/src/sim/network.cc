@@ -7,16 +7,37 @@ namespace sheaf::quic {
 
 NetworkPath& Network::connect(const NetworkNode& near, const NetworkNode& far,
                               const LinkConfig& there, const LinkConfig& back) {
+  return add_path(near, far, add_links(there, back));
+}
+
+std::size_t Network::add_links(const LinkConfig& there, const LinkConfig& back) {
   links_.emplace_back(there, seeds_.next());
   links_.emplace_back(back, seeds_.next());
-  return add_path(near, far, links_.size() - 2);
+  return links_.size() - 2;
 }
 
 NetworkPath& Network::share(const NetworkPath& path, const NetworkNode& near,
                             const NetworkNode& far) {
   const Route* route = find({path.near.address, path.far.address});
   assert(route != nullptr && "the path is of another network");
-  return add_path(near, far, route->link);
+  NetworkPath& made = add_path(near, far, route->link);
+  if (route->last_link != route->link) lead_through(made, route->last_link);
+  return made;
+}
+
+std::size_t Network::add_trunk(const LinkConfig& there, const LinkConfig& back) {
+  return add_links(there, back);
+}
+
+void Network::lead_through(const NetworkPath& path, std::size_t trunk) {
+  for (Route& route : routes_) {
+    if (route.path != &path) continue;
+    if (route.forward) {
+      route.last_link = trunk;
+    } else {
+      route.link = trunk + 1;
+    }
+  }
 }
 
 NetworkPath& Network::add_path(const NetworkNode& near, const NetworkNode& far,
@@ -26,8 +47,10 @@ NetworkPath& Network::add_path(const NetworkNode& near, const NetworkNode& far,
                                                       .translated = near.address,
                                                       .there = links_[first_link],
                                                       .back = links_[first_link + 1]});
-  const Route& forward = routes_.emplace_back(Route{&path, true, routes_.size(), first_link});
-  const Route& backward = routes_.emplace_back(Route{&path, false, routes_.size(), first_link + 1});
+  const Route& forward =
+      routes_.emplace_back(Route{&path, true, routes_.size(), first_link, first_link});
+  const Route& backward =
+      routes_.emplace_back(Route{&path, false, routes_.size(), first_link + 1, first_link + 1});
   const bool is_new = by_addresses_.try_emplace({near.address, far.address}, &forward).second &&
                       by_addresses_.try_emplace({far.address, near.address}, &backward).second;
   assert(is_new && "these addresses are connected already");
@@ -56,7 +79,7 @@ void Network::send(const Route& route, Bytes payload, Ecn ecn, Time now) {
 Network::Arrival Network::poll_arrival(std::size_t link, Time now) {
   while (LinkDatagram* datagram = links_[link].poll_arrival(now)) {
     const Route& route = routes_[datagram->header.tag];
-    if (route.forward) return {&route, datagram};
+    if (route.forward || link != route.last_link) return {&route, datagram};
     // The translator looks up its mapping when the datagram reaches it.
     if (datagram->header.path.local == route.path->translated) {
       datagram->header.path.local = route.path->near.address;
@@ -65,6 +88,10 @@ Network::Arrival Network::poll_arrival(std::size_t link, Time now) {
     ++unroutable_;
   }
   return {};
+}
+
+void Network::go_on(const Arrival& arrival, Time now) {
+  links_[arrival.route->last_link].send(arrival.datagram->payload, arrival.datagram->header, now);
 }
 
 }  // namespace sheaf::quic

@@ -34,6 +34,11 @@ class Network {
                        const LinkConfig& back);
   // Another pair of addresses over the links of `path`: both paths have one bottleneck.
   NetworkPath& share(const NetworkPath& path, const NetworkNode& near, const NetworkNode& far);
+  // A further link each way at the far ends of paths, for `lead_through`; returns its index.
+  std::size_t add_trunk(const LinkConfig& there, const LinkConfig& back);
+  // What crosses the path crosses the trunk as well: one bottleneck of paths that have their own
+  // links besides. `share` of such a path has both. Before anybody sends.
+  void lead_through(const NetworkPath& path, std::size_t trunk);
   // The translator forgets its mapping and makes another: from now on the far side sees
   // `translated`, and what is under way to the old address is dropped.
   void rebind(NetworkPath& path, const Address& translated);
@@ -41,9 +46,10 @@ class Network {
   // One direction of a path.
   struct Route {
     NetworkPath* path = nullptr;
-    bool forward = true;    // near to far
-    std::size_t index = 0;  // among all routes, in the order of `connect` and `share`
-    std::size_t link = 0;
+    bool forward = true;        // near to far
+    std::size_t index = 0;      // among all routes, in the order of `connect` and `share`
+    std::size_t link = 0;       // that datagrams enter first
+    std::size_t last_link = 0;  // that they leave last: another one on the way through a trunk
     const std::string& sender() const { return forward ? path->near.host : path->far.host; }
     const std::string& receiver() const { return forward ? path->far.host : path->near.host; }
   };
@@ -58,13 +64,17 @@ class Network {
     const Route* route = nullptr;
     LinkDatagram* datagram = nullptr;  // null when that is all; valid until the next call
   };
-  // What has arrived at the end of a link by now, one at a time.
+  // What has arrived at the end of a link by now, one at a time. On another link than the route's
+  // last it has to go on.
   Arrival poll_arrival(std::size_t link, Time now);
+  // To the route's last link.
+  void go_on(const Arrival& arrival, Time now);
 
   std::uint64_t unroutable() const { return unroutable_; }
 
  private:
   NetworkPath& add_path(const NetworkNode& near, const NetworkNode& far, std::size_t first_link);
+  std::size_t add_links(const LinkConfig& there, const LinkConfig& back);
 
   SeededRandom seeds_;
   std::deque<Link> links_;  // there, back, there, back …

@@ -123,6 +123,11 @@ void Simulation::deliver_arrivals(std::size_t link) {
   for (;;) {
     const Network::Arrival arrival = network_.poll_arrival(link, now_);
     if (arrival.datagram == nullptr) break;
+    if (arrival.route->last_link != link) {
+      network_.go_on(arrival, now_);
+      reschedule_link(arrival.route->last_link);
+      continue;
+    }
     digest(*arrival.route, *arrival.datagram);
     const std::size_t receiver = host_index(arrival.route->receiver());
     if (std::ranges::find(receivers_, receiver) == receivers_.end()) receivers_.push_back(receiver);

@@ -38,6 +38,11 @@ class Simulation {
   NetworkPath& share(const NetworkPath& path, const NetworkNode& near, const NetworkNode& far) {
     return network_.share(path, near, far);
   }
+  // Network::add_trunk and lead_through.
+  std::size_t add_trunk(const LinkConfig& both) { return network_.add_trunk(both, both); }
+  void lead_through(const NetworkPath& path, std::size_t trunk) {
+    network_.lead_through(path, trunk);
+  }
   // Writes what a host sends and receives from now on. The capture outlives the simulation; whoever
   // owns the hosts adds their TLS secrets to it.
   void capture(const std::string& host, Capture& capture);

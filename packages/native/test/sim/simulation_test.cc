@@ -163,6 +163,54 @@ TEST_F(SimulationTest, PathsMayShareTheirLinks) {
   EXPECT_EQ(client_.received[1].path, k_to_server);
 }
 
+TEST_F(SimulationTest, PathsLeadThroughATrunkBesidesTheirOwnLinks) {
+  NetworkPath& path = connect({.rate = 8_mbps, .delay = 1ms});  // 1,000 bytes in 1 ms
+  const Address second = address(3);
+  NetworkPath& other =
+      simulation_.connect({"client", second}, {"server", k_server}, {.rate = 8_mbps, .delay = 1ms});
+  const std::size_t trunk = simulation_.add_trunk({.rate = 4_mbps});  // 1,000 bytes in 2 ms
+  simulation_.lead_through(path, trunk);
+  simulation_.lead_through(other, trunk);
+  const Time start = simulation_.now();
+  client_.send(k_to_server, std::vector<std::uint8_t>(1000));
+  client_.send({second, k_server}, std::vector<std::uint8_t>(1000));
+  simulation_.run_for(100ms);
+  ASSERT_EQ(server_.received.size(), 2u);
+  EXPECT_EQ(server_.received[0].when, start + 4ms);  // 1 + 1 + 2
+  EXPECT_EQ(server_.received[1].when, start + 6ms);  // both came to the trunk at one time
+  EXPECT_EQ(server_.received[1].path.remote, second);
+  EXPECT_EQ(path.there.stats().delivered, 1u);
+
+  server_.send(k_to_client, std::vector<std::uint8_t>(1000));
+  server_.send({k_server, second}, std::vector<std::uint8_t>(1000));
+  const Time back = simulation_.now();
+  simulation_.run_for(100ms);
+  ASSERT_EQ(client_.received.size(), 2u);
+  EXPECT_EQ(client_.received[0].when, back + 4ms);  // the trunk first
+  EXPECT_EQ(client_.received[1].when, back + 6ms);
+  EXPECT_EQ(client_.received[1].path.local, second);
+}
+
+TEST_F(SimulationTest, PathsThatShareLinksShareTheTrunk) {
+  NetworkPath& path = connect({});
+  simulation_.lead_through(path, simulation_.add_trunk({.rate = 8_mbps}));
+  const Address second = address(1, 2000);
+  NetworkPath& sharing = simulation_.share(path, {"client", second}, {"server", k_server});
+  const Time start = simulation_.now();
+  client_.send(k_to_server, std::vector<std::uint8_t>(1000));
+  client_.send({second, k_server}, std::vector<std::uint8_t>(1000));
+  simulation_.run_for(10ms);
+  ASSERT_EQ(server_.received.size(), 2u);
+  EXPECT_EQ(server_.received[1].when, start + 2ms);
+  // The translator stands at the near end: what is in the trunk still finds its mapping gone.
+  server_.send({k_server, second}, std::vector<std::uint8_t>(1000));
+  simulation_.run_for(500us);
+  simulation_.rebind(sharing, address(7, 7));
+  simulation_.run_for(10ms);
+  EXPECT_TRUE(client_.received.empty());
+  EXPECT_EQ(simulation_.network().unroutable(), 1u);
+}
+
 TEST(SimulationReplay, SameSeedSameRun) {
   const auto run = [](std::uint64_t seed) {
     Simulation simulation(seed);
