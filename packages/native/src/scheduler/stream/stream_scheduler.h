@@ -50,8 +50,20 @@ class StreamScheduler {
                        const SendOpportunity& opportunity) = 0;
 };
 
+// Papers: 003 §2.4 and §3.3, whose schedulers are here as they are meant and, where that differs,
+// as they were released with the paper.
 enum class StreamSchedulerKind : std::uint8_t {
-  kExtensible,  // RFC 9218 §10
+  kExtensible,              // RFC 9218 §10: urgency, then id or in turn
+  kFcfs,                    // first come, first served: the one that had data first, to its end
+  kRoundRobin,              // RR (§2.4): packet by packet, no priorities
+  kWeighted,                // WRR (§2.4): tree, siblings by weight, spread over the round
+  kWeightedBurst,           // WRR as released: a quantum of weight packets in one visit
+  kScattered,               // sWRR (§2.4): tokens weight * 10 / greatest weight, one at a time
+  kScatteredReleased,       // sWRR as released: one token each
+  kDataSize,                // dWRR (§3.3): groups of equal priority by share, the smallest first
+  kDataSizeRootOnly,        // dWRR as released: bursts, sorted among the children of the root only
+  kStreamAwareEcf,          // SA-ECF (§2.4, reference 14): WRR order, waits for the fastest path
+  kStreamAwareEcfReleased,  // SA-ECF as released: looks no further than one window of that path
 };
 std::unique_ptr<StreamScheduler> make_stream_scheduler(StreamSchedulerKind kind);
 

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+
+#include "scheduler/stream/tree_scheduler.h"
+
+namespace sheaf::quic {
+
+struct TokenTurn {
+  std::uint64_t number = 0;  // of the round that `spent` belongs to
+  std::uint64_t spent = 0;
+};
+struct TokenRound {
+  std::uint64_t number = 0;
+  std::uint16_t max_weight = 1;  // of the ready children
+};
+
+// sWRR of paper 003 §2.4 and §3.3: in a round a child has weight * 10 / (greatest weight) packets,
+// at least one, one at a time in turn with its siblings; a round ends when nobody has any left. So
+// greater weights do not take the window for themselves.
+class ScatteredRoundRobin : public StatefulTreeScheduler<TokenTurn, TokenRound> {
+ public:
+  static constexpr std::uint64_t k_max_tokens = 10;
+
+ private:
+  // First who has had fewest packets in the earliest round.
+  std::uint64_t place(Index parent, Index child) {
+    const TokenTurn& its = turn(child);
+    return its.spent < tokens(parent, child) ? its.number << 8 | its.spent : (its.number + 1) << 8;
+  }
+  std::uint64_t joining_key(Index parent, Index child) override {
+    TokenRound& current = round(parent);
+    current.max_weight = std::max(current.max_weight, node(child).weight);
+    // Who left in this round has what it had not spent.
+    if (turn(child).number != current.number) turn(child) = {.number = current.number};
+    return place(parent, child);
+  }
+  void charge(Index parent, Index child) override {
+    const std::uint64_t number = key(child) >> 8;
+    if (number > round(parent).number) start_round(parent, number);
+    if (number > turn(child).number) turn(child) = {.number = number};
+    ++turn(child).spent;
+    move(parent, child, place(parent, child));
+  }
+  // Everybody had at least one packet in the round before, so this costs O(1) for each packet.
+  void start_round(Index parent, std::uint64_t number) {
+    round(parent) = {.number = number};
+    std::uint16_t& max_weight = round(parent).max_weight;
+    for (Index child = first(parent); child != k_none; child = after(child)) {
+      max_weight = std::max(max_weight, node(child).weight);
+    }
+  }
+
+ protected:
+  virtual std::uint64_t tokens(Index parent, Index child) {
+    return std::max(node(child).weight * k_max_tokens / round(parent).max_weight, std::uint64_t{1});
+  }
+};
+
+// sWRR as released with paper 003: it scales what is left of the quantum, which is nothing, so
+// that everybody has one token, and siblings simply take turns.
+class ScatteredRoundRobinReleased final : public ScatteredRoundRobin {
+ private:
+  std::uint64_t tokens(Index, Index) override { return 1; }
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,72 @@
+#include "scheduler/stream/stream_aware_ecf.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+std::optional<StreamId> StreamAwareEcf::next(const SendOpportunity& opportunity) {
+  const auto& paths = opportunity.paths;
+  const auto offered = std::ranges::find(paths, opportunity.path, &PathSnapshot::id);
+  if (offered == paths.end()) return WeightedRoundRobin::next(opportunity);
+  const PathSnapshot& best = *std::ranges::min_element(paths, {}, &PathSnapshot::smoothed_rtt);
+  if (offered->smoothed_rtt <= best.smoothed_rtt) return WeightedRoundRobin::next(opportunity);
+  if (!node(DependencyTree::k_root).ready()) return std::nullopt;
+  Index stream = candidate_below(DependencyTree::k_root);
+  for (int i = 0; i < k_max_candidates && stream != k_none; ++i) {
+    if (!waits(stream, best, *offered)) return node(stream).stream;
+    stream = candidate_after(stream);
+  }
+  return std::nullopt;
+}
+
+bool StreamAwareEcf::waits(Index stream, const PathSnapshot& best, const PathSnapshot& offered) {
+  const auto queued = static_cast<double>(node(DependencyTree::k_root).bytes);
+  const double queue = std::min(queued, bytes_until_completion(stream));
+  const auto best_window = static_cast<double>(std::max(best.window, best.datagram_size));
+  const auto window = static_cast<double>(std::max(offered.window, offered.datagram_size));
+  const double best_rtt = seconds(best.smoothed_rtt);
+  const double rtt = seconds(offered.smoothed_rtt);
+  const double margin = std::max(seconds(best.rtt_variance), seconds(offered.rtt_variance));
+
+  if (waiting_.size() <= stream) waiting_.resize(stream + 1);
+  const double hysteresis = k_beta + (waiting_[stream] ? 1 : 0);
+  const double load = best_path_load(queue, best);
+  // A round trip until the best path has room, and what it then takes, against the other's one.
+  if (k_beta * best_rtt * (load + best_window) >= hysteresis * best_window * (rtt + margin)) {
+    waiting_[stream] = false;
+    return false;
+  }
+  // It pays only while the other path would take longer than to wait and to send.
+  if (rtt * std::max(queue, window) <= window * (2 * best_rtt + margin)) return false;
+  waiting_[stream] = true;
+  return true;
+}
+
+double StreamAwareEcf::bytes_until_completion(Index stream) const {
+  auto bytes = static_cast<double>(node(stream).own_bytes);
+  for (Index child = stream; child != DependencyTree::k_root; child = node(child).parent) {
+    bytes *= static_cast<double>(node(node(child).parent).ready_weight) / node(child).weight;
+  }
+  return bytes;
+}
+
+StreamAwareEcf::Index StreamAwareEcf::candidate_below(Index index) const {
+  while (!node(index).active) index = first(index);
+  return index;
+}
+
+StreamAwareEcf::Index StreamAwareEcf::candidate_after(Index stream) const {
+  for (Index child = stream; child != DependencyTree::k_root; child = node(child).parent) {
+    const Index sibling = after(child);
+    if (sibling != k_none) return candidate_below(sibling);
+  }
+  return k_none;
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "scheduler/stream/flat_scheduler.h"
+
+namespace sheaf::quic {
+
+// RR of paper 003 §2.4: packet by packet, all streams in turn, whatever their priorities are.
+class StreamRoundRobin final : public FlatScheduler {
+ private:
+  std::uint64_t place(std::uint64_t) const override { return 0; }
+  bool takes_turns() const override { return true; }
+};
+
+}  // namespace sheaf::quic

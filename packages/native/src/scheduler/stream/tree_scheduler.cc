@@ -1,0 +1,56 @@
+#include "scheduler/stream/tree_scheduler.h"
+
+namespace sheaf::quic {
+
+TreeScheduler::TreeScheduler() : tree_(*this) {}
+
+void TreeScheduler::set_priority(StreamId stream, const StreamPriority& priority) {
+  tree_.set_stream(stream, priority.dependency);
+}
+
+void TreeScheduler::set_group(const Dependency& group) { tree_.set_group(group); }
+
+void TreeScheduler::forget(StreamId stream) { tree_.forget(stream); }
+
+void TreeScheduler::activate(StreamId stream, std::uint64_t remaining) {
+  tree_.activate(stream, remaining);
+}
+
+void TreeScheduler::deactivate(StreamId stream) {
+  const Index index = tree_.find(stream);
+  if (index != k_none) tree_.deactivate(index);
+}
+
+std::optional<StreamId> TreeScheduler::next(const SendOpportunity&) {
+  Index index = DependencyTree::k_root;
+  if (!node(index).ready()) return std::nullopt;
+  while (!node(index).active) index = choose(index);
+  return node(index).stream;
+}
+
+void TreeScheduler::on_sent(StreamId stream, const SentData& sent, const SendOpportunity&) {
+  const Index index = tree_.find(stream);
+  if (index == k_none || !node(index).active) return;
+  for (Index child = index; child != DependencyTree::k_root; child = node(child).parent) {
+    // Who is alone has nobody to share with, and owes nothing to those who come later.
+    const Index parent = node(child).parent;
+    if (node(parent).ready_children > 1) charge(parent, child);
+  }
+  tree_.set_bytes(index, sent.remaining);
+}
+
+void TreeScheduler::on_node(Index node) {
+  order_.reserve(node + 1);
+  if (ready_.size() <= node) ready_.resize(node + 1);
+}
+
+void TreeScheduler::on_ready(Index parent, Index child) {
+  order_.insert(ready_[parent], child, joining_key(parent, child));
+}
+
+void TreeScheduler::on_idle(Index parent, Index child) {
+  on_leaving(parent, child);
+  order_.erase(ready_[parent], child);
+}
+
+}  // namespace sheaf::quic

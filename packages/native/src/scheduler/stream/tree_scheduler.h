@@ -1,0 +1,92 @@
+#pragma once
+
+#include <vector>
+
+#include "scheduler/stream/dependency_tree.h"
+#include "scheduler/stream/stream_scheduler.h"
+#include "scheduler/stream/turn_order.h"
+
+namespace sheaf::quic {
+
+// A scheduler that goes down the dependency tree: a stream comes before all that depends on it (RFC
+// 7540 §5.3.1), and among the ready children of a node the scheduler's own rule decides. It is told
+// as keys: the child with the least is next. A decision costs O(depth), and what it changes O(log
+// n) for each node on the way that has several ready children.
+class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
+ public:
+  using Index = DependencyTree::Index;
+  static constexpr Index k_none = DependencyTree::k_none;
+
+  void set_priority(StreamId stream, const StreamPriority& priority) override;
+  void set_group(const Dependency& group) override;
+  void forget(StreamId stream) override;
+  void activate(StreamId stream, std::uint64_t remaining) override;
+  void deactivate(StreamId stream) override;
+  std::optional<StreamId> next(const SendOpportunity& opportunity) override;
+  void on_sent(StreamId stream, const SentData& sent, const SendOpportunity& opportunity) override;
+
+  const DependencyTree& tree() const { return tree_; }
+
+ protected:
+  TreeScheduler();
+
+  // --- the rule ---------------------------------------------------------------------------------
+  void on_node(Index node) override;
+  void on_linked(Index) override {}
+  // The key of a child that becomes ready.
+  virtual std::uint64_t joining_key(Index parent, Index child) = 0;
+  // A packet of the child's subtree was sent, and the parent has other ready children.
+  virtual void charge(Index parent, Index child) = 0;
+  virtual Index choose(Index parent) { return first(parent); }
+  virtual void on_leaving(Index parent, Index child) {
+    static_cast<void>(parent);
+    static_cast<void>(child);
+  }
+  void on_bytes(Index, Index) override {}
+
+  // --- ready children, in order
+  // -------------------------------------------------------------------
+  const DependencyTree::Node& node(Index index) const { return tree_.node(index); }
+  Index first(Index parent) const { return ready_[parent].first; }
+  Index after(Index child) const { return order_.after(child); }
+  Index at_least(Index parent, std::uint64_t key) const {
+    return order_.at_least(ready_[parent], key);
+  }
+  std::uint64_t key(Index child) const { return order_.key(child); }
+  void move(Index parent, Index child, std::uint64_t key) {
+    order_.move(ready_[parent], child, key);
+  }
+
+ private:
+  void on_ready(Index parent, Index child) final;
+  void on_idle(Index parent, Index child) final;
+
+  TurnOrder order_;
+  std::vector<TurnOrder::Set> ready_;  // by parent
+  DependencyTree tree_;
+};
+
+// With state for each node: `turn` of a child among its siblings, which starts anew with a new
+// parent, and `round` of a parent.
+template <typename Turn, typename Round>
+class StatefulTreeScheduler : public TreeScheduler {
+ protected:
+  void on_node(Index node) override {
+    TreeScheduler::on_node(node);
+    if (states_.size() <= node) states_.resize(node + 1);
+    states_[node] = {};
+  }
+  void on_linked(Index node) override { states_[node].turn = {}; }
+
+  Turn& turn(Index child) { return states_[child].turn; }
+  Round& round(Index parent) { return states_[parent].round; }
+
+ private:
+  struct State {
+    Turn turn{};
+    Round round{};
+  };
+  std::vector<State> states_ = std::vector<State>(1);  // the root
+};
+
+}  // namespace sheaf::quic

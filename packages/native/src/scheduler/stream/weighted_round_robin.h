@@ -1,0 +1,39 @@
+#pragma once
+
+#include <algorithm>
+
+#include "scheduler/stream/tree_scheduler.h"
+
+namespace sheaf::quic {
+
+// WRR of paper 003 §3.3: siblings get packets in proportion to their weights. A packet takes
+// 1/weight of a round, and the next packet is the one that would be through first (stride
+// scheduling), so that the shares hold within one packet over a round, and nobody waits for the
+// whole quantum of another.
+struct StrideTurn {
+  std::uint64_t start = 0;  // of its next packet, in the parent's rounds
+};
+struct StrideRound {
+  std::uint64_t now = 0;  // the latest start of a packet that was sent
+};
+
+class WeightedRoundRobin : public StatefulTreeScheduler<StrideTurn, StrideRound> {
+ private:
+  // A round in units that all weights to 16 divide, and powers of two to 256.
+  static constexpr std::uint64_t k_round = 256 * 45'045;
+
+  std::uint64_t end(Index child) { return turn(child).start + k_round / node(child).weight; }
+
+  std::uint64_t joining_key(Index parent, Index child) override {
+    // What it missed while it was idle is lost; what it had too early still counts.
+    turn(child).start = std::max(turn(child).start, round(parent).now);
+    return end(child);
+  }
+  void charge(Index parent, Index child) override {
+    round(parent).now = std::max(round(parent).now, turn(child).start);
+    turn(child).start = end(child);
+    move(parent, child, end(child));
+  }
+};
+
+}  // namespace sheaf::quic

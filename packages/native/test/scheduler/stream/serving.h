@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scheduler/stream/stream_scheduler.h"
+
+namespace sheaf::quic {
+
+using Ids = std::vector<std::uint64_t>;
+
+// The order in which `packets` packets are given to streams that never run dry.
+inline Ids serve(StreamScheduler& scheduler, int packets, const SendOpportunity& opportunity = {}) {
+  Ids streams;
+  for (int i = 0; i < packets; ++i) {
+    const auto next = scheduler.next(opportunity);
+    if (!next) break;
+    streams.push_back(next->value);
+    scheduler.on_sent(*next, {.bytes = 1200, .remaining = 100'000}, opportunity);
+  }
+  return streams;
+}
+
+// A stream whose node in the tree has the stream's number.
+inline void depend(StreamScheduler& scheduler, std::uint64_t stream, std::uint64_t parent,
+                   std::uint16_t weight, bool exclusive = false) {
+  scheduler.set_priority(
+      {stream},
+      {.dependency = {.node = stream, .parent = parent, .weight = weight, .exclusive = exclusive}});
+}
+
+}  // namespace sheaf::quic
