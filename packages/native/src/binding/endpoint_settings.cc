@@ -70,6 +70,8 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   connection.congestion.algorithm = congestion(text(options, "congestionControl"));
   connection.multipath = flag(options, "multipath");
   connection.path_scheduler = path_scheduler(text(options, "pathScheduler"));
+  connection.streams.scheduler = quic::stream_scheduler_named(text(options, "streamScheduler"))
+                                     .value_or(connection.streams.scheduler);
 
   endpoint.admission.max_connections = number(options, "maxConnections");
   endpoint.admission.max_half_open = number(options, "maxHalfOpenHandshakes");

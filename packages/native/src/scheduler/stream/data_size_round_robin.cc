@@ -6,17 +6,11 @@ namespace sheaf::quic {
 
 namespace {
 
-// By priority, then by size.
-constexpr int k_size_bits = 48;
-constexpr std::uint64_t k_max_size = (std::uint64_t{1} << k_size_bits) - 1;
-
 // Of the group's smallest possible child.
-std::uint64_t group_key(std::uint16_t weight) {
-  return std::uint64_t{DependencyTree::k_max_weight - std::uint32_t{weight}} << k_size_bits;
-}
+std::uint64_t group_key(std::uint16_t weight) { return weight_and_size_key(weight, 0); }
 
 std::uint64_t key_of(const DependencyTree::Node& node) {
-  return group_key(node.weight) | std::min(node.bytes, k_max_size);
+  return weight_and_size_key(node.weight, node.bytes);
 }
 
 }  // namespace
@@ -44,7 +38,7 @@ DataSizeRoundRobin::Index DataSizeRoundRobin::choose(Index parent) {
   if (now.chosen == k_none) {
     // The next lower group; below the last, a new round begins with the highest.
     const Index lower =
-        now.weight > 0 ? at_least(parent, group_key(now.weight) + k_max_size + 1) : first(parent);
+        now.weight > 0 ? at_least(parent, group_key(now.weight - 1)) : first(parent);
     start_turn(parent, lower == k_none ? first(parent) : lower);
   }
   return now.chosen;

@@ -9,6 +9,7 @@ namespace {
 // The largest number is no key of a map, and no id on the wire either.
 Dependency with_valid_ids(Dependency said) {
   if (said.node == UINT64_MAX) said.node = Dependency::k_root;
+  if (said.node == Dependency::k_root) return {.weight = said.weight};
   if (said.parent == UINT64_MAX || said.parent == said.node) said.parent = Dependency::k_root;
   return said;
 }
@@ -48,7 +49,7 @@ void DependencyTree::set_stream(StreamId stream, const Dependency& dependency) {
     }
     if (was.active) activate(stream, was.own_bytes);
   }
-  if (said.node != Dependency::k_root) prioritize(find(stream), said);
+  prioritize(find(stream), said);
 }
 
 void DependencyTree::set_group(const Dependency& dependency) {

@@ -14,7 +14,7 @@ namespace sheaf::quic {
 //   one up to its former parent first (§5.3.3), so there are no cycles.
 // - Weights below 1 count as 1, above 256 as 256.
 // - A node named by two streams belongs to the later; the other one is on the root, as are streams
-//   that name no node.
+//   that name no node, with the weight that they ask for.
 // - Of nodes without a stream, `k_max_groups` are kept: those named last. Where one makes way, and
 //   where a stream ends, the children move to its parent and share its weight (§5.3.4).
 // - No node is deeper than `k_max_depth`: what would be becomes a child of its ancestor at

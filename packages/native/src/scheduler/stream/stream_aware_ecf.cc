@@ -56,17 +56,4 @@ double StreamAwareEcf::bytes_until_completion(Index stream) const {
   return bytes;
 }
 
-StreamAwareEcf::Index StreamAwareEcf::candidate_below(Index index) const {
-  while (!node(index).active) index = first(index);
-  return index;
-}
-
-StreamAwareEcf::Index StreamAwareEcf::candidate_after(Index stream) const {
-  for (Index child = stream; child != DependencyTree::k_root; child = node(child).parent) {
-    const Index sibling = after(child);
-    if (sibling != k_none) return candidate_below(sibling);
-  }
-  return k_none;
-}
-
 }  // namespace sheaf::quic

@@ -30,10 +30,6 @@ class StreamAwareEcf : public WeightedRoundRobin {
   bool waits(Index stream, const PathSnapshot& best, const PathSnapshot& offered);
   // That the connection sends until the stream is complete.
   double bytes_until_completion(Index stream) const;
-  // The next in the order of the tree that can be sent before anything above it; from the root: the
-  // first.
-  Index candidate_below(Index index) const;
-  Index candidate_after(Index stream) const;
 
   std::vector<bool> waiting_;  // by index
 };

@@ -1,6 +1,10 @@
 #include "scheduler/stream/stream_scheduler.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "scheduler/stream/burst_round_robin.h"
+#include "scheduler/stream/critical_first.h"
 #include "scheduler/stream/data_size_round_robin.h"
 #include "scheduler/stream/extensible_priority.h"
 #include "scheduler/stream/first_come_first_served.h"
@@ -10,6 +14,26 @@
 #include "scheduler/stream/weighted_round_robin.h"
 
 namespace sheaf::quic {
+
+std::optional<StreamSchedulerKind> stream_scheduler_named(std::string_view name) {
+  using Kind = StreamSchedulerKind;
+  static constexpr std::pair<std::string_view, Kind> k_names[] = {
+      {"critical-first", Kind::kCriticalFirst},
+      {"rfc9218", Kind::kExtensible},
+      {"fcfs", Kind::kFcfs},
+      {"rr", Kind::kRoundRobin},
+      {"wrr", Kind::kWeighted},
+      {"wrr-burst", Kind::kWeightedBurst},
+      {"swrr", Kind::kScattered},
+      {"swrr-released", Kind::kScatteredReleased},
+      {"dwrr", Kind::kDataSize},
+      {"dwrr-root-only", Kind::kDataSizeRootOnly},
+      {"sa-ecf", Kind::kStreamAwareEcf},
+      {"sa-ecf-released", Kind::kStreamAwareEcfReleased}};
+  const auto found = std::ranges::find(k_names, name, &std::pair<std::string_view, Kind>::first);
+  if (found == std::end(k_names)) return std::nullopt;
+  return found->second;
+}
 
 std::unique_ptr<StreamScheduler> make_stream_scheduler(StreamSchedulerKind kind) {
   switch (kind) {
@@ -33,6 +57,8 @@ std::unique_ptr<StreamScheduler> make_stream_scheduler(StreamSchedulerKind kind)
       return std::make_unique<StreamAwareEcf>();
     case StreamSchedulerKind::kStreamAwareEcfReleased:
       return std::make_unique<StreamAwareEcfReleased>();
+    case StreamSchedulerKind::kCriticalFirst:
+      return std::make_unique<CriticalFirst>();
     case StreamSchedulerKind::kExtensible:
       break;
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "scheduler/path/path_snapshot.h"
 #include "scheduler/stream/stream_priority.h"
@@ -63,8 +64,11 @@ enum class StreamSchedulerKind : std::uint8_t {
   kDataSize,                // dWRR (§3.3): groups of equal priority by share, the smallest first
   kDataSizeRootOnly,        // dWRR as released: bursts, sorted among the children of the root only
   kStreamAwareEcf,          // SA-ECF (§2.4, reference 14): WRR order, waits for the fastest path
+  kCriticalFirst,           // ours: heaviest first to its end, the smallest among equals
   kStreamAwareEcfReleased,  // SA-ECF as released: looks no further than one window of that path
 };
+// As in configurations: "critical-first", "rfc9218", "wrr-burst" …
+std::optional<StreamSchedulerKind> stream_scheduler_named(std::string_view name);
 std::unique_ptr<StreamScheduler> make_stream_scheduler(StreamSchedulerKind kind);
 
 }  // namespace sheaf::quic

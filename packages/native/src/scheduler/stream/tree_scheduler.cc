@@ -5,7 +5,11 @@ namespace sheaf::quic {
 TreeScheduler::TreeScheduler() : tree_(*this) {}
 
 void TreeScheduler::set_priority(StreamId stream, const StreamPriority& priority) {
-  tree_.set_stream(stream, priority.dependency);
+  set_dependency(stream, priority.dependency);
+}
+
+void TreeScheduler::set_dependency(StreamId stream, const Dependency& dependency) {
+  tree_.set_stream(stream, dependency);
 }
 
 void TreeScheduler::set_group(const Dependency& group) { tree_.set_group(group); }
@@ -51,6 +55,19 @@ void TreeScheduler::on_ready(Index parent, Index child) {
 void TreeScheduler::on_idle(Index parent, Index child) {
   on_leaving(parent, child);
   order_.erase(ready_[parent], child);
+}
+
+TreeScheduler::Index TreeScheduler::candidate_below(Index index) const {
+  while (!node(index).active) index = first(index);
+  return index;
+}
+
+TreeScheduler::Index TreeScheduler::candidate_after(Index stream) const {
+  for (Index child = stream; child != DependencyTree::k_root; child = node(child).parent) {
+    const Index sibling = after(child);
+    if (sibling != k_none) return candidate_below(sibling);
+  }
+  return k_none;
 }
 
 }  // namespace sheaf::quic

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "scheduler/stream/dependency_tree.h"
@@ -30,6 +31,8 @@ class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
  protected:
   TreeScheduler();
 
+  void set_dependency(StreamId stream, const Dependency& dependency);
+
   // --- the rule ---------------------------------------------------------------------------------
   void on_node(Index node) override;
   void on_linked(Index) override {}
@@ -53,6 +56,10 @@ class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
     return order_.at_least(ready_[parent], key);
   }
   std::uint64_t key(Index child) const { return order_.key(child); }
+  // The next in the order of the tree that can be sent before anything above it; from the root: the
+  // first.
+  Index candidate_below(Index index) const;
+  Index candidate_after(Index stream) const;
   void move(Index parent, Index child, std::uint64_t key) {
     order_.move(ready_[parent], child, key);
   }
@@ -65,6 +72,14 @@ class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
   std::vector<TurnOrder::Set> ready_;  // by parent
   DependencyTree tree_;
 };
+
+// By weight, the greatest first, then by size, the smallest first.
+inline std::uint64_t weight_and_size_key(std::uint16_t weight, std::uint64_t bytes) {
+  constexpr int k_size_bits = 48;
+  constexpr std::uint64_t k_max_size = (std::uint64_t{1} << k_size_bits) - 1;
+  return std::uint64_t{DependencyTree::k_max_weight - std::uint32_t{weight}} << k_size_bits |
+         std::min(bytes, k_max_size);
+}
 
 // With state for each node: `turn` of a child among its siblings, which starts anew with a new
 // parent, and `round` of a parent.

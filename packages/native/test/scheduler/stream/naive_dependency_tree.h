@@ -54,7 +54,9 @@ class NaiveDependencyTree {
       node.active = was.active;
       node.own_bytes = was.own_bytes;
     }
-    if (said.node != 0) prioritize(said);
+    if (said.node != 0) return prioritize(said);
+    nodes[wanted].parent = 0;
+    nodes[wanted].weight = std::clamp<std::uint32_t>(said.weight, 1, DependencyTree::k_max_weight);
   }
   void set_group(const Dependency& said) {
     if (said.node == 0) return;

@@ -1,0 +1,62 @@
+#include "scheduler/stream/critical_first.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+std::uint64_t key_of(const DependencyTree::Node& node) {
+  return weight_and_size_key(node.weight, node.bytes);
+}
+
+// What the fastest path delivers before a packet that leaves on the slower one now arrives.
+double delivered_meanwhile(const PathSnapshot& fastest, const PathSnapshot& slower) {
+  const auto gain = static_cast<double>((slower.smoothed_rtt - fastest.smoothed_rtt).count()) / 2;
+  const auto round_trip =
+      static_cast<double>(std::max<std::int64_t>(fastest.smoothed_rtt.count(), 1));
+  return static_cast<double>(fastest.capacity) * gain / round_trip;
+}
+
+}  // namespace
+
+void CriticalFirst::set_priority(StreamId stream, const StreamPriority& priority) {
+  Dependency place = priority.dependency;
+  if (place.node == Dependency::k_root) {
+    place.weight = static_cast<std::uint16_t>(32 * (8 - std::min<int>(priority.urgency, 7)));
+  }
+  set_dependency(stream, place);
+}
+
+void CriticalFirst::activate(StreamId stream, std::uint64_t remaining) {
+  if (tree().find(stream) == k_none) set_priority(stream, {});
+  TreeScheduler::activate(stream, remaining);
+}
+
+std::optional<StreamId> CriticalFirst::next(const SendOpportunity& opportunity) {
+  const auto& paths = opportunity.paths;
+  const auto offered = std::ranges::find(paths, opportunity.path, &PathSnapshot::id);
+  if (offered == paths.end()) return TreeScheduler::next(opportunity);
+  const PathSnapshot& fastest = *std::ranges::min_element(paths, {}, &PathSnapshot::smoothed_rtt);
+  if (offered->smoothed_rtt <= fastest.smoothed_rtt) return TreeScheduler::next(opportunity);
+  if (!node(DependencyTree::k_root).ready()) return std::nullopt;
+  const double left_to_fastest = delivered_meanwhile(fastest, *offered);
+  double bytes_before = 0;
+  Index stream = k_none;
+  Index candidate = candidate_below(DependencyTree::k_root);
+  for (int i = 0; i < k_max_candidates && candidate != k_none; ++i) {
+    stream = candidate;
+    bytes_before += static_cast<double>(node(stream).own_bytes);
+    if (bytes_before > left_to_fastest) break;
+    candidate = candidate_after(stream);
+  }
+  return node(stream).stream;
+}
+
+std::uint64_t CriticalFirst::joining_key(Index, Index child) { return key_of(node(child)); }
+
+void CriticalFirst::on_bytes(Index parent, Index child) {
+  if (key_of(node(child)) != key(child)) move(parent, child, key_of(node(child)));
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "scheduler/stream/tree_scheduler.h"
+
+namespace sheaf::quic {
+
+// Ours (docs/decisions/0010). The heaviest child of a node comes first and is served to its end,
+// among equals the one with the fewest bytes left: a page shows nothing before its critical
+// resources are complete, and half an image is worth less than one of two. Where a slower path is
+// offered, streams that the fastest path completes earlier by itself are left to it, and the slower
+// one carries what comes after them.
+class CriticalFirst final : public TreeScheduler {
+ public:
+  // Streams that are looked at before the slower path takes what is at hand.
+  static constexpr int k_max_candidates = 8;
+
+  // A stream that is in no tree has the weight of its urgency (RFC 9218 §4.1).
+  void set_priority(StreamId stream, const StreamPriority& priority) override;
+  void activate(StreamId stream, std::uint64_t remaining) override;
+  std::optional<StreamId> next(const SendOpportunity& opportunity) override;
+
+ private:
+  std::uint64_t joining_key(Index parent, Index child) override;
+  void charge(Index, Index) override {}
+  void on_bytes(Index parent, Index child) override;
+};
+
+}  // namespace sheaf::quic

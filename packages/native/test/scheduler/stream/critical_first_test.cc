@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "scheduler/stream/serving.h"
+
+namespace sheaf::quic {
+namespace {
+
+using std::chrono::milliseconds;
+
+class CriticalFirst : public testing::Test {
+ protected:
+  // To the end of all that is active, in packets of 1000 bytes.
+  Ids drain(std::map<std::uint64_t, std::uint64_t> remaining, const SendOpportunity& opportunity) {
+    Ids order;
+    while (const auto next = scheduler_->next(opportunity)) {
+      std::uint64_t& left = remaining.at(next->value);
+      const std::uint64_t sent = std::min<std::uint64_t>(left, 1000);
+      left -= sent;
+      order.push_back(next->value);
+      scheduler_->on_sent(*next, {.bytes = sent, .remaining = left}, opportunity);
+      if (left == 0) scheduler_->deactivate(*next);
+    }
+    return order;
+  }
+  void activate(const std::map<std::uint64_t, std::uint64_t>& remaining) {
+    for (const auto& [stream, bytes] : remaining) scheduler_->activate({stream}, bytes);
+  }
+
+  std::unique_ptr<StreamScheduler> scheduler_ =
+      make_stream_scheduler(StreamSchedulerKind::kCriticalFirst);
+};
+
+TEST_F(CriticalFirst, ServesTheHeaviestToItsEnd) {
+  depend(*scheduler_, 4, 0, 8);
+  depend(*scheduler_, 8, 0, 256);
+  depend(*scheduler_, 12, 0, 24);
+  activate({{4, 1000}, {8, 3000}, {12, 2000}});
+  EXPECT_EQ(drain({{4, 1000}, {8, 3000}, {12, 2000}}, {}), (Ids{8, 8, 8, 12, 12, 4}));
+}
+
+TEST_F(CriticalFirst, ServesTheSmallestAmongEquals) {
+  for (std::uint64_t stream : {4, 8, 12}) depend(*scheduler_, stream, 0, 16);
+  activate({{4, 3000}, {8, 1000}, {12, 2000}});
+  EXPECT_EQ(drain({{4, 3000}, {8, 1000}, {12, 2000}}, {}), (Ids{8, 12, 12, 4, 4, 4}));
+}
+
+TEST_F(CriticalFirst, WhoHasBegunAndHasLessLeftGoesOn) {
+  for (std::uint64_t stream : {4, 8}) depend(*scheduler_, stream, 0, 16);
+  scheduler_->activate({4}, 3000);
+  EXPECT_EQ(scheduler_->next({})->value, 4u);
+  scheduler_->on_sent({4}, {.bytes = 2000, .remaining = 1000}, {});
+  scheduler_->activate({8}, 2000);
+  EXPECT_EQ(scheduler_->next({})->value, 4u);
+  scheduler_->activate({8}, 500);
+  EXPECT_EQ(scheduler_->next({})->value, 8u);
+}
+
+// Firefox: what group 5 holds before what group 7 holds, and the images below it last.
+TEST_F(CriticalFirst, GoesDownTheTree) {
+  scheduler_->set_group({.node = 5, .parent = 0, .weight = 241});
+  scheduler_->set_group({.node = 7, .parent = 0, .weight = 201});
+  scheduler_->set_group({.node = 11, .parent = 7, .weight = 2});
+  depend(*scheduler_, 16, 11, 42);
+  depend(*scheduler_, 20, 7, 32);
+  depend(*scheduler_, 24, 5, 255);
+  activate({{16, 1000}, {20, 5000}, {24, 9000}});
+  EXPECT_EQ(drain({{16, 1000}, {20, 2000}, {24, 2000}}, {}), (Ids{24, 24, 20, 20, 16}));
+}
+
+TEST_F(CriticalFirst, AStreamInNoTreeHasTheWeightOfItsUrgency) {
+  scheduler_->set_priority({4}, {.urgency = 5});
+  scheduler_->set_priority({8}, {.urgency = 0});
+  activate({{4, 1000}, {8, 9000}, {12, 2000}});  // 12: urgency 3
+  EXPECT_EQ(drain({{4, 1000}, {8, 1000}, {12, 1000}}, {}), (Ids{8, 12, 4}));
+}
+
+// 100 kB in a round trip of 20 ms, and 10 ms less than on the other path: the fastest path delivers
+// 25 kB before a packet on the other one arrives.
+class CriticalFirstOnTwoPaths : public CriticalFirst {
+ protected:
+  CriticalFirstOnTwoPaths() {
+    for (std::uint64_t stream : {4, 8, 12}) {
+      depend(*scheduler_, stream, 0, static_cast<std::uint16_t>(256 - stream));
+    }
+  }
+  std::vector<PathSnapshot> paths_{
+      {.id = PathId{0}, .smoothed_rtt = milliseconds(20), .capacity = 100'000},
+      {.id = PathId{1}, .smoothed_rtt = milliseconds(30), .capacity = 100'000}};
+  SendOpportunity fast_{.path = PathId{0}, .paths = paths_};
+  SendOpportunity slow_{.path = PathId{1}, .paths = paths_};
+};
+
+TEST_F(CriticalFirstOnTwoPaths, LeavesToTheFastestWhatItCompletesEarlier) {
+  activate({{4, 10'000}, {8, 14'000}, {12, 50'000}});
+  EXPECT_EQ(scheduler_->next(fast_)->value, 4u);
+  EXPECT_EQ(scheduler_->next(slow_)->value, 12u);
+}
+
+TEST_F(CriticalFirstOnTwoPaths, UsesTheSlowerOneForWhatIsTooMuch) {
+  activate({{4, 24'000}, {8, 2'000}, {12, 50'000}});
+  EXPECT_EQ(scheduler_->next(slow_)->value, 8u);
+  scheduler_->activate({4}, 26'000);
+  EXPECT_EQ(scheduler_->next(slow_)->value, 4u);
+}
+
+TEST_F(CriticalFirstOnTwoPaths, LeavesNoPathIdle) {
+  activate({{4, 1'000}, {8, 1'000}});
+  EXPECT_EQ(scheduler_->next(slow_)->value, 8u);
+  scheduler_->deactivate({8});
+  EXPECT_EQ(scheduler_->next(slow_)->value, 4u);
+  scheduler_->deactivate({4});
+  EXPECT_FALSE(scheduler_->next(slow_));
+}
+
+}  // namespace
+}  // namespace sheaf::quic
