@@ -154,7 +154,7 @@ describe('schema', () => {
     const [gateway, nodes] = anyOf;
     expect([gateway?.additionalProperties, nodes?.additionalProperties]).toEqual([false, false]);
     expect(Object.keys(nodes?.properties ?? {})).toEqual(['nodes']);
-    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
+    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'stream_scheduler', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
   });
 });
 

@@ -16,6 +16,7 @@ function optionsFor(yaml: string): ServerOptions {
     congestion: node.congestion,
     multipath: node.multipath,
     pathScheduler: node.path_scheduler,
+    streamScheduler: node.stream_scheduler,
     certificate: { certificate: '', privateKey: '' },
     handler: {} as RequestHandler,
     limits: node.limits,
@@ -35,6 +36,6 @@ it('the congestion controller is CUBIC unless the configuration says otherwise',
 
 it('several paths are allowed, and scheduled by ECF, unless the configuration says otherwise', () => {
   expect(optionsFor('')).toMatchObject({ multipath: true, pathScheduler: 'ecf' });
-  expect(optionsFor('multipath: false\npath_scheduler: min-rtt')).toMatchObject({ multipath: false, pathScheduler: 'min-rtt' });
+  expect(optionsFor('multipath: false\npath_scheduler: min-rtt\nstream_scheduler: rr')).toMatchObject({ multipath: false, pathScheduler: 'min-rtt', streamScheduler: 'rr' });
   expect(() => optionsFor('path_scheduler: fastest')).toThrow(expect.objectContaining({ code: 'CONFIG_VALUE' }) as Error);
 });

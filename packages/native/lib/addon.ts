@@ -66,6 +66,7 @@ export interface NativeEndpointOptions {
   congestionControl: string;
   multipath: boolean;
   pathScheduler: string;
+  streamScheduler: string;
   maxConnections: number;
   handshakesPerSecond: number;
   maxHalfOpenHandshakes: number;

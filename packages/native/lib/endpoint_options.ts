@@ -17,6 +17,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     congestionControl: options.congestionControl ?? 'cubic',
     multipath: options.multipath ?? true,
     pathScheduler: options.pathScheduler ?? 'ecf',
+    streamScheduler: options.streamScheduler ?? 'critical-first',
     qlogDirectory: options.qlogDirectory ?? '',
     keyLogFile: options.keyLogFile ?? '',
   };

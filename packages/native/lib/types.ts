@@ -20,6 +20,25 @@ export type CongestionControl = 'cubic' | 'new_reno' | 'bbr' | 'olia';
  */
 export type PathScheduler = 'ecf' | 'min-rtt' | 'round-robin' | 'weighted' | 'blest' | 'redundant' | 'backup-only';
 
+/**
+ * In which order streams are sent: what a page needs first, to its end (`critical-first`); by urgency (`rfc9218`); first
+ * come, first served; or as paper 003 has it, in turn (`rr`), by weights of the dependency tree (`wrr`, `swrr`, `dwrr`),
+ * or a path for each stream (`sa-ecf`), each also as it was released.
+ */
+export type StreamScheduler =
+  | 'critical-first'
+  | 'rfc9218'
+  | 'fcfs'
+  | 'rr'
+  | 'wrr'
+  | 'wrr-burst'
+  | 'swrr'
+  | 'swrr-released'
+  | 'dwrr'
+  | 'dwrr-root-only'
+  | 'sa-ecf'
+  | 'sa-ecf-released';
+
 /** Transport settings shared by servers and clients. Durations in milliseconds, sizes in bytes. */
 export interface TransportOptions {
   /** Offered (client) or accepted (server) protocols, most wanted first. */
@@ -37,6 +56,8 @@ export interface TransportOptions {
   multipath?: boolean;
   /** Default `ecf`. */
   pathScheduler?: PathScheduler;
+  /** Default `critical-first`. */
+  streamScheduler?: StreamScheduler;
   /** Directory that receives one `<odcid>.sqlog` per connection (draft-ietf-quic-qlog). */
   qlogDirectory?: string;
   /** File that TLS secrets are appended to (SSLKEYLOGFILE format). */

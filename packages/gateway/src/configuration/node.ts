@@ -17,6 +17,7 @@ export const nodeConfiguration = z
     congestion: frontKeys.congestion,
     multipath: z.boolean().default(true).describe('Let clients use several paths in one QUIC connection (RFC 10069).'),
     path_scheduler: frontKeys.path_scheduler,
+    stream_scheduler: frontKeys.stream_scheduler,
     http: frontKeys.http,
     admin: frontKeys.admin,
     routes: z.array(routeOptions).min(1).describe('The first route that matches a request answers it.'),

@@ -121,6 +121,7 @@ export class Edge extends FrontNode {
       keepAliveMs: Math.min(keepAliveMs, Math.ceil(node.limits.idle / 3)),
       congestionControl: congestionControl(node.congestion),
       pathScheduler: node.path_scheduler,
+      streamScheduler: node.stream_scheduler,
       ...(node.qlog === undefined ? {} : { qlogDirectory: node.qlog }),
       ...(keyLog === undefined ? {} : { keyLogFile: keyLog }),
     });

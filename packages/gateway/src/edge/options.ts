@@ -55,6 +55,7 @@ export const edgeConfiguration = z.strictObject({
   show_paths: z.boolean().default(false).describe('Tell pages that come through the edge which paths it has, for the live page: addresses, round-trip times, losses and bytes.'),
   congestion: frontKeys.congestion,
   path_scheduler: frontKeys.path_scheduler,
+  stream_scheduler: frontKeys.stream_scheduler,
   http: frontKeys.http,
   admin: frontKeys.admin,
   limits: limitsOptions.omit({ body_size: true }).prefault({}).describe('What clients are granted.'),

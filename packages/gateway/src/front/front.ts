@@ -218,6 +218,7 @@ export class Front {
       congestion: options.congestion,
       multipath: options.multipath,
       pathScheduler: options.path_scheduler,
+      streamScheduler: options.stream_scheduler,
       certificate: this.certificate.pair,
       handler,
       limits: options.limits,

@@ -1,4 +1,4 @@
-import type { CongestionControl, PathScheduler } from '@sheaf/native';
+import type { CongestionControl, PathScheduler, StreamScheduler } from '@sheaf/native';
 import { z } from 'zod';
 import { filePath, listenAddress, listenAddresses } from '../configuration/scalars.js';
 import type { Limits } from '../limits/options.js';
@@ -9,6 +9,21 @@ import { tlsOptions } from '../tls/options.js';
 export const congestionNames = ['cubic', 'newreno', 'bbr', 'olia'] as const;
 
 export const pathSchedulerNames = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const satisfies readonly PathScheduler[];
+
+export const streamSchedulerNames = [
+  'critical-first',
+  'rfc9218',
+  'fcfs',
+  'rr',
+  'wrr',
+  'wrr-burst',
+  'swrr',
+  'swrr-released',
+  'dwrr',
+  'dwrr-root-only',
+  'sa-ecf',
+  'sa-ecf-released',
+] as const satisfies readonly StreamScheduler[];
 
 /** The transport's name of a congestion controller. */
 export function congestionControl(name: (typeof congestionNames)[number]): CongestionControl {
@@ -27,6 +42,10 @@ export const frontKeys = {
     .enum(pathSchedulerNames)
     .default('ecf')
     .describe('Which path of a connection the next packet takes.'),
+  stream_scheduler: z
+    .enum(streamSchedulerNames)
+    .default('critical-first')
+    .describe('Which stream of a connection the next packet carries.'),
   http: listenAddress.optional().describe('Also serve HTTP/1.1 without TLS here; for development on `localhost`.'),
   admin: listenAddress.optional().describe('Address of /healthz, /readyz, /metrics and /status. Keep it private.'),
   log: logOptions.prefault({}).describe('Log of events and requests, JSON lines.'),

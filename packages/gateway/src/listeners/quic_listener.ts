@@ -12,6 +12,7 @@ export interface QuicListenerOptions {
   congestion: FrontOptions['congestion'];
   multipath: boolean;
   pathScheduler: FrontOptions['path_scheduler'];
+  streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
   limits: FrontLimits;
@@ -34,6 +35,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,
     pathScheduler: options.pathScheduler,
+    streamScheduler: options.streamScheduler,
     webtransport: options.alpn.includes('h3'),
     maxConnections: limits.connections,
     maxBidirectionalStreams: limits.streams,
