@@ -31,7 +31,8 @@ export async function download(client: Http3Client, request: ClientRequestOption
     return { status: response.status, bytes, sha256: hash.digest('hex'), ms: performance.now() - started };
   } catch (error) {
     if (error instanceof UserError) throw error;
-    if (/fields too large/.test(errorMessage(error))) {
+    // Refused here once the server has told its limit; before that, it resets the request with H3_EXCESSIVE_LOAD.
+    if (/fields too large|reset the request \(0x107\)/.test(errorMessage(error))) {
       throw new UserError('USAGE', 'the request\'s headers are larger than the server takes', { hint: 'shorten what --header gives', cause: error });
     }
     throw new UserError('REQUEST_FAILED', `the response broke off after ${bytes} bytes: ${errorMessage(error)}`, { hint: 'try again; --qlog records what the connection did', cause: error });
