@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 export const packageLayers = {
   native: [],
   gateway: ['native', 'web-client'],
-  bench: ['gateway', 'native'],
+  bench: ['gateway', 'native', 'web-client'],
   cli: ['bench', 'gateway', 'native'],
   'web-client': [],
 };

@@ -5,10 +5,11 @@ import { engineBench } from './engine/engine_bench.js';
 import type { Experiment, ResultTable } from './experiment.js';
 import { httpBench } from './http/http_bench.js';
 import { machineLine, type Machine } from './measure/machine.js';
+import { pagesBench } from './pages/pages_bench.js';
 import { pathsBench } from './paths/paths_bench.js';
 import { soakBench } from './soak/soak_bench.js';
 
-const experiments: readonly Experiment[] = [engineBench, httpBench, pathsBench, soakBench];
+const experiments: readonly Experiment[] = [engineBench, httpBench, pagesBench, pathsBench, soakBench];
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);
 

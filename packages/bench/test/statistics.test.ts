@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { summarize } from '../src/engine/engine_bench.js';
-import { distribution, round } from '../src/measure/statistics.js';
+import { distribution, fairnessIndex, round, summary } from '../src/measure/statistics.js';
 
 test('the median of an even number of values lies between the middle two', () => {
   expect(distribution([4, 1, 3, 2])).toEqual({ median: 2.5, quartiles: [1.75, 3.25] });
@@ -27,4 +27,32 @@ test('goodput counts application bits over the time of one side alone', () => {
   expect(result.server_ack_us_per_1k).toBeCloseTo(789.5, 1);
   expect(result.stream_write_gbps).toBeNull();
   expect(result.runs).toBe(3);
+});
+
+test('a summary has the interval of the mean by Student', () => {
+  const { mean, median, p95, ci95 } = summary([10, 12, 14, 16, 18]);
+  expect([mean, median]).toEqual([14, 14]);
+  expect(p95).toBeCloseTo(17.6);
+  // The standard deviation is sqrt(10), t for 4 degrees of freedom 2.776.
+  expect(ci95?.[0]).toBeCloseTo(14 - 2.776 * Math.sqrt(2), 3);
+  expect(ci95?.[1]).toBeCloseTo(14 + 2.776 * Math.sqrt(2), 3);
+  expect(summary([5]).ci95).toBeNull();
+});
+
+test.each([
+  [11, 2.228],
+  [12, 2.201],
+  [20, 2.093],
+  [100, 1.984],
+])('with %i values the interval has the quantile of the table', (count, quantile) => {
+  const values = Array.from({ length: count }, (_, index) => index);
+  const deviation = Math.sqrt((count * (count + 1)) / 12);
+  const { mean, ci95 } = summary(values);
+  expect(((ci95?.[1] ?? 0) - mean) / (deviation / Math.sqrt(count))).toBeCloseTo(quantile, 2);
+});
+
+test('fairness is 1 for equal shares and 1/n for a single winner', () => {
+  expect(fairnessIndex([3, 3, 3])).toBe(1);
+  expect(fairnessIndex([1, 0, 0, 0])).toBe(0.25);
+  expect(fairnessIndex([1, 3])).toBe(0.8);
 });

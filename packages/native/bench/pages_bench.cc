@@ -53,15 +53,6 @@ struct Setting {
   std::exit(2);
 }
 
-template <typename Kind>
-Kind named(const std::map<std::string, Kind>& names, const std::string& name) {
-  const auto found = names.find(name);
-  if (found == names.end()) refuse("no such scheduler: " + name);
-  return found->second;
-}
-
-const std::map<std::string, StreamSchedulerKind> k_stream_schedulers{
-    {"rfc9218", StreamSchedulerKind::kExtensible}};
 const std::map<std::string, PathSchedulerKind> k_path_schedulers{
     {"ecf", PathSchedulerKind::kEcf},
     {"min-rtt", PathSchedulerKind::kMinRtt},
@@ -73,8 +64,11 @@ const std::map<std::string, PathSchedulerKind> k_path_schedulers{
 void read_schedulers(std::istream& in, Setting& setting) {
   std::string streams, paths;
   in >> streams >> paths;
-  setting.streams = named(k_stream_schedulers, streams);
-  setting.paths = named(k_path_schedulers, paths);
+  const auto kind = stream_scheduler_named(streams);
+  const auto path_kind = k_path_schedulers.find(paths);
+  if (!kind || path_kind == k_path_schedulers.end()) refuse("no such scheduler");
+  setting.streams = *kind;
+  setting.paths = path_kind->second;
 }
 
 void read_link(std::istream& in, Setting& setting) {

@@ -11,8 +11,8 @@ export function distribution(values: readonly number[]): Distribution {
   return { median: quantile(sorted, 0.5), quartiles: [quantile(sorted, 0.25), quantile(sorted, 0.75)] };
 }
 
-/** Linear interpolation between the neighbours. */
-function quantile(sorted: readonly number[], fraction: number): number {
+/** Of values in ascending order, at least one; linear interpolation between the neighbours. */
+export function quantile(sorted: readonly number[], fraction: number): number {
   const position = (sorted.length - 1) * fraction;
   const below = sorted[Math.floor(position)] ?? 0;
   const above = sorted[Math.ceil(position)] ?? below;
@@ -22,4 +22,46 @@ function quantile(sorted: readonly number[], fraction: number): number {
 /** To so many significant digits: a measurement has no more. */
 export function round(value: number, digits = 4): number {
   return Number(value.toPrecision(digits));
+}
+
+export interface Summary {
+  mean: number;
+  median: number;
+  p95: number;
+  /** Of the mean, by Student's distribution; null with one value. */
+  ci95: [number, number] | null;
+}
+
+export function summary(values: readonly number[]): Summary {
+  if (values.length === 0) throw new RangeError('a summary needs at least one value');
+  const sorted = [...values].sort((a, b) => a - b);
+  return { mean: mean(values), median: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), ci95: confidenceInterval(values) };
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function confidenceInterval(values: readonly number[]): [number, number] | null {
+  if (values.length < 2) return null;
+  const middle = mean(values);
+  const variance = values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1);
+  const half = studentQuantile975(values.length - 1) * Math.sqrt(variance / values.length);
+  return [middle - half, middle + half];
+}
+
+const SMALL_SAMPLES = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+
+/** 97.5 % quantile of Student's distribution; from 11 degrees of freedom on by its expansion around the normal one (error below 0.001). */
+function studentQuantile975(degrees: number): number {
+  const z = 1.959964;
+  const expansion = z + (z ** 3 + z) / (4 * degrees) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2) + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * degrees ** 3);
+  return SMALL_SAMPLES[degrees - 1] ?? expansion;
+}
+
+/** Jain's fairness index: 1 when all shares are equal, 1/n when one has everything. */
+export function fairnessIndex(shares: readonly number[]): number {
+  const sum = shares.reduce((total, share) => total + share, 0);
+  const squares = shares.reduce((total, share) => total + share * share, 0);
+  return squares === 0 ? 1 : (sum * sum) / (shares.length * squares);
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ResultTable } from '../experiment.js';
 import { distribution, round } from '../measure/statistics.js';
 import { buildNativeBench } from '../process/cmake.js';
+import { limiter } from '../process/limiter.js';
 import { runProgram } from '../process/run_program.js';
 
 const SCHEDULERS = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const;
@@ -168,23 +169,6 @@ function failoverFaults({ runs, within_bound, used_again }: Failover): string[] 
     ...(within_bound < runs ? [`fail-over: ${runs - within_bound} of ${runs} stalls are longer than their bound`] : []),
     ...(used_again < runs ? [`fail-over: in ${runs - used_again} of ${runs} runs the path was not used again`] : []),
   ];
-}
-
-/** At most so many at one time; the others wait. */
-function limiter(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
 }
 
 const linkText = ({ mbps, rtt_ms, loss_percent }: LinkSpecification): string => `${round(mbps)} Mbit/s ${rtt_ms} ms${loss_percent > 0 ? ` ${loss_percent} %` : ''}`;

@@ -4,15 +4,19 @@ import { UserError } from '@sheaf/gateway';
 export interface ProgramOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
+  /** For its standard input; without it that is empty. */
+  input?: string;
 }
 
 /**
  * Runs a program to its end and returns its standard output; its standard error goes to ours.
  * @throws UserError BENCH_FAILED when it cannot be started or ends with another code than 0.
  */
-export async function runProgram(command: string, args: readonly string[], options: ProgramOptions = {}): Promise<string> {
+export async function runProgram(command: string, args: readonly string[], { input = '', ...options }: ProgramOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
+    // A program that ends before it read everything has said why.
+    child.stdin.on('error', () => undefined).end(input);
     const parts: Buffer[] = [];
     child.stdout.on('data', (part: Buffer) => parts.push(part));
     child.once('error', (error) => reject(failure(command, args, error.message)));

@@ -10,13 +10,20 @@ interface BenchOptions {
 /** The options of all experiments; each refuses those of the others. A test compares them. */
 const options = {
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
-  sim: { type: 'boolean', describe: 'paths: in virtual time, for each scheduler and controller' },
+  sim: { type: 'boolean', describe: 'pages, paths: in virtual time' },
   real: { type: 'boolean', describe: 'paths: over loopback, next to noq' },
-  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), paths (30 with --sim, 5 with --real): measurements of each' },
+  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), paths (30 with --sim, 5 with --real), pages (20): measurements of each' },
   bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), paths (200 MB): size of a transfer' },
   connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time' },
   seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run' },
-  seed: { type: 'string', requiresArg: true, describe: 'paths (1): of the first simulated run' },
+  seed: { type: 'string', requiresArg: true, describe: 'pages, paths (1): of the first simulated run' },
+  clients: { type: 'string', requiresArg: true, describe: 'pages (1): clients that load the page at one time over the same links' },
+  page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
+  tree: { type: 'string', requiresArg: true, describe: 'pages: only these styles of priorities' },
+  level: { type: 'string', requiresArg: true, describe: 'pages: only these levels of dynamicity' },
+  scheduler: { type: 'string', requiresArg: true, describe: 'pages: only these' },
+  report: { type: 'string', requiresArg: true, describe: 'pages: directory for the report (HTML, Markdown, CSV, JSON)' },
+  resume: { type: 'boolean', describe: 'pages: keep the cells that an earlier run finished' },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
 } as const;
 
@@ -25,7 +32,7 @@ export const bench: Command<BenchOptions> = {
   summary: 'Run an experiment and print its table',
   options: (yargs) =>
     yargs
-      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, paths or soak' })
+      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, pages, paths or soak' })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
       // The experiment says which of its options was meant.
@@ -33,6 +40,7 @@ export const bench: Command<BenchOptions> = {
       .strictCommands(false)
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
+      .example('$0 bench pages --sim --report pages', 'Page loads over two paths with every stream scheduler, in virtual time')
       .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails') as never,

@@ -1,0 +1,62 @@
+export const LEVELS = ['low', 'medium', 'high'] as const;
+export type LevelName = (typeof LEVELS)[number];
+
+/** One access link, the same in both directions. */
+export interface AccessLink {
+  name: string;
+  /** Drawn evenly from this range for each run. */
+  mbps: readonly [number, number];
+  /** One way. */
+  delay_ms: number;
+  /** Evenly around the delay; the order is kept. */
+  jitter_ms: number;
+  loss_percent: number;
+}
+
+export interface Network {
+  links: readonly AccessLink[];
+  /** Both paths cross it. */
+  server_mbps: number;
+  /** That an access link holds, in bytes each way. */
+  queue_bytes: number;
+  loss_correlation: number;
+  jitter_correlation: number;
+}
+
+export const PACKET_BYTES = 1350;
+export const INITIAL_WINDOW_PACKETS = 32;
+/** Fetched before the page, so that the connection is warm. */
+export const WARM_FILES = { count: 4, bytes: 2619 };
+/** 1000 packets, the limit that netem has unless it is told another. */
+const QUEUE_PACKETS = 1000;
+
+const DYNAMICITY: Record<LevelName, { jitter_ms: number; loss_percent: number }[]> = {
+  low: [
+    { jitter_ms: 0, loss_percent: 0 },
+    { jitter_ms: 0, loss_percent: 0 },
+  ],
+  medium: [
+    { jitter_ms: 0.8, loss_percent: 1.5 },
+    { jitter_ms: 1.2, loss_percent: 1.5 },
+  ],
+  high: [
+    { jitter_ms: 0.8, loss_percent: 1.5 },
+    { jitter_ms: 2.4, loss_percent: 3 },
+  ],
+};
+
+/** The network of "A novel framework for HTTP/2 over MPQUIC" (2025), §4.1, at a level of dynamicity. */
+export function networkAt(level: LevelName): Network {
+  const [lte, wifi] = DYNAMICITY[level];
+  if (!lte || !wifi) throw new RangeError(`no level ${level}`);
+  return {
+    links: [
+      { name: 'LTE', mbps: [30, 35], delay_ms: 10, ...lte },
+      { name: 'Wi-Fi', mbps: [55, 60], delay_ms: 15, ...wifi },
+    ],
+    server_mbps: 300,
+    queue_bytes: QUEUE_PACKETS * PACKET_BYTES,
+    loss_correlation: 0.5,
+    jitter_correlation: 0.75,
+  };
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { buildNativeBench } from '../../process/cmake.js';
+import { limiter } from '../../process/limiter.js';
+import { runProgram } from '../../process/run_program.js';
+import { summarizeCell, type PagesCell } from './cell.js';
+import { networkAt, type LevelName } from './network.js';
+import { readPage, type Page, type PageName } from './page.js';
+import { describeSetting } from './page_setting.js';
+import { priorityTree, type TreeName } from './priority_trees.js';
+import { ProgressBar } from './progress_bar.js';
+import { cellName, runSchema, type CellKey, type Run } from './run_record.js';
+import { RunStore } from './run_store.js';
+import { schedulerNamed } from './schedulers.js';
+
+export interface Matrix {
+  pages: readonly PageName[];
+  trees: readonly TreeName[];
+  levels: readonly LevelName[];
+  schedulers: readonly string[];
+}
+
+export interface SimulationParameters {
+  runs: number;
+  /** Of the first run of every cell; the next run has the next one. */
+  seed: number;
+  /** Loading the page at one time over the same links, each from its own server. */
+  clients: number;
+}
+
+export interface PagesOptions {
+  matrix: Matrix;
+  parameters: SimulationParameters;
+  /** Where runs are kept as they come. */
+  file: string;
+  resume: boolean;
+  /** What is under way is not begun again; what is finished stays. */
+  stop: AbortSignal;
+}
+
+export interface MeasuredPages {
+  pages: Page[];
+  cells: PagesCell[];
+  /** By the name of the cell. */
+  runs: Map<string, Run[]>;
+  /** Cells that were not measured, as the experiment was stopped. */
+  missing: number;
+}
+
+/** Page loads in virtual time; replays with the same seed. @throws UserError */
+export async function measureSimulatedPages({ matrix, parameters, file, resume, stop }: PagesOptions, progress: (line: string) => void): Promise<MeasuredPages> {
+  const program = await buildNativeBench('pages_bench', progress);
+  const pages = await Promise.all(matrix.pages.map(readPage));
+  const digest = createHash('sha256').update(await readFile(program)).digest('hex');
+  const store = await RunStore.open(file, { ...parameters, program: digest }, resume);
+  const wanted = keysOf(matrix);
+  const remaining = wanted.filter((key) => !store.cells.has(cellName(key)));
+  progress(`${wanted.length} cells, ${parameters.runs} runs each with the seeds ${parameters.seed} to ${parameters.seed + parameters.runs - 1}; ${wanted.length - remaining.length} are there already; runs are kept in ${file}`);
+  const bar = new ProgressBar(remaining.length, progress);
+  const inTurn = limiter(cpus().length);
+  await Promise.all(
+    remaining.map((key) =>
+      inTurn(async () => {
+        if (stop.aborted) return;
+        const runs = await simulate(program, pageNamed(pages, key.page), key, parameters).catch((error: unknown) => {
+          // The same signal reached the program.
+          if (stop.aborted) return undefined;
+          throw error;
+        });
+        if (!runs) return;
+        await store.add(cellName(key), runs);
+        bar.step(cellName(key));
+      }),
+    ),
+  );
+  const cells = wanted.flatMap((key) => {
+    const runs = store.cells.get(cellName(key));
+    return runs ? [summarizeCell(key, pageNamed(pages, key.page), runs)] : [];
+  });
+  return { pages, cells, runs: store.cells, missing: wanted.length - cells.length };
+}
+
+/** All schedulers of a setting follow one another, so that an early end leaves comparisons whole. */
+function keysOf({ pages, trees, levels, schedulers }: Matrix): CellKey[] {
+  return pages.flatMap((page) => trees.flatMap((tree) => levels.flatMap((level) => schedulers.map((scheduler) => ({ page, tree, level, scheduler })))));
+}
+
+function pageNamed(pages: readonly Page[], name: PageName): Page {
+  const found = pages.find((page) => page.name === name);
+  if (!found) throw new RangeError(`no page ${name}`);
+  return found;
+}
+
+async function simulate(program: string, page: Page, { tree, level, scheduler }: CellKey, { seed, runs, clients }: SimulationParameters): Promise<Run[]> {
+  const setting = describeSetting({ page, tree: priorityTree(tree, page.resources), network: networkAt(level), scheduler: schedulerNamed(scheduler) });
+  const output = await runProgram(program, [seed, runs, clients].map(String), { input: setting });
+  return output.trimEnd().split('\n').map((line) => runSchema.parse(JSON.parse(line)));
+}
