@@ -9,6 +9,8 @@ void CloseState::start_closing(const ConnectionClosed& closed, Time now, Duratio
   phase_ = Phase::kClosing;
   closed_ = closed;
   deadline_ = now + linger;
+  // An error of the peer is told at once.
+  last_words_due_ = closed.cause == ConnectionClosed::Cause::kLocalApplication;
   frame_due_ = true;
 }
 

@@ -21,6 +21,9 @@ class CloseState {
   // Ends at once, without a word (RFC 9000 §10.1, §10.3).
   void finish(const ConnectionClosed& closed);
 
+  // The application closes: what it wrote before is sent before CONNECTION_CLOSE.
+  bool last_words_due() const { return last_words_due_; }
+  void last_words_sent() { last_words_due_ = false; }
   void on_packet_received();
   bool frame_due() const { return frame_due_; }
   ConnectionCloseFrame frame() const;
@@ -34,6 +37,7 @@ class CloseState {
   Phase phase_ = Phase::kOpen;
   ConnectionClosed closed_;
   Time deadline_ = k_never;
+  bool last_words_due_ = false;
   bool frame_due_ = false;
   std::uint64_t packets_received_ = 0;
 };

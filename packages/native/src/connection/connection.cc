@@ -134,7 +134,11 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
   batch.segment_size = 0;
   Parts& parts = *parts_;
   parts.pacing_deadline = k_never;
-  if (parts.close.phase() == CloseState::Phase::kClosing) return transmit_close(batch, now);
+  if (parts.close.phase() == CloseState::Phase::kClosing) {
+    transmit_last_words(batch, now);
+    if (batch.size == 0) transmit_close(batch, now);
+    return;
+  }
   if (parts.close.phase() != CloseState::Phase::kOpen) return;
   // A batch each in turn, so that no path waits for another to be full.
   const auto& entries = parts.paths.in_use();
@@ -145,6 +149,19 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
   ++parts.next_turn;
   // Building may have found that the keys are used up.
   if (parts.close.phase() == CloseState::Phase::kClosing) transmit_close(batch, now);
+}
+
+// What the application wrote before it closed goes first, as far as a batch on each path carries
+// it: a session's last capsule comes before the end of its connection. RFC 9000 §10.2.1: closing
+// begins when CONNECTION_CLOSE is sent.
+void Connection::transmit_last_words(TransmitBatch& batch, Time now) {
+  Parts& parts = *parts_;
+  const auto& entries = parts.paths.in_use();
+  while (parts.close.last_words_due() && batch.size == 0) {
+    if (parts.last_words_turn == entries.size()) return parts.close.last_words_sent();
+    PathEntry& entry = *entries[parts.last_words_turn++];
+    if (entry.usable()) PacketBuilder(parts, entry, now).build_last_words(batch);
+  }
 }
 
 // On every path, since the peer may not hear the others.

@@ -96,6 +96,7 @@ class Connection {
   State state() const;
   // Why the connection ends; null while it does not.
   const ConnectionClosed* closed() const;
+  // What was written before is sent first, as far as window and pacer let it leave at once.
   void close(std::uint64_t application_error, std::string_view reason, Time now);
   // Ends at once and silently: the handshake failed under it.
   void abandon(const ConnectionClosed& closed);
@@ -146,6 +147,7 @@ class Connection {
   struct Parts;
 
  private:
+  void transmit_last_words(TransmitBatch& batch, Time now);
   void transmit_close(TransmitBatch& batch, Time now);
 
   std::unique_ptr<Parts> parts_;

@@ -39,6 +39,10 @@ void PacketBuilder::build(TransmitBatch& batch) {
   build_one_rtt(batch);
 }
 
+void PacketBuilder::build_last_words(TransmitBatch& batch) {
+  if (parts_.keys.can_send() && !parts_.keys.confidentiality_limit_reached()) build_one_rtt(batch);
+}
+
 void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   std::array<SealJob, k_max_batch> jobs;
   std::size_t count = 0;

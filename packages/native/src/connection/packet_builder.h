@@ -13,6 +13,8 @@ class PacketBuilder {
   PacketBuilder(Connection::Parts& parts, PathEntry& entry, Time now)
       : parts_(parts), entry_(entry), path_(*entry.path), selection_(parts, now), now_(now) {}
   void build(TransmitBatch& batch);
+  // What waits to be sent without anything that is for later: probes, a key update.
+  void build_last_words(TransmitBatch& batch);
   // CONNECTION_CLOSE alone (RFC 9000 §10.2.1).
   void build_close(TransmitBatch& batch);
 

@@ -42,6 +42,7 @@ struct Connection::Parts {
   Address handshake_remote;
   std::uint64_t repeated_bytes = 0;  // sent again although not lost (Retransmission)
   std::size_t next_turn = 0;         // entry that may transmit first
+  std::size_t last_words_turn = 0;   // entry that may transmit next before the close is told
   std::size_t close_turn = 0;        // entry that tells the close next
   CryptoStream crypto;
   DatagramQueue datagrams;

@@ -205,10 +205,13 @@ void EndpointLoop::flush(Time now) {
 }
 
 void EndpointLoop::flush_closing() {
-  // Each connection's CONNECTION_CLOSE is a batch of its own, and stateless replies go first.
+  // On each of its eight paths a connection may have its last words and then its CONNECTION_CLOSE,
+  // each a batch of its own, and stateless replies go first.
+  constexpr std::size_t k_batches = 2 * 8;
   constexpr std::size_t k_replies = 256;
-  const std::size_t rounds =
-      (endpoint_.connection_count() + k_replies) / static_cast<std::size_t>(k_send_calls) + 1;
+  const std::size_t rounds = (endpoint_.connection_count() * k_batches + k_replies) /
+                                 static_cast<std::size_t>(k_send_calls) +
+                             1;
   for (std::size_t round = 0; round < rounds && !all_blocked(); ++round) {
     unsent_ = false;
     flush(monotonic_now());

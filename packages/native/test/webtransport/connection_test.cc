@@ -184,6 +184,26 @@ TEST_P(WebTransportUnderWeather, EchoesStreamsAndDatagramsThenCloses) {
   }
 }
 
+// The session's close is not overtaken by the connection's.
+TEST(WebTransportConnection, TellsASessionsCloseBeforeItsOwn) {
+  EchoPair pair(1, {.delay = 10ms});
+  EchoApplication& client = pair.client.application;
+  EchoApplication& server = pair.server.application;
+  ASSERT_EQ(
+      pair.simulation.run_until([&] { return client.http.peer_settings().has_value(); }, 1min),
+      Outcome::kReached);
+  ASSERT_TRUE(client.sessions.connect({{":authority", "localhost"}, {":path", "/echo"}}));
+  ASSERT_EQ(pair.simulation.run_until([&] { return client.established; }, 1min), Outcome::kReached);
+  server.sessions.close(server.session, {5, "done"});
+  pair.server.connection.close(value_of(http3::ErrorCode::kNoError), "", pair.simulation.now());
+  ASSERT_EQ(pair.simulation.run_until([&] { return pair.client.close_error.has_value(); }, 1min),
+            Outcome::kReached);
+  ASSERT_TRUE(client.closed);
+  EXPECT_TRUE(client.closed->clean);
+  EXPECT_EQ(client.closed->code, 5u);
+  EXPECT_EQ(client.closed->reason, "done");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Weather, WebTransportUnderWeather,
     testing::Values(Weather{"Fine", {.delay = 10ms}},

@@ -1,0 +1,73 @@
+// What an application wrote before it closes its connection.
+#include <algorithm>
+
+#include "connection/raw_peer.h"
+
+namespace sheaf::quic {
+namespace {
+
+using Packets = std::vector<RawPeer::Packet>;
+
+std::size_t data_bytes(const Packets& packets) {
+  std::size_t bytes = 0;
+  for (const RawPeer::Packet& packet : packets) {
+    if (const auto frame = packet.find<StreamFrame>()) bytes += frame->data.size();
+  }
+  return bytes;
+}
+
+TEST(LastWords, GoBeforeTheClose) {
+  RawPeer peer;
+  peer.make_server_talk(100);
+  peer.server.close(7, "bye", peer.now);
+  const Packets packets = peer.collect();
+  EXPECT_EQ(data_bytes(packets), 100u);
+  ASSERT_FALSE(packets.empty());
+  const auto told = packets.back().find<ConnectionCloseFrame>();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->error, 7u);
+  EXPECT_EQ(
+      std::ranges::count_if(
+          packets, [](const auto& packet) { return packet.template has<ConnectionCloseFrame>(); }),
+      1);
+  // Nothing more by itself, and to what comes the close is the only answer.
+  EXPECT_TRUE(peer.collect().empty());
+  peer.send({PingFrame{}}, peer.path);
+  for (const auto& answer : peer.collect()) EXPECT_TRUE(answer.has<ConnectionCloseFrame>());
+}
+
+TEST(LastWords, StayWithinTheWindow) {
+  RawPeer peer;
+  peer.make_server_talk();
+  const std::uint64_t window = peer.server.path_stats()[0].congestion_window;
+  peer.server.close(7, "", peer.now);
+  const Packets packets = peer.collect();
+  EXPECT_GT(data_bytes(packets), 0u);
+  EXPECT_LE(data_bytes(packets), window);
+  EXPECT_TRUE(packets.back().has<ConnectionCloseFrame>());
+  // The window does not open again.
+  peer.send({AckFrame{.largest = 0}}, peer.path);
+  EXPECT_EQ(data_bytes(peer.collect()), 0u);
+}
+
+TEST(LastWords, StayWithinTheAntiAmplificationLimit) {
+  RawPeer peer({.config = {}, .validated = false, .finished_came = true});
+  peer.make_server_talk();
+  const std::size_t received = peer.send({PingFrame{}}, peer.path, 500);
+  peer.server.close(7, "", peer.now);
+  std::size_t sent = 0;
+  for (const auto& packet : peer.collect()) sent += packet.size;
+  EXPECT_LE(sent, 3 * received);
+}
+
+TEST(LastWords, AreNotForAPeerThatBrokeARule) {
+  RawPeer peer;
+  peer.make_server_talk(100);
+  peer.send({HandshakeDoneFrame{}}, peer.path);
+  const Packets packets = peer.collect();
+  ASSERT_EQ(packets.size(), 1u);
+  EXPECT_TRUE(packets[0].has<ConnectionCloseFrame>());
+}
+
+}  // namespace
+}  // namespace sheaf::quic
