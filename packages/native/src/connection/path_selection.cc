@@ -59,8 +59,9 @@ bool PathSelection::is_backup(const PathEntry& entry) {
 }
 
 SendDemand PathSelection::demand() const {
-  return {.unsent_bytes = parts_.streams.unsent_bytes(),
-          .flow_credit = parts_.streams.connection_credit()};
+  const StreamSet& streams = parts_.streams;
+  return {.unsent_bytes = streams.open_ended() ? k_unlimited : streams.unsent_bytes(),
+          .flow_credit = streams.connection_credit()};
 }
 
 bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {

@@ -37,6 +37,8 @@ struct Stream {
   bool receives = false;
   bool scheduled = false;      // known to the scheduler
   bool write_refused = false;  // the application waits for kWritable
+  bool overfilled = false;     // its last write filled the buffer, so it is likely to have more
+  bool counted_open_ended = false;  // counted in StreamLane::open_ended
 
   // To its end, as far as is known, without what was sent before.
   std::uint64_t remaining() const {

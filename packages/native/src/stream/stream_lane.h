@@ -19,6 +19,7 @@ struct StreamLane {
   std::unique_ptr<StreamScheduler> scheduler;
   std::array<std::size_t, 3> sender_count{};  // streams by Sendability
   std::uint64_t unsent = 0;                   // bytes written but not yet in a packet
+  std::size_t open_ended = 0;                 // streams with more to come than is written
   StreamList<Stream, &Stream::control_link> control_queue;
 
   std::size_t& senders(SendStream::Sendability sendability) {

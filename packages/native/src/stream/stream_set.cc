@@ -39,12 +39,12 @@ Result<bool, StreamRefusal> StreamSet::write(StreamId id, SendChunk chunk, bool 
   if (!stream->send.writable()) return StreamRefusal::kFinished;
   const bool known = stream->scheduled;
   stream->send.write(std::move(chunk), fin);
+  stream->overfilled = stream->send.unsent_bytes() >= state.config.send_buffer;
+  stream->write_refused |= stream->overfilled;
   state.refresh_sending(*stream);
   if (known) stream->lane->scheduler->activate(id, stream->remaining());
   if (state.connection_send.available() == 0) state.note_connection_blocked();
-  if (stream->send.unsent_bytes() < state.config.send_buffer) return true;
-  stream->write_refused = true;
-  return false;
+  return !stream->overfilled;
 }
 
 Status<StreamRefusal> StreamSet::reset(StreamId id, std::uint64_t error) {

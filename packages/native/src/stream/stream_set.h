@@ -85,7 +85,10 @@ class StreamSet {
   void unpin_all(PathId path);
   std::uint64_t unsent_bytes(StreamId stream) const;  // written but not yet in a packet
   std::uint64_t unsent_bytes() const;                 // of all streams that any path may carry
-  std::uint64_t connection_credit() const;            // bytes that the peer's MAX_DATA still allows
+  // The application filled the buffer of one of them and has not ended it: more than
+  // `unsent_bytes` is to come.
+  bool open_ended() const;
+  std::uint64_t connection_credit() const;  // bytes that the peer's MAX_DATA still allows
   // For automatic window tuning.
   void set_rtt(Duration smoothed);
 

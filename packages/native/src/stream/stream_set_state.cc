@@ -25,7 +25,7 @@ Stream& StreamSet::State::create(StreamId id) {
   stream.sends = bidirectional || local;
   stream.receives = bidirectional || !local;
   stream.control_due = 0;
-  stream.write_refused = false;
+  stream.write_refused = stream.overfilled = stream.counted_open_ended = false;
   if (stream.sends) stream.send.open(peer_limits ? peer_limits->for_stream(id, role) : 0);
   if (stream.receives) {
     stream.receive.open(blocks,
@@ -44,6 +44,7 @@ void StreamSet::State::enter(Stream& stream, StreamLane& lane) {
   stream.lane = &lane;
   ++lane.senders(stream.sendability);
   lane.unsent += stream.counted_unsent;
+  lane.open_ended += stream.counted_open_ended;
 }
 
 void StreamSet::State::leave(Stream& stream) {
@@ -52,6 +53,7 @@ void StreamSet::State::leave(Stream& stream) {
   lane.scheduler->forget(stream.id);
   --lane.senders(stream.sendability);
   lane.unsent -= stream.counted_unsent;
+  lane.open_ended -= stream.counted_open_ended;
 }
 
 void StreamSet::State::move(Stream& stream, StreamLane& lane) {
@@ -85,6 +87,9 @@ void StreamSet::State::refresh_sending(Stream& stream) {
   const std::uint64_t unsent = stream.send.unsent_bytes();
   stream.lane->unsent += unsent - stream.counted_unsent;
   stream.counted_unsent = unsent;
+  stream.lane->open_ended -= stream.counted_open_ended;
+  stream.counted_open_ended = stream.overfilled && unsent > 0 && stream.send.writable();
+  stream.lane->open_ended += stream.counted_open_ended;
   const bool blocked = unsent > 0 && stream.send.limit().note_blocked();
   if (blocked) request_control(stream, Stream::k_stream_data_blocked);
   const Sendability now_possible =

@@ -54,6 +54,21 @@ TEST(Paths, AggregateTheirRates) {
   }
 }
 
+TEST(Paths, AggregateTheirRatesWhereOneIsTenTimesSlower) {
+  LinkConfig slow = k_link;
+  slow.delay = 10 * k_link.delay;
+  slow.queue_bytes = 10 * k_link.queue_bytes;
+  World world({.links = {k_link, slow}});
+  ASSERT_TRUE(world.run_until_confirmed());
+  ASSERT_TRUE(world.open_path(1));
+  world.start(Role::kServer, std::uint64_t{1} << 40);
+  world.run_for(std::chrono::seconds(5));
+  // The slow start on the slow path is over.
+  const std::uint64_t before = world.transfer->received();
+  world.run_for(std::chrono::seconds(10));
+  EXPECT_GT(world.transfer->received() - before, 0.9 * 40_mbps * 10);
+}
+
 TEST(Paths, ADeadPathDoesNotStopATransfer) {
   World world({.links = {k_link, k_link}});
   ASSERT_TRUE(world.run_until_confirmed());

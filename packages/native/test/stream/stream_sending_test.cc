@@ -185,6 +185,33 @@ TEST_F(StreamSending, TellsWhenTheBufferHasRoomAgain) {
   EXPECT_EQ(pair.server.read(id).bytes, 14'999u);
 }
 
+TEST_F(StreamSending, AFullBufferHasNoEndInSight) {
+  StreamSetConfig config;
+  config.send_buffer = 10'000;
+  StreamPair pair(config);
+  StreamSet& streams = pair.client.streams;
+  const StreamId id = pair.open();
+  pair.client.write(id, 5000);
+  EXPECT_FALSE(streams.open_ended()) << "the application could have written more";
+  pair.client.write(id, 5000, false, 5000);
+  EXPECT_TRUE(streams.open_ended());
+  pair.client.send();
+  EXPECT_TRUE(streams.open_ended()) << "the application has yet to hear that there is room";
+  pair.client.write(id, 100'000, true, 10'000);
+  EXPECT_FALSE(streams.open_ended()) << "this is the end";
+
+  const StreamId other = pair.open();
+  pair.client.write(other, 10'000);
+  EXPECT_TRUE(streams.open_ended());
+  ASSERT_TRUE(streams.reset(other, 0));
+  EXPECT_FALSE(streams.open_ended());
+
+  const StreamId last = pair.open();
+  pair.client.write(last, 10'000);
+  while (streams.unsent_bytes() > 0) pair.client.send();
+  EXPECT_FALSE(streams.open_ended()) << "nothing is left, and nobody wrote more";
+}
+
 TEST_F(StreamSending, RepeatsOnlyTheNewestLimits) {
   // RFC 9000 §13.3.
   StreamSetConfig config;

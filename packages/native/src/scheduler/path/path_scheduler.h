@@ -10,6 +10,7 @@ namespace sheaf::quic {
 
 // What waits for a path.
 struct SendDemand {
+  // UINT64_MAX: without an end in sight. A full send buffer is no sign that little is left.
   std::uint64_t unsent_bytes = 0;
   std::uint64_t flow_credit = 0;  // that the connection's flow control still allows
 };

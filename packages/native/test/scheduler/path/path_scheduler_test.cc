@@ -129,6 +129,15 @@ TEST(EarliestCompletionFirst, WaitsForTheFastPathWithTheLastBytes) {
             1u);
 }
 
+TEST(EarliestCompletionFirst, WaitsForNoEndThatIsNotInSight) {
+  const auto scheduler = make_path_scheduler(PathSchedulerKind::kEcf);
+  const std::vector<PathSnapshot> paths{path(0, 10, 200'000, false), path(1, 100, 200'000)};
+  SendDemand demand{.unsent_bytes = 1 << 20, .flow_credit = 8 << 20};
+  EXPECT_EQ(scheduler->select(paths, demand), std::nullopt);
+  demand.unsent_bytes = UINT64_MAX;
+  EXPECT_EQ(scheduler->select(paths, demand), 1u);
+}
+
 TEST(EarliestCompletionFirst, CountsWhatAPacedPathCarries) {
   // A window of twice what the path carries, as BBR has it, does not make the path faster.
   std::vector<PathSnapshot> paths{path(0, 40, 200'000, false), path(1, 120, 300'000)};
