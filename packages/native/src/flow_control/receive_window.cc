@@ -8,23 +8,32 @@ namespace sheaf::quic {
 
 ReceiveWindow::ReceiveWindow(std::uint64_t initial, std::uint64_t maximum)
     : limit_(std::min(initial, k_max_varint)),
+      announced_(limit_),
       window_(limit_),
       maximum_(std::clamp(maximum, window_, k_max_varint)) {}
 
 bool ReceiveWindow::consume(std::uint64_t bytes, Time now, Duration rtt) {
   consumed_ += bytes;
   // RFC 9000 §4.2: early enough that the sender does not stop, rarely enough to cost little.
-  if (limit_ - consumed_ > window_ / 2) return false;
-  if (rtt > Duration::zero() && now - last_update_ < 2 * rtt) {
+  if (limit_ - consumed_ > window_ / 2 && !exhausted()) return false;
+  if (rtt > Duration::zero() && (now - last_update_ < 2 * rtt || exhausted())) {
     window_ = std::min(2 * window_, maximum_);
   }
   const std::uint64_t before = limit_;
-  if (announce() == before) return false;
+  if (move_limit() == before) return false;
   last_update_ = now;
   return true;
 }
 
-std::uint64_t ReceiveWindow::announce() {
+bool ReceiveWindow::wait(std::uint64_t bytes, Time now) {
+  if (bytes <= window_ / 2 || window_ == maximum_) return false;
+  window_ = std::min(2 * window_, maximum_);
+  move_limit();
+  last_update_ = now;
+  return true;
+}
+
+std::uint64_t ReceiveWindow::move_limit() {
   limit_ = std::max(limit_, std::min(consumed_ + window_, k_max_varint));
   return limit_;
 }

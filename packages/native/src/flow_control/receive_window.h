@@ -7,8 +7,13 @@
 namespace sheaf::quic {
 
 // What we let the peer send on a stream or on the connection, in bytes (RFC 9000 §4.1). The window
-// doubles when half of it is consumed within two round trips: the peer may then be waiting for
-// credit rather than for the path. An application that reads slowly never grows it.
+// doubles while it is what limits the peer:
+// - half of it is consumed within two round trips;
+// - all credit is used up, and the application has read all that came: a round trip on the wire is
+//   not what credit takes to come back where the application reads in turns of its own;
+// - half of it is filled by bytes behind a gap, which nobody can read: the rest may not last until
+//   the gap is closed, while one packet is under way on the slowest path.
+// An application that leaves bytes unread never grows it.
 class ReceiveWindow {
  public:
   ReceiveWindow() = default;
@@ -27,13 +32,19 @@ class ReceiveWindow {
   // Gives credit back. `rtt` is zero while unmeasured: no growth then. True when the limit moved
   // and should be announced.
   bool consume(std::uint64_t bytes, Time now, Duration rtt);
+  // So many bytes wait behind a gap. True when the limit moved and should be announced.
+  bool wait(std::uint64_t bytes, Time now);
   // The limit to put into a frame: all the credit there is by now.
-  std::uint64_t announce();
+  std::uint64_t announce() { return announced_ = move_limit(); }
   // The connection's window must carry what one stream's may. Takes effect with the next update.
   void widen(std::uint64_t window);
 
  private:
+  std::uint64_t move_limit();
+  bool exhausted() const { return consumed_ == received_ && received_ == announced_; }
+
   std::uint64_t limit_ = 0;
+  std::uint64_t announced_ = 0;  // that the peer was told last
   std::uint64_t received_ = 0;
   std::uint64_t consumed_ = 0;
   std::uint64_t window_ = 0;

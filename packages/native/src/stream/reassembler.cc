@@ -52,6 +52,7 @@ void Reassembler::open(BlockPool& pool) {
   pool_ = &pool;
   first_block_ = 0;
   read_offset_ = contiguous_end_ = stored_end_ = 0;
+  waiting_bytes_ = 0;
 }
 
 void Reassembler::write(std::uint64_t offset, Bytes data) {
@@ -68,9 +69,13 @@ void Reassembler::write(std::uint64_t offset, Bytes data) {
   }
   write_in_order(data);
   if (contiguous_end_ < stored_end_) {
+    const std::uint64_t before = contiguous_end_;
     join_out_of_order();
-  } else {
+    waiting_bytes_ -= std::min(waiting_bytes_, contiguous_end_ - before);
+  }
+  if (contiguous_end_ >= stored_end_) {
     stored_end_ = contiguous_end_;
+    waiting_bytes_ = 0;
   }
 }
 
@@ -94,6 +99,7 @@ void Reassembler::write_in_order(Bytes data) {
 
 void Reassembler::write_out_of_order(std::uint64_t offset, Bytes data) {
   stored_end_ = std::max(stored_end_, offset + data.size());
+  waiting_bytes_ += data.size();
   while (!data.empty()) {
     const std::size_t position = offset % Block::k_size;
     const std::size_t part = std::min(data.size(), Block::k_size - position);
@@ -142,6 +148,7 @@ void Reassembler::clear() {
   }
   blocks_.clear_and_keep(k_kept_places);
   read_offset_ = stored_end_ = contiguous_end_;
+  waiting_bytes_ = 0;
   first_block_ = read_offset_ / Block::k_size;
 }
 

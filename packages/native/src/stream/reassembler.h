@@ -24,6 +24,8 @@ class Reassembler {
 
   std::uint64_t read_offset() const { return read_offset_; }
   std::uint64_t contiguous_end() const { return contiguous_end_; }  // readable up to here
+  // Bytes that arrived behind a gap; those that arrived twice may count twice.
+  std::uint64_t waiting_bytes() const { return waiting_bytes_; }
   // Readable bytes up to the end of a block; empty when nothing is readable.
   Bytes peek() const;
   // At most what is readable.
@@ -44,6 +46,7 @@ class Reassembler {
   std::uint64_t read_offset_ = 0;
   std::uint64_t contiguous_end_ = 0;
   std::uint64_t stored_end_ = 0;  // end of the furthest byte that arrived
+  std::uint64_t waiting_bytes_ = 0;
 };
 
 }  // namespace sheaf::quic

@@ -112,6 +112,10 @@ bool ReceiveStream::consume(std::uint64_t bytes, const ReceiveContext& context) 
   return moved && final_size_ == k_unknown;
 }
 
+bool ReceiveStream::widen_over_gap(Time now) {
+  return final_size_ == k_unknown && window_.wait(reassembler_.waiting_bytes(), now);
+}
+
 bool ReceiveStream::take_end() {
   if (reset_error_ || abandoned_ || reassembler_.read_offset() != final_size_) return false;
   end_read_ = true;

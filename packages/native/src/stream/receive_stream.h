@@ -44,6 +44,9 @@ class ReceiveStream {
   // --- application ------------------------------------------------------------------------------
   bool readable() const;
   Bytes peek() const { return reassembler_.peek(); }
+  // Gives more credit where what arrives waits for what is missing. True when MAX_STREAM_DATA is
+  // due.
+  bool widen_over_gap(Time now);
   // At most what is readable. True when MAX_STREAM_DATA is due.
   bool consume(std::uint64_t bytes, const ReceiveContext& context);
   std::uint64_t readable_bytes() const {

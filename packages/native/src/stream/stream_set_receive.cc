@@ -61,6 +61,7 @@ TransportStatus StreamSet::on_stream(const StreamFrame& frame, Time now) {
   const auto news = stream.receive.on_stream(frame, state.receive_context());
   if (!news) return news.error();
   if (*news) state.events.push(stream, StreamEvent::Kind::kReadable);
+  state.widen_over_gap(stream);
   if (frame.fin) state.cancel_control(stream, Stream::k_max_stream_data);
   if (stream.receive.abandoned()) {
     state.announce_connection_window();

@@ -160,7 +160,18 @@ void StreamSet::State::announce_connection_window() {
 }
 
 void StreamSet::State::consume(Stream& stream, std::uint64_t bytes) {
-  if (!stream.receive.consume(bytes, receive_context())) return;
+  if (stream.receive.consume(bytes, receive_context())) announce_stream_window(stream);
+}
+
+void StreamSet::State::widen_over_gap(Stream& stream) {
+  if (!stream.receive.widen_over_gap(now)) return;
+  announce_stream_window(stream);
+  // Nothing is consumed that would move it.
+  connection_receive.announce();
+  announce_connection_window();
+}
+
+void StreamSet::State::announce_stream_window(Stream& stream) {
   request_control(stream, Stream::k_max_stream_data);
   connection_receive.widen(stream.receive.window().window() * 3 / 2);
 }

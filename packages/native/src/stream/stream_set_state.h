@@ -103,6 +103,8 @@ struct StreamSet::State {
   // Credit of the connection was given back: MAX_DATA may be due.
   void announce_connection_window();
   void consume(Stream& stream, std::uint64_t bytes);
+  void widen_over_gap(Stream& stream);
+  void announce_stream_window(Stream& stream);
   void finish_read(Stream& stream, ReadResult& result);
 
   // --- limits -----------------------------------------------------------------------------------

@@ -43,9 +43,38 @@ TEST(ReceiveWindow, DoublesWhenHalfIsConsumedWithinTwoRoundTrips) {
 TEST(ReceiveWindow, DoesNotGrowForASlowReader) {
   ReceiveWindow window(1000, 4000);
   window.receive(1000, at_ms(0));
-  EXPECT_TRUE(window.consume(500, at_ms(20), 10ms));
-  EXPECT_TRUE(window.consume(500, at_ms(40), 10ms));
+  for (int turn = 1; turn < 10; ++turn) {
+    EXPECT_TRUE(window.consume(500, at_ms(20 * turn), 10ms));
+    window.announce();
+    // The peer uses its credit at once.
+    window.receive(500, at_ms(20 * turn));
+  }
   EXPECT_EQ(window.window(), 1000u);
+}
+
+TEST(ReceiveWindow, DoublesWhenTheReaderWaitsForCreditToComeBack) {
+  ReceiveWindow window(1000, 4000);
+  window.receive(1000, at_ms(0));
+  EXPECT_TRUE(window.consume(600, at_ms(500), 10ms));
+  EXPECT_EQ(window.window(), 1000u);
+  // Nothing was announced yet: the peer has no credit left, and we have read all there is.
+  EXPECT_TRUE(window.consume(400, at_ms(500), 10ms));
+  EXPECT_EQ(window.window(), 2000u);
+  EXPECT_EQ(window.announce(), 3000u);
+  window.receive(1500, at_ms(900));
+  EXPECT_TRUE(window.consume(1500, at_ms(900), 10ms));
+  EXPECT_EQ(window.window(), 2000u) << "the peer has credit left, and does not use it";
+}
+
+TEST(ReceiveWindow, DoublesWhenHalfOfItWaitsBehindAGap) {
+  ReceiveWindow window(1000, 3000);
+  window.receive(1000, at_ms(0));
+  EXPECT_FALSE(window.wait(500, at_ms(900)));
+  EXPECT_TRUE(window.wait(501, at_ms(900)));
+  EXPECT_EQ(window.limit(), 2000u);
+  EXPECT_TRUE(window.wait(1001, at_ms(901)));
+  EXPECT_EQ(window.limit(), 3000u);
+  EXPECT_FALSE(window.wait(3000, at_ms(902))) << "not beyond the maximum";
 }
 
 TEST(ReceiveWindow, DoesNotGrowWithoutARoundTripTime) {

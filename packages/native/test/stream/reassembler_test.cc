@@ -107,6 +107,23 @@ TEST_F(ReassemblerTest, HoldsNoBlockWhileNothingWaits) {
   }
 }
 
+TEST_F(ReassemblerTest, CountsWhatWaitsBehindGaps) {
+  write(0, 100);
+  EXPECT_EQ(reassembler_.waiting_bytes(), 0u);
+  write(200, 5000);
+  write(9000, 10);
+  EXPECT_EQ(reassembler_.waiting_bytes(), 5010u);
+  write(100, 50);
+  EXPECT_EQ(reassembler_.waiting_bytes(), 5010u);
+  write(150, 50);
+  EXPECT_EQ(reassembler_.waiting_bytes(), 10u);
+  write(5200, 3800);
+  EXPECT_EQ(reassembler_.waiting_bytes(), 0u);
+  write(9100, 100);
+  reassembler_.clear();
+  EXPECT_EQ(reassembler_.waiting_bytes(), 0u);
+}
+
 TEST_F(ReassemblerTest, MemoryIsBoundedForSingleBytes) {
   constexpr std::uint64_t k_window = 256 << 10;
   for (std::uint64_t offset = 1; offset < k_window; offset += 2) write(offset, 1);

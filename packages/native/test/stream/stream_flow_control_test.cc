@@ -204,6 +204,37 @@ TEST(StreamFlowControl, WindowsGrowWithTheirUse) {
   EXPECT_GE(connection_window, 90'000u);
 }
 
+TEST(StreamFlowControl, WindowsGrowOverAGap) {
+  StreamSetConfig config;
+  config.initial_stream_window = 10'000;
+  config.max_stream_window = 60'000;
+  config.initial_connection_window = 15'000;
+  config.max_connection_window = 200'000;
+  StreamEnd server(Role::kServer, config);
+  ASSERT_TRUE(server.receive_stream(0, 1000, 5000));
+  EXPECT_FALSE(server.wants_to_send()) << "half of the window is left";
+  ASSERT_TRUE(server.receive_stream(0, 6000, 1));
+  StreamPacket packet = server.send();
+  EXPECT_EQ(packet.all<MaxStreamDataFrame>().at(0).maximum, 20'000u);
+  EXPECT_EQ(packet.all<MaxDataFrame>().at(0).maximum, 30'000u);
+  // To the maximum and not beyond it.
+  for (std::uint64_t end = 6001; end < 60'000; end += 1000) {
+    ASSERT_TRUE(server.receive_stream(0, end, std::min<std::uint64_t>(1000, 60'000 - end)));
+    if (server.wants_to_send()) packet = server.send();
+  }
+  EXPECT_EQ(packet.all<MaxStreamDataFrame>().at(0).maximum, 60'000u);
+  EXPECT_EQ(packet.all<MaxDataFrame>().at(0).maximum, 90'000u);
+  EXPECT_FALSE(server.receive_stream(0, 60'000, 1));
+}
+
+TEST(StreamFlowControl, WindowsDoNotGrowForFewBytesFarAway) {
+  StreamEnd server(Role::kServer);
+  for (std::uint64_t offset = 1000; offset < (256 << 10); offset += 1000) {
+    ASSERT_TRUE(server.receive_stream(0, offset, 1));
+  }
+  EXPECT_FALSE(server.wants_to_send());
+}
+
 // --- streams
 // --------------------------------------------------------------------------------------
 
