@@ -19,11 +19,11 @@ struct BurstRound {
 class BurstRoundRobin : public StatefulTreeScheduler<BurstTurn, BurstRound> {
  private:
   // In order of arrival.
-  std::uint64_t joining_key(Index parent, Index child) override {
-    if (round(parent).visited == k_none) round(parent).visited = child;
-    return place(parent, child);
+  std::uint64_t joining_key(Index parent, Index child) override { return place(parent, child); }
+  Index choose(Index parent) override {
+    if (round(parent).visited == k_none) round(parent).visited = first(parent);
+    return round(parent).visited;
   }
-  Index choose(Index parent) override { return round(parent).visited; }
   void charge(Index parent, Index child) override {
     if (child != round(parent).visited) return;
     std::uint16_t& left = turn(child).left;

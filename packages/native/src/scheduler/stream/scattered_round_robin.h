@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "scheduler/stream/tree_scheduler.h"
 
@@ -13,6 +14,8 @@ struct TokenTurn {
 struct TokenRound {
   std::uint64_t number = 0;
   std::uint16_t max_weight = 1;  // of the ready children
+  // Who was served last and came into a round with an even, an odd number.
+  std::array<TreeScheduler::Index, 2> last_in{TreeScheduler::k_none, TreeScheduler::k_none};
 };
 
 // sWRR of paper 003 §2.4 and §3.3: in a round a child has weight * 10 / (greatest weight) packets,
@@ -23,10 +26,16 @@ class ScatteredRoundRobin : public StatefulTreeScheduler<TokenTurn, TokenRound> 
   static constexpr std::uint64_t k_max_tokens = 10;
 
  private:
-  // First who has had fewest packets in the earliest round.
+  static constexpr int k_spent_shift = 20;
+  static constexpr int k_round_shift = 24;
+
+  // First who has had fewest packets in the earliest round, then in order of their nodes.
   std::uint64_t place(Index parent, Index child) {
     const TokenTurn& its = turn(child);
-    return its.spent < tokens(parent, child) ? its.number << 8 | its.spent : (its.number + 1) << 8;
+    const bool done = its.spent >= tokens(parent, child);
+    const std::uint64_t number = done ? its.number + 1 : its.number;
+    return number << k_round_shift | (done ? 0 : its.spent) << k_spent_shift |
+           (child & ((1u << k_spent_shift) - 1));
   }
   std::uint64_t joining_key(Index parent, Index child) override {
     TokenRound& current = round(parent);
@@ -36,16 +45,20 @@ class ScatteredRoundRobin : public StatefulTreeScheduler<TokenTurn, TokenRound> 
     return place(parent, child);
   }
   void charge(Index parent, Index child) override {
-    const std::uint64_t number = key(child) >> 8;
+    const std::uint64_t number = key(child) >> k_round_shift;
     if (number > round(parent).number) start_round(parent, number);
     if (number > turn(child).number) turn(child) = {.number = number};
     ++turn(child).spent;
-    move(parent, child, place(parent, child));
+    // It comes just after the sibling that was served before it, if that has tokens left as well.
+    const std::uint64_t its_key = place(parent, child);
+    Index& before = round(parent).last_in[its_key >> k_round_shift & 1];
+    move(parent, child, its_key, before);
+    before = child;
   }
   // Everybody had at least one packet in the round before, so this costs O(1) for each packet.
   void start_round(Index parent, std::uint64_t number) {
-    round(parent) = {.number = number};
-    std::uint16_t& max_weight = round(parent).max_weight;
+    round(parent).number = number;
+    std::uint16_t& max_weight = round(parent).max_weight = 1;
     for (Index child = first(parent); child != k_none; child = after(child)) {
       max_weight = std::max(max_weight, node(child).weight);
     }

@@ -1,7 +1,7 @@
 #include "scheduler/stream/stream_scheduler.h"
 
 #include <algorithm>
-#include <utility>
+#include <iterator>
 
 #include "scheduler/stream/burst_round_robin.h"
 #include "scheduler/stream/critical_first.h"
@@ -16,23 +16,9 @@
 namespace sheaf::quic {
 
 std::optional<StreamSchedulerKind> stream_scheduler_named(std::string_view name) {
-  using Kind = StreamSchedulerKind;
-  static constexpr std::pair<std::string_view, Kind> k_names[] = {
-      {"critical-first", Kind::kCriticalFirst},
-      {"rfc9218", Kind::kExtensible},
-      {"fcfs", Kind::kFcfs},
-      {"rr", Kind::kRoundRobin},
-      {"wrr", Kind::kWeighted},
-      {"wrr-burst", Kind::kWeightedBurst},
-      {"swrr", Kind::kScattered},
-      {"swrr-released", Kind::kScatteredReleased},
-      {"dwrr", Kind::kDataSize},
-      {"dwrr-root-only", Kind::kDataSizeRootOnly},
-      {"sa-ecf", Kind::kStreamAwareEcf},
-      {"sa-ecf-released", Kind::kStreamAwareEcfReleased}};
-  const auto found = std::ranges::find(k_names, name, &std::pair<std::string_view, Kind>::first);
-  if (found == std::end(k_names)) return std::nullopt;
-  return found->second;
+  const auto found = std::ranges::find(k_all_stream_schedulers, name, &NamedStreamScheduler::name);
+  if (found == std::end(k_all_stream_schedulers)) return std::nullopt;
+  return found->kind;
 }
 
 std::unique_ptr<StreamScheduler> make_stream_scheduler(StreamSchedulerKind kind) {

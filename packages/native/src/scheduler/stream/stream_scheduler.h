@@ -67,8 +67,27 @@ enum class StreamSchedulerKind : std::uint8_t {
   kCriticalFirst,           // ours: heaviest first to its end, the smallest among equals
   kStreamAwareEcfReleased,  // SA-ECF as released: looks no further than one window of that path
 };
-// As in configurations: "critical-first", "rfc9218", "wrr-burst" …
-std::optional<StreamSchedulerKind> stream_scheduler_named(std::string_view name);
 std::unique_ptr<StreamScheduler> make_stream_scheduler(StreamSchedulerKind kind);
+
+// All of them, by the names that configurations and reports use.
+struct NamedStreamScheduler {
+  std::string_view name;
+  StreamSchedulerKind kind;
+};
+inline constexpr NamedStreamScheduler k_all_stream_schedulers[] = {
+    {"critical-first", StreamSchedulerKind::kCriticalFirst},
+    {"rfc9218", StreamSchedulerKind::kExtensible},
+    {"fcfs", StreamSchedulerKind::kFcfs},
+    {"rr", StreamSchedulerKind::kRoundRobin},
+    {"wrr", StreamSchedulerKind::kWeighted},
+    {"wrr-burst", StreamSchedulerKind::kWeightedBurst},
+    {"swrr", StreamSchedulerKind::kScattered},
+    {"swrr-released", StreamSchedulerKind::kScatteredReleased},
+    {"dwrr", StreamSchedulerKind::kDataSize},
+    {"dwrr-root-only", StreamSchedulerKind::kDataSizeRootOnly},
+    {"sa-ecf", StreamSchedulerKind::kStreamAwareEcf},
+    {"sa-ecf-released", StreamSchedulerKind::kStreamAwareEcfReleased},
+};
+std::optional<StreamSchedulerKind> stream_scheduler_named(std::string_view name);
 
 }  // namespace sheaf::quic

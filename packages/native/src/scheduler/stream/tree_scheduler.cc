@@ -46,6 +46,7 @@ void TreeScheduler::on_sent(StreamId stream, const SentData& sent, const SendOpp
 void TreeScheduler::on_node(Index node) {
   order_.reserve(node + 1);
   if (ready_.size() <= node) ready_.resize(node + 1);
+  ready_[node] = {.name = node};
 }
 
 void TreeScheduler::on_ready(Index parent, Index child) {

@@ -60,8 +60,9 @@ class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
   // first.
   Index candidate_below(Index index) const;
   Index candidate_after(Index stream) const;
-  void move(Index parent, Index child, std::uint64_t key) {
-    order_.move(ready_[parent], child, key);
+  // `hint` as in TurnOrder::insert.
+  void move(Index parent, Index child, std::uint64_t key, Index hint = k_none) {
+    order_.move(ready_[parent], child, key, hint);
   }
 
  private:

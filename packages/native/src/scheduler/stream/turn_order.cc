@@ -2,52 +2,87 @@
 
 namespace sheaf::quic {
 
-void TurnOrder::insert(Set& set, Index index, std::uint64_t key) {
+void TurnOrder::insert(Set& set, Index index, std::uint64_t key, Index hint) {
+  if (hint == index) hint = k_none;
+  links_[index] = {.key = key, .rank = random_rank(), .set = set.name};
+  if (set.last == k_none || key >= links_[set.last].key) return append(set, index);
   Index parent = k_none;
-  Index* place = &set.top;
-  bool first = true;
-  while (*place != k_none) {
-    parent = *place;
-    const bool before = key < links_[parent].key;
-    place = before ? &links_[parent].left : &links_[parent].right;
-    first = first && before;
+  bool behind = false;
+  for (Index next = start_of_search(set, key, hint); next != k_none;) {
+    parent = next;
+    // No jump depends on the comparison: it could not be foretold.
+    behind = key >= links_[next].key;
+    next = links_[next].child[behind];
   }
-  *place = index;
-  if (first) set.first = index;
-  Link& link = links_[index];
-  link = {.key = key, .parent = parent, .rank = random_rank()};
-  while (link.parent != k_none && links_[link.parent].rank < link.rank) rotate_up(set, index);
+  links_[parent].child[behind] = index;
+  links_[index].parent = parent;
+  if (parent == set.first && !behind) set.first = index;
+  while (links_[index].parent != k_none && links_[links_[index].parent].rank < links_[index].rank) {
+    rotate_up(set, index);
+  }
+}
+
+TurnOrder::Index TurnOrder::start_of_search(const Set& set, std::uint64_t key, Index hint) const {
+  if (hint == k_none || links_[hint].set != set.name || links_[hint].key > key) return set.top;
+  // Up to the first ancestor that is behind the key; the last one before it is where to start.
+  Index start = hint;
+  for (Index index = hint;;) {
+    const Index parent = links_[index].parent;
+    if (parent == k_none) return start;
+    if (links_[parent].child[0] == index) {
+      if (links_[parent].key > key) return start;
+      start = parent;
+    }
+    index = parent;
+  }
+}
+
+// Up from the last one; all that has a lower rank comes below the new one. On average one step.
+void TurnOrder::append(Set& set, Index index) {
+  Index below = k_none;
+  Index above = set.last;
+  while (above != k_none && links_[above].rank < links_[index].rank) {
+    below = above;
+    above = links_[above].parent;
+  }
+  links_[index].child[0] = below;
+  links_[index].parent = above;
+  if (below != k_none) links_[below].parent = index;
+  (above == k_none ? set.top : links_[above].child[1]) = index;
+  if (set.first == k_none) set.first = index;
+  set.last = index;
 }
 
 void TurnOrder::erase(Set& set, Index index) {
-  if (set.first == index) set.first = after(index);
-  const Link& link = links_[index];
-  while (link.left != k_none && link.right != k_none) {
-    rotate_up(set, links_[link.left].rank > links_[link.right].rank ? link.left : link.right);
+  if (set.first == index) set.first = neighbour(index, 1);
+  if (set.last == index) set.last = neighbour(index, 0);
+  const auto& child = links_[index].child;
+  while (child[0] != k_none && child[1] != k_none) {
+    rotate_up(set, child[links_[child[0]].rank < links_[child[1]].rank]);
   }
-  replace(set, index, link.left != k_none ? link.left : link.right);
+  replace(set, index, child[child[0] == k_none]);
+  links_[index].set = k_none;
 }
 
-void TurnOrder::move(Set& set, Index index, std::uint64_t key) {
-  if (set.first == index) {
-    const Index second = after(index);
-    if (second == k_none || key < links_[second].key) {
-      links_[index].key = key;
-      return;
-    }
+void TurnOrder::move(Set& set, Index index, std::uint64_t key, Index hint) {
+  const Index before = set.first == index ? k_none : neighbour(index, 0);
+  const Index behind = neighbour(index, 1);
+  if ((before == k_none || links_[before].key <= key) &&
+      (behind == k_none || key < links_[behind].key)) {
+    links_[index].key = key;
+    return;
   }
   erase(set, index);
-  insert(set, index, key);
+  insert(set, index, key, hint);
 }
 
-TurnOrder::Index TurnOrder::after(Index index) const {
-  if (links_[index].right != k_none) {
-    index = links_[index].right;
-    while (links_[index].left != k_none) index = links_[index].left;
-    return index;
+TurnOrder::Index TurnOrder::neighbour(Index index, int side) const {
+  if (Index near = links_[index].child[side]; near != k_none) {
+    while (links_[near].child[1 - side] != k_none) near = links_[near].child[1 - side];
+    return near;
   }
   Index parent = links_[index].parent;
-  while (parent != k_none && links_[parent].right == index) {
+  while (parent != k_none && links_[parent].child[side] == index) {
     index = parent;
     parent = links_[index].parent;
   }
@@ -57,12 +92,9 @@ TurnOrder::Index TurnOrder::after(Index index) const {
 TurnOrder::Index TurnOrder::at_least(const Set& set, std::uint64_t key) const {
   Index found = k_none;
   for (Index index = set.top; index != k_none;) {
-    if (links_[index].key < key) {
-      index = links_[index].right;
-    } else {
-      found = index;
-      index = links_[index].left;
-    }
+    const bool behind = links_[index].key < key;
+    found = behind ? found : index;
+    index = links_[index].child[behind];
   }
   return found;
 }
@@ -73,19 +105,18 @@ void TurnOrder::replace(Set& set, Index index, Index by) {
   if (parent == k_none) {
     set.top = by;
   } else {
-    (links_[parent].left == index ? links_[parent].left : links_[parent].right) = by;
+    links_[parent].child[links_[parent].child[1] == index] = by;
   }
 }
 
 void TurnOrder::rotate_up(Set& set, Index index) {
-  Link& link = links_[index];
-  const Index parent = link.parent;
+  const Index parent = links_[index].parent;
+  const bool side = links_[parent].child[1] == index;
   replace(set, parent, index);
-  const bool was_left = links_[parent].left == index;
-  Index& inner = was_left ? link.right : link.left;
-  (was_left ? links_[parent].left : links_[parent].right) = inner;
+  const Index inner = links_[index].child[!side];
+  links_[parent].child[side] = inner;
   if (inner != k_none) links_[inner].parent = parent;
-  inner = parent;
+  links_[index].child[!side] = parent;
   links_[parent].parent = index;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "scheduler/stream/tree_scheduler.h"
 
@@ -20,9 +21,16 @@ struct StrideRound {
 class WeightedRoundRobin : public StatefulTreeScheduler<StrideTurn, StrideRound> {
  private:
   // A round in units that all weights to 16 divide, and powers of two to 256.
-  static constexpr std::uint64_t k_round = 256 * 45'045;
+  static constexpr std::uint32_t k_round = 256 * 45'045;
 
-  std::uint64_t end(Index child) { return turn(child).start + k_round / node(child).weight; }
+  static constexpr auto k_packet = [] {
+    std::array<std::uint32_t, DependencyTree::k_max_weight + 1> parts{};
+    for (std::uint32_t weight = 1; weight < parts.size(); ++weight)
+      parts[weight] = k_round / weight;
+    return parts;
+  }();
+
+  std::uint64_t end(Index child) { return turn(child).start + k_packet[node(child).weight]; }
 
   std::uint64_t joining_key(Index parent, Index child) override {
     // What it missed while it was idle is lost; what it had too early still counts.
@@ -32,8 +40,17 @@ class WeightedRoundRobin : public StatefulTreeScheduler<StrideTurn, StrideRound>
   void charge(Index parent, Index child) override {
     round(parent).now = std::max(round(parent).now, turn(child).start);
     turn(child).start = end(child);
-    move(parent, child, end(child));
+    // It comes soon after the sibling of the same weight that was served last.
+    Index& before = last_of_[node(child).weight];
+    move(parent, child, end(child), before);
+    before = child;
   }
+
+  std::array<Index, DependencyTree::k_max_weight + 1> last_of_ = [] {
+    std::array<Index, DependencyTree::k_max_weight + 1> none;
+    none.fill(k_none);
+    return none;
+  }();
 };
 
 }  // namespace sheaf::quic

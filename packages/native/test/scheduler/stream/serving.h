@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "scheduler/stream/stream_scheduler.h"
@@ -19,6 +21,14 @@ inline Ids serve(StreamScheduler& scheduler, int packets, const SendOpportunity&
     scheduler.on_sent(*next, {.bytes = 1200, .remaining = 100'000}, opportunity);
   }
   return streams;
+}
+
+// Of a kind, as GoogleTest allows it.
+inline std::string test_name(StreamSchedulerKind kind) {
+  const auto named = std::ranges::find(k_all_stream_schedulers, kind, &NamedStreamScheduler::kind);
+  std::string name(named->name);
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 // A stream whose node in the tree has the stream's number.

@@ -21,7 +21,7 @@ TEST(TurnOrder, AgreesWithSortedLists) {
   SeededRandom random(k_seed);
   TurnOrder order;
   order.reserve(k_indices);
-  TurnOrder::Set sets[2];
+  TurnOrder::Set sets[2] = {{.name = 0}, {.name = 1}};
   std::vector<Item> lists[2];
   const auto insert = [](std::vector<Item>& list, Item item) {
     list.insert(std::ranges::upper_bound(list, item.key, {}, &Item::key), item);
@@ -31,15 +31,18 @@ TEST(TurnOrder, AgreesWithSortedLists) {
     const auto index = static_cast<TurnOrder::Index>(random.below(k_indices));
     const std::uint64_t key = random.below(20);
     const std::size_t set = index % 2;
+    // Any index may be a hint, of either set, in it or not.
+    const auto hint = random.below(3) == 0 ? TurnOrder::k_none
+                                           : static_cast<TurnOrder::Index>(random.below(k_indices));
     const auto known = std::ranges::find(lists[set], index, &Item::index);
     if (known == lists[set].end()) {
-      order.insert(sets[set], index, key);
+      order.insert(sets[set], index, key, hint);
       insert(lists[set], {index, key});
     } else if (random.below(2) == 0) {
       order.erase(sets[set], index);
       lists[set].erase(known);
     } else {
-      order.move(sets[set], index, key);
+      order.move(sets[set], index, key, hint);
       lists[set].erase(known);
       insert(lists[set], {index, key});
     }
