@@ -1,7 +1,7 @@
 // Page loads in virtual time, for `sheaf bench pages --sim`:
 //   pages_bench SEED RUNS [CLIENTS] < SETTING
 // The setting has a line for each of (times in ms, rates in Mbit/s, shares between 0 and 1):
-//   schedulers STREAM_SCHEDULER PATH_SCHEDULER
+//   schedulers STREAM_SCHEDULER PATH_SCHEDULER REPEATS_LATE
 //   server RATE
 //   link LEAST_RATE MOST_RATE DELAY JITTER LOSS LOSS_CORRELATION JITTER_CORRELATION QUEUE_BYTES
 //   warm COUNT BYTES
@@ -40,9 +40,15 @@ struct LinkSetting {
   std::size_t queue_bytes = 0;
 };
 
-struct Setting {
+// How one side sends; a client always like this, since it is the same browser for all servers.
+struct Sender {
   StreamSchedulerKind streams = StreamSchedulerKind::kExtensible;
   PathSchedulerKind paths = PathSchedulerKind::kMinRtt;
+  bool repeats_late = false;
+};
+
+struct Setting {
+  Sender server;
   double server_mbps = 0;
   std::vector<LinkSetting> links;
   Page warm, page;
@@ -63,12 +69,12 @@ const std::map<std::string, PathSchedulerKind> k_path_schedulers{
 
 void read_schedulers(std::istream& in, Setting& setting) {
   std::string streams, paths;
-  in >> streams >> paths;
+  in >> streams >> paths >> setting.server.repeats_late;
   const auto kind = stream_scheduler_named(streams);
   const auto path_kind = k_path_schedulers.find(paths);
   if (!kind || path_kind == k_path_schedulers.end()) refuse("no such scheduler");
-  setting.streams = *kind;
-  setting.paths = path_kind->second;
+  setting.server.streams = *kind;
+  setting.server.paths = path_kind->second;
 }
 
 void read_link(std::istream& in, Setting& setting) {
@@ -145,10 +151,11 @@ LinkConfig config_of(const LinkSetting& link, double mbps) {
   return config;
 }
 
-ConnectionConfig connection_config(const Setting& setting) {
+ConnectionConfig connection_config(const Sender& sender) {
   ConnectionConfig config;
-  config.streams.scheduler = setting.streams;
-  config.path_scheduler = setting.paths;
+  config.streams.scheduler = sender.streams;
+  config.path_scheduler = sender.paths;
+  config.repeat_late = sender.repeats_late;
   config.congestion.algorithm = CongestionAlgorithm::kOlia;
   config.congestion.initial_window_packets = 32;
   config.streams.initial_connection_window = config.streams.max_connection_window = 15'728'640;
@@ -164,8 +171,8 @@ class Visitor {
  public:
   Visitor(Simulation& simulation, const Setting& setting, std::size_t number)
       : simulation_(simulation),
-        pair_(simulation, {.client = connection_config(setting),
-                           .server = connection_config(setting),
+        pair_(simulation, {.client = connection_config({}),
+                           .server = connection_config(setting.server),
                            .path = addresses(number, 0),
                            .client_name = "client " + std::to_string(number),
                            .server_name = "server " + std::to_string(number)}),

@@ -14,6 +14,8 @@ struct ConnectionConfig {
   // RFC 10069 §2.1: offers multipath; used when the peer offers it too.
   bool multipath = true;
   PathSchedulerKind path_scheduler = PathSchedulerKind::kEcf;
+  // What would arrive late at the end is sent again on another path (connection/retransmission.h).
+  bool repeat_late = true;
   Duration max_idle_timeout = std::chrono::seconds(30);
   Duration keep_alive = Duration::zero();  // zero: none
   std::uint64_t max_datagram_frame_size = 65535;

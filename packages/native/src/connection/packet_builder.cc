@@ -48,7 +48,8 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   std::size_t count = 0;
   std::size_t limit = path_.mtu.current();
   frames_due_ = parts_.paths.frames_due();
-  if (parts_.paths.open_count() > 1 && !connection_wants_to_send() && selection_.chooses(entry_)) {
+  if (parts_.config.repeat_late && parts_.paths.open_count() > 1 && !connection_wants_to_send() &&
+      selection_.chooses(entry_)) {
     Retransmission(parts_, now_).repeat_late_on(entry_);
   }
   while (count < std::min(batch.max_segments, k_max_batch)) {

@@ -48,9 +48,16 @@ PathSnapshot PathSelection::snapshot(const PathEntry& entry) const {
           .in_flight = path.loss.bytes_in_flight(),
           .sendable = path.send_allowance(now_),
           .datagram_size = path.mtu.current(),
+          .until_room = until_room(path),
           .weight = entry.weight,
           .backup = is_backup(entry),
           .suspect = entry.suspect()};
+}
+
+Duration PathSelection::until_room(const Path& path) const {
+  if (path.send_allowance(now_) >= path.mtu.current()) return {};
+  const auto oldest = path.loss.oldest_outstanding();
+  return oldest ? std::max(Duration{}, *oldest + path.rtt.smoothed() - now_) : Duration{};
 }
 
 bool PathSelection::is_backup(const PathEntry& entry) {

@@ -33,6 +33,7 @@ class PathSelection {
   bool chooses_among_several(const PathEntry& entry);
   std::size_t fill(bool validated_only);
   PathSnapshot snapshot(const PathEntry& entry) const;
+  Duration until_room(const Path& path) const;
   static bool left_to_others(const PathEntry& entry);
   SendDemand demand() const;
 

@@ -82,6 +82,11 @@ class LossDetection {
   std::uint64_t mark_late_for_probe(Time since, std::uint64_t limit, SentFrameListener& listener);
 
   std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
+  // When the oldest packet left whose fate is not known; nothing when all is.
+  std::optional<Time> oldest_outstanding() const {
+    if (first_outstanding_ == sent_.next_number()) return std::nullopt;
+    return sent_.at(first_outstanding_).time_sent;
+  }
   std::uint32_t probe_count() const { return probe_count_; }
   std::optional<PacketNumber> largest_acknowledged() const {
     return largest_acknowledged_ == k_no_packet_number ? std::nullopt

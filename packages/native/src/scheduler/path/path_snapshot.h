@@ -19,6 +19,8 @@ struct PathSnapshot {
   // What may leave now under window, pacer and anti-amplification.
   std::uint64_t sendable = 0;
   std::uint64_t datagram_size = 0;
+  // Until it can send, if it cannot now: the oldest packet should be acknowledged by then.
+  Duration until_room{};
   std::uint32_t weight = 1;
   // The peer or the application wants it used only when nothing else works (RFC 10069 §3.3).
   bool backup = false;

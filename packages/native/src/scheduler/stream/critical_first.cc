@@ -12,10 +12,11 @@ std::uint64_t key_of(const DependencyTree::Node& node) {
 
 // What the fastest path delivers before a packet that leaves on the slower one now arrives.
 double delivered_meanwhile(const PathSnapshot& fastest, const PathSnapshot& slower) {
-  const auto gain = static_cast<double>((slower.smoothed_rtt - fastest.smoothed_rtt).count()) / 2;
+  const Duration gain = (slower.smoothed_rtt - fastest.smoothed_rtt) / 2 - fastest.until_room;
+  if (gain <= Duration{}) return 0;
   const auto round_trip =
       static_cast<double>(std::max<std::int64_t>(fastest.smoothed_rtt.count(), 1));
-  return static_cast<double>(fastest.capacity) * gain / round_trip;
+  return static_cast<double>(fastest.capacity) * static_cast<double>(gain.count()) / round_trip;
 }
 
 }  // namespace

@@ -99,6 +99,18 @@ TEST_F(CriticalFirstOnTwoPaths, LeavesToTheFastestWhatItCompletesEarlier) {
   EXPECT_EQ(scheduler_->next(slow_)->value, 12u);
 }
 
+// 5 ms from now it has room again: 25 kB until the other packet arrives; 10 ms from now: nothing.
+TEST_F(CriticalFirstOnTwoPaths, KnowsThatTheFastestIsBusy) {
+  paths_[1].smoothed_rtt = milliseconds(40);
+  paths_[0].until_room = milliseconds(5);
+  activate({{4, 10'000}, {8, 16'000}, {12, 50'000}});
+  EXPECT_EQ(scheduler_->next(slow_)->value, 8u);
+  scheduler_->activate({8}, 14'000);
+  EXPECT_EQ(scheduler_->next(slow_)->value, 12u);
+  paths_[0].until_room = milliseconds(10);
+  EXPECT_EQ(scheduler_->next(slow_)->value, 4u);
+}
+
 TEST_F(CriticalFirstOnTwoPaths, UsesTheSlowerOneForWhatIsTooMuch) {
   activate({{4, 24'000}, {8, 2'000}, {12, 50'000}});
   EXPECT_EQ(scheduler_->next(slow_)->value, 8u);
