@@ -4,6 +4,7 @@ import { compare, type EngineResult } from '../src/engine/engine_bench.js';
 import { buildPeers } from '../src/engine/subjects.js';
 import { isRecentCargo } from '../src/process/toolchain.js';
 import { runBench } from '../src/run_bench.js';
+import { summarizeSchedulers } from '../src/schedulers/schedulers_bench.js';
 import { judgeSoak } from '../src/soak/soak_bench.js';
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -53,6 +54,16 @@ test('an old cargo does not count', () => {
   expect(isRecentCargo('cargo 1.65.0')).toBe(false);
   expect(isRecentCargo('cargo 1.78.0 (54d8815d0 2024-03-26)')).toBe(true);
   expect(isRecentCargo(undefined)).toBe(false);
+});
+
+test('the cost of schedulers is the median of the runs, and judged where there are most streams', () => {
+  const cell = (scheduler: string, streams: number, packet_ns: number) => ({ scheduler, tree: 'flat', streams, packet_ns, p95_ns: 2 * packet_ns });
+  const output = (nanoseconds: number) => ({ packets: 1000, paths: 4, cells: [cell('rr', 10, 900), cell('rr', 1000, 50), cell('wrr', 1000, nanoseconds)] });
+  const machine = { processor: 'p', cores: 2, memory_gib: 8, kernel: 'k', node: 'v20', load: 0 };
+  const report = summarizeSchedulers([output(200), output(299), output(800)], machine);
+  expect(report.worst).toEqual({ scheduler: 'wrr', tree: 'flat', streams: 1000, packet_ns: 299, spread_ns: [249.5, 549.5], p95_ns: 598 });
+  expect(report).toMatchObject({ met: true, parameters: { runs: 3, packets: 1000, paths: 4 } });
+  expect(summarizeSchedulers([output(300)], machine)).toMatchObject({ met: false });
 });
 
 describe('the ratio', () => {

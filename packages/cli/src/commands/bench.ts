@@ -12,7 +12,7 @@ const options = {
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
   sim: { type: 'boolean', describe: 'pages, paths: in virtual time' },
   real: { type: 'boolean', describe: 'paths: over loopback, next to noq' },
-  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), paths (30 with --sim, 5 with --real), pages (20): measurements of each' },
+  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), pages (20), paths (30, 5), schedulers (5): measurements of each' },
   bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), paths (200 MB): size of a transfer' },
   connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time' },
   seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run' },
@@ -32,7 +32,7 @@ export const bench: Command<BenchOptions> = {
   summary: 'Run an experiment and print its table',
   options: (yargs) =>
     yargs
-      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, pages, paths or soak' })
+      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, pages, paths, schedulers or soak' })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
       // The experiment says which of its options was meant.
@@ -43,6 +43,7 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench pages --sim --report pages', 'Page loads over two paths with every stream scheduler, in virtual time')
       .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
+      .example('$0 bench schedulers', 'Cost of every stream scheduler per packet, with 10 to 1,000 streams')
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails') as never,
   async run({ name, $0: _program, _: positionals, ...given }, world) {
     const surplus = (positionals as unknown[])[1];
