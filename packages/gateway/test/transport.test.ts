@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createHttp3Server, type Http3Server, type ServerOptions } from '@sheaf/native';
+import { createHttp3Server, createLinkRelay, type Http3Server, type ServerOptions } from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDevCertificate } from '../src/tls/dev_certificate.js';
 import { collect } from './support/client.js';
@@ -98,6 +98,27 @@ describe('closing a server', () => {
     await once(server, 'request');
     await server.close(3_600_000);
     expect((await answer).body.toString()).toBe('late');
+  });
+
+  it('takes no request of a client whose handshake is still under way', async () => {
+    const { server, port } = await startServer();
+    const waiting: Array<() => void> = [];
+    server.on('request', (_request, response) => void waiting.push(() => response.end('served')));
+    const first = ask(await connect(port), { path: '/' });
+    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    const relay = createLinkRelay({ listen: { address: '127.0.0.1', port: 0 }, target: { address: '127.0.0.1', port }, there: { delayMs: 200 }, back: { delayMs: 200 } });
+    onTestFinished(() => relay.close());
+    const connected = connect(relay.listen().port);
+    await vi.waitFor(() => expect(server.counters().handshakesPendingGauge).toBe(1), 10_000);
+    const closed = server.close(60_000);
+    const client = await connected;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await expect(ask(client, { path: '/' })).rejects.toThrow('going away');
+    expect(waiting).toHaveLength(1);
+    waiting[0]?.();
+    expect((await first).body.toString()).toBe('served');
+    await client.close();
+    await closed;
   });
 });
 

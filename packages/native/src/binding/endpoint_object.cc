@@ -335,8 +335,7 @@ void EndpointObject::close_connection(const Napi::CallbackInfo& info) {
 void EndpointObject::shut_down(const Napi::CallbackInfo&) {
   endpoint_->stop_accepting();
   for (const auto& [handle, hosted] : hosted_) {
-    if (!hosted->session()) continue;
-    hosted->session()->announce_shutdown();
+    hosted->announce_shutdown();
     loop_->wake(hosted->driver());
   }
 }

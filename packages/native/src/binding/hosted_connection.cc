@@ -72,6 +72,12 @@ void HostedConnection::make_session(quic::Time now) {
     if (config_.webtransport) sessions_ = std::make_unique<webtransport::SessionSet>(*http3_);
   }
   session_->start(now);
+  if (shutting_down_) session_->announce_shutdown();
+}
+
+void HostedConnection::announce_shutdown() {
+  shutting_down_ = true;
+  if (session_) session_->announce_shutdown();
 }
 
 void HostedConnection::drain(quic::Time now) {

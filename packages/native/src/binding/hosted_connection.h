@@ -29,6 +29,8 @@ class HostedConnection {
   http3::Session* http3() { return http3_; }
   // Null unless the protocol is HTTP/3 and WebTransport is announced.
   webtransport::SessionSet* sessions() { return sessions_.get(); }
+  // No new requests from now on, also where the handshake is still under way.
+  void announce_shutdown();
   quic::ConnectionDriver& driver() { return driver_; }
   std::uint32_t handle() const { return handle_; }
 
@@ -50,6 +52,7 @@ class HostedConnection {
   std::unique_ptr<http3::RequestSession> session_;
   http3::Session* http3_ = nullptr;
   std::unique_ptr<webtransport::SessionSet> sessions_;
+  bool shutting_down_ = false;
   std::deque<quic::Event> events_;
   io::QlogDirectory* logs_;
   std::unique_ptr<io::QlogFile> log_;
