@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { summarize } from '../src/engine/engine_bench.js';
+import { progressBar } from '../src/measure/progress_bar.js';
 import { distribution, fairnessIndex, round, summary } from '../src/measure/statistics.js';
 
 test('the median of an even number of values lies between the middle two', () => {
@@ -55,4 +56,10 @@ test('fairness is 1 for equal shares and 1/n for a single winner', () => {
   expect(fairnessIndex([3, 3, 3])).toBe(1);
   expect(fairnessIndex([1, 0, 0, 0])).toBe(0.25);
   expect(fairnessIndex([1, 3])).toBe(0.8);
+});
+
+test('a progress bar tells what is left', () => {
+  expect(progressBar(5, 20, 10)).toBe('#####............... 5 of 20, about 30 s left');
+  expect(progressBar(1, 100, 10)).toContain('about 17 min left');
+  expect(progressBar(20, 20, 40)).toBe('#################### 20 of 20, about 0 s left');
 });

@@ -25,7 +25,12 @@ export const pathsBench: Experiment = {
     if (sim) {
       const parameters = { runs: runs ?? 30, seconds, seed };
       const measured = await measureSimulatedPaths(parameters, progress);
-      return { report: { experiment: 'paths', machine, parameters, ...measured }, tables: simulatedPathsTables(measured) };
+      const { missed } = measured;
+      return {
+        report: { experiment: 'paths', machine, parameters, ...measured },
+        tables: simulatedPathsTables(measured),
+        ...(missed.length > 0 && { failure: `${missed.length} of the requirements are missed: ${missed.join('; ')}` }),
+      };
     }
     const parameters = { runs: runs ?? 5, bytes };
     const cells = await measureRealPaths(parameters, progress);
