@@ -279,6 +279,11 @@ TEST_P(RandomTrees, AreThoseOfTheReference) {
   Recorder recorder;
   DependencyTree tree(recorder);
   NaiveDependencyTree naive;
+  // Where chains are wanted, one begins that is deeper than a tree may be.
+  for (std::uint64_t id = 1; chain > 5 && id < ids; ++id) {
+    tree.set_stream({id}, {.node = id, .parent = id - 1});
+    naive.set_stream(id, {.node = id, .parent = id - 1});
+  }
   for (int step = 0; step < steps; ++step) {
     SCOPED_TRACE(testing::Message() << "seed " << seed << " step " << step);
     const std::uint64_t id = random.below(ids);

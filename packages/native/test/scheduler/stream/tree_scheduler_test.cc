@@ -282,6 +282,20 @@ TEST(DataSizeRoundRobin, LeavesEveryGroupAPacketOfARound) {
   EXPECT_EQ(transfers.sequence(), (Runs{{1, 100}, {2, 1}, {1, 100}, {2, 1}, {1, 50}, {2, 8}}));
 }
 
+// A (priority 200) is complete in its first turn. Then the sum is 80: B (50) has 62.5, rounded 63,
+// of 100 packets, C (30) 37.5, rounded 38. When B is complete as well, C is alone.
+TEST(DataSizeRoundRobin, CountsOnlyGroupsThatHaveSomethingToSend) {
+  Transfers transfers(Kind::kDataSize);
+  constexpr std::uint64_t A = 1, B = 2, C = 3;
+  depend(*transfers.scheduler, A, 0, 200);
+  depend(*transfers.scheduler, B, 0, 50);
+  depend(*transfers.scheduler, C, 0, 30);
+  transfers.start(A, 5);
+  transfers.start(B, 100);
+  transfers.start(C, 100);
+  EXPECT_EQ(transfers.sequence(), (Runs{{A, 5}, {B, 63}, {C, 38}, {B, 37}, {C, 62}}));
+}
+
 // --- dWRR as released
 // -----------------------------------------------------------------------------
 
