@@ -292,6 +292,10 @@ TEST_P(RandomTrees, AreThoseOfTheReference) {
                     .parent = random.below(10) < chain && id > 0 ? id - 1 : random.below(ids),
                     .weight = static_cast<std::uint16_t>(random.below(300)),
                     .exclusive = random.below(3) == 0};
+    if (chain > 5 && random.below(5) == 0) {
+      // Pushes down all that is there.
+      said = {.node = ids + random.below(60), .parent = random.below(4), .exclusive = true};
+    }
     const std::uint64_t bytes = random.below(1'000'000);
     switch (random.below(chain > 5 ? 5 : 8)) {
       case 0:
