@@ -1,7 +1,7 @@
 // Page loads in virtual time, for `sheaf bench pages --sim`:
 //   pages_bench SEED RUNS [CLIENTS] < SETTING
 // The setting has a line for each of (times in ms, rates in Mbit/s, shares between 0 and 1):
-//   schedulers STREAM_SCHEDULER PATH_SCHEDULER REPEATS_LATE
+//   schedulers STREAM_SCHEDULER PATH_SCHEDULER REPEATS_LATE CONTROLLER
 //   server RATE
 //   link LEAST_RATE MOST_RATE DELAY JITTER LOSS LOSS_CORRELATION JITTER_CORRELATION QUEUE_BYTES
 //   warm COUNT BYTES
@@ -45,6 +45,7 @@ struct Sender {
   StreamSchedulerKind streams = StreamSchedulerKind::kExtensible;
   PathSchedulerKind paths = PathSchedulerKind::kMinRtt;
   bool repeats_late = false;
+  CongestionAlgorithm controller = CongestionAlgorithm::kOlia;
 };
 
 struct Setting {
@@ -65,16 +66,22 @@ const std::map<std::string, PathSchedulerKind> k_path_schedulers{
     {"round-robin", PathSchedulerKind::kRoundRobin},
     {"blest", PathSchedulerKind::kBlest}};
 
+const std::map<std::string, CongestionAlgorithm> k_controllers{{"olia", CongestionAlgorithm::kOlia},
+                                                               {"bbr", CongestionAlgorithm::kBbr}};
+
 // --- the setting --------------------------------------------------------------------------------
 
 void read_schedulers(std::istream& in, Setting& setting) {
-  std::string streams, paths;
-  in >> streams >> paths >> setting.server.repeats_late;
+  std::string streams, paths, controller;
+  in >> streams >> paths >> setting.server.repeats_late >> controller;
   const auto kind = stream_scheduler_named(streams);
   const auto path_kind = k_path_schedulers.find(paths);
+  const auto algorithm = k_controllers.find(controller);
   if (!kind || path_kind == k_path_schedulers.end()) refuse("no such scheduler");
+  if (algorithm == k_controllers.end()) refuse("no such controller");
   setting.server.streams = *kind;
   setting.server.paths = path_kind->second;
+  setting.server.controller = algorithm->second;
 }
 
 void read_link(std::istream& in, Setting& setting) {
@@ -156,7 +163,7 @@ ConnectionConfig connection_config(const Sender& sender) {
   config.streams.scheduler = sender.streams;
   config.path_scheduler = sender.paths;
   config.repeat_late = sender.repeats_late;
-  config.congestion.algorithm = CongestionAlgorithm::kOlia;
+  config.congestion.algorithm = sender.controller;
   config.congestion.initial_window_packets = 32;
   config.streams.initial_connection_window = config.streams.max_connection_window = 15'728'640;
   config.streams.initial_stream_window = config.streams.max_stream_window = 6'291'456;

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
-import { oursAgainstOthers, publishedDirections } from './simulation/findings.js';
+import { otherController, oursAgainstOthers, publishedDirections } from './simulation/findings.js';
 import { LEVELS } from './simulation/network.js';
 import { ALL_PAGES, PAGES } from './simulation/page.js';
 import { ALL_TREES, TREES } from './simulation/priority_trees.js';
 import { writeReport } from './report/write_report.js';
 import { findingLines, pagesTable } from './report/tables.js';
-import { SCHEDULER_NAMES } from './simulation/schedulers.js';
+import { COMPARED_NAMES, SCHEDULER_NAMES } from './simulation/schedulers.js';
 import { measureSimulatedPages } from './simulation/simulated_pages.js';
 
 /** Where the runs of an experiment without a report are kept, below the working directory. */
@@ -24,7 +24,7 @@ const optionsSchema = z.strictObject({
   page: listOf(ALL_PAGES, PAGES),
   tree: listOf(ALL_TREES, TREES),
   level: listOf(LEVELS),
-  scheduler: listOf(SCHEDULER_NAMES),
+  scheduler: listOf(SCHEDULER_NAMES, COMPARED_NAMES),
   report: z.string().min(1).optional(),
   resume: z.boolean().default(false),
 });
@@ -72,7 +72,7 @@ async function simulate(options: z.output<typeof optionsSchema>, stop: AbortSign
   const matrix = { pages: page, trees: tree, levels: level, schedulers: scheduler };
   const measured = await measureSimulatedPages({ matrix, parameters, file: join(directory, STORE), resume, stop }, progress);
   const { cells, missing } = measured;
-  const findings = [...publishedDirections(cells), ...oursAgainstOthers(cells)];
+  const findings = [...publishedDirections(cells), ...oursAgainstOthers(cells, measured.runs), ...otherController(cells)];
   const report = { experiment: 'pages', machine, parameters, missing, findings, cells };
   if (options.report !== undefined) {
     await writeReport(directory, { ...report, pages: measured.pages, runs: measured.runs });

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { oursAgainstOthers, publishedDirections } from '../../src/pages/simulation/findings.js';
+import { otherController, oursAgainstOthers, publishedDirections } from '../../src/pages/simulation/findings.js';
 import type { LevelName } from '../../src/pages/simulation/network.js';
 import type { PageName } from '../../src/pages/simulation/page.js';
 import type { TreeName } from '../../src/pages/simulation/priority_trees.js';
-import { someCell } from './some_cells.js';
+import { cellName } from '../../src/pages/simulation/run_record.js';
+import { someCell, someRun } from './some_cells.js';
 
 const PUBLISHED = ['rr', 'wrr', 'swrr', 'sa-ecf', 'dwrr'];
 
@@ -43,7 +44,7 @@ describe('the published directions', () => {
 });
 
 describe('ours', () => {
-  const judged = (...times: number[]) => oursAgainstOthers(times.flatMap((time, index) => cells('google', 'chrome', (['low', 'medium', 'high'] as const)[index] ?? 'low', alike(500, { 'critical-first': time })))).map(({ holds, measured }) => ({ holds, measured }));
+  const judged = (...times: number[]) => oursAgainstOthers(times.flatMap((time, index) => cells('google', 'chrome', (['low', 'medium', 'high'] as const)[index] ?? 'low', alike(500, { 'critical-first': time }))), new Map()).map(({ holds, measured }) => ({ holds, measured }));
 
   test('has to be the quickest in every cell', () => {
     expect(judged(490, 499)[0]).toEqual({ holds: true, measured: ['2 of 2 cells'] });
@@ -55,6 +56,27 @@ describe('ours', () => {
   });
 
   test('is not judged alone', () => {
-    expect(oursAgainstOthers([someCell({ page: 'google', tree: 'chrome', level: 'low', scheduler: 'critical-first' }, 400)]).map(({ holds }) => holds)).toEqual([null, null]);
+    expect(oursAgainstOthers([someCell({ page: 'google', tree: 'chrome', level: 'low', scheduler: 'critical-first' }, 400)], new Map()).map(({ holds }) => holds)).toEqual([null, null]);
   });
+
+  test('is compared under the same controller, and with others only', () => {
+    const beside = { 'critical-first': 490, 'critical-first-bbr': 300, 'critical-first-no-repeats': 480 };
+    expect(oursAgainstOthers(cells('google', 'chrome', 'low', alike(500, beside)), new Map())[0]).toMatchObject({ holds: true });
+    expect(oursAgainstOthers(cells('google', 'chrome', 'low', { 'critical-first': 490, 'critical-first-bbr': 300 }), new Map())[0]).toMatchObject({ holds: null });
+  });
+
+  test('is compared seed by seed where it is not the quickest', () => {
+    const group = cells('google', 'chrome', 'high', { 'critical-first': 510, rr: 500 });
+    const [own, other] = group;
+    if (!own || !other) throw new Error('two cells');
+    const runs = new Map([[cellName(own), [someRun(1, 509), someRun(2, 511)]], [cellName(other), [someRun(2, 500), someRun(1, 500)]]]);
+    expect(oursAgainstOthers(group, runs)[0]?.measured[1]).toBe('google, chrome, high: 510 ms, rr 500 ms; seed by seed +10.0 (95 % interval −2.7 to +22.7) ms');
+  });
+});
+
+test('another controller is shown beside the comparison', () => {
+  const beside = (time: number) => otherController(cells('google', 'chrome', 'high', alike(500, { 'critical-first': 490, 'critical-first-bbr': time })));
+  expect(beside(200)).toMatchObject([{ holds: true, measured: [expect.stringMatching(/^level high: .* with OLIA, .* with BBR/)] }]);
+  expect(beside(491)).toMatchObject([{ holds: false }]);
+  expect(otherController(cells('google', 'chrome', 'high', alike(500)))).toEqual([]);
 });

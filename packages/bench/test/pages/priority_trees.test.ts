@@ -48,7 +48,7 @@ test('a setting is told to the program line by line', async () => {
   const page = await readPage('amazon');
   const text = describeSetting({ page, tree: priorityTree('firefox', page.resources), network: networkAt('high'), scheduler: { name: 'rr', paths: 'min-rtt', kind: 'published' } });
   const lines = text.trimEnd().split('\n');
-  expect(lines.slice(0, 5)).toEqual(['schedulers rr min-rtt 0', 'server 300', 'link 30 35 10 0.8 0.015 0.5 0.75 1350000', 'link 55 60 15 2.4 0.03 0.5 0.75 1350000', 'warm 4 2619']);
+  expect(lines.slice(0, 5)).toEqual(['schedulers rr min-rtt 0 olia', 'server 300', 'link 30 35 10 0.8 0.015 0.5 0.75 1350000', 'link 55 60 15 2.4 0.03 0.5 0.75 1350000', 'warm 4 2619']);
   expect(lines).toContain('group 11 7 2');
   expect(lines.filter((line) => line.startsWith('resource '))).toHaveLength(25);
 });

@@ -56,11 +56,18 @@ test('the table has a row for each setting and marks the least', () => {
   ]);
 });
 
+test('the least is that of one controller, and another one is named', () => {
+  const key = { page: 'google', tree: 'chrome', level: 'high' } as const;
+  const { head, rows } = pagesTable([someCell({ ...key, scheduler: 'rr' }, 300), someCell({ ...key, scheduler: 'critical-first-bbr' }, 200)], 'plt_ms');
+  expect(head.slice(4)).toEqual(['rr', 'critical-first-bbr (BBR instead of OLIA)']);
+  expect(rows[0]?.slice(4)).toEqual(['300 *', '200']);
+});
+
 test('CSV quotes what needs it', () => {
   expect(csv([['a', 'b"c', 'd,e', 1]])).toBe('a,"b""c","d,e",1\n');
   const [head = '', first = ''] = cellsCsv(someReport().cells).split('\n');
   expect(head.split(',')).toHaveLength(first.split(',').length);
-  expect(first).toMatch(/^google,chrome,low,rr,2,300,300,/);
+  expect(first).toMatch(/^google,chrome,low,rr,olia,2,300,300,/);
 });
 
 test('the Markdown has the published values beside ours', () => {

@@ -17,12 +17,13 @@ function field(value: Value): string {
 
 /** A row for each cell. */
 export function cellsCsv(cells: readonly PagesCell[]): string {
-  const head = ['page', 'tree', 'level', 'scheduler', 'runs', ...METRIC_NAMES.flatMap((metric) => ['mean', 'median', 'p95', 'ci95_low', 'ci95_high'].map((part) => `${metric}_${part}`)), 'lower_bound_ms', 'over_bound', 'lost_percent', 'fairness', 'published_mean_ms', 'published_median_ms', 'published_runs'];
+  const head = ['page', 'tree', 'level', 'scheduler', 'controller', 'runs', ...METRIC_NAMES.flatMap((metric) => ['mean', 'median', 'p95', 'ci95_low', 'ci95_high'].map((part) => `${metric}_${part}`)), 'lower_bound_ms', 'over_bound', 'lost_percent', 'fairness', 'published_mean_ms', 'published_median_ms', 'published_runs'];
   const rows = cells.map((cell) => [
     cell.page,
     cell.tree,
     cell.level,
     cell.scheduler,
+    cell.controller,
     cell.runs,
     ...METRIC_NAMES.flatMap((metric) => [cell[metric].mean, cell[metric].median, cell[metric].p95, ...(cell[metric].ci95 ?? ['', ''])]),
     cell.lower_bound_ms,

@@ -3,14 +3,14 @@ import type { PagesCell } from '../simulation/cell.js';
 import type { Finding } from '../simulation/findings.js';
 import type { Page } from '../simulation/page.js';
 import { cellName, type Run } from '../simulation/run_record.js';
-import { SCHEDULERS } from '../simulation/schedulers.js';
+import { labelOf, SCHEDULERS } from '../simulation/schedulers.js';
 import { boxPlot } from './box_plot.js';
 import { cdfChart } from './cdf_chart.js';
 import { element, escapeText } from './markup.js';
 import { REPORT_SCRIPT } from './report_script.js';
 import { REPORT_STYLE } from './report_style.js';
 import type { ReportData } from './report_data.js';
-import { groupCells, METRIC_NAMES, METRICS, schedulersOf, type CellGroup, type Metric } from './tables.js';
+import { groupCells, leastOf, METRIC_NAMES, METRICS, schedulersOf, type CellGroup, type Metric } from './tables.js';
 import { waterfall } from './waterfall.js';
 
 /** A document that needs nothing but itself. */
@@ -26,7 +26,7 @@ export function htmlReport(data: ReportData): string {
       'section',
       { id: 'overview' },
       element('h2', {}, 'All settings'),
-      element('p', { class: 'note' }, 'Means in milliseconds; the darker, the closer to the best of its row. The bound of the page load time counts bytes over capacity and the round trips that nothing can avoid. A row opens its details below.'),
+      element('p', { class: 'note' }, 'Means in milliseconds; the darker, the closer to the best of its row under OLIA. The bound of the page load time counts bytes over capacity and the round trips that nothing can avoid. A row opens its details below.'),
       element('div', { class: 'choice', role: 'group', 'aria-label': 'measure' }, ...METRIC_NAMES.map((metric) => element('button', { type: 'button', 'data-metric': metric, 'aria-pressed': String(metric === 'plt_ms') }, METRICS[metric]))),
       ...METRIC_NAMES.map((metric) => overview(groups, schedulersOf(cells), metric)),
     ),
@@ -60,9 +60,9 @@ const seriesOf = (scheduler: string): string => `series-${SCHEDULERS.findIndex((
 const isOurs = (scheduler: string): boolean => SCHEDULERS.some(({ name, kind }) => name === scheduler && kind === 'ours');
 
 function overview(groups: readonly CellGroup[], schedulers: readonly string[], metric: Metric): string {
-  const head = element('tr', {}, ...['page', 'tree', 'level', 'bound', ...schedulers].map((title) => element('th', { class: isOurs(title) ? 'ours' : undefined }, escapeText(title))));
+  const head = element('tr', {}, ...['page', 'tree', 'level', 'bound'].map((title) => element('th', {}, title)), ...schedulers.map((name) => element('th', { class: isOurs(name) ? 'ours' : undefined }, escapeText(labelOf(name)))));
   const rows = groups.map((group) => {
-    const least = Math.min(...group.cells.map((cell) => cell[metric].mean));
+    const least = leastOf(group.cells, metric);
     const values = schedulers.map((scheduler) => {
       const cell = group.cells.find((candidate) => candidate.scheduler === scheduler);
       return cell ? overviewValue(cell, metric, least) : element('td', {});
@@ -80,7 +80,7 @@ function overviewValue(cell: PagesCell, metric: Metric, least: number): string {
   const closeness = Math.max(0, 1 - (mean / least - 1) / 0.5);
   const interval = ci95 ? `, 95 % interval ${ci95[0].toFixed(0)} to ${ci95[1].toFixed(0)}` : '';
   const page = metric === 'plt_ms' ? `, ${over_bound.toFixed(2)} times the bound${published ? `; published mean ${published.mean_ms}` : ''}` : '';
-  const title = `${scheduler}: mean ${mean.toFixed(1)}, median ${median.toFixed(1)}${interval}${page}`;
+  const title = `${labelOf(scheduler)}: mean ${mean.toFixed(1)}, median ${median.toFixed(1)}${interval}${page}`;
   return element('td', { class: mean === least ? 'least' : undefined, style: `--closeness:${closeness.toFixed(2)}`, title }, mean.toFixed(0));
 }
 
@@ -120,7 +120,7 @@ function details(group: CellGroup, { pages, runs, parameters }: ReportData, show
 
 const figure = (title: string, note: string, content: string): string => element('figure', {}, element('figcaption', {}, element('strong', {}, title), ' ', element('span', {}, note)), content);
 
-const legend = (cells: readonly PagesCell[]): string => element('p', { class: 'legend' }, ...cells.map(({ scheduler }) => element('span', { class: seriesOf(scheduler) }, escapeText(scheduler))));
+const legend = (cells: readonly PagesCell[]): string => element('p', { class: 'legend' }, ...cells.map(({ scheduler }) => element('span', { class: seriesOf(scheduler) }, escapeText(labelOf(scheduler)))));
 
 function figuresTable(cells: readonly PagesCell[], clients: number): string {
   const columns = ['scheduler', 'page load', '95 % interval', 'median', 'p95', '× bound', 'critical set', 'object mean', 'object p95', 'byte index', 'lost', ...(clients > 1 ? ['fairness'] : []), 'published'];
@@ -140,7 +140,7 @@ function figuresTable(cells: readonly PagesCell[], clients: number): string {
       ...(clients > 1 ? [cell.fairness?.toFixed(3) ?? ''] : []),
       cell.published ? String(cell.published.mean_ms) : '',
     ];
-    return element('tr', { class: isOurs(cell.scheduler) ? 'ours' : undefined }, element('th', { scope: 'row', class: seriesOf(cell.scheduler) }, escapeText(cell.scheduler)), ...values.map((value) => element('td', {}, escapeText(value))));
+    return element('tr', { class: isOurs(cell.scheduler) ? 'ours' : undefined }, element('th', { scope: 'row', class: seriesOf(cell.scheduler) }, escapeText(labelOf(cell.scheduler))), ...values.map((value) => element('td', {}, escapeText(value))));
   });
   return element('div', { class: 'scroll' }, element('table', { class: 'figures' }, element('thead', {}, element('tr', {}, ...columns.map((title) => element('th', {}, title)))), element('tbody', {}, ...rows)));
 }
@@ -153,7 +153,7 @@ function waterfalls(page: Page, measured: readonly { cell: PagesCell; runs: read
   const end = Math.max(...chosen.map(({ load }) => load.plt_ms));
   const charts = chosen.map(({ cell, seed, load }) => {
     const critical = Math.max(...page.resources.flatMap((resource, index) => (resource.critical ? [load.done_ms[index] ?? 0] : [])));
-    const caption = element('figcaption', {}, element('strong', {}, escapeText(cell.scheduler)), ' ', element('span', {}, `${load.plt_ms.toFixed(0)} ms, seed ${seed}`));
+    const caption = element('figcaption', {}, element('strong', {}, escapeText(labelOf(cell.scheduler))), ' ', element('span', {}, `${load.plt_ms.toFixed(0)} ms, seed ${seed}`));
     return element('figure', { class: isOurs(cell.scheduler) ? 'ours' : undefined }, caption, waterfall(page.resources, load, end, critical));
   });
   const kinds = [...new Set(page.resources.map((resource) => resource.class))];

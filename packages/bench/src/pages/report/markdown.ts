@@ -1,5 +1,6 @@
 import { machineLine } from '../../measure/machine.js';
 import type { Summary } from '../../measure/statistics.js';
+import { labelOf } from '../simulation/schedulers.js';
 import { findingLines, groupCells } from './tables.js';
 import type { ReportData } from './report_data.js';
 
@@ -17,7 +18,7 @@ export function markdownReport({ machine, parameters, missing, findings, cells }
       row(head.map(() => '---')),
       ...group.map((cell) =>
         row([
-          cell.scheduler,
+          labelOf(cell.scheduler),
           withInterval(cell.plt_ms),
           cell.plt_ms.median.toFixed(1),
           cell.plt_ms.p95.toFixed(1),

@@ -1,4 +1,4 @@
-const SERIES = ['#e5484d', '#8a63d2', '#0e9f6e', '#d98200', '#0ea5c6', '#c2418f', '#7a8a00', '#8d6e63', '#64748b', '#3f7ee8', '#b45309', '#4d7c0f', '#6d28d9', '#0f766e'];
+const SERIES = ['#e5484d', '#8a63d2', '#0e9f6e', '#d98200', '#0ea5c6', '#c2418f', '#7a8a00', '#8d6e63', '#64748b', '#3f7ee8', '#b45309', '#4d7c0f', '#6d28d9', '#0f766e', '#be123c', '#1d4ed8', '#a16207', '#475569'];
 const KINDS = { html: '#3f7ee8', css: '#8a63d2', javascript: '#d98200', font: '#c2418f', xhr: '#0ea5c6', image: '#0e9f6e', other: '#94a3b8' };
 
 const series = SERIES.map((colour, index) => `.series-${index}{--colour:${colour}}`).join('');

@@ -1,6 +1,7 @@
 import type { ResultTable } from '../../experiment.js';
 import type { PagesCell } from '../simulation/cell.js';
 import type { Finding } from '../simulation/findings.js';
+import { labelOf } from '../simulation/schedulers.js';
 
 /** All cells of one page, tree and level. */
 export interface CellGroup {
@@ -30,13 +31,19 @@ export const METRICS = { plt_ms: 'page load', critical_ms: 'critical set', objec
 export type Metric = keyof typeof METRICS;
 export const METRIC_NAMES = Object.keys(METRICS) as Metric[];
 
-/** Means in milliseconds, a row for each page, tree and level; the least is marked. */
+/** Of those under the common congestion controller, where there are any. */
+export function leastOf(cells: readonly PagesCell[], metric: Metric): number {
+  const common = cells.filter(({ controller }) => controller === 'olia');
+  return Math.min(...(common.length > 0 ? common : cells).map((cell) => cell[metric].mean));
+}
+
+/** Means in milliseconds, a row for each page, tree and level; the least under the common congestion controller is marked. */
 export function pagesTable(cells: readonly PagesCell[], metric: Metric): ResultTable {
   const schedulers = schedulersOf(cells);
   return {
-    head: [`${METRICS[metric]}, ms`, 'tree', 'level', ...(metric === 'plt_ms' ? ['bound'] : []), ...schedulers],
+    head: [`${METRICS[metric]}, ms`, 'tree', 'level', ...(metric === 'plt_ms' ? ['bound'] : []), ...schedulers.map(labelOf)],
     rows: groupCells(cells).map(({ page, tree, level, cells: group }) => {
-      const least = Math.min(...group.map((cell) => cell[metric].mean));
+      const least = leastOf(group, metric);
       const values = schedulers.map((scheduler) => {
         const cell = group.find((candidate) => candidate.scheduler === scheduler);
         return cell ? `${cell[metric].mean.toFixed(0)}${cell[metric].mean === least ? ' *' : ''}` : '';

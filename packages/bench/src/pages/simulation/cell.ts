@@ -8,6 +8,8 @@ import { schedulerNamed } from './schedulers.js';
 
 /** The figures of one cell; times in milliseconds since the requests. */
 export interface PagesCell extends CellKey {
+  /** The congestion controller. */
+  controller: 'olia' | 'bbr';
   runs: number;
   /** Until the last resource is there. */
   plt_ms: Summary;
@@ -35,10 +37,11 @@ export function summarizeCell(key: CellKey, page: Page, runs: readonly Run[]): P
   const packets = loads.flatMap(({ paths }) => paths);
   const plt = summary(loads.map(({ plt_ms }) => plt_ms));
   const bound = mean(runs.map(({ rates_mbps }) => lowerBound(page.bytes, network, rates_mbps)));
-  const publishedAs = schedulerNamed(key.scheduler).publishedAs;
+  const { publishedAs, controller = 'olia' } = schedulerNamed(key.scheduler);
   const published = publishedAs && publishedValue(key.page, key.tree, key.level, publishedAs);
   return {
     ...key,
+    controller,
     runs: runs.length,
     plt_ms: rounded(plt),
     critical_ms: rounded(summary(loads.map(({ done_ms }) => Math.max(...critical.map((index) => done_ms[index] ?? 0))))),

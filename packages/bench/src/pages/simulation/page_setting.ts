@@ -13,7 +13,7 @@ export interface PageSetting {
 /** What pages_bench reads; the format is described there. */
 export function describeSetting({ page, tree, network, scheduler }: PageSetting): string {
   const lines = [
-    `schedulers ${scheduler.name} ${scheduler.paths} ${Number(scheduler.repeatsLate ?? false)}`,
+    `schedulers ${scheduler.streams ?? scheduler.name} ${scheduler.paths} ${Number(scheduler.repeatsLate ?? false)} ${scheduler.controller ?? 'olia'}`,
     `server ${network.server_mbps}`,
     ...network.links.map(({ mbps, delay_ms, jitter_ms, loss_percent }) => ['link', ...mbps, delay_ms, jitter_ms, loss_percent / 100, network.loss_correlation, network.jitter_correlation, network.queue_bytes].join(' ')),
     `warm ${WARM_FILES.count} ${WARM_FILES.bytes}`,

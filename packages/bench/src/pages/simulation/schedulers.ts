@@ -3,12 +3,16 @@ import type { PublishedName } from './published_results.js';
 /** A stream scheduler and what comes with it. */
 export interface SchedulerChoice {
   name: string;
+  /** The engine's name of the order of streams, where it is not the same. */
+  streams?: string;
   /** Which path carries a packet. */
   paths: 'min-rtt' | 'ecf';
   /** Sends again on a faster path what would arrive late at the end. */
   repeatsLate?: boolean;
-  /** As the papers mean it, as the published program has it where that differs, ours, or another. */
-  kind: 'published' | 'released' | 'ours' | 'other';
+  /** OLIA, as the published program, unless it says another. */
+  controller?: 'bbr';
+  /** As the papers mean it, as the published program has it where that differs, ours, ours without a part of it, or another. */
+  kind: 'published' | 'released' | 'ours' | 'ablation' | 'other';
   /** Its name in the published results. */
   publishedAs?: PublishedName;
 }
@@ -16,6 +20,7 @@ export interface SchedulerChoice {
 /** In the order of reports. */
 export const SCHEDULERS: readonly SchedulerChoice[] = [
   { name: 'critical-first', paths: 'ecf', repeatsLate: true, kind: 'ours' },
+  { name: 'critical-first-bbr', streams: 'critical-first', paths: 'ecf', repeatsLate: true, controller: 'bbr', kind: 'ours' },
   { name: 'fcfs', paths: 'min-rtt', kind: 'other' },
   { name: 'rr', paths: 'min-rtt', kind: 'published', publishedAs: 'RR' },
   { name: 'wrr', paths: 'min-rtt', kind: 'published', publishedAs: 'WRR' },
@@ -27,12 +32,29 @@ export const SCHEDULERS: readonly SchedulerChoice[] = [
   { name: 'sa-ecf', paths: 'min-rtt', kind: 'published', publishedAs: 'SA-ECF' },
   { name: 'sa-ecf-released', paths: 'min-rtt', kind: 'released', publishedAs: 'SA-ECF' },
   { name: 'rfc9218', paths: 'min-rtt', kind: 'other' },
+  { name: 'critical-first-no-repeats', streams: 'critical-first', paths: 'ecf', kind: 'ablation' },
+  { name: 'critical-first-min-rtt', streams: 'critical-first', paths: 'min-rtt', repeatsLate: true, kind: 'ablation' },
+  { name: 'critical-first-order-only', streams: 'critical-first', paths: 'min-rtt', kind: 'ablation' },
+  { name: 'wrr-our-paths', streams: 'wrr', paths: 'ecf', repeatsLate: true, kind: 'ablation' },
+  { name: 'rfc9218-our-paths', streams: 'rfc9218', paths: 'ecf', repeatsLate: true, kind: 'ablation' },
 ];
 
 export const SCHEDULER_NAMES: readonly string[] = SCHEDULERS.map(({ name }) => name);
+/** Without those that are there to take ours apart. */
+export const COMPARED_NAMES: readonly string[] = SCHEDULERS.filter(({ kind }) => kind !== 'ablation').map(({ name }) => name);
 
 export function schedulerNamed(name: string): SchedulerChoice {
   const found = SCHEDULERS.find((candidate) => candidate.name === name);
   if (!found) throw new RangeError(`no scheduler ${name}`);
   return found;
 }
+
+/** The engine's default. */
+export const OURS: SchedulerChoice = schedulerNamed('critical-first');
+export const OURS_WITH_BBR = 'critical-first-bbr';
+
+/** Of ours: neither ours in another form, nor under another congestion controller. */
+export const isRival = ({ kind, controller }: SchedulerChoice): boolean => kind !== 'ours' && kind !== 'ablation' && controller === undefined;
+
+/** With the congestion controller where it is not that of the others. */
+export const labelOf = (name: string): string => (schedulerNamed(name).controller === 'bbr' ? `${name} (BBR instead of OLIA)` : name);
