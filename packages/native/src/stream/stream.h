@@ -40,11 +40,15 @@ struct Stream {
   bool overfilled = false;     // its last write filled the buffer, so it is likely to have more
   bool counted_open_ended = false;  // counted in StreamLane::open_ended
 
+  // A stream whose end nobody has named yet counts as so much longer than what is written: who
+  // says how long it is must not come behind who does not.
+  static constexpr std::uint64_t k_no_end_in_sight = std::uint64_t{1} << 32;
   // To its end, as far as is known, without what was sent before.
   std::uint64_t remaining() const {
     const std::uint64_t unsent = send.unsent_bytes();
+    if (!send.writable()) return unsent;
     const std::uint64_t sent = send.final_size();
-    return expected_bytes > sent + unsent && send.writable() ? expected_bytes - sent : unsent;
+    return expected_bytes > sent + unsent ? expected_bytes - sent : unsent + k_no_end_in_sight;
   }
 };
 

@@ -8,6 +8,14 @@
 
 namespace sheaf::webtransport {
 
+namespace {
+
+// Nobody says which stream of a session matters more, until the application does: none waits for
+// the end of another.
+constexpr quic::StreamPriority k_in_turn{.incremental = true};
+
+}  // namespace
+
 quic::Result<StreamId, quic::StreamRefusal> SessionSet::open_stream(
     StreamId id, quic::Directionality direction) {
   Session* session = find(id);
@@ -25,6 +33,7 @@ quic::Result<StreamId, quic::StreamRefusal> SessionSet::open_stream(
   http_.hand_over(*stream);
   session->streams().insert(*stream);
   streams_[*stream] = {id, writer.size()};
+  http_.transport().set_priority(*stream, k_in_turn);
   static_cast<void>(
       http_.transport().write(*stream, quic::SendChunk::copy_of(writer.written()), false));
   return stream;
@@ -96,6 +105,7 @@ bool SessionSet::handle(http3::WebTransportStreamOpened& event, quic::Time) {
 void SessionSet::add_stream(StreamId id, const WaitingStream& waiting) {
   find(id)->streams().insert(waiting.stream);
   streams_[waiting.stream] = {id, 0, waiting.finished};
+  http_.transport().set_priority(waiting.stream, k_in_turn);
   events_.push_back(StreamOpened{id, waiting.stream});
   // What came together with the prefix gives no event of its own.
   events_.push_back(StreamReadable{waiting.stream});

@@ -86,6 +86,24 @@ TEST_F(StreamSending, ObeysPriorities) {
   client_.streams.set_priority({400}, {.urgency = 0});
 }
 
+TEST_F(StreamSending, AStreamWithoutAnEndInSightComesAfterOneThatNamesIt) {
+  StreamPair pair({.scheduler = StreamSchedulerKind::kCriticalFirst});
+  const StreamId endless = pair.open();
+  const StreamId known = pair.open();
+  const StreamId complete = pair.open();
+  pair.client.streams.set_expected_bytes(known, 60'000'000);
+  pair.client.write(endless, 1000);
+  pair.client.write(known, 4000);
+  pair.client.write(complete, 2000, true);
+  std::vector<StreamId> order;
+  while (pair.client.wants_to_send()) {
+    for (const StreamFrame& frame : stream_frames(pair.client.send())) {
+      if (order.empty() || order.back() != frame.stream) order.push_back(frame.stream);
+    }
+  }
+  EXPECT_EQ(order, (std::vector<StreamId>{complete, known, endless}));
+}
+
 TEST_F(StreamSending, IncrementalStreamsTakeTurns) {
   const StreamId first = pair_.open();
   const StreamId second = pair_.open();

@@ -6,10 +6,6 @@ namespace sheaf::quic {
 
 namespace {
 
-std::uint64_t key_of(const DependencyTree::Node& node) {
-  return weight_and_size_key(node.weight, node.bytes);
-}
-
 // What the fastest path delivers before a packet that leaves on the slower one now arrives.
 double delivered_meanwhile(const PathSnapshot& fastest, const PathSnapshot& slower) {
   const Duration gain = (slower.smoothed_rtt - fastest.smoothed_rtt) / 2 - fastest.until_room;
@@ -27,6 +23,9 @@ void CriticalFirst::set_priority(StreamId stream, const StreamPriority& priority
     place.weight = static_cast<std::uint16_t>(32 * (8 - std::min<int>(priority.urgency, 7)));
   }
   set_dependency(stream, place);
+  const Index index = tree().find(stream);
+  takes_turns_[index] = place.node == Dependency::k_root && priority.incremental;
+  if (node(index).ready()) move(node(index).parent, index, key_of(index));
 }
 
 void CriticalFirst::activate(StreamId stream, std::uint64_t remaining) {
@@ -54,10 +53,26 @@ std::optional<StreamId> CriticalFirst::next(const SendOpportunity& opportunity) 
   return node(stream).stream;
 }
 
-std::uint64_t CriticalFirst::joining_key(Index, Index child) { return key_of(node(child)); }
+void CriticalFirst::on_node(Index node) {
+  TreeScheduler::on_node(node);
+  if (takes_turns_.size() <= node) takes_turns_.resize(node + 1);
+  takes_turns_[node] = false;
+}
+
+std::uint64_t CriticalFirst::joining_key(Index, Index child) { return key_of(child); }
+
+void CriticalFirst::charge(Index parent, Index child) {
+  // Behind its equals.
+  if (takes_turns_[child]) move(parent, child, key(child));
+}
 
 void CriticalFirst::on_bytes(Index parent, Index child) {
-  if (key_of(node(child)) != key(child)) move(parent, child, key_of(node(child)));
+  if (key_of(child) != key(child)) move(parent, child, key_of(child));
+}
+
+std::uint64_t CriticalFirst::key_of(Index child) const {
+  const DependencyTree::Node& its = node(child);
+  return weight_and_size_key(its.weight, takes_turns_[child] ? UINT64_MAX : its.bytes);
 }
 
 }  // namespace sheaf::quic

@@ -14,15 +14,20 @@ class CriticalFirst final : public TreeScheduler {
   // Streams that are looked at before the slower path takes what is at hand.
   static constexpr int k_max_candidates = 8;
 
-  // A stream that is in no tree has the weight of its urgency (RFC 9218 §4.1).
+  // A stream that is in no tree has the weight of its urgency (RFC 9218 §4.1). Those that are
+  // incremental take turns, behind the others of their urgency (§10).
   void set_priority(StreamId stream, const StreamPriority& priority) override;
   void activate(StreamId stream, std::uint64_t remaining) override;
   std::optional<StreamId> next(const SendOpportunity& opportunity) override;
 
  private:
+  void on_node(Index node) override;
   std::uint64_t joining_key(Index parent, Index child) override;
-  void charge(Index, Index) override {}
+  void charge(Index parent, Index child) override;
   void on_bytes(Index parent, Index child) override;
+  std::uint64_t key_of(Index child) const;
+
+  std::vector<bool> takes_turns_ = std::vector<bool>(1);  // by index; the root does not
 };
 
 }  // namespace sheaf::quic

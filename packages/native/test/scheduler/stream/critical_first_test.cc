@@ -77,6 +77,28 @@ TEST_F(CriticalFirst, AStreamInNoTreeHasTheWeightOfItsUrgency) {
   EXPECT_EQ(drain({{4, 1000}, {8, 1000}, {12, 1000}}, {}), (Ids{8, 12, 4}));
 }
 
+TEST_F(CriticalFirst, IncrementalStreamsTakeTurnsBehindTheOthersOfTheirUrgency) {
+  for (std::uint64_t stream : {4, 8}) scheduler_->set_priority({stream}, {.incremental = true});
+  scheduler_->set_priority({16}, {.urgency = 5});
+  activate({{4, 60'000'000}, {8, 3000}, {12, 90'000'000}, {16, 100}});
+  EXPECT_EQ(serve(*scheduler_, 2), (Ids{12, 12}));
+  scheduler_->deactivate({12});
+  EXPECT_EQ(serve(*scheduler_, 5), (Ids{4, 8, 4, 8, 4}));
+  scheduler_->deactivate({8});
+  EXPECT_EQ(serve(*scheduler_, 2), (Ids{4, 4}));
+  scheduler_->activate({8}, 3000);
+  EXPECT_EQ(serve(*scheduler_, 3), (Ids{4, 8, 4}));
+}
+
+TEST_F(CriticalFirst, APriorityMayChangeWhileItsStreamIsSent) {
+  activate({{4, 1000}, {8, 9000}});
+  EXPECT_EQ(serve(*scheduler_, 1), Ids{4});
+  scheduler_->set_priority({8}, {.urgency = 2, .incremental = true});
+  EXPECT_EQ(serve(*scheduler_, 1), Ids{8});
+  scheduler_->set_priority({8}, {.incremental = true});
+  EXPECT_EQ(serve(*scheduler_, 1), Ids{4});
+}
+
 // 100 kB in a round trip of 20 ms, and 10 ms less than on the other path: the fastest path delivers
 // 25 kB before a packet on the other one arrives.
 class CriticalFirstOnTwoPaths : public CriticalFirst {
