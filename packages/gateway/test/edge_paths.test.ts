@@ -2,6 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { parsePathReports } from '@sheaf/web-client/protocol';
 import { createLinkRelay, type LinkRelay, type PathStatus } from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { LoadedGateway } from '../src/configuration/loaded.js';
+import { Gateway } from '../src/gateway/gateway.js';
 import { get } from './support/client.js';
 import { connect } from './support/http3_client.js';
 import { startPair, type Pair } from './support/nodes.js';
@@ -120,8 +122,33 @@ describe('an edge with two paths', () => {
     const dead = relayTo(gatewayPort);
     dead.relay.setDown(true);
     const pair = await startPair({ ...site, gatewayPort, edge: [`paths: [{ local: 127.0.0.1, remote: "${dead.remote}" }, { local: 127.0.0.2 }]`] });
-    await download(pair.port).catch(() => undefined);
     expect(await download(pair.port)).toBe(sha256(large));
+    expect(pathsOf(pair)[0]?.local.address).toBe('127.0.0.2');
+    expect(pair.edge.status().gateway.opened).toBe(1);
+  });
+
+  it('begins on the second path when the address of the first one is not on this machine', async () => {
+    const pair = await startPair({ ...site, edge: ['paths: [{ local: 192.0.2.1 }, { local: "2001:db8::1" }, { local: 127.0.0.1 }]'] });
+    expect((await get(pair.port, '/')).status).toBe(200);
+    expect(pathsOf(pair).map(({ local }) => local.address)).toEqual(['127.0.0.1']);
+    expect(pair.log.some((line) => line['msg'] === 'the gateway cannot be reached')).toBe(false);
+  });
+
+  it('connects again on the path that worked last', async () => {
+    const gatewayPort = await freePort();
+    const dead = relayTo(gatewayPort);
+    dead.relay.setDown(true);
+    const pair = await startPair({ ...site, gatewayPort, edge: [`paths: [{ local: 127.0.0.1, remote: "${dead.remote}" }, { local: 127.0.0.2 }]`] });
+    expect((await get(pair.port, '/')).status).toBe(200);
+    // Connections that end within a second make the edge suspect their path.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await pair.gateway.close(0);
+    await vi.waitFor(() => expect(pair.edge.status().gateway.state).not.toBe('open'), 20_000);
+    const successor = await Gateway.start(pair.loaded.nodes.find((node): node is LoadedGateway => node.role === 'gateway')!, { logStream: { write: () => true } });
+    onTestFinished(() => successor.close(0));
+    // The first path of the list would do as well now.
+    dead.relay.setDown(false);
+    await vi.waitFor(async () => expect((await get(pair.port, '/')).status).toBe(200), 20_000);
     expect(pathsOf(pair)[0]?.local.address).toBe('127.0.0.2');
   });
 

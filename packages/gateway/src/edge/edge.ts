@@ -16,13 +16,14 @@ import { Metrics } from '../observability/metrics.js';
 import { combineObservers } from '../observability/observers.js';
 import type { EdgeStatus } from '../observability/status.js';
 import { compileRoute } from '../routing/router.js';
+import { connectFirst } from './connect_first.js';
 import { Forwarder } from './forwarder.js';
 import { connectionOptions, GatewayConnection, keepAliveMs } from './gateway_connection.js';
 import { gatewayTarget, type GatewayTarget } from './gateway_target.js';
 import { PathPolicy } from './path_policy.js';
 import { pathReports } from './path_reports.js';
 import { SessionForwarder } from './session_forwarder.js';
-import { wantedPaths, type WantedPath } from './wanted_paths.js';
+import { startingWith, wantedPaths, type WantedPath } from './wanted_paths.js';
 
 export interface EdgeOptions extends NodeOptions {
   /** Where the gateway of the same file listens, when this process runs it, too. */
@@ -40,8 +41,9 @@ export class Edge extends FrontNode {
   readonly #options: EdgeOptions;
   readonly #target: GatewayTarget;
   #gateway!: GatewayConnection;
-  /** Of the latest attempt to connect: where it went, and on which path. */
+  /** Of the latest attempt to connect: where the gateway is. */
   #gatewayIp = '';
+  /** The path of the latest handshake, and after that connection one that still worked. */
   #first: WantedPath | undefined;
 
   private constructor(loaded: LoadedEdge, options: EdgeOptions, front: Front) {
@@ -102,20 +104,29 @@ export class Edge extends FrontNode {
     front.serve(this.warnings);
   }
 
-  /** The first attempt begins on the first path; when it fails, another one may be alive. */
-  async #connect({ connectHttp3 }: NativeModule, attempt: number): Promise<Http3Client> {
+  /** Begins on the path that worked last; after failures, as of one that lets nothing but handshakes through, on another. */
+  async #connect(module: NativeModule, attempt: number): Promise<Http3Client> {
+    const { paths } = this.#loaded.node;
+    if (paths === 'auto') this.#gatewayIp = await this.#resolve();
+    const wanted = startingWith(this.#first, wantedPaths(paths, this.#gatewayIp));
+    const turn = attempt % Math.max(wanted.length, 1);
+    const inTurn = wanted.length === 0 ? [undefined] : [...wanted.slice(turn), ...wanted.slice(0, turn)];
+    const { path, connection } = await connectFirst(inTurn, (each) => this.#connectOn(each, module));
+    this.#first = path;
+    return connection;
+  }
+
+  /** Without a path the system chooses one. */
+  async #connectOn(path: WantedPath | undefined, { connectHttp3 }: NativeModule): Promise<Http3Client> {
     const { node } = this.#loaded;
     const { serverName, port, trust } = this.#target;
     const { keyLog } = this.#options;
-    const address = await this.#resolve();
-    const wanted = wantedPaths(node.paths, address);
-    this.#first = wanted[attempt % Math.max(wanted.length, 1)];
     return connectHttp3({
       ...connectionOptions,
       host: serverName ?? this.#target.host,
       port,
-      remote: this.#first?.remote ?? { address, port },
-      ...(this.#first ? { localAddress: this.#first.local } : {}),
+      remote: path?.remote ?? { address: await this.#resolve(path), port },
+      ...(path ? { localAddress: path.local } : {}),
       ...(await trust()),
       idleTimeoutMs: node.limits.idle,
       keepAliveMs: Math.min(keepAliveMs, Math.ceil(node.limits.idle / 3)),
@@ -127,12 +138,9 @@ export class Edge extends FrontNode {
     });
   }
 
-  /** The gateway's IP address, of the family of the first path when the configuration names it. */
-  async #resolve(): Promise<string> {
-    const { paths } = this.#loaded.node;
-    const family = paths === 'auto' ? 0 : isIP(paths[0]?.local ?? '');
-    this.#gatewayIp = (await lookup(this.#target.host, { family })).address;
-    return this.#gatewayIp;
+  /** The gateway's IP address, of the path's family when there is one. */
+  async #resolve(path?: WantedPath): Promise<string> {
+    return (await lookup(this.#target.host, { family: path ? isIP(path.local) : 0 })).address;
   }
 
   #keepPaths(client: Http3Client): () => void {
@@ -145,6 +153,7 @@ export class Edge extends FrontNode {
     return () => {
       clearInterval(timer);
       policy.stop();
+      this.#first = policy.working() ?? this.#first;
     };
   }
 }

@@ -44,7 +44,7 @@ const pathOptions = z.strictObject({
 
 const pathsOptions = z
   .union([z.literal('auto'), z.array(pathOptions).min(1)])
-  .describe('`auto` follows the addresses of this machine as they come and go; or a list of `{ local, remote, backup }`, whose first path carries the handshake.');
+  .describe('`auto` follows the addresses of this machine as they come and go; or a list of `{ local, remote, backup }`, whose first path carries the handshake while it works.');
 
 /** An edge beside a browser, without its `role`. */
 export const edgeConfiguration = z.strictObject({

@@ -1,7 +1,7 @@
 import type { Http3Client, PathEvent } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
-import type { WantedPath } from './wanted_paths.js';
+import { keyOf, type WantedPath } from './wanted_paths.js';
 
 /** What the policy needs of a connection. */
 export type PathConnection = Pick<Http3Client, 'openPath' | 'abandonPath' | 'setPathStatus'>;
@@ -75,6 +75,11 @@ export class PathPolicy {
     this.#stopped = true;
   }
 
+  /** A path that is open, that of the handshake before others. */
+  working(): WantedPath | undefined {
+    return [...this.#entries.values()].find(({ state }) => state === 'open')?.path;
+  }
+
   async #open(entry: Entry): Promise<void> {
     const { local, remote } = entry.path;
     entry.state = 'opening';
@@ -120,8 +125,4 @@ export class PathPolicy {
       this.#options.log.debug({ local: path.local, error: errorMessage(error) }, 'path is no backup');
     }
   }
-}
-
-function keyOf({ local, remote }: WantedPath): string {
-  return remote ? `${local} ${remote.address} ${remote.port}` : local;
 }

@@ -32,3 +32,14 @@ export function wantedPaths(paths: EdgeConfiguration['paths'], gateway: string, 
     .filter(({ address, internal }) => !internal && isIP(address) === isIP(gateway) && !isUnroutable(address))
     .map(({ address }) => ({ local: address, backup: false }));
 }
+
+/** What tells one path from another. */
+export function keyOf({ local, remote }: WantedPath): string {
+  return remote ? `${local} ${remote.address} ${remote.port}` : local;
+}
+
+/** The same paths, this one at the beginning when it is among them. */
+export function startingWith(first: WantedPath | undefined, paths: readonly WantedPath[]): WantedPath[] {
+  const isFirst = (path: WantedPath): boolean => first !== undefined && keyOf(path) === keyOf(first);
+  return [...paths.filter(isFirst), ...paths.filter((path) => !isFirst(path))];
+}
