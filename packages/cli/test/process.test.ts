@@ -224,16 +224,20 @@ describe('sheaf fetch --path', () => {
     await once(uploads, 'listening');
     const site = await makeSite(`  - { path: /, upstream: "http://127.0.0.1:${(uploads.address() as AddressInfo).port}" }`);
     await up(site);
-    const sent = async (...flags: string[]): Promise<number[]> => {
-      const { code, out, err } = await sheaf(['fetch', '-k', '--json', ...flags, '--data', 'site/large.bin', '--path', '127.0.0.1', '--path', '127.0.0.2', `https://127.0.0.1:${site.port}/`], site.directory);
+    const sent = async (flags: string[], paths = ['127.0.0.1', '127.0.0.2']): Promise<number[]> => {
+      const { code, out, err } = await sheaf(['fetch', '-k', '--json', ...flags, '--data', 'site/large.bin', ...paths.flatMap((path) => ['--path', path]), `https://127.0.0.1:${site.port}/`], site.directory);
       expect([code, err]).toEqual([0, '']);
       return (JSON.parse(out) as Report).paths.map(({ bytes_sent }) => bytes_sent);
     };
     const size = site.large.length;
     // How far the copies on the slower path come before all is there depends on the machine.
-    for (const bytes of await sent('--path-scheduler', 'redundant')) expect(bytes).toBeGreaterThan(size / 20);
-    const alone = await sent('--path-scheduler', 'backup-only', '--congestion', 'bbr');
+    for (const bytes of await sent(['--path-scheduler', 'redundant'])) expect(bytes).toBeGreaterThan(size / 20);
+    const alone = await sent(['--path-scheduler', 'backup-only', '--congestion', 'bbr']);
     expect(Math.min(...alone)).toBeLessThan(size / 4);
+    const [light = 0, heavy = 0] = await sent(['--path-scheduler', 'weighted'], ['127.0.0.1', '127.0.0.2,weight=8']);
+    expect(heavy).toBeGreaterThan(light);
+    const [first = 0, second = 0] = await sent(['--path-scheduler', 'weighted'], ['127.0.0.1,weight=8', '127.0.0.2,weight=1']);
+    expect(first).toBeGreaterThan(second);
   });
 
   it('names what is wrong with an address', async () => {

@@ -7,7 +7,7 @@ import { Gateway } from '../src/gateway/gateway.js';
 import { get } from './support/client.js';
 import { connect } from './support/http3_client.js';
 import { startPair, type Pair } from './support/nodes.js';
-import { freePort } from './support/upstream.js';
+import { freePort, startUpstream } from './support/upstream.js';
 
 const large = randomBytes(8_000_000);
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -150,6 +150,22 @@ describe('an edge with two paths', () => {
     dead.relay.setDown(false);
     await vi.waitFor(async () => expect((await get(pair.port, '/')).status).toBe(200), 20_000);
     expect(pathsOf(pair)[0]?.local.address).toBe('127.0.0.2');
+  });
+
+  it('sends over them by their weights', async () => {
+    const upstream = await startUpstream((request, response) => void request.resume().once('end', () => response.end('taken')));
+    const pair = await startPair({
+      gateway: [`routes: [{ upstream: "${upstream.origin}" }]`],
+      edge: ['path_scheduler: weighted', 'paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2, weight: 8 }]'],
+    });
+    const upload = async () => expect((await get(pair.port, '/', { method: 'POST', body: large })).status).toBe(200);
+    await upload();
+    await bothActive(pair);
+    const before = pathsOf(pair).map(({ bytesSent }) => bytesSent);
+    await upload();
+    const [light = 0, heavy = 0] = pathsOf(pair).map(({ bytesSent }, index) => bytesSent - (before[index] ?? 0));
+    expect(heavy).toBeGreaterThan(light);
+    expect(light).toBeGreaterThan(large.length / 100);
   });
 
   it('is content with one when the gateway does not speak multipath', async () => {

@@ -22,6 +22,9 @@ class FakeConnection implements PathConnection {
   setPathStatus(id: number, status: PathUse): void {
     this.calls.push(`${status} ${id}`);
   }
+  setPathWeight(id: number, weight: number): void {
+    this.calls.push(`weight ${weight} of ${id}`);
+  }
   /** What was called since the last time. */
   take(): string[] {
     return this.calls.splice(0);
@@ -53,6 +56,14 @@ describe('the paths of an edge', () => {
   it('may have a backup as the first one', () => {
     const { connection } = start(path('a', true), path('b'));
     expect(connection.take()).toEqual(['backup 0']);
+  });
+
+  it('have their weights, also when they are opened anew', async () => {
+    const { policy, connection, reconcile } = start({ ...path('a'), weight: 2 }, { ...path('b', true), weight: 1_000 });
+    expect(connection.take()).toEqual(['weight 2 of 0']);
+    expect(await reconcile(0)).toEqual(['open b', 'backup 1', 'weight 1000 of 1']);
+    policy.onEvent({ type: 'abandoned', id: 1, code: 0, byPeer: true });
+    expect(await reconcile(1_000)).toEqual(['open b', 'backup 2', 'weight 1000 of 2']);
   });
 
   it('follow the addresses as they come and go', async () => {

@@ -9,7 +9,7 @@ import { clientOptions, parseUrl, type ConnectionFlags } from '../download/clien
 import { downloadRepeatedly, type BodySink } from '../download/download.js';
 import { handshakePath, localAddressError, openPaths } from '../download/open_paths.js';
 import { OutputFile } from '../download/output_file.js';
-import { parsePathOption, type PathOption } from '../download/path_option.js';
+import { parsePathOption, pathForm, type PathOption } from '../download/path_option.js';
 import { fetchReport, reportLine } from '../download/report.js';
 import { printLine, write, type World } from '../world.js';
 
@@ -41,7 +41,7 @@ export const fetch: Command<FetchOptions> = {
       .option('method', { alias: 'X', type: 'string', requiresArg: true, describe: 'Request method' })
       .option('header', { alias: 'H', type: 'string', array: true, requiresArg: true, describe: 'Request header, `name: value`' })
       .option('data', { alias: 'd', type: 'string', requiresArg: true, describe: 'Send this file as the body (POST)' })
-      .option('path', { type: 'string', array: true, requiresArg: true, describe: 'Use this path, `LOCAL[:PORT][>REMOTE[:PORT]][,backup]`' })
+      .option('path', { type: 'string', array: true, requiresArg: true, describe: `Use this path, \`${pathForm}\`` })
       .option('path-scheduler', { choices: pathSchedulerNames, default: 'ecf', requiresArg: true, describe: 'Which path the next packet to the server takes' })
       .option('congestion', { choices: congestionNames, default: 'cubic', requiresArg: true, describe: 'Congestion controller of what is sent' })
       .option('repeat', { type: 'number', default: 1, describe: 'Number of requests, over one connection' })
@@ -59,6 +59,7 @@ export const fetch: Command<FetchOptions> = {
     const url = parseUrl(options.url);
     const request = await requestOptions(url, options, world);
     const paths = (options.path ?? []).map(parsePathOption);
+    checkWeights(paths, options);
     const connection = await clientOptions(url, options, world);
     const task: Transfer = { connection: { ...connection, ...handshakePath(paths[0], connection.port) }, paths, request, options };
     if (options.output === undefined) {
@@ -113,6 +114,12 @@ function checkCounts({ repeat, parallel }: FetchOptions): void {
   for (const [name, value] of [['repeat', repeat], ['parallel', parallel]] as const) {
     if (!Number.isInteger(value) || value < 1) throw new UserError('USAGE', `--${name} takes a whole number from 1`, { hint: `for example --${name} 10` });
   }
+}
+
+function checkWeights(paths: readonly PathOption[], { pathScheduler }: FetchOptions): void {
+  const weighted = paths.find(({ weight }) => weight !== undefined);
+  if (!weighted || pathScheduler === 'weighted') return;
+  throw new UserError('USAGE', `--path ${weighted.text} has a weight, which has no effect with the path scheduler \`${pathScheduler}\``, { hint: 'add --path-scheduler weighted, or leave the weight out' });
 }
 
 async function connect(connectHttp3: (options: ClientOptions) => Promise<Http3Client>, options: ClientOptions, path?: PathOption): Promise<Http3Client> {

@@ -22,11 +22,17 @@ export async function openPaths(client: Http3Client, [first, ...others]: readonl
     if (others.length > 0 || first?.backup === true) await printLine(world.stderr, 'warning: the server does not speak multipath: one path is used');
     return;
   }
-  if (first?.backup === true) client.setPathStatus(0, 'backup');
+  if (first) setUse(client, 0, first);
   await Promise.all(others.map((path) => openPath(client, path, world)));
 }
 
-async function openPath(client: Http3Client, { local, remote, backup, text }: PathOption, world: World): Promise<void> {
+function setUse(client: Http3Client, id: number, { backup, weight }: PathOption): void {
+  if (backup) client.setPathStatus(id, 'backup');
+  if (weight !== undefined) client.setPathWeight(id, weight);
+}
+
+async function openPath(client: Http3Client, path: PathOption, world: World): Promise<void> {
+  const { local, remote, text } = path;
   const { port } = client.status().paths[0]?.remote ?? { port: 443 };
   try {
     const id = await client.openPath({
@@ -34,7 +40,7 @@ async function openPath(client: Http3Client, { local, remote, backup, text }: Pa
       ...(local.port === undefined ? {} : { localPort: local.port }),
       ...(remote ? { remote: { port, ...remote } } : {}),
     });
-    if (backup) client.setPathStatus(id, 'backup');
+    setUse(client, id, path);
   } catch (error) {
     const unusable = localAddressError(error, text);
     if (unusable) throw unusable;

@@ -6,30 +6,52 @@ interface Endpoint {
   port?: number;
 }
 
-/** One `--path LOCAL[:PORT][>REMOTE[:PORT]][,backup]`. */
+/** How a path is written. */
+export const pathForm = 'LOCAL[:PORT][>REMOTE[:PORT]][,backup][,weight=N]';
+
+/** One `--path`, in `pathForm`. */
 export interface PathOption {
   /** As it was written. */
   text: string;
   local: Endpoint;
   remote?: Endpoint;
   backup: boolean;
+  /** Its share of what is sent with the scheduler `weighted`. Default: 1. */
+  weight?: number;
 }
 
 const endpoint = String.raw`(?:\[([^\]]*)\]|([^\s:>,[\]]+))(?::(\d{1,5}))?`;
-const grammar = new RegExp(`^${endpoint}(?:>${endpoint})?(,backup)?$`);
+const grammar = new RegExp(`^${endpoint}(?:>${endpoint})?((?:,[^,]*)*)$`);
+
+const largestWeight = 1_000;
 
 /** @throws UserError */
 export function parsePathOption(text: string): PathOption {
   const match = grammar.exec(text);
   const refuse = (why: string): UserError =>
-    new UserError('USAGE', `--path ${text} ${why}`, { hint: 'write LOCAL[:PORT][>REMOTE[:PORT]][,backup], such as --path 127.0.0.2 or --path "[2001:db8::7]>[2001:db8::1]:443,backup"' });
+    new UserError('USAGE', `--path ${text} ${why}`, { hint: `write ${pathForm}, such as --path 127.0.0.2 or --path "[2001:db8::7]>[2001:db8::1]:443,backup"` });
   if (!match) throw refuse('is not a path');
   const local = parseEndpoint(match[1], match[2], match[3]);
   const named = match[4] !== undefined || match[5] !== undefined;
   const remote = named ? parseEndpoint(match[4], match[5], match[6]) : undefined;
   for (const end of [local, remote]) if (end === null) throw refuse('has an end that is no IP address, or no port from 1 to 65535');
   if (remote && local && isIP(local.address) !== isIP(remote.address)) throw refuse('joins IPv4 with IPv6');
-  return { text, local: local!, ...(remote ? { remote } : {}), backup: match[7] !== undefined };
+  return { text, local: local!, ...(remote ? { remote } : {}), ...parseUse(match[7] ?? '', refuse) };
+}
+
+/** What follows the ends, each with a comma before it. */
+function parseUse(text: string, refuse: (why: string) => UserError): Pick<PathOption, 'backup' | 'weight'> {
+  const words = text.split(',').slice(1);
+  const weights = words.filter((word) => word.startsWith('weight=')).map((word) => word.slice('weight='.length));
+  const backups = words.filter((word) => word === 'backup').length;
+  const unknown = words.find((word) => word !== 'backup' && !word.startsWith('weight='));
+  if (unknown !== undefined) throw refuse(`has \`${unknown}\`, which is neither \`backup\` nor \`weight=N\``);
+  if (backups > 1 || weights.length > 1) throw refuse('says something twice');
+  const [written] = weights;
+  if (written === undefined) return { backup: backups > 0 };
+  const weight = /^\d{1,4}$/.test(written) ? Number(written) : 0;
+  if (weight < 1 || weight > largestWeight) throw refuse(`has a weight that is no whole number from 1 to ${largestWeight}`);
+  return { backup: backups > 0, weight };
 }
 
 /** Null when it is none: IPv6 addresses stand in brackets, IPv4 addresses do not. */

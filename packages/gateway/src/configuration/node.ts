@@ -53,12 +53,27 @@ const atLeastOneNode = nodesConfiguration.shape.nodes.refine((map) => Object.key
 /** A node whose role says nothing about its other keys: these wait until it is put right. */
 const roleAlone = z.looseObject({ role: z.enum(['gateway', 'edge']).describe(roleDescription) });
 
+const roleEndHint = 'the role `end` comes with Multi-End, which is not available yet';
+
+/** A role that this version does not have. */
+const endNode = z.looseObject({ role: z.string().describe(roleDescription) }).superRefine(({ role }, context) => {
+  context.addIssue({ code: 'custom', path: ['role'], message: `\`${role}\` is not a role of a node`, params: { hint: roleEndHint } });
+});
+
+/** A whole file with a role: the other keys wait until they are those of a node. */
+const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine(({ role }, context) => {
+  const hint = 'a role belongs into `nodes: { NAME: { role: … } }`';
+  const params = { code: 'CONFIG_UNKNOWN_KEY', place: 'key', hint: role === 'end' ? `${hint}; ${roleEndHint}` : hint };
+  context.addIssue({ code: 'custom', path: ['role'], message: 'unknown key `role` at the top level', params });
+});
+
 /**
  * The schema of this very file: that of a gateway, or of a map with a schema for each of its nodes,
  * so that a fault is one of the role at hand and not of all roles.
  */
 export function schemaOf(value: unknown): z.ZodType {
-  if (!isMap(value) || !Object.hasOwn(value, 'nodes')) return nodeConfiguration;
+  if (!isMap(value)) return nodeConfiguration;
+  if (!Object.hasOwn(value, 'nodes')) return Object.hasOwn(value, 'role') ? roleOfFile : nodeConfiguration;
   const { nodes } = value;
   if (!isMap(nodes) || Object.keys(nodes).length === 0) return z.strictObject({ nodes: atLeastOneNode });
   const byName = z.strictObject(Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, schemaOfNode(node)])));
@@ -78,6 +93,8 @@ function schemaOfNode(value: unknown): z.ZodType {
       return gatewayNode;
     case 'edge':
       return edgeNode;
+    case 'end':
+      return endNode;
     default:
       return roleAlone;
   }

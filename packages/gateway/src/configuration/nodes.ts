@@ -34,7 +34,20 @@ function checkGateway({ node, at }: ParsedEdge, nodes: readonly ParsedNode[], do
   return [{ code: 'CONFIG_VALUE', message: `there is no gateway \`${gateway}\``, range, hint }];
 }
 
-function checkPaths({ node: { paths, gateway }, at }: ParsedEdge, document: ConfigurationDocument): Diagnostic[] {
+function checkPaths(edge: ParsedEdge, document: ConfigurationDocument): Diagnostic[] {
+  return [...checkEnds(edge, document), ...checkWeights(edge, document)];
+}
+
+function checkWeights({ node: { paths, path_scheduler: scheduler }, at }: ParsedEdge, document: ConfigurationDocument): Diagnostic[] {
+  if (paths === 'auto' || scheduler === 'weighted') return [];
+  return paths.flatMap(({ weight }, index): Diagnostic[] => {
+    if (weight === undefined) return [];
+    const range = document.locateValue([...at, 'paths', index, 'weight']);
+    return [{ code: 'CONFIG_CONFLICT', message: `a weight has no effect with the path scheduler \`${scheduler}\``, range, hint: 'write `path_scheduler: weighted`, or leave it out' }];
+  });
+}
+
+function checkEnds({ node: { paths, gateway }, at }: ParsedEdge, document: ConfigurationDocument): Diagnostic[] {
   if (paths === 'auto') return [];
   const host = typeof gateway === 'string' ? '' : gateway.address.host;
   const seen = new Set<string>();

@@ -40,11 +40,12 @@ const pathOptions = z.strictObject({
   local: ipAddress.describe('IP address of this machine that the path starts from.'),
   remote: remoteAddress.optional().describe('Address and port that it leads to; default: the gateway\'s.'),
   backup: z.boolean().default(false).describe('Only used when no other path works.'),
+  weight: z.int().min(1).max(1_000).optional().describe('With `path_scheduler: weighted`, its share of what the edge sends: a whole number from 1, the default, to 1000.'),
 });
 
 const pathsOptions = z
   .union([z.literal('auto'), z.array(pathOptions).min(1)])
-  .describe('`auto` follows the addresses of this machine as they come and go; or a list of `{ local, remote, backup }`, whose first path carries the handshake while it works.');
+  .describe('`auto` follows the addresses of this machine as they come and go; or a list of `{ local, remote, backup, weight }`, whose first path carries the handshake while it works.');
 
 /** An edge beside a browser, without its `role`. */
 export const edgeConfiguration = z.strictObject({

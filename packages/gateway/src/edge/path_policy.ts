@@ -4,7 +4,7 @@ import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import { keyOf, type WantedPath } from './wanted_paths.js';
 
 /** What the policy needs of a connection. */
-export type PathConnection = Pick<Http3Client, 'openPath' | 'abandonPath' | 'setPathStatus'>;
+export type PathConnection = Pick<Http3Client, 'openPath' | 'abandonPath' | 'setPathStatus' | 'setPathWeight'>;
 
 export interface PathPolicyOptions {
   connection: PathConnection;
@@ -45,7 +45,7 @@ export class PathPolicy {
     if (!first) return;
     const entry: Entry = { path: first, state: 'open', id: 0, failures: 0, retryAt: 0 };
     this.#entries.set(keyOf(first), entry);
-    this.#setStatus(entry);
+    this.#setUse(entry);
   }
 
   /** Brings the connection closer to what is wanted. `now` is in milliseconds; to be called about once a second. */
@@ -88,7 +88,7 @@ export class PathPolicy {
       entry.state = 'open';
       entry.failures = 0;
       this.#options.log.info({ local, id: entry.id }, 'path opened');
-      this.#setStatus(entry);
+      this.#setUse(entry);
     } catch (error) {
       if (this.#stopped) return;
       if (systemErrorCode(error) === 'NO_MULTIPATH') this.#single = true;
@@ -116,13 +116,15 @@ export class PathPolicy {
     if (!this.#stopped) this.#options.log.warn({ local: entry.path.local, reason, failures: entry.failures }, 'path failed');
   }
 
-  #setStatus({ path, id }: Entry): void {
-    if (!path.backup) return;
+  /** What the configuration says of its use. */
+  #setUse({ path, id }: Entry): void {
+    const { connection, log } = this.#options;
     try {
-      this.#options.connection.setPathStatus(id, 'backup');
+      if (path.backup) connection.setPathStatus(id, 'backup');
+      if (path.weight !== undefined) connection.setPathWeight(id, path.weight);
     } catch (error) {
       // Without multipath there is no other path to prefer.
-      this.#options.log.debug({ local: path.local, error: errorMessage(error) }, 'path is no backup');
+      log.debug({ local: path.local, error: errorMessage(error) }, 'path is used as the only one');
     }
   }
 }

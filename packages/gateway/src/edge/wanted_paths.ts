@@ -9,6 +9,8 @@ export interface WantedPath {
   /** Default: the gateway's address. */
   remote?: ListenAddress | undefined;
   backup: boolean;
+  /** Its share of what the edge sends with the scheduler `weighted`. Default: 1. */
+  weight?: number | undefined;
 }
 
 /** Addresses that lead nowhere from here: of this host alone, or of one link (RFC 3927, RFC 4291 §2.5.6). */
