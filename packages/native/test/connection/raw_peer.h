@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -28,18 +29,26 @@ class RawPeer {
   struct Packet {
     AddressPair path;  // as the server sees it
     ConnectionId destination;
+    PathId path_id;
+    PacketNumber number = 0;
     std::size_t size = 0;
     std::vector<std::uint8_t> payload;
-    // The first of its kind. Byte spans in it point into the payload.
+    // Those of a kind. Byte spans in them point into the payload.
     template <typename FrameStruct>
-    std::optional<FrameStruct> find() const {
+    std::vector<FrameStruct> all() const {
+      std::vector<FrameStruct> out;
       Reader reader(payload);
       while (!reader.empty()) {
         const auto frame = decode_frame(reader, PacketType::kOneRtt);
         if (!frame) break;
-        if (const auto* found = std::get_if<FrameStruct>(&*frame)) return *found;
+        if (const auto* found = std::get_if<FrameStruct>(&*frame)) out.push_back(*found);
       }
-      return std::nullopt;
+      return out;
+    }
+    template <typename FrameStruct>
+    std::optional<FrameStruct> find() const {
+      const auto found = all<FrameStruct>();
+      return found.empty() ? std::nullopt : std::optional(found.front());
     }
     template <typename FrameStruct>
     bool has() const {
@@ -82,6 +91,14 @@ class RawPeer {
   static ConnectionId id(std::uint8_t sequence) {
     return ConnectionId(std::vector<std::uint8_t>(8, static_cast<std::uint8_t>(0xa0 + sequence)));
   }
+  // The one that the server is to use on a path other than the first.
+  static ConnectionId id_on(PathId path) {
+    std::vector<std::uint8_t> bytes(8);
+    Writer writer(bytes);
+    writer.write_u32(k_of_path);
+    writer.write_u32(path.value);
+    return ConnectionId(bytes);
+  }
   static NewConnectionIdFrame given(std::uint8_t sequence) {
     return {
         .sequence = sequence, .retire_prior_to = 0, .id = id(sequence), .reset_token = {sequence}};
@@ -90,16 +107,27 @@ class RawPeer {
   // One packet to the server; padded to `size` where the frames are shorter. Returns its size.
   std::size_t send(const std::vector<Frame>& frames, const AddressPair& from,
                    std::size_t size = 0) {
+    return send_on({PathId{0}, to}, frames, from, size);
+  }
+  // An id of a path and one of the server's connection ids for it.
+  struct Target {
+    PathId path;
+    ConnectionId destination;
+  };
+  std::size_t send_on(const Target& target, const std::vector<Frame>& frames,
+                      const AddressPair& from, std::size_t size = 0) {
     std::vector<std::uint8_t> packet(1500);
     Writer writer(packet);
     writer.write_u8(k_fixed_bit | keys_.key_phase_bit() | 3);
-    writer.write_bytes(to.view());
-    writer.write_u32(static_cast<std::uint32_t>(next_number_));
+    writer.write_bytes(target.destination.view());
+    const PacketNumber number = next_numbers_[target.path]++;
+    writer.write_u32(static_cast<std::uint32_t>(number));
     SealJob job;
     job.packet = packet.data();
     job.header_length = 13;
     job.packet_number_length = 4;
-    job.number = next_number_++;
+    job.path = target.path;
+    job.number = number;
     for (const Frame& frame : frames) encode(writer, frame);
     const std::size_t length =
         std::max({writer.size(), std::size_t{20}, size > 16 ? size - 16 : 0});
@@ -137,6 +165,11 @@ class RawPeer {
     now = std::max(now, end);
     return wakes;
   }
+  // Drops what is kept of a path that is gone.
+  void forget(PathId gone) {
+    next_numbers_.erase(gone);
+    largest_.erase(gone);
+  }
   // The server has more to say than it may.
   void make_server_talk(std::size_t bytes = 200'000) {
     const auto stream = server.open_stream(Directionality::kUnidirectional);
@@ -148,26 +181,39 @@ class RawPeer {
   Time now{std::chrono::seconds(1000)};
   ConnectionId to = ConnectionId(std::vector<std::uint8_t>(8, 0x55));
   std::map<AddressPair, std::size_t> sent_while_asleep;
+  std::function<void(const Packet&)> on_packet;  // each one of the server
   SeededRandom random{1};
   Connection server;
   AddressPair path;  // where the client is at first
 
  private:
+  static constexpr std::uint32_t k_of_path = 0xb0000000;
+  static PathId path_of(Bytes destination) {
+    Reader reader(destination);
+    return reader.read_u32() == k_of_path ? PathId{reader.read_u32()} : PathId{0};
+  }
+
   Packet open(MutableBytes bytes, const AddressPair& from) {
     Packet packet{.path = from,
                   .destination = ConnectionId(bytes.subspan(1, 8)),
+                  .path_id = path_of(bytes.subspan(1, 8)),
+                  .number = 0,
                   .size = bytes.size(),
                   .payload = {}};
-    const OpenedPacket opened = keys_.open(bytes, 9, PathId{0}, largest_, now, 1s);
+    const auto known = largest_.find(packet.path_id);
+    const OpenedPacket opened =
+        keys_.open(bytes, 9, packet.path_id,
+                   known == largest_.end() ? k_no_packet_number : known->second, now, 1s);
     EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened);
-    largest_ = opened.number;
+    largest_[packet.path_id] = packet.number = opened.number;
     packet.payload.assign(opened.payload.begin(), opened.payload.end());
+    if (on_packet) on_packet(packet);
     return packet;
   }
 
   OneRttKeys keys_;
-  PacketNumber next_number_ = 0;
-  PacketNumber largest_ = k_no_packet_number;
+  std::map<PathId, PacketNumber> next_numbers_;
+  std::map<PathId, PacketNumber> largest_;
 };
 
 }  // namespace sheaf::quic

@@ -76,6 +76,15 @@ void finish(World& world) {
   EXPECT_TRUE(world.run_until_transferred()) << world.transfer->received() << " bytes arrived";
   for (const ConnectionClosed& end : world.ends) ADD_FAILURE() << "ended: " << end.reason;
 }
+// Both sides have come to send with these keys.
+void expect_key_updates(World& world, std::uint64_t updates) {
+  EXPECT_TRUE(world.run_until([&] {
+    return world.client().stats().key_updates >= updates &&
+           world.server().stats().key_updates >= updates;
+  }));
+  EXPECT_EQ(world.client().stats().key_updates, updates);
+  EXPECT_EQ(world.server().stats().key_updates, updates);
+}
 void rebind(World& world, std::size_t interface, std::uint16_t port) {
   Address seen = World::addresses(interface).local;
   seen.port = port;
@@ -371,23 +380,34 @@ std::vector<Scenario> scenarios() {
        [](World& world) {
          begin(world);
          EXPECT_TRUE(world.client().initiate_key_update(world.now()));
+         expect_key_updates(world, 1);
          finish(world);
        }},
       {"key_update_under_loss", lossy,
        [](World& world) {
          begin(world);
          EXPECT_TRUE(world.server().initiate_key_update(world.now()));
+         expect_key_updates(world, 1);
          finish(world);
        }},
       {"key_updates_from_both_sides_across_a_break", lossy,
        [](World& world) {
          begin(world, 2 * k_bytes);
-         world.client().initiate_key_update(world.now());
-         world.server().initiate_key_update(world.now());
+         EXPECT_TRUE(world.client().initiate_key_update(world.now()));
+         EXPECT_TRUE(world.server().initiate_key_update(world.now()));
          world.set_down(1, true);
          world.run_for(1500ms);
+         // Both began the same one.
+         expect_key_updates(world, 1);
          world.set_down(1, false);
-         world.client().initiate_key_update(world.now());
+         // RFC 10069 §5.6: once the keys of the phase before are gone.
+         bool begun = false;
+         for (int wait = 0; wait < 100 && !begun; ++wait) {
+           begun = world.client().initiate_key_update(world.now());
+           if (!begun) world.run_for(100ms);
+         }
+         EXPECT_TRUE(begun);
+         expect_key_updates(world, 2);
          finish(world);
        }},
       {"new_connection_ids_on_both", two,
