@@ -92,6 +92,8 @@ bool PacketBuilder::pinned_due() const {
   return parts_.streams.has_pinned_to_send(path_.id) && !path_.validation.pending();
 }
 
+bool PacketBuilder::pinned_goes_first() const { return path_.loss.sent().next_number() % 2 == 0; }
+
 // What any path could carry.
 bool PacketBuilder::connection_wants_to_send() const {
   return parts_.streams.has_data_to_send() || parts_.streams.has_control_to_send() ||
@@ -211,7 +213,7 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   if (copies_due()) write_copies(writer);
   // The path's own streams and the others have the first place in turn, so that neither starves.
   const bool pinned = pinned_due();
-  const bool pinned_first = pinned && sent.next_number() % 2 == 0;
+  const bool pinned_first = pinned && pinned_goes_first();
   if (pinned_first) write_pinned(writer);
   if (carries_data_) write_connection_frames(writer, draft);
   if (pinned && !pinned_first) write_pinned(writer);
@@ -417,8 +419,11 @@ void PacketBuilder::build_close(TransmitBatch& batch) {
 
 void PacketBuilder::build_early(TransmitBatch& batch) {
   const std::size_t size = std::min(k_minimum_path_size, batch.buffer.size());
-  const bool wanted = parts_.streams.has_data_to_send() || parts_.streams.has_control_to_send() ||
-                      parts_.datagrams.has_pending();
+  // 0-RTT packets belong to path 0 (RFC 10069 §2.3), so they carry what is pinned to it, too.
+  const bool pinned = pinned_due();
+  const bool pinned_first = pinned && pinned_goes_first();
+  const bool wanted = pinned || parts_.streams.has_data_to_send() ||
+                      parts_.streams.has_control_to_send() || parts_.datagrams.has_pending();
   if (!wanted || path_.controller->window() < path_.loss.bytes_in_flight() + size) return;
   SentPackets& sent = path_.loss.sent();
   Draft draft;
@@ -426,11 +431,13 @@ void PacketBuilder::build_early(TransmitBatch& batch) {
   draft.job = parts_.early_keys->begin(writer, entry_.remote_ids.current(), parts_.initial_local_id,
                                        sent.next_number());
   writer.truncate(k_aead_tag_length);
+  if (pinned_first) write_pinned(writer);
   if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
   if (parts_.datagrams.has_pending()) parts_.datagrams.write_frames(writer, sent);
   if (parts_.streams.has_data_to_send()) {
     parts_.streams.write_data(writer, sent, {.path = path_.id});
   }
+  if (pinned && !pinned_first) write_pinned(writer);
   if (sent.pending_frames().empty()) return;
   draft.ack_eliciting = true;
   finish_payload(writer, draft, size);

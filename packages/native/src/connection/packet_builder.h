@@ -36,6 +36,7 @@ class PacketBuilder {
   bool path_wants_to_send() const;
   bool copies_due() const;
   bool pinned_due() const;
+  bool pinned_goes_first() const;
   bool connection_wants_to_send() const;
   bool acknowledges_others() const;
   Admission admit(std::size_t packet_size);

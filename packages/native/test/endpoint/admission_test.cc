@@ -140,26 +140,54 @@ TEST(EarlyDataTest, RejectedEarlyDataIsSentAgain) {
   ASSERT_TRUE(pair.run_until_confirmed());
   pair.run_for(1s);
   const auto session = first.session();
-  // The second use of one ticket is a replay to the server.
-  for (int use = 0; use < 2; ++use) {
-    SCOPED_TRACE(use);
-    const std::size_t before = pair.accepted.size();
-    ConnectionDriver& driver = pair.connect(session);
-    const auto stream = driver.connection().open_stream(Directionality::kBidirectional);
-    ASSERT_TRUE(stream);
-    const auto bytes = pattern(*stream, 0, 5000);
-    ASSERT_TRUE(driver.connection().write(*stream, SendChunk::copy_of(bytes), true));
-    pair.wake(driver);
-    Receiver receiver;
-    EXPECT_TRUE(pair.run_until([&] {
-      if (pair.accepted.size() <= before) return false;
-      receiver.drain(*pair.accepted[before], pair.events(*pair.accepted[before]), pair.now);
-      pair.wake(*pair.accepted[before]);
-      return receiver.finished[stream->value];
-    }));
-    EXPECT_TRUE(receiver.intact);
-    EXPECT_EQ(receiver.received[stream->value], 5000u);
+  pair.restart_server_without_ticket_keys();
+  ConnectionDriver& driver = pair.connect(session);
+  ASSERT_TRUE(driver.application_ready());
+  const auto stream = driver.connection().open_stream(Directionality::kBidirectional);
+  ASSERT_TRUE(stream);
+  const auto bytes = pattern(*stream, 0, 5000);
+  ASSERT_TRUE(driver.connection().write(*stream, SendChunk::copy_of(bytes), true));
+  pair.wake(driver);
+  Receiver receiver;
+  EXPECT_TRUE(pair.run_until([&] {
+    if (pair.accepted.empty()) return false;
+    receiver.drain(*pair.accepted[0], pair.events(*pair.accepted[0]), pair.now);
+    pair.wake(*pair.accepted[0]);
+    return receiver.finished[stream->value];
+  }));
+  EXPECT_TRUE(receiver.intact);
+  EXPECT_EQ(receiver.received[stream->value], 5000u);
+  EXPECT_FALSE(driver.early_data_accepted());
+  EXPECT_FALSE(pair.accepted[0]->connection().received_early(*stream));
+}
+
+// What is pinned to the first path need not wait for the handshake.
+TEST(EarlyDataTest, WhatIsPinnedToTheFirstPathLeavesInTheFirstFlight) {
+  EndpointPair pair;
+  ConnectionDriver& first = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.run_for(1s);
+  ConnectionDriver& second = pair.connect(first.session());
+  Connection& client = second.connection();
+  const auto pinned = client.open_stream(Directionality::kBidirectional);
+  const auto free = client.open_stream(Directionality::kBidirectional);
+  ASSERT_TRUE(pinned && free);
+  ASSERT_TRUE(client.pin_stream(*pinned, PathId{0}));
+  for (const StreamId stream : {*pinned, *free}) {
+    ASSERT_TRUE(client.write(stream, SendChunk::copy_of(pattern(stream, 0, 3000)), true));
   }
+  pair.wake(second);
+  Receiver receiver;
+  // One way: 10 ms.
+  EXPECT_TRUE(pair.run_until(
+      [&] {
+        if (pair.accepted.size() < 2) return false;
+        receiver.drain(*pair.accepted[1], pair.events(*pair.accepted[1]), pair.now);
+        return receiver.finished[pinned->value] && receiver.finished[free->value];
+      },
+      11ms));
+  EXPECT_TRUE(receiver.intact);
+  EXPECT_TRUE(pair.accepted[1]->connection().received_early(*pinned));
 }
 
 }  // namespace

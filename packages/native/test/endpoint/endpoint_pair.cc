@@ -33,31 +33,37 @@ EndpointPair::EndpointPair(const Options& options)
   // Shown by GoogleTest next to every failure.
   testing::Test::RecordProperty("seed", std::to_string(options.seed));
   client_seen_as = client_address_;
-  auto server_tls = make_tls_server_context({.certificate_pem = certificate().certificate_pem,
-                                             .private_key_pem = certificate().private_key_pem,
-                                             .alpn = {"test"},
-                                             .ticket_key = {},
-                                             .early_data = options.early_data});
   auto client_tls =
       make_tls_client_context({.alpn = {"test"},
                                .certificate_authority_pem = certificate().authority_pem,
                                .certificate_hashes = {},
                                .insecure = false});
-  if (!server_tls || !client_tls) std::abort();
+  if (!client_tls) std::abort();
   client_tls_ = *client_tls;
   server_config_.connection = options.connection;
   server_config_.admission = options.admission;
-  server_config_.server_tls = *server_tls;
   server_config_.static_key = options.static_key;
-  restart_server();
+  restart_server_without_ticket_keys();
   EndpointConfig config;
   config.connection = options.connection;
   client = std::make_unique<Endpoint>(config, random);
 }
 
 void EndpointPair::restart_server() {
+  for (ConnectionDriver* driver : accepted) events_.erase(driver);
   accepted.clear();
   server = std::make_unique<Endpoint>(server_config_, random);
+}
+
+void EndpointPair::restart_server_without_ticket_keys() {
+  auto tls = make_tls_server_context({.certificate_pem = certificate().certificate_pem,
+                                      .private_key_pem = certificate().private_key_pem,
+                                      .alpn = {"test"},
+                                      .ticket_key = {},
+                                      .early_data = options_.early_data});
+  if (!tls) std::abort();
+  server_config_.server_tls = *tls;
+  restart_server();
 }
 
 ConnectionDriver& EndpointPair::connect(std::vector<std::uint8_t> session) {
