@@ -21,6 +21,14 @@ describe('the order of requests', () => {
     expect(urgency('/b.js', { ...page, clientId: 'another page' })).toBe(3);
   });
 
+  test('has the document of a frame behind the pictures that are seen first', async () => {
+    const order = new RequestOrder();
+    await open(order, `${site}/`, '<iframe src=/frame></iframe><img src=/a.png><iframe src=/late loading=lazy></iframe>');
+    const urgency = (path: string, destination: RequestDestination): number => order.place({ url: site + path, destination }, { ...page, resultingClientId: 'frame' }).priority.urgency;
+    expect([urgency('/a.png', 'image'), urgency('/frame', 'iframe'), urgency('/late', 'frame')]).toEqual([2, 3, 3]);
+    expect(urgency('/next', 'document')).toBe(0);
+  });
+
   test('is that of the style which the URL of the page chooses, for all that it asks for', async () => {
     const order = new RequestOrder();
     await open(order, `${site}/?sheaf-style=safari`, '');

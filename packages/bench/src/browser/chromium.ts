@@ -12,14 +12,20 @@ const QUIET = [
   '--disable-sync',
 ];
 
+export interface LaunchOptions {
+  /** Default: the browser ends with Ctrl-C. */
+  staysOnInterrupt?: boolean;
+}
+
 /** Starts the distribution's Chromium without a window. @throws Error when it is not installed. */
-export async function launchChromium(switches: readonly string[] = []): Promise<Browser> {
+export async function launchChromium(switches: readonly string[] = [], { staysOnInterrupt = false }: LaunchOptions = {}): Promise<Browser> {
   if (!existsSync(EXECUTABLE)) {
     throw new Error(`${EXECUTABLE} is missing; run \`apt-get install chromium\``);
   }
   return chromium.launch({
     executablePath: EXECUTABLE,
     headless: true,
+    handleSIGINT: !staysOnInterrupt,
     args: [...QUIET, ...sandbox(), ...switches],
   });
 }

@@ -65,3 +65,16 @@ export function fairnessIndex(shares: readonly number[]): number {
   const squares = shares.reduce((total, share) => total + share * share, 0);
   return squares === 0 ? 1 : (sum * sum) / (shares.length * squares);
 }
+
+export function median(values: readonly number[]): number {
+  return quantile([...values].sort((a, b) => a - b), 0.5);
+}
+
+const RESAMPLES = 2000;
+
+/** 95 % interval of what `estimate` makes of so many observations, by the bootstrap (percentiles of resamples). `random` gives numbers below 2^32. */
+export function bootstrapInterval(count: number, estimate: (chosen: readonly number[]) => number, random: () => number): [number, number] {
+  if (count === 0) throw new RangeError('an interval needs at least one value');
+  const estimates = Array.from({ length: RESAMPLES }, () => estimate(Array.from({ length: count }, () => random() % count))).sort((a, b) => a - b);
+  return [quantile(estimates, 0.025), quantile(estimates, 0.975)];
+}

@@ -1,32 +1,55 @@
 import { join } from 'node:path';
+import { STYLE_NAMES } from '@sheaf/web-client/priority';
 import { z } from 'zod';
-import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
+import type { Experiment, ExperimentContext, Outcome, ResultTable } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
+import { browserReport } from './real/browser_report.js';
+import { browserFindings } from './real/browser_findings.js';
+import { measureBrowserPages } from './real/real_pages.js';
 import { otherController, oursAgainstOthers, publishedDirections } from './simulation/findings.js';
 import { LEVELS } from './simulation/network.js';
 import { ALL_PAGES, PAGES } from './simulation/page.js';
 import { ALL_TREES, TREES } from './simulation/priority_trees.js';
+import type { ReportCell, ReportData } from './report/report_data.js';
 import { writeReport } from './report/write_report.js';
 import { findingLines, pagesTable } from './report/tables.js';
 import { COMPARED_NAMES, SCHEDULER_NAMES } from './simulation/schedulers.js';
+import { simulationReport } from './simulation/simulation_report.js';
 import { measureSimulatedPages } from './simulation/simulated_pages.js';
 
 /** Where the runs of an experiment without a report are kept, below the working directory. */
 const DEFAULT_DIRECTORY = join('.sheaf', 'bench-pages');
+const BROWSER_DIRECTORY = join('.sheaf', 'bench-pages-browser');
 const STORE = 'runs.jsonl';
 const MOST_CLIENTS = 64;
 
-const optionsSchema = z.strictObject({
-  sim: z.literal(true, { error: 'give --sim (virtual time)' }),
-  runs: z.coerce.number().int().min(2).default(20),
+/** Those that the real browser is measured with unless others are wanted. */
+const BROWSER_SCHEDULERS = ['critical-first', 'fcfs', 'rr', 'wrr', 'swrr', 'dwrr', 'sa-ecf', 'rfc9218'];
+
+const common = {
+  runs: z.coerce.number().int().min(1).default(20),
   seed: z.coerce.number().int().min(0).default(1),
-  clients: z.coerce.number().int().min(1).max(MOST_CLIENTS).default(1),
   page: listOf(ALL_PAGES, PAGES),
-  tree: listOf(ALL_TREES, TREES),
   level: listOf(LEVELS),
-  scheduler: listOf(SCHEDULER_NAMES, COMPARED_NAMES),
   report: z.string().min(1).optional(),
   resume: z.boolean().default(false),
+};
+
+const simulatedSchema = z.strictObject({
+  sim: z.literal(true, { error: 'give --sim (virtual time) or --browser (Chromium)' }),
+  ...common,
+  clients: z.coerce.number().int().min(1).max(MOST_CLIENTS).default(1),
+  tree: listOf(ALL_TREES, TREES),
+  scheduler: listOf(SCHEDULER_NAMES, COMPARED_NAMES),
+});
+
+const browserSchema = z.strictObject({
+  browser: z.literal(true),
+  sim: z.undefined({ error: 'not with --browser' }).optional(),
+  ...common,
+  tree: listOf(STYLE_NAMES, TREES),
+  // Parts of ours cannot be left out in a gateway's configuration.
+  scheduler: listOf(COMPARED_NAMES, BROWSER_SCHEDULERS),
 });
 
 /** Some of the names, with commas between. */
@@ -47,9 +70,9 @@ function listOf<Name extends string>(names: readonly Name[], all: readonly Name[
 /** Page loads over several paths: what the order of streams does to them. */
 export const pagesBench: Experiment = {
   name: 'pages',
-  options: Object.keys(optionsSchema.shape),
+  options: [...new Set([...Object.keys(simulatedSchema.shape), ...Object.keys(browserSchema.shape)])],
   async run(rawOptions, context) {
-    const options = optionsSchema.parse(rawOptions);
+    const measure = rawOptions['browser'] === true ? inBrowser(browserSchema.parse(rawOptions)) : simulated(simulatedSchema.parse(rawOptions));
     const stop = new AbortController();
     const onSignal = (): void => {
       context.progress('stopping; what is finished is kept, and --resume goes on with it');
@@ -57,27 +80,55 @@ export const pagesBench: Experiment = {
     };
     process.once('SIGINT', onSignal);
     try {
-      return await simulate(options, stop.signal, context);
+      return await measure(stop.signal, context);
     } finally {
       process.off('SIGINT', onSignal);
     }
   },
 };
 
-async function simulate(options: z.output<typeof optionsSchema>, stop: AbortSignal, { progress }: ExperimentContext): Promise<Outcome> {
-  const { runs, seed, clients, page, tree, level, scheduler, resume } = options;
-  const machine = describeMachine();
-  const parameters = { runs, seed, clients };
-  const directory = options.report ?? DEFAULT_DIRECTORY;
-  const matrix = { pages: page, trees: tree, levels: level, schedulers: scheduler };
-  const measured = await measureSimulatedPages({ matrix, parameters, file: join(directory, STORE), resume, stop }, progress);
-  const { cells, missing } = measured;
-  const findings = [...publishedDirections(cells), ...oursAgainstOthers(cells, measured.runs), ...otherController(cells)];
-  const report = { experiment: 'pages', machine, parameters, missing, findings, cells };
-  if (options.report !== undefined) {
-    await writeReport(directory, { ...report, pages: measured.pages, runs: measured.runs });
-    progress(`the report is in ${directory}: report.html, report.md, cells.csv, runs.csv and report.json`);
-  }
-  const notes = [...(missing > 0 ? [`${missing} cells are missing; --resume measures them`] : []), ...findings.flatMap(findingLines)];
-  return { report, tables: cells.length > 0 ? [pagesTable(cells, 'critical_ms'), pagesTable(cells, 'object_ms'), { ...pagesTable(cells, 'plt_ms'), notes }] : [] };
+type Measure = (stop: AbortSignal, context: ExperimentContext) => Promise<Outcome>;
+
+function simulated({ runs, seed, clients, page, tree, level, scheduler, report: wanted, resume }: z.output<typeof simulatedSchema>): Measure {
+  return async (stop, { progress }) => {
+    const machine = describeMachine();
+    const parameters = { runs, seed, clients };
+    const directory = wanted ?? DEFAULT_DIRECTORY;
+    const matrix = { pages: page, trees: tree, levels: level, schedulers: scheduler };
+    const measured = await measureSimulatedPages({ matrix, parameters, file: join(directory, STORE), resume, stop }, progress);
+    const { cells, missing } = measured;
+    const findings = [...publishedDirections(cells), ...oursAgainstOthers(cells, measured.runs), ...otherController(cells)];
+    const data = simulationReport({ machine, parameters, measured, findings });
+    if (wanted !== undefined) await keepReport(directory, data, progress);
+    const notes = [...(missing > 0 ? [`${missing} cells are missing; --resume measures them`] : []), ...findings.flatMap(findingLines)];
+    return { report: { experiment: 'pages', machine, parameters, missing, findings, cells }, tables: tablesOf(data, ['critical_ms', 'object_ms', 'plt_ms'], notes) };
+  };
+}
+
+function inBrowser({ runs, seed, page, tree, level, scheduler, report: wanted, resume }: z.output<typeof browserSchema>): Measure {
+  return async (stop, { progress }) => {
+    const machine = describeMachine();
+    const directory = wanted ?? BROWSER_DIRECTORY;
+    const matrix = { pages: page, trees: tree, levels: level, schedulers: scheduler };
+    const measured = await measureBrowserPages({ matrix, runs, seed, file: join(directory, STORE), resume, stop }, progress);
+    const { browser, missing, cells } = measured;
+    const findings = browserFindings(measured.keys, measured.runs);
+    const parameters = { runs, seed };
+    const data = browserReport({ machine, parameters, measured, findings });
+    if (wanted !== undefined) await keepReport(directory, data, progress);
+    const notes = [...(missing > 0 ? [`${missing} page loads are missing; --resume measures them`] : []), ...findings.flatMap(findingLines)];
+    return { report: { experiment: 'pages', machine, browser, parameters, missing, findings, cells }, tables: tablesOf(data, ['fcp_ms', 'load_ms', 'lcp_ms'], notes) };
+  };
+}
+
+async function keepReport<Cell extends ReportCell>(directory: string, data: ReportData<Cell>, progress: ExperimentContext['progress']): Promise<void> {
+  await writeReport(directory, data);
+  progress(`the report is in ${directory}: report.html, report.md, cells.csv, runs.csv and report.json`);
+}
+
+/** Of these measures; the notes are below the last one. */
+function tablesOf<Cell extends ReportCell>(data: ReportData<Cell>, names: readonly string[], notes: string[]): ResultTable[] {
+  if (data.cells.length === 0) return [];
+  const tables = names.flatMap((name) => data.measures.filter((measure) => measure.name === name)).map((measure) => pagesTable(data, measure));
+  return tables.map((table, index) => (index === tables.length - 1 ? { ...table, notes } : table));
 }

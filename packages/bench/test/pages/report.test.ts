@@ -10,23 +10,23 @@ import { markdownReport } from '../../src/pages/report/markdown.js';
 import type { ReportData } from '../../src/pages/report/report_data.js';
 import { linearScale } from '../../src/pages/report/scale.js';
 import { pagesTable } from '../../src/pages/report/tables.js';
+import type { PagesCell } from '../../src/pages/simulation/cell.js';
+import { simulationReport } from '../../src/pages/simulation/simulation_report.js';
 import { writeReport } from '../../src/pages/report/write_report.js';
 import { cellName } from '../../src/pages/simulation/run_record.js';
 import { someCell, somePage, someRun } from './some_cells.js';
 
 const keys = ['rr', 'dwrr'].flatMap((scheduler) => (['low', 'high'] as const).map((level) => ({ page: 'google' as const, tree: 'chrome' as const, level, scheduler })));
 
-function someReport(): ReportData {
+function someReport(): ReportData<PagesCell> {
   const cells = keys.map((key, index) => someCell(key, 300 + 10 * index));
-  return {
+  const runs = new Map(keys.map((key, index) => [cellName(key), [someRun(1, 299 + 10 * index), someRun(2, 301 + 10 * index)]]));
+  return simulationReport({
     machine: describeMachine(),
     parameters: { runs: 2, seed: 1, clients: 1 },
-    missing: 3,
+    measured: { missing: 3, cells, pages: [somePage], runs },
     findings: publishedDirections(cells),
-    cells,
-    pages: [somePage],
-    runs: new Map(keys.map((key, index) => [cellName(key), [someRun(1, 299 + 10 * index), someRun(2, 301 + 10 * index)]])),
-  };
+  });
 }
 
 describe('a cell', () => {
@@ -47,8 +47,13 @@ describe('a cell', () => {
   });
 });
 
+function tableOf(report: ReportData<PagesCell>): ReturnType<typeof pagesTable> {
+  const [main] = report.measures;
+  return main ? pagesTable(report, main) : { head: [], rows: [], notes: [] };
+}
+
 test('the table has a row for each setting and marks the least', () => {
-  const { head, rows } = pagesTable(someReport().cells, 'plt_ms');
+  const { head, rows } = tableOf(someReport());
   expect(head.slice(4)).toEqual(['rr', 'dwrr']);
   expect(rows.map((row) => row.slice(4))).toEqual([
     ['300 *', '320'],
@@ -58,14 +63,14 @@ test('the table has a row for each setting and marks the least', () => {
 
 test('the least is that of one controller, and another one is named', () => {
   const key = { page: 'google', tree: 'chrome', level: 'high' } as const;
-  const { head, rows } = pagesTable([someCell({ ...key, scheduler: 'rr' }, 300), someCell({ ...key, scheduler: 'critical-first-bbr' }, 200)], 'plt_ms');
+  const { head, rows } = tableOf({ ...someReport(), cells: [someCell({ ...key, scheduler: 'rr' }, 300), someCell({ ...key, scheduler: 'critical-first-bbr' }, 200)] });
   expect(head.slice(4)).toEqual(['rr', 'critical-first-bbr (BBR instead of OLIA)']);
   expect(rows[0]?.slice(4)).toEqual(['300 *', '200']);
 });
 
 test('CSV quotes what needs it', () => {
   expect(csv([['a', 'b"c', 'd,e', 1]])).toBe('a,"b""c","d,e",1\n');
-  const [head = '', first = ''] = cellsCsv(someReport().cells).split('\n');
+  const [head = '', first = ''] = cellsCsv(someReport()).split('\n');
   expect(head.split(',')).toHaveLength(first.split(',').length);
   expect(first).toMatch(/^google,chrome,low,rr,olia,2,300,300,/);
 });

@@ -9,8 +9,8 @@ import { runBench } from '../../src/run_bench.js';
 const world = () => ({ stdout: new PassThrough(), stderr: new PassThrough() });
 
 describe('options', () => {
-  test('virtual time has to be asked for', async () => {
-    await expect(runBench('pages', {}, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--sim') });
+  test('virtual time or a browser has to be asked for', async () => {
+    await expect(runBench('pages', {}, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--sim (virtual time) or --browser') });
   });
 
   test('a name that does not exist is refused with those that do', async () => {

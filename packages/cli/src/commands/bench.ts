@@ -11,6 +11,7 @@ interface BenchOptions {
 const options = {
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
   sim: { type: 'boolean', describe: 'pages, paths: in virtual time' },
+  browser: { type: 'boolean', describe: 'pages: in Chromium, over links in real time' },
   real: { type: 'boolean', describe: 'paths: over loopback, next to noq' },
   runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), pages (20), paths (30, 5), schedulers (5): measurements of each' },
   bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), paths (200 MB): size of a transfer' },
@@ -41,6 +42,7 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
       .example('$0 bench pages --sim --report pages', 'Page loads over two paths with every stream scheduler, in virtual time')
+      .example('$0 bench pages --browser --page news --tree extensible --report pages', 'The same in Chromium, through edge, links and gateway')
       .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
       .example('$0 bench schedulers', 'Cost of every stream scheduler per packet, with 10 to 1,000 streams')

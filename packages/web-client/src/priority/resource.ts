@@ -14,6 +14,8 @@ export type Placement =
   /** One of the first images, which are likely to be seen without scrolling. */
   | 'early'
   | 'lazy'
+  /** The document of a frame. */
+  | 'framed'
   /** Not in the markup: found in a style sheet, asked for by a script, or further down. */
   | 'elsewhere';
 

@@ -18,7 +18,7 @@ import {
 export const STYLE_NAMES = ['extensible', 'safari', 'firefox', 'chrome', 'chrome-chain'] as const;
 export type StyleName = (typeof STYLE_NAMES)[number];
 
-/** What Chromium itself does over HTTP/3. */
+/** What Chromium itself does over HTTP/3, but for frames. */
 export const DEFAULT_STYLE: StyleName = 'extensible';
 
 export function isStyleName(text: unknown): text is StyleName {

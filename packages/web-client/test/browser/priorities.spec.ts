@@ -51,9 +51,9 @@ test.describe('a page of the published measurements, over the page session', () 
   test('asks in the order of RFC 9218', async ({ page, pages }) => {
     await openThroughStart(page, pages.httpUrl, '/google/');
     expect(await pageState(page)).toMatchObject({ images: 2, brokenImages: [] });
-    // A document is the first request of its page; frames are as urgent, pictures come later, data in between.
+    // A document is the first request of its page; data and pictures come later, and the documents of frames after them.
     expect(await arrival(pages, '/google/')).toMatchObject({ via: 'webtransport', destination: 'document', priority: { urgency: 0, incremental: true } });
-    expect(await arrival(pages, '/google/advanced_search.html')).toMatchObject({ destination: 'iframe', priority: { urgency: 0, incremental: true } });
+    expect(await arrival(pages, '/google/advanced_search.html')).toMatchObject({ destination: 'iframe', priority: { urgency: 3, incremental: true } });
     expect(await arrival(pages, '/google/textinputassistant/tia.png')).toMatchObject({ destination: 'image', priority: { urgency: 2, incremental: true } });
     expect(await arrival(pages, '/google/setprefs.xml')).toMatchObject({ priority: { urgency: 1, incremental: true } });
   });

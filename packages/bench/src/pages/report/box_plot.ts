@@ -19,14 +19,14 @@ const RIGHT = 60;
 const TOP = 22;
 
 /** Quartiles, median, mean and all within 1.5 interquartile ranges; outliers as dots. A row each. */
-export function boxPlot(boxes: readonly Box[], bound: { value: number; title: string }): string {
-  const most = Math.max(bound.value, ...boxes.flatMap(({ values, reference }) => [...values, reference?.value ?? 0]));
+export function boxPlot(boxes: readonly Box[], bound: { value: number; title: string } | undefined): string {
+  const most = Math.max(bound?.value ?? 0, ...boxes.flatMap(({ values, reference }) => [...values, reference?.value ?? 0]));
   const x = linearScale(most, [LEFT, WIDTH - RIGHT]);
   const bottom = TOP + boxes.length * ROW;
   const grid = x.ticks.map((tick) => element('line', { class: 'grid', x1: at(x(tick)), x2: at(x(tick)), y1: TOP, y2: bottom }) + element('text', { class: 'tick', x: at(x(tick)), y: bottom + 16, 'text-anchor': 'middle' }, String(tick)));
-  const limit = element('line', { class: 'bound', x1: at(x(bound.value)), x2: at(x(bound.value)), y1: TOP - 6, y2: bottom }) + element('text', { class: 'tick', x: at(x(bound.value)), y: TOP - 9, 'text-anchor': 'middle' }, escapeText(bound.title));
+  const limit = bound === undefined ? '' : element('line', { class: 'bound', x1: at(x(bound.value)), x2: at(x(bound.value)), y1: TOP - 6, y2: bottom }) + element('text', { class: 'tick', x: at(x(bound.value)), y: TOP - 9, 'text-anchor': 'middle' }, escapeText(bound.title));
   const rows = boxes.map((box, index) => boxRow(box, TOP + (index + 0.5) * ROW, x));
-  return element('svg', { viewBox: `0 0 ${WIDTH} ${bottom + 24}`, role: 'img', 'aria-label': 'Page load times by scheduler' }, ...grid, limit, ...rows);
+  return element('svg', { viewBox: `0 0 ${WIDTH} ${bottom + 24}`, role: 'img', 'aria-label': 'Times by scheduler' }, ...grid, limit, ...rows);
 }
 
 function boxRow({ name, series, values, mean, reference }: Box, y: number, x: (value: number) => number): string {

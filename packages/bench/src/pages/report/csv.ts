@@ -1,7 +1,4 @@
-import type { PagesCell } from '../simulation/cell.js';
-import type { Page } from '../simulation/page.js';
-import { cellName, type Run } from '../simulation/run_record.js';
-import { METRIC_NAMES } from './tables.js';
+import type { ReportCell, ReportData } from './report_data.js';
 
 type Value = string | number;
 
@@ -16,8 +13,9 @@ function field(value: Value): string {
 }
 
 /** A row for each cell. */
-export function cellsCsv(cells: readonly PagesCell[]): string {
-  const head = ['page', 'tree', 'level', 'scheduler', 'controller', 'runs', ...METRIC_NAMES.flatMap((metric) => ['mean', 'median', 'p95', 'ci95_low', 'ci95_high'].map((part) => `${metric}_${part}`)), 'lower_bound_ms', 'over_bound', 'lost_percent', 'fairness', 'published_mean_ms', 'published_median_ms', 'published_runs'];
+export function cellsCsv<Cell extends ReportCell>({ cells, measures, columns }: Pick<ReportData<Cell>, 'cells' | 'measures' | 'columns'>): string {
+  const further = columns.flatMap((column) => column.csv);
+  const head = ['page', 'tree', 'level', 'scheduler', 'controller', 'runs', ...measures.flatMap(({ name }) => ['mean', 'median', 'p95', 'ci95_low', 'ci95_high'].map((part) => `${name}_${part}`)), ...further.map(([name]) => name)];
   const rows = cells.map((cell) => [
     cell.page,
     cell.tree,
@@ -25,24 +23,19 @@ export function cellsCsv(cells: readonly PagesCell[]): string {
     cell.scheduler,
     cell.controller,
     cell.runs,
-    ...METRIC_NAMES.flatMap((metric) => [cell[metric].mean, cell[metric].median, cell[metric].p95, ...(cell[metric].ci95 ?? ['', ''])]),
-    cell.lower_bound_ms,
-    cell.over_bound,
-    cell.lost_percent,
-    cell.fairness ?? '',
-    cell.published?.mean_ms ?? '',
-    cell.published?.median_ms ?? '',
-    cell.published?.runs ?? '',
+    ...measures.flatMap((measure) => {
+      const { mean, median, p95, ci95 } = measure.of(cell);
+      return [mean, median, p95, ...(ci95 ?? ['', ''])];
+    }),
+    ...further.map(([, value]) => value(cell)),
   ]);
   return csv([head, ...rows]);
 }
 
 /** A row for each run and client. */
-export function runsCsv(cells: readonly PagesCell[], pages: readonly Page[], runs: ReadonlyMap<string, readonly Run[]>): string {
-  const rows = cells.flatMap((cell) => {
-    const critical = pages.find(({ name }) => name === cell.page)?.resources.flatMap((resource, index) => (resource.critical ? [index] : [])) ?? [];
-    return (runs.get(cellName(cell)) ?? []).flatMap(({ seed, clients }) =>
-      clients.map(({ plt_ms, byte_index_ms, done_ms }, client) => [cell.page, cell.tree, cell.level, cell.scheduler, seed, client, plt_ms, Math.max(...critical.map((index) => done_ms[index] ?? 0)), byte_index_ms]));
-  });
-  return csv([['page', 'tree', 'level', 'scheduler', 'seed', 'client', 'plt_ms', 'critical_ms', 'byte_index_ms'], ...rows]);
+export function runsCsv<Cell extends ReportCell>({ cells, loads }: Pick<ReportData<Cell>, 'cells' | 'loads'>): string {
+  const all = cells.flatMap((cell) => loads(cell).map((load) => ({ cell, load })));
+  const names = Object.keys(all[0]?.load.figures ?? {});
+  const rows = all.map(({ cell, load: { seed, client, figures } }) => [cell.page, cell.tree, cell.level, cell.scheduler, seed, client, ...names.map((name) => figures[name] ?? '')]);
+  return csv([['page', 'tree', 'level', 'scheduler', 'seed', 'client', ...names], ...rows]);
 }

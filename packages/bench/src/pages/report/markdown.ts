@@ -1,48 +1,42 @@
 import { machineLine } from '../../measure/machine.js';
-import type { Summary } from '../../measure/statistics.js';
 import { labelOf } from '../simulation/schedulers.js';
 import { findingLines, groupCells } from './tables.js';
-import type { ReportData } from './report_data.js';
+import { intervalOf, type ReportCell, type ReportData, type ReportSummary } from './report_data.js';
 
 const row = (values: readonly string[]): string => `| ${values.join(' | ')} |`;
 
 /** The report as a document: what was found, then a table for each page, tree and level. */
-export function markdownReport({ machine, parameters, missing, findings, cells }: ReportData): string {
-  const { runs, seed, clients } = parameters;
-  const head = ['scheduler', 'page load time', 'median', 'p95', 'over the bound', 'critical set', 'object', 'byte index', 'lost', ...(clients > 1 ? ['fairness'] : []), 'published'];
+export function markdownReport<Cell extends ReportCell>(data: ReportData<Cell>): string {
+  const { title, about, machine, missing, findings, cells, measures, columns, headline, bound } = data;
+  const [main, ...others] = measures;
+  if (!main) throw new RangeError('a report needs a measure');
+  const head = ['scheduler', main.title, headline === 'mean' ? 'median' : 'mean', 'p95', ...others.map((measure) => measure.title), ...columns.map((column) => column.title)];
   const sections = groupCells(cells).map(({ page, tree, level, cells: group }) => [
     `## ${page}, ${tree}, ${level}`,
-    `Lower bound: ${group[0]?.lower_bound_ms ?? 0} ms. Times in milliseconds; means with their 95 % confidence intervals.`,
+    `${bound && group[0] ? `Lower bound: ${bound(group[0])} ms. ` : ''}Times in milliseconds; ${headline}s with their 95 % confidence intervals.`,
     [
       row(head),
       row(head.map(() => '---')),
-      ...group.map((cell) =>
-        row([
-          labelOf(cell.scheduler),
-          withInterval(cell.plt_ms),
-          cell.plt_ms.median.toFixed(1),
-          cell.plt_ms.p95.toFixed(1),
-          cell.over_bound.toFixed(3),
-          withInterval(cell.critical_ms),
-          withInterval(cell.object_ms),
-          withInterval(cell.byte_index_ms),
-          `${cell.lost_percent} %`,
-          ...(clients > 1 ? [cell.fairness?.toFixed(3) ?? ''] : []),
-          cell.published ? `${cell.published.mean_ms} (median ${cell.published.median_ms}, n = ${cell.published.runs})` : '',
-        ]),
-      ),
+      ...group.map((cell) => {
+        const { mean, median, p95 } = main.of(cell);
+        return row([labelOf(cell.scheduler), withInterval(main.of(cell), headline), (headline === 'mean' ? median : mean).toFixed(1), p95.toFixed(1), ...others.map((measure) => withInterval(measure.of(cell), headline)), ...columns.map((column) => column.of(cell))]);
+      }),
     ].join('\n'),
   ]);
   return [
-    '# Page loads over several paths, simulated',
-    `${runs} runs a cell with the seeds ${seed} to ${seed + runs - 1}${clients > 1 ? `, ${clients} clients at one time` : ''}. ${machineLine(machine)}.`,
-    ...(missing > 0 ? [`${missing} cells were not measured.`] : []),
+    `# ${title}`,
+    `${about} ${machineLine(machine)}.`,
+    ...(missing === undefined ? [] : [missing]),
     '## Findings',
     findings.map((finding) => findingLines(finding).map((line, index) => (index === 0 ? `- ${line}` : `  - ${line.trim()}`)).join('\n')).join('\n'),
     ...sections.flat(),
   ].join('\n\n').concat('\n');
 }
 
-function withInterval({ mean, ci95 }: Summary): string {
-  return ci95 ? `${mean.toFixed(1)} ± ${((ci95[1] - ci95[0]) / 2).toFixed(1)}` : mean.toFixed(1);
+function withInterval(summary: ReportSummary, headline: ReportData['headline']): string {
+  const value = summary[headline].toFixed(1);
+  const interval = intervalOf(summary, headline);
+  if (!interval) return value;
+  // The one of a median is not symmetric.
+  return headline === 'mean' ? `${value} ± ${((interval[1] - interval[0]) / 2).toFixed(1)}` : `${value} (${interval[0].toFixed(0)} to ${interval[1].toFixed(0)})`;
 }

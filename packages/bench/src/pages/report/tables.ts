@@ -1,19 +1,19 @@
 import type { ResultTable } from '../../experiment.js';
-import type { PagesCell } from '../simulation/cell.js';
 import type { Finding } from '../simulation/findings.js';
 import { labelOf } from '../simulation/schedulers.js';
+import type { Measure, ReportCell, ReportData } from './report_data.js';
 
 /** All cells of one page, tree and level. */
-export interface CellGroup {
+export interface CellGroup<Cell extends ReportCell> {
   page: string;
   tree: string;
   level: string;
-  cells: PagesCell[];
+  cells: Cell[];
 }
 
 /** In the order in which they come. */
-export function groupCells(cells: readonly PagesCell[]): CellGroup[] {
-  const groups = new Map<string, CellGroup>();
+export function groupCells<Cell extends ReportCell>(cells: readonly Cell[]): CellGroup<Cell>[] {
+  const groups = new Map<string, CellGroup<Cell>>();
   for (const cell of cells) {
     const { page, tree, level } = cell;
     const name = [page, tree, level].join();
@@ -24,31 +24,28 @@ export function groupCells(cells: readonly PagesCell[]): CellGroup[] {
   return [...groups.values()];
 }
 
-export const schedulersOf = (cells: readonly PagesCell[]): string[] => [...new Set(cells.map(({ scheduler }) => scheduler))];
-
-/** What is compared over all cells, by its name in a cell. */
-export const METRICS = { plt_ms: 'page load', critical_ms: 'critical set', object_ms: 'object', byte_index_ms: 'byte index' } as const;
-export type Metric = keyof typeof METRICS;
-export const METRIC_NAMES = Object.keys(METRICS) as Metric[];
+export const schedulersOf = (cells: readonly ReportCell[]): string[] => [...new Set(cells.map(({ scheduler }) => scheduler))];
 
 /** Of those under the common congestion controller, where there are any. */
-export function leastOf(cells: readonly PagesCell[], metric: Metric): number {
+export function leastOf<Cell extends ReportCell>(cells: readonly Cell[], measure: Measure<Cell>, headline: ReportData['headline']): number {
   const common = cells.filter(({ controller }) => controller === 'olia');
-  return Math.min(...(common.length > 0 ? common : cells).map((cell) => cell[metric].mean));
+  return Math.min(...(common.length > 0 ? common : cells).map((cell) => measure.of(cell)[headline]));
 }
 
-/** Means in milliseconds, a row for each page, tree and level; the least under the common congestion controller is marked. */
-export function pagesTable(cells: readonly PagesCell[], metric: Metric): ResultTable {
+/** In milliseconds, a row for each page, tree and level; the least under the common congestion controller is marked. */
+export function pagesTable<Cell extends ReportCell>({ cells, measures, headline, bound }: Pick<ReportData<Cell>, 'cells' | 'measures' | 'headline' | 'bound'>, measure: Measure<Cell>): ResultTable {
   const schedulers = schedulersOf(cells);
+  const limit = measure === measures[0] ? bound : undefined;
   return {
-    head: [`${METRICS[metric]}, ms`, 'tree', 'level', ...(metric === 'plt_ms' ? ['bound'] : []), ...schedulers.map(labelOf)],
+    head: [`${measure.title}, ${headline}, ms`, 'tree', 'level', ...(limit ? ['bound'] : []), ...schedulers.map(labelOf)],
     rows: groupCells(cells).map(({ page, tree, level, cells: group }) => {
-      const least = leastOf(group, metric);
+      const valueOf = (cell: Cell): number => measure.of(cell)[headline];
+      const least = leastOf(group, measure, headline);
       const values = schedulers.map((scheduler) => {
         const cell = group.find((candidate) => candidate.scheduler === scheduler);
-        return cell ? `${cell[metric].mean.toFixed(0)}${cell[metric].mean === least ? ' *' : ''}` : '';
+        return cell ? `${valueOf(cell).toFixed(0)}${valueOf(cell) === least ? ' *' : ''}` : '';
       });
-      return [page, tree, level, ...(metric === 'plt_ms' ? [(group[0]?.lower_bound_ms ?? 0).toFixed(0)] : []), ...values];
+      return [page, tree, level, ...(limit ? [group[0] ? limit(group[0]).toFixed(0) : ''] : []), ...values];
     }),
     notes: [],
   };

@@ -9,6 +9,8 @@ export class ProgressBar {
 
   constructor(
     private readonly total: number,
+    /** What is counted. */
+    private readonly unit: string,
     private readonly show: (line: string) => void,
     private readonly clock: () => number = () => performance.now(),
   ) {
@@ -22,7 +24,7 @@ export class ProgressBar {
     this.lastShown = now;
     const filled = Math.round((WIDTH * this.done) / this.total);
     const left = ((now - this.started) / this.done) * (this.total - this.done);
-    this.show(`[${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}] ${this.done} of ${this.total} cells, ${duration(left)} left (${what})`);
+    this.show(`[${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}] ${this.done} of ${this.total} ${this.unit}, ${duration(left)} left (${what})`);
   }
 }
 

@@ -28,11 +28,11 @@ export const runSchema = z.object({
 export type Run = z.output<typeof runSchema>;
 
 /** What is measured as one: a page, the style of its priorities, a network and a scheduler. */
-export interface CellKey {
+export interface CellKey<Tree extends string = TreeName> {
   page: PageName;
-  tree: TreeName;
+  tree: Tree;
   level: LevelName;
   scheduler: string;
 }
 
-export const cellName = ({ page, tree, level, scheduler }: CellKey): string => [page, tree, level, scheduler].join('/');
+export const cellName = ({ page, tree, level, scheduler }: CellKey<string>): string => [page, tree, level, scheduler].join('/');

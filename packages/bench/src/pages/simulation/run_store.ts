@@ -2,51 +2,45 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
-import { runSchema, type Run } from './run_record.js';
 
-/** What all runs of a file have in common; runs of other settings do not go with them. */
-export const runSettingsSchema = z.strictObject({
-  seed: z.number().int(),
-  runs: z.number().int(),
-  clients: z.number().int(),
-  /** SHA-256 of the program that made the runs. */
-  program: z.string(),
-});
-export type RunSettings = z.output<typeof runSettingsSchema>;
+/** What all runs of a file have in common, by the name of the option; `program` is the SHA-256 of what made them. Runs of other settings do not go with them. */
+export type RunSettings = Readonly<Record<string, number | string>>;
 
-const lineSchema = z.object({ cell: z.string(), runs: z.array(runSchema) });
+const runSettingsSchema = z.record(z.string(), z.union([z.number(), z.string()]));
 
-/** The runs of finished cells, in a file with a line for each, so that nothing is lost when an experiment ends early. */
-export class RunStore {
+/** Runs as they come, in a file with a line for some of a cell, so that nothing is lost when an experiment ends early. */
+export class RunStore<Run> {
   private constructor(
     private readonly file: string,
     readonly cells: Map<string, Run[]>,
   ) {}
 
-  /** With `resume` the cells that are in the file stay. @throws UserError when they were made with other settings */
-  static async open(file: string, settings: RunSettings, resume: boolean): Promise<RunStore> {
+  /** With `resume` the runs that are in the file stay. @throws UserError when they were made with other settings */
+  static async open<Run>(file: string, settings: RunSettings, { run, resume }: { run: z.ZodType<Run>; resume: boolean }): Promise<RunStore<Run>> {
     if (resume) {
       const text = await readFile(file, 'utf8').catch(() => undefined);
-      if (text !== undefined) return new RunStore(file, await continueFile(file, text, settings));
+      if (text !== undefined) return new RunStore(file, await continueFile(file, text, settings, run));
     }
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, `${JSON.stringify(settings)}\n`);
-    return new RunStore(file, new Map());
+    return new RunStore(file, new Map<string, Run[]>());
   }
 
   async add(cell: string, runs: Run[]): Promise<void> {
-    this.cells.set(cell, runs);
+    this.cells.set(cell, [...(this.cells.get(cell) ?? []), ...runs]);
     await appendFile(this.file, `${JSON.stringify({ cell, runs })}\n`);
   }
 }
 
-async function continueFile(file: string, text: string, settings: RunSettings): Promise<Map<string, Run[]>> {
+async function continueFile<Run>(file: string, text: string, settings: RunSettings, run: z.ZodType<Run>): Promise<Map<string, Run[]>> {
+  const lineSchema = z.object({ cell: z.string(), runs: z.array(run) });
   const [first = '', ...lines] = text.split('\n');
   const found = runSettingsSchema.safeParse(parseJson(first));
   if (!found.success) throw new UserError('BENCH_FAILED', `${file} is no file of runs`, { hint: 'leave out --resume to begin anew' });
-  for (const name of ['seed', 'runs', 'clients', 'program'] as const) {
-    if (found.data[name] === settings[name]) continue;
-    const difference = name === 'program' ? 'the program has changed since' : `it has --${name} ${found.data[name]}`;
+  for (const [name, value] of Object.entries(settings)) {
+    const had = found.data[name];
+    if (had === value) continue;
+    const difference = name === 'program' ? 'the program has changed since' : `it has ${had === undefined ? `no --${name}` : `--${name} ${had}`}`;
     throw new UserError('BENCH_FAILED', `${file} cannot be continued: ${difference}`, { hint: 'leave out --resume to begin anew' });
   }
   const cells = new Map<string, Run[]>();
@@ -55,7 +49,7 @@ async function continueFile(file: string, text: string, settings: RunSettings): 
     // The last line is cut off when the machine stopped on the way.
     const parsed = lineSchema.safeParse(parseJson(line));
     if (!parsed.success) continue;
-    cells.set(parsed.data.cell, parsed.data.runs);
+    cells.set(parsed.data.cell, [...(cells.get(parsed.data.cell) ?? []), ...parsed.data.runs]);
     kept.push(line);
   }
   await writeFile(file, `${[first, ...kept].join('\n')}\n`);

@@ -53,11 +53,11 @@ export async function measureSimulatedPages({ matrix, parameters, file, resume, 
   const program = await buildNativeBench('pages_bench', progress);
   const pages = await Promise.all(matrix.pages.map(readPage));
   const digest = createHash('sha256').update(await readFile(program)).digest('hex');
-  const store = await RunStore.open(file, { ...parameters, program: digest }, resume);
+  const store = await RunStore.open(file, { ...parameters, program: digest }, { run: runSchema, resume });
   const wanted = keysOf(matrix);
   const remaining = wanted.filter((key) => !store.cells.has(cellName(key)));
   progress(`${wanted.length} cells, ${parameters.runs} runs each with the seeds ${parameters.seed} to ${parameters.seed + parameters.runs - 1}; ${wanted.length - remaining.length} are there already; runs are kept in ${file}`);
-  const bar = new ProgressBar(remaining.length, progress);
+  const bar = new ProgressBar(remaining.length, 'cells', progress);
   const inTurn = limiter(cpus().length);
   await Promise.all(
     remaining.map((key) =>

@@ -1,0 +1,72 @@
+import { bootstrapInterval, mean, median, round, summary, type Summary } from '../../measure/statistics.js';
+import { seededRandom } from '../content/random.js';
+import type { Page } from '../simulation/page.js';
+import { schedulerNamed } from '../simulation/schedulers.js';
+import type { BrowserCellKey, BrowserRun } from './browser_run.js';
+
+export interface MedianSummary extends Summary {
+  /** 95 % interval of the median, by the bootstrap. */
+  median_ci95: [number, number];
+}
+
+/** The figures of one cell; times in milliseconds since the navigation. */
+export interface BrowserCell extends BrowserCellKey {
+  controller: 'olia' | 'bbr';
+  runs: number;
+  /** First Contentful Paint. */
+  fcp_ms: MedianSummary;
+  /** Largest Contentful Paint. */
+  lcp_ms: MedianSummary;
+  /** What that is, most often. */
+  lcp_element: string;
+  /** Begin of the load event. */
+  load_ms: MedianSummary;
+  /** Until HTML, style sheets and scripts are there. */
+  critical_ms: MedianSummary;
+  /** Mean over the resources of a run, from navigation until each is there. */
+  object_ms: MedianSummary;
+  /** Of the datagrams that the gateway sent: by chance, and because a link's queue was full. */
+  lost_percent: number;
+  queue_full_percent: number;
+}
+
+export function summarizeBrowserCell(key: BrowserCellKey, page: Page, runs: readonly BrowserRun[]): BrowserCell {
+  const links = runs.flatMap((run) => run.links);
+  const sent = sum(links.map(({ datagrams }) => datagrams));
+  const percent = (count: number): number => round((100 * count) / Math.max(1, sent), 3);
+  return {
+    ...key,
+    controller: schedulerNamed(key.scheduler).controller ?? 'olia',
+    runs: runs.length,
+    fcp_ms: summarize(runs.map(({ fcp_ms }) => fcp_ms)),
+    lcp_ms: summarize(runs.map(({ lcp_ms }) => lcp_ms)),
+    lcp_element: mostFrequent(runs.map(({ lcp_element }) => lcp_element)),
+    load_ms: summarize(runs.map(({ load_ms }) => load_ms)),
+    critical_ms: summarize(runs.map((run) => criticalMs(page, run))),
+    object_ms: summarize(runs.map(({ done_ms }) => mean(arrived(done_ms)))),
+    lost_percent: percent(sum(links.map(({ lost }) => lost))),
+    queue_full_percent: percent(sum(links.map(({ queue_full }) => queue_full))),
+  };
+}
+
+export function criticalMs(page: Page, { done_ms }: BrowserRun): number {
+  return Math.max(...page.resources.flatMap(({ critical }, index) => (critical ? [done_ms[index] ?? 0] : [])));
+}
+
+export const arrived = (times: readonly (number | null)[]): number[] => times.filter((time) => time !== null);
+
+function summarize(values: readonly number[]): MedianSummary {
+  const { mean: average, median: middle, p95, ci95 } = summary(values);
+  const interval = bootstrapInterval(values.length, (chosen) => median(chosen.map((index) => values[index] ?? 0)), seededRandom('median'));
+  return { mean: round(average, 5), median: round(middle, 5), p95: round(p95, 5), ci95: ci95 && rounded(ci95), median_ci95: rounded(interval) };
+}
+
+const rounded = ([low, high]: readonly [number, number]): [number, number] => [round(low, 5), round(high, 5)];
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+function mostFrequent(values: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].reduce((most, one) => (one[1] > most[1] ? one : most), ['', 0])[0];
+}

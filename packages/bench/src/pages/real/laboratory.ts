@@ -1,0 +1,166 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UserError, type EdgeStatus } from '@sheaf/gateway';
+import type { LinkOptions, LinkRelayOptions } from '@sheaf/native';
+import type { Browser } from 'playwright-core';
+import { launchChromium } from '../../browser/chromium.js';
+import { seededRandom } from '../content/random.js';
+import { ensurePages } from '../fixtures.js';
+import { WARM_FILES, networkAt, type AccessLink, type LevelName, type Network } from '../simulation/network.js';
+import { schedulerNamed } from '../simulation/schedulers.js';
+import type { BrowserRun } from './browser_run.js';
+import { CalledProcess } from './called_process.js';
+import type { LinkCall, LinkStatsAnswer } from './link_process.js';
+import type { NodeCall, StartedNode } from './node_process.js';
+import { visitPage } from './page_visit.js';
+
+const LOOPBACK = '127.0.0.1';
+const PATHS_MS = 10_000;
+
+/** What is visited over which network. */
+export interface Visited {
+  /** Path of the page, with its style. */
+  page: string;
+  resources: readonly string[];
+  level: LevelName;
+  scheduler: string;
+  seed: number;
+}
+
+/** A browser, an edge, two links and a gateway for each scheduler, all of them real: a process each, loopback between them. */
+export class Laboratory {
+  private readonly gateways = new Map<string, { process: CalledProcess<NodeCall>; port: number }>();
+  private readonly edge = new CalledProcess<NodeCall>('the edge', join(import.meta.dirname, 'node_process.js'));
+  private readonly links = new CalledProcess<LinkCall>('the links', join(import.meta.dirname, 'link_process.js'));
+
+  private constructor(
+    private readonly directory: string,
+    private readonly browser: Browser,
+    private readonly pages: string,
+  ) {}
+
+  /** @throws UserError without Chromium, or outside of the repository */
+  static async open(): Promise<Laboratory> {
+    const pages = await ensurePages();
+    const directory = await mkdtemp(join(tmpdir(), 'sheaf-pages-'));
+    try {
+      await makeWarmFiles(join(directory, 'warm'));
+      const browser = await launchChromium([], { staysOnInterrupt: true }).catch((error: unknown) => {
+        throw new UserError('BENCH_UNAVAILABLE', error instanceof Error ? error.message : String(error));
+      });
+      return new Laboratory(directory, browser, pages);
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  get browserVersion(): string {
+    return `Chromium ${this.browser.version()}`;
+  }
+
+  /** A connection and a browser context that nobody has used, over links with the random numbers of the seed. */
+  async visit({ page, resources, level, scheduler, seed }: Visited): Promise<BrowserRun> {
+    const network = networkAt(level);
+    const rates_mbps = drawRates(network, seed);
+    const { port } = await this.gateway(scheduler);
+    const links = network.links.map((link, index) => relayOf({ link, network, mbps: rates_mbps[index] ?? 0, port, seed: 2 * seed + index }));
+    const ports = await this.links.call<number[]>({ type: 'open', links });
+    const { httpPort } = await this.edge.call<StartedNode>({ type: 'start', configuration: edgeConfiguration(port, ports), file: join(this.directory, 'edge.yaml') });
+    const times = await visitPage(this.browser, {
+      origin: `http://localhost:${httpPort}`,
+      warmPage: '/warm/index.html',
+      warmFiles: warmNames.map((name) => `/warm/${name}`),
+      ready: () => this.untilPathsWork(ports.length),
+      page,
+      resources,
+    });
+    const stats = await this.links.call<LinkStatsAnswer>({ type: 'stats' });
+    return { seed, rates_mbps, ...times, links: stats.map(({ back }) => ({ datagrams: back.sent, lost: back.lost, queue_full: back.queueFull })) };
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await Promise.all([this.edge, this.links, ...[...this.gateways.values()].map(({ process }) => process)].map((child) => child.stop()));
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private async gateway(scheduler: string): Promise<{ port: number }> {
+    const known = this.gateways.get(scheduler);
+    if (known) return known;
+    const child = new CalledProcess<NodeCall>(`the gateway with ${scheduler}`, join(import.meta.dirname, 'node_process.js'));
+    const configuration = gatewayConfiguration(scheduler, this.pages, join(this.directory, 'warm'));
+    const started = { process: child, port: 0 };
+    this.gateways.set(scheduler, started);
+    started.port = (await child.call<StartedNode>({ type: 'start', configuration, file: join(this.directory, 'gateway.yaml') })).port;
+    return started;
+  }
+
+  private async untilPathsWork(count: number): Promise<void> {
+    for (const end = performance.now() + PATHS_MS; performance.now() < end; await sleep(20)) {
+      const { gateway } = await this.edge.call<EdgeStatus>({ type: 'status' });
+      const active = gateway.connection?.paths.filter(({ state }) => state === 'active') ?? [];
+      if (active.length === count) return;
+    }
+    throw new UserError('BENCH_FAILED', `the edge has not ${count} paths after ${PATHS_MS / 1000} s`);
+  }
+}
+
+/** As in the simulation, drawn evenly; in Mbit/s. */
+function drawRates({ links }: Network, seed: number): number[] {
+  const random = seededRandom(`rates ${seed}`);
+  // The first numbers of neighbouring seeds are far apart, as the seed is hashed.
+  return links.map(({ mbps: [low, high] }) => Number((low + ((high - low) * random()) / 2 ** 32).toFixed(3)));
+}
+
+function relayOf({ link, network, mbps, port, seed }: { link: AccessLink; network: Network; mbps: number; port: number; seed: number }): LinkRelayOptions {
+  const { delay_ms, jitter_ms, loss_percent } = link;
+  const direction: LinkOptions = {
+    rate: mbps * 1e6,
+    // The relay adds jitter, the setting has it around the delay.
+    delayMs: delay_ms - jitter_ms,
+    jitterMs: 2 * jitter_ms,
+    jitterCorrelation: network.jitter_correlation,
+    loss: loss_percent / 100,
+    lossCorrelation: network.loss_correlation,
+    queueBytes: network.queue_bytes,
+  };
+  return { listen: { address: LOOPBACK, port: 0 }, target: { address: LOOPBACK, port }, there: direction, back: direction, seed };
+}
+
+function gatewayConfiguration(scheduler: string, pages: string, warm: string): string {
+  const { streams = scheduler, paths, controller = 'olia' } = schedulerNamed(scheduler);
+  return `listen: ${LOOPBACK}:0
+congestion: ${controller}
+path_scheduler: ${paths}
+stream_scheduler: ${streams}
+log: { level: warn, access: false }
+routes:
+  - { path: /warm/, files: ${JSON.stringify(warm)} }
+  - { path: /, files: ${JSON.stringify(pages)} }
+`;
+}
+
+function edgeConfiguration(gateway: number, links: readonly number[]): string {
+  const paths = links.map((port, index) => `{ local: 127.0.0.${index + 1}, remote: "${LOOPBACK}:${port}" }`);
+  return `nodes:
+  edge:
+    role: edge
+    listen: ${LOOPBACK}:0
+    http: ${LOOPBACK}:0
+    gateway: { address: "localhost:${gateway}", certificate: insecure }
+    paths: [${paths.join(', ')}]
+    congestion: olia
+    log: { level: error, access: false }
+`;
+}
+
+const warmNames = Array.from({ length: WARM_FILES.count }, (_, index) => `${index + 1}.bin`);
+
+async function makeWarmFiles(directory: string): Promise<void> {
+  await mkdir(directory);
+  await writeFile(join(directory, 'index.html'), '<!doctype html>\n<title>Warm</title>\n');
+  for (const name of warmNames) await writeFile(join(directory, name), Buffer.alloc(WARM_FILES.bytes, name));
+}

@@ -1,0 +1,28 @@
+// A gateway or an edge in a process of its own: started anew as often as it is told.
+import { closeNodes, parseConfiguration, startNodes, type RunningNode } from '@sheaf/gateway';
+import { serveCalls } from './called_process.js';
+
+export type NodeCall =
+  /** Instead of the one that runs. `file` is where the configuration would be. */
+  | { type: 'start'; configuration: string; file: string }
+  | { type: 'status' };
+
+export interface StartedNode {
+  port: number;
+  httpPort: number | undefined;
+}
+
+let running: RunningNode[] = [];
+
+serveCalls<NodeCall>(async (call) => {
+  switch (call.type) {
+    case 'start': {
+      await closeNodes(running, 0);
+      running = await startNodes(parseConfiguration(call.configuration, call.file).nodes);
+      const [node] = running;
+      return { port: node?.address.port ?? 0, httpPort: node?.httpAddress?.port } satisfies StartedNode;
+    }
+    case 'status':
+      return running[0]?.status();
+  }
+});

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import { errorMessage, UserError } from '@sheaf/gateway';
+import { browserDirectory } from '@sheaf/web-client';
+import type { StyleName } from '@sheaf/web-client/priority';
+import { seededRandom } from '../content/random.js';
+import { pageResources } from '../fixtures.js';
+import { SitePaths } from '../site_path.js';
+import type { LevelName } from '../simulation/network.js';
+import { readPage, type Page, type PageName } from '../simulation/page.js';
+import { ProgressBar } from '../simulation/progress_bar.js';
+import { cellName } from '../simulation/run_record.js';
+import { RunStore } from '../simulation/run_store.js';
+import { summarizeBrowserCell, type BrowserCell } from './browser_cell.js';
+import { browserRunSchema, type BrowserCellKey, type BrowserRun } from './browser_run.js';
+import { Laboratory } from './laboratory.js';
+
+export interface BrowserMatrix {
+  pages: readonly PageName[];
+  trees: readonly StyleName[];
+  levels: readonly LevelName[];
+  schedulers: readonly string[];
+}
+
+export interface BrowserPagesOptions {
+  matrix: BrowserMatrix;
+  runs: number;
+  /** Of the first round; the next one has the next one. */
+  seed: number;
+  /** Where runs are kept as they come; with `resume` further rounds can be added. */
+  file: string;
+  resume: boolean;
+  /** The page load under way is finished, and no other one begun. */
+  stop: AbortSignal;
+}
+
+export interface MeasuredBrowserPages {
+  browser: string;
+  pages: Page[];
+  keys: BrowserCellKey[];
+  cells: BrowserCell[];
+  /** By the name of the cell, in the order of the rounds. */
+  runs: Map<string, BrowserRun[]>;
+  /** Page loads that were not measured, as the experiment was stopped. */
+  missing: number;
+}
+
+/** A page load that fails by itself is tried again: browsers on busy machines do that. */
+const ATTEMPTS = 3;
+
+/**
+ * Page loads in a real browser, over links in real time. Every round loads each cell once, in an order
+ * drawn by the seed, so that what disturbs the machine meets all of them. @throws UserError
+ */
+export async function measureBrowserPages(options: BrowserPagesOptions, progress: (line: string) => void): Promise<MeasuredBrowserPages> {
+  const { matrix, runs, seed, file, resume, stop } = options;
+  const pages = await Promise.all(matrix.pages.map(readPage));
+  const keys = keysOf(matrix);
+  const store = await RunStore.open(file, { seed, program: await programDigest() }, { run: browserRunSchema, resume });
+  const wanted = Array.from({ length: runs }, (_, round) => shuffled(keys, seed + round).map((key) => ({ key, seed: seed + round }))).flat();
+  const remaining = wanted.filter(({ key, seed: own }) => !store.cells.get(cellName(key))?.some((run) => run.seed === own));
+  progress(`${keys.length} cells, ${runs} rounds; ${wanted.length - remaining.length} of ${wanted.length} page loads are there already; they are kept in ${file}`);
+  const laboratory = await Laboratory.open();
+  const { browserVersion } = laboratory;
+  let done = 0;
+  try {
+    const bar = new ProgressBar(remaining.length, 'page loads', progress);
+    for (const { key, seed: own } of remaining) {
+      if (stop.aborted) break;
+      await store.add(cellName(key), [await visitWithPatience(laboratory, key, own, progress)]);
+      bar.step(cellName(key));
+      done += 1;
+    }
+  } finally {
+    await laboratory.close();
+  }
+  // The file may have more rounds than are wanted now.
+  const kept = new Map(keys.map((key) => [cellName(key), store.cells.get(cellName(key))?.filter((run) => run.seed < seed + runs) ?? []]));
+  const cells = keys.flatMap((key) => {
+    const page = pages.find(({ name }) => name === key.page);
+    const own = kept.get(cellName(key)) ?? [];
+    return page && own.length > 0 ? [summarizeBrowserCell(key, page, own)] : [];
+  });
+  return { browser: browserVersion, pages, keys, cells, runs: kept, missing: remaining.length - done };
+}
+
+async function visitWithPatience(laboratory: Laboratory, { page, tree, level, scheduler }: BrowserCellKey, seed: number, progress: (line: string) => void): Promise<BrowserRun> {
+  const resources = await sitePaths(page);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await laboratory.visit({ page: `/${page}/index.html?sheaf-style=${tree}`, resources, level, scheduler, seed });
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw new UserError('BENCH_FAILED', `${page} could not be loaded: ${errorMessage(error)}`, { hint: 'what is measured is kept; --resume goes on', cause: error });
+      progress(`${page} with ${scheduler} is loaded again: ${errorMessage(error)}`);
+    }
+  }
+}
+
+/** Where the gateway has the page's resources. */
+async function sitePaths(page: PageName): Promise<string[]> {
+  const paths = new SitePaths();
+  return (await pageResources(page)).map((resource) => posix.join('/', page, paths.take(resource)));
+}
+
+function keysOf({ pages, trees, levels, schedulers }: BrowserMatrix): BrowserCellKey[] {
+  return pages.flatMap((page) => trees.flatMap((tree) => levels.flatMap((level) => schedulers.map((scheduler) => ({ page, tree, level, scheduler })))));
+}
+
+/** Fisher and Yates. */
+function shuffled<Value>(values: readonly Value[], seed: number): Value[] {
+  const random = seededRandom(`order ${seed}`);
+  const order = [...values];
+  for (let end = order.length - 1; end > 0; end -= 1) {
+    const chosen = random() % (end + 1);
+    [order[end], order[chosen]] = [order[chosen]!, order[end]!];
+  }
+  return order;
+}
+
+/** Of what decides about times: the transport and the page loader. Runs of others do not go with them. */
+async function programDigest(): Promise<string> {
+  const hash = createHash('sha256');
+  const transport = new URL('../build/Release/sheaf.node', import.meta.resolve('@sheaf/native'));
+  for (const file of [transport, join(browserDirectory, 'page_loader', 'page-worker.js')]) hash.update(await readFile(file));
+  return hash.digest('hex');
+}
