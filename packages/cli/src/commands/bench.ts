@@ -22,7 +22,7 @@ const options = {
   page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
   tree: { type: 'string', requiresArg: true, describe: 'pages: only these styles of priorities' },
   level: { type: 'string', requiresArg: true, describe: 'pages: only these levels of dynamicity' },
-  scheduler: { type: 'string', requiresArg: true, describe: 'pages: only these' },
+  scheduler: { type: 'string', requiresArg: true, describe: 'pages: only these; ours without one of its parts is there by name only' },
   report: { type: 'string', requiresArg: true, describe: 'pages: directory for the report (HTML, Markdown, CSV, JSON)' },
   resume: { type: 'boolean', describe: 'pages: keep the cells that an earlier run finished' },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
