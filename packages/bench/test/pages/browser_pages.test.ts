@@ -64,7 +64,7 @@ test('Chromium loads a page through the edge and both links with each scheduler;
     expect(critical_ms.median).toBeGreaterThan(0);
   }
   // Which of them is earlier is a matter of the machine; that it is told is not.
-  expect(findings.map(({ holds }) => typeof holds)).toEqual(['boolean', 'boolean', 'boolean']);
+  expect(findings.map(({ measured }) => measured.length)).toEqual([1, 1, 1]);
 
   const { runs } = JSON.parse(read('report.json')) as { runs: Record<string, BrowserRun[]> };
   for (const [run] of Object.values(runs)) {
@@ -76,7 +76,7 @@ test('Chromium loads a page through the edge and both links with each scheduler;
     expect(run?.links).toHaveLength(2);
   }
   for (const name of ['report.html', 'report.md', 'cells.csv', 'runs.csv']) expect(existsSync(join(directory, 'report', name)), name).toBe(true);
-}, 300_000);
+}, 1_200_000);
 
 test('virtual time and a browser exclude each other', async () => {
   const world = { stdout: new PassThrough(), stderr: new PassThrough() };

@@ -28,6 +28,8 @@ export interface BrowserCell extends BrowserCellKey {
   /** Of the datagrams that the gateway sent: by chance, and because a link's queue was full. */
   lost_percent: number;
   queue_full_percent: number;
+  /** Median of the machine's load average; above 0.5 per core times are not those of the network alone. */
+  machine_load: number;
 }
 
 export function summarizeBrowserCell(key: BrowserCellKey, page: Page, runs: readonly BrowserRun[]): BrowserCell {
@@ -46,6 +48,7 @@ export function summarizeBrowserCell(key: BrowserCellKey, page: Page, runs: read
     object_ms: summarize(runs.map(({ done_ms }) => mean(arrived(done_ms)))),
     lost_percent: percent(sum(links.map(({ lost }) => lost))),
     queue_full_percent: percent(sum(links.map(({ queue_full }) => queue_full))),
+    machine_load: round(median(runs.map(({ machine_load }) => machine_load)), 3),
   };
 }
 

@@ -7,6 +7,9 @@ import type { BrowserCellKey, BrowserRun } from './browser_run.js';
 
 type Runs = ReadonlyMap<string, readonly BrowserRun[]>;
 type Metric = 'lcp_ms' | 'load_ms';
+/** How much later, in shares of the other's median, ours may be at the end of the interval; with a wider one nothing is shown. */
+const TOLERANCE = 0.2;
+const NOT_QUIET = 'is too wide to tell: it takes more rounds or a quieter machine';
 const NAMES: Record<Metric, string> = { lcp_ms: 'LCP', load_ms: 'load event' };
 
 /** Of ours less the other's, over the rounds that both have; negative: ours is earlier. */
@@ -36,25 +39,27 @@ function notLater(own: BrowserCellKey, others: readonly BrowserCellKey[], runs: 
   const claim = `${settingOf(own)}: median ${NAMES[metric]} of ${own.scheduler} not above any other scheduler's, within the 95 % interval of the difference`;
   const differences = others.flatMap((other) => compare(own, other, runs, metric) ?? []);
   if (differences.length === 0) return { claim, holds: null, measured: [] };
+  const measured = differences.map(describe);
   const above = differences.filter(({ interval }) => interval[0] > 0);
-  return {
-    claim,
-    holds: above.length === 0,
-    measured: differences.map(describe),
-    ...(above.length > 0 && { why: `${above.map(({ other }) => other).join(', ')} ${above.length > 1 ? 'are' : 'is'} earlier by more than chance makes` }),
-  };
+  if (above.length > 0) return { claim, holds: false, measured, why: `${namesOf(above)}: earlier by more than chance makes` };
+  const open = differences.filter(({ interval, other_ms }) => interval[1] > TOLERANCE * other_ms);
+  if (open.length > 0) return { claim, holds: null, measured, why: `the interval against ${namesOf(open)} ${NOT_QUIET}` };
+  return { claim, holds: true, measured };
 }
 
 function earlierThanRr(own: BrowserCellKey, rr: BrowserCellKey, runs: Runs): Finding {
   const claim = `${settingOf(own)}: median LCP of ${own.scheduler} below that of rr`;
   const difference = compare(own, rr, runs, 'lcp_ms');
   if (!difference) return { claim, holds: null, measured: [] };
-  const holds = difference.ours_ms < difference.other_ms;
   const [low, high] = difference.interval;
+  const measured = [describe(difference)];
+  if (high < 0) return { claim, holds: true, measured };
+  if (low <= 0 && low < high) return { claim, holds: null, measured, why: `the interval has 0 in it, and ${NOT_QUIET}` };
   const painted = [...new Set([own, rr].flatMap((key) => (runs.get(cellName(key)) ?? []).map(({ lcp_element }) => lcp_element)))].join(', ');
-  const chance = low <= 0 && high >= 0 ? 'the interval of the difference has 0 in it: more rounds or a quieter machine would tell' : 'the difference is more than chance makes';
-  return { claim, holds, measured: [describe(difference)], ...(!holds && { why: `the largest paint is of ${painted}; ${chance}` }) };
+  return { claim, holds: false, measured, why: `rr brings what is painted (${painted}) no later` };
 }
+
+const namesOf = (differences: readonly Difference[]): string => differences.map(({ other }) => other).join(', ');
 
 /** Rounds are resampled, not runs: what disturbs one run of a round disturbs its neighbours, too. */
 function compare(own: BrowserCellKey, other: BrowserCellKey, runs: Runs, metric: Metric): Difference | undefined {

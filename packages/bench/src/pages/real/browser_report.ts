@@ -17,6 +17,7 @@ const MEASURES: readonly Measure<BrowserCell>[] = [
 const COLUMNS: readonly Column<BrowserCell>[] = [
   { title: 'lost', of: ({ lost_percent }) => `${lost_percent} %`, csv: [['lost_percent', (cell) => cell.lost_percent]] },
   { title: 'queue full', of: ({ queue_full_percent }) => `${queue_full_percent} %`, csv: [['queue_full_percent', (cell) => cell.queue_full_percent]] },
+  { title: 'machine load', of: ({ machine_load }) => String(machine_load), csv: [['machine_load', (cell) => cell.machine_load]] },
   { title: 'largest paint is', of: ({ lcp_element }) => lcp_element, csv: [['lcp_element', (cell) => cell.lcp_element]] },
 ];
 

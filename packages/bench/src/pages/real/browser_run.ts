@@ -11,6 +11,8 @@ export const browserRunSchema = z.object({
   /** Of the links. Equal seeds have equal rates and lose equal packets, counted, not equal bytes. */
   seed: z.number().int(),
   rates_mbps: z.array(z.number()),
+  /** Load average of the machine's last minute. */
+  machine_load: z.number(),
   fcp_ms: milliseconds,
   lcp_ms: milliseconds,
   /** What was painted: the URL of an image, or the name of an element with text. */

@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError, type EdgeStatus } from '@sheaf/gateway';
@@ -17,7 +17,7 @@ import type { NodeCall, StartedNode } from './node_process.js';
 import { visitPage } from './page_visit.js';
 
 const LOOPBACK = '127.0.0.1';
-const PATHS_MS = 10_000;
+const PATHS_MS = 60_000;
 
 /** What is visited over which network. */
 export interface Visited {
@@ -78,7 +78,7 @@ export class Laboratory {
       resources,
     });
     const stats = await this.links.call<LinkStatsAnswer>({ type: 'stats' });
-    return { seed, rates_mbps, ...times, links: stats.map(({ back }) => ({ datagrams: back.sent, lost: back.lost, queue_full: back.queueFull })) };
+    return { seed, rates_mbps, machine_load: loadavg()[0] ?? 0, ...times, links: stats.map(({ back }) => ({ datagrams: back.sent, lost: back.lost, queue_full: back.queueFull })) };
   }
 
   async close(): Promise<void> {

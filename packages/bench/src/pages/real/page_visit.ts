@@ -2,7 +2,7 @@ import { UserError } from '@sheaf/gateway';
 import type { Browser, Page } from 'playwright-core';
 import type { BrowserRun } from './browser_run.js';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 /** Paint timings are reported with the next frames. */
 const SETTLE_MS = 200;
 
@@ -20,7 +20,7 @@ export interface Visit {
   resources: readonly string[];
 }
 
-export type VisitTimes = Omit<BrowserRun, 'seed' | 'rates_mbps' | 'links'>;
+export type VisitTimes = Omit<BrowserRun, 'seed' | 'rates_mbps' | 'machine_load' | 'links'>;
 
 /** Loads a page by the page loader, in a browser context that knows nothing. @throws UserError when anything came another way */
 export async function visitPage(browser: Browser, visit: Visit): Promise<VisitTimes> {
@@ -55,7 +55,7 @@ interface PageTimes {
 const TIMES = `(async () => {
   const paints = await new Promise((resolve) => {
     new PerformanceObserver((list) => resolve(list.getEntries())).observe({ type: 'largest-contentful-paint', buffered: true });
-    setTimeout(() => resolve([]), 5000);
+    setTimeout(() => resolve([]), 30000);
   });
   const largest = paints.at(-1);
   const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];

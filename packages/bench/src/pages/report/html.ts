@@ -37,7 +37,7 @@ export function htmlReport<Cell extends ReportCell>(data: ReportData<Cell>): str
 }
 
 function findingCard({ claim, holds, measured, why }: Finding): string {
-  const [state, verdict] = holds === null ? ['open', 'not measured'] : holds ? ['holds', 'holds'] : ['fails', 'does not hold'];
+  const [state, verdict] = holds === null ? ['open', measured.length > 0 ? 'cannot be told' : 'not measured'] : holds ? ['holds', 'holds'] : ['fails', 'does not hold'];
   return element(
     'article',
     { class: `finding ${state}` },

@@ -52,6 +52,6 @@ export function pagesTable<Cell extends ReportCell>({ cells, measures, headline,
 }
 
 export function findingLines({ claim, holds, measured, why }: Finding): string[] {
-  const verdict = holds === null ? 'not measured' : holds ? 'holds' : 'does not hold';
+  const verdict = holds === null ? (measured.length > 0 ? 'cannot be told' : 'not measured') : holds ? 'holds' : 'does not hold';
   return [`${verdict}: ${claim}`, ...measured.map((line) => `    ${line}`), ...(why ? [`    why: ${why}`] : [])];
 }

@@ -10,7 +10,7 @@ import { isRival, OURS, OURS_WITH_BBR, schedulerNamed, SCHEDULERS } from './sche
 /** A statement about the results, and whether it holds. */
 export interface Finding {
   claim: string;
-  /** null: the cells for it were not measured. */
+  /** null: the cells for it were not measured, or chance leaves it open. */
   holds: boolean | null;
   /** What was measured, cell by cell where it is about cells. */
   measured: string[];
