@@ -40,6 +40,14 @@ export const EventKind = {
   pathMoved: 43,
   pathStatus: 44,
   pathAbandoned: 45,
+  multiEndReady: 50,
+  endMessage: 51,
+  endPathAbandoned: 52,
+  primaryMessage: 53,
+  drained: 54,
+  endOffered: 55,
+  endWithdrawn: 56,
+  primaryLost: 57,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
@@ -65,6 +73,8 @@ export interface NativeEndpointOptions {
   maxDatagramFrameSize: number;
   congestionControl: string;
   multipath: boolean;
+  /** Bits: 1 shared, 2 per path; 0: no ends. */
+  endKeyModes: number;
   pathScheduler: string;
   streamScheduler: string;
   maxConnections: number;
@@ -110,6 +120,26 @@ export const PathRefusal = {
   [-7]: 'there is no such path',
   [-8]: 'it is the last one',
   [-9]: 'there is no such stream',
+  [-10]: 'the stream belongs to another server than the path leads to',
+} as const;
+
+/** As `EndRefusal` in src/connection/connection.h. */
+export const EndRefusal = {
+  [-1]: 'the peer does not speak Multi-End',
+  [-2]: 'the handshake is not confirmed yet, or keys are being replaced',
+  [-3]: 'no path is left for it',
+  [-4]: 'it was not handed over or offered, or is withdrawn',
+  [-5]: 'it is offered or opened already',
+} as const;
+
+/** As `ImportRefusal` in src/endpoint/endpoint.h. */
+export const ImportRefusal = {
+  [-1]: 'it is of another version',
+  [-2]: 'it is malformed',
+  [-3]: 'a value is out of its range',
+  [-4]: 'its connection ids are in use here: it was imported before',
+  [-5]: 'its keys or connection ids are unusable',
+  [-6]: 'there are too many connections, or the server is closed',
 } as const;
 
 export function refusalText(code: number): string {
@@ -171,6 +201,20 @@ export interface NativeEndpoint {
   setPathStatus(connection: number, path: number, backup: boolean): number;
   setPathWeight(connection: number, path: number, weight: number): number;
   pinStream(connection: number, path: number, stream: number): number;
+  /** The snapshot, or an `EndRefusal`. */
+  handOverEnd(connection: number, end: number, address: NativeAddress): Buffer | number;
+  /** This and the next: 0, or an `EndRefusal`. */
+  offerEnd(connection: number, end: number): number;
+  withdrawEnd(connection: number, end: number, gone: boolean): number;
+  /** False: no such node writes that. */
+  receiveEndMessage(connection: number, end: number, message: Uint8Array): boolean;
+  /** The connection, or an `ImportRefusal`. */
+  importConnection(snapshot: Uint8Array): number;
+  receivePrimaryMessage(connection: number, message: Uint8Array): boolean;
+  drainEnd(connection: number): void;
+  forgetConnection(connection: number): void;
+  /** The path's id, or an `EndRefusal`; as `openPath`. No address: the endpoint's own. */
+  openEnd(connection: number, end: number, local: NativeAddress | undefined): number;
   /** Packets have new keys from now on (RFC 9001 §6); false: not yet. */
   updateKeys(connection: number): boolean;
   connectionStatus(connection: number): unknown;

@@ -1,7 +1,14 @@
 import type { NativeEndpointOptions } from './addon.js';
+import type { EndKeyMode } from './multi_end_types.js';
 import type { ServerOptions, TransportOptions } from './types.js';
 
 const MiB = 1024 * 1024;
+/** The bits of the transport parameter (docs/wire.md). */
+const endKeyModeBits = { shared: 1, 'per-path': 2 } as const satisfies Record<EndKeyMode, number>;
+
+function endKeyModes({ multiEnd = false, endKeyModes: modes = ['per-path', 'shared'] }: Partial<TransportOptions>): number {
+  return multiEnd ? modes.reduce((bits, mode) => bits | endKeyModeBits[mode], 0) : 0;
+}
 
 /** Defaults of both roles; the limits bound what one peer can make us hold. */
 function transportOptions(options: Partial<TransportOptions>) {
@@ -16,6 +23,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     maxDatagramFrameSize: options.maxDatagramFrameSize ?? 65535,
     congestionControl: options.congestionControl ?? 'cubic',
     multipath: options.multipath ?? true,
+    endKeyModes: endKeyModes(options),
     pathScheduler: options.pathScheduler ?? 'ecf',
     streamScheduler: options.streamScheduler ?? 'critical-first',
     qlogDirectory: options.qlogDirectory ?? '',

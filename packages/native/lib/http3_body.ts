@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { NativeEndpoint } from './addon.js';
+import { END_LOST } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
 
 /** RFC 9114 §8.1. */
@@ -14,10 +15,18 @@ export interface StreamLocation {
   stream: number;
 }
 
+/** What to tell of a stream that ended early with this code on the wire. */
+export function streamError(code: number): QuicError {
+  return code === END_LOST
+    ? new QuicError('END_LOST', 'the server at the end of the path is gone', code)
+    : new QuicError('STREAM_RESET', `the peer reset the stream (0x${code.toString(16)})`, code);
+}
+
 /** The received half of a message. The peer's credit grows only as it is read. */
 export class IncomingBody extends Readable {
   private wanted = false;
   private finished = false;
+  private lost: QuicError | undefined;
 
   constructor(protected readonly location: StreamLocation) {
     super({ highWaterMark: 256 * 1024 });
@@ -44,7 +53,16 @@ export class IncomingBody extends Readable {
   onReset(code: number): void {
     if (this.finished) return;
     this.finished = true;
-    this.destroy(new QuicError('STREAM_RESET', `the peer reset the stream (0x${code.toString(16)})`, code));
+    const error = streamError(code);
+    // What had arrived from an end that is lost is good: somebody else is asked for the rest.
+    if (code === END_LOST && this.readableLength > 0) this.lost = error;
+    else this.destroy(error);
+  }
+
+  override read(size?: number): unknown {
+    const chunk: unknown = super.read(size);
+    if (this.lost && this.readableLength === 0) process.nextTick(() => this.destroy(this.lost));
+    return chunk;
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {

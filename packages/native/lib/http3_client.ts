@@ -2,11 +2,13 @@ import { EventEmitter } from 'node:events';
 import { lookup } from 'node:dns/promises';
 import { addon, EventKind, refusalText, type FlatFields, type NativeAddress, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, type Closed } from './connection_closed.js';
+import { ConnectionEnds, isEndEvent } from './connection_ends.js';
 import { ConnectionPaths, isPathEvent } from './connection_paths.js';
 import { clientEndpointOptions } from './endpoint_options.js';
 import { appendFields, pseudoField, toHeaderMap } from './headers.js';
-import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, type StreamLocation } from './http3_body.js';
+import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, streamError, type StreamLocation } from './http3_body.js';
 import { lendable } from './lent_bytes.js';
+import type { EndEvents, OpenEndOptions } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
 import type {
   ClientOptions,
@@ -54,6 +56,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   private readonly exchanges = new Map<number, Exchange>();
   private webtransport: WebTransportConnection | undefined;
   private paths: ConnectionPaths | undefined;
+  private ends: ConnectionEnds | undefined;
   private closed: { error: Error | undefined } | undefined;
   private lastStatus: ConnectionStatus | undefined;
   private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
@@ -86,7 +89,11 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
         session: this.options.session,
       });
       this.webtransport = new WebTransportConnection(this.endpoint, this.handle);
-      this.paths = new ConnectionPaths(this.endpoint, this.handle, (event) => this.emit('path', event));
+      this.ends = new ConnectionEnds(this.endpoint, this.handle, this as EventEmitter<EndEvents>);
+      this.paths = new ConnectionPaths(this.endpoint, this.handle, (event) => {
+        this.emit('path', event);
+        this.ends!.onPathEvent(event);
+      });
     });
     return connected.finally(() => clearTimeout(timer));
   }
@@ -109,8 +116,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
 
   async request(options: ClientRequestOptions): Promise<ClientResponse> {
     const hasBody = options.body !== undefined;
-    const stream = await this.submit(this.requestFields(options), hasBody);
-    if (options.onPath !== undefined) this.pin(stream, options.onPath);
+    const stream = await this.submit(options, hasBody);
     options.signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
     const response = new Promise<ClientResponse>((resolve, reject) => {
       this.exchanges.set(stream, { resolve, reject, stopped: false });
@@ -179,6 +185,11 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     this.paths!.setPathWeight(id, weight);
   }
 
+  async openEnd(end: number, { local, localPort = 0 }: OpenEndOptions = {}): Promise<number> {
+    this.assertOpen();
+    return this.ends!.open(end, local === undefined ? undefined : { address: local, port: localPort });
+  }
+
   updateKeys(): boolean {
     this.assertOpen();
     return this.endpoint.updateKeys(this.handle);
@@ -214,11 +225,17 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   }
 
   /** Waits for stream credit where there is none. */
-  private async submit(fields: FlatFields, hasBody: boolean): Promise<number> {
+  private async submit(options: ClientRequestOptions, hasBody: boolean): Promise<number> {
+    const fields = this.requestFields(options);
     for (;;) {
       this.assertOpen();
+      const path = options.end === undefined ? options.onPath : this.ends!.pathOf(options.end);
       const stream = this.endpoint.submitRequest(this.handle, fields, hasBody);
-      if (stream >= 0) return stream;
+      if (stream >= 0) {
+        // At once: the first byte decides which server the stream belongs to.
+        if (path !== undefined) this.pin(stream, path);
+        return stream;
+      }
       if (stream !== -2 && stream !== -1) {
         const code = goingAway.has(stream) ? 'GOING_AWAY' : 'REQUEST_REFUSED';
         throw new QuicError(code, `request: ${refusalText(stream)}`);
@@ -267,6 +284,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
         return this.wakeRequests();
       default:
         if (isPathEvent(kind)) this.paths?.onEvent(event);
+        else if (isEndEvent(kind)) this.ends?.onEvent(event);
         else if (isSessionEvent(kind)) this.webtransport?.onEvent(event);
         else this.onStreamEvent(event);
     }
@@ -317,7 +335,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     exchange.stopped = true;
     exchange.writable?.();
     if (exchange.response) exchange.response.onReset(code);
-    else exchange.reject(new QuicError('STREAM_RESET', `the server reset the request (0x${code.toString(16)})`, code));
+    else exchange.reject(streamError(code));
   }
 
   private onClosed(closed: Closed): void {
@@ -326,6 +344,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     const failure = error ?? new QuicError('CONNECTION_CLOSED', 'the connection was closed');
     this.started?.reject(failure);
     this.paths?.onConnectionClosed(failure);
+    this.ends?.onConnectionClosed(failure);
     for (const exchange of this.exchanges.values()) {
       exchange.stopped = true;
       exchange.writable?.();

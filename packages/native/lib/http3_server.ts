@@ -1,10 +1,14 @@
 import { EventEmitter } from 'node:events';
+import { AcceptedConnection } from './accepted_connection.js';
 import { addon, EventKind, type FlatFields, type NativeEndpoint, type NativeEvent } from './addon.js';
-import { closedLabel, type Closed } from './connection_closed.js';
-import { ConnectionPaths, isPathEvent } from './connection_paths.js';
+import { closedError, closedLabel, type Closed } from './connection_closed.js';
+import { isEndEvent } from './connection_ends.js';
+import { isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
 import { pseudoField } from './headers.js';
+import { importSnapshot, TakenOverConnection } from './imported_connection.js';
 import { Liveness } from './liveness.js';
+import type { ImportedConnection } from './multi_end_types.js';
 import { Http3ServerRequest } from './server_request.js';
 import { Http3ServerResponse } from './server_response.js';
 import type {
@@ -12,67 +16,20 @@ import type {
   ConnectionStatus,
   Http3Server,
   Http3ServerEvents,
-  PathEvent,
-  PathUse,
-  ServerConnection,
   ServerOptions,
   SocketAddress,
   TransportCounters,
 } from './types.js';
-import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
+import { isSessionEvent } from './webtransport/connection.js';
 import { NativeWebTransportRequest } from './webtransport/request.js';
 
 const H3_NO_ERROR = 0x100;
 
-/** One exchange until both directions are done. */
-interface Exchange {
-  request: Http3ServerRequest;
-  response: Http3ServerResponse;
-}
-
-class AcceptedConnection implements ServerConnection {
-  readonly exchanges = new Map<number, Exchange>();
-  readonly webtransport: WebTransportConnection;
-  readonly paths: ConnectionPaths;
-
-  constructor(
-    private readonly endpoint: NativeEndpoint,
-    readonly handle: number,
-    readonly id: string,
-    readonly alpn: string,
-    readonly remoteAddress: SocketAddress,
-    onPath: (connection: AcceptedConnection, event: PathEvent) => void,
-  ) {
-    this.webtransport = new WebTransportConnection(endpoint, handle);
-    this.paths = new ConnectionPaths(endpoint, handle, (event) => onPath(this, event));
-  }
-
-  updateKeys(): boolean {
-    return this.endpoint.updateKeys(this.handle);
-  }
-  status(): ConnectionStatus {
-    return this.endpoint.connectionStatus(this.handle) as ConnectionStatus;
-  }
-  close(code = H3_NO_ERROR, reason = ''): void {
-    this.endpoint.closeConnection(this.handle, code, reason);
-  }
-  abandonPath(id: number, code?: number): void {
-    this.paths.abandonPath(id, code);
-  }
-  setPathStatus(id: number, status: PathUse): void {
-    this.paths.setPathStatus(id, status);
-  }
-  setPathWeight(id: number, weight: number): void {
-    this.paths.setPathWeight(id, weight);
-  }
-  pinStream(streamId: number, path: number): void {
-    this.paths.pinStream(streamId, path);
-  }
-}
+type Hosted = AcceptedConnection | TakenOverConnection;
 
 class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   private readonly endpoint: NativeEndpoint;
-  private readonly accepted = new Map<number, AcceptedConnection>();
+  private readonly accepted = new Map<number, Hosted>();
   private readonly closedBy = new Map<string, number>();
   private idle: (() => void) | undefined;
 
@@ -89,6 +46,13 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   }
   connections(): ConnectionStatus[] {
     return this.endpoint.connections().map((handle) => this.endpoint.connectionStatus(handle) as ConnectionStatus);
+  }
+  importConnection(snapshot: Uint8Array): ImportedConnection {
+    const handle = importSnapshot(this.endpoint, snapshot);
+    const { id } = this.endpoint.connectionStatus(handle) as ConnectionStatus;
+    const connection = new TakenOverConnection(this.endpoint, handle, id);
+    this.accepted.set(handle, connection);
+    return connection;
   }
   counters(): TransportCounters {
     const counters = this.endpoint.counters() as Omit<TransportCounters, 'connectionsClosed'>;
@@ -122,7 +86,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   private busy(): boolean {
     return this.busyConnections().length > 0;
   }
-  private busyConnections(): AcceptedConnection[] {
+  private busyConnections(): Hosted[] {
     return [...this.accepted.values()].filter(({ exchanges, webtransport }) => exchanges.size > 0 || webtransport.size > 0);
   }
 
@@ -150,6 +114,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
       return this.onRequest(connection, event[2] as number, event[3] as FlatFields, event[4] as boolean);
     }
     if (isPathEvent(kind)) return connection.paths.onEvent(event);
+    if (isEndEvent(kind)) return connection.onEndEvent(event);
     if (isSessionEvent(kind)) return connection.webtransport.onEvent(event);
     this.onStreamEvent(connection, event);
   }
@@ -180,9 +145,10 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
       response.onStopped(H3_NO_ERROR);
     }
     connection.webtransport.onConnectionClosed(closed);
+    connection.onClosed(closedError(closed));
   }
 
-  private onRequest(connection: AcceptedConnection, stream: number, fields: FlatFields, early: boolean): void {
+  private onRequest(connection: Hosted, stream: number, fields: FlatFields, early: boolean): void {
     const location = { endpoint: this.endpoint, connection: connection.handle, stream };
     if (pseudoField(fields, ':protocol') === 'webtransport') {
       const request = new NativeWebTransportRequest(location, fields, connection.remoteAddress, connection.webtransport);
@@ -199,7 +165,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     if (!this.emit('request', request, response)) response.writeHead(404).end();
   }
 
-  private onStreamEvent(connection: AcceptedConnection, event: NativeEvent): void {
+  private onStreamEvent(connection: Hosted, event: NativeEvent): void {
     const stream = event[2] as number;
     const exchange = connection.exchanges.get(stream);
     if (!exchange) return;

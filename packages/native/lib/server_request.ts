@@ -1,7 +1,7 @@
 import type { FlatFields } from './addon.js';
 import { pseudoField, toHeaderMap } from './headers.js';
 import { IncomingBody, type StreamLocation } from './http3_body.js';
-import type { HeaderMap, ServerConnection, ServerRequest, SocketAddress } from './types.js';
+import type { HeaderMap, ServedConnection, ServerRequest, SocketAddress } from './types.js';
 
 export class Http3ServerRequest extends IncomingBody implements ServerRequest {
   readonly method: string;
@@ -14,7 +14,7 @@ export class Http3ServerRequest extends IncomingBody implements ServerRequest {
   constructor(
     location: StreamLocation,
     fields: FlatFields,
-    readonly connection: ServerConnection,
+    readonly connection: ServedConnection,
     readonly remoteAddress: SocketAddress,
     readonly httpVersion: '3' | '0.9',
     readonly early: boolean,

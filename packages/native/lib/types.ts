@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { LinkRelay, LinkRelayOptions } from './link_relay.js';
+import type { EndControl, EndEvents, EndKeyMode, EndStatus, ImportedConnection, OpenEndOptions, ServerConnectionEvents } from './multi_end_types.js';
 
 /** Request or response headers: lower-case names; pseudo-headers (`:path`) are never in here. */
 export type HeaderMap = Record<string, string | string[]>;
@@ -54,6 +55,13 @@ export interface TransportOptions {
   congestionControl?: CongestionControl;
   /** Offers several paths per connection (RFC 10069); default true. */
   multipath?: boolean;
+  /**
+   * Several servers on one connection (docs/multi-end.md): offered, and used when the peer offers it, too. Needs
+   * `multipath`. Default false.
+   */
+  multiEnd?: boolean;
+  /** Acceptable ways to protect ends' packets; default both, and per path is preferred. */
+  endKeyModes?: readonly EndKeyMode[];
   /** Default `ecf`. */
   pathScheduler?: PathScheduler;
   /** Default `critical-first`. */
@@ -125,7 +133,8 @@ export interface ServerRequest extends Readable {
   readonly httpVersion: '3' | '0.9';
   readonly remoteAddress: SocketAddress;
   readonly streamId: number;
-  readonly connection: ServerConnection;
+  /** A {@link ServerConnection}, or an {@link ImportedConnection} where this server is an end of it. */
+  readonly connection: ServedConnection;
   /** Received in 0-RTT packets: may be a replay (RFC 8470). */
   readonly early: boolean;
 }
@@ -216,6 +225,8 @@ export interface ConnectionStatus {
   /** Both sides offered it: there may be several paths. */
   multipath: boolean;
   paths: PathStatus[];
+  /** As far as this side knows; empty without Multi-End. */
+  ends: EndStatus[];
 }
 
 /** One path of a connection, told at the end of the turn in which it happened. */
@@ -256,13 +267,20 @@ export interface OpenPathOptions {
   remote?: { address: string; port: number };
 }
 
-export interface ServerConnection extends PathControl, KeyControl {
+/** What every connection that brings requests can do. */
+export interface ServedConnection extends PathControl, KeyControl {
   readonly id: string;
   /** The response to the request with this `streamId` leaves on this path alone, see {@link ClientRequestOptions.onPath}. */
   pinStream(streamId: number, path: number): void;
   status(): ConnectionStatus;
   close(code?: number, reason?: string): void;
 }
+
+/** A connection that shook hands with this server. */
+export interface ServerConnection
+  extends ServedConnection,
+    EndControl,
+    NodeJS.EventEmitter<{ [K in keyof ServerConnectionEvents]: ServerConnectionEvents[K] }> {}
 
 /** Monotonic counters of one server since it was made; gauges where the name says so. */
 export interface TransportCounters {
@@ -305,6 +323,11 @@ export interface ClientRequestOptions {
    * carry it again. Rejects with QuicError `PATH_REFUSED` when there is no such path.
    */
   onPath?: number;
+  /**
+   * The end that answers, see {@link Http3Client.openEnd}. Rejects with QuicError `END_REFUSED` while no path to it is
+   * open. When the end is lost, the request fails with `END_LOST`; the response first gives what had arrived.
+   */
+  end?: number;
   /** Gives the request up: both directions of its stream are reset. */
   signal?: AbortSignal;
 }
@@ -324,12 +347,17 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
   /** Used for handshakes that start from now on. Throws if certificate and key do not match. */
   updateCertificate(pair: CertificatePair): void;
   connections(): ConnectionStatus[];
+  /**
+   * Takes a path of another server's connection over (docs/multi-end.md).
+   * @throws QuicError `SNAPSHOT_REFUSED` for one that is malformed or unusable, or was imported before
+   */
+  importConnection(snapshot: Uint8Array): ImportedConnection;
   counters(): TransportCounters;
   /** GOAWAY, waits for open requests up to `drainMs`, then closes what is left and the socket. */
   close(drainMs?: number): Promise<void>;
 }
 
-export interface Http3ClientEvents {
+export interface Http3ClientEvents extends EndEvents {
   close: [error: Error | undefined];
   session: [ticket: Buffer];
   path: [event: PathEvent];
@@ -347,6 +375,11 @@ export interface Http3Client extends PathControl, KeyControl, NodeJS.EventEmitte
    * or with the system's `code`, such as `EADDRNOTAVAIL`.
    */
   openPath(options: OpenPathOptions): Promise<number>;
+  /**
+   * Resolves with the id of the path to an offered end once both have shown that they can be reached on it. Rejects with
+   * QuicError `NO_MULTI_END`, `END_REFUSED` (not offered, or opened already) or `PATH_FAILED` (it does not answer).
+   */
+  openEnd(end: number, options?: OpenEndOptions): Promise<number>;
   status(): ConnectionStatus;
   close(code?: number, reason?: string): Promise<void>;
 }

@@ -1,0 +1,51 @@
+import { EventKind, ImportRefusal, type NativeEndpoint, type NativeEvent } from './addon.js';
+import { endMessageRefused } from './end_refused.js';
+import type { ImportedConnection, ImportedConnectionEvents } from './multi_end_types.js';
+import { QuicError } from './quic_error.js';
+import { HostedConnection } from './hosted_connection.js';
+import type { SocketAddress } from './types.js';
+
+/** A path of another server's connection, which this server has taken over (docs/multi-end.md). */
+export class TakenOverConnection extends HostedConnection<ImportedConnectionEvents> implements ImportedConnection {
+  readonly alpn = 'h3';
+
+  constructor(
+    endpoint: NativeEndpoint,
+    handle: number,
+    readonly id: string,
+  ) {
+    // Its path is the primary's affair, which hears of it from the client.
+    super(endpoint, handle, () => undefined);
+  }
+
+  /** Known from the client's first packet on. */
+  get remoteAddress(): SocketAddress {
+    return this.status().paths[0]?.remote ?? { address: '', port: 0, family: 'IPv4' };
+  }
+
+  receivePrimaryMessage(message: Uint8Array): void {
+    if (!this.endpoint.receivePrimaryMessage(this.handle, message)) throw endMessageRefused();
+  }
+  drain(): void {
+    this.endpoint.drainEnd(this.handle);
+  }
+  forget(): void {
+    this.endpoint.forgetConnection(this.handle);
+  }
+
+  onEndEvent(event: NativeEvent): void {
+    if (event[0] === EventKind.primaryMessage) this.emit('primaryMessage', event[2] as Buffer);
+    else if (event[0] === EventKind.drained) this.emit('drained');
+  }
+  onClosed(error: Error | undefined): void {
+    this.emit('close', error);
+  }
+}
+
+/** @throws QuicError `SNAPSHOT_REFUSED` */
+export function importSnapshot(endpoint: NativeEndpoint, snapshot: Uint8Array): number {
+  const handle = endpoint.importConnection(snapshot);
+  if (handle >= 0) return handle;
+  const text = (ImportRefusal as Record<number, string>)[handle] ?? `refused (${handle})`;
+  throw new QuicError('SNAPSHOT_REFUSED', `the hand-over is refused: ${text}`);
+}
