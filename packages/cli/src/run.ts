@@ -7,6 +7,7 @@ import { check } from './commands/check.js';
 import { demo } from './commands/demo.js';
 import { fetch } from './commands/fetch.js';
 import { init } from './commands/init.js';
+import { keys } from './commands/keys.js';
 import { link } from './commands/link.js';
 import { record } from './commands/record.js';
 import { schema } from './commands/schema.js';
@@ -74,6 +75,7 @@ async function dispatch(world: World): Promise<number> {
   add(status);
   add(fetch);
   add(cert);
+  add(keys);
   add(demo);
   add(link);
   add(record);

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { exampleConfiguration } from '../src/commands/init.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
 
-const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'demo', 'link', 'bench'];
+const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'keys', 'demo', 'link', 'bench'];
 
 describe('help', () => {
   it('lists every command and every exit code', async () => {

@@ -1,6 +1,7 @@
 export { configurationSchema, type NodeConfiguration } from './configuration/node.js';
 export { configurationWarnings, loadConfiguration, parseConfiguration } from './configuration/load.js';
 export { onlyGateway, type LoadedConfiguration, type LoadedNode } from './configuration/loaded.js';
+export { createNodeKey, nodeKeyFile, readNodeKey } from './backbone/node_key.js';
 export { closest } from './configuration/known_keys.js';
 export { listenAddress, type ListenAddress } from './configuration/scalars.js';
 export { errorCodes, type ErrorCode } from './errors/error_codes.js';

@@ -93,6 +93,7 @@ export interface NativeConnectOptions {
   insecure: boolean;
   certificateAuthority: string;
   certificateHashes: string[];
+  publicKeyHashes: string[];
   session: Buffer | undefined;
 }
 

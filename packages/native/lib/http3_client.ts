@@ -86,6 +86,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
         insecure: this.options.insecure ?? false,
         certificateAuthority: this.options.certificateAuthority ?? '',
         certificateHashes: this.options.certificateHashes ?? [],
+        publicKeyHashes: this.options.publicKeyHashes ?? [],
         session: this.options.session,
       });
       this.webtransport = new WebTransportConnection(this.endpoint, this.handle);

@@ -107,6 +107,8 @@ export interface ClientOptions extends Partial<TransportOptions> {
   certificateAuthority?: string;
   /** Accepted SHA-256 hashes (hex) of the server's leaf certificate, instead of a chain. */
   certificateHashes?: string[];
+  /** Accepted SHA-256 hashes (hex) of the public key (SubjectPublicKeyInfo) of the server's leaf certificate, likewise. */
+  publicKeyHashes?: string[];
   localAddress?: string;
   /** Default: one that is free. */
   localPort?: number;

@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import type { EdgeConfiguration } from '../edge/options.js';
+import type { EndConfiguration } from '../ends/options.js';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
-import { certificateNames } from '../gateway/names.js';
-import { renderDiagnostic, renderPlace, type Diagnostic } from './diagnostic.js';
+import { renderDiagnostic, type Diagnostic } from './diagnostic.js';
 import { ConfigurationDocument } from './document.js';
 import { checkEnvironment } from './environment.js';
 import { diagnose } from './issues.js';
-import type { LoadedConfiguration, LoadedGateway, LoadedNode } from './loaded.js';
+import { loadNodes } from './load_nodes.js';
+import type { LoadedConfiguration } from './loaded.js';
 import { jsonSchema, schemaOf, type NamedNode, type NodeConfiguration } from './node.js';
 import { checkNodes, type ParsedNode } from './nodes.js';
 import { resolveEdgePaths, resolvePaths } from './paths.js';
@@ -83,30 +85,20 @@ function nodesOf(file: NodeConfiguration | { nodes: Record<string, NamedNode> },
   if (!('nodes' in file)) return [{ name: 'gateway', role: 'gateway', at: [], node: resolvePaths(file, directory) }];
   return Object.entries(file.nodes).map(([name, { role, ...node }]): ParsedNode => {
     const at = ['nodes', name];
-    return role === 'edge'
-      ? { name, role, at, node: resolveEdgePaths(node as Extract<ParsedNode, { role: 'edge' }>['node'], directory) }
-      : { name, role, at, node: resolvePaths(node as NodeConfiguration, directory) };
+    switch (role) {
+      case 'edge':
+        return { name, role, at, node: resolveEdgePaths(node as EdgeConfiguration, directory) };
+      case 'end':
+        return { name, role, at, node: resolvePaths(node as EndConfiguration, directory) };
+      case 'gateway':
+        return { name, role, at, node: resolvePaths(node as NodeConfiguration, directory) };
+    }
   });
 }
 
 function loaded(nodes: readonly ParsedNode[], document: ConfigurationDocument): LoadedConfiguration {
   const directory = directoryOf(document.file);
-  // There is one development certificate in a directory: nodes that each made their own would take turns.
-  const names = certificateNames(nodes.filter(({ node }) => node.tls === 'dev').map(({ node }) => node));
-  const base = ({ name, at }: ParsedNode) => ({
-    name,
-    directory,
-    certificateNames: names,
-    place: (path: readonly PropertyKey[]) => renderPlace(document.file, document.text, document.locateValue([...at, ...path])),
-  });
-  const gateways = nodes.flatMap((parsed): LoadedGateway[] => (parsed.role === 'gateway' ? [{ ...base(parsed), role: 'gateway', node: parsed.node }] : []));
-  const all = nodes.map((parsed): LoadedNode => {
-    const gateway = gateways.find(({ name }) => name === (parsed.role === 'edge' ? parsed.node.gateway : parsed.name));
-    if (parsed.role === 'edge') return { ...base(parsed), role: 'edge', node: parsed.node, gateway };
-    if (!gateway) throw new Error(`the gateway ${parsed.name} got lost`);
-    return gateway;
-  });
-  return { nodes: all, directory, named: nodes.some(({ at }) => at.length > 0) };
+  return { nodes: loadNodes(nodes, directory, document), directory, named: nodes.some(({ at }) => at.length > 0) };
 }
 
 function directoryOf(file: string): string {

@@ -1,6 +1,10 @@
+import type { NodePublicKey } from '../backbone/node_key.js';
+import type { NodeKeyOptions } from '../backbone/options.js';
 import type { EdgeConfiguration } from '../edge/options.js';
+import type { EndConfiguration, EndHealthOptions } from '../ends/options.js';
 import type { ValuePath } from './document.js';
 import type { NodeConfiguration } from './node.js';
+import type { ListenAddress } from './scalars.js';
 
 interface LoadedBase {
   /** As the file calls it; `gateway` when the whole file is one. */
@@ -13,9 +17,42 @@ interface LoadedBase {
   place(path: ValuePath): string;
 }
 
+/** Another node of the site. */
+export interface LoadedPeer {
+  name: string;
+  /** Where its backbone listens; port 0 is known while it runs in this process. */
+  backbone: { host: string; port: number };
+  /** Its key, or that of a node of the same file. */
+  identity: NodePublicKey | NodeKeySource;
+}
+
+/** Where the key of a node of this file is. */
+export interface NodeKeySource {
+  name: string;
+  directory: string;
+  key: NodeKeyOptions;
+  /** What it must belong to. */
+  publicKey: NodePublicKey | undefined;
+}
+
+/** An end of a gateway. */
+export interface LoadedEndReference extends LoadedPeer {
+  id: number;
+  /** Where clients reach it; port 0 as in `backbone`. */
+  addresses: readonly ListenAddress[];
+  health: EndHealthOptions;
+}
+
 export interface LoadedGateway extends LoadedBase {
   role: 'gateway';
   node: NodeConfiguration;
+  ends: readonly LoadedEndReference[];
+}
+
+export interface LoadedEnd extends LoadedBase {
+  role: 'end';
+  node: EndConfiguration;
+  primary: LoadedPeer;
 }
 
 export interface LoadedEdge extends LoadedBase {
@@ -26,7 +63,7 @@ export interface LoadedEdge extends LoadedBase {
 }
 
 /** A valid node, with every path absolute. */
-export type LoadedNode = LoadedGateway | LoadedEdge;
+export type LoadedNode = LoadedGateway | LoadedEnd | LoadedEdge;
 
 /** A valid configuration file: one gateway, or the nodes that it names. */
 export interface LoadedConfiguration {

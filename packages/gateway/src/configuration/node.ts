@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { backboneKeys } from '../backbone/options.js';
 import { edgeConfiguration } from '../edge/options.js';
+import { endConfiguration, endsOptions } from '../ends/options.js';
 import { frontKeys } from '../front/options.js';
 import { limitsOptions } from '../limits/options.js';
 import { routeOptions } from '../routing/options.js';
@@ -21,6 +23,10 @@ export const nodeConfiguration = z
     http: frontKeys.http,
     admin: frontKeys.admin,
     routes: z.array(routeOptions).min(1).describe('The first route that matches a request answers it.'),
+    ends: endsOptions.optional(),
+    backbone: backboneKeys.backbone.optional(),
+    key: backboneKeys.key,
+    public_key: backboneKeys.public_key,
     limits: limitsOptions.prefault({}).describe('What clients are granted.'),
     log: frontKeys.log,
     qlog: frontKeys.qlog,
@@ -29,19 +35,20 @@ export const nodeConfiguration = z
 
 export type NodeConfiguration = z.output<typeof nodeConfiguration>;
 
-const roleDescription = 'What the node does: `gateway` answers requests, `edge` carries those of a browser beside it to a gateway.';
+const roleDescription = 'What the node does: `gateway` answers requests, `end` answers some of a gateway\'s directly, `edge` carries those of a browser beside it to a gateway.';
 
 const gatewayNode = nodeConfiguration.extend({ role: z.literal('gateway').describe(roleDescription) });
+const endNode = endConfiguration.extend({ role: z.literal('end').describe(roleDescription) });
 const edgeNode = edgeConfiguration.extend({ role: z.literal('edge').describe(roleDescription) });
 
 /** A node as it stands in the map `nodes`. */
-export type NamedNode = z.output<typeof gatewayNode> | z.output<typeof edgeNode>;
+export type NamedNode = z.output<typeof gatewayNode> | z.output<typeof endNode> | z.output<typeof edgeNode>;
 
 const nodeName = z.string().regex(/^[a-z][a-z0-9_-]*$/i, 'a name is made of letters, digits, `-` and `_`');
 
 const nodesConfiguration = z.strictObject({
   nodes: z
-    .record(nodeName, z.discriminatedUnion('role', [gatewayNode, edgeNode]))
+    .record(nodeName, z.discriminatedUnion('role', [gatewayNode, endNode, edgeNode]))
     .describe('Several nodes by name, such as `nodes: { site: { role: gateway, … } }`.'),
 });
 
@@ -51,19 +58,11 @@ const atLeastOneNode = nodesConfiguration.shape.nodes.refine((map) => Object.key
 });
 
 /** A node whose role says nothing about its other keys: these wait until it is put right. */
-const roleAlone = z.looseObject({ role: z.enum(['gateway', 'edge']).describe(roleDescription) });
-
-const roleEndHint = 'the role `end` comes with Multi-End, which is not available yet';
-
-/** A role that this version does not have. */
-const endNode = z.looseObject({ role: z.string().describe(roleDescription) }).superRefine(({ role }, context) => {
-  context.addIssue({ code: 'custom', path: ['role'], message: `\`${role}\` is not a role of a node`, params: { hint: roleEndHint } });
-});
+const roleAlone = z.looseObject({ role: z.enum(['gateway', 'end', 'edge']).describe(roleDescription) });
 
 /** A whole file with a role: the other keys wait until they are those of a node. */
-const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine(({ role }, context) => {
-  const hint = 'a role belongs into `nodes: { NAME: { role: … } }`';
-  const params = { code: 'CONFIG_UNKNOWN_KEY', place: 'key', hint: role === 'end' ? `${hint}; ${roleEndHint}` : hint };
+const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, context) => {
+  const params = { code: 'CONFIG_UNKNOWN_KEY', place: 'key', hint: 'a role belongs into `nodes: { NAME: { role: … } }`' };
   context.addIssue({ code: 'custom', path: ['role'], message: 'unknown key `role` at the top level', params });
 });
 

@@ -1,18 +1,20 @@
 import { isIP } from 'node:net';
 import type { EdgeConfiguration } from '../edge/options.js';
+import type { EndConfiguration } from '../ends/options.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
 import { closest } from './known_keys.js';
+import { checkMultiEnd } from './multi_end.js';
 import type { NodeConfiguration } from './node.js';
 import { eachAddress, isWildcard, type ListenAddress } from './scalars.js';
 
 /** A node of a file with the place of its keys. */
-export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; node: NodeConfiguration } | { role: 'edge'; node: EdgeConfiguration });
+export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; node: NodeConfiguration } | { role: 'end'; node: EndConfiguration } | { role: 'edge'; node: EdgeConfiguration });
 
 /** What is wrong with nodes that are right each by itself. */
 export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
   const edges = nodes.flatMap((node) => (node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : []));
-  return [...edges, ...checkAddresses(nodes, document)];
+  return [...edges, ...checkMultiEnd(nodes, document), ...checkAddresses(nodes, document)];
 }
 
 type ParsedEdge = Extract<ParsedNode, { role: 'edge' }>;
@@ -26,7 +28,7 @@ function checkGateway({ node, at }: ParsedEdge, nodes: readonly ParsedNode[], do
     if (target.node.alpn.includes('h3')) return [];
     return [{ code: 'CONFIG_CONFLICT', message: `the gateway \`${gateway}\` does not serve HTTP/3, by which an edge reaches it`, range, hint: 'add `h3` to its `alpn`' }];
   }
-  if (target) return [{ code: 'CONFIG_VALUE', message: `\`${gateway}\` is an edge, not a gateway`, range, hint: 'an edge leads to a gateway' }];
+  if (target) return [{ code: 'CONFIG_VALUE', message: `\`${gateway}\` is an ${target.role}, not a gateway`, range, hint: 'an edge leads to a gateway' }];
   const names = nodes.filter(({ role }) => role === 'gateway').map(({ name }) => name);
   const meant = closest(gateway, names);
   const known = names.length === 0 ? 'this file has no gateway' : `the gateways of this file: ${names.map((name) => `\`${name}\``).join(', ')}`;
@@ -70,11 +72,11 @@ interface Claim {
   path: ValuePath;
 }
 
-/** Every port is listened on once. UDP and TCP of `listen` share theirs, so that TCP alone is compared. */
+/** Every port is listened on once; UDP and TCP of one number are not told apart. */
 function checkAddresses(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
   const claims = nodes.flatMap(({ name, at, node }): Claim[] =>
-    (['listen', 'http', 'admin'] as const).flatMap((option) => {
-      const address = node[option];
+    (['listen', 'http', 'admin', 'backbone'] as const).flatMap((option) => {
+      const address = option === 'backbone' ? ('backbone' in node ? node.backbone : undefined) : node[option];
       if (!address || address.port === 0) return [];
       const owner = at.length === 0 ? '' : ` of \`${name}\``;
       return eachAddress(address).map((each) => ({ owner, option, address: each, path: [...at, option] }));

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
+import type { NodeKeyOptions } from '../backbone/options.js';
 import type { EdgeConfiguration } from '../edge/options.js';
+import type { EndConfiguration } from '../ends/options.js';
 import type { RouteOptions } from '../routing/options.js';
 import type { TlsOptions } from '../tls/options.js';
 import { isBuiltIn } from '../webtransport/built_in.js';
@@ -9,9 +11,9 @@ import type { NodeConfiguration } from './node.js';
 type FileKeys = Pick<NodeConfiguration, 'tls' | 'qlog' | 'log'>;
 
 /** The same configuration with every relative path taken from `directory`. */
-export function resolvePaths(node: NodeConfiguration, directory: string): NodeConfiguration {
+export function resolvePaths<Node extends NodeConfiguration | EndConfiguration>(node: Node, directory: string): Node {
   const absolute = (path: string): string => resolve(directory, path);
-  return { ...resolveFileKeys(node, absolute), routes: node.routes.map((route) => resolveRoute(route, absolute)) };
+  return { ...resolveFileKeys(node, absolute), key: resolveKey(node.key, absolute), routes: node.routes.map((route) => resolveRoute(route, absolute)) };
 }
 
 export function resolveEdgePaths(edge: EdgeConfiguration, directory: string): EdgeConfiguration {
@@ -28,6 +30,10 @@ function resolveFileKeys<Node extends FileKeys>(node: Node, absolute: (path: str
     ...(node.qlog === undefined ? {} : { qlog: absolute(node.qlog) }),
     log: { ...node.log, ...(node.log.file === undefined ? {} : { file: absolute(node.log.file) }) },
   };
+}
+
+function resolveKey(key: NodeKeyOptions, absolute: (path: string) => string): NodeKeyOptions {
+  return key === 'dev' ? 'dev' : { file: absolute(key.file) };
 }
 
 export function resolveTls(tls: TlsOptions, absolute: (path: string) => string): TlsOptions {

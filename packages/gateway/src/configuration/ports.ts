@@ -9,11 +9,12 @@ import { eachAddress, type ListenAddress } from './scalars.js';
 import type { VisibleConfiguration } from './visible.js';
 
 /** Tries the ports that a node would listen on, and leaves them. */
-export async function checkPorts({ at, listen, http, admin }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
+export async function checkPorts({ at, listen, http, admin, backbone }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
   const tried = [
     ...(listen ? eachAddress(listen) : []).flatMap((address) => (['TCP', 'UDP'] as const).map((protocol) => ({ option: 'listen', address, protocol }))),
     { option: 'http', address: http, protocol: 'TCP' as const },
     { option: 'admin', address: admin, protocol: 'TCP' as const },
+    { option: 'backbone', address: backbone, protocol: 'UDP' as const },
   ];
   const warnings: Diagnostic[] = [];
   for (const { option, address, protocol } of tried) {

@@ -14,6 +14,7 @@ export interface VisibleConfiguration {
   listen?: ListenAddresses | undefined;
   http?: ListenAddress | undefined;
   admin?: ListenAddress | undefined;
+  backbone?: ListenAddress | undefined;
   tls?: TlsOptions | undefined;
   /** In the file's order; undefined stands for a route that is not understood. */
   routes: readonly (RouteOptions | undefined)[];
@@ -41,6 +42,7 @@ function visibleParts(value: unknown, directory: string, at: ValuePath): Visible
     listen: understood(listenAddresses, holder['listen']),
     http: understood(listenAddress, holder['http']),
     admin: understood(listenAddress, holder['admin']),
+    backbone: understood(listenAddress, holder['backbone']),
     tls: tls && resolveTls(tls, absolute),
     certificateAuthority: typeof authority === 'string' ? absolute(authority) : undefined,
     routes: routes.map((item) => {

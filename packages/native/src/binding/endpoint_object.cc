@@ -215,12 +215,11 @@ Napi::Value EndpointObject::connect(const Napi::CallbackInfo& info) {
       .alpn = settings_.alpn,
       .certificate_authority_pem = options.Get("certificateAuthority").ToString(),
       .certificate_hashes = {},
+      .public_key_hashes = {},
       .insecure = options.Get("insecure").ToBoolean()};
-  const auto hashes = options.Get("certificateHashes").As<Napi::Array>();
-  for (std::uint32_t i = 0; i < hashes.Length(); ++i) {
-    const auto hash = parse_hash(hashes.Get(i).ToString());
-    if (!hash) return fail("a certificate hash is not 64 hexadecimal digits");
-    tls.certificate_hashes.push_back(*hash);
+  if (!parse_hashes(options.Get("certificateHashes"), tls.certificate_hashes) ||
+      !parse_hashes(options.Get("publicKeyHashes"), tls.public_key_hashes)) {
+    return fail("a hash is not 64 hexadecimal digits");
   }
   auto context = quic::make_tls_client_context(tls);
   if (!context) return fail(context.error());

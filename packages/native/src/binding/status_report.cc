@@ -97,6 +97,16 @@ std::optional<std::array<std::uint8_t, 32>> parse_hash(const std::string& text) 
   return out;
 }
 
+bool parse_hashes(const Napi::Value& list, std::vector<std::array<std::uint8_t, 32>>& out) {
+  const auto texts = list.As<Napi::Array>();
+  for (std::uint32_t i = 0; i < texts.Length(); ++i) {
+    const auto hash = parse_hash(texts.Get(i).ToString());
+    if (!hash) return false;
+    out.push_back(*hash);
+  }
+  return true;
+}
+
 std::string ip_text(const quic::Address& address) { return io::ip_string(address); }
 
 const char* family_text(const quic::Address& address) {

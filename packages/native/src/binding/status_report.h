@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "endpoint/endpoint.h"
 
@@ -13,6 +14,8 @@ namespace sheaf::binding {
 std::string hex(quic::Bytes bytes);
 // 64 hexadecimal digits, colons allowed.
 std::optional<std::array<std::uint8_t, 32>> parse_hash(const std::string& text);
+// Appends a list of them; false when one of its texts is none.
+bool parse_hashes(const Napi::Value& list, std::vector<std::array<std::uint8_t, 32>>& out);
 std::string ip_text(const quic::Address& address);
 const char* family_text(const quic::Address& address);
 

@@ -1,5 +1,6 @@
 #include "crypto/certificate_check.h"
 
+#include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
 
@@ -40,18 +41,46 @@ TlsFailure describe(unsigned status) {
   return failure;
 }
 
-std::optional<TlsFailure> check_lifetime(const gnutls_datum_t& leaf) {
-  gnutls_x509_crt_t certificate = nullptr;
-  gnutls_x509_crt_init(&certificate);
-  const int imported = gnutls_x509_crt_import(certificate, &leaf, GNUTLS_X509_FMT_DER);
-  const time_t begin = gnutls_x509_crt_get_activation_time(certificate);
-  const time_t end = gnutls_x509_crt_get_expiration_time(certificate);
-  gnutls_x509_crt_deinit(certificate);
-  if (imported < 0) return TlsFailure{GNUTLS_A_BAD_CERTIFICATE, "certificate cannot be read"};
+using Hash = std::array<std::uint8_t, 32>;
+
+bool contains(const std::vector<Hash>& hashes, const gnutls_datum_t& hashed) {
+  Hash hash{};
+  gnutls_hash_fast(GNUTLS_DIG_SHA256, hashed.data, hashed.size, hash.data());
+  return std::find(hashes.begin(), hashes.end(), hash) != hashes.end();
+}
+
+bool has_public_key(gnutls_x509_crt_t certificate, const std::vector<Hash>& hashes) {
+  if (hashes.empty()) return false;
+  gnutls_pubkey_t key = nullptr;
+  gnutls_datum_t encoded{};
+  gnutls_pubkey_init(&key);
+  const bool read = gnutls_pubkey_import_x509(key, certificate, 0) == 0 &&
+                    gnutls_pubkey_export2(key, GNUTLS_X509_FMT_DER, &encoded) == 0;
+  const bool found = read && contains(hashes, encoded);
+  gnutls_free(encoded.data);
+  gnutls_pubkey_deinit(key);
+  return found;
+}
+
+std::optional<TlsFailure> check_lifetime(gnutls_x509_crt_t certificate) {
   const time_t now = std::time(nullptr);
-  if (now > end) return describe(GNUTLS_CERT_EXPIRED);
-  if (now < begin) return describe(GNUTLS_CERT_NOT_ACTIVATED);
+  if (now > gnutls_x509_crt_get_expiration_time(certificate)) {
+    return describe(GNUTLS_CERT_EXPIRED);
+  }
+  if (now < gnutls_x509_crt_get_activation_time(certificate)) {
+    return describe(GNUTLS_CERT_NOT_ACTIVATED);
+  }
   return std::nullopt;
+}
+
+std::optional<TlsFailure> check_pinned(const gnutls_datum_t& leaf, gnutls_x509_crt_t certificate,
+                                       const TlsContext& context) {
+  if (!contains(context.certificate_hashes(), leaf) &&
+      !has_public_key(certificate, context.public_key_hashes())) {
+    return TlsFailure{GNUTLS_A_BAD_CERTIFICATE,
+                      "certificate does not have one of the expected hashes"};
+  }
+  return check_lifetime(certificate);
 }
 
 std::optional<TlsFailure> check_hash(gnutls_session_t session, const TlsContext& context) {
@@ -60,14 +89,13 @@ std::optional<TlsFailure> check_hash(gnutls_session_t session, const TlsContext&
   if (leaf == nullptr || count == 0) {
     return TlsFailure{GNUTLS_A_BAD_CERTIFICATE, "the server has no certificate"};
   }
-  std::array<std::uint8_t, 32> hash{};
-  gnutls_hash_fast(GNUTLS_DIG_SHA256, leaf->data, leaf->size, hash.data());
-  const auto& expected = context.certificate_hashes();
-  if (std::find(expected.begin(), expected.end(), hash) == expected.end()) {
-    return TlsFailure{GNUTLS_A_BAD_CERTIFICATE,
-                      "certificate does not have one of the expected hashes"};
-  }
-  return check_lifetime(*leaf);
+  gnutls_x509_crt_t certificate = nullptr;
+  gnutls_x509_crt_init(&certificate);
+  const int imported = gnutls_x509_crt_import(certificate, leaf, GNUTLS_X509_FMT_DER);
+  auto failure = imported < 0 ? TlsFailure{GNUTLS_A_BAD_CERTIFICATE, "certificate cannot be read"}
+                              : check_pinned(*leaf, certificate, context);
+  gnutls_x509_crt_deinit(certificate);
+  return failure;
 }
 
 }  // namespace
@@ -75,7 +103,7 @@ std::optional<TlsFailure> check_hash(gnutls_session_t session, const TlsContext&
 std::optional<TlsFailure> check_certificate(gnutls_session_t session, const TlsContext& context,
                                             const std::string& server_name) {
   if (context.insecure()) return std::nullopt;
-  if (!context.certificate_hashes().empty()) return check_hash(session, context);
+  if (context.pinned()) return check_hash(session, context);
   unsigned status = 0;
   // A host name that is an IP address is compared with the certificate's IP addresses.
   const int result = gnutls_certificate_verify_peers3(session, server_name.c_str(), &status);

@@ -25,7 +25,7 @@ std::optional<HandshakeFailure> check_config(const ClientHandshakeConfig& config
   if (!config.tls || config.tls->role() != Role::kClient) return refuse("no client TLS context");
   if (!supported(config.version)) return refuse("this version of QUIC is not supported");
   if (config.source.length == 0) return refuse("the connection id is empty");
-  const bool needs_name = !config.tls->insecure() && config.tls->certificate_hashes().empty();
+  const bool needs_name = !config.tls->insecure() && !config.tls->pinned();
   if (needs_name && config.server_name.empty()) {
     return refuse("no server name to compare the certificate with");
   }

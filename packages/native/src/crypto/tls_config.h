@@ -28,6 +28,8 @@ struct TlsClientConfig {
   // SHA-256 of the leaf, instead of a chain. The leaf must be valid now; unlike in a browser its
   // lifetime may be longer than 14 days.
   std::vector<std::array<std::uint8_t, 32>> certificate_hashes{};
+  // SHA-256 of the leaf's SubjectPublicKeyInfo, likewise: one key may have many certificates.
+  std::vector<std::array<std::uint8_t, 32>> public_key_hashes{};
   bool insecure = false;
 };
 // The error is a sentence that names what is wrong (bad PEM, key does not match).

@@ -124,7 +124,8 @@ TlsContext::Problem TlsContext::set_early_data(bool accept) {
 TlsContext::Problem TlsContext::set_trust(const TlsClientConfig& config) {
   insecure_ = config.insecure;
   hashes_ = config.certificate_hashes;
-  if (insecure_ || !hashes_.empty()) return std::nullopt;
+  key_hashes_ = config.public_key_hashes;
+  if (insecure_ || pinned()) return std::nullopt;
   int authorities = gnutls_certificate_set_x509_system_trust(credentials_);
   if (!config.certificate_authority_pem.empty()) {
     const gnutls_datum_t data = datum(config.certificate_authority_pem);

@@ -41,6 +41,9 @@ class TlsContext {
   gnutls_anti_replay_t anti_replay() const { return anti_replay_; }  // null: no 0-RTT
   const std::vector<std::string>& alpn() const { return alpn_; }
   const std::vector<std::array<std::uint8_t, 32>>& certificate_hashes() const { return hashes_; }
+  const std::vector<std::array<std::uint8_t, 32>>& public_key_hashes() const { return key_hashes_; }
+  // The peer is known by a hash, not by a name that an authority vouches for.
+  bool pinned() const { return !hashes_.empty() || !key_hashes_.empty(); }
   bool insecure() const { return insecure_; }
 
  private:
@@ -52,6 +55,7 @@ class TlsContext {
   TicketKey ticket_key_{};
   std::vector<std::string> alpn_;
   std::vector<std::array<std::uint8_t, 32>> hashes_;
+  std::vector<std::array<std::uint8_t, 32>> key_hashes_;
   bool insecure_ = false;
 };
 

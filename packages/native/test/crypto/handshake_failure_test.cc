@@ -126,6 +126,18 @@ TEST(HandshakeFailure, WrongHash) {
   expect_refusal(world, false, 0x12a, "expected hashes");
 }
 
+TEST(HandshakeFailure, WrongPublicKey) {
+  auto options = default_options();
+  options.client_context =
+      client_context({.public_key_hashes = {shared_certificate().public_key_hash}});
+  HandshakeWorld right(options, 12);
+  EXPECT_TRUE(right.run());
+  options.client_context =
+      client_context({.public_key_hashes = {make_certificate().public_key_hash}});
+  HandshakeWorld wrong(options, 13);
+  expect_refusal(wrong, false, 0x12a, "expected hashes");
+}
+
 TEST(HandshakeFailure, InsecureClientTakesAnyCertificate) {
   auto options = default_options();
   options.client_context = client_context({.insecure = true});

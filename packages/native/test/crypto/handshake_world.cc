@@ -258,7 +258,7 @@ std::shared_ptr<TlsContext> server_context(TlsServerConfig config) {
 
 std::shared_ptr<TlsContext> client_context(TlsClientConfig config) {
   if (config.alpn.empty()) config.alpn = {"h3"};
-  if (!config.insecure && config.certificate_hashes.empty() &&
+  if (!config.insecure && config.certificate_hashes.empty() && config.public_key_hashes.empty() &&
       config.certificate_authority_pem.empty()) {
     config.certificate_hashes = {shared_certificate().leaf_hash};
   }

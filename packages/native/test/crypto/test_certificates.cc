@@ -1,6 +1,7 @@
 #include "crypto/test_certificates.h"
 
 #include <arpa/inet.h>
+#include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
 
@@ -80,6 +81,19 @@ std::string export_key(const Key& key) {
   return text;
 }
 
+std::array<std::uint8_t, 32> public_key_hash(const Certificate& made) {
+  std::array<std::uint8_t, 32> hash{};
+  gnutls_pubkey_t key = nullptr;
+  gnutls_datum_t der{};
+  require(gnutls_pubkey_init(&key));
+  require(gnutls_pubkey_import_x509(key, made.certificate, 0));
+  require(gnutls_pubkey_export2(key, GNUTLS_X509_FMT_DER, &der));
+  require(gnutls_hash_fast(GNUTLS_DIG_SHA256, der.data, der.size, hash.data()));
+  gnutls_free(der.data);
+  gnutls_pubkey_deinit(key);
+  return hash;
+}
+
 }  // namespace
 
 TestCertificate make_certificate(const CertificateRequest& request) {
@@ -112,6 +126,7 @@ TestCertificate make_certificate(const CertificateRequest& request) {
   require(gnutls_x509_crt_export2(leaf.certificate, GNUTLS_X509_FMT_DER, &der));
   require(gnutls_hash_fast(GNUTLS_DIG_SHA256, der.data, der.size, result.leaf_hash.data()));
   gnutls_free(der.data);
+  result.public_key_hash = public_key_hash(leaf);
   return result;
 }
 

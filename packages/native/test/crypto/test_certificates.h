@@ -22,6 +22,7 @@ struct TestCertificate {
   std::string certificate_pem;  // leaf first
   std::string private_key_pem;
   std::array<std::uint8_t, 32> leaf_hash{};
+  std::array<std::uint8_t, 32> public_key_hash{};  // of its SubjectPublicKeyInfo
 };
 TestCertificate make_certificate(const CertificateRequest& request = {});
 

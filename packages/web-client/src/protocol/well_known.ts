@@ -8,6 +8,8 @@ export const WELL_KNOWN = {
   certificate_hashes: `${WELL_KNOWN_PREFIX}certificate-hashes`,
   /** JSON `{ paths }`: {@link PathReport} of each path of an edge that shows them. */
   paths: `${WELL_KNOWN_PREFIX}paths`,
+  /** JSON: which server answers what (docs/multi-end.md). */
+  routes: `${WELL_KNOWN_PREFIX}routes`,
   /** First load: registers the page loader, then goes to `?to=/path`. */
   start: `${WELL_KNOWN_PREFIX}start`,
   start_script: `${WELL_KNOWN_PREFIX}start.js`,

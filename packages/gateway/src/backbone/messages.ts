@@ -1,0 +1,147 @@
+import { BackboneViolation, FieldReader, FieldWriter } from './byte_fields.js';
+import { publicKeyBytes, signatureBytes } from './node_key.js';
+import { largestSealed, sessionBytes } from './sealed_snapshot.js';
+
+/** Nodes of different versions do not talk: there is one release per site. */
+export const backboneVersion = 1;
+
+/** Of a message of the engine: a lease, its return or a report. */
+const longestLease = 512;
+const longestName = 64;
+const longestReason = 200;
+export const nonceBytes = 32;
+
+/** How an end is: it takes connections over, or lets those that it has come to an end. */
+export type EndState = 'serving' | 'draining';
+
+/**
+ * What nodes say to each other, in order, over one stream. A gateway calls its end; a connection that it hands over is
+ * named by a number that it never uses again on this stream.
+ */
+export type BackboneMessage =
+  /** End, first of all: what the caller has to sign. */
+  | { type: 'challenge'; version: number; nonce: Buffer; session: Buffer }
+  | { type: 'hello'; version: number; name: string; publicKey: Buffer; signature: Buffer }
+  | { type: 'welcome' }
+  /** The stream ends with it. */
+  | { type: 'farewell'; reason: string }
+  | { type: 'snapshot'; connection: number; sealed: Buffer }
+  | { type: 'accepted'; connection: number }
+  | { type: 'refused'; connection: number; reason: string }
+  /** Both directions: a message of the engine about credit and about whether the client was heard. */
+  | { type: 'lease'; connection: number; bytes: Buffer }
+  /** The end has no more to do with it: its path is gone (gateway), or it has nothing left of it (end). */
+  | { type: 'left'; connection: number; code: number }
+  /** Gateway: the end takes over nothing more, or does so again. */
+  | { type: 'drain'; drains: boolean }
+  | { type: 'ping'; sequence: number }
+  /** End. `load`: the share of the time, in thousandths, in which its process was busy. */
+  | { type: 'pong'; sequence: number; state: EndState; load: number; connections: number; requests: number };
+
+type MessageType = BackboneMessage['type'];
+
+const codes = { challenge: 1, hello: 2, welcome: 3, farewell: 4, snapshot: 5, accepted: 6, refused: 7, lease: 8, left: 9, drain: 10, ping: 11, pong: 12 } as const satisfies Record<MessageType, number>;
+const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
+
+/** The largest message without its length. */
+export const largestMessage = 1 + 4 + 2 + largestSealed;
+
+/** With the length before it (32). */
+export function encodeMessage(message: BackboneMessage): Buffer {
+  const fields = writeFields(new FieldWriter().integer(codes[message.type], 1), message).finish();
+  return Buffer.concat([new FieldWriter().integer(fields.length, 4).finish(), fields]);
+}
+
+function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter {
+  switch (message.type) {
+    case 'challenge':
+      return writer.integer(message.version, 2).fixed(message.nonce).fixed(message.session);
+    case 'hello':
+      return writer.integer(message.version, 2).text(message.name).fixed(message.publicKey).fixed(message.signature);
+    case 'welcome':
+      return writer;
+    case 'farewell':
+      return writer.text(printable(message.reason));
+    case 'snapshot':
+      return writer.integer(message.connection, 4).bytes(message.sealed);
+    case 'accepted':
+      return writer.integer(message.connection, 4);
+    case 'refused':
+      return writer.integer(message.connection, 4).text(printable(message.reason));
+    case 'lease':
+      return writer.integer(message.connection, 4).bytes(message.bytes);
+    case 'left':
+      return writer.integer(message.connection, 4).integer(message.code, 6);
+    case 'drain':
+      return writer.integer(message.drains ? 1 : 0, 1);
+    case 'ping':
+      return writer.integer(message.sequence, 4);
+    case 'pong':
+      return writer.integer(message.sequence, 4).integer(message.state === 'draining' ? 1 : 0, 1).integer(message.load, 2).integer(message.connections, 4).integer(message.requests, 4);
+  }
+}
+
+/** `bytes` without the length. @throws BackboneViolation */
+export function decodeMessage(bytes: Buffer): BackboneMessage {
+  const reader = new FieldReader(bytes);
+  const code = reader.integer(1);
+  const type = types.get(code);
+  if (type === undefined) throw new BackboneViolation(`the message type ${code} is unknown`);
+  const message = readFields(reader, type);
+  reader.end();
+  return message;
+}
+
+function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
+  switch (type) {
+    case 'challenge':
+      return { type, version: versionOf(reader), nonce: reader.fixed(nonceBytes), session: reader.fixed(sessionBytes) };
+    case 'hello':
+      return { type, version: versionOf(reader), name: reader.text(longestName), publicKey: reader.fixed(publicKeyBytes), signature: reader.fixed(signatureBytes) };
+    case 'welcome':
+      return { type };
+    case 'farewell':
+      return { type, reason: reader.text(longestReason * 4) };
+    case 'snapshot':
+      return { type, connection: reader.integer(4), sealed: reader.bytes(largestSealed) };
+    case 'accepted':
+      return { type, connection: reader.integer(4) };
+    case 'refused':
+      return { type, connection: reader.integer(4), reason: reader.text(longestReason * 4) };
+    case 'lease':
+      return { type, connection: reader.integer(4), bytes: reader.bytes(longestLease) };
+    case 'left':
+      return { type, connection: reader.integer(4), code: reader.integer(6) };
+    case 'drain':
+      return { type, drains: flag(reader) };
+    case 'ping':
+      return { type, sequence: reader.integer(4) };
+    case 'pong':
+      return { type, sequence: reader.integer(4), state: flag(reader) ? 'draining' : 'serving', load: reader.integer(2), connections: reader.integer(4), requests: reader.integer(4) };
+  }
+}
+
+/** Another version may mean anything by what follows: it is told apart before that is read. */
+function versionOf(reader: FieldReader): number {
+  const version = reader.integer(2);
+  if (version !== backboneVersion) throw new BackboneVersionMismatch(version);
+  return version;
+}
+
+/** The other node runs another release. */
+export class BackboneVersionMismatch extends BackboneViolation {
+  constructor(readonly theirs: number) {
+    super(`the other node speaks version ${theirs} of the backbone, this one ${backboneVersion}: run the same release of Sheaf on both`);
+  }
+}
+
+function flag(reader: FieldReader): boolean {
+  const value = reader.integer(1);
+  if (value > 1) throw new BackboneViolation('a flag is neither 0 nor 1');
+  return value === 1;
+}
+
+/** A reason for the log of another node. */
+function printable(reason: string): string {
+  return reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').slice(0, longestReason);
+}

@@ -1,0 +1,136 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { systemErrorCode, UserError } from '../errors/user_error.js';
+
+/** RFC 8032: 32 bytes each. */
+export const publicKeyBytes = 32;
+export const signatureBytes = 64;
+
+/** RFC 8410 §4: what stands before the 32 bytes of an Ed25519 key in a SubjectPublicKeyInfo. */
+const subjectPublicKeyInfoPrefix = Buffer.from('302a300506032b6570032100', 'hex');
+const textPrefix = 'ed25519:';
+
+/** The Ed25519 key by which other nodes know one. */
+export class NodePublicKey {
+  private constructor(readonly bytes: Buffer) {}
+
+  /** @throws RangeError unless it has 32 bytes */
+  static fromBytes(bytes: Uint8Array): NodePublicKey {
+    if (bytes.length !== publicKeyBytes) throw new RangeError(`a public key has ${publicKeyBytes} bytes, not ${bytes.length}`);
+    return new NodePublicKey(Buffer.from(bytes));
+  }
+
+  /** `ed25519:` and 43 letters, as `sheaf keys new` prints it; undefined for any other text. */
+  static fromText(text: string): NodePublicKey | undefined {
+    if (!/^ed25519:[A-Za-z0-9_-]{43}$/.test(text)) return undefined;
+    const bytes = Buffer.from(text.slice(textPrefix.length), 'base64url');
+    // The last letter has two bits to spare: one key has one text.
+    return bytes.toString('base64url') === text.slice(textPrefix.length) ? new NodePublicKey(bytes) : undefined;
+  }
+
+  /** As configurations write it. */
+  toString(): string {
+    return textPrefix + this.bytes.toString('base64url');
+  }
+
+  equals(other: NodePublicKey): boolean {
+    return this.bytes.equals(other.bytes);
+  }
+
+  /** SHA-256 of the SubjectPublicKeyInfo, in hexadecimal: what a client of the transport pins. */
+  get hash(): string {
+    return createHash('sha256').update(this.#encoded()).digest('hex');
+  }
+
+  verifies(message: Uint8Array, signature: Uint8Array): boolean {
+    return signature.length === signatureBytes && verify(null, message, createPublicKey({ key: this.#encoded(), format: 'der', type: 'spki' }), signature);
+  }
+
+  #encoded(): Buffer {
+    return Buffer.concat([subjectPublicKeyInfoPrefix, this.bytes]);
+  }
+}
+
+/** A node's own key. Nothing that can be printed of it is secret. */
+export class NodeKey {
+  readonly #privateKey: KeyObject;
+  readonly publicKey: NodePublicKey;
+
+  private constructor(privateKey: KeyObject) {
+    this.#privateKey = privateKey;
+    const encoded = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
+    this.publicKey = NodePublicKey.fromBytes(encoded.subarray(subjectPublicKeyInfoPrefix.length));
+  }
+
+  static generate(): NodeKey {
+    return new NodeKey(generateKeyPairSync('ed25519').privateKey);
+  }
+
+  /** @throws TypeError when the PEM holds no Ed25519 key */
+  static fromPem(pem: string): NodeKey {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType !== 'ed25519') throw new TypeError(`it is a key for ${key.asymmetricKeyType ?? 'something else'}`);
+    return new NodeKey(key);
+  }
+
+  sign(message: Uint8Array): Buffer {
+    return sign(null, message, this.#privateKey);
+  }
+
+  /** PKCS #8. */
+  toPem(): string {
+    return this.#privateKey.export({ format: 'pem', type: 'pkcs8' }) as string;
+  }
+
+  /** The 32 bytes that the key is made of (RFC 8032 §5.1.5); the caller wipes them. */
+  seed(): Buffer {
+    return Buffer.from(this.#privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
+  }
+
+  toJSON(): string {
+    return this.publicKey.toString();
+  }
+}
+
+/** Where the key of the node `name` is kept: `.sheaf/keys/` beside the configuration file. */
+export function nodeKeyFile(directory: string, name: string): string {
+  return join(directory, '.sheaf', 'keys', `${name}.key`);
+}
+
+/** Writes a new key that only this user can read. @throws UserError when there is one already, or the directory refuses */
+export async function createNodeKey(file: string): Promise<NodeKey> {
+  const key = NodeKey.generate();
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(file, key.toPem(), { mode: 0o600, flag: 'wx' });
+    return key;
+  } catch (error) {
+    if (systemErrorCode(error) === 'EEXIST') throw new UserError('KEY_EXISTS', `there is a key in ${file} already`, { hint: 'remove it first; nodes that know the old one have to be told the new one', cause: error });
+    throw new UserError('DIRECTORY_UNWRITABLE', `the key ${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'make its directory writable', cause: error });
+  }
+}
+
+/** @throws UserError when it cannot be read, or others can read it, too */
+export async function readNodeKey(file: string): Promise<NodeKey> {
+  const refuse = (message: string, hint: string, cause: unknown): UserError => new UserError('KEY_UNUSABLE', message, { hint, cause });
+  const pem = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw refuse(`the node key ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, 'make one with `sheaf keys new`, or correct `key`', error);
+  });
+  try {
+    return NodeKey.fromPem(pem);
+  } catch (error) {
+    throw refuse(`${file} holds no Ed25519 key in PEM form`, 'make one with `sheaf keys new`', error);
+  }
+}
+
+/** The key of a node that brings none of its own: made when it is not there yet. @throws UserError */
+export async function loadDevelopmentKey(directory: string, name: string): Promise<NodeKey> {
+  const file = nodeKeyFile(directory, name);
+  try {
+    return await createNodeKey(file);
+  } catch (error) {
+    if (systemErrorCode(error) !== 'KEY_EXISTS') throw error;
+    return readNodeKey(file);
+  }
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { RouteOptions } from '../routing/options.js';
+import { largestEndId } from './options.js';
+
+/** On answers of a gateway: the version of its route map, in quotes. */
+export const routesHeader = 'sheaf-routes';
+/** On answers of an end to its clients: the share of the time in which it was busy, 0 to 1. */
+export const loadHeader = 'sheaf-load';
+
+const mostRoutes = 1_000;
+const texts = z.array(z.string().max(256)).max(100);
+
+/** What clients are told: for every route, in order, the ends that answer it themselves. */
+export const routeMapSchema = z.object({
+  version: z.string().min(1).max(64),
+  routes: z
+    .array(
+      z.object({
+        path: z.string().startsWith('/').max(4_096),
+        host: texts.optional(),
+        methods: texts.optional(),
+        /** Empty: the gateway answers. */
+        ends: z.array(z.number().int().min(0).max(largestEndId)).max(largestEndId + 1),
+      }),
+    )
+    .max(mostRoutes),
+});
+
+export type RouteMap = z.output<typeof routeMapSchema>;
+
+/** The first route that fits decides, as at the gateway: routes that it answers itself are in the map, too. */
+export function describeRoutes(routes: readonly RouteOptions[], idOf: (end: string) => number | undefined): RouteMap {
+  const described = routes
+    // Sessions are opened with CONNECT, which no end answers.
+    .filter(({ webtransport }) => webtransport === undefined)
+    .map(({ path, host, methods, ends = [], delivery = 'direct' }) => ({
+      path,
+      ...(host ? { host } : {}),
+      ...(methods ? { methods } : {}),
+      ends: delivery === 'direct' ? ends.flatMap((end) => idOf(end) ?? []) : [],
+    }));
+  const version = createHash('sha256').update(JSON.stringify(described)).digest('base64url').slice(0, 12);
+  return { version, routes: described };
+}
