@@ -24,7 +24,7 @@ void CriticalFirst::set_priority(StreamId stream, const StreamPriority& priority
   }
   set_dependency(stream, place);
   const Index index = tree().find(stream);
-  takes_turns_[index] = place.node == Dependency::k_root && priority.incremental;
+  incremental_[index] = place.node == Dependency::k_root && priority.incremental;
   if (node(index).ready()) move(node(index).parent, index, key_of(index));
 }
 
@@ -55,15 +55,15 @@ std::optional<StreamId> CriticalFirst::next(const SendOpportunity& opportunity) 
 
 void CriticalFirst::on_node(Index node) {
   TreeScheduler::on_node(node);
-  if (takes_turns_.size() <= node) takes_turns_.resize(node + 1);
-  takes_turns_[node] = false;
+  if (incremental_.size() <= node) incremental_.resize(node + 1);
+  incremental_[node] = false;
 }
 
 std::uint64_t CriticalFirst::joining_key(Index, Index child) { return key_of(child); }
 
 void CriticalFirst::charge(Index parent, Index child) {
   // Behind its equals.
-  if (takes_turns_[child]) move(parent, child, key(child));
+  if (takes_turns(child)) move(parent, child, key(child));
 }
 
 void CriticalFirst::on_bytes(Index parent, Index child) {
@@ -72,7 +72,11 @@ void CriticalFirst::on_bytes(Index parent, Index child) {
 
 std::uint64_t CriticalFirst::key_of(Index child) const {
   const DependencyTree::Node& its = node(child);
-  return weight_and_size_key(its.weight, takes_turns_[child] ? UINT64_MAX : its.bytes);
+  return weight_and_size_key(its.weight, takes_turns(child) ? UINT64_MAX : its.bytes);
+}
+
+bool CriticalFirst::takes_turns(Index child) const {
+  return incremental_[child] && node(child).bytes > k_least_bytes_in_turns;
 }
 
 }  // namespace sheaf::quic

@@ -14,8 +14,11 @@ class CriticalFirst final : public TreeScheduler {
   // Streams that are looked at before the slower path takes what is at hand.
   static constexpr int k_max_candidates = 8;
 
+  // Less than this is soon sent, and whoever shared it among several would complete each later.
+  static constexpr std::uint64_t k_least_bytes_in_turns = 512 << 10;
+
   // A stream that is in no tree has the weight of its urgency (RFC 9218 §4.1). Those that are
-  // incremental take turns, behind the others of their urgency (§10).
+  // incremental and long take turns, behind the others of their urgency (§10).
   void set_priority(StreamId stream, const StreamPriority& priority) override;
   void activate(StreamId stream, std::uint64_t remaining) override;
   std::optional<StreamId> next(const SendOpportunity& opportunity) override;
@@ -26,8 +29,9 @@ class CriticalFirst final : public TreeScheduler {
   void charge(Index parent, Index child) override;
   void on_bytes(Index parent, Index child) override;
   std::uint64_t key_of(Index child) const;
+  bool takes_turns(Index child) const;
 
-  std::vector<bool> takes_turns_ = std::vector<bool>(1);  // by index; the root does not
+  std::vector<bool> incremental_ = std::vector<bool>(1);  // by index; the root is not
 };
 
 }  // namespace sheaf::quic

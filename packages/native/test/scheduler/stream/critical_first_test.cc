@@ -77,17 +77,29 @@ TEST_F(CriticalFirst, AStreamInNoTreeHasTheWeightOfItsUrgency) {
   EXPECT_EQ(drain({{4, 1000}, {8, 1000}, {12, 1000}}, {}), (Ids{8, 12, 4}));
 }
 
-TEST_F(CriticalFirst, IncrementalStreamsTakeTurnsBehindTheOthersOfTheirUrgency) {
+TEST_F(CriticalFirst, LongIncrementalStreamsTakeTurnsBehindTheOthersOfTheirUrgency) {
   for (std::uint64_t stream : {4, 8}) scheduler_->set_priority({stream}, {.incremental = true});
   scheduler_->set_priority({16}, {.urgency = 5});
-  activate({{4, 60'000'000}, {8, 3000}, {12, 90'000'000}, {16, 100}});
+  activate({{4, 60'000'000}, {8, 3'000'000}, {12, 90'000'000}, {16, 100}});
   EXPECT_EQ(serve(*scheduler_, 2), (Ids{12, 12}));
   scheduler_->deactivate({12});
   EXPECT_EQ(serve(*scheduler_, 5), (Ids{4, 8, 4, 8, 4}));
   scheduler_->deactivate({8});
   EXPECT_EQ(serve(*scheduler_, 2), (Ids{4, 4}));
-  scheduler_->activate({8}, 3000);
+  scheduler_->activate({8}, 3'000'000);
   EXPECT_EQ(serve(*scheduler_, 3), (Ids{4, 8, 4}));
+}
+
+// A document, which Chromium asks for incrementally, is not behind a style sheet of its urgency
+// that is longer than the rest of it.
+TEST_F(CriticalFirst, WhatIsLeftOfAShortIncrementalStreamCompetesByItsBytes) {
+  for (std::uint64_t stream : {4, 8}) scheduler_->set_priority({stream}, {.incremental = true});
+  activate({{4, 600'000}, {8, 3000}, {12, 2000}, {16, 4000}});
+  EXPECT_EQ(drain({{4, 1000}, {8, 2000}, {12, 1000}, {16, 1000}}, {}), (Ids{12, 8, 8, 16, 4}));
+  activate({{4, 600'000}, {12, 2000}});
+  EXPECT_EQ(scheduler_->next({})->value, 12u);
+  activate({{4, 1000}});
+  EXPECT_EQ(scheduler_->next({})->value, 4u);
 }
 
 TEST_F(CriticalFirst, APriorityMayChangeWhileItsStreamIsSent) {

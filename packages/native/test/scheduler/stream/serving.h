@@ -18,7 +18,7 @@ inline Ids serve(StreamScheduler& scheduler, int packets, const SendOpportunity&
     const auto next = scheduler.next(opportunity);
     if (!next) break;
     streams.push_back(next->value);
-    scheduler.on_sent(*next, {.bytes = 1200, .remaining = 100'000}, opportunity);
+    scheduler.on_sent(*next, {.bytes = 1200, .remaining = 1'000'000}, opportunity);
   }
   return streams;
 }
