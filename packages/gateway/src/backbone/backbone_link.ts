@@ -16,6 +16,8 @@ export interface BackboneLinkOptions {
   /** This node. */
   name: string;
   key: NodeKey;
+  /** Names this process, `runBytes`. */
+  run: Buffer;
   peer: { name: string; publicKey: NodePublicKey };
   /** Where the peer listens at the moment. */
   address(): { host: string; port: number };
@@ -162,18 +164,18 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   #session: Buffer | undefined;
 
   #introduce(message: BackboneMessage, body: MessageBody): void {
-    const { key, name, peer } = this.#options;
+    const { key, name, run, peer } = this.#options;
     switch (message.type) {
       case 'challenge': {
         const { nonce, session } = message;
         const signature = key.sign(introduction({ nonce, session, called: peer.publicKey, caller: key.publicKey, name }));
         this.#session = Buffer.from(session);
-        body.write(encodeMessage({ type: 'hello', version: backboneVersion, name, publicKey: key.publicKey.bytes, signature }));
+        body.write(encodeMessage({ type: 'hello', version: backboneVersion, name, run, publicKey: key.publicKey.bytes, signature }));
         return;
       }
       case 'welcome':
         if (!this.#session) break;
-        return this.#open(this.#session, body);
+        return this.#open(this.#session, message.run, body);
       case 'farewell':
         this.#farewell = message.reason;
         return;
@@ -182,9 +184,9 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     throw new BackboneViolation(`${message.type} before this node was taken in`);
   }
 
-  #open(session: Buffer, body: MessageBody): void {
+  #open(session: Buffer, run: Buffer, body: MessageBody): void {
     const { key, peer, log } = this.#options;
-    const channel = new Channel(peer.name, { sender: key.publicKey, receiver: peer.publicKey, session }, body);
+    const channel = new Channel(peer.name, { sender: key.publicKey, receiver: peer.publicKey, session }, run.toString('hex'), body);
     channel.once('close', (reason) => (this.#farewell ??= reason));
     this.#channel = channel;
     this.#failures = 0;

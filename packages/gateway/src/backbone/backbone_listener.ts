@@ -24,6 +24,8 @@ export interface BackboneListenerOptions {
   module: NativeModule;
   name: string;
   key: NodeKey;
+  /** Names this process, `runBytes`. */
+  run: Buffer;
   address: ListenAddress;
   /** The nodes that may call. */
   callers: ReadonlyMap<string, NodePublicKey>;
@@ -35,7 +37,13 @@ export interface BackboneListenerOptions {
 }
 
 /** A caller as it was found. */
-type Introduced = { name: string; key: NodePublicKey } | { refusal: string };
+interface Caller {
+  name: string;
+  key: NodePublicKey;
+  run: string;
+}
+
+type Introduced = Caller | { refusal: string };
 
 /** Where other nodes call this one. Knows its callers by their keys. */
 export class BackboneListener extends EventEmitter<{ channel: [channel: Channel] }> {
@@ -109,7 +117,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
   #check(message: BackboneMessage, nonce: Buffer, session: Buffer): Introduced {
     const { key, callers, hint } = this.#options;
     if (message.type !== 'hello') return { refusal: 'it did not introduce itself' };
-    const { name } = message;
+    const { name, run } = message;
     const caller = NodePublicKey.fromBytes(message.publicKey);
     const expected = callers.get(name);
     if (!expected?.equals(caller)) {
@@ -117,13 +125,13 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
       return { refusal: `${what}; ${hint} ${caller.toString()}` };
     }
     const signed = introduction({ nonce, session, called: key.publicKey, caller, name });
-    return caller.verifies(signed, message.signature) ? { name, key: caller } : { refusal: `the signature of \`${name}\` is wrong` };
+    return caller.verifies(signed, message.signature) ? { name, key: caller, run: run.toString('hex') } : { refusal: `the signature of \`${name}\` is wrong` };
   }
 
-  #welcome({ name, key }: { name: string; key: NodePublicKey }, session: Buffer, connection: ServedConnection, outgoing: Outgoing): Channel {
+  #welcome({ name, key, run }: Caller, session: Buffer, connection: ServedConnection, outgoing: Outgoing): Channel {
     this.#known.add(connection);
-    outgoing.write(encodeMessage({ type: 'welcome' }));
-    const channel = new Channel(name, { sender: key, receiver: this.#options.key.publicKey, session }, outgoing);
+    outgoing.write(encodeMessage({ type: 'welcome', run: this.#options.run }));
+    const channel = new Channel(name, { sender: key, receiver: this.#options.key.publicKey, session }, run, outgoing);
     this.#channels.add(channel);
     channel.once('close', () => {
       this.#channels.delete(channel);

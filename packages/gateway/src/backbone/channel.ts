@@ -32,6 +32,8 @@ export class Channel extends EventEmitter<ChannelEvents> {
     /** Name of the node at the other side. */
     readonly peer: string,
     readonly session: SealingSession,
+    /** Names the process at the other side. */
+    readonly run: string,
     outgoing: Outgoing,
   ) {
     super();

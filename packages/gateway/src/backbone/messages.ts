@@ -10,6 +10,7 @@ const longestLease = 512;
 const longestName = 64;
 const longestReason = 200;
 export const nonceBytes = 32;
+export const runBytes = 16;
 
 /** How an end is: it takes connections over, or lets those that it has come to an end. */
 export type EndState = 'serving' | 'draining';
@@ -21,8 +22,10 @@ export type EndState = 'serving' | 'draining';
 export type BackboneMessage =
   /** End, first of all: what the caller has to sign. */
   | { type: 'challenge'; version: number; nonce: Buffer; session: Buffer }
-  | { type: 'hello'; version: number; name: string; publicKey: Buffer; signature: Buffer }
-  | { type: 'welcome' }
+  /** `run` names the process of the caller: with another one, everything that was handed over is from another life. */
+  | { type: 'hello'; version: number; name: string; run: Buffer; publicKey: Buffer; signature: Buffer }
+  /** `run` names the process of the end. */
+  | { type: 'welcome'; run: Buffer }
   /** The stream ends with it. */
   | { type: 'farewell'; reason: string }
   | { type: 'snapshot'; connection: number; sealed: Buffer }
@@ -32,15 +35,17 @@ export type BackboneMessage =
   | { type: 'lease'; connection: number; bytes: Buffer }
   /** The end has no more to do with it: its path is gone (gateway), or it has nothing left of it (end). */
   | { type: 'left'; connection: number; code: number }
+  /** Gateway: no new requests on it; `left` follows when none is under way. */
+  | { type: 'release'; connection: number }
   /** Gateway: the end takes over nothing more, or does so again. */
   | { type: 'drain'; drains: boolean }
   | { type: 'ping'; sequence: number }
-  /** End. `load`: the share of the time, in thousandths, in which its process was busy. */
-  | { type: 'pong'; sequence: number; state: EndState; load: number; connections: number; requests: number };
+  /** End. `load`: the share of the time, in thousandths, in which its process was busy; `requests` under way; bytes since its start. */
+  | { type: 'pong'; sequence: number; state: EndState; load: number; connections: number; requests: number; bytesSent: number; bytesReceived: number };
 
 type MessageType = BackboneMessage['type'];
 
-const codes = { challenge: 1, hello: 2, welcome: 3, farewell: 4, snapshot: 5, accepted: 6, refused: 7, lease: 8, left: 9, drain: 10, ping: 11, pong: 12 } as const satisfies Record<MessageType, number>;
+const codes = { challenge: 1, hello: 2, welcome: 3, farewell: 4, snapshot: 5, accepted: 6, refused: 7, lease: 8, left: 9, release: 10, drain: 11, ping: 12, pong: 13 } as const satisfies Record<MessageType, number>;
 const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
 
 /** The largest message without its length. */
@@ -57,14 +62,15 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
     case 'challenge':
       return writer.integer(message.version, 2).fixed(message.nonce).fixed(message.session);
     case 'hello':
-      return writer.integer(message.version, 2).text(message.name).fixed(message.publicKey).fixed(message.signature);
+      return writer.integer(message.version, 2).text(message.name).fixed(message.run).fixed(message.publicKey).fixed(message.signature);
     case 'welcome':
-      return writer;
+      return writer.fixed(message.run);
     case 'farewell':
       return writer.text(printable(message.reason));
     case 'snapshot':
       return writer.integer(message.connection, 4).bytes(message.sealed);
     case 'accepted':
+    case 'release':
       return writer.integer(message.connection, 4);
     case 'refused':
       return writer.integer(message.connection, 4).text(printable(message.reason));
@@ -77,7 +83,7 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
     case 'ping':
       return writer.integer(message.sequence, 4);
     case 'pong':
-      return writer.integer(message.sequence, 4).integer(message.state === 'draining' ? 1 : 0, 1).integer(message.load, 2).integer(message.connections, 4).integer(message.requests, 4);
+      return writer.integer(message.sequence, 4).integer(message.state === 'draining' ? 1 : 0, 1).integer(message.load, 2).integer(message.connections, 4).integer(message.requests, 4).integer(message.bytesSent, 6).integer(message.bytesReceived, 6);
   }
 }
 
@@ -97,14 +103,15 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
     case 'challenge':
       return { type, version: versionOf(reader), nonce: reader.fixed(nonceBytes), session: reader.fixed(sessionBytes) };
     case 'hello':
-      return { type, version: versionOf(reader), name: reader.text(longestName), publicKey: reader.fixed(publicKeyBytes), signature: reader.fixed(signatureBytes) };
+      return { type, version: versionOf(reader), name: reader.text(longestName), run: reader.fixed(runBytes), publicKey: reader.fixed(publicKeyBytes), signature: reader.fixed(signatureBytes) };
     case 'welcome':
-      return { type };
+      return { type, run: reader.fixed(runBytes) };
     case 'farewell':
       return { type, reason: reader.text(longestReason * 4) };
     case 'snapshot':
       return { type, connection: reader.integer(4), sealed: reader.bytes(largestSealed) };
     case 'accepted':
+    case 'release':
       return { type, connection: reader.integer(4) };
     case 'refused':
       return { type, connection: reader.integer(4), reason: reader.text(longestReason * 4) };
@@ -117,7 +124,16 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
     case 'ping':
       return { type, sequence: reader.integer(4) };
     case 'pong':
-      return { type, sequence: reader.integer(4), state: flag(reader) ? 'draining' : 'serving', load: reader.integer(2), connections: reader.integer(4), requests: reader.integer(4) };
+      return {
+        type,
+        sequence: reader.integer(4),
+        state: flag(reader) ? 'draining' : 'serving',
+        load: reader.integer(2),
+        connections: reader.integer(4),
+        requests: reader.integer(4),
+        bytesSent: reader.integer(6),
+        bytesReceived: reader.integer(6),
+      };
   }
 }
 

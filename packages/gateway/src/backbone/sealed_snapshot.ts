@@ -2,7 +2,7 @@ import type sodium from 'libsodium-wrappers';
 import { FieldReader, FieldWriter } from './byte_fields.js';
 import { NodePublicKey, publicKeyBytes, signatureBytes, type NodeKey } from './node_key.js';
 
-type Sodium = typeof sodium;
+export type Sodium = typeof sodium;
 
 /**
  * The state of a connection on its way to an end: it holds keys of packets, so that it is signed by the
@@ -61,14 +61,10 @@ export class SnapshotSealer {
   readonly #sodium: Sodium;
   #counter = 0;
 
-  private constructor(key: NodeKey, session: SealingSession, sodium: Sodium) {
+  constructor(key: NodeKey, session: SealingSession, sodium: Sodium) {
     this.#key = key;
     this.#session = session;
     this.#sodium = sodium;
-  }
-
-  static async make(key: NodeKey, session: SealingSession): Promise<SnapshotSealer> {
-    return new SnapshotSealer(key, session, await loadSodium());
   }
 
   /** Wipes `snapshot`. @throws RangeError when it is too large */
@@ -94,7 +90,7 @@ export class SnapshotOpener {
   readonly #privateKey: Uint8Array;
   #counter = 0;
 
-  private constructor(key: NodeKey, session: SealingSession, sodium: Sodium) {
+  constructor(key: NodeKey, session: SealingSession, sodium: Sodium) {
     this.#session = session;
     this.#sodium = sodium;
     const seed = key.seed();
@@ -103,10 +99,6 @@ export class SnapshotOpener {
     this.#privateKey = sodium.crypto_sign_ed25519_sk_to_curve25519(pair.privateKey);
     seed.fill(0);
     sodium.memzero(pair.privateKey);
-  }
-
-  static async make(key: NodeKey, session: SealingSession): Promise<SnapshotOpener> {
-    return new SnapshotOpener(key, session, await loadSodium());
   }
 
   /** The caller wipes the result. @throws SnapshotRefused */
@@ -152,7 +144,7 @@ export class SnapshotOpener {
 }
 
 /** Only nodes that hand connections over need it. */
-async function loadSodium(): Promise<Sodium> {
+export async function loadSodium(): Promise<Sodium> {
   const { default: sodium } = await import('libsodium-wrappers');
   await sodium.ready;
   return sodium;

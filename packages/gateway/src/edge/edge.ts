@@ -87,7 +87,7 @@ export class Edge extends FrontNode {
     const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
     const handler = new RequestHandler({
       routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log))],
-      wellKnown: new WellKnown(describeListener(node.listen, certificate, () => front.address.port), node.show_paths ? () => pathReports(gateway.status()) : undefined),
+      wellKnown: new WellKnown(describeListener(node.listen, certificate, () => front.address.port), { paths: node.show_paths ? () => pathReports(gateway.status()) : undefined }),
       wellKnownPrefix: WELL_KNOWN_PREFIX,
       maxHeaderBytes: node.limits.header_size,
       observer,

@@ -1,18 +1,13 @@
-import type { ClientRequestOptions, Http3Client } from '@sheaf/native';
-import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protocol';
+import type { Http3Client } from '@sheaf/native';
 import type { Logger } from 'pino';
-import { errorMessage, systemErrorCode } from '../errors/user_error.js';
-import type { Exchange, GatewayRequest, Target } from '../http/exchange.js';
-import { forwardedHeaders, withoutHopByHop } from '../http/forwarded_headers.js';
-import { hasBody } from '../http/limited_body.js';
-import { isIdempotent, isSafe } from '../http/methods.js';
-import { respondStatus, respondText, sendBody, setHead } from '../http/respond.js';
+import { errorMessage } from '../errors/user_error.js';
+import { answerWith, checkStatus, lostConnection, mayRepeat, requestOf } from '../http/carried_request.js';
+import type { Exchange, Target } from '../http/exchange.js';
+import { isSafe } from '../http/methods.js';
+import { respondStatus, respondText } from '../http/respond.js';
 import { GatewayUnreachable, type GatewayConnection } from './gateway_connection.js';
 
-/** RFC 9114 §8.1: the server has done nothing about the request. */
-const H3_REQUEST_REJECTED = 0x10b;
-
-/** Carries requests to the gateway, each on a stream of the one connection; both directions stream. */
+/** Carries requests to the gateway or to one of its ends, each on a stream of the one connection; both directions stream. */
 export class Forwarder implements Target {
   readonly #gateway: GatewayConnection;
   readonly #log: Logger;
@@ -35,14 +30,10 @@ export class Forwarder implements Target {
       try {
         client = await this.#gateway.open();
         if (exchange.aborted) return;
-        const response = await client.request(requestOf(exchange));
-        if (response.status < 200 || response.status > 599) {
-          response.destroy();
-          throw new Error(`it answered with the status ${response.status}`);
-        }
+        const response = await this.#gateway.endsOf(client).request(requestOf(exchange));
+        checkStatus(response);
         answered = true;
-        setHead(exchange, response.status, withoutHopByHop(response.headers));
-        await sendBody(exchange, response);
+        await answerWith(exchange, response);
         return;
       } catch (error) {
         if (exchange.aborted) return;
@@ -60,37 +51,6 @@ export class Forwarder implements Target {
       }
     }
   }
-}
-
-function requestOf({ request, pathname, search, signal }: Exchange): ClientRequestOptions {
-  return {
-    method: request.method,
-    path: pathname + search,
-    ...(request.authority === '' ? {} : { authority: request.authority }),
-    headers: {
-      ...forwardedHeaders(request),
-      // Nodes of HTTP/2 clients have been numbered for this connection; those of others would meet in it.
-      ...(request.httpVersion === '2' && request.priority ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) } : {}),
-    },
-    // A gateway that answers early does not take the rest of the body: what brings it still has to bring the answer.
-    ...(hasBody(request) ? { body: request.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer> } : {}),
-    signal,
-  };
-}
-
-/** Whether another connection may do better. */
-function lostConnection(error: unknown): boolean {
-  return ['CONNECTION_CLOSED', 'GOING_AWAY'].includes(systemErrorCode(error) ?? '') || wasRejected(error);
-}
-
-function wasRejected(error: unknown): boolean {
-  return systemErrorCode(error) === 'STREAM_RESET' && (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED;
-}
-
-/** A body that left once is gone. */
-function mayRepeat(request: GatewayRequest, error: unknown): boolean {
-  if (systemErrorCode(error) === 'GOING_AWAY') return true;
-  return !hasBody(request) && (isIdempotent(request.method) || wasRejected(error));
 }
 
 function respondUnreachable(exchange: Exchange, error: unknown, gateway: string): void {

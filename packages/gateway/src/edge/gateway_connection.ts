@@ -1,5 +1,7 @@
 import type { ClientOptions, Http3Client } from '@sheaf/native';
 import type { Logger } from 'pino';
+import { EndClient } from '../end_client/end_client.js';
+import { RouteMapCache } from '../end_client/route_map_cache.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import { formatAddress } from '../listeners/listen_error.js';
 import type { GatewayLinkStatus } from '../observability/status.js';
@@ -35,7 +37,7 @@ const shortLifeMs = 1_000;
 export const keepAliveMs = 10_000;
 
 /** The fixed part of how an edge connects. */
-export const connectionOptions = { alpn: ['h3'], webtransport: true, connectTimeoutMs: 5_000 } satisfies Partial<ClientOptions>;
+export const connectionOptions = { alpn: ['h3'], webtransport: true, multiEnd: true, connectTimeoutMs: 5_000 } satisfies Partial<ClientOptions>;
 
 /** The one connection of an edge to its gateway: opened when somebody needs it, and again after it was lost. */
 export class GatewayConnection {
@@ -49,6 +51,9 @@ export class GatewayConnection {
   #closed = false;
   /** Connections that take no more requests but may still answer some. */
   readonly #retired = new Set<Http3Client>();
+  /** Each connection with the ends that it reaches. */
+  readonly #ends = new WeakMap<Http3Client, EndClient>();
+  readonly #routes = new RouteMapCache();
 
   constructor(options: GatewayConnectionOptions) {
     this.#options = options;
@@ -64,6 +69,13 @@ export class GatewayConnection {
     if (this.#client) return this.#client;
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     return this.#opening;
+  }
+
+  /** The way of requests on a connection that `open` gave. */
+  endsOf(client: Http3Client): EndClient {
+    const ends = this.#ends.get(client);
+    if (!ends) throw new Error('this connection is not one of ours');
+    return ends;
   }
 
   /** It takes no more requests: the next one opens another connection. */
@@ -101,6 +113,9 @@ export class GatewayConnection {
         throw new Error('the edge is stopping');
       }
       const openedAt = Date.now();
+      this.#ends.set(client, new EndClient(client, this.#routes));
+      // Ends may have answers under way; new requests need a gateway.
+      client.once('primaryLost', () => this.retire(client));
       const end = onOpen(client);
       client.once('close', (error) => {
         end();

@@ -23,13 +23,15 @@ export class EndClient {
   readonly #routes: RouteMapCache;
   /** Ends those requests that wait for the gateway, once it is known that it does not answer. */
   readonly #primary = new AbortController();
+  /** Requests to ends that are under way. */
+  #active = 0;
 
   constructor(client: Http3Client, routes = new RouteMapCache()) {
     this.#client = client;
     this.#routes = routes;
     this.#ends = new OpenEnds(client);
     client.once('endOffered', () => void routes.load(client));
-    client.once('primaryLost', () => this.#primary.abort());
+    client.once('primaryLost', () => this.#onPrimaryLost());
   }
 
   /** Resolves once the ends that were offered and the routes can be used, after `patienceMs` at the latest. */
@@ -52,6 +54,16 @@ export class EndClient {
     const { status, headers } = response;
     const body = Readable.from(this.#resuming(response, options, resumption, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
     return Object.assign(body, { status, headers });
+  }
+
+  /** What ends still send is taken; a connection without its gateway is of no other use. */
+  #onPrimaryLost(): void {
+    this.#primary.abort();
+    this.#closeWhenIdle();
+  }
+
+  #closeWhenIdle(): void {
+    if (this.#primary.signal.aborted && this.#active === 0) void this.#client.close().catch(() => undefined);
   }
 
   /** Asks end after end, and at last the gateway. */
@@ -77,14 +89,17 @@ export class EndClient {
 
   async #askEnd(end: number, options: ClientRequestOptions): Promise<ClientResponse> {
     this.#ends.started(end);
-    let response: ClientResponse;
-    try {
-      response = await this.#client.request({ ...options, end });
-    } catch (error) {
+    this.#active += 1;
+    const ended = (): void => {
       this.#ends.ended(end);
+      this.#active -= 1;
+      this.#closeWhenIdle();
+    };
+    const response = await this.#client.request({ ...options, end }).catch((error: unknown) => {
+      ended();
       throw error;
-    }
-    response.once('close', () => this.#ends.ended(end));
+    });
+    response.once('close', ended);
     this.#ends.setLoad(end, take(response, loadHeader) ?? '');
     return response;
   }

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import type { Http3Server, NativeModule } from '@sheaf/native';
+import type { Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
 import type { DestinationStream, Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ValuePath } from '../configuration/document.js';
@@ -49,8 +49,14 @@ export interface Sessions {
 /** What answers the clients of a node. */
 export interface Service {
   handler: RequestHandler;
+  /** Gets the QUIC listener before the first connection. */
+  attach?(native: Http3Server): void;
+  /** Said with every answer on a QUIC connection. */
+  headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
   /** Takes the sessions of a QUIC listener. */
   acceptSessions(native: Http3Server): Promise<Sessions>;
+  /** Lets an end rest, or use it again; false when there is none of the name. */
+  drainEnd?(name: string, drains: boolean): boolean;
   registry: Registry;
   status(): NodeStatus;
   /** Brings up to date what metrics and status say. */
@@ -125,7 +131,7 @@ export class Front {
   async listen(service: Service): Promise<void> {
     this.#service = service;
     const native = await (this.#options.loadNative ?? loadNativeModule)();
-    await this.#listenOnBoth(service.handler, native);
+    await this.#listenOnBoth(service, native);
     await this.#startSessions(service);
     await this.#listenPlain(service.handler);
     await this.#listenAdmin(service);
@@ -180,12 +186,12 @@ export class Front {
   }
 
   /** TCP and UDP share the port. With port 0 the system chooses for TCP at the first address, and all others have to follow. */
-  async #listenOnBoth(handler: RequestHandler, native: NativeModule | undefined): Promise<void> {
+  async #listenOnBoth(service: Service, native: NativeModule | undefined): Promise<void> {
     const { listen } = this.#configuration.options;
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#listenTcp(handler);
-        if (native) this.#quic = await this.#listenQuic(handler, native);
+        await this.#listenTcp(service.handler);
+        if (native) this.#quic = await this.#listenQuic(service, native);
         return;
       } catch (error) {
         await Promise.all(this.#tcp.map((tcp) => tcp.close(0)));
@@ -208,7 +214,7 @@ export class Front {
     this.#address = { ...listen, port };
   }
 
-  async #listenQuic(handler: RequestHandler, module: NativeModule): Promise<Http3Server> {
+  async #listenQuic(service: Service, module: NativeModule): Promise<Http3Server> {
     const { options } = this.#configuration;
     if (options.qlog !== undefined) await makeDirectory(options.qlog);
     const server = createQuicListener({
@@ -217,15 +223,18 @@ export class Front {
       alpn: options.alpn,
       congestion: options.congestion,
       multipath: options.multipath,
+      multiEnd: options.multiEnd ?? false,
       pathScheduler: options.path_scheduler,
       streamScheduler: options.stream_scheduler,
       certificate: this.certificate.pair,
-      handler,
+      handler: service.handler,
+      headersFor: (connection) => service.headersFor?.(connection) ?? {},
       limits: options.limits,
       ...(options.qlog === undefined ? {} : { qlog: options.qlog }),
       ...(this.#options.keyLog === undefined ? {} : { keyLog: this.#options.keyLog }),
       onError: (error) => this.log.error({ err: error }, 'transport error'),
     });
+    service.attach?.(server);
     await server.listen().catch((error: unknown) => {
       const { address = this.#address.address } = error as { address?: string };
       this.#refuse(error, { address, port: this.#address.port }, 'UDP', 'listen');

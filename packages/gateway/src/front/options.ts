@@ -58,4 +58,4 @@ export type FrontLimits = Omit<Limits, 'body_size'>;
 const frontOptions = z.strictObject(frontKeys);
 
 /** What the listeners of a node are told. */
-export type FrontOptions = z.output<typeof frontOptions> & { alpn: readonly string[]; multipath: boolean; limits: FrontLimits };
+export type FrontOptions = z.output<typeof frontOptions> & { alpn: readonly string[]; multipath: boolean; multiEnd?: boolean; limits: FrontLimits };

@@ -1,6 +1,9 @@
 import { WELL_KNOWN, WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
 import type { Logger } from 'pino';
+import type { EndConfiguration } from '../ends/options.js';
 import type { NodeConfiguration } from '../configuration/node.js';
+import type { RouteMap } from '../ends/route_map.js';
+import type { Target } from '../http/exchange.js';
 import { RequestHandler } from '../http/request_handler.js';
 import { describeListener } from '../front/description.js';
 import { WellKnown } from '../http/well_known.js';
@@ -16,30 +19,38 @@ import type { CompiledRoutes } from './routes.js';
 /** What answers requests and sessions, whichever listener they come from. */
 export interface Application {
   handler: RequestHandler;
+  /** For requests that another node carried here: they go no further. */
+  carried: RequestHandler;
   sessions: Omit<SessionServerOptions, 'native'>;
 }
 
 export interface ApplicationOptions {
-  node: NodeConfiguration;
+  node: Pick<NodeConfiguration | EndConfiguration, 'listen' | 'log' | 'limits'>;
   log: Logger;
   routes: CompiledRoutes;
   metrics: Metrics;
   certificate: CertificateSource;
   quicPort: () => number;
+  /** What the ends of this gateway answer. */
+  routeMap?: () => RouteMap;
+  /** Answers what no route does. */
+  fallback?: Target;
 }
 
 export function createApplication(options: ApplicationOptions): Application {
-  const { node, log, routes, metrics, certificate, quicPort } = options;
+  const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback } = options;
   const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
-  const handler = new RequestHandler({
-    routes: routes.requests,
-    wellKnown: new WellKnown(describeListener(node.listen, certificate, quicPort)),
+  const common = {
+    wellKnown: new WellKnown(describeListener(node.listen, certificate, quicPort), { routes: routeMap }),
     wellKnownPrefix: WELL_KNOWN_PREFIX,
     maxHeaderBytes: node.limits.header_size,
     observer,
     log,
     timingName: 'sheaf-gateway',
-  });
+  } as const;
+  const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
+  const handler = new RequestHandler({ ...common, routes: [...routes.requests, ...last] });
+  const carried = new RequestHandler({ ...common, routes: routes.requests });
   const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: pageApplication(handler), isOriginAllowed });
-  return { handler, sessions: { routes: [page, ...routes.sessions], observer, log } };
+  return { handler, carried, sessions: { routes: [page, ...routes.sessions], observer, log } };
 }

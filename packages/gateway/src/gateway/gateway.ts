@@ -1,6 +1,11 @@
+import type { Http3Server, ServedConnection } from '@sheaf/native';
 import type { LoadedGateway } from '../configuration/loaded.js';
-import { Front, type NodeOptions } from '../front/front.js';
+import { Primary } from '../ends/primary.js';
+import { Front } from '../front/front.js';
 import { FrontNode } from '../front/front_node.js';
+import type { ListenAddress } from '../configuration/scalars.js';
+import { loadNativeModule } from '../listeners/native_module.js';
+import { RunningAddresses, type SiteOptions } from '../nodes/running_addresses.js';
 import { Metrics } from '../observability/metrics.js';
 import type { GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../webtransport/session_server.js';
@@ -11,22 +16,25 @@ import { compileRoutes, describeTarget, upstreamsOf, type CompiledRoutes } from 
 export class Gateway extends FrontNode {
   readonly role = 'gateway';
   readonly #loaded: LoadedGateway;
+  readonly #options: SiteOptions;
+  #primary: Primary | undefined;
   #routes!: CompiledRoutes;
   #warnings: string[] = [];
 
-  private constructor(loaded: LoadedGateway, front: Front) {
+  private constructor(loaded: LoadedGateway, options: SiteOptions, front: Front) {
     super(loaded.name, front);
     this.#loaded = loaded;
+    this.#options = options;
   }
 
   /**
    * Starts everything the configuration describes; when a part fails, what had started is stopped.
    * @throws UserError
    */
-  static async start(loaded: LoadedGateway, options: NodeOptions = {}): Promise<Gateway> {
-    const front = await Front.open({ ...loaded, options: loaded.node }, options);
+  static async start(loaded: LoadedGateway, options: SiteOptions = {}): Promise<Gateway> {
+    const front = await Front.open({ ...loaded, options: { ...loaded.node, multiEnd: loaded.ends.length > 0 } }, options);
     try {
-      const gateway = new Gateway(loaded, front);
+      const gateway = new Gateway(loaded, options, front);
       await gateway.#start();
       return gateway;
     } catch (error) {
@@ -40,6 +48,10 @@ export class Gateway extends FrontNode {
     return this.#warnings;
   }
 
+  get backboneAddress(): ListenAddress | undefined {
+    return this.#primary?.backboneAddress;
+  }
+
   status(): GatewayStatus {
     return {
       ...this.front.status(),
@@ -49,6 +61,7 @@ export class Gateway extends FrontNode {
         target: describeTarget(route),
         ...(route.upstream ? { upstreams: upstreamsOf(this.#routes, index) } : {}),
       })),
+      ...(this.#primary ? { ends: this.#primary.report() } : {}),
     };
   }
 
@@ -56,17 +69,34 @@ export class Gateway extends FrontNode {
     const { front } = this;
     const { node } = this.#loaded;
     const { log, certificate } = front;
-    this.#routes = await compileRoutes(node, log);
+    const primary = this.#loaded.ends.length > 0 ? await this.#openPrimary() : undefined;
+    this.#primary = primary;
+    this.#routes = await compileRoutes(node, log, primary && ((ends) => primary.route(ends)));
     for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
     const metrics = new Metrics({
       transport: () => front.quic?.counters(),
       tcpConnections: () => front.tcpConnections,
       upstreams: () => this.#routes.requests.flatMap((route) => upstreamsOf(this.#routes, route.index)),
       certificateExpiry: () => certificate.expiry,
+      ends: () => primary?.report() ?? [],
     });
-    const { handler, sessions } = createApplication({ node, log, routes: this.#routes, metrics, certificate, quicPort: () => front.address.port });
+    const { handler, carried, sessions } = createApplication({
+      node,
+      log,
+      routes: this.#routes,
+      metrics,
+      certificate,
+      quicPort: () => front.address.port,
+      ...(primary ? { routeMap: () => primary.routeMap } : {}),
+    });
+    primary?.answerWith(carried);
     await front.listen({
       handler,
+      ...(primary && {
+        attach: (native: Http3Server) => primary.attach(native),
+        headersFor: (connection: ServedConnection) => primary.headersFor(connection),
+        drainEnd: (name: string, drains: boolean) => primary.drain(name, drains),
+      }),
       acceptSessions: (native) => SessionServer.start({ native, ...sessions }),
       registry: metrics.registry,
       status: () => this.status(),
@@ -75,5 +105,12 @@ export class Gateway extends FrontNode {
     const warnings = await Promise.all(this.#routes.requests.map(({ answer }) => answer.start?.() ?? []));
     this.#warnings = warnings.flat();
     front.serve(this.#warnings);
+  }
+
+  async #openPrimary(): Promise<Primary> {
+    const { front } = this;
+    const primary = await Primary.open({ loaded: this.#loaded, module: await loadNativeModule(), running: this.#options.running ?? new RunningAddresses(), log: front.log });
+    front.shutdown.add(() => primary.close());
+    return primary;
   }
 }

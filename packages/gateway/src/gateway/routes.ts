@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { NodeConfiguration } from '../configuration/node.js';
+import type { EndConfiguration } from '../ends/options.js';
 import { StaticFiles } from '../files/static_files.js';
 import type { Target } from '../http/exchange.js';
 import { compileRoute, type Route } from '../routing/router.js';
@@ -12,12 +13,13 @@ export interface CompiledRoutes {
   sessions: Route<SessionTarget>[];
 }
 
-/** Makes what the routes lead to. @throws UserError when an application cannot be loaded. */
-export async function compileRoutes(node: NodeConfiguration, log: Logger): Promise<CompiledRoutes> {
+/** Makes what the routes lead to; `toEnds` carries requests to ends. @throws UserError when an application cannot be loaded. */
+export async function compileRoutes(node: Pick<NodeConfiguration | EndConfiguration, 'routes' | 'limits'>, log: Logger, toEnds?: (ends: readonly string[]) => Target): Promise<CompiledRoutes> {
   const compiled: CompiledRoutes = { requests: [], sessions: [] };
   for (const [index, route] of node.routes.entries()) {
     if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
     if (route.upstream) compiled.requests.push(compileRoute(route, index, new UpstreamGroup(route.upstream, node.limits.body_size, log)));
+    if (route.ends && toEnds) compiled.requests.push(compileRoute(route, index, toEnds(route.ends)));
     if (route.webtransport) {
       const { application, origins } = route.webtransport;
       const target: SessionTarget = {
@@ -34,6 +36,7 @@ export async function compileRoutes(node: NodeConfiguration, log: Logger): Promi
 export function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.files) return `files ${route.files.root}`;
   if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
+  if (route.ends) return `ends ${route.ends.join(', ')} (${route.delivery ?? 'direct'})`;
   return `webtransport ${route.webtransport?.application ?? ''}`;
 }
 

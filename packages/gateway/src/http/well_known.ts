@@ -1,6 +1,8 @@
 import { pageLoaderResource } from '@sheaf/web-client/server';
 import { WELL_KNOWN, type PathReport } from '@sheaf/web-client/protocol';
 import type { Exchange, Target } from './exchange.js';
+import type { RouteMap } from '../ends/route_map.js';
+import { headerValue } from './exchange.js';
 import { respondStatus, respondText, setHead } from './respond.js';
 
 /** What a browser has to know to open a WebTransport session to this gateway. */
@@ -14,15 +16,23 @@ export interface GatewayDescription {
 /** JSON that is old a moment later. */
 const changing = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 
+/** What a node may tell beside; nobody is told what is absent. */
+export interface ToldOnRequest {
+  paths?: (() => readonly PathReport[]) | undefined;
+  routes?: (() => RouteMap) | undefined;
+}
+
+/** How long clients keep a route map; its version comes with every answer. */
+const routeMapSeconds = 60;
+
 /** Serves what lies below `/.well-known/sheaf/`: the gateway's description and the page loader. */
 export class WellKnown implements Target {
   readonly #describe: (exchange: Exchange) => GatewayDescription;
-  readonly #paths: (() => readonly PathReport[]) | undefined;
+  readonly #told: ToldOnRequest;
 
-  /** Without `paths` nobody is told of any. */
-  constructor(describe: (exchange: Exchange) => GatewayDescription, paths?: () => readonly PathReport[]) {
+  constructor(describe: (exchange: Exchange) => GatewayDescription, told: ToldOnRequest = {}) {
     this.#describe = describe;
-    this.#paths = paths;
+    this.#told = told;
   }
 
   async handle(exchange: Exchange): Promise<void> {
@@ -31,9 +41,13 @@ export class WellKnown implements Target {
       respondStatus(exchange, 405, { allow: 'GET, HEAD' });
       return;
     }
-    if (exchange.pathname === WELL_KNOWN.paths && this.#paths) {
+    if (exchange.pathname === WELL_KNOWN.routes && this.#told.routes) {
+      respondRoutes(exchange, this.#told.routes());
+      return;
+    }
+    if (exchange.pathname === WELL_KNOWN.paths && this.#told.paths) {
       // For pages of this origin alone: it tells addresses.
-      respondText(exchange, 200, `${JSON.stringify({ paths: this.#paths() })}\n`, { ...changing, 'cross-origin-resource-policy': 'same-origin' });
+      respondText(exchange, 200, `${JSON.stringify({ paths: this.#told.paths() })}\n`, { ...changing, 'cross-origin-resource-policy': 'same-origin' });
       return;
     }
     if (exchange.pathname === WELL_KNOWN.certificate_hashes) {
@@ -57,4 +71,15 @@ export class WellKnown implements Target {
     exchange.bytesSent += resource.body.length;
     exchange.response.end(resource.body);
   }
+}
+
+function respondRoutes(exchange: Exchange, map: RouteMap): void {
+  const etag = `"${map.version}"`;
+  const headers = { etag, 'cache-control': `max-age=${routeMapSeconds}` };
+  if (headerValue(exchange.request.headers, 'if-none-match') !== etag) {
+    respondText(exchange, 200, `${JSON.stringify(map)}\n`, { 'content-type': 'application/json', ...headers });
+    return;
+  }
+  setHead(exchange, 304, headers);
+  exchange.response.end();
 }

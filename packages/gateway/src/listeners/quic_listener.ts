@@ -1,4 +1,4 @@
-import type { CertificatePair, Http3Server, NativeModule } from '@sheaf/native';
+import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
 import type { ListenAddresses } from '../configuration/scalars.js';
 import { congestionControl, type FrontLimits, type FrontOptions } from '../front/options.js';
 import type { GatewayResponse } from '../http/exchange.js';
@@ -11,10 +11,14 @@ export interface QuicListenerOptions {
   alpn: readonly string[];
   congestion: FrontOptions['congestion'];
   multipath: boolean;
+  /** Offer clients ends, or take over connections. */
+  multiEnd: boolean;
   pathScheduler: FrontOptions['path_scheduler'];
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
+  /** Said with every answer on this connection. */
+  headersFor?: (connection: ServedConnection) => Readonly<Record<string, string>>;
   limits: FrontLimits;
   /** Directory for qlog files. */
   qlog?: string;
@@ -34,6 +38,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     alpn: [...options.alpn],
     congestionControl: congestionControl(options.congestion),
     multipath: options.multipath,
+    multiEnd: options.multiEnd,
     pathScheduler: options.pathScheduler,
     streamScheduler: options.streamScheduler,
     webtransport: options.alpn.includes('h3'),
@@ -50,6 +55,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
   });
   server.on('request', (request, response) => {
     const converted = fromQuicRequest(request);
+    for (const [name, value] of Object.entries(options.headersFor?.(request.connection) ?? {})) response.setHeader(name, value);
     if (converted.priority) response.setPriority(converted.priority);
     void options.handler.handle(converted, response as unknown as GatewayResponse);
   });

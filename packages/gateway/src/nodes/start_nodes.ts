@@ -1,38 +1,50 @@
 import type { LoadedNode } from '../configuration/loaded.js';
-import type { ListenAddress } from '../configuration/scalars.js';
 import { Edge } from '../edge/edge.js';
+import { End } from '../ends/end.js';
 import type { NodeOptions } from '../front/front.js';
 import { Gateway } from '../gateway/gateway.js';
+import { RunningAddresses } from './running_addresses.js';
 
 /** A node that runs in this process. */
-export type RunningNode = Gateway | Edge;
+export type RunningNode = Gateway | End | Edge;
 
 /**
- * Starts nodes of one file, in its order: the gateways first, since edges need their addresses. When
- * one cannot start, the others are stopped.
+ * Starts nodes of one file: ends first, then gateways, which call their ends, then edges, which need gateways. When one
+ * cannot start, the others are stopped.
  * @throws UserError
  */
 export async function startNodes(nodes: readonly LoadedNode[], options: NodeOptions = {}): Promise<RunningNode[]> {
-  const running = new Map<LoadedNode, RunningNode>();
+  const started = new Map<LoadedNode, RunningNode>();
+  const running = new RunningAddresses();
   try {
-    for (const loaded of nodes) if (loaded.role === 'gateway') running.set(loaded, await Gateway.start(loaded, options));
-    for (const loaded of nodes) {
-      if (loaded.role !== 'edge') continue;
-      const gatewayAddress = loaded.gateway && addressOf(running.get(loaded.gateway));
-      running.set(loaded, await Edge.start(loaded, { ...options, ...(gatewayAddress === undefined ? {} : { gatewayAddress }) }));
+    for (const role of ['end', 'gateway', 'edge'] as const) {
+      for (const loaded of nodes) if (loaded.role === role) started.set(loaded, await startNode(loaded, { ...options, running }));
     }
   } catch (error) {
-    await closeNodes([...running.values()], 0);
+    await closeNodes([...started.values()], 0);
     throw error;
   }
-  return nodes.map((loaded) => running.get(loaded)).filter((node) => node !== undefined);
+  return nodes.map((loaded) => started.get(loaded)).filter((node) => node !== undefined);
+}
+
+async function startNode(loaded: LoadedNode, options: NodeOptions & { running: RunningAddresses }): Promise<RunningNode> {
+  const { running } = options;
+  switch (loaded.role) {
+    case 'end':
+    case 'gateway': {
+      const node = loaded.role === 'end' ? await End.start(loaded, options) : await Gateway.start(loaded, options);
+      const { backboneAddress } = node;
+      running.set(loaded.name, { listen: node.address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
+      return node;
+    }
+    case 'edge': {
+      const gatewayAddress = loaded.gateway && running.listenOf(loaded.gateway.name);
+      return Edge.start(loaded, { ...options, ...(gatewayAddress === undefined ? {} : { gatewayAddress }) });
+    }
+  }
 }
 
 /** Drains all of them at one time. */
 export async function closeNodes(nodes: readonly RunningNode[], drainMs?: number): Promise<void> {
   await Promise.all(nodes.map((node) => node.close(drainMs)));
-}
-
-function addressOf(node: RunningNode | undefined): ListenAddress | undefined {
-  return node?.address;
 }

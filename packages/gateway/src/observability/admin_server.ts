@@ -11,7 +11,12 @@ export interface AdminSources {
   status(): NodeStatus;
   /** Brings up to date what metrics and status say. */
   refresh(): Promise<void>;
+  /** Lets an end rest, or use it again; false when there is none of the name. */
+  drainEnd?(name: string, drains: boolean): boolean;
 }
+
+/** Pages of other origins cannot send it without being asked first (CORS), and nobody here would answer. */
+export const adminHeader = 'sheaf-admin';
 
 /** Plain HTTP for operators: health, metrics, status. */
 export class AdminServer {
@@ -41,10 +46,16 @@ export class AdminServer {
   }
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, { registry, status, refresh }: AdminSources): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, { registry, status, refresh, drainEnd }: AdminSources): Promise<void> {
   const send = (code: number, type: string, text: string): void => {
     response.writeHead(code, { 'content-type': type, 'cache-control': 'no-store' }).end(request.method === 'HEAD' ? undefined : text);
   };
+  const [, end, action] = /^\/ends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
+  if (end !== undefined && request.method === 'POST') {
+    if (request.headers[adminHeader] === undefined) return send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);
+    if (drainEnd?.(end, action === 'drain') !== true) return send(404, 'text/plain', '404 Not Found: there is no such end\n');
+    return send(200, 'text/plain', `${action}\n`);
+  }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     send(405, 'text/plain', '405 Method Not Allowed\n');

@@ -1,6 +1,7 @@
 import type { TransportCounters } from '@sheaf/native';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { RequestObserver } from '../http/request_handler.js';
+import type { EndReport } from '../ends/end_watch.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
 import type { SessionObserver } from '../webtransport/session_server.js';
 
@@ -10,6 +11,10 @@ export interface MetricSources {
   tcpConnections(): number;
   upstreams(): UpstreamStatus[];
   certificateExpiry(): Date;
+  /** Of a gateway. */
+  ends?(): EndReport[];
+  /** Connections that an end took over. */
+  guests?(): number;
 }
 
 /** Metrics in Prometheus' format. */
@@ -20,6 +25,8 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     transportMetrics(this.registry, sources);
     upstreamMetrics(this.registry, sources);
+    if (sources.ends) endMetrics(this.registry, sources.ends);
+    if (sources.guests) guestMetrics(this.registry, sources.guests);
     const registers = [this.registry];
     new Gauge({
       name: 'sheaf_tcp_connections',
@@ -136,4 +143,37 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
   gauge('requests_active', 'Requests under way.', ({ active }) => active);
   gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);
   gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);
+}
+
+function endMetrics(registry: Registry, ends: () => EndReport[]): void {
+  const metric = (Kind: typeof Gauge | typeof Counter, name: string, help: string, read: (end: EndReport) => number): void => {
+    new Kind({
+      name: `sheaf_end_${name}`,
+      help,
+      labelNames: ['end'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const end of ends()) this.inc({ end: end.name }, read(end));
+      },
+    });
+  };
+  metric(Gauge, 'serving', '1 while the end takes connections over.', ({ state }) => (state === 'serving' ? 1 : 0));
+  metric(Gauge, 'connections', 'Connections whose clients know the end.', ({ connections }) => connections);
+  metric(Gauge, 'load', 'Share of the time in which the end was busy.', ({ load }) => load);
+  metric(Gauge, 'requests_active', 'Requests under way at the end.', ({ requestsActive }) => requestsActive);
+  metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the end sent.', ({ bytesSent }) => bytesSent);
+  metric(Counter, 'bytes_received_total', 'Bytes of UDP datagrams that the end received.', ({ bytesReceived }) => bytesReceived);
+  metric(Counter, 'proxied_total', 'Requests that the gateway carried to the end.', ({ proxied }) => proxied);
+}
+
+function guestMetrics(registry: Registry, guests: () => number): void {
+  new Gauge({
+    name: 'sheaf_guest_connections',
+    help: 'Connections of the gateway\'s clients that this end serves.',
+    registers: [registry],
+    collect() {
+      this.set(guests());
+    },
+  });
 }

@@ -1,4 +1,5 @@
 import type { ConnectionStatus, TransportCounters } from '@sheaf/native';
+import type { EndReport } from '../ends/end_watch.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
 
 export type NodeState = 'starting' | 'serving' | 'draining' | 'stopped';
@@ -26,9 +27,28 @@ export interface FrontStatus {
   transport?: TransportCounters;
 }
 
+export interface RouteStatus {
+  route: string;
+  target: string;
+  upstreams?: UpstreamStatus[];
+}
+
 export interface GatewayStatus extends FrontStatus {
   role: 'gateway';
-  routes: { route: string; target: string; upstreams?: UpstreamStatus[] }[];
+  routes: RouteStatus[];
+  /** Of a gateway that has ends. */
+  ends?: EndReport[];
+}
+
+export interface EndNodeStatus extends FrontStatus {
+  role: 'end';
+  /** Its gateway, and whether that is connected. */
+  primary: { name: string; connected: boolean };
+  /** False while it drains. */
+  serving: boolean;
+  /** Connections of the gateway's clients; `connections` has them, too. */
+  guests: number;
+  routes: RouteStatus[];
 }
 
 /** An edge's way to its gateway. */
@@ -50,4 +70,4 @@ export interface EdgeStatus extends FrontStatus {
 }
 
 /** What /status answers and `sheaf status` shows. */
-export type NodeStatus = GatewayStatus | EdgeStatus;
+export type NodeStatus = GatewayStatus | EndNodeStatus | EdgeStatus;

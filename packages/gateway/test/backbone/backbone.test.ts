@@ -5,7 +5,7 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { BackboneLink } from '../../src/backbone/backbone_link.js';
 import { BackboneListener, backbonePath } from '../../src/backbone/backbone_listener.js';
 import type { Channel } from '../../src/backbone/channel.js';
-import { backboneVersion, encodeMessage, type BackboneMessage } from '../../src/backbone/messages.js';
+import { backboneVersion, encodeMessage, runBytes, type BackboneMessage } from '../../src/backbone/messages.js';
 import { NodeKey, NodePublicKey } from '../../src/backbone/node_key.js';
 import { loadNativeModule } from '../../src/listeners/native_module.js';
 
@@ -20,7 +20,7 @@ const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(
 beforeAll(async () => void (module = await loadNativeModule()));
 
 const listen = (port = 0, key = endKey): Promise<BackboneListener> =>
-  BackboneListener.listen({ module, name: 'end1', key, address: { address: '127.0.0.1', port }, callers: new Map([['site', siteKey.publicKey]]), hint: 'let `primary` of `end1` be the node with the key', onRequest: answer, log });
+  BackboneListener.listen({ module, name: 'end1', key, run: Buffer.alloc(runBytes, 1), address: { address: '127.0.0.1', port }, callers: new Map([['site', siteKey.publicKey]]), hint: 'let `primary` of `end1` be the node with the key', onRequest: answer, log });
 
 function answer(request: ServerRequest, response: ServerResponse): void {
   request.pipe(response.writeHead(200, { 'x-path': request.url }));
@@ -28,7 +28,7 @@ function answer(request: ServerRequest, response: ServerResponse): void {
 
 const link = (options: { key?: NodeKey; name?: string; publicKey?: NodePublicKey; port?: () => number } = {}): BackboneLink => {
   const { key = siteKey, name = 'site', publicKey = endKey.publicKey, port = () => listener.address.port } = options;
-  const made = new BackboneLink({ module, name, key, peer: { name: 'end1', publicKey }, address: () => ({ host: '127.0.0.1', port: port() }), log });
+  const made = new BackboneLink({ module, name, key, run: Buffer.alloc(runBytes, 9), peer: { name: 'end1', publicKey }, address: () => ({ host: '127.0.0.1', port: port() }), log });
   open.push(made);
   made.start();
   return made;
@@ -96,7 +96,7 @@ test('a node with another key than the expected one is not talked to', async () 
 test('who has the name and the public key of a node, and not its key, is refused', async () => {
   const client = await module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, serverName: 'backbone', publicKeyHashes: [endKey.publicKey.hash], multipath: false });
   open.push({ close: () => client.close() });
-  const hello = encodeMessage({ type: 'hello', version: backboneVersion, name: 'site', publicKey: siteKey.publicKey.bytes, signature: NodeKey.generate().sign(Buffer.from('x')) });
+  const hello = encodeMessage({ type: 'hello', version: backboneVersion, name: 'site', run: Buffer.alloc(runBytes), publicKey: siteKey.publicKey.bytes, signature: NodeKey.generate().sign(Buffer.from('x')) });
   const response = await client.request({ method: 'POST', path: backbonePath, body: hello });
   expect(await text(response)).toContain('the signature of `site` is wrong');
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { NodeKey } from '../../src/backbone/node_key.js';
-import { largestSnapshot, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes } from '../../src/backbone/sealed_snapshot.js';
+import { largestSnapshot, loadSodium, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes, type SealingSession } from '../../src/backbone/sealed_snapshot.js';
 
 const primary = NodeKey.generate();
 const end = NodeKey.generate();
@@ -9,10 +9,13 @@ const stranger = NodeKey.generate();
 const session = randomBytes(sessionBytes);
 const secret = Buffer.from('the keys of a path');
 
-let opener: SnapshotOpener;
-beforeEach(async () => void (opener = await SnapshotOpener.make(end, { sender: primary.publicKey, receiver: end.publicKey, session })));
+const makeSealer = async (key: NodeKey, of: SealingSession): Promise<SnapshotSealer> => new SnapshotSealer(key, of, await loadSodium());
+const makeOpener = async (key: NodeKey, of: SealingSession): Promise<SnapshotOpener> => new SnapshotOpener(key, of, await loadSodium());
 
-const sealerOf = (from = primary, to = end, chosen = session): Promise<SnapshotSealer> => SnapshotSealer.make(from, { sender: from.publicKey, receiver: to.publicKey, session: chosen });
+let opener: SnapshotOpener;
+beforeEach(async () => void (opener = await makeOpener(end, { sender: primary.publicKey, receiver: end.publicKey, session })));
+
+const sealerOf = (from = primary, to = end, chosen = session): Promise<SnapshotSealer> => makeSealer(from, { sender: from.publicKey, receiver: to.publicKey, session: chosen });
 const refusal = (sealed: Uint8Array): string => {
   try {
     opener.open(sealed);
@@ -48,7 +51,7 @@ test('a snapshot of another connection, as before a restart, is refused', async 
 });
 
 test('a snapshot for another end is refused, also when it was sealed again by who could read it', async () => {
-  const other = await SnapshotOpener.make(stranger, { sender: primary.publicKey, receiver: stranger.publicKey, session });
+  const other = await makeOpener(stranger, { sender: primary.publicKey, receiver: stranger.publicKey, session });
   const sealed = (await sealerOf(primary, stranger)).seal(Buffer.from(secret));
   expect(refusal(sealed)).toBe('unreadable');
   const { default: sodium } = await import('libsodium-wrappers');
@@ -68,7 +71,7 @@ test('a snapshot for another end is refused, also when it was sealed again by wh
 
 test('a snapshot of a stranger is refused, also in the primary\'s name', async () => {
   expect(refusal((await sealerOf(stranger)).seal(Buffer.from(secret)))).toBe('sender');
-  const liar = await SnapshotSealer.make(stranger, { sender: primary.publicKey, receiver: end.publicKey, session });
+  const liar = await makeSealer(stranger, { sender: primary.publicKey, receiver: end.publicKey, session });
   expect(refusal(liar.seal(Buffer.from(secret)))).toBe('signature');
 });
 

@@ -1,0 +1,208 @@
+import type { ServerConnection } from '@sheaf/native';
+import type { Logger } from 'pino';
+import type { BackboneLink, LinkStatus } from '../backbone/backbone_link.js';
+import type { Channel } from '../backbone/channel.js';
+import type { BackboneMessage } from '../backbone/messages.js';
+import type { NodeKey } from '../backbone/node_key.js';
+import { SnapshotSealer, type Sodium } from '../backbone/sealed_snapshot.js';
+import type { LoadedEndReference } from '../configuration/loaded.js';
+import { formatAddress } from '../listeners/listen_error.js';
+import { HandOvers, type HandOversOptions } from './hand_overs.js';
+
+/** How an end is, as its gateway sees it. */
+export type EndHealth = 'joining' | 'serving' | 'draining' | 'unhealthy' | 'lost';
+
+/** What `/status` says of an end. */
+export interface EndReport {
+  name: string;
+  id: number;
+  addresses: string[];
+  state: EndHealth;
+  backbone: LinkStatus;
+  /** Connections of clients that know it. */
+  connections: number;
+  /** As it said last. */
+  load: number;
+  requestsActive: number;
+  /** Of its UDP sockets, since its start. */
+  bytesSent: number;
+  bytesReceived: number;
+  /** Requests that the gateway carried there itself. */
+  proxied: number;
+}
+
+export interface EndWatchOptions {
+  reference: LoadedEndReference;
+  link: BackboneLink;
+  key: NodeKey;
+  sodium: Sodium;
+  addresses: HandOversOptions['addresses'];
+  log: Logger;
+}
+
+/**
+ * How long requests at an end that was lost may still go on: it may be that only the backbone is cut, but
+ * without it the end gets no more credit, so that a request could wait for ever.
+ */
+const lostMs = 10_000;
+
+type Pong = Extract<BackboneMessage, { type: 'pong' }>;
+
+/** One end of a gateway: looks after it, and hands connections over while it serves. */
+export class EndWatch {
+  readonly handOvers: HandOvers;
+  proxied = 0;
+  readonly #options: EndWatchOptions;
+  #state: EndHealth = 'joining';
+  #channel: Channel | undefined;
+  /** Of the end's process. */
+  #run: string | undefined;
+  #sequence = 0;
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #pong: Pong | undefined;
+  /** The operator wants it. */
+  #drains = false;
+  #checkFailed = false;
+  #goneAt = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: EndWatchOptions) {
+    this.#options = options;
+    const { reference, link, log, addresses } = options;
+    this.handOvers = new HandOvers({ id: reference.id, addresses, log });
+    link.on('open', (channel) => this.#onOpen(channel));
+    link.on('close', () => this.#onClose());
+  }
+
+  get name(): string {
+    return this.#options.reference.name;
+  }
+
+  get id(): number {
+    return this.#options.reference.id;
+  }
+
+  get link(): BackboneLink {
+    return this.#options.link;
+  }
+
+  get state(): EndHealth {
+    return this.#state;
+  }
+
+  /** Requests under way there, as it said last. */
+  get requestsActive(): number {
+    return this.#pong?.requests ?? 0;
+  }
+
+  start(): void {
+    const { reference, link } = this.#options;
+    link.start();
+    this.#timer = setInterval(() => this.#tick(), reference.health.interval).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#options.link.close();
+  }
+
+  /** The end lets its clients go, or takes new ones again. */
+  drain(drains: boolean): void {
+    this.#drains = drains;
+    this.#channel?.send({ type: 'drain', drains });
+    this.#evaluate();
+  }
+
+  addConnection(connection: ServerConnection): void {
+    this.handOvers.add(connection);
+  }
+
+  report(): EndReport {
+    const { reference, addresses, link } = this.#options;
+    return {
+      name: reference.name,
+      id: reference.id,
+      addresses: addresses().map(formatAddress),
+      state: this.#state,
+      backbone: link.status(),
+      connections: this.handOvers.offered,
+      load: (this.#pong?.load ?? 0) / 1_000,
+      requestsActive: this.requestsActive,
+      bytesSent: this.#pong?.bytesSent ?? 0,
+      bytesReceived: this.#pong?.bytesReceived ?? 0,
+      proxied: this.proxied,
+    };
+  }
+
+  #onOpen(channel: Channel): void {
+    const { key, sodium } = this.#options;
+    this.#channel = channel;
+    channel.on('message', (message) => this.#onMessage(message));
+    if (this.#drains) channel.send({ type: 'drain', drains: true });
+    this.handOvers.attach(channel, new SnapshotSealer(key, channel.session, sodium), channel.run === this.#run);
+    this.#run = channel.run;
+    this.#ping();
+  }
+
+  #onClose(): void {
+    this.#channel = undefined;
+    this.handOvers.detach();
+    // An end that has said so is not missed; of others it shows soon whether they come back.
+    if (this.#pong?.state === 'draining') this.#heardAt = Number.NEGATIVE_INFINITY;
+    this.#evaluate();
+  }
+
+  #onMessage(message: BackboneMessage): void {
+    if (message.type !== 'pong') return this.handOvers.onMessage(message);
+    this.#pong = message;
+    this.#heardAt = performance.now();
+    this.#evaluate();
+  }
+
+  #ping(): void {
+    this.#sequence = (this.#sequence + 1) >>> 0;
+    this.#channel?.send({ type: 'ping', sequence: this.#sequence });
+  }
+
+  #tick(): void {
+    this.#ping();
+    void this.#check();
+    this.#evaluate();
+    this.handOvers.handOverWaiting();
+    if (performance.now() < this.#goneAt) return;
+    this.#goneAt = Number.POSITIVE_INFINITY;
+    this.handOvers.withdraw('gone');
+  }
+
+  /** Asks what the configuration names for it. */
+  async #check(): Promise<void> {
+    const { link, reference } = this.#options;
+    const { path, timeout } = reference.health;
+    if (path === undefined || !link.client) return;
+    const failed = await link.client
+      .request({ path, signal: AbortSignal.timeout(timeout) })
+      .then((response) => response.resume().status >= 400)
+      .catch(() => true);
+    this.#checkFailed = failed;
+    this.#evaluate();
+  }
+
+  #assess(): EndHealth {
+    const { timeout } = this.#options.reference.health;
+    if (!this.#pong) return 'joining';
+    if (performance.now() - this.#heardAt > timeout) return 'lost';
+    if (this.#drains || this.#pong.state === 'draining') return 'draining';
+    return this.#checkFailed ? 'unhealthy' : 'serving';
+  }
+
+  #evaluate(): void {
+    const before = this.#state;
+    const state = this.#assess();
+    this.#state = state;
+    if (state === before) return;
+    this.#options.log[state === 'lost' || state === 'unhealthy' ? 'warn' : 'info']({ end: this.name, before, state }, 'an end changed');
+    this.#goneAt = state === 'lost' ? performance.now() + lostMs : Number.POSITIVE_INFINITY;
+    if (state === 'serving') this.handOvers.serve();
+    else if (before === 'serving') this.handOvers.withdraw('drains');
+  }
+}

@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto';
+import type { Http3Server, NativeModule, ServedConnection, ServerConnection } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { BackboneLink } from '../backbone/backbone_link.js';
+import { BackboneListener } from '../backbone/backbone_listener.js';
+import { ownKey, publicKeyOf } from '../backbone/identity.js';
+import { runBytes } from '../backbone/messages.js';
+import { loadSodium } from '../backbone/sealed_snapshot.js';
+import { keySource } from '../configuration/load_nodes.js';
+import type { LoadedEndReference, LoadedGateway } from '../configuration/loaded.js';
+import { UserError } from '../errors/user_error.js';
+import type { GatewayResponse, Target } from '../http/exchange.js';
+import { fromBackboneRequest } from '../http/quic_request.js';
+import type { RequestHandler } from '../http/request_handler.js';
+import { listenError } from '../listeners/listen_error.js';
+import type { RunningAddresses } from '../nodes/running_addresses.js';
+import { EndRoute } from './end_route.js';
+import { EndWatch, type EndReport } from './end_watch.js';
+import { describeRoutes, routesHeader, type RouteMap } from './route_map.js';
+
+export interface PrimaryOptions {
+  loaded: LoadedGateway;
+  module: NativeModule;
+  running: RunningAddresses;
+  log: Logger;
+}
+
+/** A gateway as the primary of its ends. */
+export class Primary {
+  readonly #options: PrimaryOptions;
+  readonly #ends = new Map<string, EndWatch>();
+  readonly #byId = new Map<number, EndWatch>();
+  /** Those that have a route which clients ask them directly. */
+  #direct: readonly EndWatch[] = [];
+  #listener!: BackboneListener;
+  #routeMap!: RouteMap;
+  #handler: RequestHandler | undefined;
+
+  private constructor(options: PrimaryOptions) {
+    this.#options = options;
+  }
+
+  /** Nobody is called before `attach`. @throws UserError */
+  static async open(options: PrimaryOptions): Promise<Primary> {
+    const primary = new Primary(options);
+    await primary.#open();
+    return primary;
+  }
+
+  get routeMap(): RouteMap {
+    return this.#routeMap;
+  }
+
+  get backboneAddress(): BackboneListener['address'] {
+    return this.#listener.address;
+  }
+
+  route(names: readonly string[]): Target {
+    return new EndRoute(names.flatMap((name) => this.#ends.get(name) ?? []), this.#options.log);
+  }
+
+  /** Answers what ends send back. */
+  answerWith(handler: RequestHandler): void {
+    this.#handler = handler;
+  }
+
+  /** Hands the connections of this server over from now on. */
+  attach(server: Http3Server): void {
+    server.on('connection', (connection) => this.#onConnection(connection));
+    for (const end of this.#ends.values()) end.start();
+  }
+
+  /** For clients that can use it. */
+  headersFor(connection: ServedConnection): Readonly<Record<string, string>> {
+    return (connection as Partial<ServerConnection>).multiEnd ? { [routesHeader]: `"${this.#routeMap.version}"` } : {};
+  }
+
+  report(): EndReport[] {
+    return [...this.#ends.values()].map((end) => end.report());
+  }
+
+  /** False: there is no such end. */
+  drain(name: string, drains: boolean): boolean {
+    const end = this.#ends.get(name);
+    end?.drain(drains);
+    return end !== undefined;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#ends.values()].map((end) => end.close()));
+    await this.#listener.close();
+  }
+
+  async #open(): Promise<void> {
+    const { loaded, module, log } = this.#options;
+    const { node, name } = loaded;
+    const key = await ownKey(keySource(loaded, loaded.directory));
+    const sodium = await loadSodium();
+    const run = randomBytes(runBytes);
+    const callers = new Map<string, Awaited<ReturnType<typeof publicKeyOf>>>();
+    for (const reference of loaded.ends) {
+      const publicKey = await publicKeyOf(reference.identity);
+      callers.set(reference.name, publicKey);
+      this.#checkPorts(reference);
+      const link = new BackboneLink({ module, name, key, run, peer: { name: reference.name, publicKey }, address: () => this.#backboneOf(reference), log });
+      const end = new EndWatch({ reference, link, key, sodium, addresses: () => this.#addressesOf(reference), log });
+      this.#ends.set(reference.name, end);
+      this.#byId.set(reference.id, end);
+    }
+    this.#routeMap = describeRoutes(node.routes, (end) => this.#ends.get(end)?.id);
+    const direct = new Set(this.#routeMap.routes.flatMap(({ ends }) => ends));
+    this.#direct = [...this.#ends.values()].filter(({ id }) => direct.has(id));
+    if (!node.backbone) throw new Error(`${name} has no backbone`);
+    const address = node.backbone;
+    this.#listener = await BackboneListener.listen({
+      module,
+      name,
+      key,
+      run,
+      address,
+      callers,
+      hint: `if it is one of the ends of \`${name}\`, its \`public_key\` there is`,
+      onRequest: (request, response) => void this.#handler?.handle(fromBackboneRequest(request), response as unknown as GatewayResponse),
+      log,
+    }).catch((error: unknown) => {
+      throw listenError(error, address, 'UDP', loaded.place(['backbone']));
+    });
+  }
+
+  #onConnection(connection: ServerConnection): void {
+    connection.once('multiEndReady', () => {
+      for (const end of this.#direct) end.addConnection(connection);
+    });
+    connection.on('endMessage', (end, bytes) => this.#byId.get(end)?.handOvers.onEndMessage(connection, bytes));
+    connection.on('endPathAbandoned', (end, code) => this.#byId.get(end)?.handOvers.onPathAbandoned(connection, code));
+    connection.once('close', () => {
+      for (const end of this.#direct) end.handOvers.remove(connection);
+    });
+  }
+
+  #addressesOf({ name, addresses }: LoadedEndReference): LoadedEndReference['addresses'] {
+    return addresses.map(({ address, port }) => ({ address, port: this.#options.running.portOf(name, 'listen', port) }));
+  }
+
+  #backboneOf({ name, backbone }: LoadedEndReference): LoadedEndReference['backbone'] {
+    return { ...backbone, port: this.#options.running.portOf(name, 'backbone', backbone.port) };
+  }
+
+  /** @throws UserError when nobody knows where an end is */
+  #checkPorts(reference: LoadedEndReference): void {
+    const { loaded } = this.#options;
+    const ports = [this.#backboneOf(reference).port, ...this.#addressesOf(reference).map(({ port }) => port)];
+    if (!ports.includes(0)) return;
+    throw new UserError('CONFIG_CONFLICT', `a port of the end \`${reference.name}\` is not known`, { place: loaded.place(['ends']), hint: 'give its `listen` and its `backbone` ports, or run both nodes in one process' });
+  }
+}

@@ -1,0 +1,56 @@
+import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
+import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protocol';
+import { systemErrorCode } from '../errors/user_error.js';
+import type { Exchange, GatewayRequest } from './exchange.js';
+import { forwardedHeaders, withoutHopByHop } from './forwarded_headers.js';
+import { hasBody } from './limited_body.js';
+import { isIdempotent } from './methods.js';
+import { sendBody, setHead } from './respond.js';
+
+/** RFC 9114 §8.1: the server has done nothing about the request. */
+const H3_REQUEST_REJECTED = 0x10b;
+
+/** The request for another node's HTTP/3. */
+export function requestOf({ request, pathname, search, signal }: Exchange): ClientRequestOptions {
+  return {
+    method: request.method,
+    path: pathname + search,
+    ...(request.authority === '' ? {} : { authority: request.authority }),
+    headers: {
+      ...forwardedHeaders(request),
+      // Nodes of HTTP/2 clients have been numbered for this connection; those of others would meet in it.
+      ...(request.httpVersion === '2' && request.priority ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) } : {}),
+    },
+    // A gateway that answers early does not take the rest of the body: what brings it still has to bring the answer.
+    ...(hasBody(request) ? { body: request.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer> } : {}),
+    signal,
+  };
+}
+
+/** Throws for a response that no HTTP server may give, before anything of it is passed on. */
+export function checkStatus(response: ClientResponse): void {
+  if (response.status >= 200 && response.status <= 599) return;
+  response.destroy();
+  throw new Error(`it answered with the status ${response.status}`);
+}
+
+/** Passes the response on. */
+export async function answerWith(exchange: Exchange, response: ClientResponse): Promise<void> {
+  setHead(exchange, response.status, withoutHopByHop(response.headers));
+  await sendBody(exchange, response);
+}
+
+/** Whether another connection may do better. */
+export function lostConnection(error: unknown): boolean {
+  return ['CONNECTION_CLOSED', 'GOING_AWAY'].includes(systemErrorCode(error) ?? '') || wasRejected(error);
+}
+
+function wasRejected(error: unknown): boolean {
+  return systemErrorCode(error) === 'STREAM_RESET' && (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED;
+}
+
+/** A body that left once is gone. */
+export function mayRepeat(request: GatewayRequest, error: unknown): boolean {
+  if (systemErrorCode(error) === 'GOING_AWAY') return true;
+  return !hasBody(request) && (isIdempotent(request.method) || wasRejected(error));
+}
