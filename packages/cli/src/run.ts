@@ -5,6 +5,7 @@ import { bench } from './commands/bench.js';
 import { cert } from './commands/cert.js';
 import { check } from './commands/check.js';
 import { demo } from './commands/demo.js';
+import { end } from './commands/end.js';
 import { fetch } from './commands/fetch.js';
 import { init } from './commands/init.js';
 import { keys } from './commands/keys.js';
@@ -73,6 +74,7 @@ async function dispatch(world: World): Promise<number> {
   add(check);
   add(schema);
   add(status);
+  add(end);
   add(fetch);
   add(cert);
   add(keys);

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { exampleConfiguration } from '../src/commands/init.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
 
-const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'keys', 'demo', 'link', 'bench'];
+const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'keys', 'end', 'demo', 'link', 'bench'];
 
 describe('help', () => {
   it('lists every command and every exit code', async () => {
@@ -160,7 +160,7 @@ describe('schema', () => {
     const [gateway, nodes] = anyOf;
     expect([gateway?.additionalProperties, nodes?.additionalProperties]).toEqual([false, false]);
     expect(Object.keys(nodes?.properties ?? {})).toEqual(['nodes']);
-    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'stream_scheduler', 'http', 'admin', 'routes', 'limits', 'log', 'qlog']);
+    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'stream_scheduler', 'http', 'admin', 'routes', 'ends', 'backbone', 'key', 'public_key', 'limits', 'log', 'qlog']);
   });
 });
 

@@ -18,7 +18,7 @@ export { closeNodes, startNodes, type RunningNode } from './nodes/start_nodes.js
 export { certificateNames } from './gateway/names.js';
 export { formatAddress, listenError } from './listeners/listen_error.js';
 export { loadNativeModule } from './listeners/native_module.js';
-export type { EdgeStatus, EndNodeStatus, GatewayLinkStatus, GatewayStatus, NodeStatus } from './observability/status.js';
+export type { EdgeStatus, EndNodeStatus, GatewayLinkStatus, GatewayStatus, NodeStatus, RouteStatus } from './observability/status.js';
 export { certificateExpiry, certificateHash } from './tls/certificate_files.js';
 export { devCertificateFiles, loadDevCertificate } from './tls/dev_certificate.js';
 export { version } from './version.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { errorMessage, congestionNames, exitCodes, loadNativeModule, pathSchedulerNames, systemErrorCode, UserError } from '@sheaf/gateway';
+import { congestionNames, EndClient, errorMessage, exitCodes, loadNativeModule, pathSchedulerNames, systemErrorCode, UserError } from '@sheaf/gateway';
 import type { ClientOptions, ClientRequestOptions, Http3Client } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl, type ConnectionFlags } from '../download/client_options.js';
@@ -97,8 +97,10 @@ async function transfer({ connection, paths, request, options }: Transfer, world
   const client = await connect(connectHttp3, connection, paths[0]);
   try {
     await openPaths(client, paths, world);
-    const results = await withTimeout(downloadRepeatedly(client, request, options, destination?.sink), options.timeout);
-    const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: client.status().paths });
+    const requester = new EndClient(client);
+    const results = await withTimeout(downloadRepeatedly(requester, request, options, destination?.sink), options.timeout);
+    const { paths: used, ends } = client.status();
+    const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: used, ends: ends ?? [] });
     const refusal = judge(report.status, report.sha256, options);
     if (!refusal) await destination?.commit?.();
     if (options.json) await printLine(world.stdout, JSON.stringify(report));

@@ -1,5 +1,5 @@
-import { get } from 'node:http';
-import { errorMessage, exitCodes, formatAddress, loadConfiguration, UserError, type GatewayLinkStatus, type GatewayStatus, type NodeStatus } from '@sheaf/gateway';
+import { exitCodes, formatAddress, loadConfiguration, UserError, type EndReport, type GatewayLinkStatus, type NodeStatus, type RouteStatus } from '@sheaf/gateway';
+import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { renderTable } from '../table.js';
 import { printLine } from '../world.js';
@@ -12,9 +12,6 @@ interface StatusOptions {
   node: string | undefined;
   json: boolean;
 }
-
-/** The gateway is on this machine as a rule: an answer takes milliseconds. */
-const timeoutMs = 5_000;
 
 export const status: Command<StatusOptions> = {
   usage: 'status [file]',
@@ -30,7 +27,7 @@ export const status: Command<StatusOptions> = {
   async run({ file, admin, node, json }, world) {
     const addresses = admin === undefined ? await configuredAdmins(file, node, world.cwd) : [admin];
     for (const [index, address] of addresses.entries()) {
-      const parsed = JSON.parse(await getText(`http://${address}/status`, address)) as NodeStatus;
+      const parsed = await statusAt(address);
       if (index > 0 && !json) await printLine(world.stdout, '');
       await printLine(world.stdout, json ? JSON.stringify(parsed) : renderStatus(parsed));
     }
@@ -48,20 +45,10 @@ async function configuredAdmins(file: string, node: string | undefined, cwd: str
   throw new UserError('ADMIN_UNREACHABLE', `${shown} has no \`admin\` address${node === undefined ? '' : ` for \`${node}\``}`, { hint: 'add `admin: 127.0.0.1:9433` and restart the node' });
 }
 
-function getText(url: string, address: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const refuse = (cause: unknown): void =>
-      reject(new UserError('ADMIN_UNREACHABLE', `no gateway answers on ${address} (${errorMessage(cause)})`, { hint: 'start it with `sheaf up`, or name its address with --admin', cause }));
-    if (!URL.canParse(url)) return refuse(new Error('not an address'));
-    const request = get(url, { timeout: timeoutMs }, (response) => {
-      response.setEncoding('utf8');
-      let text = '';
-      response.on('data', (chunk: string) => (text += chunk));
-      response.once('error', refuse);
-      response.once('end', () => (response.statusCode === 200 ? resolve(text) : refuse(new Error(`status ${response.statusCode}`))));
-    });
-    request.once('timeout', () => request.destroy(new Error('timeout'))).once('error', refuse);
-  });
+async function statusAt(address: string): Promise<NodeStatus> {
+  const { status: code, text } = await askAdmin(address, '/status');
+  if (code === 200) return JSON.parse(text) as NodeStatus;
+  throw new UserError('ADMIN_UNREACHABLE', `no gateway answers on ${address} (status ${code})`, { hint: 'start it with `sheaf up`, or name its address with --admin' });
 }
 
 export function renderStatus(status: NodeStatus): string {
@@ -76,19 +63,56 @@ export function renderStatus(status: NodeStatus): string {
   ];
   if (transport) facts.push(['UDP', `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`]);
   if (status.role === 'edge') facts.push(['gateway', describeLink(status.gateway)]);
+  if (status.role === 'end') facts.push(['primary', `${status.primary.name}, ${status.primary.connected ? 'connected' : 'not connected'}; ${status.guests} of its connections here${status.serving ? '' : ', draining'}`]);
   const link = status.role === 'edge' ? status.gateway.connection : undefined;
   const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, '')];
-  if (status.role === 'gateway') sections.push(renderRoutes(status));
-  if (link) sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)));
+  if (status.role !== 'edge') sections.push(renderRoutes(status.routes));
+  if (status.role === 'gateway' && status.ends) sections.push(renderEnds(status.ends));
+  if (link) sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)), ...connectionEnds([link]));
   if (status.connections.length > 0) {
     sections.push(renderTable(['connection', 'protocol', 'state', 'age', 'streams'], status.connections.map(connectionRow)));
-    sections.push(renderTable(['connection', ...pathColumns], status.connections.flatMap(pathRows)));
+    sections.push(renderTable(['connection', ...pathColumns], status.connections.flatMap(pathRows)), ...connectionEnds(status.connections));
   }
   return sections.join('\n\n');
 }
 
-function renderRoutes({ routes }: GatewayStatus): string {
+function renderRoutes(routes: readonly RouteStatus[]): string {
   return renderTable(['route', 'target', 'health'], routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(upstreamHealth).join('\n') ?? '']));
+}
+
+function renderEnds(ends: readonly EndReport[]): string {
+  const rows = ends.map(({ name, id, addresses, state, backbone, connections, load, requestsActive, proxied, bytesSent, bytesReceived }) => [
+    name,
+    id,
+    addresses.join('\n'),
+    state,
+    backbone.state === 'open' ? `${(backbone.rttMs ?? 0).toFixed(1)} ms` : `${backbone.state}${backbone.reason === undefined ? '' : `: ${backbone.reason}`}`,
+    connections,
+    `${Math.round(load * 100)} %`,
+    requestsActive,
+    proxied,
+    bytesSent,
+    bytesReceived,
+  ]);
+  return renderTable(['end', 'id', 'address', 'state', 'backbone', 'connections', 'load', 'requests', 'proxied', 'sent', 'received'], rows);
+}
+
+/** The ends of connections that have some. */
+function connectionEnds(connections: readonly Connection[]): string[] {
+  const rows = connections.flatMap((connection) =>
+    (connection.ends ?? []).map(({ end, path, address, port, state, smoothedRttMs, lease, bytesSent, bytesReceived }) => [
+      shortId(connection),
+      end,
+      path,
+      formatAddress({ address, port }),
+      state,
+      smoothedRttMs > 0 ? `${smoothedRttMs.toFixed(1)} ms` : '',
+      lease ? `${lease.granted - lease.returned}${lease.left === undefined ? '' : `, ${lease.left} left`}` : '',
+      bytesSent,
+      bytesReceived,
+    ]),
+  );
+  return rows.length === 0 ? [] : [renderTable(['connection', 'end', 'path', 'address', 'state', 'rtt', 'lease', 'sent', 'received'], rows)];
 }
 
 function describeLink({ address, state, reason, opened, connection }: GatewayLinkStatus): string {
@@ -99,7 +123,7 @@ function describeLink({ address, state, reason, opened, connection }: GatewayLin
 
 const pathColumns = ['path', 'state', 'local', 'remote', 'rtt', 'lost', 'window', 'sent', 'received'];
 
-type Upstream = NonNullable<GatewayStatus['routes'][number]['upstreams']>[number];
+type Upstream = NonNullable<RouteStatus['upstreams']>[number];
 
 function upstreamHealth({ origin, up, since, reason }: Upstream): string {
   const duration = since === undefined ? '' : ` for ${formatSeconds((Date.now() - Date.parse(since)) / 1_000)}`;

@@ -21,6 +21,7 @@ export async function clientOptions(url: URL, flags: ConnectionFlags, world: Wor
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? 443 : Number(url.port),
     alpn: flags.alpn,
+    multiEnd: true,
     congestionControl: congestionControl(flags.congestion),
     pathScheduler: flags.pathScheduler,
     ...(flags.insecure ? { insecure: true } : {}),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { errorMessage, UserError } from '@sheaf/gateway';
-import type { ClientRequestOptions, Http3Client } from '@sheaf/native';
+import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
 
 /** What came of one request. */
 export interface Downloaded {
@@ -10,6 +10,11 @@ export interface Downloaded {
   ms: number;
 }
 
+/** A connection, or a connection with the ends that it reaches. */
+export interface Requester {
+  request(options: ClientRequestOptions): Promise<ClientResponse>;
+}
+
 /** Takes the body's chunks; resolves when it is ready for more. */
 export type BodySink = (chunk: Uint8Array) => Promise<void>;
 
@@ -17,7 +22,7 @@ export type BodySink = (chunk: Uint8Array) => Promise<void>;
  * Sends one request and reads its answer to the end.
  * @throws UserError when the answer does not arrive whole.
  */
-export async function download(client: Http3Client, request: ClientRequestOptions, sink?: BodySink): Promise<Downloaded> {
+export async function download(client: Requester, request: ClientRequestOptions, sink?: BodySink): Promise<Downloaded> {
   const started = performance.now();
   const hash = createHash('sha256');
   let bytes = 0;
@@ -47,7 +52,7 @@ export interface Repetition {
 }
 
 /** The same request several times over one connection; the first body goes to `sink`. */
-export async function downloadRepeatedly(client: Http3Client, request: ClientRequestOptions, { repeat, parallel }: Repetition, sink?: BodySink): Promise<Downloaded[]> {
+export async function downloadRepeatedly(client: Requester, request: ClientRequestOptions, { repeat, parallel }: Repetition, sink?: BodySink): Promise<Downloaded[]> {
   const results: Downloaded[] = new Array<Downloaded>(repeat);
   let next = 0;
   const worker = async (): Promise<void> => {

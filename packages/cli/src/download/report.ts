@@ -1,5 +1,5 @@
 import { formatAddress } from '@sheaf/gateway';
-import type { PathStatus } from '@sheaf/native';
+import type { EndStatus, PathStatus } from '@sheaf/native';
 import type { Downloaded } from './download.js';
 
 /** A path at the end of the transfer. */
@@ -16,6 +16,17 @@ export interface PathReport {
   lost: number;
 }
 
+/** An end at the end of the transfer; its path is among the paths, too. */
+export interface EndReport {
+  end: number;
+  path: number;
+  address: string;
+  state: EndStatus['state'];
+  rtt_ms: number;
+  bytes_sent: number;
+  bytes_received: number;
+}
+
 /** What `sheaf fetch --json` prints. */
 export interface FetchReport {
   /** The highest status of all requests. */
@@ -28,6 +39,8 @@ export interface FetchReport {
   ms: number;
   alpn: string;
   paths: PathReport[];
+  /** Servers beside the one of the URL (Multi-End). */
+  ends: EndReport[];
   /** With --repeat: each request. */
   requests?: Downloaded[];
 }
@@ -36,9 +49,10 @@ export interface ConnectionFacts {
   ms: number;
   alpn: string;
   paths: PathStatus[];
+  ends: EndStatus[];
 }
 
-export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths }: ConnectionFacts): FetchReport {
+export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths, ends }: ConnectionFacts): FetchReport {
   const hashes = new Set(results.map((result) => result.sha256));
   return {
     status: Math.max(...results.map((result) => result.status)),
@@ -47,6 +61,7 @@ export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths }:
     ms: rounded(ms),
     alpn,
     paths: paths.map(pathReport),
+    ends: ends.map(endReport),
     ...(results.length > 1 ? { requests: results.map((result) => ({ ...result, ms: rounded(result.ms) })) } : {}),
   };
 }
@@ -65,13 +80,22 @@ function pathReport(path: PathStatus): PathReport {
   };
 }
 
+function endReport({ end, path, address, port, state, smoothedRttMs, bytesSent, bytesReceived }: EndStatus): EndReport {
+  return { end, path, address: formatAddress({ address, port }), state, rtt_ms: rounded(smoothedRttMs), bytes_sent: bytesSent, bytes_received: bytesReceived };
+}
+
 /** One line for people. */
-export function reportLine({ status, bytes, sha256, ms, alpn, requests }: FetchReport): string {
+export function reportLine({ status, bytes, sha256, ms, alpn, requests, ends }: FetchReport): string {
   const count = requests === undefined ? '' : `${requests.length} requests, `;
   const rate = ms > 0 ? `, ${((bytes * 8) / ms / 1_000).toFixed(1)} Mbit/s` : '';
-  return `${status}: ${count}${bytes} bytes in ${ms} ms${rate} over ${alpn}, sha256 ${sha256 ?? 'differs'}`;
+  return `${status}: ${count}${bytes} bytes in ${ms} ms${rate} over ${alpn}${describeEnds(ends)}, sha256 ${sha256 ?? 'differs'}`;
 }
 
 function rounded(milliseconds: number): number {
   return Math.round(milliseconds * 1_000) / 1_000;
+}
+
+function describeEnds(ends: readonly EndReport[]): string {
+  const used = ends.filter((end) => end.bytes_received > 0);
+  return used.length === 0 ? '' : ` from ${used.map(({ end, address, bytes_received: bytes }) => `end ${end} (${address}, ${bytes} bytes)`).join(' and ')}`;
 }

@@ -115,11 +115,12 @@ export class End extends FrontNode {
       most: node.limits.connections,
       reading: () => {
         const { bytesSent = 0, bytesReceived = 0 } = front.quic?.counters() ?? {};
-        return { load: meter.load, requests: handler.active, bytesSent, bytesReceived };
+        return { load: meter.load, requests: front.requestsActive, bytesSent, bytesReceived };
       },
     });
     await front.listen({
       handler,
+      carried,
       attach: (native) => void (server = native),
       headersFor: () => ({ [loadHeader]: meter.load.toFixed(3) }),
       acceptSessions: (native) => SessionServer.start({ native, ...sessions }),

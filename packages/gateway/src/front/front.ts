@@ -49,6 +49,8 @@ export interface Sessions {
 /** What answers the clients of a node. */
 export interface Service {
   handler: RequestHandler;
+  /** Of requests that other nodes carry here. */
+  carried?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
   /** Said with every answer on a QUIC connection. */
@@ -123,6 +125,11 @@ export class Front {
     return this.#quic;
   }
 
+  /** Requests under way. */
+  get requestsActive(): number {
+    return (this.#service?.handler.active ?? 0) + (this.#service?.carried?.active ?? 0);
+  }
+
   get tcpConnections(): number {
     return [...this.#tcp, ...(this.#plain ? [this.#plain] : [])].reduce((sum, { connections }) => sum + connections, 0);
   }
@@ -165,8 +172,8 @@ export class Front {
         sha256: this.certificate.hash,
         expiry: this.certificate.expiry.toISOString(),
       },
-      requestsActive: this.#service?.handler.active ?? 0,
-      requestsTotal: this.#service?.handler.total ?? 0,
+      requestsActive: this.requestsActive,
+      requestsTotal: (this.#service?.handler.total ?? 0) + (this.#service?.carried?.total ?? 0),
       tcpConnections: this.tcpConnections,
       webTransportSessions: this.#sessions?.openSessions ?? 0,
       connections: this.#quic?.connections() ?? [],

@@ -92,6 +92,7 @@ export class Gateway extends FrontNode {
     primary?.answerWith(carried);
     await front.listen({
       handler,
+      carried,
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),

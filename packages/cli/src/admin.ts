@@ -1,0 +1,29 @@
+import { request } from 'node:http';
+import { errorMessage, UserError } from '@sheaf/gateway';
+
+/** A node is on this machine as a rule: an answer takes milliseconds. */
+const timeoutMs = 5_000;
+
+export interface AdminAnswer {
+  status: number;
+  text: string;
+}
+
+/** Asks the admin address of a node. @throws UserError when nobody answers */
+export function askAdmin(address: string, path: string, { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {}): Promise<AdminAnswer> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: unknown): void =>
+      reject(new UserError('ADMIN_UNREACHABLE', `no gateway answers on ${address} (${errorMessage(cause)})`, { hint: 'start it with `sheaf up`, or name its address with --admin', cause }));
+    const url = `http://${address}${path}`;
+    if (!URL.canParse(url)) return refuse(new Error('not an address'));
+    const sent = request(url, { method, headers, timeout: timeoutMs }, (response) => {
+      response.setEncoding('utf8');
+      let text = '';
+      response.on('data', (chunk: string) => (text += chunk));
+      response.once('error', refuse);
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    sent.once('timeout', () => sent.destroy(new Error('timeout'))).once('error', refuse);
+    sent.end();
+  });
+}
