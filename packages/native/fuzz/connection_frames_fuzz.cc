@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <vector>
 
 #include "connection/connection.h"
@@ -65,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     job.payload_length = static_cast<std::uint32_t>(padded);
     job.number = number++;
     job.path = PathId{static_cast<std::uint32_t>(which >> 4 & 3)};
-    keys.seal({&job, 1});
+    if (!keys.seal({&job, 1})) std::abort();
     packet.resize(13 + padded + k_aead_tag_length);
     server.receive({packet, address(static_cast<std::uint8_t>(1 + (which & 3)))}, now);
     now += std::chrono::milliseconds(which);

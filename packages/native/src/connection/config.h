@@ -13,6 +13,8 @@ struct ConnectionConfig {
   CongestionConfig congestion;
   // RFC 10069 §2.1: offers multipath; used when the peer offers it too.
   bool multipath = true;
+  // docs/multi-end.md: key modes that are offered (`EndKeyModes`); 0: none, no ends.
+  std::uint64_t multi_end = 0;
   PathSchedulerKind path_scheduler = PathSchedulerKind::kEcf;
   // What would arrive late at the end is sent again on another path (connection/retransmission.h).
   bool repeat_late = true;
@@ -29,6 +31,8 @@ struct ConnectionConfig {
   bool disable_active_migration = false;
   CryptoProvider crypto = CryptoProvider::kAutomatic;
   std::size_t datagram_queue_limit = 1024;  // datagrams waiting each way
+
+  bool offers_ends() const { return multipath && multi_end != 0; }
 };
 
 }  // namespace sheaf::quic

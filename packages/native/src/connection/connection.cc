@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "connection/end_management.h"
 #include "connection/frame_outcome.h"
 #include "connection/packet_builder.h"
 #include "connection/packet_receiver.h"
@@ -28,7 +29,10 @@ TransportParameters Connection::local_parameters() const {
   parameters.active_connection_id_limit = config.active_connection_id_limit;
   parameters.max_datagram_frame_size = config.max_datagram_frame_size;
   parameters.grease_quic_bit = true;
-  if (config.multipath) parameters.initial_max_path_id = PathTable::k_max_concurrent - 1;
+  if (config.multipath) {
+    parameters.initial_max_path_id = PathTable::initial_maximum(config.offers_ends());
+  }
+  if (config.offers_ends()) parameters.multi_end = config.multi_end;
   parts_->streams.fill_local_parameters(parameters);
   return parameters;
 }
@@ -189,6 +193,7 @@ Time Connection::next_timeout() const {
   Time next = std::min(parts.idle.deadline(parts.probe_timeout()),
                        parts.established ? parts.idle.keep_alive_deadline() : k_never);
   next = std::min({next, parts.pacing_deadline, PathManagement(*parts_, {}).next_timeout()});
+  if (parts.ends) next = std::min(next, EndManagement(*parts_, {}).next_timeout());
   for (PathEntry* entry : parts.paths.in_use()) {
     const Path& path = *entry->path;
     if (!entry->abandonment) next = std::min(next, path.loss.next_timeout(parts.timer_terms(path)));
@@ -210,6 +215,7 @@ void Connection::on_timeout(Time now) {
     ping();
   }
   PathManagement(parts, now).on_timeout();
+  if (parts.ends) EndManagement(parts, now).on_timeout();
   Retransmission retransmission(parts, now);
   for (PathEntry* entry : parts.paths.in_use()) {
     if (entry->open()) retransmission.on_timeout(*entry);
@@ -295,7 +301,7 @@ std::size_t Connection::max_datagram_payload() const {
   const std::uint64_t peer_limit = parts_->peer_parameters.max_datagram_frame_size;
   std::size_t room = SIZE_MAX;  // on any of the paths
   for (PathEntry* entry : parts_->paths.in_use()) {
-    if (!entry->usable()) continue;
+    if (!entry->usable() || entry->end) continue;
     // Header with the longest packet number, tag, frame type and a length of two bytes.
     const std::size_t overhead =
         1 + entry->remote_ids.current().length + 4 + k_aead_tag_length + 1 + 2;
@@ -370,17 +376,14 @@ bool Connection::rotate_connection_id(PathId path) {
 }
 
 bool Connection::initiate_key_update(Time now) {
-  if (!parts_->keys.initiate_update(now, parts_->probe_timeout())) return false;
-  // Something must be sent for the update to be seen.
-  if (Path* path = parts_->paths.any_open()) path->ping_due = true;
-  return true;
+  bool updated = false;
+  for (PathEntry* entry : parts_->paths.in_use()) {
+    if (entry->usable()) updated |= parts_->update_keys(*entry, now);
+  }
+  return updated;
 }
 
-void Connection::ping() {
-  for (PathEntry* entry : parts_->paths.in_use()) {
-    if (entry->usable()) entry->path->ping_due = true;
-  }
-}
+void Connection::ping() { parts_->ping_all(); }
 
 // --- paths --------------------------------------------------------------------------------------
 
@@ -408,9 +411,60 @@ Status<PathRefusal> Connection::set_path_weight(PathId path, std::uint32_t weigh
 Status<PathRefusal> Connection::pin_stream(StreamId stream, PathId path) {
   const PathEntry* entry = parts_->paths.find(path);
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
-  if (!parts_->streams.pin(stream, path)) return PathRefusal::kUnknownStream;
+  if (entry->end && EndManagement(*parts_, {}).withdrawn(*entry)) return PathRefusal::kForbidden;
+  const auto pinned = parts_->streams.pin(stream, path, entry->end.has_value());
+  if (pinned) return {};
+  return pinned.error() == StreamRefusal::kElsewhere ? PathRefusal::kOtherServer
+                                                     : PathRefusal::kUnknownStream;
+}
+
+// --- several servers ----------------------------------------------------------------------------
+
+bool Connection::multi_end() const { return parts_->ends != nullptr; }
+
+Result<EndSeed, EndRefusal> Connection::hand_over(EndId end, const Address& address,
+                                                  const StreamLease& wanted) {
+  return EndManagement(*parts_, {}).hand_over(end, address, wanted);
+}
+
+Status<EndRefusal> Connection::offer_end(EndId end) {
+  return EndManagement(*parts_, {}).offer(end);
+}
+
+Status<EndRefusal> Connection::withdraw_end(EndId end, std::uint64_t reason) {
+  return EndManagement(*parts_, {}).withdraw(end, reason);
+}
+
+Result<PathId, EndRefusal> Connection::open_end(EndId end, const Address& local, Time now) {
+  return EndManagement(*parts_, now).open(end, local);
+}
+
+TransportStatus Connection::establish_end(const EndSeed& seed, Time now) {
+  const auto unusable = [](const char* reason) {
+    return TransportError{TransportErrorCode::kInternalError, 0, reason};
+  };
+  Parts& parts = *parts_;
+  PathEntry& entry = parts.paths.keep_only(seed.keys.path);
+  parts.paths.enable(seed.keys.path, seed.keys.path);
+  if (!entry.local_ids.take_over(seed.local_ids)) return unusable("bad connection ids");
+  for (const NewConnectionIdFrame& id : seed.remote_ids) {
+    if (TransportStatus status = entry.remote_ids.on_new(id); !status) return status;
+  }
+  parts.peer_parameters = seed.peer_parameters;
+  if (TransportStatus status = parts.streams.set_peer_parameters(seed.peer_parameters); !status) {
+    return status;
+  }
+  parts.streams.start_leased(seed.lease);
+  if (!parts.keys.take_over(seed.keys)) return unusable("bad keys");
+  parts.idle.on_received(now);
+  parts.established = parts.handshake_confirmed = true;
+  parts.events.push_back(EstablishedEvent{});
   return {};
 }
+
+StreamSet& Connection::shared_limits() { return parts_->streams; }
+
+void Connection::heard_elsewhere(Time now) { parts_->idle.on_received(now); }
 
 void Connection::set_event_log(EventLog* log) { parts_->log = log; }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "connection/config.h"
+#include "connection/end_seed.h"
 #include "connection/event.h"
 #include "connection/seed.h"
 #include "connection/stats.h"
@@ -26,6 +27,15 @@ enum class PathRefusal : std::uint8_t {
   kUnknownPath,
   kLastPath,
   kUnknownStream,
+  kOtherServer,  // the stream lives at another server than the path leads to
+};
+
+enum class EndRefusal : std::uint8_t {
+  kNotNegotiated,  // or not this role's affair
+  kNotReady,       // the handshake is not confirmed, or the keys cannot be given away now
+  kNoPath,         // no path id with connection ids of both sides is left
+  kUnknownEnd,     // not handed over, not offered, or withdrawn
+  kAlready,        // offered, opened, or used up
 };
 
 // One QUIC connection's 0-RTT and 1-RTT life, for either role. Sans-IO: driven by `receive`,
@@ -122,6 +132,25 @@ class Connection {
   Status<PathRefusal> set_path_weight(PathId path, std::uint32_t weight);
   // What this side sends of the stream leaves on this path alone, until the path is abandoned.
   Status<PathRefusal> pin_stream(StreamId stream, PathId path);
+
+  // --- several servers (docs/multi-end.md) -----------------------------------------------------
+  bool multi_end() const;
+  // Primary: what the end needs for a path of its own; `wanted` is given as far as there is.
+  // Nothing of that path is done here any more. `offer_end` when the end has it.
+  Result<EndSeed, EndRefusal> hand_over(EndId end, const Address& address,
+                                        const StreamLease& wanted);
+  Status<EndRefusal> offer_end(EndId end);
+  Status<EndRefusal> withdraw_end(EndId end, std::uint64_t reason);  // event.h: k_end_drains …
+  // Client, after EndOfferedEvent: streams pinned to the path are the end's. What an end does wrong
+  // costs it its path (PathAbandonedEvent), and its streams are lost (StreamEvent::Kind::kLost).
+  Result<PathId, EndRefusal> open_end(EndId end, const Address& local, Time now);
+  // End, in the place of `establish`; made with `EndSeed::adapt` of its configuration. An error
+  // means that the seed is unusable.
+  TransportStatus establish_end(const EndSeed& seed, Time now);
+  // For ends/credit_leases: the part of StreamSet that is about several servers.
+  StreamSet& shared_limits();
+  // Another of the servers has heard the client: the connection is not idle.
+  void heard_elsewhere(Time now);
 
   // --- ids for the endpoint's routing
   // ------------------------------------------------------------- The endpoint asks after each call

@@ -26,6 +26,21 @@ void LocalConnectionIds::add_initial(const ConnectionId& id) {
 
 void LocalConnectionIds::add_preferred(const ConnectionId& id) { add_initial(id); }
 
+std::vector<EndSeed::IssuedId> LocalConnectionIds::given() const {
+  std::vector<EndSeed::IssuedId> ids;
+  for (const Issued& issued : active_) ids.push_back({issued.sequence, issued.id});
+  return ids;
+}
+
+bool LocalConnectionIds::take_over(const std::vector<EndSeed::IssuedId>& ids) {
+  for (const auto& [sequence, id] : ids) {
+    if (sequence < next_sequence_ || id.length != k_local_id_length) return false;
+    next_sequence_ = sequence;
+    add_initial(id);
+  }
+  return true;
+}
+
 void LocalConnectionIds::sent() {
   announced_ = std::max(announced_, pending_.front() + 1);
   pending_.pop_front();
@@ -177,6 +192,17 @@ std::optional<RemoteConnectionIds::Known> RemoteConnectionIds::take_spare() {
   const Known taken = *lowest;
   spare_.erase(lowest);
   return taken;
+}
+
+std::vector<NewConnectionIdFrame> RemoteConnectionIds::given() const {
+  std::vector<NewConnectionIdFrame> ids;
+  for (const Known& known : spare_) {
+    ids.push_back({.sequence = known.sequence,
+                   .retire_prior_to = 0,
+                   .id = known.id,
+                   .reset_token = *known.token});
+  }
+  return ids;
 }
 
 bool RemoteConnectionIds::assign() {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "connection/end_seed.h"
 #include "util/interval_set.h"
 #include "util/random.h"
 #include "wire/frame.h"
@@ -33,6 +34,11 @@ class LocalConnectionIds {
   void issue(std::uint64_t peer_limit, Random& random);
 
   bool contains(Bytes id) const;
+  std::size_t active_count() const { return active_.size(); }
+  // For another server, which goes on with them (docs/multi-end.md). `take_over`: false when the
+  // sequence numbers do not rise.
+  std::vector<EndSeed::IssuedId> given() const;
+  bool take_over(const std::vector<EndSeed::IssuedId>& ids);
   // Of the id that is issued next.
   std::uint64_t next_sequence() const { return next_sequence_; }
   // The path is gone: no packet with one of these ids is ours any more.
@@ -73,6 +79,9 @@ class RemoteConnectionIds {
   // From the transport parameters: the token of sequence 0.
   void set_initial_token(const StatelessResetToken& token);
   TransportStatus on_new(const NewConnectionIdFrame& frame);
+
+  // Those not in use yet, for another server.
+  std::vector<NewConnectionIdFrame> given() const;
 
   const ConnectionId& current() const { return current_.id; }
   // Whether there is a current id: path 0 begins with one, the others wait for the peer's.

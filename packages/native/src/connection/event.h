@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "stream/stream_event.h"
+#include "util/address.h"
 #include "wire/frame.h"
 #include "wire/types.h"
 
@@ -43,6 +44,28 @@ struct PathStatusEvent {  // the peer prefers another use of it
 };
 struct PathsAvailableEvent {};  // client: `open_path` can work now
 
+// Several servers (docs/multi-end.md).
+struct EndOfferedEvent {  // client: `open_end` can reach it
+  EndId end;
+  PathId path;
+  Address address;
+};
+// Client: no new streams for it. With another reason than `k_end_drains` its path is abandoned.
+struct EndWithdrawnEvent {
+  EndId end;
+  PathId path;
+  std::uint64_t reason = 0;
+};
+// Reasons in END_WITHDRAW (docs/wire.md).
+inline constexpr std::uint64_t k_end_drains = 0;
+inline constexpr std::uint64_t k_end_gone = 1;
+struct EndLeftEvent {  // primary: the client abandoned the end's path
+  EndId end;
+  PathId path;
+  std::uint64_t error = 0;
+};
+struct PrimaryLostEvent {};  // client: only ends answer
+
 // Ends the connection. Local and remote closing, in the terms of RFC 9000 §10.
 struct ConnectionClosed {
   enum class Cause : std::uint8_t {
@@ -65,6 +88,7 @@ using Event =
                  DatagramAcknowledgedEvent, DatagramLostEvent, NewTokenEvent,
                  PostHandshakeCryptoEvent, SessionTicketEvent, PathChangedEvent, PathOpenedEvent,
                  PathValidatedEvent, PathAbandonedEvent, PathStatusEvent, PathsAvailableEvent,
+                 EndOfferedEvent, EndWithdrawnEvent, EndLeftEvent, PrimaryLostEvent,
                  ConnectionClosed>;
 
 }  // namespace sheaf::quic

@@ -1,5 +1,7 @@
 #include "connection/frame_outcome.h"
 
+#include "connection/end_management.h"
+
 namespace sheaf::quic {
 
 PathEntry* FrameOutcome::entry_of(const SentFrame& frame) {
@@ -59,6 +61,8 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
     case Kind::kMaxPathId:
     case Kind::kPathsBlocked:
     case Kind::kPathCidsBlocked:
+    case Kind::kEndOffer:
+    case Kind::kEndWithdraw:
       break;
   }
 }
@@ -103,6 +107,10 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
           entry && entry->own_preference.sequence == frame.offset) {
         entry->own_preference.frame_due = true;
       }
+      break;
+    case Kind::kEndOffer:
+    case Kind::kEndWithdraw:
+      EndManagement(parts_, now_).on_frame_lost(frame);
       break;
     case Kind::kMaxPathId:
       if (frame.offset == parts_.paths.local_maximum().value) parts_.paths.set_maximum_due(true);

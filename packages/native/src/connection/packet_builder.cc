@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "connection/end_management.h"
 #include "connection/path_frames.h"
 #include "connection/retransmission.h"
 #include "recovery/write_frame.h"
@@ -20,9 +21,9 @@ constexpr std::size_t k_minimum_path_size = 1200;
 
 void PacketBuilder::build(TransmitBatch& batch) {
   if (parts_.can_send_early()) return build_early(batch);
-  if (!parts_.keys.can_send()) return;
-  if (parts_.keys.wants_update()) parts_.keys.initiate_update(now_, parts_.probe_timeout());
-  if (parts_.keys.confidentiality_limit_reached()) {
+  if (!parts_.keys.can_send(path_.id)) return;
+  if (parts_.keys.wants_update(path_.id)) parts_.update_keys(entry_, now_);
+  if (parts_.keys.confidentiality_limit_reached(path_.id)) {
     // RFC 9001 §6.6: no update was possible in time.
     parts_.fail({TransportErrorCode::kAeadLimitReached, 0, "confidentiality limit of the AEAD"},
                 now_);
@@ -40,14 +41,15 @@ void PacketBuilder::build(TransmitBatch& batch) {
 }
 
 void PacketBuilder::build_last_words(TransmitBatch& batch) {
-  if (parts_.keys.can_send() && !parts_.keys.confidentiality_limit_reached()) build_one_rtt(batch);
+  if (!parts_.keys.can_send(path_.id)) return;
+  if (!parts_.keys.confidentiality_limit_reached(path_.id)) build_one_rtt(batch);
 }
 
 void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
   std::array<SealJob, k_max_batch> jobs;
   std::size_t count = 0;
   std::size_t limit = path_.mtu.current();
-  frames_due_ = parts_.paths.frames_due();
+  frames_due_ = path_management_due();
   if (parts_.config.repeat_late && parts_.paths.open_count() > 1 && !connection_wants_to_send() &&
       selection_.chooses(entry_)) {
     Retransmission(parts_, now_).repeat_late_on(entry_);
@@ -75,12 +77,12 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
     if (size < limit || size < batch.segment_size) break;
     limit = batch.segment_size;
   }
-  if (count > 0) parts_.keys.seal({jobs.data(), count});
+  if (count > 0 && !parts_.keys.seal({jobs.data(), count})) batch.size = 0;
 }
 
 bool PacketBuilder::path_wants_to_send() const {
   return path_.ping_due || path_.response_due || path_.validation.challenge_due(now_) ||
-         copies_due() || pinned_due();
+         copies_due() || pinned_due() || own_frames_due();
 }
 
 // RFC 10069 §3.1: no data before the addresses are validated.
@@ -93,6 +95,10 @@ bool PacketBuilder::pinned_due() const {
 }
 
 bool PacketBuilder::pinned_goes_first() const { return path_.loss.sent().next_number() % 2 == 0; }
+
+bool PacketBuilder::path_management_due() const {
+  return parts_.paths.frames_due() || (parts_.ends && parts_.ends->frames_due());
+}
 
 // What any path could carry.
 bool PacketBuilder::connection_wants_to_send() const {
@@ -109,7 +115,8 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   // has taken it over.
   const bool probes = path_.probe_credits > 0 && !path_.validation.pending() &&
                       !Retransmission(parts_, now_).another_path_works(entry_);
-  carries_data_ = connection_wants_to_send() && (probes || selection_.chooses(entry_));
+  carries_data_ =
+      !entry_.end && connection_wants_to_send() && (probes || selection_.chooses(entry_));
   if (path_wants_to_send() || carries_data_) {
     if (path_.probe_credits > 0) return Admission::kFull;
     const std::uint64_t window = path_.controller->window();
@@ -125,7 +132,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
 }
 
 bool PacketBuilder::acknowledges_others() const {
-  return std::ranges::any_of(parts_.paths.in_use(), [this](const auto& other) {
+  return !entry_.end && std::ranges::any_of(parts_.paths.in_use(), [this](const auto& other) {
     return other != &entry_ && selection_.acknowledged_elsewhere(*other);
   });
 }
@@ -158,7 +165,7 @@ void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
       packet_number_length(job.number, acknowledged.value_or(k_no_packet_number));
   const std::uint8_t fixed_bit = grease_fixed_bit() ? 0 : k_fixed_bit;
   writer.write_u8(
-      static_cast<std::uint8_t>(fixed_bit | parts_.keys.key_phase_bit() | (length - 1)));
+      static_cast<std::uint8_t>(fixed_bit | parts_.keys.key_phase_bit(path_.id) | (length - 1)));
   writer.write_bytes(destination.view());
   for (std::size_t i = length; i-- > 0;) {
     writer.write_u8(static_cast<std::uint8_t>(job.number >> (8 * i)));
@@ -174,7 +181,7 @@ bool PacketBuilder::write_packet(MutableBytes room, Admission admission, Draft& 
   SentPackets& sent = path_.loss.sent();
   if (path_.received.ack_pending()) write_ack(writer, entry_);
   for (const auto& other : parts_.paths.in_use()) {
-    if (other != &entry_ && selection_.acknowledged_elsewhere(*other)) {
+    if (other != &entry_ && !entry_.end && selection_.acknowledged_elsewhere(*other)) {
       write_ack(writer, *other);
     }
   }
@@ -210,6 +217,7 @@ bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFr
 void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   SentPackets& sent = path_.loss.sent();
   write_validation_frames(writer, draft);
+  if (own_frames_due()) PathFrames(parts_).write_own(entry_, writer, sent);
   if (copies_due()) write_copies(writer);
   // The path's own streams and the others have the first place in turn, so that neither starves.
   const bool pinned = pinned_due();
@@ -247,7 +255,8 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
   write_rare_frames(writer);
   if (frames_due_) {
     PathFrames(parts_).write(writer, sent);
-    frames_due_ = parts_.paths.frames_due();
+    if (parts_.ends) EndManagement(parts_, now_).write_frames(writer, sent);
+    frames_due_ = path_management_due();
   }
   if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
   if (parts_.datagrams.has_pending()) {
@@ -281,7 +290,7 @@ void PacketBuilder::queue_copies(const Draft& draft) {
     if (parts_.streams.pinned({frames[i].stream})) continue;
     for (const auto& other : parts_.paths.in_use()) {
       const bool rests = selection_.is_backup(*other) && !selection_.is_backup(entry_);
-      if (other == &entry_ || !other->usable() || rests) continue;
+      if (other == &entry_ || !other->usable() || other->end || rests) continue;
       other->copies.push_back(frames[i]);
       if (other->copies.size() > PathEntry::k_max_copies) other->copies.pop_front();
     }
@@ -350,9 +359,8 @@ void PacketBuilder::commit(const Draft& draft, Ecn mark, bool mtu_probe) {
 
 void PacketBuilder::seal_single(TransmitBatch& batch, Draft& draft) {
   const std::size_t size = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;
-  parts_.keys.seal({&draft.job, 1});
-  batch.size = size;
-  batch.segment_size = size;
+  batch.size = parts_.keys.seal({&draft.job, 1}) ? size : 0;
+  batch.segment_size = batch.size;
 }
 
 void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
@@ -405,7 +413,7 @@ void PacketBuilder::build_close(TransmitBatch& batch) {
       {k_minimum_path_size, batch.buffer.size(), path_.amplification.allowance()});
   const Frame frame = parts_.close.frame();
   constexpr std::size_t k_around_frame = 64;  // header, packet number and tag fit
-  if (!parts_.keys.can_send() || size < k_around_frame + encoded_size(frame)) return;
+  if (!parts_.keys.can_send(path_.id) || size < k_around_frame + encoded_size(frame)) return;
   Draft draft;
   Writer writer(batch.buffer.first(size));
   write_short_header(writer, draft.job, entry_.remote_ids.current());

@@ -34,6 +34,8 @@ class PacketBuilder {
   void build_mtu_probe(TransmitBatch& batch, std::uint16_t size);
 
   bool path_wants_to_send() const;
+  bool own_frames_due() const { return entry_.on_own_path() && entry_.frames_due(); }
+  bool path_management_due() const;
   bool copies_due() const;
   bool pinned_due() const;
   bool pinned_goes_first() const;

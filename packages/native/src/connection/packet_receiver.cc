@@ -1,5 +1,6 @@
 #include "connection/packet_receiver.h"
 
+#include "connection/end_management.h"
 #include "connection/frame_outcome.h"
 #include "connection/path_management.h"
 #include "wire/packet_header.h"
@@ -28,6 +29,18 @@ constexpr bool is_probing =
     std::is_same_v<FrameStruct, PathResponseFrame> ||
     std::is_same_v<FrameStruct, NewConnectionIdFrame>;
 
+// docs/multi-end.md: what an end may speak of besides its own path.
+template <typename FrameStruct>
+constexpr bool is_for_ends =
+    std::is_same_v<FrameStruct, PaddingFrame> || std::is_same_v<FrameStruct, PingFrame> ||
+    std::is_same_v<FrameStruct, ResetStreamFrame> || std::is_same_v<FrameStruct, StreamFrame> ||
+    std::is_same_v<FrameStruct, StopSendingFrame> ||
+    std::is_same_v<FrameStruct, MaxStreamDataFrame> ||
+    std::is_same_v<FrameStruct, StreamDataBlockedFrame> ||
+    std::is_same_v<FrameStruct, PathChallengeFrame> ||
+    std::is_same_v<FrameStruct, PathResponseFrame> ||
+    std::is_same_v<FrameStruct, ConnectionCloseFrame>;
+
 // `process_frames` adds the type of the frame.
 TransportError violation(const char* reason) {
   return {TransportErrorCode::kProtocolViolation, 0, reason};
@@ -37,6 +50,11 @@ TransportError violation(const char* reason) {
 TransportError not_negotiated() {
   return {TransportErrorCode::kFrameEncodingError, 0,
           "frame of multipath, which was not negotiated"};
+}
+
+TransportError no_ends() {
+  return {TransportErrorCode::kFrameEncodingError, 0,
+          "frame of Multi-End, which was not negotiated"};
 }
 
 }  // namespace
@@ -60,6 +78,8 @@ void PacketReceiver::receive(const Datagram& datagram) {
 // A packet that names this path has arrived; false when it cannot be from the peer.
 bool PacketReceiver::begin(PathEntry* entry, const Datagram& datagram) {
   entry_ = entry;
+  // Handed over, or an end that is gone.
+  if (entry && entry->end && !entry->open()) return false;
   if (!entry || !entry->path) return true;
   Path& path = *entry->path;
   // RFC 9000 §9: a client ignores packets from addresses that are not its server's.
@@ -94,9 +114,12 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
   if (!begin(parts_.paths.find_by_local_id(used_id_), datagram)) {
     return parts_.drop(DropReason::kUnknownConnectionId, packet.size(), now_);
   }
-  if (!parts_.keys.can_receive()) return hold(datagram);
+  const bool has_keys = entry_ ? parts_.keys.can_receive(entry_->id) : parts_.keys.can_receive();
+  if (!has_keys) return hold(datagram);
   // The last bytes of a stateless reset are read before decryption overwrites them.
   const bool reset = is_stateless_reset(packet);
+  StatelessResetToken token{};
+  if (reset) std::ranges::copy(packet.last(token.size()), token.begin());
   const OpenedPacket opened = entry_ ? open_one_rtt(packet) : OpenedPacket{};
   if (opened.outcome == OpenedPacket::Outcome::kOpened) {
     if (!entry_->path) {
@@ -107,13 +130,10 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
       PathManagement(parts_, now_).accept(*entry_, datagram.path);
       count_received(datagram);
     }
+    if (opened.key_updated) parts_.announce_shared_keys(*entry_);
     return accept(opened, PacketType::kOneRtt, datagram);
   }
-  if (reset) {
-    return parts_.close.start_draining(
-        {.cause = ConnectionClosed::Cause::kStatelessReset, .reason = "stateless reset"}, now_,
-        3 * parts_.probe_timeout());
-  }
+  if (reset) return reset_statelessly(token);
   if (opened.outcome == OpenedPacket::Outcome::kError) {
     return parts_.fail({opened.error, 0, "key update or AEAD limit"}, now_);
   }
@@ -124,7 +144,19 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
 OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
   const auto largest = entry_->path ? entry_->path->received.largest() : std::nullopt;
   return parts_.keys.open(packet, k_short_header_without_number, entry_->id,
-                          largest.value_or(k_no_packet_number), now_, parts_.probe_timeout());
+                          largest.value_or(k_no_packet_number), now_,
+                          parts_.key_probe_timeout(*entry_));
+}
+
+void PacketReceiver::reset_statelessly(Bytes token) {
+  // docs/multi-end.md: an end that forgot the connection speaks for its path alone.
+  if (PathEntry* end = parts_.ends ? parts_.paths.end_with_reset_token(token) : nullptr) {
+    return PathManagement(parts_, now_)
+        .abandon_end(*end, static_cast<std::uint64_t>(TransportErrorCode::kNoViablePath), true);
+  }
+  parts_.close.start_draining(
+      {.cause = ConnectionClosed::Cause::kStatelessReset, .reason = "stateless reset"}, now_,
+      3 * parts_.probe_timeout());
 }
 
 void PacketReceiver::receive_early(const Datagram& datagram) {
@@ -162,7 +194,17 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
     parts_.log->packet_received(
         now_, {path.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
   }
+  if (entry_->end) entry_->last_heard = now_;
+  if (parts_.ends) {
+    parts_.streams.set_arrival(entry_->end ? std::optional(entry_->id) : std::nullopt);
+  }
   const TransportStatus status = process_frames(packet.payload, type);
+  if (parts_.ends) parts_.streams.set_arrival(std::nullopt);
+  if (!status && entry_->end) {
+    // docs/multi-end.md: an end's fault costs it its path, and others nothing.
+    return PathManagement(parts_, now_)
+        .abandon_end(*entry_, static_cast<std::uint64_t>(status.error().code), false);
+  }
   if (!status) return parts_.fail(status.error(), now_);
   path.received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
                             parts_.config.max_ack_delay);
@@ -193,6 +235,9 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
         [this]<typename FrameStruct>(const FrameStruct& decoded) {
           if (is_ack_eliciting<FrameStruct>) ack_eliciting_ = true;
           if (!is_probing<FrameStruct>) probing_only_ = false;
+          if (entry_->end) {
+            if (TransportStatus admitted = admit(decoded); !admitted) return admitted;
+          }
           return handle(decoded);
         },
         *frame);
@@ -205,6 +250,18 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
     }
   }
   return {};
+}
+
+// docs/multi-end.md: an end speaks of its own path and of its streams.
+template <typename FrameStruct>
+TransportStatus PacketReceiver::admit(const FrameStruct& frame) const {
+  if constexpr (requires { frame.path; } && !std::is_same_v<FrameStruct, EndOfferFrame>) {
+    if (frame.path == entry_->id) return {};
+  } else if constexpr (is_for_ends<FrameStruct>) {
+    return {};
+  }
+  static_cast<void>(frame);
+  return violation("frame that an end may not send");
 }
 
 void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest) {
@@ -391,7 +448,21 @@ TransportStatus PacketReceiver::handle(const PathResponseFrame& frame) {
   return {};
 }
 
+TransportStatus PacketReceiver::handle(const EndOfferFrame& frame) {
+  if (!parts_.ends) return no_ends();
+  return EndManagement(parts_, now_).on_frame(frame);
+}
+
+TransportStatus PacketReceiver::handle(const EndWithdrawFrame& frame) {
+  if (!parts_.ends) return no_ends();
+  return EndManagement(parts_, now_).on_frame(frame);
+}
+
 TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
+  if (entry_->end) {
+    PathManagement(parts_, now_).abandon_end(*entry_, frame.error, true);
+    return {};
+  }
   const auto* reason = reinterpret_cast<const char*>(frame.reason.data());
   parts_.close.start_draining(
       {.cause = frame.application ? ConnectionClosed::Cause::kPeerApplication

@@ -21,6 +21,9 @@ class PacketReceiver {
   void count_received(const Datagram& datagram);
   void follow_address_change(const Datagram& datagram, bool newest);
   bool is_stateless_reset(Bytes datagram) const;
+  void reset_statelessly(Bytes token);
+  template <typename FrameStruct>
+  TransportStatus admit(const FrameStruct& frame) const;
 
   TransportStatus handle(const PaddingFrame&);
   TransportStatus handle(const PingFrame&);
@@ -45,6 +48,8 @@ class PacketReceiver {
   TransportStatus handle(const DatagramFrame&);
   TransportStatus handle(const PathAckFrame&);
   TransportStatus handle(const PathRetireConnectionIdFrame&);
+  TransportStatus handle(const EndOfferFrame&);
+  TransportStatus handle(const EndWithdrawFrame&);
   // The frames that only path management knows.
   template <typename FrameStruct>
   TransportStatus handle(const FrameStruct& frame);

@@ -58,6 +58,25 @@ Duration Connection::Parts::probe_timeout(const Path& of) const {
                                                   : Duration::zero());
 }
 
+Duration Connection::Parts::key_probe_timeout(const PathEntry& of) const {
+  const bool alone = keys.mode() == KeyMode::kPerPath && of.path;
+  return alone ? probe_timeout(*of.path) : probe_timeout();
+}
+
+bool Connection::Parts::update_keys(PathEntry& of, Time now) {
+  if (!keys.initiate_update(of.id, now, key_probe_timeout(of))) return false;
+  of.path->ping_due = true;
+  announce_shared_keys(of);
+  return true;
+}
+
+void Connection::Parts::announce_shared_keys(const PathEntry& of) {
+  if (keys.mode() != KeyMode::kShared) return;
+  for (PathEntry* entry : paths.in_use()) {
+    if (entry != &of && entry->usable()) entry->path->ping_due = true;
+  }
+}
+
 void Connection::Parts::update_stream_rtt() {
   Duration slowest = Duration::zero();
   for (const PathEntry* entry : paths.in_use()) {
@@ -99,6 +118,12 @@ PathStats Connection::Parts::path_stats(const PathEntry& of) const {
           .packets_received = path.packets_received,
           .packets_lost = path.loss.packets_lost(),
           .mtu = path.mtu.current()};
+}
+
+void Connection::Parts::ping_all() {
+  for (PathEntry* entry : paths.in_use()) {
+    if (entry->usable()) entry->path->ping_due = true;
+  }
 }
 
 void Connection::Parts::drop(DropReason reason, std::size_t bytes, Time now) {

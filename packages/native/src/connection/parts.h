@@ -9,6 +9,7 @@
 #include "connection/connection.h"
 #include "connection/crypto_stream.h"
 #include "connection/datagram_queue.h"
+#include "connection/end_table.h"
 #include "connection/event_log.h"
 #include "connection/idle_timer.h"
 #include "connection/path_table.h"
@@ -33,6 +34,9 @@ struct Connection::Parts {
   bool early_packets_sent = false;
   bool established = false;
   bool handshake_confirmed = false;
+
+  std::unique_ptr<EndTable> ends;  // of a client or primary; null unless negotiated
+  bool primary_lost = false;  // the client was told
 
   PathTable paths;  // path 0 has its entry from the start, but no path before the first seed
   std::unique_ptr<PathScheduler> path_scheduler;
@@ -81,10 +85,17 @@ struct Connection::Parts {
   // The largest of all paths (RFC 10069 §2.4, §2.5).
   Duration probe_timeout() const;
   Duration probe_timeout(const Path& of) const;
+  // Of the paths that share their keys with this one: so long old keys last, thrice.
+  Duration key_probe_timeout(const PathEntry& of) const;
+  // Starts a key update, unless it is too early, and lets it be seen.
+  bool update_keys(PathEntry& of, Time now);
+  // New keys for `of` are those of other paths, too, where somebody else may hear of them.
+  void announce_shared_keys(const PathEntry& of);
   LossDetection::TimerTerms timer_terms(const Path& of) const;
   PathStats path_stats(const PathEntry& of) const;
   // The controller's round trip and the receive windows follow the slowest path.
   void update_stream_rtt();
+  void ping_all();
   void drop(DropReason reason, std::size_t bytes, Time now);
   void fail(const TransportError& error, Time now);
   void start_closing(const ConnectionClosed& closed, Time now);

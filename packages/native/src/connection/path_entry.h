@@ -55,6 +55,11 @@ struct PathEntry {
   // bounded, the oldest go first.
   std::deque<SentFrame> copies;
   static constexpr std::size_t k_max_copies = 4096;
+  // Another server is at the other end of the path (client), or at this end of it (primary). What
+  // is said there is of no use to others (docs/multi-end.md).
+  std::optional<EndId> end;
+  Time last_heard{};                // client, with `end`
+  Time silent_since{};              // of the first probe timeout since something was acknowledged
   PacketNumber skip_number_at = 0;  // next packet number that is left unused
 
   // PATH_NEW_CONNECTION_ID, PATH_RETIRE_CONNECTION_ID and the like wait to be sent.
@@ -67,6 +72,8 @@ struct PathEntry {
   // Nothing was acknowledged since a probe timeout.
   bool suspect() const { return path->loss.probe_count() > 0; }
   bool open() const { return path && !abandonment; }
+  // What concerns it is told to the end itself.
+  bool on_own_path() const { return end && open(); }
   // Something can be sent on it.
   bool usable() const { return open() && remote_ids.assigned(); }
 };

@@ -14,7 +14,9 @@ void PathFrames::write(Writer& writer, SentPackets& sent) {
   write_limits(writer, sent);
   // Ids of new paths first: some peers need them early to open their second path.
   for (const auto& entry : paths_.entries()) {
-    if (entry->id != PathId{0} && entry->frames_due()) write_entry(*entry, writer, sent);
+    if (entry->id != PathId{0} && entry->frames_due() && !entry->on_own_path()) {
+      write_entry(*entry, writer, sent);
+    }
   }
   PathEntry* first = paths_.find(PathId{0});
   if (first && first->frames_due()) write_entry(*first, writer, sent);

@@ -11,6 +11,10 @@ class PathFrames {
   explicit PathFrames(Connection::Parts& parts) : paths_(parts.paths) {}
   // As many as fit.
   void write(Writer& writer, SentPackets& sent);
+  // Those that an end has to know, on its path.
+  void write_own(PathEntry& entry, Writer& writer, SentPackets& sent) {
+    write_entry(entry, writer, sent);
+  }
 
  private:
   void write_limits(Writer& writer, SentPackets& sent);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "connection/end_management.h"
 #include "connection/frame_outcome.h"
 
 namespace sheaf::quic {
@@ -25,24 +26,28 @@ TransportStatus PathManagement::enable(const TransportParameters& peer) {
     return TransportError{TransportErrorCode::kProtocolViolation, 0,
                           "multipath with a connection id of length zero"};
   }
-  parts_.paths.enable(PathId{PathTable::k_max_concurrent - 1},
+  parts_.paths.enable(PathId{PathTable::initial_maximum(parts_.config.offers_ends())},
                       PathId{static_cast<std::uint32_t>(*peer.initial_max_path_id)});
+  EndManagement(parts_, now_).enable(peer);
   return {};
 }
 
 void PathManagement::issue_connection_ids() {
   PathTable& paths = parts_.paths;
   if (PathEntry* first = paths.find(PathId{0})) issue_connection_ids(*first);
-  if (!paths.enabled()) return;
-  // Few ids are not gone, however many there were.
+  if (!paths.enabled() || paths.only_one()) return;
+  // Few ids are not gone, however many there were; with ends, so many of either kind count.
+  std::array<std::uint32_t, 2> left{PathTable::k_max_concurrent, PathTable::k_max_concurrent};
   for (auto id = paths.next_not_gone(1); id <= paths.common_maximum().value;
        id = paths.next_not_gone(id + 1)) {
+    if (paths.ends() && left[id % 2]-- == 0) break;
     issue_connection_ids(*paths.find_or_add(PathId{static_cast<std::uint32_t>(id)}));
   }
 }
 
 void PathManagement::issue_connection_ids(PathEntry& entry) {
-  if (entry.abandonment) return;
+  // Of a path that was handed over, the end issues them.
+  if (entry.abandonment || (entry.end && parts_.role == Role::kServer)) return;
   // One to open the path with and one to change to; on path 0 as many as the peer takes.
   const std::uint64_t limit = parts_.peer_parameters.active_connection_id_limit;
   entry.local_ids.issue(entry.id == PathId{0} ? limit : std::min<std::uint64_t>(limit, 2),
@@ -94,7 +99,7 @@ Status<PathRefusal> PathManagement::abandon(PathId id, std::uint64_t error) {
   PathEntry* entry = parts_.paths.find(id);
   if (!parts_.paths.enabled()) return PathRefusal::kNotNegotiated;
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
-  if (parts_.paths.open_count() < 2) return PathRefusal::kLastPath;
+  if (!entry->end && parts_.paths.open_count() < 2) return PathRefusal::kLastPath;
   end(*entry, error, false);
   return {};
 }
@@ -159,14 +164,17 @@ void PathManagement::on_timeout() {
       }
     }
   }
-  for (const PathId id : forgotten) parts_.paths.forget(id);
+  for (const PathId id : forgotten) {
+    parts_.paths.forget(id);
+    parts_.keys.forget(id);
+  }
   // A path with the new id can be opened once the peer gives connection ids for it, too.
   if (!forgotten.empty()) issue_connection_ids();
 }
 
 void PathManagement::fail_validation(PathEntry& entry) {
   if (entry.path->revert(now_)) return;
-  if (parts_.paths.open_count() > 1) {
+  if (entry.end || parts_.paths.open_count() > 1) {
     // RFC 10069 §3.1: the id is used up, so the path is closed.
     const auto error = entry.remote_ids.assigned() ? TransportErrorCode::kPathUnstableOrPoor
                                                    : TransportErrorCode::kNoCidAvailableForPath;
@@ -183,7 +191,12 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
   if (first) {
     entry.abandonment.emplace(Abandonment{.error = error});
     entry.copies.clear();
-    parts_.streams.unpin_all(entry.id);
+    if (entry.end) {
+      parts_.streams.lose(entry.id);
+      EndManagement(parts_, now_).on_abandoned(entry);
+    } else {
+      parts_.streams.unpin_all(entry.id);
+    }
     if (entry.path) {
       // What was under way is sent again elsewhere at once instead of when the path's state is
       // dropped (§3.4.3).
@@ -199,7 +212,13 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
     abandonment.forget_at = now_ + 3 * parts_.probe_timeout();  // §3.4
   }
   announce_availability();
-  if (first && by_peer && parts_.paths.open_count() == 0) {
+  if (first && by_peer && parts_.paths.only_one()) {
+    // docs/multi-end.md: the connection goes on without this end.
+    return parts_.close.finish({.cause = ConnectionClosed::Cause::kPeerApplication,
+                                .error = error,
+                                .reason = "the path of this end was abandoned"});
+  }
+  if (first && by_peer && !entry.end && parts_.paths.open_count() == 0) {
     parts_.start_closing({.cause = ConnectionClosed::Cause::kLocalError,
                           .error = code(TransportErrorCode::kNoError),
                           .reason = "the last path was abandoned"},
@@ -267,7 +286,7 @@ TransportStatus PathManagement::on_frame(const MaxPathIdFrame& frame) {
   if (frame.maximum.value < *parts_.peer_parameters.initial_max_path_id) {
     return violation("maximum below initial_max_path_id");
   }
-  if (frame.maximum <= parts_.paths.peer_maximum()) return {};
+  if (frame.maximum <= parts_.paths.peer_maximum() || parts_.paths.only_one()) return {};
   parts_.paths.raise_peer_maximum(frame.maximum);
   issue_connection_ids();
   announce_availability();

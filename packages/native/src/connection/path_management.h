@@ -21,6 +21,11 @@ class PathManagement {
   Status<PathRefusal> abandon(PathId id, std::uint64_t error);
   Status<PathRefusal> set_status(PathId id, PathStatus status);
 
+  // Several servers (docs/multi-end.md): with the path its streams end.
+  void abandon_end(PathEntry& entry, std::uint64_t error, bool by_peer) {
+    end(entry, error, by_peer);
+  }
+
   // --- packets and timers -----------------------------------------------------------------------
   // Server: the first packet on a path id has arrived.
   void accept(PathEntry& entry, const AddressPair& addresses);

@@ -25,7 +25,8 @@ bool PathSelection::chooses_among_several(const PathEntry& entry) {
 std::size_t PathSelection::fill(bool validated_only) {
   std::size_t count = 0;
   for (const auto& entry : parts_.paths.in_use()) {
-    if (!entry->usable() || (validated_only && entry->path->validation.pending())) continue;
+    if (!entry->usable() || entry->end || (validated_only && entry->path->validation.pending()))
+      continue;
     if (count < snapshots_.size()) snapshots_[count++] = snapshot(*entry);
   }
   return count;
@@ -77,17 +78,19 @@ bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {
 }
 
 bool PathSelection::acknowledgement_can_leave(const PathEntry& entry) const {
-  if (!parts_.keys.can_send()) return false;
-  const auto sends = [](const PathEntry& path) {
-    return path.usable() && path.path->amplification.may_send();
+  const auto sends = [this](const PathEntry& path) {
+    return path.usable() && path.path->amplification.may_send() && parts_.keys.can_send(path.id);
   };
   if (sends(entry)) return true;
   return parts_.paths.enabled() && left_to_others(entry) &&
-         std::ranges::any_of(parts_.paths.in_use(),
-                             [&](const auto& other) { return other != &entry && sends(*other); });
+         std::ranges::any_of(parts_.paths.in_use(), [&](const auto& other) {
+           return other != &entry && !other->end && sends(*other);
+         });
 }
 
 bool PathSelection::left_to_others(const PathEntry& entry) {
+  // docs/multi-end.md: nobody else can tell an end.
+  if (entry.end) return false;
   return entry.abandonment || !entry.remote_ids.assigned() || entry.suspect();
 }
 

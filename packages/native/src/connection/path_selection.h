@@ -14,13 +14,16 @@ class PathSelection {
 
   // The next packet with streams, datagrams or control frames goes on this path.
   bool chooses(const PathEntry& entry) {
+    // docs/multi-end.md: an end knows nothing of what others could carry.
+    if (entry.end) return false;
     return parts_.paths.open_count() < 2 || chooses_among_several(entry);
   }
   // What the last answer was based on, for the stream scheduler.
   SendOpportunity opportunity(const PathEntry& entry) const {
     return {.path = entry.id, .paths = {snapshots_.data(), usable_}};
   }
-  // Its acknowledgements go on the other paths: it is abandoned, or does not seem to work.
+  // Its acknowledgements go on the other paths to the same peer: it is abandoned, or does not seem
+  // to work.
   bool acknowledged_elsewhere(const PathEntry& entry) const;
   // Either side wants it used only when nothing else works.
   static bool is_backup(const PathEntry& entry);

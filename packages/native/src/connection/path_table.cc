@@ -49,13 +49,14 @@ void PathTable::set_reset_key(Bytes key) {
 }
 
 bool PathTable::frames_due() const {
-  return maximum_due_ || blocked_due_ ||
-         std::ranges::any_of(entries_, [](const auto& entry) { return entry->frames_due(); });
+  return maximum_due_ || blocked_due_ || std::ranges::any_of(entries_, [](const auto& entry) {
+           return entry->frames_due() && !entry->on_own_path();
+         });
 }
 
 Path* PathTable::any_open() {
   for (const PathEntry* entry : in_use_) {
-    if (entry->open()) return entry->path.get();
+    if (entry->open() && !entry->end) return entry->path.get();
   }
   return nullptr;
 }
@@ -83,11 +84,27 @@ bool PathTable::is_reset_token(Bytes token) const {
   return found;
 }
 
+PathEntry* PathTable::end_with_reset_token(Bytes token) {
+  for (const auto& entry : entries_) {
+    if (entry->end && !entry->abandonment && entry->remote_ids.is_reset_token(token)) {
+      return entry.get();
+    }
+  }
+  return nullptr;
+}
+
+PathEntry& PathTable::keep_only(PathId id) {
+  entries_.clear();
+  only_ = id;
+  return *find_or_add(id);
+}
+
 std::optional<PathId> PathTable::next_unused(std::uint64_t from) const {
   for (std::uint64_t value = next_not_gone(from); value <= common_maximum().value;
        value = next_not_gone(value + 1)) {
     const PathId id{static_cast<std::uint32_t>(value)};
     const PathEntry* entry = find(id);
+    if (ends_ && value % 2 == 1) continue;
     if (!entry || (!entry->path && !entry->abandonment)) return id;
   }
   return std::nullopt;
@@ -111,8 +128,8 @@ void PathTable::add_to_use(PathEntry& entry) {
 }
 
 std::size_t PathTable::open_count() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(in_use_, [](const PathEntry* entry) { return entry->open(); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      in_use_, [](const PathEntry* entry) { return entry->open() && !entry->end; }));
 }
 
 void PathTable::forget(PathId id) {
@@ -125,9 +142,11 @@ void PathTable::forget(PathId id) {
   std::erase(in_use_, found->get());
   entries_.erase(found);
   gone_.insert(id.value);
-  if (local_maximum_.value == UINT32_MAX) return;
-  // RFC 10069 §4.6: a new id for one that cannot be used again.
-  ++local_maximum_.value;
+  const std::uint32_t highest = ends_ ? k_highest_with_ends : UINT32_MAX;
+  if (local_maximum_.value >= highest) return;
+  // RFC 10069 §4.6: a new id for one that cannot be used again; one of its kind, which is the one
+  // after the next.
+  local_maximum_.value += ends_ ? 2 : 1;
   maximum_due_ = true;
 }
 

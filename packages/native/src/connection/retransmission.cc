@@ -35,6 +35,7 @@ void Retransmission::on_timeout(PathEntry& entry) {
   if (action == LossDetection::TimeoutAction::kProbe) {
     // RFC 9002 §6.2.4: two packets, with data where there is some.
     path.probe_credits = 2;
+    if (path.loss.probe_count() == 1) entry.silent_since = now_;
     path.ping_due = true;
     if (another_path_works(entry)) {
       // RFC 10069 §5.6: what may be lost here does not wait for this path. It is one window at
@@ -60,7 +61,7 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
   const std::uint64_t bound = sent / 20 + 64 * 1024;
   TakenOver taken_over(parts_, now_);
   for (PathEntry* entry : parts_.paths.in_use()) {
-    if (entry == &fast || !entry->open() || parts_.repeated_bytes >= bound) continue;
+    if (entry == &fast || !entry->open() || entry->end || parts_.repeated_bytes >= bound) continue;
     const Duration gain = entry->path->rtt.smoothed() - path.rtt.smoothed();
     if (gain <= Duration::zero()) continue;
     // Sent after this moment means: its acknowledgement comes later than one of a packet from now.
@@ -70,8 +71,9 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
 }
 
 bool Retransmission::another_path_works(const PathEntry& entry) const {
+  if (entry.end) return false;
   return std::ranges::any_of(parts_.paths.in_use(), [&](const auto& other) {
-    return other != &entry && other->usable() && !other->suspect() &&
+    return other != &entry && other->usable() && !other->end && !other->suspect() &&
            !other->path->validation.pending();
   });
 }

@@ -7,7 +7,7 @@
 namespace sheaf::quic {
 
 // How much an AEAD has been used against its limits (RFC 9001 §6.6): packets sealed with one key,
-// forged packets seen over all keys of the connection.
+// forged packets seen over all keys of one traffic secret.
 class AeadUsage {
  public:
   AeadUsage(std::uint64_t confidentiality_limit, std::uint64_t integrity_limit)
@@ -15,9 +15,27 @@ class AeadUsage {
   explicit AeadUsage(CipherSuite suite)
       : AeadUsage(confidentiality_limit(suite), integrity_limit(suite)) {}
 
+  // Nodes that use the same keys cannot count together, so each has a part of both limits of its
+  // own: `part` is what one gets, and whoever gives it has that much less. False when less than
+  // half would be left.
+  static AeadUsage part(CipherSuite suite) {
+    return {confidentiality_limit(suite) / k_parts, integrity_limit(suite) / k_parts};
+  }
+  bool give_part(CipherSuite suite) {
+    const AeadUsage given = part(suite);
+    if (confidentiality_limit_ - given.confidentiality_limit_ < confidentiality_limit(suite) / 2) {
+      return false;
+    }
+    confidentiality_limit_ -= given.confidentiality_limit_;
+    integrity_limit_ -= given.integrity_limit_;
+    return true;
+  }
+
   void on_sealed(std::uint64_t packets) { sealed_ += packets; }
   void on_new_key() { sealed_ = 0; }
-  void on_forged() { ++forged_; }
+  void on_forged(std::uint64_t packets = 1) { forged_ += packets; }
+  std::uint64_t sealed() const { return sealed_; }
+  std::uint64_t forged() const { return forged_; }
 
   // Half of the limit leaves time for an update that has to wait for an earlier one.
   bool wants_new_key() const { return sealed_ >= confidentiality_limit_ / 2; }
@@ -28,6 +46,7 @@ class AeadUsage {
   // What may still be sealed once the limit is found: the rest of a batch (at most 64 packets),
   // then at most 64 packets of a closing connection (`CloseState` answers ever less often).
   static constexpr std::uint64_t k_reserve = 256;
+  static constexpr std::uint64_t k_parts = 64;
 
   std::uint64_t confidentiality_limit_;
   std::uint64_t integrity_limit_;

@@ -41,4 +41,12 @@ TrafficSecret next_generation(const TrafficSecret& secret) {
   return next;
 }
 
+TrafficSecret path_secret(const TrafficSecret& secret, PathId path) {
+  std::array<std::uint8_t, 4> context;
+  Writer(context).write_u32(path.value);
+  TrafficSecret derived = secret;
+  expand_label(secret, "sheaf path", context, MutableBytes(derived.bytes).first(derived.length));
+  return derived;
+}
+
 }  // namespace sheaf::quic

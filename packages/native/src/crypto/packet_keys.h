@@ -15,10 +15,15 @@ struct PacketKeys {
 
   PacketKeys() = default;
   PacketKeys(const PacketKeys&) = default;
+  PacketKeys& operator=(const PacketKeys&) = default;
   ~PacketKeys() { wipe(this, sizeof *this); }
 };
+std::uint8_t key_length(CipherSuite suite);
 PacketKeys derive_packet_keys(const TrafficSecret& secret);  // "quic key" and "quic iv"
 PacketKeys derive_header_key(const TrafficSecret& secret);   // "quic hp", no IV
+
+std::unique_ptr<HeaderProtection> make_header_protection(CipherSuite suite, const PacketKeys& keys,
+                                                         CryptoProvider provider);
 
 using Nonce = std::array<std::uint8_t, 12>;
 

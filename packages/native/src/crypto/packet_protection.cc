@@ -20,11 +20,11 @@ const Labels& labels_of(const TrafficSecret& secret) {
   return secret.version == k_version_2 ? k_labels_2 : k_labels_1;
 }
 
+}  // namespace
+
 std::uint8_t key_length(CipherSuite suite) {
   return suite == CipherSuite::kAes128GcmSha256 ? 16 : 32;
 }
-
-}  // namespace
 
 PacketKeys derive_packet_keys(const TrafficSecret& secret) {
   PacketKeys keys;
@@ -53,12 +53,16 @@ std::unique_ptr<Aead> make_aead(const TrafficSecret& secret, CryptoProvider prov
 
 std::unique_ptr<HeaderProtection> make_header_protection(const TrafficSecret& secret,
                                                          CryptoProvider provider) {
-  const PacketKeys keys = derive_header_key(secret);
+  return make_header_protection(secret.suite, derive_header_key(secret), provider);
+}
+
+std::unique_ptr<HeaderProtection> make_header_protection(CipherSuite suite, const PacketKeys& keys,
+                                                         CryptoProvider provider) {
   if (provider != CryptoProvider::kGnuTls) {
-    auto protection = make_ipsec_mb_header_protection(secret.suite, keys);
+    auto protection = make_ipsec_mb_header_protection(suite, keys);
     if (protection || provider == CryptoProvider::kIpsecMb) return protection;
   }
-  return make_gnutls_header_protection(secret.suite, keys);
+  return make_gnutls_header_protection(suite, keys);
 }
 
 std::optional<UnprotectedHeader> remove_header_protection(HeaderProtection& protection,

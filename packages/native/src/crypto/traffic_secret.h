@@ -14,6 +14,14 @@ enum class CipherSuite : std::uint16_t {
   kAes256GcmSha384 = 0x1302,
   kChacha20Poly1305Sha256 = 0x1303,
 };
+constexpr bool known(CipherSuite suite) {
+  return suite == CipherSuite::kAes128GcmSha256 || suite == CipherSuite::kAes256GcmSha384 ||
+         suite == CipherSuite::kChacha20Poly1305Sha256;
+}
+// Of the suite's hash (RFC 8446 §7.1).
+constexpr std::uint8_t secret_length(CipherSuite suite) {
+  return suite == CipherSuite::kAes256GcmSha384 ? 48 : 32;
+}
 
 // All that is needed to seal or open packets of one direction, here or on another server.
 // Wiped when destroyed; never printed.

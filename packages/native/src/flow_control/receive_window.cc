@@ -14,8 +14,19 @@ ReceiveWindow::ReceiveWindow(std::uint64_t initial, std::uint64_t maximum)
 
 bool ReceiveWindow::consume(std::uint64_t bytes, Time now, Duration rtt) {
   consumed_ += bytes;
+  return give_credit_back(now, rtt);
+}
+
+bool ReceiveWindow::consume_elsewhere(std::uint64_t bytes, Time now, Duration rtt) {
+  const std::uint64_t consumed = std::min(consumed_everywhere(), limit_);
+  elsewhere_ += std::min(bytes, limit_ - consumed);
+  return give_credit_back(now, rtt);
+}
+
+bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
+  const std::uint64_t consumed = std::min(consumed_everywhere(), limit_);
   // RFC 9000 §4.2: early enough that the sender does not stop, rarely enough to cost little.
-  if (limit_ - consumed_ > window_ / 2 && !exhausted()) return false;
+  if (limit_ - consumed > window_ / 2 && !exhausted()) return false;
   if (rtt > Duration::zero() && (now - last_update_ < 2 * rtt || exhausted())) {
     window_ = std::min(2 * window_, maximum_);
   }
@@ -34,7 +45,7 @@ bool ReceiveWindow::wait(std::uint64_t bytes, Time now) {
 }
 
 std::uint64_t ReceiveWindow::move_limit() {
-  limit_ = std::max(limit_, std::min(consumed_ + window_, k_max_varint));
+  limit_ = std::max(limit_, std::min(consumed_everywhere() + window_, k_max_varint));
   return limit_;
 }
 

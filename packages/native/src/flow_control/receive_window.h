@@ -24,7 +24,15 @@ class ReceiveWindow {
   std::uint64_t consumed() const { return consumed_; }
   std::uint64_t window() const { return window_; }
 
-  bool allows(std::uint64_t bytes) const { return bytes <= limit_ - received_; }
+  // Where other servers receive part of what the limit allows (docs/multi-end.md), nobody here sees
+  // all of it: what waits to be consumed here is bounded by the largest window there can be.
+  bool allows(std::uint64_t bytes) const {
+    return bytes <= (shared_ ? maximum_ - (received_ - consumed_) : limit_ - received_);
+  }
+  void share() { shared_ = true; }
+  // Another server consumed so much; more than the peer was ever allowed is not believed. True when
+  // the limit moved and should be announced.
+  bool consume_elsewhere(std::uint64_t bytes, Time now, Duration rtt);
   void receive(std::uint64_t bytes, Time now) {
     if (received_ == 0) last_update_ = now;
     received_ += bytes;
@@ -42,14 +50,18 @@ class ReceiveWindow {
  private:
   std::uint64_t move_limit();
   bool exhausted() const { return consumed_ == received_ && received_ == announced_; }
+  std::uint64_t consumed_everywhere() const { return consumed_ + elsewhere_; }
+  bool give_credit_back(Time now, Duration rtt);
 
   std::uint64_t limit_ = 0;
   std::uint64_t announced_ = 0;  // that the peer was told last
   std::uint64_t received_ = 0;
   std::uint64_t consumed_ = 0;
+  std::uint64_t elsewhere_ = 0;  // consumed by other servers
   std::uint64_t window_ = 0;
   std::uint64_t maximum_ = 0;
   Time last_update_{};
+  bool shared_ = false;
 };
 
 }  // namespace sheaf::quic

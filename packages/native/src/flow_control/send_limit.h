@@ -14,6 +14,14 @@ class SendLimit {
   std::uint64_t used() const { return used_; }
   std::uint64_t available() const { return used_ < limit_ ? limit_ - used_ : 0; }
   void consume(std::uint64_t amount) { used_ += amount; }
+  // Of what was consumed, so much has not been used.
+  void give_back(std::uint64_t amount) { used_ -= amount; }
+  // From now on what lies in [from, limit) may be used.
+  void start_at(std::uint64_t from, std::uint64_t limit) {
+    used_ = from;
+    limit_ = limit;
+    announced_blocked_ = k_none;
+  }
 
   // RFC 9000 §4.1: a limit that is not larger is ignored, since frames may be reordered. False
   // then.

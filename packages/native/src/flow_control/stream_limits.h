@@ -17,11 +17,19 @@ class PeerStreamLimit {
 
   std::uint64_t limit() const { return limit_; }
   std::uint64_t opened() const { return opened_; }
+  std::uint64_t open() const { return opened_ - closed_; }
   bool allows(std::uint64_t index) const { return index < limit_; }
 
   // Streams open in order: one with a higher index opens all below it (RFC 9000 §3.2).
   void on_opened() { ++opened_; }
   void on_closed() { ++closed_; }
+  // Another server had so many of them, and they are closed; more than were allowed and not opened
+  // here is not believed.
+  void on_closed_elsewhere(std::uint64_t streams) {
+    streams = std::min(streams, limit_ - std::min(limit_, opened_));
+    opened_ += streams;
+    closed_ += streams;
+  }
 
   // An extension is due when it gives the peer half as many ids as it has left: after a third of
   // the ids for streams that come and go, and with every stream that closes when none is left.

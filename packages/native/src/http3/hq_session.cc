@@ -71,11 +71,13 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
       transport_.reset_stream(id, event.value);
       events_.push_back(WritingStopped{id, event.value});
       return;
+    case Kind::kLost:
     case Kind::kReset:
       static_cast<void>(transport_.consume(id, 0, now));
       exchange->reading_done = true;
       if (exchange->begun || transport_.role() == Role::kClient) {
-        events_.push_back(StreamReset{id, event.value});
+        events_.push_back(
+            StreamReset{id, event.kind == Kind::kLost ? quic::k_end_lost : event.value});
       } else {
         transport_.reset_stream(id, value_of(ErrorCode::kRequestCancelled));
       }

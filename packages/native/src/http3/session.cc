@@ -114,6 +114,8 @@ void Session::on_stream_event(const quic::StreamEvent& event) {
       return on_stop_sending(event.stream, event.value);
     case Kind::kReset:
       return on_reset(event.stream, event.value);
+    case Kind::kLost:
+      return on_reset(event.stream, quic::k_end_lost);
     case Kind::kClosed:
       return on_stream_closed(event.stream);
     case Kind::kAcknowledged:

@@ -146,6 +146,18 @@ class Fields {
     path(frame.path);
     field("next_sequence_number", frame.next_sequence);
   }
+  void operator()(const EndOfferFrame& frame) const {
+    type("end_offer");
+    field("end_id", frame.end.value);
+    field("sequence_number", frame.sequence);
+    path(frame.path);
+  }
+  void operator()(const EndWithdrawFrame& frame) const {
+    type("end_withdraw");
+    field("end_id", frame.end.value);
+    field("sequence_number", frame.sequence);
+    field("reason", frame.reason);
+  }
 
  private:
   void path(PathId id) const { field("path_id", id.value); }
@@ -225,6 +237,10 @@ const char* name_of(SentFrame::Kind kind) {
       return "paths_blocked";
     case Kind::kPathCidsBlocked:
       return "path_cids_blocked";
+    case Kind::kEndOffer:
+      return "end_offer";
+    case Kind::kEndWithdraw:
+      return "end_withdraw";
   }
   return "unknown";
 }

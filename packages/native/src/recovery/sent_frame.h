@@ -39,6 +39,9 @@ struct SentFrame {
     kMaxPathId,        // offset = value sent
     kPathsBlocked,     // offset = limit
     kPathCidsBlocked,  // stream = path id
+    // docs/wire.md.
+    kEndOffer,     // stream = end id, offset = sequence
+    kEndWithdraw,  // stream = end id, offset = sequence
   };
   std::uint64_t stream = 0;  // or path id
   std::uint64_t offset = 0;

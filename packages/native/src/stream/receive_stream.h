@@ -49,6 +49,9 @@ class ReceiveStream {
   bool widen_over_gap(Time now);
   // At most what is readable. True when MAX_STREAM_DATA is due.
   bool consume(std::uint64_t bytes, const ReceiveContext& context);
+  // Nothing is missing that the application waits for.
+  bool complete() const { return reset_error_ || all_received(); }
+  std::uint64_t in_order_end() const { return reassembler_.contiguous_end(); }
   std::uint64_t readable_bytes() const {
     return reassembler_.contiguous_end() - reassembler_.read_offset();
   }

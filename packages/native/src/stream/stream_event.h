@@ -4,6 +4,9 @@
 
 namespace sheaf::quic {
 
+// What layers above that know only resets make of kLost (docs/wire.md).
+inline constexpr std::uint64_t k_end_lost = 0x5ea0;
+
 // Coalesced: a stream has at most one pending event of each kind.
 struct StreamEvent {
   enum class Kind : std::uint8_t {
@@ -13,6 +16,8 @@ struct StreamEvent {
     kStopSending,       // the peer does not want more; `value` = its error
     kReset,             // the peer reset its side; `value` = its error, as `read` would tell
     kAcknowledged,      // `value` = offset up to which the peer has everything
+    kLost,              // its end is gone: nothing comes any more, nothing sent counts as received;
+                        // `value` = offset up to which everything arrived, to be read now
     kClosed,            // both sides are done; the id is forgotten after this event
     kStreamsAvailable,  // more streams may be opened; `stream` only tells the directionality
   };

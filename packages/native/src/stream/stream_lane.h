@@ -12,10 +12,11 @@ namespace sheaf::quic {
 // The streams that share the paths they may use: those pinned to one path, or all others. What
 // they send, and the frames about them, leaves on these paths only.
 struct StreamLane {
-  StreamLane(std::optional<PathId> only_path, StreamSchedulerKind kind)
-      : path(only_path), scheduler(make_stream_scheduler(kind)) {}
+  StreamLane(std::optional<PathId> only_path, StreamSchedulerKind kind, bool lane_apart = false)
+      : path(only_path), apart(lane_apart), scheduler(make_stream_scheduler(kind)) {}
 
   std::optional<PathId> path;  // nothing: any
+  bool apart;                  // another server is at the end of the path: nothing moves to others
   std::unique_ptr<StreamScheduler> scheduler;
   std::array<std::size_t, 3> sender_count{};  // streams by Sendability
   std::uint64_t unsent = 0;                   // bytes written but not yet in a packet
@@ -25,6 +26,8 @@ struct StreamLane {
   std::size_t& senders(SendStream::Sendability sendability) {
     return sender_count[static_cast<std::size_t>(sendability)];
   }
+  // All of its streams.
+  std::size_t size() const { return sender_count[0] + sender_count[1] + sender_count[2]; }
   std::size_t senders(SendStream::Sendability sendability) const {
     return sender_count[static_cast<std::size_t>(sendability)];
   }

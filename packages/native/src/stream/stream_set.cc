@@ -145,16 +145,15 @@ void StreamSet::set_expected_bytes(StreamId id, std::uint64_t total) {
   if (stream->scheduled) stream->lane->scheduler->activate(id, stream->remaining());
 }
 
-Status<StreamRefusal> StreamSet::pin(StreamId id, PathId path) {
+Status<StreamRefusal> StreamSet::pin(StreamId id, PathId path, bool apart) {
   State& state = *state_;
   Stream* stream = state.streams.find(id);
-  if (stream == nullptr) return StreamRefusal::kUnknownStream;
-  StreamLane* lane = state.pinned_lane(path);
-  if (!lane) {
-    state.pinned.push_back(std::make_unique<StreamLane>(path, state.config.scheduler));
-    lane = state.pinned.back().get();
-  }
-  if (stream->lane != lane) state.move(*stream, *lane);
+  if (stream == nullptr || stream->lost) return StreamRefusal::kUnknownStream;
+  if (stream->lane->path == path) return {};
+  // The server that knows the stream keeps it.
+  const bool touched = id.initiator() != state.role || stream->send.final_size() > 0;
+  if (stream->lane->apart || (apart && touched)) return StreamRefusal::kElsewhere;
+  state.move(*stream, state.make_pinned_lane(path, apart));
   return {};
 }
 
@@ -211,7 +210,15 @@ std::optional<StreamEvent> StreamSet::poll_event() {
         stream.receive.on_reset_read();
         state.close_if_finished(stream);
         break;
+      case Kind::kLost:
+        event.value = stream.receives ? stream.receive.in_order_end() : 0;
+        state.events.push(stream, Kind::kClosed);
+        break;
       case Kind::kClosed:
+        if (stream.lost && stream.receives) {
+          stream.receive.abandon(state.receive_context());
+          state.announce_connection_window();
+        }
         state.forget(stream);
         break;
       case Kind::kOpened:
@@ -225,12 +232,7 @@ std::optional<StreamEvent> StreamSet::poll_event() {
 
 std::size_t StreamSet::open_streams() const { return state_->streams.size(); }
 
-std::uint64_t StreamSet::streams_total() const {
-  std::uint64_t total = 0;
-  for (const SendLimit& limit : state_->local_streams) total += limit.used();
-  for (const PeerStreamLimit& limit : state_->peer_streams) total += limit.opened();
-  return total;
-}
+std::uint64_t StreamSet::streams_total() const { return state_->created; }
 
 std::size_t StreamSet::memory_bytes() const {
   std::size_t bytes = state_->blocks.memory_bytes() + state_->streams.memory_bytes();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -31,12 +32,24 @@ enum class StreamRefusal : std::uint8_t {
   kWrongDirection,
   kStreamLimit,  // open: wait for kStreamsAvailable
   kFinished,     // write after the end or after a reset
+  kElsewhere,    // pin: the stream lives at another server than the path leads to
 };
 
 struct ReadResult {
   std::size_t bytes = 0;
   bool finished = false;               // everything up to the end has been read
   std::optional<std::uint64_t> reset;  // the peer's error code
+};
+
+// What a server takes over of a connection's limits (docs/multi-end.md): bytes that it may send,
+// and ids of streams that it may open.
+struct StreamLease {
+  struct Ids {
+    std::uint64_t first = 0;  // index
+    std::uint64_t count = 0;
+  };
+  std::uint64_t credit = 0;
+  std::array<Ids, 2> ids{};  // by Directionality
 };
 
 // All streams of a connection with flow control at both levels (RFC 9000 §2 to §4).
@@ -79,7 +92,8 @@ class StreamSet {
   // Content-Length); schedulers look at what remains. A wrong number costs order, nothing else.
   void set_expected_bytes(StreamId stream, std::uint64_t total);
   // From now on its data, lost data included, and the frames about it leave on this path alone.
-  Status<StreamRefusal> pin(StreamId stream, PathId path);
+  // `apart`: the path leads to another server; then the stream must be new, and stays there.
+  Status<StreamRefusal> pin(StreamId stream, PathId path, bool apart = false);
   bool pinned(StreamId stream) const;
   // The path is gone: its streams may use any.
   void unpin_all(PathId path);
@@ -95,6 +109,35 @@ class StreamSet {
   std::optional<StreamEvent> poll_event();
   std::size_t open_streams() const;
   std::uint64_t streams_total() const;
+
+  // --- several servers (docs/multi-end.md) ---------------------------------------------------
+  // Other servers take part: the peer's streams open here one by one, since those between are
+  // theirs, and the peer's data is counted by all together.
+  void share();
+  // Client: frames that come now are from the server on this path; nothing: from the primary. Those
+  // about streams of another server are STREAM_STATE_ERROR, new streams are pinned.
+  void set_arrival(std::optional<PathId> path);
+  // Client: that server is gone, and with it its streams (kLost).
+  void lose(PathId path);
+  std::size_t pinned_count(PathId path) const;
+  // End: the limits are a lease; those of the connection are the primary's affair.
+  void start_leased(const StreamLease& lease);
+  // End: more credit; ids when those it had are used up, false before.
+  void extend_credit(std::uint64_t bytes);
+  bool replace_ids(Directionality directionality, const StreamLease::Ids& ids);
+  // End: gives up credit that is not used, at most so many bytes; returns how many.
+  std::uint64_t give_up_credit(std::uint64_t bytes);
+  // End: the largest MAX_DATA that arrived here instead of at the primary.
+  std::uint64_t told_max_data() const;
+  // Primary: takes credit and ids out of what it may use itself: as much as there is.
+  StreamLease lease_out(const StreamLease& wanted);
+  // Primary: credit that an end did not use.
+  void take_back(std::uint64_t credit);
+  // Primary: what an end's application read, and how many of the client's streams it closed.
+  void count_elsewhere(std::uint64_t consumed, std::uint64_t streams_closed, Time now);
+  // What the application read here, and the peer's bidirectional streams that are closed.
+  std::uint64_t consumed() const;
+  std::uint64_t peer_streams_closed() const;
 
   // --- frames from the peer -----------------------------------------------------------------
   TransportStatus on_stream(const StreamFrame& frame, Time now);

@@ -18,8 +18,13 @@ Result<Stream*, TransportError> StreamSet::State::find_or_open(StreamId id, Fram
     if (id.index() >= local_limit(id).used()) {
       return violation(TransportErrorCode::kStreamStateError, type, "stream is not open yet");
     }
-    return streams.find(id);
+    Stream* stream = streams.find(id);
+    if (shared_streams && stream != nullptr && !at_arrival(*stream)) {
+      return violation(TransportErrorCode::kStreamStateError, type, "stream of another server");
+    }
+    return stream;
   }
+  if (shared_streams) return open_alone(id, type);
   PeerStreamLimit& limit = peer_limit(id);
   if (id.index() < limit.opened()) return streams.find(id);
   if (!limit.allows(id.index())) {
@@ -35,9 +40,39 @@ Result<Stream*, TransportError> StreamSet::State::find_or_open(StreamId id, Fram
   return streams.find(id);
 }
 
+// docs/multi-end.md: the streams between are at other servers, so that each opens alone. Which ones
+// were open is remembered in so many intervals; when there are more, the oldest gap counts as used.
+Result<Stream*, TransportError> StreamSet::State::open_alone(StreamId id, FrameType type) {
+  constexpr std::size_t k_max_intervals = 1024;
+  IntervalSet& opened = peer_opened[index_of(id.directionality())];
+  Stream* known = streams.find(id);
+  if (known != nullptr && !at_arrival(*known)) {
+    return violation(TransportErrorCode::kStreamStateError, type, "stream of another server");
+  }
+  if (known != nullptr || opened.contains(id.index())) return known;
+  PeerStreamLimit& limit = peer_limit(id);
+  // An end does not hear of the limit, which moves as streams close anywhere: not more are open
+  // here than anywhere could be.
+  const bool allowed = leased ? limit.open() < limit.limit() : limit.allows(id.index());
+  if (!allowed) {
+    return violation(TransportErrorCode::kStreamLimitError, type, "stream limit exceeded");
+  }
+  opened.insert(id.index());
+  if (opened.size() > k_max_intervals) opened.insert(opened[0].end, opened[1].start);
+  Stream& stream = create(id);
+  limit.on_opened();
+  events.push(stream, StreamEvent::Kind::kOpened);
+  if (limit.extension_due()) control_due |= max_streams_bit(id.directionality());
+  return &stream;
+}
+
+bool StreamSet::State::at_arrival(const Stream& stream) const {
+  return stream.lane->apart ? stream.lane->path == arrival : !arrival;
+}
+
 Result<Stream*, TransportError> StreamSet::State::find_receiving(StreamId id, FrameType type) {
   Stream* stream = streams.find(id);
-  if (stream != nullptr && stream->receives) return stream;
+  if (stream != nullptr && stream->receives && !shared_streams) return stream;
   if (id.directionality() == Directionality::kUnidirectional && id.initiator() == role) {
     return violation(TransportErrorCode::kStreamStateError, type, "stream is send-only");
   }
@@ -101,6 +136,10 @@ TransportStatus StreamSet::on_stop_sending(const StopSendingFrame& frame) {
 
 TransportStatus StreamSet::on_max_data(const MaxDataFrame& frame) {
   State& state = *state_;
+  if (state.leased) {
+    state.told_max_data = std::max(state.told_max_data, frame.maximum);
+    return {};
+  }
   if (!state.connection_send.raise(frame.maximum)) return {};
   state.control_due &= static_cast<std::uint8_t>(~State::k_data_blocked);
   state.schedule_credit_waiters();
@@ -116,6 +155,8 @@ TransportStatus StreamSet::on_max_stream_data(const MaxStreamDataFrame& frame) {
 
 TransportStatus StreamSet::on_max_streams(const MaxStreamsFrame& frame) {
   State& state = *state_;
+  // RFC 9000 §19.11 speaks of all streams, and an end has a lease of some.
+  if (state.leased) return {};
   const SendLimit& limit = state.local_streams[State::index_of(frame.directionality)];
   const bool some_wait = limit.used() > limit.limit();
   state.raise_local_streams(frame.directionality, frame.maximum);

@@ -19,20 +19,27 @@ Stream& StreamSet::State::create(StreamId id) {
   const bool bidirectional = id.directionality() == Directionality::kBidirectional;
   const bool local = id.initiator() == role;
   Stream& stream = streams.insert(id);
+  ++created;
   stream.priority = {};
   stream.expected_bytes = 0;
   stream.counted_unsent = 0;
   stream.sends = bidirectional || local;
   stream.receives = bidirectional || !local;
   stream.control_due = 0;
+  stream.lost = false;
   stream.write_refused = stream.overfilled = stream.counted_open_ended = false;
   if (stream.sends) stream.send.open(peer_limits ? peer_limits->for_stream(id, role) : 0);
   if (stream.receives) {
     stream.receive.open(blocks,
                         ReceiveWindow(config.initial_stream_window, config.max_stream_window));
   }
-  enter(stream, shared);
+  enter(stream, arrival ? make_pinned_lane(*arrival, true) : shared);
   return stream;
+}
+
+StreamLane& StreamSet::State::make_pinned_lane(PathId path, bool apart) {
+  if (StreamLane* known = pinned_lane(path)) return *known;
+  return *pinned.emplace_back(std::make_unique<StreamLane>(path, config.scheduler, apart));
 }
 
 StreamLane* StreamSet::State::pinned_lane(PathId path) const {
@@ -78,6 +85,7 @@ void StreamSet::State::forget(Stream& stream) {
   // Only now: a peer that opens and closes streams faster than the application takes note of it
   // must not fill our memory.
   peer_limit(id).on_closed();
+  if (id.directionality() == Directionality::kBidirectional) ++peer_bidirectional_closed;
   if (peer_limit(id).extension_due()) control_due |= max_streams_bit(id.directionality());
 }
 
@@ -135,6 +143,7 @@ void StreamSet::State::note_connection_blocked() {
 }
 
 void StreamSet::State::request_control(Stream& stream, std::uint8_t bit) {
+  if (stream.lost) return;
   stream.control_due |= bit;
   if (permitted(stream.id)) stream.lane->control_queue.push_back(stream);
 }

@@ -9,6 +9,7 @@
 #include "stream/stream_lane.h"
 #include "stream/stream_set.h"
 #include "stream/stream_table.h"
+#include "util/interval_set.h"
 
 namespace sheaf::quic {
 
@@ -56,6 +57,7 @@ struct StreamSet::State {
 
   // --- life of a stream -------------------------------------------------------------------------
   Stream& create(StreamId id);
+  StreamLane& make_pinned_lane(PathId path, bool apart);
   // Null when nothing is pinned to the path.
   StreamLane* pinned_lane(PathId path) const;
   // With all that waits to be sent.
@@ -100,6 +102,9 @@ struct StreamSet::State {
   Result<Stream*, TransportError> find_receiving(StreamId id, FrameType type);
   Result<Stream*, TransportError> find_sending(StreamId id, FrameType type);
   Result<Stream*, TransportError> find_or_open(StreamId id, FrameType type);
+  Result<Stream*, TransportError> open_alone(StreamId id, FrameType type);
+  // The server that the frame in hand came from has this stream.
+  bool at_arrival(const Stream& stream) const;
   // Credit of the connection was given back: MAX_DATA may be due.
   void announce_connection_window();
   void consume(Stream& stream, std::uint64_t bytes);
@@ -133,6 +138,15 @@ struct StreamSet::State {
   ReceiveWindow connection_receive;
   std::uint64_t announced_max_data;
   std::array<PeerStreamLimit, 2> peer_streams;  // by Directionality
+
+  // Several servers (docs/multi-end.md).
+  bool shared_streams = false;
+  bool leased = false;
+  std::optional<PathId> arrival;           // of the frame in hand, client
+  std::array<IntervalSet, 2> peer_opened;  // indices, bounded; only with `shared_streams`
+  std::uint64_t told_max_data = 0;         // end
+  std::uint64_t peer_bidirectional_closed = 0;
+  std::uint64_t created = 0;  // streams, ever
 
   std::optional<PeerLimits> peer_limits;
   bool peer_limits_void = false;  // 0-RTT was rejected: the next ones replace them

@@ -192,6 +192,9 @@ bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
       static_cast<void>(http_.transport().consume(event.stream, 0, now));
       events_.push_back(StreamReset{event.stream, to_application_error(event.value)});
       break;
+    case Kind::kLost:
+      events_.push_back(StreamReset{event.stream, to_application_error(quic::k_end_lost)});
+      break;
     case Kind::kAcknowledged:
       events_.push_back(StreamAcknowledged{
           event.stream, event.value - std::min(event.value, found->second.prefix)});

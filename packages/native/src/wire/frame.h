@@ -4,7 +4,9 @@
 #include <optional>
 #include <variant>
 
+#include "util/address.h"
 #include "util/result.h"
+#include "wire/end_id.h"
 #include "wire/transport_error.h"
 #include "wire/types.h"
 
@@ -147,6 +149,19 @@ struct PathCidsBlockedFrame {
   std::uint64_t next_sequence = 0;
 };
 
+// docs/wire.md: the primary offers a path to a server of its own.
+struct EndOfferFrame {
+  EndId end{};
+  std::uint64_t sequence = 0;  // one space per end, with END_WITHDRAW
+  PathId path{};
+  Address address{};  // IPv4 or IPv6, without a zone
+};
+struct EndWithdrawFrame {
+  EndId end{};
+  std::uint64_t sequence = 0;
+  std::uint64_t reason = 0;
+};
+
 using Frame =
     std::variant<PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
                  NewTokenFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame, MaxStreamsFrame,
@@ -155,9 +170,9 @@ using Frame =
                  PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame,
                  PathAckFrame, PathAbandonFrame, PathStatusFrame, PathNewConnectionIdFrame,
                  PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame,
-                 PathCidsBlockedFrame>;
+                 PathCidsBlockedFrame, EndOfferFrame, EndWithdrawFrame>;
 
-// RFC 9000 §19, RFC 9221 §4 and RFC 10069 §4.
+// RFC 9000 §19, RFC 9221 §4, RFC 10069 §4, and private ones (docs/wire.md).
 enum class FrameType : std::uint64_t {
   kPadding = 0x00,
   kPing = 0x01,
@@ -195,6 +210,8 @@ enum class FrameType : std::uint64_t {
   kMaxPathId = 0x3e7a,
   kPathsBlocked = 0x3e7b,
   kPathCidsBlocked = 0x3e7c,
+  kEndOffer = 0x5ea0,
+  kEndWithdraw = 0x5ea1,
 };
 
 }  // namespace sheaf::quic

@@ -45,6 +45,9 @@ bool forbidden_in_zero_rtt(FrameType type) {
     case FrameType::kMaxPathId:
     case FrameType::kPathsBlocked:
     case FrameType::kPathCidsBlocked:
+    // docs/wire.md.
+    case FrameType::kEndOffer:
+    case FrameType::kEndWithdraw:
       return true;
     default:
       return false;
@@ -169,8 +172,8 @@ Decoded decode_stream(Reader& reader, FrameType type) {
   return encoding_error(type, "frame is truncated or ends beyond 2^62-1");
 }
 
-// A path id in a multipath frame. RFC 10069 §3.1: none is above 2^32-1, so that one which is exceeds
-// whatever maximum was announced (§4).
+// A path id in a multipath frame. RFC 10069 §3.1: none is above 2^32-1, so that one which is
+// exceeds whatever maximum was announced (§4).
 PathId read_path_id(Reader& reader, bool& valid) {
   const std::uint64_t value = reader.read_varint();
   valid = valid && value <= UINT32_MAX;
@@ -217,6 +220,48 @@ Decoded decode_path_new_connection_id(Reader& reader) {
     return encoding_error(type, fault);
   }
   return complete_path_frame(reader, type, frame, valid);
+}
+
+// An end id that cannot exist exceeds the maximum that every receiver has.
+EndId read_end_id(Reader& reader, bool& valid) {
+  const std::uint64_t value = reader.read_varint();
+  valid = valid && value <= EndId::k_maximum;
+  return {static_cast<std::uint32_t>(value)};
+}
+
+// What is wrong with the address comes back.
+const char* read_end_address(Reader& reader, Address& address) {
+  const std::uint8_t version = reader.read_u8();
+  if (reader.ok() && version != 4 && version != 6) return "neither IPv4 nor IPv6";
+  address.family = version == 4 ? Address::Family::kIpv4 : Address::Family::kIpv6;
+  std::ranges::copy(reader.read_bytes(version == 4 ? 4 : 16), address.ip.begin());
+  address.port = reader.read_u16();
+  if (!reader.ok()) return "frame is truncated";
+  return address.port == 0 ? "port 0" : nullptr;
+}
+
+Decoded decode_end_offer(Reader& reader) {
+  constexpr FrameType type = FrameType::kEndOffer;
+  EndOfferFrame frame;
+  bool valid = true;
+  frame.end = read_end_id(reader, valid);
+  frame.sequence = reader.read_varint();
+  frame.path = read_path_id(reader, valid);
+  if (const char* fault = read_end_address(reader, frame.address)) {
+    return encoding_error(type, fault);
+  }
+  if (!valid) return violation(type, "end id above 63 or path id above 2^32-1");
+  return Frame{frame};
+}
+
+Decoded decode_end_withdraw(Reader& reader) {
+  constexpr FrameType type = FrameType::kEndWithdraw;
+  bool valid = true;
+  EndWithdrawFrame frame{read_end_id(reader, valid)};
+  frame.sequence = reader.read_varint();
+  frame.reason = reader.read_varint();
+  if (reader.ok() && !valid) return violation(type, "end id above 63");
+  return complete(reader, type, frame);
 }
 
 Decoded decode_ack(Reader& reader, FrameType type) {
@@ -301,6 +346,10 @@ Decoded decode_body(Reader& reader, FrameType type) {
       return decode_path_frame<PathsBlockedFrame>(reader, type);
     case FrameType::kPathCidsBlocked:
       return decode_path_frame<PathCidsBlockedFrame>(reader, type);
+    case FrameType::kEndOffer:
+      return decode_end_offer(reader);
+    case FrameType::kEndWithdraw:
+      return decode_end_withdraw(reader);
     default:
       return encoding_error(type, "unknown frame type");
   }

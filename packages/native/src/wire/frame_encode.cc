@@ -146,6 +146,19 @@ class FrameVisitor {
     type(FrameType::kPathCidsBlocked);
     integers({frame.path.value, frame.next_sequence});
   }
+  void operator()(const EndOfferFrame& frame) {
+    type(FrameType::kEndOffer);
+    integers({frame.end.value, frame.sequence, frame.path.value});
+    const bool ipv4 = frame.address.family == Address::Family::kIpv4;
+    sink_.write_u8(ipv4 ? 4 : 6);
+    sink_.write_bytes(Bytes(frame.address.ip).first(ipv4 ? 4 : 16));
+    sink_.write_u8(static_cast<std::uint8_t>(frame.address.port >> 8));
+    sink_.write_u8(static_cast<std::uint8_t>(frame.address.port));
+  }
+  void operator()(const EndWithdrawFrame& frame) {
+    type(FrameType::kEndWithdraw);
+    integers({frame.end.value, frame.sequence, frame.reason});
+  }
 
  private:
   void type(FrameType value) { sink_.write_varint(static_cast<std::uint64_t>(value)); }

@@ -27,6 +27,7 @@ enum class ParameterId : std::uint64_t {
   kMaxDatagramFrameSize = 0x20,
   kInitialMaxPathId = 0x3e,
   kGreaseQuicBit = 0x2ab2,
+  kMultiEnd = 0x5ea0,
 };
 
 constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
@@ -119,6 +120,9 @@ const char* read_value(TransportParameters& out, ParameterId id, Reader& value) 
     case ParameterId::kInitialMaxPathId:
       out.initial_max_path_id = value.read_varint();
       return *out.initial_max_path_id > UINT32_MAX ? "initial_max_path_id above 2^32-1" : nullptr;
+    case ParameterId::kMultiEnd:
+      out.multi_end = value.read_varint();
+      return *out.multi_end == 0 ? "multi_end without a key mode" : nullptr;
     case ParameterId::kGreaseQuicBit:
       out.grease_quic_bit = true;
       return nullptr;
@@ -155,19 +159,27 @@ Result<TransportParameters, TransportError> decode_transport_parameters(Bytes ex
   if (const auto twin = std::ranges::adjacent_find(seen); twin != seen.end()) {
     return parameter_error("transport parameter " + std::to_string(*twin) + " comes twice");
   }
+  // docs/wire.md: ends are reached over paths.
+  if (parameters.multi_end && !parameters.initial_max_path_id) {
+    return parameter_error("multi_end without initial_max_path_id");
+  }
   return parameters;
 }
 
 void append_extension_parameters(std::vector<std::uint8_t>& out,
                                  const TransportParameters& parameters) {
-  if (!parameters.initial_max_path_id) return;
-  std::array<std::uint8_t, 3 * 8> buffer;
-  Writer writer{buffer};
-  writer.write_varint(static_cast<std::uint64_t>(ParameterId::kInitialMaxPathId));
-  writer.write_varint(varint_size(*parameters.initial_max_path_id));
-  writer.write_varint(*parameters.initial_max_path_id);
-  const MutableBytes written = writer.written();
-  out.insert(out.end(), written.begin(), written.end());
+  const auto append = [&out](ParameterId id, const std::optional<std::uint64_t>& value) {
+    if (!value) return;
+    std::array<std::uint8_t, 3 * 8> buffer;
+    Writer writer{buffer};
+    writer.write_varint(static_cast<std::uint64_t>(id));
+    writer.write_varint(varint_size(*value));
+    writer.write_varint(*value);
+    const MutableBytes written = writer.written();
+    out.insert(out.end(), written.begin(), written.end());
+  };
+  append(ParameterId::kInitialMaxPathId, parameters.initial_max_path_id);
+  append(ParameterId::kMultiEnd, parameters.multi_end);
 }
 
 }  // namespace sheaf::quic

@@ -10,6 +10,15 @@
 
 namespace sheaf::quic {
 
+// Bits of the transport parameter multi_end (docs/wire.md). Others may come.
+struct EndKeyModes {
+  // Every end has the connection's traffic secrets.
+  static constexpr auto k_shared = static_cast<std::uint64_t>(KeyMode::kShared);
+  // An end has the secrets of its own path.
+  static constexpr auto k_per_path = static_cast<std::uint64_t>(KeyMode::kPerPath);
+  static constexpr std::uint64_t k_all = k_shared | k_per_path;
+};
+
 struct PreferredAddress {
   std::array<std::uint8_t, 4> ipv4{};
   std::uint16_t ipv4_port = 0;
@@ -19,8 +28,8 @@ struct PreferredAddress {
   StatelessResetToken reset_token{};
 };
 
-// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, RFC 10069 §3. Defaults are those of an absent
-// parameter.
+// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, RFC 10069 §3, docs/wire.md. Defaults are those of an
+// absent parameter.
 struct TransportParameters {
   Duration max_idle_timeout = Duration::zero();  // zero: none
   std::uint64_t max_udp_payload_size = 65527;
@@ -38,6 +47,8 @@ struct TransportParameters {
   std::uint64_t max_datagram_frame_size = 0;
   bool grease_quic_bit = false;
   std::optional<std::uint64_t> initial_max_path_id;
+  // docs/wire.md: key modes of Multi-End that this side can do, a bit each (`EndKeyModes`).
+  std::optional<std::uint64_t> multi_end;
   std::optional<StatelessResetToken> stateless_reset_token;
 };
 

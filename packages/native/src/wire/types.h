@@ -21,6 +21,13 @@ struct PathId {
   auto operator<=>(const PathId&) const = default;
 };
 
+// Which packets share their keys (docs/multi-end-keys.md). Values are those of snapshots, and the
+// bits of the transport parameter multi_end.
+enum class KeyMode : std::uint8_t {
+  kShared = 1,   // one traffic secret for all paths (RFC 10069 §2.4)
+  kPerPath = 2,  // each path has its own, derived from it
+};
+
 enum class Directionality : std::uint8_t { kBidirectional, kUnidirectional };
 
 // RFC 9000 §2.1.

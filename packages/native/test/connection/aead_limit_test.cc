@@ -29,13 +29,16 @@ class AeadLimitTest : public testing::Test {
   // Seals until `total` packets were, in all.
   void seal_up_to(std::uint64_t total) {
     std::vector<std::uint8_t> packet(64);
-    const std::vector<SealJob> jobs(256, SealJob{.packet = packet.data(),
-                                                 .payload_length = 4,
-                                                 .header_length = 13,
-                                                 .packet_number_length = 4,
-                                                 .path = {},
-                                                 .number = 0});
-    for (; sealed_ < total; sealed_ += jobs.size()) parts_.keys.seal(jobs);
+    std::vector<SealJob> jobs(256, SealJob{.packet = packet.data(),
+                                           .payload_length = 4,
+                                           .header_length = 13,
+                                           .packet_number_length = 4,
+                                           .path = k_other,
+                                           .number = 0});
+    for (; sealed_ < total; sealed_ += jobs.size()) {
+      for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].number = sealed_ + i;
+      ASSERT_TRUE(parts_.keys.seal(jobs));
+    }
   }
   std::size_t build() {
     TransmitBatch batch;
@@ -49,6 +52,8 @@ class AeadLimitTest : public testing::Test {
     return batch.size;
   }
 
+  // Another path with the same keys: packet numbers of path 0 are the connection's.
+  static constexpr PathId k_other{1};
   static inline const std::uint64_t k_limit = confidentiality_limit(CipherSuite::kAes128GcmSha256);
   SeededRandom random_{1};
   Connection::Parts parts_{Role::kServer, {}, random_, k_now};
@@ -58,7 +63,7 @@ class AeadLimitTest : public testing::Test {
 
 TEST_F(AeadLimitTest, KeysAreUpdatedAtHalfOfTheLimit) {
   seal_up_to(k_limit / 2);
-  parts_.keys.on_acknowledged(PathId{0}, 0, k_now);
+  parts_.keys.on_acknowledged(k_other, 0, k_now);
   parts_.first_path()->ping_due = true;
   EXPECT_GT(build(), 0u);
   EXPECT_EQ(parts_.keys.updates(), 1u);

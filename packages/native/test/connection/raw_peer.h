@@ -21,9 +21,10 @@ class RawPeer {
  public:
   struct Options {
     ConnectionConfig config;
-    bool validated = true;      // the server knows the first address to be the client's
-    bool finished_came = true;  // the server has its receive secret and is confirmed
-    bool multipath = false;     // offered by the client too
+    bool validated = true;       // the server knows the first address to be the client's
+    bool finished_came = true;   // the server has its receive secret and is confirmed
+    bool multipath = false;      // offered by the client too
+    bool per_path_keys = false;  // with `multipath`: both sides offer Multi-End with these alone
   };
   // A packet of the server, opened.
   struct Packet {
@@ -58,7 +59,7 @@ class RawPeer {
 
   RawPeer() : RawPeer(Options()) {}
   explicit RawPeer(const Options& options)
-      : server(Role::kServer, options.config, random, now), path(address(1)) {
+      : server(Role::kServer, with_keys(options), random, now), path(address(1)) {
     ConnectionSeed seed;
     seed.send_secret = known_secret(1);
     if (options.finished_came) seed.receive_secret = known_secret(2);
@@ -67,6 +68,7 @@ class RawPeer {
     seed.peer_parameters.initial_max_streams_uni = 8;
     seed.peer_parameters.active_connection_id_limit = 2;
     if (options.multipath) seed.peer_parameters.initial_max_path_id = 7;
+    if (options.per_path_keys) seed.peer_parameters.multi_end = EndKeyModes::k_per_path;
     seed.local_id = to;
     seed.remote_id = id(0);
     seed.path = path;
@@ -74,11 +76,17 @@ class RawPeer {
     server.set_reset_key(std::vector<std::uint8_t>(32, 9));
     EXPECT_TRUE(server.establish(seed, now));
     if (options.finished_came && options.validated) server.confirm_handshake({}, now);
+    keys_.set_mode(options.per_path_keys ? KeyMode::kPerPath : KeyMode::kShared);
     keys_.install_send_secret(known_secret(2));
     keys_.install_receive_secret(known_secret(1));
     keys_.confirm_handshake();
   }
 
+  static ConnectionConfig with_keys(const Options& options) {
+    ConnectionConfig config = options.config;
+    if (options.per_path_keys) config.multi_end = EndKeyModes::k_per_path;
+    return config;
+  }
   static AddressPair address(std::uint8_t last) {
     AddressPair pair;
     pair.local.family = pair.remote.family = Address::Family::kIpv4;
@@ -118,7 +126,7 @@ class RawPeer {
                       const AddressPair& from, std::size_t size = 0) {
     std::vector<std::uint8_t> packet(1500);
     Writer writer(packet);
-    writer.write_u8(k_fixed_bit | keys_.key_phase_bit() | 3);
+    writer.write_u8(k_fixed_bit | keys_.key_phase_bit(target.path) | 3);
     writer.write_bytes(target.destination.view());
     const PacketNumber number = next_numbers_[target.path]++;
     writer.write_u32(static_cast<std::uint32_t>(number));
@@ -132,7 +140,7 @@ class RawPeer {
     const std::size_t length =
         std::max({writer.size(), std::size_t{20}, size > 16 ? size - 16 : 0});
     job.payload_length = static_cast<std::uint32_t>(length - job.header_length);
-    keys_.seal({&job, 1});
+    EXPECT_TRUE(keys_.seal({&job, 1}));
     packet.resize(length + k_aead_tag_length);
     server.receive({packet, from}, now);
     return packet.size();
@@ -167,6 +175,7 @@ class RawPeer {
   }
   // Drops what is kept of a path that is gone.
   void forget(PathId gone) {
+    keys_.forget(gone);
     next_numbers_.erase(gone);
     largest_.erase(gone);
   }

@@ -73,5 +73,31 @@ TEST(KeySchedule, UsesTheHashOfTheSuite) {
   EXPECT_EQ(derive_packet_keys(secret).key_length, 32);
 }
 
+// Computed with Python's cryptography: HKDFExpand(hash, length, u16(length) || u8(16) ||
+// "tls13 sheaf path" || u8(4) || u32(path)) over the secret 00 01 02 …
+TEST(KeySchedule, DerivesTheSecretOfAPath) {
+  std::vector<std::uint8_t> counting(48);
+  for (std::size_t i = 0; i < counting.size(); ++i) counting[i] = static_cast<std::uint8_t>(i);
+  const auto derived = [&](CipherSuite suite, std::size_t length, std::uint32_t path) {
+    return path_secret(make_secret(suite, Bytes(counting).first(length)), PathId{path});
+  };
+  EXPECT_EQ(bytes_of(derived(CipherSuite::kAes128GcmSha256, 32, 0)),
+            from_hex("862f1be932d3bf69b26bb81c0a087ba7b6a37395777b3e8e40461b93c8de01c2"));
+  EXPECT_EQ(bytes_of(derived(CipherSuite::kChacha20Poly1305Sha256, 32, 1)),
+            from_hex("0ed17f25bdedf449825953c11e8cc927ec4b18128cde3617f6893fd3e2966ad3"));
+  EXPECT_EQ(bytes_of(derived(CipherSuite::kAes256GcmSha384, 48, 0x01020304)),
+            from_hex("1a7303594a7061cd8793c2c4659d2930ff877ec0013ed18088b5b9e89bcb6762"
+                     "6f83c7cb1eed2e558f23cf6615fd6199"));
+  const TrafficSecret first = derived(CipherSuite::kAes256GcmSha384, 48, 1);
+  EXPECT_EQ(key_of(derive_packet_keys(first)),
+            from_hex("cdbbc3f349f0927a5aa60da3d7cb871e965df4ac5613c45ef98beec218feb0f8"));
+  EXPECT_EQ(iv_of(derive_packet_keys(first)), from_hex("e1ccb775557b93ae7f1d2396"));
+  EXPECT_EQ(key_of(derive_header_key(first)),
+            from_hex("eefe4e65ce1a599169e7a9dde99e51fde91fe8dec5da21d80c077799e7f4a6dc"));
+  EXPECT_EQ(bytes_of(next_generation(first)),
+            from_hex("f31fb7662dd3ec53b257dfdc4dde509a9cd7bbf24b9856bf180d18f290fca592"
+                     "14547eacc3961730cc5075ed99367c19"));
+}
+
 }  // namespace
 }  // namespace sheaf::quic

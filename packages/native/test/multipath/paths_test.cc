@@ -182,15 +182,21 @@ TEST(Paths, AnUnreachableOneIsGivenUp) {
 }
 
 TEST(Paths, KeysAreUpdatedOnAllOfThem) {
-  World world({.links = {k_link, k_link}});
-  ASSERT_TRUE(world.run_until_confirmed());
-  ASSERT_TRUE(world.open_path(1));
-  world.start(Role::kServer, 10'000'000);
-  world.run_for(300ms);
-  EXPECT_TRUE(world.client().initiate_key_update(world.now()));
-  ASSERT_TRUE(world.run_until_transferred());
-  EXPECT_EQ(world.client().stats().key_updates, 1u);
-  EXPECT_EQ(world.server().stats().key_updates, 1u);
+  for (const KeyMode mode : {KeyMode::kShared, KeyMode::kPerPath}) {
+    World::Options options{.links = {k_link, k_link}};
+    options.client.multi_end = options.server.multi_end = static_cast<std::uint64_t>(mode);
+    World world(options);
+    ASSERT_TRUE(world.run_until_confirmed());
+    ASSERT_TRUE(world.open_path(1));
+    world.start(Role::kServer, 10'000'000);
+    world.run_for(300ms);
+    EXPECT_TRUE(world.client().initiate_key_update(world.now()));
+    ASSERT_TRUE(world.run_until_transferred());
+    // With keys of their own each path's are updated.
+    const std::uint64_t expected = mode == KeyMode::kShared ? 1 : 2;
+    EXPECT_EQ(world.client().stats().key_updates, expected);
+    EXPECT_EQ(world.server().stats().key_updates, expected);
+  }
 }
 
 TEST(Paths, ARedundantSchedulerSendsEverythingTwice) {

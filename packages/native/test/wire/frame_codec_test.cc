@@ -42,6 +42,23 @@ NewConnectionIdFrame new_connection_id() {
   return frame;
 }
 
+Address ipv4() {
+  Address address;
+  address.family = Address::Family::kIpv4;
+  address.ip = {192, 0, 2, 1};
+  address.port = 443;
+  return address;
+}
+
+Address ipv6() {
+  Address address;
+  address.family = Address::Family::kIpv6;
+  address.ip = {0x20, 0x01, 0x0d, 0xb8};
+  address.ip[15] = 1;
+  address.port = 0x1152;
+  return address;
+}
+
 std::vector<Golden> goldens() {
   static const std::vector<std::uint8_t> ranges = from_hex("02 03 00 01");
   const StreamId stream{4};
@@ -104,6 +121,12 @@ std::vector<Golden> goldens() {
       {"MAX_PATH_ID", MaxPathIdFrame{PathId{UINT32_MAX}}, "7e7a c0000000ffffffff"},
       {"PATHS_BLOCKED", PathsBlockedFrame{PathId{7}}, "7e7b 07"},
       {"PATH_CIDS_BLOCKED", PathCidsBlockedFrame{PathId{7}, 1}, "7e7c 07 01"},
+      // docs/wire.md.
+      {"END_OFFER", EndOfferFrame{EndId{2}, 64, PathId{5}, ipv4()},
+       "80005ea0 02 4040 05 04 c0000201 01bb"},
+      {"END_OFFER with IPv6", EndOfferFrame{EndId{63}, 0, PathId{70001}, ipv6()},
+       "80005ea0 3f 00 80011171 06 20010db8000000000000000000000001 1152"},
+      {"END_WITHDRAW", EndWithdrawFrame{EndId{2}, 65, 0x101}, "80005ea1 02 4041 4101"},
   };
 }
 
@@ -174,6 +197,16 @@ TEST(FrameCodec, RefusesWhatAFrameAloneCanViolate) {
             k_encoding);
 }
 
+TEST(FrameCodec, RefusesOffersOfEndsThatCannotExist) {
+  constexpr auto k_encoding = TransportErrorCode::kFrameEncodingError;
+  constexpr auto k_violation = TransportErrorCode::kProtocolViolation;
+  EXPECT_EQ(error_of("80005ea0 02 00 05 05 c0000201 01bb"), k_encoding);  // IPv5
+  EXPECT_EQ(error_of("80005ea0 02 00 05 04 c0000201 0000"), k_encoding);  // port 0
+  EXPECT_EQ(error_of("80005ea0 4040 00 05 04 c0000201 01bb"), k_violation);  // end 64
+  EXPECT_EQ(error_of("80005ea0 02 00 c000000100000000 04 c0000201 01bb"), k_violation);
+  EXPECT_EQ(error_of("80005ea1 4040 00 00"), k_violation);
+}
+
 // RFC 10069 §3.1 and §4: above 2^32-1 is above every maximum that can be announced.
 TEST(FrameCodec, RefusesPathIdsThatCannotExist) {
   for (const char* hex :
@@ -206,7 +239,7 @@ TEST(FrameCodec, RefusesFramesThatZeroRttPacketsCannotCarry) {
     const std::uint8_t type = from_hex(golden.hex)[0];
     const bool forbidden = type == 0x02 || type == 0x03 || type == 0x06 || type == 0x07 ||
                            type == 0x19 || type == 0x1b || type == 0x1e || type == 0x3e ||
-                           type == 0x3f || type == 0x7e;
+                           type == 0x3f || type == 0x7e || type == 0x80;
     EXPECT_EQ(error_of(golden.hex, PacketType::kZeroRtt),
               forbidden ? TransportErrorCode::kProtocolViolation : TransportErrorCode::kNoError)
         << golden.name;

@@ -27,6 +27,7 @@ constexpr const char* k_all_parameters =
     "20 04 8000ffff"
     "3e 01 02"
     "6ab2 00"
+    "80005ea0 01 03"  // multi_end, both key modes
     "4d12 03 010203";  // nobody's
 
 TransportErrorCode error_of(const char* hex) {
@@ -52,6 +53,7 @@ TEST(TransportParameters, DecodesAllOfThem) {
   EXPECT_EQ(parameters->max_datagram_frame_size, 65535u);
   EXPECT_TRUE(parameters->grease_quic_bit);
   EXPECT_EQ(parameters->initial_max_path_id, 2u);
+  EXPECT_EQ(parameters->multi_end, EndKeyModes::k_shared | EndKeyModes::k_per_path);
   ASSERT_TRUE(parameters->stateless_reset_token);
   EXPECT_EQ(parameters->stateless_reset_token->back(), 0x0f);
   ASSERT_TRUE(parameters->preferred_address);
@@ -84,7 +86,7 @@ TEST(TransportParameters, EveryTruncationIsRefusedOrEndsBetweenTwoParameters) {
       EXPECT_EQ(parameters.error().code, TransportErrorCode::kTransportParameterError);
     }
   }
-  EXPECT_EQ(accepted, 19);  // before each of the parameters
+  EXPECT_EQ(accepted, 20);  // before each of the parameters
 }
 
 TEST(TransportParameters, RefusesValuesOutsideTheirRange) {
@@ -105,6 +107,14 @@ TEST(TransportParameters, AcceptsTheLimits) {
   EXPECT_EQ(error_of("0a 01 14"), TransportErrorCode::kNoError);
   EXPECT_EQ(error_of("0b 02 7fff"), TransportErrorCode::kNoError);
   EXPECT_EQ(error_of("3e 08 c0000000ffffffff"), TransportErrorCode::kNoError);
+}
+
+TEST(TransportParameters, RefusesEndsWithoutAKeyModeOrWithoutPaths) {
+  constexpr auto k_error = TransportErrorCode::kTransportParameterError;
+  EXPECT_EQ(error_of("3e 01 02 80005ea0 01 00"), k_error);
+  EXPECT_EQ(error_of("80005ea0 01 01"), k_error);
+  EXPECT_EQ(error_of("80005ea0 01 01 3e 01 02"), TransportErrorCode::kNoError);  // in any order
+  EXPECT_EQ(error_of("3e 01 02 80005ea0 01 04"), TransportErrorCode::kNoError);  // one to come
 }
 
 TEST(TransportParameters, RefusesWrongLengths) {
@@ -143,6 +153,10 @@ TEST(TransportParameters, AppendsTheOnesOfMultipath) {
   parameters.initial_max_path_id = 300;
   append_extension_parameters(out, parameters);
   EXPECT_EQ(out, from_hex("aa 3e 02 412c"));
+  parameters.multi_end = EndKeyModes::k_per_path;
+  out.clear();
+  append_extension_parameters(out, parameters);
+  EXPECT_EQ(out, from_hex("3e 02 412c 80005ea0 01 02"));
 }
 
 }  // namespace

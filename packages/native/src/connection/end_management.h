@@ -1,0 +1,51 @@
+#pragma once
+
+#include "connection/end_seed.h"
+#include "connection/parts.h"
+
+namespace sheaf::quic {
+
+// Several servers on one connection (docs/multi-end.md): the primary hands paths over and offers
+// them, the client opens them and notices when one is silent.
+class EndManagement {
+ public:
+  // How long nothing is heard from an end with open streams before it is asked for a sign of life,
+  // and how long it may fail to answer probes; each at least three probe timeouts.
+  static constexpr Duration k_quiet = std::chrono::milliseconds(500);
+  static constexpr Duration k_silence = std::chrono::seconds(2);
+
+  EndManagement(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
+
+  // Both sides announced multi_end with a key mode in common.
+  void enable(const TransportParameters& peer);
+
+  // --- primary ----------------------------------------------------------------------------------
+  Result<EndSeed, EndRefusal> hand_over(EndId end, const Address& address,
+                                        const StreamLease& wanted);
+  Status<EndRefusal> offer(EndId end);
+  Status<EndRefusal> withdraw(EndId end, std::uint64_t reason);
+  void write_frames(Writer& writer, SentPackets& sent);
+  void on_frame_lost(const SentFrame& frame);
+  // The client gave the path up.
+  void on_abandoned(const PathEntry& entry);
+
+  // --- client -----------------------------------------------------------------------------------
+  Result<PathId, EndRefusal> open(EndId end, const Address& local);
+  // No new streams for it.
+  bool withdrawn(const PathEntry& entry) const;
+  TransportStatus on_frame(const EndOfferFrame& frame);
+  TransportStatus on_frame(const EndWithdrawFrame& frame);
+  Time next_timeout() const;
+  void on_timeout();
+
+ private:
+  PathEntry* free_path();
+  Time quiet_deadline(const PathEntry& entry) const;
+  Time silence_deadline(const PathEntry& entry) const;
+  bool primary_silent() const;
+
+  Connection::Parts& parts_;
+  Time now_;
+};
+
+}  // namespace sheaf::quic

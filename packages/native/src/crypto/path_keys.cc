@@ -1,0 +1,221 @@
+#include "crypto/path_keys.h"
+
+#include "crypto/key_schedule.h"
+#include "wire/packet_header.h"
+
+namespace sheaf::quic {
+namespace {
+
+OpenedPacket dropped() { return {}; }
+
+OpenedPacket failed(TransportErrorCode error) {
+  OpenedPacket packet;
+  packet.outcome = OpenedPacket::Outcome::kError;
+  packet.error = error;
+  return packet;
+}
+
+DirectionKeys first_phase(const TrafficSecret& secret) {
+  return {.secret = secret, .header_key = derive_header_key(secret)};
+}
+
+}  // namespace
+
+PathKeys::Send::Send(const DirectionKeys& first, CryptoProvider provider)
+    : keys(first),
+      aead(make_aead(first.secret, provider)),
+      header_protection(make_header_protection(first.secret.suite, first.header_key, provider)) {}
+
+void PathKeys::Send::advance(CryptoProvider provider) {
+  keys.secret = next_generation(keys.secret);
+  aead = make_aead(keys.secret, provider);
+  ++keys.generation;
+  used = false;
+  acknowledged = false;
+  first_sent.clear();
+}
+
+PathKeys::Receive::Receive(const DirectionKeys& first, CryptoProvider provider)
+    : keys(first),
+      aead(make_aead(first.secret, provider)),
+      header_protection(make_header_protection(first.secret.suite, first.header_key, provider)) {
+  prepare_next(provider);
+}
+
+void PathKeys::Receive::prepare_next(CryptoProvider provider) {
+  next_secret = next_generation(keys.secret);
+  next = make_aead(next_secret, provider);
+}
+
+// The next generation has opened a packet.
+void PathKeys::Receive::advance(Time old_keys_until) {
+  keys.secret = next_secret;
+  previous = std::move(aead);
+  aead = std::move(next);
+  previous_until = old_keys_until;
+  ++keys.generation;
+  first_received.clear();
+}
+
+// RFC 9001 §6.5: old keys are kept for three PTO. Only then the keys that follow are made, so
+// that the packet which updates the keys does not take longer than others (§9.5).
+void PathKeys::Receive::expire_previous(CryptoProvider provider, Time now) {
+  if (!previous || now < previous_until) return;
+  previous.reset();
+  prepare_next(provider);
+}
+
+PathKeys::PathKeys(const PathHandOver& state, CryptoProvider provider) : provider_(provider) {
+  const CipherSuite suite = (state.send ? state.send : state.receive)->secret.suite;
+  usage_ = state.mode == KeyMode::kShared ? AeadUsage::part(suite) : AeadUsage(suite);
+  usage_.on_sealed(state.sealed);
+  usage_.on_forged(state.forged);
+  if (state.send) {
+    send_.emplace(*state.send, provider);
+    send_->used = true;  // perhaps, by the node before
+  }
+  if (!state.receive) return;
+  receive_.emplace(*state.receive, provider);
+  receive_->last_opened_generation = receive_->keys.generation;
+}
+
+void PathKeys::save(PathHandOver& state) const {
+  if (send_) state.send = send_->keys;
+  if (receive_) state.receive = receive_->keys;
+}
+
+// They are the same as long as the connection lives, whatever the key phase.
+bool PathKeys::same_header_keys(const PathHandOver& state) const {
+  const auto same = [](const auto& own, const std::optional<DirectionKeys>& given) {
+    return own.has_value() == given.has_value() &&
+           (!own || own->keys.header_key.key == given->header_key.key);
+  };
+  return same(send_, state.send) && same(receive_, state.receive);
+}
+
+void PathKeys::install_send_secret(const TrafficSecret& secret) {
+  send_.emplace(first_phase(secret), provider_);
+  if (!receive_) usage_ = AeadUsage(secret.suite);
+}
+
+void PathKeys::install_receive_secret(const TrafficSecret& secret) {
+  receive_.emplace(first_phase(secret), provider_);
+  if (!send_) usage_ = AeadUsage(secret.suite);
+}
+
+std::uint8_t PathKeys::key_phase_bit() const {
+  return send_ && (send_->keys.generation & 1) != 0 ? k_key_phase_bit : 0;
+}
+
+void PathKeys::seal(std::span<const SealJob> jobs) {
+  send_->used = true;
+  if (!send_->acknowledged) {
+    for (const SealJob& job : jobs) send_->first_sent.add(job.path, job.number);
+  }
+  usage_.on_sealed(jobs.size());
+  send_->aead->seal(jobs);
+  send_->header_protection->protect(jobs);
+}
+
+OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
+                            PacketNumber largest_received, Time now, Duration probe_timeout) {
+  if (acknowledged_with_old_keys_) return failed(TransportErrorCode::kKeyUpdateError);
+  Receive& receive = *receive_;
+  receive.expire_previous(provider_, now);
+
+  const auto unprotected =
+      remove_header_protection(*receive.header_protection, packet, packet_number_offset);
+  if (!unprotected) return dropped();
+  const std::size_t header_length = packet_number_offset + unprotected->packet_number_length;
+  OpenedPacket opened;
+  opened.number = decode_packet_number(largest_received, unprotected->truncated_packet_number,
+                                       unprotected->packet_number_length);
+
+  // RFC 9001 §6.3: the other phase is the previous one while its keys exist, later the next one.
+  // There are always keys to try, so a phase bit that was tampered with takes the same time.
+  const bool phase = (packet[0] & k_key_phase_bit) != 0;
+  const bool is_current = phase == ((receive.keys.generation & 1) != 0);
+  Aead& aead = is_current ? *receive.aead : receive.previous ? *receive.previous : *receive.next;
+  const MutableBytes payload = packet.subspan(header_length);
+  if (!aead.open(packet.first(header_length), payload, path, opened.number)) {
+    usage_.on_forged();
+    return usage_.forgery_limit_reached() ? failed(TransportErrorCode::kAeadLimitReached)
+                                          : dropped();
+  }
+  opened.outcome = OpenedPacket::Outcome::kOpened;
+  opened.payload = payload.first(payload.size() - k_aead_tag_length);
+
+  receive.last_opened_generation = receive.keys.generation;
+  if (is_current) {
+    if (receive.previous) receive.first_received.add(path, opened.number);
+    return opened;
+  }
+  if (receive.previous) {
+    // RFC 9001 §6.4: old keys above a packet number that already had newer ones.
+    const auto lowest = receive.first_received.lowest(path);
+    if (lowest && opened.number > *lowest) return failed(TransportErrorCode::kKeyUpdateError);
+    receive.last_opened_generation = receive.keys.generation - 1;
+    return opened;
+  }
+  receive.first_received.clear();
+  opened = on_peer_update(opened, now, probe_timeout);
+  receive.first_received.add(path, opened.number);
+  return opened;
+}
+
+void PathKeys::advance_send() {
+  send_->advance(provider_);
+  usage_.on_new_key();
+}
+
+// RFC 9001 §6.2: the first packet of the next generation is genuine.
+OpenedPacket PathKeys::on_peer_update(OpenedPacket packet, Time now, Duration probe_timeout) {
+  receive_->advance(now + 3 * probe_timeout);
+  receive_->last_opened_generation = receive_->keys.generation;
+  if (!send_ || send_->keys.generation >= receive_->keys.generation)
+    return packet;  // it answers our update
+  // A second update although nothing of ours can have confirmed the first.
+  if (send_->keys.generation > 0 && !send_->used) {
+    return failed(TransportErrorCode::kKeyUpdateError);
+  }
+  advance_send();
+  packet.key_updated = true;
+  return packet;
+}
+
+bool PathKeys::initiate_update(Time now, Duration probe_timeout) {
+  if (!send_) return false;
+  const Send& send = *send_;
+  // RFC 9001 §6.1: not before a packet of this phase was acknowledged; §6.5 and RFC 10069 §5.6:
+  // and not before the peer has dropped the keys of the phase before.
+  if (!send.acknowledged) return false;
+  if (send.keys.generation > 0 && now < send.acknowledged_at + 3 * probe_timeout) return false;
+  // Our own previous keys share the phase bit with the ones that the peer will answer with.
+  if (receive_) {
+    receive_->expire_previous(provider_, now);
+    if (receive_->previous) return false;
+  }
+  advance_send();
+  return true;
+}
+
+void PathKeys::on_acknowledged(PathId path, PacketNumber number, Time now) {
+  if (!send_ || send_->acknowledged) return;
+  Send& send = *send_;
+  const auto first = send.first_sent.lowest(path);
+  if (!first || number < *first) return;
+  // RFC 9001 §6.2: who has read the new keys' packet must answer with the new keys.
+  if (receive_ && receive_->last_opened_generation < send.keys.generation) {
+    acknowledged_with_old_keys_ = true;
+    return;
+  }
+  send.acknowledged = true;
+  send.acknowledged_at = now;
+  send.first_sent.clear();
+}
+
+std::uint64_t PathKeys::updates() const {
+  return send_ ? send_->keys.generation : (receive_ ? receive_->keys.generation : 0);
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "crypto/aead_usage.h"
+#include "crypto/one_rtt_keys.h"
+#include "crypto/path_packet_numbers.h"
+
+namespace sheaf::quic {
+
+// Keys in both directions that are updated together (RFC 9001 §6): those of one path, or with
+// KeyMode::kShared those of all paths. `OneRttKeys` says which; its users see only that.
+class PathKeys {
+ public:
+  explicit PathKeys(CryptoProvider provider) : provider_(provider) {}
+  // As another node left them; old keys of an update in progress stay behind.
+  PathKeys(const PathHandOver& state, CryptoProvider provider);
+
+  void install_send_secret(const TrafficSecret& secret);
+  void install_receive_secret(const TrafficSecret& secret);
+  bool can_send() const { return send_.has_value(); }
+  bool can_receive() const { return receive_.has_value(); }
+  void save(PathHandOver& state) const;
+  bool same_header_keys(const PathHandOver& state) const;
+
+  std::uint8_t key_phase_bit() const;
+  void seal(std::span<const SealJob> jobs);
+  OpenedPacket open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
+                    PacketNumber largest_received, Time now, Duration probe_timeout);
+
+  bool initiate_update(Time now, Duration probe_timeout);
+  // By the packet that was opened last.
+  void on_acknowledged(PathId path, PacketNumber number, Time now);
+  std::uint64_t updates() const;
+  AeadUsage& usage() { return usage_; }
+  const AeadUsage& usage() const { return usage_; }
+
+ private:
+  struct Send {
+    Send(const DirectionKeys& first, CryptoProvider provider);
+    void advance(CryptoProvider provider);
+
+    DirectionKeys keys;
+    std::unique_ptr<Aead> aead;
+    std::unique_ptr<HeaderProtection> header_protection;
+    bool used = false;             // a packet of this generation was sealed
+    bool acknowledged = false;     // and one was acknowledged
+    Time acknowledged_at{};        // only when `acknowledged`
+    PathPacketNumbers first_sent;  // kept until `acknowledged`
+  };
+  struct Receive {
+    Receive(const DirectionKeys& first, CryptoProvider provider);
+    void prepare_next(CryptoProvider provider);
+    void advance(Time old_keys_until);
+    void expire_previous(CryptoProvider provider, Time now);
+
+    DirectionKeys keys;
+    TrafficSecret next_secret;
+    std::unique_ptr<Aead> aead;
+    std::unique_ptr<Aead> previous;  // either this
+    std::unique_ptr<Aead> next;      // or this
+    std::unique_ptr<HeaderProtection> header_protection;
+    Time previous_until{};
+    std::uint64_t last_opened_generation = 0;
+    PathPacketNumbers first_received;  // in this generation, as long as `previous` exists
+  };
+
+  void advance_send();
+  OpenedPacket on_peer_update(OpenedPacket packet, Time now, Duration probe_timeout);
+
+  CryptoProvider provider_;
+  AeadUsage usage_{CipherSuite::kAes128GcmSha256};  // replaced with the first secret
+  std::optional<Send> send_;
+  std::optional<Receive> receive_;
+  bool acknowledged_with_old_keys_ = false;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,200 @@
+#include "ends/credit_leases.h"
+
+#include <algorithm>
+
+namespace sheaf::quic {
+
+namespace {
+
+constexpr std::array<Directionality, 2> k_directionalities{Directionality::kBidirectional,
+                                                           Directionality::kUnidirectional};
+
+// Totals from another node: what would not fit a frame is not believed.
+std::uint64_t bounded(std::uint64_t total) { return std::min(total, k_max_varint); }
+
+}  // namespace
+
+// --- primary ------------------------------------------------------------------------------------
+
+LeaseGrantor::Lessee* LeaseGrantor::find(EndId end) {
+  const auto found = std::ranges::find(lessees_, end, &Lessee::end);
+  return found == lessees_.end() ? nullptr : &*found;
+}
+
+bool LeaseGrantor::knows(EndId end) const {
+  return std::ranges::find(lessees_, end, &Lessee::end) != lessees_.end();
+}
+
+void LeaseGrantor::add(EndId end, const StreamLease& lease) {
+  remove(end);
+  Lessee lessee{
+      .end = end, .granted = lease.credit, .wanted = lease.credit, .ids = {}, .report = {}};
+  lessee.ids.ids = lease.ids;
+  lessees_.push_back(lessee);
+}
+
+void LeaseGrantor::remove(EndId end) {
+  std::erase_if(lessees_, [&](const Lessee& lessee) { return lessee.end == end; });
+}
+
+LeaseGrant LeaseGrantor::grant_of(const Lessee& lessee) {
+  LeaseGrant grant = lessee.ids;
+  grant.credit = lessee.granted;
+  return grant;
+}
+
+bool LeaseGrantor::give(Lessee& lessee) {
+  if (lessee.wanted <= lessee.granted) return false;
+  StreamLease wanted;
+  wanted.credit = lessee.wanted - lessee.granted;
+  const std::uint64_t given = limits_.lease_out(wanted).credit;
+  lessee.granted += given;
+  return given > 0;
+}
+
+std::optional<LeaseGrant> LeaseGrantor::on_request(EndId end, const LeaseRequest& request) {
+  Lessee* lessee = find(end);
+  if (!lessee) return std::nullopt;
+  lessee->wanted = std::max(
+      lessee->wanted, std::min(bounded(request.credit), lessee->granted + k_most_credit_at_once));
+  give(*lessee);
+  for (std::size_t i = 0; i < k_directionalities.size(); ++i) {
+    // It used up the newest; a request that comes twice asks for one that was given already.
+    if (request.id_leases[i] != lessee->ids.id_leases[i] + 1) continue;
+    StreamLease wanted;
+    wanted.ids[i].count = k_ids_at_once;
+    const StreamLease::Ids ids = limits_.lease_out(wanted).ids[i];
+    if (ids.count == 0) continue;
+    lessee->ids.ids[i] = ids;
+    ++lessee->ids.id_leases[i];
+  }
+  return grant_of(*lessee);
+}
+
+void LeaseGrantor::on_return(EndId end, const LeaseReturn& given_up) {
+  Lessee* lessee = find(end);
+  if (!lessee) return;
+  // Nobody returns more than was given.
+  const std::uint64_t returned = std::min(given_up.credit, lessee->granted);
+  if (returned <= lessee->returned) return;
+  limits_.take_back(returned - lessee->returned);
+  lessee->returned = returned;
+  lessee->wanted = lessee->granted;
+}
+
+void LeaseGrantor::on_report(EndId end, const ReceivedReport& report, Time now) {
+  Lessee* lessee = find(end);
+  if (!lessee) return;
+  ReceivedReport& known = lessee->report;
+  const std::uint64_t consumed = std::max(known.consumed, bounded(report.consumed));
+  const std::uint64_t closed = std::max(known.streams_closed, bounded(report.streams_closed));
+  limits_.count_elsewhere(consumed - known.consumed, closed - known.streams_closed, now);
+  known.consumed = consumed;
+  known.streams_closed = closed;
+  if (report.max_data > known.max_data && report.max_data <= k_max_varint) {
+    known.max_data = report.max_data;
+    static_cast<void>(limits_.on_max_data({report.max_data}));
+  }
+}
+
+std::vector<LeaseGrantor::Addressed> LeaseGrantor::poll_grants() {
+  std::vector<Addressed> grants;
+  for (Lessee& lessee : lessees_) {
+    if (give(lessee)) grants.push_back({lessee.end, grant_of(lessee)});
+  }
+  return grants;
+}
+
+std::uint64_t LeaseGrantor::leased() const {
+  std::uint64_t sum = 0;
+  for (const Lessee& lessee : lessees_) sum += lessee.granted - lessee.returned;
+  return sum;
+}
+
+// --- end ----------------------------------------------------------------------------------------
+
+LeaseHolder::LeaseHolder(StreamSet& limits, const StreamLease& lease)
+    : limits_(limits), granted_(lease.credit), wanted_(lease.credit) {}
+
+std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
+  if (drains_) return std::nullopt;
+  const std::uint64_t left = limits_.connection_credit();
+  bool news = false;
+  if (left < step_ / 2 && wanted_ <= granted_) {
+    // It ran dry before more came: a larger part the next time.
+    if (left == 0) step_ = std::min(2 * step_, LeaseGrantor::k_most_credit_at_once);
+    wanted_ = granted_ + step_ - left;
+    news = true;
+  }
+  LeaseRequest request{.credit = wanted_, .id_leases = id_leases_};
+  bool ids_wanted = false;
+  for (const Directionality directionality : k_directionalities) {
+    const auto i = static_cast<std::size_t>(directionality);
+    if (limits_.streams_available(directionality) > 0) continue;
+    ++request.id_leases[i];
+    ids_wanted = true;
+  }
+  const bool waits = wanted_ > granted_ || ids_wanted;
+  if (!waits) {
+    repeat_request_at_ = k_never;
+    asked_ = false;
+    return std::nullopt;
+  }
+  if (!news && asked_ && now < repeat_request_at_) return std::nullopt;
+  asked_ = true;
+  repeat_request_at_ = now + k_repeat;
+  return request;
+}
+
+void LeaseHolder::on_grant(const LeaseGrant& grant) {
+  for (const Directionality directionality : k_directionalities) {
+    const auto i = static_cast<std::size_t>(directionality);
+    if (grant.id_leases[i] == id_leases_[i] + 1 &&
+        limits_.replace_ids(directionality, grant.ids[i])) {
+      ++id_leases_[i];
+      asked_ = false;
+    }
+  }
+  const std::uint64_t total = std::min(grant.credit, k_max_varint);
+  if (total <= granted_) return;
+  const std::uint64_t more = total - granted_;
+  granted_ = total;
+  limits_.extend_credit(more);
+  // What comes after the end gave up goes back, too.
+  if (drains_) returned_ += limits_.give_up_credit(more);
+}
+
+LeaseReturn LeaseHolder::give_up() {
+  drains_ = true;
+  repeat_request_at_ = k_never;
+  returned_ += limits_.give_up_credit(limits_.connection_credit());
+  return {returned_};
+}
+
+ReceivedReport LeaseHolder::present_report() const {
+  return {.consumed = limits_.consumed(),
+          .streams_closed = limits_.peer_streams_closed(),
+          .max_data = limits_.told_max_data()};
+}
+
+std::optional<ReceivedReport> LeaseHolder::poll_report(Time now) {
+  // Often enough that the client's window does not close: its smallest is many times this.
+  constexpr std::uint64_t k_worth_telling = 32 << 10;
+  const ReceivedReport present = present_report();
+  const bool urgent = present.consumed - told_.consumed >= k_worth_telling ||
+                      present.max_data > told_.max_data ||
+                      present.streams_closed >= told_.streams_closed + 16;
+  const bool any =
+      present.consumed > told_.consumed || present.streams_closed > told_.streams_closed || urgent;
+  const bool again = repeat_report_at_ != k_never && now >= repeat_report_at_;
+  if (any && repeat_report_at_ == k_never) repeat_report_at_ = now + k_repeat;
+  if (!urgent && !again) return std::nullopt;
+  // The last one is told twice: the first may have been lost.
+  repeat_report_at_ = any ? now + k_repeat : k_never;
+  told_ = present;
+  return present;
+}
+
+Time LeaseHolder::next_timeout() const { return std::min(repeat_request_at_, repeat_report_at_); }
+
+}  // namespace sheaf::quic

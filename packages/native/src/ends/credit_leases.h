@@ -1,0 +1,119 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "stream/stream_set.h"
+#include "wire/end_id.h"
+
+namespace sheaf::quic {
+
+// Messages between an end and its primary (docs/multi-end.md). All numbers are totals since the
+// hand-over, so that a message may be lost, repeated or late: the largest number counts.
+
+struct LeaseRequest {  // end → primary: wants this much credit in all, and ids after its leases so
+                       // far
+  std::uint64_t credit = 0;
+  std::array<std::uint64_t, 2> id_leases{};  // by Directionality: how many it has had, and used up
+};
+struct LeaseGrant {  // primary → end
+  std::uint64_t credit = 0;
+  std::array<std::uint64_t, 2> id_leases{};  // number of the newest
+  std::array<StreamLease::Ids, 2> ids{};     // the newest
+};
+struct LeaseReturn {  // end → primary: credit that it gave up
+  std::uint64_t credit = 0;
+};
+struct ReceivedReport {              // end → primary
+  std::uint64_t consumed = 0;        // bytes that its application read
+  std::uint64_t streams_closed = 0;  // bidirectional streams of the client
+  std::uint64_t max_data = 0;        // the largest MAX_DATA that arrived at the end
+};
+
+// The primary's side: leases out parts of what the client granted. What is leased counts as used
+// here, so that own use and leases together are never more than the grant, whatever ends do.
+class LeaseGrantor {
+ public:
+  // At most so much is given beyond what an end has used up, however much it asks for.
+  static constexpr std::uint64_t k_most_credit_at_once = 4 << 20;
+  static constexpr std::uint64_t k_ids_at_once = 16;
+
+  explicit LeaseGrantor(StreamSet& limits) : limits_(limits) {}
+
+  // What the hand-over gave.
+  void add(EndId end, const StreamLease& lease);
+  // The end is gone for good. What it held is lost to the connection: nobody can tell what of it
+  // the client has counted.
+  void remove(EndId end);
+  bool knows(EndId end) const;
+
+  // Nothing from an end that is not known.
+  std::optional<LeaseGrant> on_request(EndId end, const LeaseRequest& request);
+  void on_return(EndId end, const LeaseReturn& given_up);
+  void on_report(EndId end, const ReceivedReport& report, Time now);
+  // Grants to ends that asked for more than there was, now that there is more.
+  struct Addressed {
+    EndId end;
+    LeaseGrant grant;
+  };
+  std::vector<Addressed> poll_grants();
+
+  // Held by all ends.
+  std::uint64_t leased() const;
+
+ private:
+  struct Lessee {
+    EndId end;
+    std::uint64_t granted = 0;   // in all
+    std::uint64_t returned = 0;  // of that, never more
+    std::uint64_t wanted = 0;    // in all
+    LeaseGrant ids;              // the newest leases of ids
+    ReceivedReport report;       // the newest
+  };
+  Lessee* find(EndId end);
+  bool give(Lessee& lessee);
+  static LeaseGrant grant_of(const Lessee& lessee);
+
+  StreamSet& limits_;
+  std::vector<Lessee> lessees_;
+};
+
+// The end's side: asks for more before it runs dry, and tells what it read.
+class LeaseHolder {
+ public:
+  // Asks when less than half of this is left, for so much; doubles while it runs dry.
+  static constexpr std::uint64_t k_first_credit = 256 << 10;
+  // A message that may be lost is repeated so often until there is an answer.
+  static constexpr Duration k_repeat = std::chrono::milliseconds(100);
+
+  LeaseHolder(StreamSet& limits, const StreamLease& lease);
+
+  std::optional<LeaseRequest> poll_request(Time now);
+  void on_grant(const LeaseGrant& grant);
+  // All that is not used; for an end that drains. Sending stops.
+  LeaseReturn give_up();
+  // When there is enough to tell, and the newest again after `k_repeat`.
+  std::optional<ReceivedReport> poll_report(Time now);
+  // When `poll_request` or `poll_report` may have something again without anything happening.
+  Time next_timeout() const;
+
+  std::uint64_t granted() const { return granted_; }
+  std::uint64_t returned() const { return returned_; }
+
+ private:
+  ReceivedReport present_report() const;
+
+  StreamSet& limits_;
+  std::uint64_t granted_;
+  std::uint64_t returned_ = 0;
+  std::uint64_t wanted_;
+  std::uint64_t step_ = k_first_credit;
+  std::array<std::uint64_t, 2> id_leases_{};
+  bool drains_ = false;
+  bool asked_ = false;  // and not answered in full
+  Time repeat_request_at_ = k_never;
+  ReceivedReport told_;
+  Time repeat_report_at_ = k_never;
+};
+
+}  // namespace sheaf::quic

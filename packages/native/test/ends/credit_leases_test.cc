@@ -1,0 +1,281 @@
+// Credit and stream ids of one connection at a primary and several ends. The client is real: it
+// refuses whoever sends more than it granted.
+#include "ends/credit_leases.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "stream/stream_end.h"
+#include "util/random.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::size_t k_ends = 4;
+constexpr Time k_start{std::chrono::seconds(1)};
+
+StreamSetConfig config() {
+  StreamSetConfig config;
+  config.initial_connection_window = 200'000;
+  config.max_connection_window = 400'000;
+  config.initial_stream_window = 100'000;
+  config.max_stream_window = 100'000;
+  config.max_unidirectional_streams = 40;
+  return config;
+}
+
+PathId path_of(std::size_t end) { return PathId{static_cast<std::uint32_t>(2 * end + 1)}; }
+EndId id_of(std::size_t end) { return EndId{static_cast<std::uint32_t>(end)}; }
+
+struct End {
+  explicit End(const StreamLease& lease)
+      : stream_end(Role::kServer, config()), holder(stream_end.streams, lease) {}
+  StreamEnd stream_end;
+  LeaseHolder holder;
+  bool lives = true;
+  bool drains = false;
+};
+
+// One connection with messages between the servers that are lost, repeated and out of order.
+class Leases {
+ public:
+  explicit Leases(std::uint64_t seed)
+      : trace_(__FILE__, __LINE__, "seed " + std::to_string(seed)),
+        random(seed),
+        client(Role::kClient, config()),
+        primary(Role::kServer, config()),
+        grantor(primary.streams) {
+    EXPECT_TRUE(client.streams.set_peer_parameters(primary.parameters()));
+    EXPECT_TRUE(primary.streams.set_peer_parameters(client.parameters()));
+    client_limit = client.parameters().initial_max_data;
+    client.streams.share();
+    primary.streams.share();
+    for (std::size_t i = 0; i < k_ends; ++i) {
+      const StreamLease lease =
+          primary.streams.lease_out({.credit = 20'000, .ids = {{{0, 2}, {0, 2}}}});
+      grantor.add(id_of(i), lease);
+      TransportParameters parameters = client.parameters();
+      parameters.initial_max_data = 0;
+      parameters.initial_max_streams_bidi = parameters.initial_max_streams_uni = 0;
+      ends.push_back(std::make_unique<End>(lease));
+      EXPECT_TRUE(ends[i]->stream_end.streams.set_peer_parameters(parameters));
+      ends[i]->stream_end.streams.start_leased(lease);
+    }
+  }
+
+  void step() {
+    now += std::chrono::milliseconds(1 + random.below(40));
+    switch (random.below(8)) {
+      case 0:
+      case 1:
+        return send(random.below(k_ends + 1));
+      case 2:
+      case 3:
+        return let_client_read();
+      case 4:
+      case 5:
+        return poll(random.below(k_ends));
+      default:
+        return deliver();
+    }
+  }
+  // An application that writes as fast as it is let.
+  void send(std::size_t server) {
+    StreamEnd* from = &primary;
+    if (server < k_ends) {
+      if (!ends[server]->lives) return;
+      from = &ends[server]->stream_end;
+    }
+    if (const auto stream = from->streams.open(Directionality::kUnidirectional)) {
+      const std::vector<std::uint8_t> data(1 + random.below(60'000), 7);
+      ASSERT_TRUE(from->streams.write(*stream, SendChunk::copy_of(data), true));
+    }
+    for (std::uint64_t packets = 1 + random.below(30); packets > 0; --packets) {
+      const StreamPacket packet = from->send();
+      if (packet.empty()) break;
+      for (const SentFrame& frame : packet.frames)
+        sent += frame.kind == SentFrame::Kind::kStream ? frame.length : 0;
+      from->acknowledge(packet);
+      client.streams.set_arrival(server < k_ends ? std::optional(path_of(server)) : std::nullopt);
+      const TransportStatus status = client.receive(packet);
+      client.streams.set_arrival(std::nullopt);
+      ASSERT_TRUE(status) << status.error().reason;
+    }
+    while (from->streams.poll_event()) {
+    }
+  }
+  void let_client_read() {
+    std::vector<std::uint8_t> buffer(1 + random.below(100'000));
+    while (const auto event = client.streams.poll_event()) {
+      if (event->kind != StreamEvent::Kind::kReadable) continue;
+      readable.push_back(event->stream);
+    }
+    if (!readable.empty()) {
+      const std::size_t which = random.below(readable.size());
+      const auto result = client.streams.read(readable[which], buffer, now);
+      if (!result || result->finished) {
+        readable.erase(readable.begin() + static_cast<std::ptrdiff_t>(which));
+      }
+    }
+    while (client.streams.poll_event()) {
+    }
+    const StreamPacket packet = client.send();
+    for (const MaxDataFrame& frame : packet.all<MaxDataFrame>()) {
+      client_limit = std::max(client_limit, frame.maximum);
+    }
+    ASSERT_TRUE(primary.receive(packet));
+    client.acknowledge(packet);
+    for (std::size_t i = 0; i < k_ends; ++i) {
+      const StreamPacket pinned = client.send_pinned(path_of(i));
+      client.acknowledge(pinned);
+      if (!ends[i]->lives) continue;
+      ASSERT_TRUE(ends[i]->stream_end.receive(pinned));
+      // What arrives at an end is told to the primary, and raises nothing at the end.
+      if (random.below(4) == 0) {
+        ASSERT_TRUE(ends[i]->stream_end.streams.on_max_data({client_limit}));
+      }
+    }
+  }
+  void poll(std::size_t which) {
+    End& end = *ends[which];
+    if (!end.lives) return;
+    if (const auto request = end.holder.poll_request(now)) post(which, *request);
+    if (const auto report = end.holder.poll_report(now)) post(which, *report);
+    for (const auto& [to, grant] : grantor.poll_grants()) post(to.value, grant);
+  }
+  template <typename Message>
+  void post(std::size_t end, const Message& message) {
+    const std::uint64_t fate = random.below(10);
+    if (fate < 2) return;
+    messages.push_back({end, message});
+    if (fate == 9) messages.push_back({end, message});
+  }
+  void deliver() {
+    if (messages.empty()) return;
+    const std::size_t which = random.below(messages.size());
+    const auto [index, message] = messages[which];
+    messages.erase(messages.begin() + static_cast<std::ptrdiff_t>(which));
+    End& end = *ends[index];
+    if (const auto* request = std::get_if<LeaseRequest>(&message)) {
+      if (const auto grant = grantor.on_request(id_of(index), *request)) post(index, *grant);
+    } else if (const auto* grant = std::get_if<LeaseGrant>(&message)) {
+      if (end.lives) end.holder.on_grant(*grant);
+      // After it drains, what came too late goes back, too.
+      if (end.lives && end.drains) post(index, end.holder.give_up());
+    } else if (const auto* given_up = std::get_if<LeaseReturn>(&message)) {
+      grantor.on_return(id_of(index), *given_up);
+    } else {
+      grantor.on_report(id_of(index), std::get<ReceivedReport>(message), now);
+    }
+  }
+  // Nobody can ever send more than the client granted.
+  void check() {
+    std::uint64_t sum = sent + primary.streams.connection_credit();
+    for (const auto& end : ends) {
+      if (end->lives) sum += end->stream_end.streams.connection_credit();
+    }
+    ASSERT_LE(sum, client_limit);
+  }
+
+ private:
+  ::testing::ScopedTrace trace_;
+
+ public:
+  SeededRandom random;
+  StreamEnd client;
+  StreamEnd primary;
+  LeaseGrantor grantor;
+  std::vector<std::unique_ptr<End>> ends;
+  using Message = std::variant<LeaseRequest, LeaseGrant, LeaseReturn, ReceivedReport>;
+  std::vector<std::pair<std::size_t, Message>> messages;
+  std::vector<StreamId> readable;
+  std::uint64_t client_limit = 0;
+  std::uint64_t sent = 0;
+  Time now = k_start;
+};
+
+TEST(CreditLeases, TogetherAreNeverMoreThanTheGrant) {
+  std::uint64_t most = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Leases leases(seed);
+    for (int i = 0; i < 1500; ++i) {
+      leases.step();
+      leases.check();
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+    most = std::max(most, leases.sent);
+  }
+  EXPECT_GT(most, 4 * config().initial_connection_window) << "leases were extended many times";
+}
+
+TEST(CreditLeases, SurviveCrashesAndDrains) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Leases leases(seed);
+    for (int i = 0; i < 1000; ++i) {
+      leases.step();
+      leases.check();
+      if (::testing::Test::HasFatalFailure()) return;
+      if (i == 300) {
+        leases.ends[0]->lives = false;
+        leases.grantor.remove(id_of(0));
+      }
+      if (i == 500) {
+        End& end = *leases.ends[1];
+        end.drains = true;
+        leases.post(1, end.holder.give_up());
+        EXPECT_EQ(end.stream_end.streams.connection_credit(), 0u);
+      }
+    }
+  }
+}
+
+TEST(CreditLeases, AnEndThatReturnsMoreThanItHadGivesBackWhatItHad) {
+  Leases leases(1);
+  const std::uint64_t own = leases.primary.streams.connection_credit();
+  leases.grantor.on_return(id_of(0), {.credit = UINT64_MAX});
+  EXPECT_EQ(leases.primary.streams.connection_credit(), own + 20'000);
+  leases.grantor.on_return(id_of(0), {.credit = UINT64_MAX});
+  EXPECT_EQ(leases.primary.streams.connection_credit(), own + 20'000) << "once";
+}
+
+TEST(CreditLeases, AnEndThatAsksForEverythingGetsWhatThereIs) {
+  Leases leases(1);
+  const auto grant = leases.grantor.on_request(id_of(0), {.credit = UINT64_MAX, .id_leases = {}});
+  ASSERT_TRUE(grant);
+  EXPECT_LE(grant->credit, leases.client_limit);
+  EXPECT_EQ(leases.primary.streams.connection_credit(), 0u);
+  EXPECT_EQ(leases.grantor.leased(), leases.client_limit);
+}
+
+TEST(CreditLeases, AnEndThatReportsTooMuchMovesTheLimitByWhatWasAllowed) {
+  Leases leases(1);
+  const std::uint64_t announced = config().initial_connection_window;
+  leases.grantor.on_report(id_of(0), {.consumed = k_max_varint, .streams_closed = k_max_varint},
+                           leases.now);
+  const auto frames = leases.primary.send().all<MaxDataFrame>();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_LE(frames[0].maximum, announced + config().max_connection_window);
+}
+
+TEST(CreditLeases, AStrangerGetsNothing) {
+  Leases leases(1);
+  EXPECT_FALSE(leases.grantor.on_request(EndId{60}, {.credit = 1}));
+  leases.grantor.remove(id_of(2));
+  EXPECT_FALSE(leases.grantor.on_request(id_of(2), {.credit = 1}));
+}
+
+TEST(CreditLeases, ARequestThatComesTwiceGivesTheSameIds) {
+  Leases leases(1);
+  const auto first = leases.grantor.on_request(id_of(0), {.credit = 0, .id_leases = {1, 1}});
+  const auto second = leases.grantor.on_request(id_of(0), {.credit = 0, .id_leases = {1, 1}});
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->ids[1].first, second->ids[1].first);
+  EXPECT_EQ(first->ids[1].count, second->ids[1].count);
+  const auto other = leases.grantor.on_request(id_of(1), {.credit = 0, .id_leases = {1, 1}});
+  ASSERT_TRUE(other);
+  EXPECT_GE(other->ids[1].first, first->ids[1].first + first->ids[1].count);
+}
+
+}  // namespace
+}  // namespace sheaf::quic

@@ -1,0 +1,356 @@
+// One client, one primary and several ends, each case under 20 seeds: links differ by seed.
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <set>
+#include <string>
+
+#include "ends/ends_world.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr int k_seeds = 20;
+
+struct Scenario {
+  std::string name;
+  std::function<void(EndsWorld&)> run;
+};
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
+  return out << scenario.name;
+}
+
+LinkConfig link(SeededRandom& random) {
+  return {.queue_bytes = 64_kib,
+          .rate = (5 + random.below(20)) * 125'000,
+          .delay = std::chrono::milliseconds(5 + random.below(40)),
+          .jitter = std::chrono::milliseconds(random.below(3))};
+}
+
+EndsWorld::Options three_ends(std::uint64_t seed) {
+  SeededRandom random(seed);
+  EndsWorld::Options options{.seed = seed, .primary_link = link(random)};
+  for (int i = 0; i < 3; ++i) options.end_links.push_back(link(random));
+  options.client.streams.initial_connection_window = 256_kib;
+  options.server.streams.initial_connection_window = 256_kib;
+  options.backbone = std::chrono::milliseconds(1 + random.below(30));
+  return options;
+}
+
+// What nothing may change: the primary lives, no handshake packet went to an end, and nothing that
+// concerns an end reached another.
+void check_the_rest(EndsWorld& world) {
+  for (const auto& end : world.ends) EXPECT_EQ(end->handshake_packets, 0u);
+  EXPECT_EQ(world.client().closed(), nullptr);
+}
+
+void offer_and_validate(EndsWorld& world) {
+  const auto path = world.open(0);
+  ASSERT_TRUE(path);
+  EXPECT_EQ(path->value % 2, 1u);
+  // The primary neither sees nor carries it.
+  for (const PathStats& stats : world.primary().path_stats()) EXPECT_NE(stats.id, *path);
+  EXPECT_EQ(world.primary().stats().streams_open, 0u);
+}
+
+void client_paths_and_offers_share_no_ids(EndsWorld& world) {
+  ASSERT_TRUE(world.offer(0));
+  AddressPair other = EndsWorld::addresses(0);
+  other.local.port = 50'001;
+  const auto own = world.client().open_path(other, world.now());
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->value % 2, 0u);
+  const auto path = world.open(1);
+  ASSERT_TRUE(path);
+  EXPECT_NE(*path, *own);
+}
+
+void download_from_three_at_once(EndsWorld& world) {
+  std::vector<PathId> paths;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto path = world.open(i);
+    ASSERT_TRUE(path);
+    paths.push_back(*path);
+  }
+  for (const PathId path : paths) {
+    ASSERT_TRUE(world.client_exchange->ask(path, 100'000, world.now()));
+  }
+  ASSERT_TRUE(world.client_exchange->ask(std::nullopt, 100'000, world.now()));
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
+  // Each carried its own, and the primary none of theirs.
+  EXPECT_EQ(world.primary().stats().streams_total, 1u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(world.ends[i]->connection->stats().streams_total, 1u) << i;
+    EXPECT_GT(world.stats(paths[i])->bytes_received, 100'000u);
+    EXPECT_LT(world.stats(paths[i])->bytes_received, 130'000u);
+  }
+}
+
+// More than the lease, and more than the client's first window.
+void long_transfers(EndsWorld& world) {
+  const auto path = world.open(0);
+  const auto other = world.open(1);
+  ASSERT_TRUE(path && other);
+  ASSERT_TRUE(world.client_exchange->ask(*path, 400'000, world.now()));
+  ASSERT_TRUE(world.client_exchange->ask(*other, 10, world.now(), 400'000));
+  ASSERT_TRUE(world.client_exchange->ask(std::nullopt, 100'000, world.now()));
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
+  EXPECT_EQ(world.ends[1]->exchange->uploaded, 400'000u);
+}
+
+void first_byte_after_one_round_trip(EndsWorld& world) {
+  const auto path = world.open(0);
+  ASSERT_TRUE(path);
+  world.run_for(500ms);
+  const auto stream = world.client_exchange->ask(*path, 1000, world.now());
+  ASSERT_TRUE(stream);
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
+  const ClientExchange::Answer& answer = world.client_exchange->answer(*stream);
+  const LinkConfig& way = world.options.end_links[0];
+  // Twice the delay, jitter, and the time that so few bytes take to be put on the wire.
+  const Duration round_trip = 2 * (way.delay + way.jitter) + 4ms;
+  EXPECT_LE(*answer.first_byte - answer.asked, round_trip);
+}
+
+void upload_to_an_end(EndsWorld& world) {
+  const auto path = world.open(0);
+  ASSERT_TRUE(path);
+  ASSERT_TRUE(world.client_exchange->ask(*path, 10, world.now(), 300'000));
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
+  EXPECT_EQ(world.ends[0]->exchange->uploaded, 300'000u);
+}
+
+void an_end_opens_streams(EndsWorld& world) {
+  world.options.lease.ids = {{{0, 2}, {0, 2}}};
+  const auto first = world.open(0);
+  const auto second = world.open(1);
+  ASSERT_TRUE(first && second);
+  std::set<std::uint64_t> ids;
+  for (std::size_t i = 0; i < 2; ++i) {
+    Connection& end = *world.ends[i]->connection;
+    for (int n = 0; n < 2; ++n) {
+      const auto stream = end.open_stream(Directionality::kBidirectional);
+      ASSERT_TRUE(stream);
+      EXPECT_TRUE(ids.insert(stream->value).second) << "no two ends use the same";
+      ASSERT_TRUE(end.write(*stream, SendChunk::copy_of(answer_bytes(0, 5000)), true));
+    }
+    EXPECT_FALSE(end.open_stream(Directionality::kBidirectional)) << "beyond the lease";
+  }
+  const auto own = world.primary().open_stream(Directionality::kBidirectional);
+  ASSERT_TRUE(own);
+  EXPECT_TRUE(ids.insert(own->value).second);
+  ASSERT_TRUE(world.primary().write(*own, SendChunk::copy_of(answer_bytes(0, 5000)), true));
+  ASSERT_TRUE(world.run_until([&] {
+    return world.client_exchange->answers.size() == 5 && world.client_exchange->all_finished();
+  }));
+  // What the client answers goes to the end that opened the stream.
+  for (const std::uint64_t id : ids) {
+    static_cast<void>(
+        world.client().write(StreamId{id}, SendChunk::copy_of(answer_bytes(0, 8)), true));
+  }
+  ASSERT_TRUE(world.run_until([&] {
+    return world.ends[0]->connection->stats().streams_open == 0 &&
+           world.ends[1]->connection->stats().streams_open == 0 &&
+           world.primary().stats().streams_open == 0;
+  }));
+}
+
+void withdrawn_in_mid_download(EndsWorld& world) {
+  const auto path = world.open(0);
+  const auto other = world.open(1);
+  ASSERT_TRUE(path && other);
+  const auto stream = world.client_exchange->ask(*path, 120'000, world.now());
+  ASSERT_TRUE(stream);
+  ASSERT_TRUE(
+      world.run_until([&] { return world.client_exchange->answer(*stream).received > 20'000; }));
+  ASSERT_TRUE(world.primary().withdraw_end(EndId{0}, k_end_gone));
+  ClientExchange::Answer& answer = world.client_exchange->answer(*stream);
+  ASSERT_TRUE(world.run_until([&] { return answer.lost || answer.finished; }));
+  ASSERT_TRUE(answer.lost) << "the link is slower than the withdrawal";
+  EXPECT_EQ(*answer.lost, answer.received) << "all that arrived can be used";
+  EXPECT_TRUE(answer.intact);
+  ASSERT_TRUE(world.abandoned(*path));
+  ASSERT_TRUE(world.run_until([&] { return world.count<EndLeftEvent>(Role::kServer) == 1; }));
+  // The rest comes from somewhere else.
+  const auto rest = world.client_exchange->ask(*other, 120'000 - *answer.lost, world.now());
+  ASSERT_TRUE(rest);
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->answer(*rest).finished; }));
+  EXPECT_EQ(answer.received + world.client_exchange->answer(*rest).received, 120'000u);
+}
+
+void drained(EndsWorld& world) {
+  const auto path = world.open(0);
+  ASSERT_TRUE(path);
+  const auto stream = world.client_exchange->ask(*path, 100'000, world.now());
+  ASSERT_TRUE(stream);
+  ASSERT_TRUE(
+      world.run_until([&] { return world.client_exchange->answer(*stream).received > 1'000; }));
+  ASSERT_TRUE(world.primary().withdraw_end(EndId{0}, k_end_drains));
+  ASSERT_TRUE(world.run_until([&] { return world.count<EndWithdrawnEvent>(Role::kClient) == 1; }));
+  EXPECT_FALSE(world.client_exchange->ask(*path, 10, world.now())) << "nothing new";
+  world.client_exchange->answers.erase(stream->value + 4);
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->answer(*stream).finished; }));
+  EXPECT_TRUE(world.client_exchange->answer(*stream).intact);
+}
+
+void end_crash(EndsWorld& world) {
+  const auto path = world.open(0);
+  const auto other = world.open(1);
+  ASSERT_TRUE(path && other);
+  const auto stream = world.client_exchange->ask(*path, 120'000, world.now());
+  const auto safe = world.client_exchange->ask(*other, 100'000, world.now());
+  ASSERT_TRUE(stream && safe);
+  ASSERT_TRUE(
+      world.run_until([&] { return world.client_exchange->answer(*stream).received > 20'000; }));
+  world.ends[0]->crash();
+  const Time crashed = world.now();
+  ClientExchange::Answer& answer = world.client_exchange->answer(*stream);
+  ASSERT_TRUE(world.run_until([&] { return answer.lost.has_value(); }, 10s));
+  // docs/multi-end.md states it.
+  EXPECT_LE(world.now() - crashed, 4s);
+  ASSERT_TRUE(world.abandoned(*path));
+  EXPECT_EQ(*answer.lost, answer.received);
+  EXPECT_TRUE(answer.intact);
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->answer(*safe).finished; }));
+  EXPECT_TRUE(world.client_exchange->answer(*safe).intact) << "others do not notice";
+}
+
+void primary_crash(EndsWorld& world) {
+  const auto path = world.open(0);
+  ASSERT_TRUE(path);
+  ASSERT_TRUE(world.client_exchange->ask(*path, 100'000, world.now()));
+  ASSERT_TRUE(
+      world.run_until([&] { return world.ends[0]->connection->stats().streams_total == 1; }));
+  NetworkPath& primary = *world.primary_path;
+  LinkConfig dead = primary.there.config();
+  dead.down = true;
+  primary.there.change_at(world.now(), dead);
+  primary.back.change_at(world.now(), dead);
+  const auto waits = world.client_exchange->ask(std::nullopt, 100, world.now());
+  ASSERT_TRUE(waits);
+  ASSERT_TRUE(
+      world.run_until([&] { return world.count<PrimaryLostEvent>(Role::kClient) == 1; }, 10s));
+  world.client_exchange->answers.erase(waits->value);
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
+  // And a new request to the end works still.
+  ASSERT_TRUE(world.client_exchange->ask(*path, 20'000, world.now()));
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
+  EXPECT_EQ(world.stats(*path)->state, PathState::kActive);
+}
+
+void path_cut_before_the_snapshot_arrives(EndsWorld& world) {
+  // The client's first packet finds an end that knows nothing yet.
+  const EndId id{0};
+  auto seed = world.primary().hand_over(id, EndsWorld::addresses(1).remote, world.options.lease);
+  ASSERT_TRUE(seed);
+  ASSERT_TRUE(world.primary().offer_end(id));
+  ASSERT_TRUE(world.run_until([&] { return world.offered(id) != nullptr; }));
+  const auto path = world.client().open_end(id, EndsWorld::addresses(0).local, world.now());
+  ASSERT_TRUE(path);
+  ASSERT_TRUE(world.run_until([&] { return world.ends[0]->datagrams > 0; }));
+  ASSERT_TRUE(world.ends[0]->import(encode_snapshot(*seed), world.options.server, world.now()));
+  ASSERT_TRUE(world.run_until([&] { return world.validated(*path); }, 5s));
+}
+
+void key_update_reaches_every_end(EndsWorld& world) {
+  const auto path = world.open(0);
+  const auto other = world.open(1);
+  ASSERT_TRUE(path && other);
+  world.run_for(1s);
+  ASSERT_TRUE(world.client().initiate_key_update(world.now()));
+  world.run_for(1s);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(world.ends[i]->connection->stats().key_updates, 1u) << i;
+  }
+  EXPECT_EQ(world.primary().stats().key_updates, 1u);
+  ASSERT_TRUE(world.client_exchange->ask(*path, 50'000, world.now()));
+  ASSERT_TRUE(world.client_exchange->ask(*other, 50'000, world.now()));
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
+}
+
+void client_closes_everywhere(EndsWorld& world) {
+  ASSERT_TRUE(world.open(0));
+  ASSERT_TRUE(world.open(1));
+  world.client().close(7, "done", world.now());
+  ASSERT_TRUE(world.run_until([&] {
+    return world.primary().closed() && world.ends[0]->connection->closed() &&
+           world.ends[1]->connection->closed();
+  }));
+  EXPECT_EQ(world.ends[0]->connection->closed()->error, 7u);
+}
+
+void an_end_that_closes_costs_its_path(EndsWorld& world) {
+  const auto path = world.open(0);
+  ASSERT_TRUE(path);
+  const auto stream = world.client_exchange->ask(*path, 120'000, world.now());
+  ASSERT_TRUE(
+      world.run_until([&] { return world.client_exchange->answer(*stream).received > 1'000; }));
+  world.ends[0]->connection->close_with_error({TransportErrorCode::kInternalError, 0, "trouble"},
+                                              world.now());
+  ASSERT_TRUE(
+      world.run_until([&] { return world.client_exchange->answer(*stream).lost.has_value(); }, 5s));
+  world.client_exchange->answers.clear();
+  ASSERT_TRUE(world.client_exchange->ask(std::nullopt, 10'000, world.now()));
+  ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
+}
+
+void anothers_stream_costs_an_end_its_path(EndsWorld& world) {
+  std::array<StreamLease::Ids, 2> ids{};
+  world.tamper = [&](EndSeed& seed) { ids = seed.lease.ids; };
+  const auto victim = world.open(0);
+  world.tamper = [&](EndSeed& seed) { seed.lease.ids = ids; };
+  const auto liar = world.open(1);
+  ASSERT_TRUE(victim && liar);
+  StreamId streams[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    Connection& end = *world.ends[i]->connection;
+    const auto stream = end.open_stream(Directionality::kBidirectional);
+    ASSERT_TRUE(stream);
+    streams[i] = *stream;
+    ASSERT_TRUE(end.write(*stream, SendChunk::copy_of(answer_bytes(0, 5000)), false));
+    ASSERT_TRUE(world.run_until([&] {
+      return world.client_exchange->answer(*stream).received == 5000 || world.abandoned(*liar);
+    }));
+  }
+  ASSERT_EQ(streams[0], streams[1]);
+  const PathAbandonedEvent* abandoned = world.abandoned(*liar);
+  ASSERT_NE(abandoned, nullptr);
+  EXPECT_EQ(abandoned->error, static_cast<std::uint64_t>(TransportErrorCode::kStreamStateError));
+  EXPECT_FALSE(world.abandoned(*victim));
+  EXPECT_EQ(world.client_exchange->answer(streams[0]).received, 5000u);
+  EXPECT_FALSE(world.client_exchange->answer(streams[0]).lost);
+}
+
+class Ends : public ::testing::TestWithParam<Scenario> {};
+
+TEST_P(Ends, Hold) {
+  for (std::uint64_t seed = 1; seed <= k_seeds; ++seed) {
+    EndsWorld world(three_ends(seed));
+    ASSERT_TRUE(world.run_until_confirmed());
+    GetParam().run(world);
+    if (GetParam().name != "ClientClosesEverywhere") check_the_rest(world);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Multi, Ends,
+    ::testing::Values(
+        Scenario{"OfferAndValidate", offer_and_validate},
+        Scenario{"ClientPathsAndOffersShareNoIds", client_paths_and_offers_share_no_ids},
+        Scenario{"DownloadFromThreeAtOnce", download_from_three_at_once},
+        Scenario{"LongTransfers", long_transfers},
+        Scenario{"FirstByteAfterOneRoundTrip", first_byte_after_one_round_trip},
+        Scenario{"UploadToAnEnd", upload_to_an_end},
+        Scenario{"AnEndOpensStreams", an_end_opens_streams},
+        Scenario{"WithdrawnInMidDownload", withdrawn_in_mid_download}, Scenario{"Drained", drained},
+        Scenario{"EndCrash", end_crash}, Scenario{"PrimaryCrash", primary_crash},
+        Scenario{"SnapshotComesLate", path_cut_before_the_snapshot_arrives},
+        Scenario{"KeyUpdateReachesEveryEnd", key_update_reaches_every_end},
+        Scenario{"ClientClosesEverywhere", client_closes_everywhere},
+        Scenario{"AnothersStreamCostsAnEndItsPath", anothers_stream_costs_an_end_its_path},
+        Scenario{"AnEndThatClosesCostsItsPath", an_end_that_closes_costs_its_path}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace sheaf::quic
