@@ -131,8 +131,20 @@ void EndManagement::on_abandoned(const PathEntry& entry) {
   EndRecord* record = parts_.ends->find(*entry.end);
   if (record && record->path == entry.id) record->offered = record->frame_due = false;
   if (parts_.role == Role::kServer) {
-    parts_.events.push_back(EndLeftEvent{*entry.end, entry.id, entry.abandonment->error});
+    parts_.events.push_back(
+        EndLeftEvent{*entry.end, entry.id, entry.abandonment->error, entry.end_use});
   }
+}
+
+TransportStatus EndManagement::on_frame(const EndAbandonFrame& frame) {
+  if (parts_.role != Role::kServer) return violation("END_ABANDON from a server");
+  if (!parts_.paths.permitted(frame.path) || !EndTable::is_end_path(frame.path)) {
+    return violation("path id that is not one of ends");
+  }
+  if (PathEntry* entry = parts_.paths.find_or_add(frame.path); entry && !entry->abandonment) {
+    entry->end_use = frame.use;
+  }
+  return PathManagement(parts_, now_).on_frame(PathAbandonFrame{frame.path, frame.error});
 }
 
 // --- client -------------------------------------------------------------------------------------
@@ -152,6 +164,23 @@ Result<PathId, EndRefusal> EndManagement::open(EndId end, const Address& local) 
   path.amplification.validate();
   path.validation.start(now_, RttEstimator{}.probe_timeout(Duration::zero()));
   return entry->id;
+}
+
+bool EndManagement::blame_for(const TransportError& error) {
+  if (parts_.role != Role::kClient || error.code != TransportErrorCode::kFlowControlError ||
+      !parts_.streams.exceeded()) {
+    return false;
+  }
+  bool any = false;
+  for (PathEntry* entry : parts_.paths.in_use()) {
+    if (!entry->end || !entry->open()) continue;
+    any = true;
+    PathManagement(parts_, now_)
+        .abandon_end(*entry, static_cast<std::uint64_t>(TransportErrorCode::kFlowControlError),
+                     false);
+  }
+  if (any) parts_.streams.tolerate();
+  return any;
 }
 
 bool EndManagement::withdrawn(const PathEntry& entry) const {
@@ -200,7 +229,9 @@ TransportStatus EndManagement::on_frame(const EndWithdrawFrame& frame) {
   record.offered = false;
   parts_.events.push_back(EndWithdrawnEvent{frame.end, record.path, frame.reason});
   PathEntry* entry = parts_.paths.find(record.path);
-  if (frame.reason != k_end_drains && entry && entry->open()) {
+  if (frame.reason != k_end_drains && entry && !entry->abandonment) {
+    // Also when it was not opened: the lease comes back with the account of its path.
+    entry->end = frame.end;
     PathManagement(parts_, now_)
         .abandon_end(
             *entry, static_cast<std::uint64_t>(TransportErrorCode::kApplicationAbandonPath), false);

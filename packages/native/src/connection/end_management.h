@@ -26,13 +26,17 @@ class EndManagement {
   Status<EndRefusal> withdraw(EndId end, std::uint64_t reason);
   void write_frames(Writer& writer, SentPackets& sent);
   void on_frame_lost(const SentFrame& frame);
-  // The client gave the path up.
+  // The client gave the path up; at the primary, with its account of it.
+  TransportStatus on_frame(const EndAbandonFrame& frame);
   void on_abandoned(const PathEntry& entry);
 
   // --- client -----------------------------------------------------------------------------------
   Result<PathId, EndRefusal> open(EndId end, const Address& local);
   // No new streams for it.
   bool withdrawn(const PathEntry& entry) const;
+  // The primary exceeded the connection's limit, perhaps since an end used more than its lease: the
+  // ends lose their paths, and the packet comes again. False when there are none.
+  bool blame_for(const TransportError& error);
   TransportStatus on_frame(const EndOfferFrame& frame);
   TransportStatus on_frame(const EndWithdrawFrame& frame);
   Time next_timeout() const;

@@ -63,6 +63,7 @@ struct EndLeftEvent {  // primary: the client abandoned the end's path
   EndId end;
   PathId path;
   std::uint64_t error = 0;
+  EndUse use;  // the client's account of what they exchanged
 };
 struct PrimaryLostEvent {};  // client: only ends answer
 

@@ -194,7 +194,13 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
     parts_.log->packet_received(
         now_, {path.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
   }
-  if (entry_->end) entry_->last_heard = now_;
+  if (entry_->end) {
+    // docs/multi-end.md: the account of this path is closed.
+    if (entry_->abandonment) {
+      return parts_.drop(DropReason::kClosing, datagram.payload.size(), now_);
+    }
+    entry_->last_heard = now_;
+  }
   if (parts_.ends) {
     parts_.streams.set_arrival(entry_->end ? std::optional(entry_->id) : std::nullopt);
   }
@@ -205,6 +211,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
     return PathManagement(parts_, now_)
         .abandon_end(*entry_, static_cast<std::uint64_t>(status.error().code), false);
   }
+  if (!status && parts_.ends && EndManagement(parts_, now_).blame_for(status.error())) return;
   if (!status) return parts_.fail(status.error(), now_);
   path.received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
                             parts_.config.max_ack_delay);
@@ -454,6 +461,11 @@ TransportStatus PacketReceiver::handle(const EndOfferFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const EndWithdrawFrame& frame) {
+  if (!parts_.ends) return no_ends();
+  return EndManagement(parts_, now_).on_frame(frame);
+}
+
+TransportStatus PacketReceiver::handle(const EndAbandonFrame& frame) {
   if (!parts_.ends) return no_ends();
   return EndManagement(parts_, now_).on_frame(frame);
 }

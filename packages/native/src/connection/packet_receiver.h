@@ -50,6 +50,7 @@ class PacketReceiver {
   TransportStatus handle(const PathRetireConnectionIdFrame&);
   TransportStatus handle(const EndOfferFrame&);
   TransportStatus handle(const EndWithdrawFrame&);
+  TransportStatus handle(const EndAbandonFrame&);
   // The frames that only path management knows.
   template <typename FrameStruct>
   TransportStatus handle(const FrameStruct& frame);

@@ -37,8 +37,11 @@ void PathFrames::write_limits(Writer& writer, SentPackets& sent) {
 
 void PathFrames::write_entry(PathEntry& entry, Writer& writer, SentPackets& sent) {
   if (entry.abandonment) {
-    if (write_frame(writer, sent, PathAbandonFrame{entry.id, entry.abandonment->error},
-                    {.stream = entry.id.value, .kind = Kind::kPathAbandon})) {
+    const std::uint64_t error = entry.abandonment->error;
+    const bool settles = entry.end && role_ == Role::kClient;
+    const Frame frame = settles ? Frame{EndAbandonFrame{entry.id, error, entry.end_use}}
+                                : Frame{PathAbandonFrame{entry.id, error}};
+    if (write_frame(writer, sent, frame, {.stream = entry.id.value, .kind = Kind::kPathAbandon})) {
       entry.abandonment->frame_due = false;
     }
     return;

@@ -8,7 +8,7 @@ namespace sheaf::quic {
 // end of paths (RFC 10069 §4; RFC 9000 §19.15 and §19.16 without multipath).
 class PathFrames {
  public:
-  explicit PathFrames(Connection::Parts& parts) : paths_(parts.paths) {}
+  explicit PathFrames(Connection::Parts& parts) : paths_(parts.paths), role_(parts.role) {}
   // As many as fit.
   void write(Writer& writer, SentPackets& sent);
   // Those that an end has to know, on its path.
@@ -23,6 +23,7 @@ class PathFrames {
   void write_retirements(PathEntry& entry, Writer& writer, SentPackets& sent);
 
   PathTable& paths_;
+  Role role_;
 };
 
 }  // namespace sheaf::quic

@@ -192,7 +192,7 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
     entry.abandonment.emplace(Abandonment{.error = error});
     entry.copies.clear();
     if (entry.end) {
-      parts_.streams.lose(entry.id);
+      if (parts_.role == Role::kClient) entry.end_use = parts_.streams.lose(entry.id);
       EndManagement(parts_, now_).on_abandoned(entry);
     } else {
       parts_.streams.unpin_all(entry.id);

@@ -17,24 +17,39 @@ std::uint64_t bounded(std::uint64_t total) { return std::min(total, k_max_varint
 // --- primary ------------------------------------------------------------------------------------
 
 LeaseGrantor::Lessee* LeaseGrantor::find(EndId end) {
-  const auto found = std::ranges::find(lessees_, end, &Lessee::end);
+  const auto found = std::ranges::find_if(
+      lessees_, [&](const Lessee& lessee) { return lessee.end == end && !lessee.gone; });
   return found == lessees_.end() ? nullptr : &*found;
 }
 
 bool LeaseGrantor::knows(EndId end) const {
-  return std::ranges::find(lessees_, end, &Lessee::end) != lessees_.end();
+  return const_cast<LeaseGrantor*>(this)->find(end) != nullptr;
 }
 
-void LeaseGrantor::add(EndId end, const StreamLease& lease) {
+void LeaseGrantor::add(EndId end, PathId path, const StreamLease& lease) {
   remove(end);
-  Lessee lessee{
-      .end = end, .granted = lease.credit, .wanted = lease.credit, .ids = {}, .report = {}};
+  Lessee& lessee = lessees_.emplace_back();
+  lessee.end = end;
+  lessee.path = path;
+  lessee.granted = lessee.wanted = lease.credit;
   lessee.ids.ids = lease.ids;
-  lessees_.push_back(lessee);
 }
 
 void LeaseGrantor::remove(EndId end) {
-  std::erase_if(lessees_, [&](const Lessee& lessee) { return lessee.end == end; });
+  if (Lessee* lessee = find(end)) lessee->gone = true;
+}
+
+void LeaseGrantor::settle(PathId path, const EndUse& use, Time now) {
+  const auto found = std::ranges::find(lessees_, path, &Lessee::path);
+  if (found == lessees_.end()) return;
+  const Lessee lessee = *found;
+  lessees_.erase(found);
+  limits_.settle(lessee.granted - lessee.returned, bounded(use.received));
+  const auto untold = [](std::uint64_t all, std::uint64_t told) {
+    return bounded(all) - std::min(bounded(all), told);
+  };
+  limits_.count_elsewhere(untold(use.sent, lessee.report.consumed),
+                          untold(use.streams, lessee.report.streams_closed), now);
 }
 
 LeaseGrant LeaseGrantor::grant_of(const Lessee& lessee) {
@@ -44,7 +59,7 @@ LeaseGrant LeaseGrantor::grant_of(const Lessee& lessee) {
 }
 
 bool LeaseGrantor::give(Lessee& lessee) {
-  if (lessee.wanted <= lessee.granted) return false;
+  if (lessee.gone || lessee.wanted <= lessee.granted) return false;
   StreamLease wanted;
   wanted.credit = lessee.wanted - lessee.granted;
   const std::uint64_t given = limits_.lease_out(wanted).credit;
@@ -77,7 +92,7 @@ void LeaseGrantor::on_return(EndId end, const LeaseReturn& given_up) {
   // Nobody returns more than was given.
   const std::uint64_t returned = std::min(given_up.credit, lessee->granted);
   if (returned <= lessee->returned) return;
-  limits_.take_back(returned - lessee->returned);
+  limits_.settle(returned - lessee->returned, 0);
   lessee->returned = returned;
   lessee->wanted = lessee->granted;
 }

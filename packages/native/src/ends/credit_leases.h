@@ -41,11 +41,13 @@ class LeaseGrantor {
   explicit LeaseGrantor(StreamSet& limits) : limits_(limits) {}
 
   // What the hand-over gave.
-  void add(EndId end, const StreamLease& lease);
-  // The end is gone for good. What it held is lost to the connection: nobody can tell what of it
-  // the client has counted.
+  void add(EndId end, PathId path, const StreamLease& lease);
+  // The end is gone for good. What it held is out of use until the client has abandoned the path:
+  // it alone knows what of it was counted.
   void remove(EndId end);
   bool knows(EndId end) const;
+  // The client's account of what went over the path (EndLeftEvent). Removes the end.
+  void settle(PathId path, const EndUse& use, Time now);
 
   // Nothing from an end that is not known.
   std::optional<LeaseGrant> on_request(EndId end, const LeaseRequest& request);
@@ -58,12 +60,14 @@ class LeaseGrantor {
   };
   std::vector<Addressed> poll_grants();
 
-  // Held by all ends.
+  // Held by all ends, and by those that were not settled.
   std::uint64_t leased() const;
 
  private:
   struct Lessee {
     EndId end;
+    PathId path;
+    bool gone = false;           // nothing more is given to it or believed of it
     std::uint64_t granted = 0;   // in all
     std::uint64_t returned = 0;  // of that, never more
     std::uint64_t wanted = 0;    // in all

@@ -26,10 +26,18 @@ class ReceiveWindow {
 
   // Where other servers receive part of what the limit allows (docs/multi-end.md), nobody here sees
   // all of it: what waits to be consumed here is bounded by the largest window there can be.
-  bool allows(std::uint64_t bytes) const {
-    return bytes <= (shared_ ? maximum_ - (received_ - consumed_) : limit_ - received_);
+  bool allows(std::uint64_t bytes) {
+    const bool allowed =
+        bytes <= (shared_ ? maximum_ - (received_ - consumed_) : limit_ + tolerance_ - received_);
+    exceeded_ = !allowed;
+    return allowed;
   }
   void share() { shared_ = true; }
+  // The last bytes that were asked about were too many.
+  bool exceeded() const { return exceeded_; }
+  // One of several senders used more than its part of the limit, at most one largest window: so
+  // much more may come from the others.
+  void tolerate() { tolerance_ = maximum_; }
   // Another server consumed so much; more than the peer was ever allowed is not believed. True when
   // the limit moved and should be announced.
   bool consume_elsewhere(std::uint64_t bytes, Time now, Duration rtt);
@@ -61,7 +69,9 @@ class ReceiveWindow {
   std::uint64_t window_ = 0;
   std::uint64_t maximum_ = 0;
   Time last_update_{};
+  std::uint64_t tolerance_ = 0;
   bool shared_ = false;
+  bool exceeded_ = false;
 };
 
 }  // namespace sheaf::quic

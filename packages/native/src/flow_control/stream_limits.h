@@ -19,6 +19,8 @@ class PeerStreamLimit {
   std::uint64_t opened() const { return opened_; }
   std::uint64_t open() const { return opened_ - closed_; }
   bool allows(std::uint64_t index) const { return index < limit_; }
+  // As many are open here as may be open at once, whatever was said of other servers.
+  bool full() const { return open() >= concurrent_; }
 
   // Streams open in order: one with a higher index opens all below it (RFC 9000 §3.2).
   void on_opened() { ++opened_; }

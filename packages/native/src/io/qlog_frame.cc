@@ -158,6 +158,14 @@ class Fields {
     field("sequence_number", frame.sequence);
     field("reason", frame.reason);
   }
+  void operator()(const EndAbandonFrame& frame) const {
+    type("end_abandon");
+    path(frame.path);
+    field("error_code", frame.error);
+    field("received", frame.use.received);
+    field("sent", frame.use.sent);
+    field("streams", frame.use.streams);
+  }
 
  private:
   void path(PathId id) const { field("path_id", id.value); }

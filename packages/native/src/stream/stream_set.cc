@@ -153,7 +153,9 @@ Status<StreamRefusal> StreamSet::pin(StreamId id, PathId path, bool apart) {
   // The server that knows the stream keeps it.
   const bool touched = id.initiator() != state.role || stream->send.final_size() > 0;
   if (stream->lane->apart || (apart && touched)) return StreamRefusal::kElsewhere;
-  state.move(*stream, state.make_pinned_lane(path, apart));
+  StreamLane& lane = state.make_pinned_lane(path, apart);
+  state.move(*stream, lane);
+  if (apart && id.directionality() == Directionality::kBidirectional) ++lane.use.streams;
   return {};
 }
 

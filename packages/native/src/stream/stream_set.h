@@ -117,9 +117,14 @@ class StreamSet {
   // Client: frames that come now are from the server on this path; nothing: from the primary. Those
   // about streams of another server are STREAM_STATE_ERROR, new streams are pinned.
   void set_arrival(std::optional<PathId> path);
-  // Client: that server is gone, and with it its streams (kLost).
-  void lose(PathId path);
+  // Client: that server is gone, and with it its streams (kLost). Nothing may come from it later:
+  // what is returned is the final account.
+  EndUse lose(PathId path);
   std::size_t pinned_count(PathId path) const;
+  // Client: whether the connection's limit is what the last frame exceeded. Some end may have used
+  // more than it had: `tolerate` lets the primary use what it was granted all the same.
+  bool exceeded() const;
+  void tolerate();
   // End: the limits are a lease; those of the connection are the primary's affair.
   void start_leased(const StreamLease& lease);
   // End: more credit; ids when those it had are used up, false before.
@@ -131,8 +136,8 @@ class StreamSet {
   std::uint64_t told_max_data() const;
   // Primary: takes credit and ids out of what it may use itself: as much as there is.
   StreamLease lease_out(const StreamLease& wanted);
-  // Primary: credit that an end did not use.
-  void take_back(std::uint64_t credit);
+  // Primary: of so much credit that was leased, so much was used; more when the end lied.
+  void settle(std::uint64_t leased, std::uint64_t used);
   // Primary: what an end's application read, and how many of the client's streams it closed.
   void count_elsewhere(std::uint64_t consumed, std::uint64_t streams_closed, Time now);
   // What the application read here, and the peer's bidirectional streams that are closed.

@@ -53,7 +53,7 @@ Result<Stream*, TransportError> StreamSet::State::open_alone(StreamId id, FrameT
   PeerStreamLimit& limit = peer_limit(id);
   // An end does not hear of the limit, which moves as streams close anywhere: not more are open
   // here than anywhere could be.
-  const bool allowed = leased ? limit.open() < limit.limit() : limit.allows(id.index());
+  const bool allowed = !limit.full() && (leased || limit.allows(id.index()));
   if (!allowed) {
     return violation(TransportErrorCode::kStreamLimitError, type, "stream limit exceeded");
   }
@@ -93,7 +93,9 @@ TransportStatus StreamSet::on_stream(const StreamFrame& frame, Time now) {
   if (!found) return found.error();
   if (*found == nullptr) return {};
   Stream& stream = **found;
+  const std::uint64_t counted = state.connection_receive.received();
   const auto news = stream.receive.on_stream(frame, state.receive_context());
+  stream.lane->use.received += state.connection_receive.received() - counted;
   if (!news) return news.error();
   if (*news) state.events.push(stream, StreamEvent::Kind::kReadable);
   state.widen_over_gap(stream);
@@ -111,7 +113,9 @@ TransportStatus StreamSet::on_reset_stream(const ResetStreamFrame& frame) {
   if (!found) return found.error();
   if (*found == nullptr) return {};
   Stream& stream = **found;
+  const std::uint64_t counted = state.connection_receive.received();
   const auto news = stream.receive.on_reset(frame, state.receive_context());
+  stream.lane->use.received += state.connection_receive.received() - counted;
   if (!news) return news.error();
   if (!*news) return {};
   state.announce_connection_window();

@@ -142,7 +142,10 @@ std::optional<std::size_t> StreamSet::State::write_stream_frame(Stream& stream, 
   SendStream::Segment segment = stream.send.next_segment();
   if (segment.is_new) segment.length = std::min(segment.length, connection_send.available());
   if (!write_segment(stream, segment, writer, sent)) return std::nullopt;
-  if (segment.is_new) connection_send.consume(segment.length);
+  if (segment.is_new) {
+    connection_send.consume(segment.length);
+    stream.lane->use.sent += segment.length;
+  }
   stream.send.on_sent(segment);
   if (stream.write_refused && stream.send.unsent_bytes() <= config.send_buffer / 2) {
     stream.write_refused = false;

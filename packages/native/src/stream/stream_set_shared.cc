@@ -26,10 +26,11 @@ std::size_t StreamSet::pinned_count(PathId path) const {
   return lane ? lane->size() : 0;
 }
 
-void StreamSet::lose(PathId path) {
+EndUse StreamSet::lose(PathId path) {
   State& state = *state_;
   const StreamLane* lane = state.pinned_lane(path);
-  if (!lane) return;
+  if (!lane) return {};
+  const EndUse use = lane->use;
   state.streams.for_each([&](Stream& stream) {
     if (stream.lane != lane) return;
     state.cancel_control(stream, 0xff);
@@ -48,7 +49,11 @@ void StreamSet::lose(PathId path) {
     }
   });
   std::erase_if(state.pinned, [&](const auto& other) { return other.get() == lane; });
+  return use;
 }
+
+bool StreamSet::exceeded() const { return state_->connection_receive.exceeded(); }
+void StreamSet::tolerate() { state_->connection_receive.tolerate(); }
 
 // --- end ----------------------------------------------------------------------------------------
 
@@ -104,9 +109,11 @@ StreamLease StreamSet::lease_out(const StreamLease& wanted) {
   return lease;
 }
 
-void StreamSet::take_back(std::uint64_t credit) {
-  state_->connection_send.give_back(std::min(credit, state_->connection_send.used()));
-  state_->schedule_credit_waiters();
+void StreamSet::settle(std::uint64_t leased, std::uint64_t used) {
+  SendLimit& limit = state_->connection_send;
+  limit.give_back(std::min(leased, limit.used()));
+  limit.consume(std::min(used, k_max_varint - std::min(limit.used(), k_max_varint)));
+  state_->refresh_all();
 }
 
 void StreamSet::count_elsewhere(std::uint64_t consumed, std::uint64_t streams_closed, Time now) {

@@ -161,6 +161,18 @@ struct EndWithdrawFrame {
   std::uint64_t sequence = 0;
   std::uint64_t reason = 0;
 };
+// What a client and an end exchanged, in terms of the connection's flow control.
+struct EndUse {
+  std::uint64_t received = 0;  // bytes of streams that count against the client's MAX_DATA
+  std::uint64_t sent = 0;      // that count against the servers'
+  std::uint64_t streams = 0;   // bidirectional ones that the client opened there
+};
+// docs/wire.md: PATH_ABANDON for an end's path, with the final account of it.
+struct EndAbandonFrame {
+  PathId path{};
+  std::uint64_t error = 0;
+  EndUse use{};
+};
 
 using Frame =
     std::variant<PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
@@ -170,7 +182,7 @@ using Frame =
                  PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame,
                  PathAckFrame, PathAbandonFrame, PathStatusFrame, PathNewConnectionIdFrame,
                  PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame,
-                 PathCidsBlockedFrame, EndOfferFrame, EndWithdrawFrame>;
+                 PathCidsBlockedFrame, EndOfferFrame, EndWithdrawFrame, EndAbandonFrame>;
 
 // RFC 9000 §19, RFC 9221 §4, RFC 10069 §4, and private ones (docs/wire.md).
 enum class FrameType : std::uint64_t {
@@ -212,6 +224,7 @@ enum class FrameType : std::uint64_t {
   kPathCidsBlocked = 0x3e7c,
   kEndOffer = 0x5ea0,
   kEndWithdraw = 0x5ea1,
+  kEndAbandon = 0x5ea2,
 };
 
 }  // namespace sheaf::quic

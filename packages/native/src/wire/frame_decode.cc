@@ -48,6 +48,7 @@ bool forbidden_in_zero_rtt(FrameType type) {
     // docs/wire.md.
     case FrameType::kEndOffer:
     case FrameType::kEndWithdraw:
+    case FrameType::kEndAbandon:
       return true;
     default:
       return false;
@@ -264,6 +265,17 @@ Decoded decode_end_withdraw(Reader& reader) {
   return complete(reader, type, frame);
 }
 
+Decoded decode_end_abandon(Reader& reader) {
+  constexpr FrameType type = FrameType::kEndAbandon;
+  bool valid = true;
+  EndAbandonFrame frame{read_path_id(reader, valid)};
+  frame.error = reader.read_varint();
+  frame.use.received = reader.read_varint();
+  frame.use.sent = reader.read_varint();
+  frame.use.streams = reader.read_varint();
+  return complete_path_frame(reader, type, frame, valid);
+}
+
 Decoded decode_ack(Reader& reader, FrameType type) {
   AckFrame frame;
   if (read_ack_frame(reader, frame)) return Frame{frame};
@@ -350,6 +362,8 @@ Decoded decode_body(Reader& reader, FrameType type) {
       return decode_end_offer(reader);
     case FrameType::kEndWithdraw:
       return decode_end_withdraw(reader);
+    case FrameType::kEndAbandon:
+      return decode_end_abandon(reader);
     default:
       return encoding_error(type, "unknown frame type");
   }

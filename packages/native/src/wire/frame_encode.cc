@@ -159,6 +159,11 @@ class FrameVisitor {
     type(FrameType::kEndWithdraw);
     integers({frame.end.value, frame.sequence, frame.reason});
   }
+  void operator()(const EndAbandonFrame& frame) {
+    type(FrameType::kEndAbandon);
+    integers({frame.path.value, frame.error});
+    integers({frame.use.received, frame.use.sent, frame.use.streams});
+  }
 
  private:
   void type(FrameType value) { sink_.write_varint(static_cast<std::uint64_t>(value)); }

@@ -54,7 +54,7 @@ class Leases {
     for (std::size_t i = 0; i < k_ends; ++i) {
       const StreamLease lease =
           primary.streams.lease_out({.credit = 20'000, .ids = {{{0, 2}, {0, 2}}}});
-      grantor.add(id_of(i), lease);
+      grantor.add(id_of(i), path_of(i), lease);
       TransportParameters parameters = client.parameters();
       parameters.initial_max_data = 0;
       parameters.initial_max_streams_bidi = parameters.initial_max_streams_uni = 0;
@@ -220,6 +220,9 @@ TEST(CreditLeases, SurviveCrashesAndDrains) {
         leases.ends[0]->lives = false;
         leases.grantor.remove(id_of(0));
       }
+      if (i == 400) {
+        leases.grantor.settle(path_of(0), leases.client.streams.lose(path_of(0)), leases.now);
+      }
       if (i == 500) {
         End& end = *leases.ends[1];
         end.drains = true;
@@ -256,6 +259,36 @@ TEST(CreditLeases, AnEndThatReportsTooMuchMovesTheLimitByWhatWasAllowed) {
   const auto frames = leases.primary.send().all<MaxDataFrame>();
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_LE(frames[0].maximum, announced + config().max_connection_window);
+}
+
+TEST(CreditLeases, WhatACrashedEndDidNotUseComesBackWithTheClientsAccount) {
+  Leases leases(1);
+  const std::uint64_t own = leases.primary.streams.connection_credit();
+  leases.grantor.remove(id_of(0));
+  EXPECT_EQ(leases.primary.streams.connection_credit(), own) << "nobody knows yet";
+  leases.grantor.settle(path_of(0), {.received = 5'000}, leases.now);
+  EXPECT_EQ(leases.primary.streams.connection_credit(), own + 15'000);
+  leases.grantor.settle(path_of(0), {}, leases.now);
+  EXPECT_EQ(leases.primary.streams.connection_credit(), own + 15'000) << "once";
+}
+
+TEST(CreditLeases, WhatAnEndUsedBeyondItsLeaseIsTheConnections) {
+  Leases leases(1);
+  const std::uint64_t own = leases.primary.streams.connection_credit();
+  leases.grantor.settle(path_of(0), {.received = 50'000}, leases.now);
+  EXPECT_EQ(leases.primary.streams.connection_credit(), own - 30'000);
+  leases.grantor.settle(path_of(1), {.received = UINT64_MAX}, leases.now);
+  EXPECT_EQ(leases.primary.streams.connection_credit(), 0u);
+}
+
+TEST(CreditLeases, WhatTheClientSentToACrashedEndIsGivenBackToIt) {
+  Leases leases(1);
+  const std::uint64_t announced = config().initial_connection_window;
+  leases.grantor.on_report(id_of(0), {.consumed = 50'000}, leases.now);
+  leases.grantor.settle(path_of(0), {.sent = 150'000}, leases.now);
+  const auto frames = leases.primary.send().all<MaxDataFrame>();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_GE(frames[0].maximum, announced + 150'000);
 }
 
 TEST(CreditLeases, AStrangerGetsNothing) {

@@ -117,6 +117,9 @@ class EndsWorld {
     };
     pair->server.on_event = [this](const Event& event, Time now) {
       events[Role::kServer].push_back(event);
+      if (const auto* left = std::get_if<EndLeftEvent>(&event)) {
+        grantor->settle(left->path, left->use, now);
+      }
       server_exchange->on_event(event, now);
     };
   }
@@ -168,7 +171,7 @@ class EndsWorld {
     const EndId id{static_cast<std::uint32_t>(end)};
     auto seed = primary().hand_over(id, addresses(end + 1).remote, options.lease);
     if (!seed) return false;
-    grantor->add(id, seed->lease);
+    grantor->add(id, seed->keys.path, seed->lease);
     if (tamper) tamper(*seed);
     std::vector<std::uint8_t> snapshot = encode_snapshot(*seed);
     simulation.after(options.backbone, [this, end, id, snapshot] {
@@ -180,10 +183,13 @@ class EndsWorld {
   // Until the client has validated a path to it.
   std::optional<PathId> open(std::size_t end) {
     const EndId id{static_cast<std::uint32_t>(end)};
-    if (!offer(end) || !run_until([&] { return offered(id) != nullptr; })) return std::nullopt;
-    const auto path = client().open_end(id, addresses(0).local, now());
-    if (!path || !run_until([&] { return validated(*path); })) return std::nullopt;
-    return *path;
+    std::optional<PathId> path;
+    const auto opened = [&] {
+      if (const auto result = client().open_end(id, addresses(0).local, now())) path = *result;
+      return path.has_value();
+    };
+    if (!offer(end) || !run_until(opened)) return std::nullopt;
+    return run_until([&] { return validated(*path); }) ? path : std::nullopt;
   }
   const EndOfferedEvent* offered(EndId end) {
     return find<EndOfferedEvent>(Role::kClient,

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "connection/connection.h"
 
@@ -115,11 +118,20 @@ class ClientExchange {
   void on_event(const Event& event, Time now) {
     const auto* news = std::get_if<StreamEvent>(&event);
     if (!news) return;
-    if (news->kind == StreamEvent::Kind::kReadable) read(news->stream, now);
+    if (news->kind == StreamEvent::Kind::kReadable) {
+      if (paused_) return waiting_.push_back(news->stream);
+      read(news->stream, now);
+    }
     if (news->kind == StreamEvent::Kind::kLost) {
       read(news->stream, now);
       answers[news->stream.value].lost = news->value;
     }
+  }
+  // The application reads nothing for a while.
+  void pause() { paused_ = true; }
+  void resume(Time now) {
+    paused_ = false;
+    for (const StreamId stream : std::exchange(waiting_, {})) read(stream, now);
   }
   Answer& answer(StreamId stream) { return answers[stream.value]; }
   bool all_finished() const {
@@ -146,6 +158,8 @@ class ClientExchange {
   }
 
   Connection& connection_;
+  bool paused_ = false;
+  std::vector<StreamId> waiting_;
 };
 
 }  // namespace sheaf::quic

@@ -23,8 +23,8 @@ TransportErrorCode error_of(const char* hex, PacketType packet_type = PacketType
   return frame ? TransportErrorCode::kNoError : frame.error().code;
 }
 
-// A frame, its bytes as written down by hand from RFC 9000 §19 and RFC 10069 §4, and how much of it survives a cut:
-// all frames but those that reach to the packet's end fail at every shorter length.
+// A frame, its bytes as written down by hand from RFC 9000 §19 and RFC 10069 §4, and how much of it
+// survives a cut: all frames but those that reach to the packet's end fail at every shorter length.
 struct Golden {
   const char* name;
   Frame frame;
@@ -99,8 +99,7 @@ std::vector<Golden> goldens() {
       {"HANDSHAKE_DONE", HandshakeDoneFrame{}, "1e"},
       {"DATAGRAM", DatagramFrame{k_data}, "31 05 0102030405"},
       // RFC 10069 §4.
-      {"PATH_ACK",
-       PathAckFrame{PathId{3}, {.largest = 100, .delay = 64, .first_range = 10}},
+      {"PATH_ACK", PathAckFrame{PathId{3}, {.largest = 100, .delay = 64, .first_range = 10}},
        "3e 03 4064 4040 00 0a"},
       {"PATH_ACK with ranges and ECN",
        PathAckFrame{PathId{70000},
@@ -127,6 +126,7 @@ std::vector<Golden> goldens() {
       {"END_OFFER with IPv6", EndOfferFrame{EndId{63}, 0, PathId{70001}, ipv6()},
        "80005ea0 3f 00 80011171 06 20010db8000000000000000000000001 1152"},
       {"END_WITHDRAW", EndWithdrawFrame{EndId{2}, 65, 0x101}, "80005ea1 02 4041 4101"},
+      {"END_ABANDON", EndAbandonFrame{PathId{5}, 0x3e, {64, 1, 2}}, "80005ea2 05 3e 4040 01 02"},
   };
 }
 
@@ -200,8 +200,8 @@ TEST(FrameCodec, RefusesWhatAFrameAloneCanViolate) {
 TEST(FrameCodec, RefusesOffersOfEndsThatCannotExist) {
   constexpr auto k_encoding = TransportErrorCode::kFrameEncodingError;
   constexpr auto k_violation = TransportErrorCode::kProtocolViolation;
-  EXPECT_EQ(error_of("80005ea0 02 00 05 05 c0000201 01bb"), k_encoding);  // IPv5
-  EXPECT_EQ(error_of("80005ea0 02 00 05 04 c0000201 0000"), k_encoding);  // port 0
+  EXPECT_EQ(error_of("80005ea0 02 00 05 05 c0000201 01bb"), k_encoding);     // IPv5
+  EXPECT_EQ(error_of("80005ea0 02 00 05 04 c0000201 0000"), k_encoding);     // port 0
   EXPECT_EQ(error_of("80005ea0 4040 00 05 04 c0000201 01bb"), k_violation);  // end 64
   EXPECT_EQ(error_of("80005ea0 02 00 c000000100000000 04 c0000201 01bb"), k_violation);
   EXPECT_EQ(error_of("80005ea1 4040 00 00"), k_violation);
@@ -209,12 +209,11 @@ TEST(FrameCodec, RefusesOffersOfEndsThatCannotExist) {
 
 // RFC 10069 §3.1 and §4: above 2^32-1 is above every maximum that can be announced.
 TEST(FrameCodec, RefusesPathIdsThatCannotExist) {
-  for (const char* hex :
-       {"3e c000000100000000 05 00 00 05", "7e75 c000000100000000 00",
-        "7e76 c000000100000000 00", "7e77 c000000100000000 00",
-        "7e78 c000000100000000 01 00 01 aa 00000000000000000000000000000000",
-        "7e79 c000000100000000 00", "7e7a c000000100000000", "7e7b c000000100000000",
-        "7e7c c000000100000000 00"}) {
+  for (const char* hex : {"3e c000000100000000 05 00 00 05", "7e75 c000000100000000 00",
+                          "7e76 c000000100000000 00", "7e77 c000000100000000 00",
+                          "7e78 c000000100000000 01 00 01 aa 00000000000000000000000000000000",
+                          "7e79 c000000100000000 00", "7e7a c000000100000000",
+                          "7e7b c000000100000000", "7e7c c000000100000000 00"}) {
     EXPECT_EQ(error_of(hex), TransportErrorCode::kProtocolViolation) << hex;
   }
 }
