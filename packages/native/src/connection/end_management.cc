@@ -249,11 +249,23 @@ Time EndManagement::quiet_deadline(const PathEntry& entry) const {
   if (parts_.streams.pinned_count(entry.id) > 0) {
     return entry.last_heard + std::max<Duration>(k_quiet, 3 * parts_.probe_timeout(path));
   }
+  if (!entry.end) {
+    // Ends get no more credit from a primary that is gone, and nothing else would tell the client.
+    return asks_ends() ? entry.last_heard +
+                             std::max<Duration>(k_quiet_primary, 3 * parts_.probe_timeout(path))
+                       : k_never;
+  }
   // A path that was validated ahead is kept, as long as the connection is in use at all.
   if (parts_.streams.open_streams() == 0 || parts_.idle.timeout() == Duration::zero()) {
     return k_never;
   }
   return entry.last_heard + parts_.idle.timeout() / 2;
+}
+
+bool EndManagement::asks_ends() const {
+  return std::ranges::any_of(parts_.paths.in_use(), [&](const PathEntry* entry) {
+    return entry->end && entry->open() && parts_.streams.pinned_count(entry->id) > 0;
+  });
 }
 
 Time EndManagement::silence_deadline(const PathEntry& entry) const {
@@ -280,7 +292,7 @@ Time EndManagement::next_timeout() const {
     if (!entry->open() || parts_.role != Role::kClient) continue;
     const bool told = !entry->end && parts_.primary_lost;
     if (!told) next = std::min(next, silence_deadline(*entry));
-    if (entry->end) next = std::min(next, quiet_deadline(*entry));
+    next = std::min(next, quiet_deadline(*entry));
   }
   return next;
 }
@@ -288,8 +300,8 @@ Time EndManagement::next_timeout() const {
 void EndManagement::on_timeout() {
   if (parts_.role != Role::kClient) return;
   for (PathEntry* entry : parts_.paths.in_use()) {
-    if (!entry->end || !entry->open()) continue;
-    if (now_ >= silence_deadline(*entry)) {
+    if (!entry->open()) continue;
+    if (entry->end && now_ >= silence_deadline(*entry)) {
       PathManagement(parts_, now_)
           .abandon_end(*entry, static_cast<std::uint64_t>(TransportErrorCode::kPathUnstableOrPoor),
                        false);

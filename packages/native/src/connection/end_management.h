@@ -10,8 +10,10 @@ namespace sheaf::quic {
 class EndManagement {
  public:
   // How long nothing is heard from an end with open streams before it is asked for a sign of life,
-  // and how long it may fail to answer probes; each at least three probe timeouts.
+  // and from the primary while ends have open streams; how long they may fail to answer probes.
+  // Each at least three probe timeouts.
   static constexpr Duration k_quiet = std::chrono::milliseconds(500);
+  static constexpr Duration k_quiet_primary = std::chrono::seconds(1);
   static constexpr Duration k_silence = std::chrono::seconds(2);
 
   EndManagement(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
@@ -45,6 +47,7 @@ class EndManagement {
  private:
   PathEntry* free_path();
   Time quiet_deadline(const PathEntry& entry) const;
+  bool asks_ends() const;
   Time silence_deadline(const PathEntry& entry) const;
   bool primary_silent() const;
 

@@ -194,14 +194,12 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
     parts_.log->packet_received(
         now_, {path.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
   }
-  if (entry_->end) {
-    // docs/multi-end.md: the account of this path is closed.
-    if (entry_->abandonment) {
-      return parts_.drop(DropReason::kClosing, datagram.payload.size(), now_);
-    }
-    entry_->last_heard = now_;
+  // docs/multi-end.md: the account of this path is closed.
+  if (entry_->end && entry_->abandonment) {
+    return parts_.drop(DropReason::kClosing, datagram.payload.size(), now_);
   }
   if (parts_.ends) {
+    entry_->last_heard = now_;
     parts_.streams.set_arrival(entry_->end ? std::optional(entry_->id) : std::nullopt);
   }
   const TransportStatus status = process_frames(packet.payload, type);

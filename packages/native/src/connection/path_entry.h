@@ -59,7 +59,7 @@ struct PathEntry {
   // is said there is of no use to others (docs/multi-end.md).
   std::optional<EndId> end;
   EndUse end_use;                   // with `end`, from the abandonment on
-  Time last_heard{};                // client, with `end`
+  Time last_heard{};                // where there are ends
   Time silent_since{};              // of the first probe timeout since something was acknowledged
   PacketNumber skip_number_at = 0;  // next packet number that is left unused
 

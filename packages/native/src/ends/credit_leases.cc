@@ -131,11 +131,18 @@ std::uint64_t LeaseGrantor::leased() const {
 LeaseHolder::LeaseHolder(StreamSet& limits, const StreamLease& lease)
     : limits_(limits), granted_(lease.credit), wanted_(lease.credit) {}
 
+// An idle one asks when there is something to send.
+bool LeaseHolder::needs_credit() {
+  const std::uint64_t left = limits_.connection_credit();
+  if (limits_.unsent_bytes() > left) idle_ = false;
+  return !idle_ && left < step_ / 2;
+}
+
 std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   if (drains_) return std::nullopt;
   const std::uint64_t left = limits_.connection_credit();
   bool news = false;
-  if (left < step_ / 2 && wanted_ <= granted_) {
+  if (needs_credit() && wanted_ <= granted_) {
     // It ran dry before more came: a larger part the next time.
     if (left == 0) step_ = std::min(2 * step_, LeaseGrantor::k_most_credit_at_once);
     wanted_ = granted_ + step_ - left;
@@ -179,9 +186,29 @@ void LeaseHolder::on_grant(const LeaseGrant& grant) {
   if (drains_) returned_ += limits_.give_up_credit(more);
 }
 
+std::optional<LeaseReturn> LeaseHolder::poll_return(Time now) {
+  const std::uint64_t left = limits_.connection_credit();
+  if (limits_.unsent_bytes() > 0 || left <= k_idle_credit || drains_) {
+    idle_at_ = k_never;
+  } else if (idle_at_ == k_never || left != idle_left_) {
+    idle_at_ = now + k_idle;
+    idle_left_ = left;
+  }
+  const bool news = now >= idle_at_;
+  if (news) {
+    returned_ += limits_.give_up_credit(left - k_idle_credit);
+    idle_ = true;
+    idle_at_ = k_never;
+  }
+  // The last one is told twice: the first may have been lost.
+  if (!news && now < repeat_return_at_) return std::nullopt;
+  repeat_return_at_ = news ? now + k_repeat : k_never;
+  return LeaseReturn{returned_};
+}
+
 LeaseReturn LeaseHolder::give_up() {
   drains_ = true;
-  repeat_request_at_ = k_never;
+  repeat_request_at_ = repeat_return_at_ = k_never;
   returned_ += limits_.give_up_credit(limits_.connection_credit());
   return {returned_};
 }
@@ -210,6 +237,8 @@ std::optional<ReceivedReport> LeaseHolder::poll_report(Time now) {
   return present;
 }
 
-Time LeaseHolder::next_timeout() const { return std::min(repeat_request_at_, repeat_report_at_); }
+Time LeaseHolder::next_timeout() const {
+  return std::min({repeat_request_at_, repeat_report_at_, idle_at_, repeat_return_at_});
+}
 
 }  // namespace sheaf::quic

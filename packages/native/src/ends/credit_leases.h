@@ -90,15 +90,21 @@ class LeaseHolder {
   // A message that may be lost is repeated so often until there is an answer.
   static constexpr Duration k_repeat = std::chrono::milliseconds(100);
 
+  // What an end keeps that has had nothing to send for `k_idle`: others may wait for the rest.
+  static constexpr std::uint64_t k_idle_credit = 32 << 10;
+  static constexpr Duration k_idle = std::chrono::milliseconds(200);
+
   LeaseHolder(StreamSet& limits, const StreamLease& lease);
 
   std::optional<LeaseRequest> poll_request(Time now);
   void on_grant(const LeaseGrant& grant);
   // All that is not used; for an end that drains. Sending stops.
   LeaseReturn give_up();
+  // What an idle end does not need, and the newest again after `k_repeat`.
+  std::optional<LeaseReturn> poll_return(Time now);
   // When there is enough to tell, and the newest again after `k_repeat`.
   std::optional<ReceivedReport> poll_report(Time now);
-  // When `poll_request` or `poll_report` may have something again without anything happening.
+  // When one of the three may have something again without anything happening.
   Time next_timeout() const;
 
   std::uint64_t granted() const { return granted_; }
@@ -106,6 +112,7 @@ class LeaseHolder {
 
  private:
   ReceivedReport present_report() const;
+  bool needs_credit();
 
   StreamSet& limits_;
   std::uint64_t granted_;
@@ -114,6 +121,10 @@ class LeaseHolder {
   std::uint64_t step_ = k_first_credit;
   std::array<std::uint64_t, 2> id_leases_{};
   bool drains_ = false;
+  bool idle_ = false;            // gave up what it did not need
+  std::uint64_t idle_left_ = 0;  // credit that was left when it became idle
+  Time idle_at_ = k_never;
+  Time repeat_return_at_ = k_never;
   bool asked_ = false;  // and not answered in full
   Time repeat_request_at_ = k_never;
   ReceivedReport told_;

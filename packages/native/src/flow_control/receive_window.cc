@@ -36,6 +36,15 @@ bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
   return true;
 }
 
+bool ReceiveWindow::on_blocked_elsewhere(std::uint64_t limit) {
+  if (limit != announced_ || received_ - consumed_ > window_ / 4 || window_ == maximum_) {
+    return false;
+  }
+  window_ = std::min(2 * window_, maximum_);
+  move_limit();
+  return true;
+}
+
 bool ReceiveWindow::wait(std::uint64_t bytes, Time now) {
   if (bytes <= window_ / 2 || window_ == maximum_) return false;
   window_ = std::min(2 * window_, maximum_);

@@ -41,6 +41,10 @@ class ReceiveWindow {
   // Another server consumed so much; more than the peer was ever allowed is not believed. True when
   // the limit moved and should be announced.
   bool consume_elsewhere(std::uint64_t bytes, Time now, Duration rtt);
+  // The peer has given away all of `limit`, to several senders of which some do not use theirs: the
+  // window doubles, as long as little of it is unread. True when the limit moved and should be
+  // announced.
+  bool on_blocked_elsewhere(std::uint64_t limit);
   void receive(std::uint64_t bytes, Time now) {
     if (received_ == 0) last_update_ = now;
     received_ += bytes;

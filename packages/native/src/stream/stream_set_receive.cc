@@ -170,8 +170,16 @@ TransportStatus StreamSet::on_max_streams(const MaxStreamsFrame& frame) {
 
 // The *_BLOCKED frames only inform (RFC 9000 §19.12 to §19.14): credit is given back as the
 // application reads, and lost announcements are repeated, so there is nothing to answer with.
+// Except where several servers share the connection's credit, and some hold what others wait for.
 
-TransportStatus StreamSet::on_data_blocked(const DataBlockedFrame&) { return {}; }
+TransportStatus StreamSet::on_data_blocked(const DataBlockedFrame& frame) {
+  State& state = *state_;
+  if (state.shared_streams && state.role == Role::kClient &&
+      state.connection_receive.on_blocked_elsewhere(frame.limit)) {
+    state.announce_connection_window();
+  }
+  return {};
+}
 
 TransportStatus StreamSet::on_stream_data_blocked(const StreamDataBlockedFrame& frame) {
   const auto found = state_->find_receiving(frame.stream, FrameType::kStreamDataBlocked);

@@ -100,6 +100,9 @@ StreamLease StreamSet::lease_out(const StreamLease& wanted) {
   StreamLease lease;
   lease.credit = std::min(wanted.credit, state.connection_send.available());
   state.connection_send.consume(lease.credit);
+  if (lease.credit < wanted.credit && state.connection_send.note_blocked()) {
+    state.control_due |= State::k_data_blocked;
+  }
   for (std::size_t i = 0; i < lease.ids.size(); ++i) {
     SendLimit& limit = state.local_streams[i];
     lease.ids[i] = {limit.used(), std::min(wanted.ids[i].count, limit.available())};
