@@ -377,6 +377,7 @@ bool Connection::rotate_connection_id(PathId path) {
 
 bool Connection::initiate_key_update(Time now) {
   bool updated = false;
+  if (!parts_->may_update_keys()) return false;
   for (PathEntry* entry : parts_->paths.in_use()) {
     if (entry->usable()) updated |= parts_->update_keys(*entry, now);
   }

@@ -130,6 +130,7 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
       PathManagement(parts_, now_).accept(*entry_, datagram.path);
       count_received(datagram);
     }
+    entry_->key_generation = std::max(entry_->key_generation, opened.generation);
     if (opened.key_updated) parts_.announce_shared_keys(*entry_);
     return accept(opened, PacketType::kOneRtt, datagram);
   }

@@ -63,6 +63,13 @@ Duration Connection::Parts::key_probe_timeout(const PathEntry& of) const {
   return alone ? probe_timeout(*of.path) : probe_timeout();
 }
 
+bool Connection::Parts::may_update_keys() const {
+  if (keys.mode() != KeyMode::kShared || (!ends && !paths.only_one())) return true;
+  return role == Role::kClient && std::ranges::all_of(paths.in_use(), [&](const PathEntry* entry) {
+           return !entry->open() || entry->key_generation == keys.updates();
+         });
+}
+
 bool Connection::Parts::update_keys(PathEntry& of, Time now) {
   if (!keys.initiate_update(of.id, now, key_probe_timeout(of))) return false;
   of.path->ping_due = true;

@@ -36,7 +36,7 @@ struct Connection::Parts {
   bool handshake_confirmed = false;
 
   std::unique_ptr<EndTable> ends;  // of a client or primary; null unless negotiated
-  bool primary_lost = false;  // the client was told
+  bool primary_lost = false;       // the client was told
 
   PathTable paths;  // path 0 has its entry from the start, but no path before the first seed
   std::unique_ptr<PathScheduler> path_scheduler;
@@ -87,6 +87,9 @@ struct Connection::Parts {
   Duration probe_timeout(const Path& of) const;
   // Of the paths that share their keys with this one: so long old keys last, thrice.
   Duration key_probe_timeout(const PathEntry& of) const;
+  // Of the nodes that have the same keys none may fall two updates behind, and only the client
+  // hears all of them (docs/multi-end-keys.md).
+  bool may_update_keys() const;
   // Starts a key update, unless it is too early, and lets it be seen.
   bool update_keys(PathEntry& of, Time now);
   // New keys for `of` are those of other paths, too, where somebody else may hear of them.

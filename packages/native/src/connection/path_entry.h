@@ -58,10 +58,11 @@ struct PathEntry {
   // Another server is at the other end of the path (client), or at this end of it (primary). What
   // is said there is of no use to others (docs/multi-end.md).
   std::optional<EndId> end;
-  EndUse end_use;                   // with `end`, from the abandonment on
-  Time last_heard{};                // where there are ends
-  Time silent_since{};              // of the first probe timeout since something was acknowledged
-  PacketNumber skip_number_at = 0;  // next packet number that is left unused
+  EndUse end_use;                    // with `end`, from the abandonment on
+  std::uint64_t key_generation = 0;  // the latest that was heard here
+  Time last_heard{};                 // where there are ends
+  Time silent_since{};               // of the first probe timeout since something was acknowledged
+  PacketNumber skip_number_at = 0;   // next packet number that is left unused
 
   // PATH_NEW_CONNECTION_ID, PATH_RETIRE_CONNECTION_ID and the like wait to be sent.
   bool frames_due() const {

@@ -40,7 +40,10 @@ void PathManagement::issue_connection_ids() {
   std::array<std::uint32_t, 2> left{PathTable::k_max_concurrent, PathTable::k_max_concurrent};
   for (auto id = paths.next_not_gone(1); id <= paths.common_maximum().value;
        id = paths.next_not_gone(id + 1)) {
-    if (paths.ends() && left[id % 2]-- == 0) break;
+    if (paths.ends()) {
+      if (left[id % 2] == 0) continue;
+      --left[id % 2];
+    }
     issue_connection_ids(*paths.find_or_add(PathId{static_cast<std::uint32_t>(id)}));
   }
 }

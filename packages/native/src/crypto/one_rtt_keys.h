@@ -19,8 +19,9 @@ struct OpenedPacket {
   };
   Outcome outcome = Outcome::kDropped;
   PacketNumber number = 0;
-  MutableBytes payload;      // inside the packet that was given
-  bool key_updated = false;  // this packet made us follow the peer's key update
+  MutableBytes payload;          // inside the packet that was given
+  bool key_updated = false;      // this packet made us follow the peer's key update
+  std::uint64_t generation = 0;  // of the keys that opened it: updates before
   TransportErrorCode error = TransportErrorCode::kNoError;
 };
 

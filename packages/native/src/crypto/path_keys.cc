@@ -1,5 +1,9 @@
 #include "crypto/path_keys.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "crypto/key_schedule.h"
 #include "wire/packet_header.h"
 
@@ -68,6 +72,7 @@ void PathKeys::Receive::expire_previous(CryptoProvider provider, Time now) {
 PathKeys::PathKeys(const PathHandOver& state, CryptoProvider provider) : provider_(provider) {
   const CipherSuite suite = (state.send ? state.send : state.receive)->secret.suite;
   usage_ = state.mode == KeyMode::kShared ? AeadUsage::part(suite) : AeadUsage(suite);
+  may_be_behind_ = state.mode == KeyMode::kShared;
   usage_.on_sealed(state.sealed);
   usage_.on_forged(state.forged);
   if (state.send) {
@@ -131,13 +136,42 @@ OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offse
   opened.number = decode_packet_number(largest_received, unprotected->truncated_packet_number,
                                        unprotected->packet_number_length);
 
+  const std::uint64_t updates_before = updates();
+  if (may_be_behind_ && !find_generation(packet, header_length, path, opened.number)) {
+    usage_.on_forged();
+    return usage_.forgery_limit_reached() ? failed(TransportErrorCode::kAeadLimitReached)
+                                          : dropped();
+  }
+  if (std::exchange(may_be_behind_, false)) {
+    opened.key_updated = updates() > updates_before;
+    opened.outcome = OpenedPacket::Outcome::kOpened;
+    opened.payload =
+        packet.subspan(header_length).first(packet.size() - header_length - k_aead_tag_length);
+    opened.generation = receive.last_opened_generation = receive.keys.generation;
+    return opened;
+  }
   // RFC 9001 §6.3: the other phase is the previous one while its keys exist, later the next one.
   // There are always keys to try, so a phase bit that was tampered with takes the same time.
   const bool phase = (packet[0] & k_key_phase_bit) != 0;
   const bool is_current = phase == ((receive.keys.generation & 1) != 0);
   Aead& aead = is_current ? *receive.aead : receive.previous ? *receive.previous : *receive.next;
   const MutableBytes payload = packet.subspan(header_length);
-  if (!aead.open(packet.first(header_length), payload, path, opened.number)) {
+  // The peer may wait for less than we do before it updates again, when its probe timeout is
+  // shorter (§6.5): with a higher number than newer keys had, the other phase is rather the next
+  // one.
+  const auto lowest_new = receive.first_received.lowest(path);
+  std::vector<std::uint8_t> sealed;
+  if (!is_current && receive.previous && lowest_new && opened.number > *lowest_new) {
+    sealed.assign(payload.begin(), payload.end());
+  }
+  bool genuine = aead.open(packet.first(header_length), payload, path, opened.number);
+  if (!genuine && !sealed.empty()) {
+    std::ranges::copy(sealed, payload.begin());
+    if (!receive.next) receive.prepare_next(provider_);
+    genuine = receive.next->open(packet.first(header_length), payload, path, opened.number);
+    if (genuine) receive.previous.reset();
+  }
+  if (!genuine) {
     usage_.on_forged();
     return usage_.forgery_limit_reached() ? failed(TransportErrorCode::kAeadLimitReached)
                                           : dropped();
@@ -145,7 +179,7 @@ OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offse
   opened.outcome = OpenedPacket::Outcome::kOpened;
   opened.payload = payload.first(payload.size() - k_aead_tag_length);
 
-  receive.last_opened_generation = receive.keys.generation;
+  opened.generation = receive.last_opened_generation = receive.keys.generation;
   if (is_current) {
     if (receive.previous) receive.first_received.add(path, opened.number);
     return opened;
@@ -154,13 +188,39 @@ OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offse
     // RFC 9001 §6.4: old keys above a packet number that already had newer ones.
     const auto lowest = receive.first_received.lowest(path);
     if (lowest && opened.number > *lowest) return failed(TransportErrorCode::kKeyUpdateError);
-    receive.last_opened_generation = receive.keys.generation - 1;
+    opened.generation = receive.last_opened_generation = receive.keys.generation - 1;
     return opened;
   }
   receive.first_received.clear();
   opened = on_peer_update(opened, now, probe_timeout);
   receive.first_received.add(path, opened.number);
   return opened;
+}
+
+bool PathKeys::find_generation(MutableBytes packet, std::size_t header_length, PathId path,
+                               PacketNumber number) {
+  constexpr std::uint64_t k_most_missed = 8;
+  Receive& receive = *receive_;
+  const MutableBytes payload = packet.subspan(header_length);
+  const std::vector<std::uint8_t> sealed(payload.begin(), payload.end());
+  const std::uint64_t phase = (packet[0] & k_key_phase_bit) != 0 ? 1 : 0;
+  DirectionKeys keys = receive.keys;
+  for (std::uint64_t missed = 0; missed <= k_most_missed; ++missed) {
+    if ((keys.generation & 1) == phase) {
+      std::unique_ptr<Aead> aead = make_aead(keys.secret, provider_);
+      std::ranges::copy(sealed, payload.begin());
+      if (aead->open(packet.first(header_length), payload, path, number)) {
+        receive.keys = keys;
+        receive.aead = std::move(aead);
+        receive.prepare_next(provider_);
+        while (send_ && send_->keys.generation < keys.generation) advance_send();
+        return true;
+      }
+    }
+    keys.secret = next_generation(keys.secret);
+    ++keys.generation;
+  }
+  return false;
 }
 
 void PathKeys::advance_send() {
@@ -171,7 +231,7 @@ void PathKeys::advance_send() {
 // RFC 9001 §6.2: the first packet of the next generation is genuine.
 OpenedPacket PathKeys::on_peer_update(OpenedPacket packet, Time now, Duration probe_timeout) {
   receive_->advance(now + 3 * probe_timeout);
-  receive_->last_opened_generation = receive_->keys.generation;
+  packet.generation = receive_->last_opened_generation = receive_->keys.generation;
   if (!send_ || send_->keys.generation >= receive_->keys.generation)
     return packet;  // it answers our update
   // A second update although nothing of ours can have confirmed the first.

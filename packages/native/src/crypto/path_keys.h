@@ -63,6 +63,9 @@ class PathKeys {
     PathPacketNumbers first_received;  // in this generation, as long as `previous` exists
   };
 
+  // Nothing was opened since the keys were taken over: whoever sends may be several updates ahead.
+  bool find_generation(MutableBytes packet, std::size_t header_length, PathId path,
+                       PacketNumber number);
   void advance_send();
   OpenedPacket on_peer_update(OpenedPacket packet, Time now, Duration probe_timeout);
 
@@ -71,6 +74,7 @@ class PathKeys {
   std::optional<Send> send_;
   std::optional<Receive> receive_;
   bool acknowledged_with_old_keys_ = false;
+  bool may_be_behind_ = false;
 };
 
 }  // namespace sheaf::quic

@@ -129,20 +129,17 @@ std::uint64_t LeaseGrantor::leased() const {
 // --- end ----------------------------------------------------------------------------------------
 
 LeaseHolder::LeaseHolder(StreamSet& limits, const StreamLease& lease)
-    : limits_(limits), granted_(lease.credit), wanted_(lease.credit) {}
-
-// An idle one asks when there is something to send.
-bool LeaseHolder::needs_credit() {
-  const std::uint64_t left = limits_.connection_credit();
-  if (limits_.unsent_bytes() > left) idle_ = false;
-  return !idle_ && left < step_ / 2;
-}
+    : limits_(limits),
+      granted_(lease.credit),
+      wanted_(lease.credit),
+      leases_ids_{lease.ids[0].count > 0, lease.ids[1].count > 0} {}
 
 std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   if (drains_) return std::nullopt;
   const std::uint64_t left = limits_.connection_credit();
   bool news = false;
-  if (needs_credit() && wanted_ <= granted_) {
+  const bool sends = limits_.unsent_bytes() > 0;
+  if (sends && left < step_ / 2 && wanted_ <= granted_) {
     // It ran dry before more came: a larger part the next time.
     if (left == 0) step_ = std::min(2 * step_, LeaseGrantor::k_most_credit_at_once);
     wanted_ = granted_ + step_ - left;
@@ -152,7 +149,7 @@ std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   bool ids_wanted = false;
   for (const Directionality directionality : k_directionalities) {
     const auto i = static_cast<std::size_t>(directionality);
-    if (limits_.streams_available(directionality) > 0) continue;
+    if (!leases_ids_[i] || limits_.streams_available(directionality) > 0) continue;
     ++request.id_leases[i];
     ids_wanted = true;
   }
@@ -197,7 +194,6 @@ std::optional<LeaseReturn> LeaseHolder::poll_return(Time now) {
   const bool news = now >= idle_at_;
   if (news) {
     returned_ += limits_.give_up_credit(left - k_idle_credit);
-    idle_ = true;
     idle_at_ = k_never;
   }
   // The last one is told twice: the first may have been lost.

@@ -85,7 +85,8 @@ class LeaseGrantor {
 // The end's side: asks for more before it runs dry, and tells what it read.
 class LeaseHolder {
  public:
-  // Asks when less than half of this is left, for so much; doubles while it runs dry.
+  // Asks when less than half of this is left and there is something to send, for so much; doubles
+  // while it runs dry. Ids are asked for where the hand-over gave some.
   static constexpr std::uint64_t k_first_credit = 256 << 10;
   // A message that may be lost is repeated so often until there is an answer.
   static constexpr Duration k_repeat = std::chrono::milliseconds(100);
@@ -112,7 +113,6 @@ class LeaseHolder {
 
  private:
   ReceivedReport present_report() const;
-  bool needs_credit();
 
   StreamSet& limits_;
   std::uint64_t granted_;
@@ -120,8 +120,8 @@ class LeaseHolder {
   std::uint64_t wanted_;
   std::uint64_t step_ = k_first_credit;
   std::array<std::uint64_t, 2> id_leases_{};
+  std::array<bool, 2> leases_ids_{};
   bool drains_ = false;
-  bool idle_ = false;            // gave up what it did not need
   std::uint64_t idle_left_ = 0;  // credit that was left when it became idle
   Time idle_at_ = k_never;
   Time repeat_return_at_ = k_never;

@@ -226,6 +226,55 @@ TEST(SharedKeys, AnEndThatGetsASecondPathGoesOnInTheLaterPhase) {
   pair.exchange(end, k_start, k_path);
 }
 
+TEST(SharedKeys, ANodeThatHasHeardNothingFindsALaterPhase) {
+  for (const int updates : {0, 1, 2, 3, 8, 9}) {
+    KeyPair pair(KeyMode::kShared);
+    pair.exchange();
+    const std::optional<PathHandOver> given = pair.server.keys.hand_over(PathId{1});
+    Time now = k_start;
+    for (int i = 0; i < updates; ++i) {
+      pair.exchange(now);
+      now += 10 * k_pto;
+      ASSERT_TRUE(pair.client.keys.initiate_update(PathId{0}, now, k_pto)) << i;
+      pair.exchange(now);
+      now += 10 * k_pto;
+    }
+    KeyPeer end;
+    ASSERT_TRUE(end.take_over(given));
+    std::vector<std::uint8_t> forged = pair.client.seal(PathId{1});
+    forged.back() ^= 1;
+    EXPECT_EQ(end.open(forged, now, PathId{1}).outcome, OpenedPacket::Outcome::kDropped);
+    const OpenedPacket opened = end.open(pair.client.seal(PathId{1}), now, PathId{1});
+    if (updates == 9) {
+      EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kDropped) << "too many";
+      continue;
+    }
+    ASSERT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened) << updates;
+    EXPECT_EQ(opened.key_updated, updates > 0);
+    pair.exchange(end, now, PathId{1});
+  }
+}
+
+// RFC 9001 §6.5: both wait for three of their own probe timeouts.
+TEST(PathKeys, APeerWithAShorterProbeTimeoutUpdatesAgainBeforeOldKeysAreGone) {
+  KeyPair pair(KeyMode::kPerPath);
+  Time now = k_start;
+  pair.exchange(now);
+  KeyPeer& client = pair.client;
+  for (int i = 0; i < 4; ++i) {
+    now += k_pto / 2;
+    ASSERT_TRUE(client.keys.initiate_update(PathId{0}, now, k_pto / 10)) << i;
+    EXPECT_TRUE(pair.server.open(client.seal(), now).key_updated) << i;
+    std::vector<std::uint8_t> answer = pair.server.seal();
+    ASSERT_EQ(client.keys
+                  .open(answer, k_packet_number_offset, PathId{0}, client.largest_received[0], now,
+                        k_pto / 10)
+                  .outcome,
+              OpenedPacket::Outcome::kOpened);
+    client.keys.on_acknowledged(PathId{0}, client.next_number[0] - 1, now);
+  }
+}
+
 TEST(SharedKeys, TheLimitsOfTheAeadAreSharedOut) {
   KeyPair pair(KeyMode::kShared);
   std::uint32_t given = 0;

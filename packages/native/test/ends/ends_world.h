@@ -227,6 +227,10 @@ class EndsWorld {
           if (const auto grant = grantor->on_request(id, *request)) tell(id, *grant);
         });
       }
+      if (const auto given_up = ends[i]->leases->poll_return(now())) {
+        simulation.after(options.backbone,
+                         [this, id, given_up] { grantor->on_return(id, *given_up); });
+      }
       if (const auto report = ends[i]->leases->poll_report(now())) {
         simulation.after(options.backbone, [this, id, report] {
           primary().heard_elsewhere(now());
