@@ -13,6 +13,7 @@ const DRAINS = 0;
 interface OpenedEnd {
   end: number;
   path: number;
+  withdrawn?: true;
   /** Until it has answered. */
   opening?: { resolve: (path: number) => void; reject: (error: Error) => void };
 }
@@ -38,7 +39,7 @@ export class ConnectionEnds {
 
   /** Where requests for the end go. @throws QuicError `END_REFUSED` */
   pathOf(end: number): number {
-    const paths = [...this.opened.values()].filter((opened) => opened.end === end && !opened.opening);
+    const paths = [...this.opened.values()].filter((opened) => opened.end === end && !opened.opening && !opened.withdrawn);
     const newest = paths.at(-1);
     if (!newest) throw endRefused(UNKNOWN_END);
     return newest.path;
@@ -53,6 +54,8 @@ export class ConnectionEnds {
       }
       case EventKind.endWithdrawn: {
         const [, , end, path, reason] = event as [EventKind, number, number, number, number];
+        const opened = this.opened.get(path);
+        if (opened) opened.withdrawn = true;
         this.events.emit('endWithdrawn', { end, path, reason: reason === DRAINS ? 'drains' : 'gone' });
         return;
       }

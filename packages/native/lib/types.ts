@@ -287,6 +287,8 @@ export interface ServerConnection
 /** Monotonic counters of one server since it was made; gauges where the name says so. */
 export interface TransportCounters {
   connectionsAccepted: number;
+  /** Taken over from other servers (docs/multi-end.md). */
+  connectionsImported: number;
   connectionsOpenGauge: number;
   handshakesPendingGauge: number;
   handshakesFailed: number;

@@ -82,6 +82,7 @@ function knownMethod(method: string): string {
 
 const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 'connectionsClosed'>, [name: string, help: string]> = {
   connectionsAccepted: ['connections_accepted_total', 'QUIC connections accepted.'],
+  connectionsImported: ['connections_imported_total', 'QUIC connections taken over from their primaries, as an end.'],
   connectionsOpenGauge: ['connections_open', 'QUIC connections open.'],
   handshakesPendingGauge: ['handshakes_pending', 'QUIC handshakes under way.'],
   handshakesFailed: ['handshakes_failed_total', 'QUIC handshakes that failed.'],

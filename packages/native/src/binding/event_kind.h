@@ -40,6 +40,14 @@ enum class EventKind : std::uint32_t {
   kPathMoved = 43,
   kPathStatus = 44,
   kPathAbandoned = 45,
+  kMultiEndReady = 50,
+  kEndMessage = 51,
+  kEndPathAbandoned = 52,
+  kPrimaryMessage = 53,
+  kDrained = 54,
+  kEndOffered = 55,
+  kEndWithdrawn = 56,
+  kPrimaryLost = 57,
 };
 
 }  // namespace sheaf::binding

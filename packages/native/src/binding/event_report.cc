@@ -38,6 +38,29 @@ void EndpointObject::report(HostedConnection& hosted, Napi::Array& events) {
   // WebTransport's own reactions may make HTTP/3 events, and the other way round.
   while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
   }
+  report_end_messages(hosted, events, now);
+}
+
+// What the servers of one connection tell each other: a few per round trip of a transfer.
+void EndpointObject::report_end_messages(HostedConnection& hosted, Napi::Array& events,
+                                         quic::Time now) {
+  Napi::Env env = events.Env();
+  const auto buffer = [&](const std::vector<std::uint8_t>& bytes) {
+    return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size());
+  };
+  if (quic::PrimaryExchange* exchange = hosted.driver().primary_exchange()) {
+    while (const auto outgoing = exchange->poll_message(now)) {
+      push(events, EventKind::kEndMessage, hosted, number(outgoing->end.value),
+           buffer(outgoing->message));
+    }
+  }
+  if (quic::EndExchange* exchange = hosted.driver().end_exchange()) {
+    const bool drained = hosted.poll_drained();
+    while (const auto message = exchange->poll_message(now)) {
+      push(events, EventKind::kPrimaryMessage, hosted, buffer(*message));
+    }
+    if (drained) push(events, EventKind::kDrained, hosted);
+  }
 }
 
 bool EndpointObject::report_http_events(HostedConnection& hosted, Napi::Array& events,
@@ -83,6 +106,33 @@ void report_path_event(HostedConnection& hosted, const quic::Event& event, Napi:
       event);
 }
 
+void report_end_event(HostedConnection& hosted, const quic::Event& event, Napi::Array& events) {
+  const auto report = [&](EventKind kind, const auto& about, auto... values) {
+    push(events, kind, hosted, number(about.end.value), number(about.path.value), values...);
+  };
+  std::visit(Overloaded{[&](const quic::HandshakeConfirmedEvent&) {
+                          if (hosted.driver().primary_exchange()) {
+                            push(events, EventKind::kMultiEndReady, hosted);
+                          }
+                        },
+                        [&](const quic::EndOfferedEvent& offered) {
+                          report(EventKind::kEndOffered, offered,
+                                 Napi::String::New(events.Env(), ip_text(offered.address)),
+                                 static_cast<double>(offered.address.port));
+                        },
+                        [&](const quic::EndWithdrawnEvent& withdrawn) {
+                          report(EventKind::kEndWithdrawn, withdrawn, number(withdrawn.reason));
+                        },
+                        [&](const quic::EndLeftEvent& left) {
+                          report(EventKind::kEndPathAbandoned, left, number(left.error));
+                        },
+                        [&](const quic::PrimaryLostEvent&) {
+                          push(events, EventKind::kPrimaryLost, hosted);
+                        },
+                        [](const auto&) {}},
+             event);
+}
+
 }  // namespace
 
 void EndpointObject::report_connection_event(HostedConnection& hosted, const quic::Event& event,
@@ -100,6 +150,7 @@ void EndpointObject::report_connection_event(HostedConnection& hosted, const qui
     report_established(hosted, events);
   } else {
     report_path_event(hosted, event, events);
+    report_end_event(hosted, event, events);
   }
 }
 

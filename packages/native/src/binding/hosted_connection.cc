@@ -6,10 +6,11 @@ namespace sheaf::binding {
 
 namespace {
 
-// A server may send before it has heard the end of the handshake (RFC 9001 §4.1.2).
-bool handshake_complete(const quic::Event& event, quic::Role role) {
-  return role == quic::Role::kServer ? std::holds_alternative<quic::HandshakeConfirmedEvent>(event)
-                                     : std::holds_alternative<quic::EstablishedEvent>(event);
+// A server that shook hands may send before it has heard the end of that (RFC 9001 §4.1.2).
+bool handshake_complete(const quic::Event& event, const quic::ConnectionDriver& driver) {
+  const bool waits = driver.connection().role() == quic::Role::kServer && !driver.end_exchange();
+  return waits ? std::holds_alternative<quic::HandshakeConfirmedEvent>(event)
+               : std::holds_alternative<quic::EstablishedEvent>(event);
 }
 
 template <typename... Kinds>
@@ -21,7 +22,8 @@ bool concerns_application(const quic::Event& event) {
   return is_one_of<quic::EstablishedEvent, quic::HandshakeConfirmedEvent, quic::ConnectionClosed,
                    quic::SessionTicketEvent, quic::PathOpenedEvent, quic::PathValidatedEvent,
                    quic::PathAbandonedEvent, quic::PathStatusEvent, quic::PathChangedEvent,
-                   quic::PathsAvailableEvent>(event);
+                   quic::PathsAvailableEvent, quic::EndOfferedEvent, quic::EndWithdrawnEvent,
+                   quic::EndLeftEvent, quic::PrimaryLostEvent>(event);
 }
 
 template <typename Kind>
@@ -46,7 +48,12 @@ HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver&
       random_(random),
       config_(config),
       transport_(driver.connection()),
-      logs_(logs) {}
+      logs_(logs) {
+  if (!driver.end_exchange()) return;
+  // docs/multi-end.md: sessions are the primary's.
+  config_.requests_only = true;
+  config_.webtransport = false;
+}
 
 HostedConnection::~HostedConnection() {
   driver_.connection().set_event_log(nullptr);
@@ -80,11 +87,24 @@ void HostedConnection::announce_shutdown() {
   if (session_) session_->announce_shutdown();
 }
 
+void HostedConnection::drain_requests() {
+  driver_.end_exchange()->drain();
+  announce_shutdown();
+}
+
+bool HostedConnection::poll_drained() {
+  quic::EndExchange& exchange = *driver_.end_exchange();
+  if (!exchange.drains() || exchange.gave_up()) return false;
+  if (session_ && session_->open_requests() > 0) return false;
+  exchange.give_up();
+  return true;
+}
+
 void HostedConnection::drain(quic::Time now) {
   make_session(now);
   while (auto event = driver_.poll_event(now)) {
     make_session(now);
-    if (handshake_complete(*event, transport_.role())) open_log();
+    if (handshake_complete(*event, driver_)) open_log();
     if (session_) session_->on_event(*event, now);
     keep(std::move(*event));
   }

@@ -31,6 +31,10 @@ class HostedConnection {
   webtransport::SessionSet* sessions() { return sessions_.get(); }
   // No new requests from now on, also where the handshake is still under way.
   void announce_shutdown();
+  // End: refuses new requests. `poll_drained` is true once, when the last one is done and the
+  // primary has its credit back.
+  void drain_requests();
+  bool poll_drained();
   quic::ConnectionDriver& driver() { return driver_; }
   std::uint32_t handle() const { return handle_; }
 

@@ -1,4 +1,5 @@
 // Calls of `NativeEndpoint` about the paths of a connection (RFC 10069).
+#include "binding/address_argument.h"
 #include "binding/call_arguments.h"
 #include "binding/endpoint_object.h"
 #include "binding/system_error.h"
@@ -17,16 +18,6 @@ double outcome(const quic::Status<quic::PathRefusal>& status) {
 
 quic::PathId path_argument(const Napi::CallbackInfo& info) {
   return {static_cast<std::uint32_t>(number_argument(info, 1))};
-}
-
-std::optional<quic::Address> address_argument(const Napi::Value& value) {
-  const auto given = value.As<Napi::Object>();
-  return io::parse_address(std::string(given.Get("address").ToString()),
-                           static_cast<std::uint16_t>(given.Get("port").ToNumber().Uint32Value()));
-}
-
-Napi::Error address_error(Napi::Env env, const Napi::Value& value) {
-  return not_an_address(env, value.As<Napi::Object>().Get("address").ToString());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "binding/status_report.h"
 
+#include "binding/end_report.h"
 #include "io/socket_address.h"
 
 namespace sheaf::binding {
@@ -139,6 +140,7 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
     paths.Set(paths.Length(), path_object(env, path));
   }
   out.Set("paths", paths);
+  out.Set("ends", ends_array(env, driver));
   return out;
 }
 
@@ -146,6 +148,7 @@ Napi::Object counters_object(Napi::Env env, const quic::Endpoint& endpoint) {
   const quic::EndpointStats stats = endpoint.stats();
   Napi::Object out = Napi::Object::New(env);
   out.Set("connectionsAccepted", number(stats.connections_accepted));
+  out.Set("connectionsImported", number(stats.connections_imported));
   out.Set("connectionsOpenGauge", number(endpoint.connection_count()));
   out.Set("handshakesPendingGauge", number(endpoint.half_open_count()));
   out.Set("handshakesFailed", number(stats.handshakes_failed));

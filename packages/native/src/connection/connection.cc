@@ -457,7 +457,7 @@ TransportStatus Connection::establish_end(const EndSeed& seed, Time now) {
   }
   parts.streams.start_leased(seed.lease);
   if (!parts.keys.take_over(seed.keys)) return unusable("bad keys");
-  parts.idle.on_received(now);
+  parts.idle.on_heard_elsewhere(now);
   parts.established = parts.handshake_confirmed = true;
   parts.events.push_back(EstablishedEvent{});
   return {};
@@ -465,7 +465,13 @@ TransportStatus Connection::establish_end(const EndSeed& seed, Time now) {
 
 StreamSet& Connection::shared_limits() { return parts_->streams; }
 
-void Connection::heard_elsewhere(Time now) { parts_->idle.on_received(now); }
+void Connection::heard_elsewhere(Time now) { parts_->idle.on_heard_elsewhere(now); }
+
+Time Connection::last_received() const { return parts_->idle.last_received(); }
+
+Duration Connection::idle_timeout() const { return parts_->idle.timeout(); }
+
+bool Connection::at_end(StreamId stream) const { return parts_->streams.apart(stream); }
 
 void Connection::set_event_log(EventLog* log) { parts_->log = log; }
 
@@ -494,6 +500,21 @@ ConnectionStats Connection::stats() const {
   stats.key_updates = parts_->keys.updates();
   stats.streams_total = parts_->streams.streams_total();
   stats.streams_open = parts_->streams.open_streams();
+  return stats;
+}
+
+std::vector<EndStats> Connection::end_stats() const {
+  std::vector<EndStats> stats;
+  if (!parts_->ends) return stats;
+  for (const EndRecord& record : parts_->ends->records()) {
+    const PathEntry* entry = parts_->paths.find(record.path);
+    stats.push_back({.end = record.end,
+                     .path = record.path,
+                     .address = record.address,
+                     .offered = record.offered,
+                     .drains = record.drains,
+                     .abandoned = !entry || entry->abandonment.has_value()});
+  }
   return stats;
 }
 

@@ -151,6 +151,14 @@ class Connection {
   StreamSet& shared_limits();
   // Another of the servers has heard the client: the connection is not idle.
   void heard_elsewhere(Time now);
+  // When this server itself did last.
+  Time last_received() const;
+  // As agreed with the client; zero: none.
+  Duration idle_timeout() const;
+  // Client: an end answers it.
+  bool at_end(StreamId stream) const;
+  // Of all that this side knows of; of an end: itself.
+  std::vector<EndStats> end_stats() const;
 
   // --- ids for the endpoint's routing
   // ------------------------------------------------------------- The endpoint asks after each call

@@ -51,7 +51,7 @@ Result<EndSeed, EndRefusal> EndManagement::hand_over(EndId end, const Address& a
   if (!parts_.handshake_confirmed) return EndRefusal::kNotReady;
   if (end.value > EndId::k_maximum) return EndRefusal::kUnknownEnd;
   const EndRecord* known = parts_.ends->find(end);
-  if (known && known->offered) return EndRefusal::kAlready;
+  if (known && (known->offered || known->drains)) return EndRefusal::kAlready;
   PathEntry* entry = free_path();
   if (!entry) return EndRefusal::kNoPath;
   auto keys = parts_.keys.hand_over(entry->id);
@@ -82,6 +82,7 @@ Result<EndSeed, EndRefusal> EndManagement::hand_over(EndId end, const Address& a
   EndRecord& record = parts_.ends->find_or_add(end);
   record.path = entry->id;
   record.address = address;
+  record.told = false;
   return seed;
 }
 
@@ -90,14 +91,24 @@ Status<EndRefusal> EndManagement::offer(EndId end) {
   if (!record) return EndRefusal::kUnknownEnd;
   const PathEntry* entry = parts_.paths.find(record->path);
   if (record->offered || !entry || entry->abandonment) return EndRefusal::kAlready;
-  record->offered = record->frame_due = true;
+  record->offered = record->told = record->frame_due = true;
   ++record->sequence;
   return {};
 }
 
 Status<EndRefusal> EndManagement::withdraw(EndId end, std::uint64_t reason) {
   EndRecord* record = parts_.ends ? parts_.ends->find(end) : nullptr;
-  if (!record || !record->offered) return EndRefusal::kUnknownEnd;
+  PathEntry* entry = record ? parts_.paths.find(record->path) : nullptr;
+  if (!entry || entry->abandonment) return EndRefusal::kUnknownEnd;
+  const bool gone = reason != k_end_drains;
+  if (gone && !record->told) {
+    PathManagement(parts_, now_)
+        .abandon_end(
+            *entry, static_cast<std::uint64_t>(TransportErrorCode::kApplicationAbandonPath), false);
+    return {};
+  }
+  if (!record->offered && !(gone && record->drains)) return EndRefusal::kUnknownEnd;
+  record->drains = !gone;
   record->offered = false;
   record->frame_due = true;
   record->reason = reason;
@@ -129,7 +140,8 @@ void EndManagement::on_frame_lost(const SentFrame& frame) {
 
 void EndManagement::on_abandoned(const PathEntry& entry) {
   EndRecord* record = parts_.ends->find(*entry.end);
-  if (record && record->path == entry.id) record->offered = record->frame_due = false;
+  if (record && record->path == entry.id)
+    record->offered = record->drains = record->frame_due = false;
   if (parts_.role == Role::kServer) {
     parts_.events.push_back(
         EndLeftEvent{*entry.end, entry.id, entry.abandonment->error, entry.end_use});
@@ -225,8 +237,9 @@ TransportStatus EndManagement::on_frame(const EndWithdrawFrame& frame) {
   if (frame.sequence <= record.sequence) return {};
   record.sequence = frame.sequence;
   record.reason = frame.reason;
-  if (!record.offered) return {};
+  if (!record.offered && !record.drains) return {};
   record.offered = false;
+  record.drains = frame.reason == k_end_drains;
   parts_.events.push_back(EndWithdrawnEvent{frame.end, record.path, frame.reason});
   PathEntry* entry = parts_.paths.find(record.path);
   if (frame.reason != k_end_drains && entry && !entry->abandonment) {

@@ -17,6 +17,8 @@ struct EndRecord {
   std::uint64_t sequence = 0;  // of the newest frame about it
   std::uint64_t reason = 0;    // of the withdrawal
   bool offered = false;
+  bool drains = false;     // withdrawn, but its path is in use
+  bool told = false;       // primary: the client has heard of the path
   bool frame_due = false;  // primary: END_OFFER or END_WITHDRAW, by `offered`
 };
 

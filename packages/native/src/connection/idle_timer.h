@@ -17,9 +17,16 @@ class IdleTimer {
     }
   }
   void on_received(Time now) {
+    on_heard_elsewhere(now);
+    last_received_ = now;
+  }
+  // docs/multi-end.md: another of the connection's servers has received something.
+  void on_heard_elsewhere(Time now) {
     last_activity_ = now;
     sent_since_received_ = false;
   }
+  // By this server itself; before anything was, the beginning of time.
+  Time last_received() const { return last_received_; }
   // Only the first ack-eliciting packet after one was received restarts the timer.
   void on_ack_eliciting_sent(Time now) {
     if (!sent_since_received_) last_activity_ = now;
@@ -44,6 +51,7 @@ class IdleTimer {
   Duration timeout_;
   Duration keep_alive_;
   Time last_activity_;
+  Time last_received_{};
   Time last_sent_{};
   bool sent_since_received_ = false;
 };

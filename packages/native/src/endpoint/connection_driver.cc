@@ -60,6 +60,21 @@ Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> ConnectionDriver::ma
   return driver;
 }
 
+Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make_end(
+    const EndSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
+    Time now) {
+  std::unique_ptr<ConnectionDriver> driver(
+      new ConnectionDriver(Role::kServer, seed.adapt(config), random, now));
+  driver->connection_->set_reset_key(reset_key);
+  const TransportStatus status = driver->connection_->establish_end(seed, now);
+  if (!status) return status.error();
+  driver->end_exchange_ = std::make_unique<EndExchange>(*driver->connection_, seed);
+  driver->local_id_ = driver->original_destination_ = seed.local_ids.front().id;
+  driver->alpn_ = "h3";
+  driver->established_ = driver->completed_ = driver->address_validated_ = true;
+  return driver;
+}
+
 // --- network ------------------------------------------------------------------------------------
 
 void ConnectionDriver::receive(const Datagram& datagram, Time now) {
@@ -137,8 +152,12 @@ void ConnectionDriver::repeat_close_in_handshake(Time now) {
 }
 
 Time ConnectionDriver::next_timeout() const {
-  const Time connection = connection_->next_timeout();
-  return handshake_ ? std::min(connection, handshake_->next_timeout()) : connection;
+  Time next = connection_->next_timeout();
+  if (handshake_) next = std::min(next, handshake_->next_timeout());
+  // Their messages are asked for like events.
+  if (primary_exchange_) next = std::min(next, primary_exchange_->next_timeout());
+  if (end_exchange_) next = std::min(next, end_exchange_->next_timeout());
+  return next;
 }
 
 void ConnectionDriver::on_timeout(Time now) {
@@ -273,6 +292,13 @@ std::optional<Event> ConnectionDriver::poll_event(Time now) {
 }
 
 void ConnectionDriver::on_connection_event(const Event& event, Time now) {
+  if (const auto* left = std::get_if<EndLeftEvent>(&event)) {
+    primary_exchange_->on_end_left(*left, now);
+  }
+  if (std::holds_alternative<HandshakeConfirmedEvent>(event) && role_ == Role::kServer &&
+      connection_->multi_end()) {
+    primary_exchange_ = std::make_unique<PrimaryExchange>(*connection_);
+  }
   if (role_ != Role::kClient || !handshake_) return;
   if (std::holds_alternative<HandshakeConfirmedEvent>(event)) {
     handshake_->release_connection();
@@ -295,6 +321,13 @@ void ConnectionDriver::close(std::uint64_t application_error, std::string_view r
     handshake_->close(TransportErrorCode::kApplicationError, "", now);
     process_handshake(now);
   }
+}
+
+void ConnectionDriver::forget() {
+  connection_->abandon({.cause = ConnectionClosed::Cause::kLocalApplication,
+                        .error = 0,
+                        .frame_type = 0,
+                        .reason = "the primary gave the path up"});
 }
 
 bool ConnectionDriver::finished() const {

@@ -9,11 +9,15 @@
 
 #include "connection/connection.h"
 #include "crypto/handshake.h"
+#include "ends/end_exchange.h"
+#include "ends/primary_exchange.h"
 
 namespace sheaf::quic {
 
 // Joins a Handshake and the Connection that comes out of it: gives each datagram to the one it is
-// for, and hands secrets over (docs/decisions/0001-handshake-takeover.md).
+// for, and hands secrets over (docs/decisions/0001-handshake-takeover.md). Or a connection that
+// another server handed over, and what the servers of one connection tell each other
+// (docs/multi-end.md).
 class ConnectionDriver {
  public:
   static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_client(
@@ -22,6 +26,10 @@ class ConnectionDriver {
   static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_server(
       ServerHandshakeConfig handshake, const ConnectionConfig& config, Random& random,
       Bytes reset_key, Time now);
+  // An end's. The error says why the seed is unusable.
+  static Result<std::unique_ptr<ConnectionDriver>, TransportError> make_end(
+      const EndSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
+      Time now);
   ~ConnectionDriver();
 
   void receive(const Datagram& datagram, Time now);
@@ -34,6 +42,8 @@ class ConnectionDriver {
   const Connection& connection() const { return *connection_; }
   // Ends a handshake or a connection.
   void close(std::uint64_t application_error, std::string_view reason, Time now);
+  // End: ends it without a word to the client.
+  void forget();
   // Nothing will be sent or received any more.
   bool finished() const;
   bool handshake_completed() const { return completed_; }
@@ -48,6 +58,12 @@ class ConnectionDriver {
   // The client's first destination id: names the connection in logs (qlog's ODCID).
   const ConnectionId& original_destination() const { return original_destination_; }
   Time started() const { return started_; }
+  // Null unless this is the primary and hand-overs are possible.
+  PrimaryExchange* primary_exchange() { return primary_exchange_.get(); }
+  const PrimaryExchange* primary_exchange() const { return primary_exchange_.get(); }
+  // Null unless another server handed it over.
+  EndExchange* end_exchange() { return end_exchange_.get(); }
+  const EndExchange* end_exchange() const { return end_exchange_.get(); }
   // Client, after SessionTicketEvent.
   std::vector<std::uint8_t> session() const { return serialize(session_); }
 
@@ -76,6 +92,8 @@ class ConnectionDriver {
   Time started_;
   std::unique_ptr<Handshake> handshake_;
   std::unique_ptr<Connection> connection_;
+  std::unique_ptr<PrimaryExchange> primary_exchange_;
+  std::unique_ptr<EndExchange> end_exchange_;
   AddressPair path_;
   ConnectionId local_id_;
   ConnectionId original_destination_;

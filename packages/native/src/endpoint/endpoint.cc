@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "connection/connection_ids.h"
+#include "ends/connection_snapshot.h"
 
 namespace sheaf::quic {
 
@@ -66,6 +67,41 @@ Result<ConnectionDriver*, HandshakeFailure> Endpoint::connect(ClientHandshakeCon
   auto driver = ConnectionDriver::make_client(std::move(handshake), config, random_, now);
   if (!driver) return driver.error();
   (*driver)->connection().set_reset_key(reset_key_);
+  Slot& slot = add(std::move(*driver));
+  touch(slot);
+  return slot.driver.get();
+}
+
+namespace {
+
+ImportRefusal refusal_of(SnapshotFault fault) {
+  switch (fault) {
+    case SnapshotFault::kUnknownVersion:
+      return ImportRefusal::kUnknownVersion;
+    case SnapshotFault::kMalformed:
+      return ImportRefusal::kMalformed;
+    case SnapshotFault::kOutOfRange:
+      break;
+  }
+  return ImportRefusal::kOutOfRange;
+}
+
+}  // namespace
+
+Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time now) {
+  const auto seed = decode_snapshot(snapshot);
+  if (!seed) return refusal_of(seed.error());
+  for (const EndSeed::IssuedId& issued : seed->local_ids) {
+    if (issued.id.length != k_local_id_length) return ImportRefusal::kUnusable;
+    // With the keys in use at two places, packet numbers would be used twice.
+    if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
+  }
+  if (!accepting_ || slots_.size() >= config_.admission.max_connections) {
+    return ImportRefusal::kFull;
+  }
+  auto driver = ConnectionDriver::make_end(*seed, config_.connection, random_, reset_key_, now);
+  if (!driver) return ImportRefusal::kUnusable;
+  ++stats_.connections_imported;
   Slot& slot = add(std::move(*driver));
   touch(slot);
   return slot.driver.get();

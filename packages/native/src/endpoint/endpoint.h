@@ -23,8 +23,19 @@ struct EndpointConfig {
   std::function<void(std::string_view line)> key_log;
 };
 
+// Why another server's connection is not taken over.
+enum class ImportRefusal : std::uint8_t {
+  kUnknownVersion,
+  kMalformed,
+  kOutOfRange,
+  kKnown,     // its connection ids are in use here
+  kUnusable,  // the keys, or connection ids that this endpoint does not route
+  kFull,      // as many connections as there may be, or none are accepted any more
+};
+
 struct EndpointStats {
   std::uint64_t connections_accepted = 0;
+  std::uint64_t connections_imported = 0;
   std::uint64_t handshakes_failed = 0;
   std::uint64_t retries_sent = 0;
   std::uint64_t refusals_sent = 0;
@@ -47,6 +58,8 @@ class Endpoint {
 
   Result<ConnectionDriver*, HandshakeFailure> connect(ClientHandshakeConfig handshake,
                                                       const ConnectionConfig& config, Time now);
+  // Takes a path of another server's connection over (ends/connection_snapshot.h).
+  Result<ConnectionDriver*, ImportRefusal> import(Bytes snapshot, Time now);
   // For handshakes that start from now on.
   void set_server_tls(std::shared_ptr<TlsContext> tls);
   // Refuses new connections from now on.

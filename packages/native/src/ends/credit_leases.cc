@@ -26,6 +26,12 @@ bool LeaseGrantor::knows(EndId end) const {
   return const_cast<LeaseGrantor*>(this)->find(end) != nullptr;
 }
 
+std::optional<LeaseGrantor::Totals> LeaseGrantor::totals(EndId end) const {
+  const Lessee* lessee = const_cast<LeaseGrantor*>(this)->find(end);
+  if (!lessee) return std::nullopt;
+  return Totals{lessee->granted, lessee->returned};
+}
+
 void LeaseGrantor::add(EndId end, PathId path, const StreamLease& lease) {
   remove(end);
   Lessee& lessee = lessees_.emplace_back();

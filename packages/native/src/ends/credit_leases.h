@@ -48,6 +48,12 @@ class LeaseGrantor {
   bool knows(EndId end) const;
   // The client's account of what went over the path (EndLeftEvent). Removes the end.
   void settle(PathId path, const EndUse& use, Time now);
+  // What an end got in all, and gave back of it; nothing for one that is not known.
+  struct Totals {
+    std::uint64_t granted = 0;
+    std::uint64_t returned = 0;
+  };
+  std::optional<Totals> totals(EndId end) const;
 
   // Nothing from an end that is not known.
   std::optional<LeaseGrant> on_request(EndId end, const LeaseRequest& request);

@@ -72,6 +72,8 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
       events_.push_back(WritingStopped{id, event.value});
       return;
     case Kind::kLost:
+      transport_.stop_sending(id, quic::k_end_lost);  // what is left of it is not read
+      [[fallthrough]];
     case Kind::kReset:
       static_cast<void>(transport_.consume(id, 0, now));
       exchange->reading_done = true;

@@ -27,6 +27,7 @@ struct RequestStream {
   std::size_t blocked_bytes = 0;
   std::size_t held_bytes = 0;
   bool reading_done = false;   // end, reset, error, or nobody wants the rest
+  bool lost = false;           // its end is gone: what arrived is all there is
   bool message_begun = false;  // request or final response fields have come
   bool readable_announced = false;
   FieldSection fields;  // of the HEADERS frame that is being decoded

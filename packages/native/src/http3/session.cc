@@ -8,10 +8,15 @@
 namespace sheaf::http3 {
 namespace {
 
+// What nghttp3 writes for these goes nowhere: server-initiated unidirectional streams that no
+// connection ever has.
+constexpr StreamId k_no_encoder_stream{quic::k_max_varint};
+constexpr StreamId k_no_decoder_stream{quic::k_max_varint - 4};
+
 Settings local_settings(Role role, const SessionConfig& config) {
   Settings settings;
-  settings.qpack_max_table_capacity = config.qpack_table_capacity;
-  settings.qpack_blocked_streams = config.qpack_blocked_streams;
+  settings.qpack_max_table_capacity = config.requests_only ? 0 : config.qpack_table_capacity;
+  settings.qpack_blocked_streams = config.requests_only ? 0 : config.qpack_blocked_streams;
   settings.max_field_section_size = config.max_field_section_size;
   settings.enable_connect_protocol = config.webtransport && role == Role::kServer;
   settings.datagrams = config.webtransport;
@@ -30,6 +35,9 @@ Session::Session(Transport& transport, const SessionConfig& config, quic::Random
 
 void Session::start(Time now) {
   now_ = now;
+  if (config_.requests_only) {
+    return framing_.bind_qpack_streams(k_no_encoder_stream, k_no_decoder_stream);
+  }
   started_ = true;
   open_critical_streams();
 }
@@ -115,7 +123,7 @@ void Session::on_stream_event(const quic::StreamEvent& event) {
     case Kind::kReset:
       return on_reset(event.stream, event.value);
     case Kind::kLost:
-      return on_reset(event.stream, quic::k_end_lost);
+      return on_lost(event.stream);
     case Kind::kClosed:
       return on_stream_closed(event.stream);
     case Kind::kAcknowledged:
@@ -159,6 +167,20 @@ void Session::on_reset(StreamId id, std::uint64_t error) {
   events_.push_back(StreamReset{id, error});
 }
 
+// What arrived from an end that is gone is good, and is read first.
+void Session::on_lost(StreamId id) {
+  RequestStream* stream = find(id);
+  if (!stream || stream->reading_done) {
+    return transport_.stop_sending(id, quic::k_end_lost);  // nobody reads the rest
+  }
+  stream->lost = true;
+  if (stream->writing == RequestStream::Writing::kBody || !stream->chunks.empty()) {
+    end_writing(id, *stream);
+    events_.push_back(WritingStopped{id, quic::k_end_lost});
+  }
+  read_request(id, *stream);
+}
+
 void Session::on_stop_sending(StreamId id, std::uint64_t error) {
   for (const StreamId own : own_streams_) {
     if (own == id) {
@@ -168,14 +190,18 @@ void Session::on_stop_sending(StreamId id, std::uint64_t error) {
   RequestStream* stream = find(id);
   if (!stream) return;
   transport_.reset_stream(id, error);  // RFC 9000 §3.5
-  framing_.shut_writing(id);
-  stream->writing = RequestStream::Writing::kEnded;
-  stream->chunks.clear();
-  stream->chunks_framed = 0;
+  end_writing(id, *stream);
   stream->close_error = error;
   if (stream->message_begun || transport_.role() == Role::kClient) {
     events_.push_back(WritingStopped{id, error});
   }
+}
+
+void Session::end_writing(StreamId id, RequestStream& stream) {
+  framing_.shut_writing(id);
+  stream.writing = RequestStream::Writing::kEnded;
+  stream.chunks.clear();
+  stream.chunks_framed = 0;
 }
 
 void Session::on_stream_closed(StreamId id) {
@@ -246,6 +272,7 @@ void Session::set_priority(StreamId id, const StreamPriority& priority) {
 }
 
 void Session::announce_shutdown() {
+  if (config_.requests_only) return shut_down();
   // A client refuses pushes only, of which there are none.
   if (closed_ || own_streams_.empty() || transport_.role() == Role::kClient) return;
   if (announcement_end_ != 0 || refused_from_ != quic::k_max_varint) return;
@@ -264,6 +291,7 @@ void Session::on_acknowledged(StreamId id, std::uint64_t offset) {
 }
 
 void Session::shut_down() {
+  if (config_.requests_only) refused_from_ = 0;
   if (closed_ || own_streams_.empty() || refused_from_ != quic::k_max_varint) return;
   refused_from_ = transport_.role() == Role::kServer ? next_request_ : 0;
   std::array<std::uint8_t, 8> payload;

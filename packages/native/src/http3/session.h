@@ -21,6 +21,9 @@ struct SessionConfig {
   std::uint64_t qpack_table_capacity = 4096;        // bytes
   std::uint64_t qpack_blocked_streams = 16;
   bool webtransport = false;  // announce WebTransport, extended CONNECT and datagrams
+  // An end's: control and QPACK streams are the primary's, which exchanged SETTINGS with the
+  // client. Requests are all there is here, and QPACK has no dynamic table (docs/multi-end.md).
+  bool requests_only = false;
 };
 
 // An HTTP datagram (RFC 9297 §2.1).
@@ -98,9 +101,11 @@ class Session final : public RequestSession,
   void on_stream_event(const quic::StreamEvent& event);
   void on_opened(StreamId id);
   void on_reset(StreamId id, std::uint64_t error);
+  void on_lost(StreamId id);
   void on_acknowledged(StreamId id, std::uint64_t offset);
   void on_stop_sending(StreamId id, std::uint64_t error);
   void on_stream_closed(StreamId id);
+  void end_writing(StreamId id, RequestStream& stream);
   void fail(const ConnectionError& error);
   RequestStream* find(StreamId id);
   const RequestStream* find(StreamId id) const;

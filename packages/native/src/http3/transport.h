@@ -36,6 +36,9 @@ class Transport {
   virtual void set_priority(StreamId stream, const StreamPriority& priority) = 0;
   virtual void set_expected_bytes(StreamId stream, std::uint64_t total) = 0;
   virtual bool received_early(StreamId stream) const = 0;
+  // docs/multi-end.md: other servers answer part of the requests; this one is one of them.
+  virtual bool multi_end() const { return false; }
+  virtual bool at_end(StreamId) const { return false; }
 
   virtual std::size_t max_datagram_payload() const = 0;
   virtual bool send_datagram(Bytes payload, std::uint64_t identifier) = 0;

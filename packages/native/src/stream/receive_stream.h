@@ -51,6 +51,8 @@ class ReceiveStream {
   bool consume(std::uint64_t bytes, const ReceiveContext& context);
   // Nothing is missing that the application waits for.
   bool complete() const { return reset_error_ || all_received(); }
+  // Of what has arrived in order, when more cannot come.
+  bool nothing_left() const { return abandoned_ || (!complete() && readable_bytes() == 0); }
   std::uint64_t in_order_end() const { return reassembler_.contiguous_end(); }
   std::uint64_t readable_bytes() const {
     return reassembler_.contiguous_end() - reassembler_.read_offset();

@@ -17,7 +17,8 @@ struct StreamEvent {
     kReset,             // the peer reset its side; `value` = its error, as `read` would tell
     kAcknowledged,      // `value` = offset up to which the peer has everything
     kLost,              // its end is gone: nothing comes any more, nothing sent counts as received;
-                        // `value` = offset up to which everything arrived, to be read now
+                        // `value` = offset up to which everything arrived, which can still be
+                        // read: kClosed follows when it was, or nobody wants it
     kClosed,            // both sides are done; the id is forgotten after this event
     kStreamsAvailable,  // more streams may be opened; `stream` only tells the directionality
   };

@@ -165,6 +165,11 @@ bool StreamSet::pinned(StreamId id) const {
   return stream != nullptr && stream->lane != &state_->shared;
 }
 
+bool StreamSet::apart(StreamId id) const {
+  const Stream* stream = state_->pinned.empty() ? nullptr : state_->streams.find(id);
+  return stream != nullptr && stream->lane->apart;
+}
+
 void StreamSet::unpin_all(PathId path) {
   State& state = *state_;
   const StreamLane* lane = state.pinned_lane(path);
@@ -214,7 +219,7 @@ std::optional<StreamEvent> StreamSet::poll_event() {
         break;
       case Kind::kLost:
         event.value = stream.receives ? stream.receive.in_order_end() : 0;
-        state.events.push(stream, Kind::kClosed);
+        state.close_if_finished(stream);
         break;
       case Kind::kClosed:
         if (stream.lost && stream.receives) {

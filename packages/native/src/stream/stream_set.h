@@ -95,6 +95,8 @@ class StreamSet {
   // `apart`: the path leads to another server; then the stream must be new, and stays there.
   Status<StreamRefusal> pin(StreamId stream, PathId path, bool apart = false);
   bool pinned(StreamId stream) const;
+  // Pinned to a path that leads to another server.
+  bool apart(StreamId stream) const;
   // The path is gone: its streams may use any.
   void unpin_all(PathId path);
   std::uint64_t unsent_bytes(StreamId stream) const;  // written but not yet in a packet

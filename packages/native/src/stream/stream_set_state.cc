@@ -73,7 +73,8 @@ void StreamSet::State::move(Stream& stream, StreamLane& lane) {
 
 void StreamSet::State::close_if_finished(Stream& stream) {
   if (stream.sends && !stream.send.terminal()) return;
-  if (stream.receives && !stream.receive.finished()) return;
+  const bool nothing_comes = stream.lost && stream.receive.nothing_left();
+  if (stream.receives && !stream.receive.finished() && !nothing_comes) return;
   events.push(stream, StreamEvent::Kind::kClosed);
 }
 

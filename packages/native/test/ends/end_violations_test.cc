@@ -45,7 +45,7 @@ class RawPrimary {
     job.packet_number_length = 4;
     job.payload_length = static_cast<std::uint32_t>(writer.size() - header);
     job.number = number_++;
-    keys_.seal({&job, 1});
+    EXPECT_TRUE(keys_.seal({&job, 1}));
     packet.resize(writer.size() + k_aead_tag_length);
     receiver.receive({packet, path_}, now);
   }

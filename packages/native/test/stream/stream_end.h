@@ -98,8 +98,9 @@ class StreamEnd {
   }
   // "opened 0, readable 0, acknowledged 0 = 100": easy to compare.
   std::string event_text() {
-    static constexpr const char* k_names[] = {"opened", "readable",     "writable", "stop_sending",
-                                              "reset",  "acknowledged", "closed",   "available"};
+    static constexpr const char* k_names[] = {"opened",       "readable", "writable",
+                                              "stop_sending", "reset",    "acknowledged",
+                                              "lost",         "closed",   "available"};
     std::string text;
     for (const StreamEvent& event : events()) {
       if (!text.empty()) text += ", ";

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import {
+  createHttp3Server,
+  type EndKeyMode,
+  type Http3Client,
+  type Http3Server,
+  type ImportedConnection,
+  type ServerConnection,
+  type SocketAddress,
+} from '@sheaf/native';
+import { onTestFinished } from 'vitest';
+import { createDevCertificate } from '../../src/tls/dev_certificate.js';
+import { connect } from './http3_client.js';
+
+/** A byte of every body, by its offset. */
+const pattern = Buffer.from(Array.from({ length: 1 << 16 }, (_, at) => (at * 7 + (at >> 8)) & 0xff));
+
+export function patternBytes(length: number): Buffer {
+  return Buffer.concat(Array.from({ length: Math.ceil(length / pattern.length) }, () => pattern)).subarray(0, length);
+}
+
+export interface NamedServer {
+  name: string;
+  server: Http3Server;
+  address: SocketAddress;
+  /** Bytes of request bodies that arrived as they should. */
+  uploaded: number;
+}
+
+/** `GET /N` gives N bytes, `POST` takes any; the response's `server-name` says who answered. */
+async function startServer(name: string, endKeyModes: readonly EndKeyMode[]): Promise<NamedServer> {
+  const certificate = await createDevCertificate(['localhost'], new Date());
+  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate, multiEnd: true, endKeyModes });
+  onTestFinished(() => server.close(0));
+  const named: NamedServer = { name, server, address: await server.listen(), uploaded: 0 };
+  server.on('request', (request, response) => {
+    response.setHeader('server-name', name);
+    if (request.method === 'GET') return response.end(patternBytes(Number(request.url.slice(1))));
+    let at = 0;
+    request.on('data', (chunk: Buffer) => {
+      for (const byte of chunk) if (byte === pattern[at++ & 0xffff]) named.uploaded += 1;
+    });
+    request.on('end', () => response.end(String(at)));
+  });
+  return named;
+}
+
+export interface Site {
+  primary: NamedServer;
+  ends: NamedServer[];
+  client: Http3Client;
+  /** The client's connection at the primary. */
+  connection: ServerConnection;
+}
+
+/** A client of a primary server, and servers that can become ends; all in this process, on loopback. */
+export async function startSite({ endKeyModes = ['per-path', 'shared'], ends = 2 }: { endKeyModes?: readonly EndKeyMode[]; ends?: number } = {}): Promise<Site> {
+  const primary = await startServer('primary', endKeyModes);
+  const servers = [];
+  for (let end = 0; end < ends; end += 1) servers.push(await startServer(`end${end}`, endKeyModes));
+  const accepted = once(primary.server, 'connection') as Promise<[ServerConnection]>;
+  const client = await connect(primary.address.port, { multiEnd: true, localAddress: '127.0.0.1' });
+  const [connection] = await accepted;
+  if (!connection.multiEnd) await once(connection, 'multiEndReady');
+  return { primary, ends: servers, client, connection };
+}
+
+/** Hands a path over to the server and carries what they tell each other, as a backbone would. */
+export async function handOver({ connection, client }: Site, end: number, server: NamedServer): Promise<ImportedConnection> {
+  const snapshot = await whenPathsAreThere(() => connection.handOver(end, server.address));
+  const imported = server.server.importConnection(snapshot);
+  imported.on('primaryMessage', (message) => connection.receiveEndMessage(end, message));
+  const carry = (to: number, message: Buffer): void => {
+    if (to === end) imported.receivePrimaryMessage(message);
+  };
+  connection.on('endMessage', carry);
+  connection.on('endPathAbandoned', (left) => {
+    if (left !== end) return;
+    connection.off('endMessage', carry);
+    imported.forget();
+  });
+  const offered = once(client, 'endOffered');
+  connection.offerEnd(end);
+  await offered;
+  return imported;
+}
+
+/** The client's connection ids for the paths may still be on their way. */
+async function whenPathsAreThere(attempt: () => Buffer): Promise<Buffer> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+/** An end that the client can send requests to. */
+export async function joinEnd(site: Site, end: number, server = site.ends[end]!): Promise<ImportedConnection> {
+  const imported = await handOver(site, end, server);
+  await site.client.openEnd(end);
+  return imported;
+}

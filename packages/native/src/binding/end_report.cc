@@ -1,0 +1,91 @@
+#include "binding/end_report.h"
+
+#include <algorithm>
+
+#include "io/socket_address.h"
+
+namespace sheaf::binding {
+
+namespace {
+
+double number(std::uint64_t value) { return static_cast<double>(value); }
+
+// What every role tells of an end; `path` is null where this side has none.
+Napi::Object end_object(Napi::Env env, quic::EndId end, quic::PathId path_id,
+                        const quic::PathStats* path) {
+  Napi::Object out = Napi::Object::New(env);
+  const auto rtt = path ? path->smoothed_rtt : quic::Duration::zero();
+  out.Set("end", end.value);
+  out.Set("path", path_id.value);
+  out.Set("smoothedRttMs", std::chrono::duration<double, std::milli>(rtt).count());
+  out.Set("bytesSent", number(path ? path->bytes_sent : 0));
+  out.Set("bytesReceived", number(path ? path->bytes_received : 0));
+  return out;
+}
+
+void set_address(Napi::Object& out, const quic::Address& address) {
+  out.Set("address", io::ip_string(address));
+  out.Set("port", static_cast<double>(address.port));
+}
+
+Napi::Object lease_object(Napi::Env env, std::uint64_t granted, std::uint64_t returned) {
+  Napi::Object out = Napi::Object::New(env);
+  out.Set("granted", number(granted));
+  out.Set("returned", number(returned));
+  return out;
+}
+
+const char* primary_state(const quic::EndStats& end) {
+  if (end.abandoned) return "abandoned";
+  if (end.offered) return "offered";
+  return end.drains ? "withdrawn" : "handed-over";
+}
+
+const char* client_state(const quic::EndStats& end, const quic::PathStats* path) {
+  if (end.abandoned) return "abandoned";
+  if (!end.offered) return "withdrawn";
+  if (!path) return "offered";
+  return path->validated ? "open" : "opening";
+}
+
+Napi::Object own_object(Napi::Env env, const quic::ConnectionDriver& driver) {
+  const quic::EndExchange& exchange = *driver.end_exchange();
+  const auto paths = driver.connection().path_stats();
+  const quic::PathStats* path = paths.empty() ? nullptr : &paths.front();
+  Napi::Object out = end_object(env, exchange.end(), exchange.path(), path);
+  set_address(out, path ? path->addresses.local : quic::Address{});
+  out.Set("state", exchange.drains() ? "draining" : "serving");
+  const quic::LeaseHolder& leases = exchange.leases();
+  Napi::Object lease = lease_object(env, leases.granted(), leases.returned());
+  lease.Set("left", number(exchange.credit_left()));
+  out.Set("lease", lease);
+  return out;
+}
+
+}  // namespace
+
+Napi::Array ends_array(Napi::Env env, const quic::ConnectionDriver& driver) {
+  Napi::Array out = Napi::Array::New(env);
+  if (driver.end_exchange()) {
+    out.Set(0u, own_object(env, driver));
+    return out;
+  }
+  const auto ends = driver.connection().end_stats();
+  if (ends.empty()) return out;
+  const auto paths = driver.connection().path_stats();
+  for (const quic::EndStats& end : ends) {
+    const auto found = std::ranges::find(paths, end.path, &quic::PathStats::id);
+    const quic::PathStats* path = found == paths.end() ? nullptr : &*found;
+    Napi::Object object = end_object(env, end.end, end.path, path);
+    set_address(object, end.address);
+    const quic::PrimaryExchange* primary = driver.primary_exchange();
+    object.Set("state", primary ? primary_state(end) : client_state(end, path));
+    if (const auto totals = primary ? primary->grantor().totals(end.end) : std::nullopt) {
+      object.Set("lease", lease_object(env, totals->granted, totals->returned));
+    }
+    out.Set(out.Length(), object);
+  }
+  return out;
+}
+
+}  // namespace sheaf::binding

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <napi.h>
+
+#include "endpoint/connection_driver.h"
+
+namespace sheaf::binding {
+
+// `EndStatus[]` of lib/multi_end_types.ts.
+Napi::Array ends_array(Napi::Env env, const quic::ConnectionDriver& driver);
+
+}  // namespace sheaf::binding

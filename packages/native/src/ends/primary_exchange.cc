@@ -1,0 +1,81 @@
+#include "ends/primary_exchange.h"
+
+#include <algorithm>
+
+#include "ends/connection_snapshot.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+// A first flight and what is sent while more credit is on its way from the primary. No ids: HTTP/3
+// servers open no streams at ends.
+constexpr StreamLease k_first_lease{.credit = 64 << 10, .ids = {}};
+
+}  // namespace
+
+Result<std::vector<std::uint8_t>, EndRefusal> PrimaryExchange::hand_over(EndId end,
+                                                                         const Address& address) {
+  if (find(end)) return EndRefusal::kAlready;
+  const auto seed = connection_.hand_over(end, address, k_first_lease);
+  if (!seed) return seed.error();
+  grantor_.add(end, seed->keys.path, seed->lease);
+  partners_.push_back({.end = end, .path = seed->keys.path, .heard = {}});
+  return encode_snapshot(*seed);
+}
+
+PrimaryExchange::Partner* PrimaryExchange::find(EndId end) {
+  const auto found = std::ranges::find(partners_, end, &Partner::end);
+  return found == partners_.end() ? nullptr : &*found;
+}
+
+void PrimaryExchange::on_end_left(const EndLeftEvent& left, Time now) {
+  grantor_.settle(left.path, left.use, now);
+  std::erase_if(partners_, [&](const Partner& partner) { return partner.path == left.path; });
+}
+
+bool PrimaryExchange::receive(EndId end, Bytes bytes, Time now) {
+  const auto message = decode_end_message(bytes);
+  if (!message || std::holds_alternative<LeaseGrant>(message->body)) return false;
+  Partner* partner = find(end);
+  // From an earlier hand-over, or on its way while the end was given up.
+  if (!partner || partner->path != message->path) return true;
+  if (const auto* request = std::get_if<LeaseRequest>(&message->body)) {
+    if (const auto grant = grantor_.on_request(end, *request)) push(*partner, *grant);
+  } else if (const auto* given_up = std::get_if<LeaseReturn>(&message->body)) {
+    grantor_.on_return(end, *given_up);
+  } else if (const auto* report = std::get_if<ReceivedReport>(&message->body)) {
+    grantor_.on_report(end, *report, now);
+  } else {
+    connection_.heard_elsewhere(now);
+  }
+  return true;
+}
+
+void PrimaryExchange::push(const Partner& partner, EndMessage::Body body) {
+  outgoing_.push_back(
+      {partner.end, encode_end_message({.path = partner.path, .body = std::move(body)})});
+}
+
+std::optional<PrimaryExchange::Outgoing> PrimaryExchange::poll_message(Time now) {
+  if (outgoing_.empty() && !partners_.empty()) {
+    for (const auto& [end, grant] : grantor_.poll_grants()) push(*find(end), grant);
+    for (Partner& partner : partners_) {
+      if (partner.heard.due(connection_, now)) push(partner, ClientHeard{});
+    }
+  }
+  if (outgoing_.empty()) return std::nullopt;
+  Outgoing next = std::move(outgoing_.front());
+  outgoing_.pop_front();
+  return next;
+}
+
+Time PrimaryExchange::next_timeout() const {
+  Time next = k_never;
+  for (const Partner& partner : partners_) {
+    next = std::min(next, partner.heard.next_timeout(connection_));
+  }
+  return next;
+}
+
+}  // namespace sheaf::quic
