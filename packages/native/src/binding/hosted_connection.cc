@@ -101,9 +101,11 @@ bool HostedConnection::poll_drained() {
 }
 
 void HostedConnection::drain(quic::Time now) {
-  make_session(now);
+  // An end may never be asked: its session comes with the first stream.
+  const bool at_once = !driver_.end_exchange();
+  if (at_once) make_session(now);
   while (auto event = driver_.poll_event(now)) {
-    make_session(now);
+    if (at_once || std::holds_alternative<quic::StreamEvent>(*event)) make_session(now);
     if (handshake_complete(*event, driver_)) open_log();
     if (session_) session_->on_event(*event, now);
     keep(std::move(*event));
