@@ -259,14 +259,14 @@ Time EndManagement::quiet_deadline(const PathEntry& entry) const {
       path.loss.has_ack_eliciting_in_flight()) {
     return k_never;
   }
-  if (parts_.streams.pinned_count(entry.id) > 0) {
-    return entry.last_heard + std::max<Duration>(k_quiet, 3 * parts_.probe_timeout(path));
-  }
   if (!entry.end) {
     // Ends get no more credit from a primary that is gone, and nothing else would tell the client.
     return asks_ends() ? entry.last_heard +
                              std::max<Duration>(k_quiet_primary, 3 * parts_.probe_timeout(path))
                        : k_never;
+  }
+  if (parts_.streams.pinned_count(entry.id) > 0) {
+    return entry.last_heard + std::max<Duration>(k_quiet, 3 * parts_.probe_timeout(path));
   }
   // A path that was validated ahead is kept, as long as the connection is in use at all.
   if (parts_.streams.open_streams() == 0 || parts_.idle.timeout() == Duration::zero()) {
@@ -286,25 +286,23 @@ Time EndManagement::silence_deadline(const PathEntry& entry) const {
   return entry.silent_since + std::max<Duration>(k_silence, 3 * parts_.probe_timeout(*entry.path));
 }
 
-bool EndManagement::primary_silent() const {
+Time EndManagement::primary_deadline() const {
   bool any_end = false;
+  Time latest{};
   for (const PathEntry* entry : parts_.paths.in_use()) {
     if (!entry->open()) continue;
-    if (entry->end) {
-      any_end = true;
-    } else if (!entry->suspect() || now_ < silence_deadline(*entry)) {
-      return false;
-    }
+    any_end |= entry->end.has_value();
+    if (!entry->end) latest = std::max(latest, silence_deadline(*entry));
   }
-  return any_end;
+  return any_end ? latest : k_never;
 }
 
 Time EndManagement::next_timeout() const {
-  Time next = k_never;
+  if (parts_.role != Role::kClient) return k_never;
+  Time next = parts_.primary_lost ? k_never : primary_deadline();
   for (const PathEntry* entry : parts_.paths.in_use()) {
-    if (!entry->open() || parts_.role != Role::kClient) continue;
-    const bool told = !entry->end && parts_.primary_lost;
-    if (!told) next = std::min(next, silence_deadline(*entry));
+    if (!entry->open()) continue;
+    if (entry->end) next = std::min(next, silence_deadline(*entry));
     next = std::min(next, quiet_deadline(*entry));
   }
   return next;
@@ -322,7 +320,7 @@ void EndManagement::on_timeout() {
       entry->path->ping_due = true;
     }
   }
-  const bool silent = primary_silent();
+  const bool silent = now_ >= primary_deadline();
   if (silent && !parts_.primary_lost) parts_.events.push_back(PrimaryLostEvent{});
   parts_.primary_lost = silent;
 }

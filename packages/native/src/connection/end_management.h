@@ -49,7 +49,8 @@ class EndManagement {
   Time quiet_deadline(const PathEntry& entry) const;
   bool asks_ends() const;
   Time silence_deadline(const PathEntry& entry) const;
-  bool primary_silent() const;
+  // When the last path to the primary has been silent for long; only ends are left then.
+  Time primary_deadline() const;
 
   Connection::Parts& parts_;
   Time now_;
