@@ -1,0 +1,89 @@
+import type { Page } from '@playwright/test';
+import { expect, test as base } from './fixtures.js';
+import { MultiEndSite } from './multi_end_site.js';
+import { noiseImage } from './noise_image.js';
+
+const images = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.bmp`, noiseImage(592, index)]));
+const bytes = images['0.bmp']!.bmp.length;
+
+const html = `<!doctype html>
+<html lang="en">
+  <meta charset="utf-8" />
+  <title>Pictures of three ends</title>
+  <h1>Pictures</h1>
+${Object.keys(images).map((name) => `  <img src="/images/${name}" alt="Noise ${name}" width="100" height="100" />\n`).join('')}</html>
+`;
+
+const test = base.extend<{ multiEnd: MultiEndSite }>({
+  multiEnd: async ({}, use) => {
+    const multiEnd = await MultiEndSite.start(Object.fromEntries(Object.entries(images).map(([name, { bmp }]) => [name, bmp])), html);
+    await use(multiEnd);
+    await multiEnd.remove();
+  },
+});
+
+/** The edge has its connection, and has opened the paths to all ends. */
+async function waitForEnds(multiEnd: MultiEndSite): Promise<void> {
+  await expect.poll(async () => (await multiEnd.gateway()).ends.map(({ state }) => state)).toEqual(['serving', 'serving', 'serving']);
+  expect((await fetch(multiEnd.httpUrl)).status).toBe(200);
+  await expect.poll(async () => (await multiEnd.edge()).gateway.connection?.ends.map(({ state }) => state)).toEqual(['open', 'open', 'open']);
+}
+
+/** Bytes that came from each end, directly, in the order of their ids. */
+async function received(multiEnd: MultiEndSite): Promise<number[]> {
+  const ends = (await multiEnd.edge()).gateway.connection?.ends ?? [];
+  return ends.sort((left, right) => left.end - right.end).map(({ bytesReceived }) => bytesReceived);
+}
+
+/** What every picture of the page shows: the SHA-256 of its pixels. */
+async function shown(page: Page): Promise<Record<string, string>> {
+  return page.evaluate(async () => {
+    const hashOf = async (image: HTMLImageElement): Promise<string> => {
+      const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
+      const context = canvas.getContext('2d');
+      context?.drawImage(image, 0, 0);
+      const pixels = context?.getImageData(0, 0, canvas.width, canvas.height).data ?? new Uint8ClampedArray();
+      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', pixels));
+      return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+    };
+    return Object.fromEntries(await Promise.all([...document.images].map(async (image) => [new URL(image.src).pathname.slice('/images/'.length), await hashOf(image)] as const)));
+  });
+}
+
+test('a page over HTTP/3 whose pictures come from three ends is complete although one of them is killed', async ({ multiEnd, launchBrowser }) => {
+  await waitForEnds(multiEnd);
+  const before = await received(multiEnd);
+  const browser = await launchBrowser(`--ignore-certificate-errors-spki-list=${await multiEnd.publicKeyHash()}`, `--origin-to-force-quic-on=127.0.0.1:${multiEnd.edgePort}`);
+  const page = await browser.newPage();
+  const failed: string[] = [];
+  page.on('requestfailed', (request) => failed.push(request.url()));
+  // The links carry 6 Mbit/s each: the pictures take seconds, and all three ends are sending when one of them dies.
+  const loaded = page.goto(multiEnd.httpsUrl, { waitUntil: 'load' });
+  await expect.poll(async () => Math.min(...(await received(multiEnd)).map((count, end) => count - before[end]!)), { intervals: [20] }).toBeGreaterThan(200_000);
+  await multiEnd.process('end2').stop('SIGKILL');
+  await loaded;
+
+  expect(failed).toEqual([]);
+  expect(await shown(page)).toEqual(Object.fromEntries(Object.entries(images).map(([name, { pixelsSha256 }]) => [name, pixelsSha256])));
+  expect(await page.evaluate(() => [...new Set(performance.getEntriesByType('resource').map((entry) => (entry as PerformanceResourceTiming).nextHopProtocol))])).toEqual(['h3']);
+
+  // One connection, whose gateway carried no picture and sent less than one.
+  expect((await multiEnd.edge()).gateway.opened).toBe(1);
+  const { ends, transport } = await multiEnd.gateway();
+  expect(ends.map(({ proxied }) => proxied)).toEqual([0, 0, 0]);
+  expect(await multiEnd.images('center')).toEqual([]);
+  expect(transport.bytesSent).toBeLessThan(bytes);
+  const rests: number[] = [];
+  for (const name of ['end1', 'end3']) {
+    const { guests, transport: own } = await multiEnd.end(name);
+    // The edge's connection was handed over: nobody shook hands with an end.
+    expect([guests, own.connectionsAccepted]).toEqual([1, 0]);
+    const answers = await multiEnd.images(name);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+    expect(own.bytesSent).toBeGreaterThan(answers.reduce((sum, answer) => sum + answer.bytes, 0));
+    rests.push(...answers.filter(({ status }) => status === 206).map((answer) => answer.bytes));
+  }
+  // What the dead end still owed came from the others, and nothing that it had sent came again.
+  expect(rests.length).toBeGreaterThan(0);
+  for (const rest of rests) expect(rest).toBeLessThan(bytes);
+});
