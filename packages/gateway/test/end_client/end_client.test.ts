@@ -1,0 +1,268 @@
+import { EventEmitter } from 'node:events';
+import { Readable } from 'node:stream';
+import type { ClientRequestOptions, ClientResponse, HeaderMap, Http3Client } from '@sheaf/native';
+import { describe, expect, it } from 'vitest';
+import { EndClient } from '../../src/end_client/end_client.js';
+import { collect } from '../support/client.js';
+
+const whole = Buffer.from(Array.from({ length: 1_000 }, (_each, index) => index % 251));
+const etag = '"1"';
+
+class LostEnd extends Error {
+  readonly code = 'END_LOST';
+}
+
+class FakeResponse extends Readable implements ClientResponse {
+  constructor(
+    readonly status: number,
+    readonly headers: HeaderMap,
+    private readonly chunks: Buffer[],
+    private readonly failure?: Error,
+  ) {
+    super();
+    this.on('error', () => undefined);
+  }
+
+  override _read(): void {
+    const chunk = this.chunks.shift();
+    if (chunk) this.push(chunk);
+    else if (this.failure) this.destroy(this.failure);
+    else this.push(null);
+  }
+}
+
+/** A file as a server gives it; `breaks` after so many bytes of the answer. */
+function serve({ headers = {} }: ClientRequestOptions, breaks?: number, tag = etag): ClientResponse {
+  const range = /^bytes=(\d+)-(\d*)$/.exec(String(headers['range'] ?? ''));
+  const current = headers['if-range'] === undefined || headers['if-range'] === tag;
+  const first = range && current ? Number(range[1]) : 0;
+  const last = range && current && range[2] !== '' ? Number(range[2]) : whole.length - 1;
+  const body = whole.subarray(first, last + 1);
+  const head: HeaderMap = { etag: tag, 'content-length': String(body.length), ...(range && current ? { 'content-range': `bytes ${first}-${last}/${whole.length}` } : {}) };
+  const sent = body.subarray(0, breaks);
+  const chunks = Array.from({ length: Math.ceil(sent.length / 100) }, (_each, index) => sent.subarray(index * 100, index * 100 + 100));
+  return new FakeResponse(range && current ? 206 : 200, head, chunks, breaks === undefined ? undefined : new LostEnd('gone'));
+}
+
+interface Asked {
+  end: number | undefined;
+  path: string;
+  range?: string;
+}
+
+type Answer = (options: ClientRequestOptions) => ClientResponse;
+
+/** A connection with two ends whose answers the test decides. */
+class FakeClient extends EventEmitter {
+  readonly asked: Asked[] = [];
+  version = 'a';
+  ends = [0, 1];
+  maps = 0;
+  rtt = new Map([
+    [0, 10],
+    [1, 20],
+  ]);
+  answers = new Map<number | undefined, Answer>();
+  closed = false;
+
+  openEnd(end: number): Promise<number> {
+    this.emit('endPathOpen', { end, path: end * 2 + 1 });
+    return Promise.resolve(end * 2 + 1);
+  }
+  status(): object {
+    return { ends: [...this.rtt].map(([end, smoothedRttMs]) => ({ end, smoothedRttMs })) };
+  }
+  close(): Promise<void> {
+    this.closed = true;
+    return Promise.resolve();
+  }
+  async request(options: ClientRequestOptions): Promise<ClientResponse> {
+    if (options.path === '/.well-known/sheaf/routes') {
+      this.maps += 1;
+      const map = { version: this.version, routes: [{ path: '/images', ends: this.ends }, { path: '/', ends: [] }] };
+      return Promise.resolve(new FakeResponse(200, {}, [Buffer.from(JSON.stringify(map))]));
+    }
+    const range = options.headers?.['range'];
+    this.asked.push({ end: options.end, path: options.path, ...(range === undefined ? {} : { range: String(range) }) });
+    const answer = this.answers.get(options.end) ?? serve;
+    return new Promise((resolve, reject) => {
+      options.signal?.addEventListener('abort', () => reject(new Error('given up')));
+      const response = answer(options);
+      setImmediate(() => resolve(response));
+    });
+  }
+  offer(...ends: number[]): void {
+    for (const end of ends) this.emit('endOffered', { end, path: end * 2 + 1, address: '127.0.0.1', port: 1 });
+  }
+}
+
+async function connected(): Promise<{ fake: FakeClient; client: EndClient }> {
+  const fake = new FakeClient();
+  const client = new EndClient(fake as unknown as Http3Client);
+  fake.offer(0, 1);
+  await client.ready(1_000);
+  return { fake, client };
+}
+
+const fail = (error: object) => (): never => {
+  throw Object.assign(new Error('failed'), error);
+};
+const askedEnds = ({ asked }: FakeClient): (number | undefined)[] => asked.map(({ end }) => end);
+
+describe('a client of several servers', () => {
+  it('sends each request to the server that answers it', async () => {
+    const { fake, client } = await connected();
+    for (const path of ['/images/a.png', '/', '/imagesx', '/images']) await collect(await client.request({ path }));
+    expect(askedEnds(fake)).toEqual([0, undefined, undefined, 0]);
+  });
+
+  it('asks the gateway while it knows nothing better', async () => {
+    const fake = new FakeClient();
+    const client = new EndClient(fake as unknown as Http3Client);
+    await collect(await client.request({ path: '/images/a.png' }));
+    expect(askedEnds(fake)).toEqual([undefined]);
+    expect(fake.maps).toBe(0);
+  });
+
+  it('chooses by round trip, by what is under way, and by load', async () => {
+    const { fake, client } = await connected();
+    const held: ClientResponse[] = [];
+    for (let index = 0; index < 6; index++) held.push(await client.request({ path: '/images/a.png' }));
+    // Twice as far: it gets every third.
+    expect(askedEnds(fake).filter((end) => end === 1)).toHaveLength(2);
+    for (const response of held) await collect(response);
+    fake.asked.length = 0;
+    fake.answers.set(0, (options) => Object.assign(serve(options), { headers: { 'sheaf-load': '0.900', etag } }));
+    const first = await client.request({ path: '/images/a.png' });
+    expect(first.headers).not.toHaveProperty('sheaf-load');
+    await collect(first);
+    await collect(await client.request({ path: '/images/a.png' }));
+    expect(askedEnds(fake)).toEqual([0, 1]);
+  });
+
+  it('uses no end that is withdrawn or lost, and one that comes back', async () => {
+    const { fake, client } = await connected();
+    fake.emit('endWithdrawn', { end: 0, path: 1, reason: 'drains' });
+    await collect(await client.request({ path: '/images/a.png' }));
+    fake.emit('endLost', { end: 1, path: 3, errorCode: 0 });
+    await collect(await client.request({ path: '/images/a.png' }));
+    fake.offer(0);
+    await collect(await client.request({ path: '/images/a.png' }));
+    expect(askedEnds(fake)).toEqual([1, undefined, 0]);
+  });
+
+  it('reads the map again when an answer of the gateway has another version', async () => {
+    const { fake, client } = await connected();
+    fake.version = 'b';
+    fake.ends = [1];
+    fake.answers.set(undefined, (options) => Object.assign(serve(options), { headers: { 'sheaf-routes': '"b"' } }));
+    await collect(await client.request({ path: '/' }));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await collect(await client.request({ path: '/images/a.png' }));
+    await collect(await client.request({ path: '/' }));
+    expect(askedEnds(fake)).toEqual([undefined, 1, undefined]);
+    expect(fake.maps).toBe(2);
+  });
+
+  it('does without a map that makes no sense', async () => {
+    const fake = new FakeClient();
+    fake.version = '';
+    const client = new EndClient(fake as unknown as Http3Client);
+    fake.offer(0, 1);
+    await client.ready(1_000);
+    await collect(await client.request({ path: '/images/a.png' }));
+    expect(askedEnds(fake)).toEqual([undefined]);
+  });
+});
+
+describe('when an end is lost', () => {
+  it('a download goes on where it was, at another end and at last at the gateway', async () => {
+    const { fake, client } = await connected();
+    fake.answers.set(0, (options) => serve(options, 250));
+    fake.answers.set(1, (options) => serve(options, 300));
+    const response = await client.request({ path: '/images/a.png' });
+    expect(response.status).toBe(200);
+    expect((await collect(response)).equals(whole)).toBe(true);
+    expect(fake.asked).toEqual([
+      { end: 0, path: '/images/a.png' },
+      { end: 1, path: '/images/a.png', range: 'bytes=250-999' },
+      { end: undefined, path: '/images/a.png', range: 'bytes=550-999' },
+    ]);
+  });
+
+  it('a part of a file goes on within that part', async () => {
+    const { fake, client } = await connected();
+    fake.answers.set(0, (options) => serve(options, 50));
+    const response = await client.request({ path: '/images/a.png', headers: { range: 'bytes=100-299' } });
+    expect(response.status).toBe(206);
+    expect((await collect(response)).equals(whole.subarray(100, 300))).toBe(true);
+    expect(fake.asked[1]).toMatchObject({ end: 1, range: 'bytes=150-299' });
+  });
+
+  it('an answer that was complete is complete', async () => {
+    const { fake, client } = await connected();
+    fake.answers.set(0, (options) => serve(options, whole.length));
+    expect((await collect(await client.request({ path: '/images/a.png' }))).equals(whole)).toBe(true);
+    expect(fake.asked).toHaveLength(1);
+  });
+
+  it('nothing is put together from two states of a file', async () => {
+    const { fake, client } = await connected();
+    fake.answers.set(0, (options) => serve(options, 250));
+    fake.answers.set(1, (options) => serve(options, undefined, '"2"'));
+    await expect(collect(await client.request({ path: '/images/a.png' }))).rejects.toMatchObject({ code: 'END_LOST' });
+    fake.answers.set(0, (options) => serve(options, 250, 'W/"1"'));
+    fake.rtt.set(1, 1_000);
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    await expect(collect(await client.request({ path: '/images/a.png' }))).rejects.toMatchObject({ code: 'END_LOST' });
+  });
+
+  it('what may be repeated is asked of others, and nothing else', async () => {
+    const cases: [ClientRequestOptions, object, boolean][] = [
+      [{ path: '/images/a', method: 'GET' }, { code: 'END_LOST' }, true],
+      [{ path: '/images/a', method: 'PUT', body: Buffer.from('x') }, { code: 'END_LOST' }, true],
+      [{ path: '/images/a', method: 'POST', body: Buffer.from('x') }, { code: 'END_LOST' }, false],
+      [{ path: '/images/a', method: 'PUT', body: Readable.from(['x']) }, { code: 'END_LOST' }, false],
+      [{ path: '/images/a', method: 'POST' }, { code: 'END_REFUSED' }, true],
+      [{ path: '/images/a', method: 'POST', body: Readable.from(['x']) }, { code: 'END_REFUSED' }, true],
+      [{ path: '/images/a', method: 'POST', body: Buffer.from('x') }, { code: 'STREAM_RESET', errorCode: 0x10b }, true],
+      [{ path: '/images/a', method: 'GET' }, { code: 'STREAM_RESET', errorCode: 0x102 }, false],
+    ];
+    for (const [options, error, repeated] of cases) {
+      const { fake, client } = await connected();
+      fake.answers.set(0, fail(error));
+      fake.answers.set(1, fail(error));
+      const answer = client.request(options);
+      if (repeated) expect((await answer).status).toBe(200);
+      else await expect(answer).rejects.toMatchObject(error);
+      expect(askedEnds(fake)).toEqual(repeated ? [0, 1, undefined] : [0]);
+    }
+  });
+
+  it('a request that its owner gave up is not repeated', async () => {
+    const { fake, client } = await connected();
+    const controller = new AbortController();
+    fake.answers.set(0, () => {
+      controller.abort();
+      return fail({ code: 'END_LOST' })();
+    });
+    await expect(client.request({ path: '/images/a', signal: controller.signal })).rejects.toThrow();
+    expect(askedEnds(fake)).toEqual([0]);
+  });
+});
+
+describe('when the gateway is lost', () => {
+  it('requests to it fail at once, those at ends go on, and then the connection ends', async () => {
+    const { fake, client } = await connected();
+    fake.answers.set(undefined, (options) => new FakeResponse(200, options.headers ?? {}, []));
+    const download = await client.request({ path: '/images/a.png' });
+    const waiting = client.request({ path: '/' });
+    fake.emit('primaryLost');
+    await expect(waiting).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+    await expect(client.request({ path: '/' })).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+    expect(fake.closed).toBe(false);
+    expect((await collect(download)).equals(whole)).toBe(true);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(fake.closed).toBe(true);
+  });
+});
