@@ -226,6 +226,8 @@ export interface ConnectionStatus {
   keyUpdates: number;
   /** Both sides offered it: there may be several paths. */
   multipath: boolean;
+  /** Both sides speak Multi-End: there may be several servers. */
+  multiEnd: boolean;
   paths: PathStatus[];
   /** As far as this side knows; empty without Multi-End. */
   ends: EndStatus[];

@@ -98,6 +98,7 @@ async function transfer({ connection, paths, request, options }: Transfer, world
   try {
     await openPaths(client, paths, world);
     const requester = new EndClient(client);
+    await openEnds(client, requester);
     const results = await withTimeout(downloadRepeatedly(requester, request, options, destination?.sink), options.timeout);
     const { paths: used, ends } = client.status();
     const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: used, ends: ends ?? [] });
@@ -110,6 +111,15 @@ async function transfer({ connection, paths, request, options }: Transfer, world
   } finally {
     await client.close().catch(() => undefined);
   }
+}
+
+/** The least time for ends to be offered and opened, in milliseconds; longer where round trips are. */
+const endPatienceMs = 200;
+
+/** A server that has ends names them at once, so that the first request already finds its way. */
+async function openEnds(client: Http3Client, requester: EndClient): Promise<void> {
+  const { multiEnd, paths } = client.status();
+  if (multiEnd) await requester.ready(Math.max(endPatienceMs, 4 * (paths[0]?.smoothedRttMs ?? 0)));
 }
 
 function checkCounts({ repeat, parallel }: FetchOptions): void {

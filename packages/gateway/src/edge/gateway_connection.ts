@@ -1,4 +1,4 @@
-import type { ClientOptions, Http3Client } from '@sheaf/native';
+import type { ClientOptions, ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { EndClient } from '../end_client/end_client.js';
 import { RouteMapCache } from '../end_client/route_map_cache.js';
@@ -30,6 +30,8 @@ export interface GatewayConnectionOptions {
 
 /** Pauses between failed attempts double from the first to the second, in milliseconds. */
 const pauseMs = { first: 100, longest: 3_000 };
+/** How long a download that an end could not finish waits for a gateway. */
+const anewMs = 15_000;
 /** A connection that ends sooner than this was no success. */
 const shortLifeMs = 1_000;
 
@@ -103,6 +105,18 @@ export class GatewayConnection {
     await Promise.all(clients.map((client) => client.close().catch(() => undefined)));
   }
 
+  /** On another connection: that of the request has lost its gateway, which may come back. */
+  async #askAnew(request: ClientRequestOptions): Promise<ClientResponse> {
+    const deadline = Date.now() + anewMs;
+    for (;;) {
+      try {
+        return await this.endsOf(await this.open()).request(request);
+      } catch (error) {
+        if (!(error instanceof GatewayUnreachable) || this.#closed || request.signal?.aborted || Date.now() > deadline) throw error;
+      }
+    }
+  }
+
   async #open(): Promise<Http3Client> {
     const { connect, host, port, log, onOpen } = this.#options;
     await pauseUntil(this.#retryAt);
@@ -113,7 +127,7 @@ export class GatewayConnection {
         throw new Error('the edge is stopping');
       }
       const openedAt = Date.now();
-      this.#ends.set(client, new EndClient(client, this.#routes));
+      this.#ends.set(client, new EndClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }));
       // Ends may have answers under way; new requests need a gateway.
       client.once('primaryLost', () => this.retire(client));
       const end = onOpen(client);

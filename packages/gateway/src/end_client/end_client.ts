@@ -7,11 +7,25 @@ import { isIdempotent } from '../http/methods.js';
 import { isRest, rangeHeaders, resumptionOf, type Resumption } from './byte_range.js';
 import { OpenEnds } from './open_ends.js';
 import { RouteMapCache } from './route_map_cache.js';
+import { Stalls, type Wait } from './stalls.js';
 
 /** RFC 9114 §8.1: the server has done nothing about the request. */
 const H3_REQUEST_REJECTED = 0x10b;
 /** Ends that one request is asked of; then the gateway. */
 const mostEnds = 3;
+
+export interface EndClientOptions {
+  /** Kept between connections. */
+  routes?: RouteMapCache;
+  /** Asks on another connection, once the gateway of this one is lost. */
+  elsewhere?: (options: ClientRequestOptions) => Promise<ClientResponse>;
+}
+
+/** An answer, and the end that it comes from. */
+interface Answer {
+  response: ClientResponse;
+  end?: number;
+}
 
 /**
  * The requests of one connection, each to the server that answers it: an end, or the gateway. What an end that was lost
@@ -21,14 +35,18 @@ export class EndClient {
   readonly #client: Http3Client;
   readonly #ends: OpenEnds;
   readonly #routes: RouteMapCache;
-  /** Ends those requests that wait for the gateway, once it is known that it does not answer. */
-  readonly #primary = new AbortController();
-  /** Requests to ends that are under way. */
-  #active = 0;
+  readonly #elsewhere: EndClientOptions['elsewhere'];
+  /** End the requests that wait for the gateway, once it is known that it does not answer. */
+  readonly #waiting = new Set<AbortController>();
+  readonly #stalls = new Stalls();
+  /** Answers of ends that are not read to their end. */
+  #open = 0;
+  #primaryLost = false;
 
-  constructor(client: Http3Client, routes = new RouteMapCache()) {
+  constructor(client: Http3Client, { routes = new RouteMapCache(), elsewhere }: EndClientOptions = {}) {
     this.#client = client;
     this.#routes = routes;
+    this.#elsewhere = elsewhere;
     this.#ends = new OpenEnds(client);
     client.once('endOffered', () => void routes.load(client));
     client.once('primaryLost', () => this.#onPrimaryLost());
@@ -44,31 +62,33 @@ export class EndClient {
     await Promise.race([opened, new Promise((resolve) => setTimeout(resolve, patienceMs).unref())]);
   }
 
-  /** As `Http3Client.request`. @throws QuicError */
+  /** As `Http3Client.request`. @throws QuicError, PrimaryLost */
   async request(options: ClientRequestOptions): Promise<ClientResponse> {
     const excluded = new Set<number>();
-    const { response, end } = await this.#ask(options, excluded);
-    const resumption = end === undefined ? undefined : resumptionOf(options.method ?? 'GET', response);
-    if (end === undefined || !resumption) return response;
-    excluded.add(end);
-    const { status, headers } = response;
-    const body = Readable.from(this.#resuming(response, options, resumption, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
+    const answer = await this.#ask(options, excluded);
+    if (answer.end === undefined) return answer.response;
+    const { status, headers } = answer.response;
+    const body = Readable.from(this.#body(answer, options, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
+    // Who never began to read has not begun with the first server either.
+    body.once('close', () => answer.response.destroy());
     return Object.assign(body, { status, headers });
   }
 
   /** What ends still send is taken; a connection without its gateway is of no other use. */
   #onPrimaryLost(): void {
-    this.#primary.abort();
+    this.#primaryLost = true;
+    for (const controller of this.#waiting) controller.abort();
+    this.#stalls.watch();
     this.#closeWhenIdle();
   }
 
   #closeWhenIdle(): void {
-    if (this.#primary.signal.aborted && this.#active === 0) void this.#client.close().catch(() => undefined);
+    if (this.#primaryLost && this.#stalls.size === 0 && this.#open === 0) void this.#client.close().catch(() => undefined);
   }
 
   /** Asks end after end, and at last the gateway. */
-  async #ask(options: ClientRequestOptions, excluded: Set<number>): Promise<{ response: ClientResponse; end?: number }> {
-    const candidates = this.#candidates(options);
+  async #ask(options: ClientRequestOptions, excluded: Set<number>): Promise<Answer> {
+    const candidates = this.#primaryLost && this.#elsewhere ? [] : this.#candidates(options);
     while (excluded.size < mostEnds) {
       const end = this.#ends.choose(candidates, excluded);
       if (end === undefined) break;
@@ -88,59 +108,97 @@ export class EndClient {
   }
 
   async #askEnd(end: number, options: ClientRequestOptions): Promise<ClientResponse> {
+    const controller = new AbortController();
+    const wait: Wait = { since: performance.now(), giveUp: () => controller.abort() };
+    const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
+    this.#stalls.add(wait);
     this.#ends.started(end);
-    this.#active += 1;
-    const ended = (): void => {
+    try {
+      const response = await this.#client.request({ ...options, end, signal });
+      this.#open += 1;
+      response.once('close', () => {
+        this.#open -= 1;
+        this.#ends.ended(end);
+        this.#closeWhenIdle();
+      });
+      this.#ends.setLoad(end, take(response, loadHeader) ?? '');
+      return response;
+    } catch (error) {
       this.#ends.ended(end);
-      this.#active -= 1;
-      this.#closeWhenIdle();
-    };
-    const response = await this.#client.request({ ...options, end }).catch((error: unknown) => {
-      ended();
-      throw error;
-    });
-    response.once('close', ended);
-    this.#ends.setLoad(end, take(response, loadHeader) ?? '');
-    return response;
+      throw controller.signal.aborted ? new PrimaryLost(error) : error;
+    } finally {
+      this.#settle(wait);
+    }
   }
 
   async #askPrimary(options: ClientRequestOptions): Promise<ClientResponse> {
-    if (this.#primary.signal.aborted) throw new PrimaryLost();
-    const signal = options.signal ? AbortSignal.any([options.signal, this.#primary.signal]) : this.#primary.signal;
+    if (this.#primaryLost) {
+      if (this.#elsewhere) return this.#elsewhere(options);
+      throw new PrimaryLost();
+    }
+    const controller = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
+    this.#waiting.add(controller);
     try {
       const response = await this.#client.request({ ...options, signal });
+      response.once('close', () => this.#waiting.delete(controller));
       this.#routes.learn(take(response, routesHeader) ?? '', this.#client);
       return response;
     } catch (error) {
-      throw this.#primary.signal.aborted && !options.signal?.aborted ? new PrimaryLost(error) : error;
+      this.#waiting.delete(controller);
+      throw controller.signal.aborted ? new PrimaryLost(error) : error;
     }
   }
 
-  /** The body of an answer, with what was missing from other servers. */
-  async *#resuming(response: ClientResponse, options: ClientRequestOptions, resumption: Resumption, excluded: Set<number>): AsyncGenerator<Buffer> {
+  /** The body of an answer of an end, with what was missing from other servers. */
+  async *#body({ response, end }: Answer, options: ClientRequestOptions, excluded: Set<number>): AsyncGenerator<Buffer> {
+    const resumption = resumptionOf(options.method ?? 'GET', response);
+    const counter = { received: 0 };
     let current = response;
-    let received = 0;
+    let from = end;
     for (;;) {
       try {
-        for await (const chunk of current as AsyncIterable<Buffer>) {
-          received += chunk.length;
-          yield chunk;
-        }
+        yield* this.#read(current, counter);
         return;
       } catch (error) {
-        if (systemErrorCode(error) !== 'END_LOST' || options.signal?.aborted) throw error;
-        if (resumption.last !== undefined && resumption.first + received > resumption.last) return;
-        const { response: rest, end } = await this.#ask({ ...options, headers: { ...options.headers, ...rangeHeaders(resumption, received) } }, excluded);
-        if (!isRest(rest, resumption, received)) {
-          rest.destroy();
-          throw error;
-        }
-        if (end !== undefined) excluded.add(end);
-        current = rest;
-        resumption = { ...resumption, first: resumption.first + received };
-        received = 0;
+        if (from !== undefined) excluded.add(from);
+        if (!resumption || !isLost(error) || options.signal?.aborted) throw error;
+        if (resumption.last !== undefined && resumption.first + counter.received > resumption.last) return;
+        ({ response: current, end: from } = await this.#rest(resumption, counter.received, options, excluded, error));
       }
     }
+  }
+
+  /** One server's part of the body. */
+  async *#read(response: ClientResponse, counter: { received: number }): AsyncGenerator<Buffer> {
+    const wait: Wait = { since: undefined, giveUp: () => void response.destroy(new PrimaryLost()) };
+    this.#stalls.add(wait);
+    const chunks = (response as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        wait.since = performance.now();
+        const { value, done } = await chunks.next();
+        wait.since = undefined;
+        if (done) return;
+        counter.received += value.length;
+        yield value;
+      }
+    } finally {
+      response.destroy();
+      this.#settle(wait);
+    }
+  }
+
+  async #rest(resumption: Resumption, received: number, options: ClientRequestOptions, excluded: Set<number>, lost: unknown): Promise<{ response: ClientResponse; end: number | undefined }> {
+    const { response, end } = await this.#ask({ ...options, headers: { ...options.headers, ...rangeHeaders(resumption, received) } }, excluded);
+    if (isRest(response, resumption, received)) return { response, end };
+    response.destroy();
+    throw lost;
+  }
+
+  #settle(wait: Wait): void {
+    this.#stalls.delete(wait);
+    this.#closeWhenIdle();
   }
 }
 
@@ -154,15 +212,18 @@ export class PrimaryLost extends Error {
   }
 }
 
+function isLost(error: unknown): boolean {
+  return error instanceof PrimaryLost || systemErrorCode(error) === 'END_LOST';
+}
+
 /** Whether the request may be sent once more, to another server. */
 function mayRepeat({ method = 'GET', body }: ClientRequestOptions, error: unknown): boolean {
+  if (isLost(error)) return isIdempotent(method) && isWhole(body);
   switch (systemErrorCode(error)) {
     // Nothing of it was sent.
     case 'END_REFUSED':
     case 'NO_MULTI_END':
       return true;
-    case 'END_LOST':
-      return isIdempotent(method) && isWhole(body);
     case 'STREAM_RESET':
       return (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED && isWhole(body);
     default:

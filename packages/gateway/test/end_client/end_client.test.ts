@@ -265,4 +265,30 @@ describe('when the gateway is lost', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(fake.closed).toBe(true);
   });
+
+  it('a download whose end falls silent goes on over another connection', { timeout: 20_000 }, async () => {
+    const fake = new FakeClient();
+    const anew: ClientRequestOptions[] = [];
+    const client = new EndClient(fake as unknown as Http3Client, {
+      elsewhere: (options) => {
+        anew.push(options);
+        return Promise.resolve(serve(options));
+      },
+    });
+    fake.offer(0);
+    await client.ready(1_000);
+    const silent = new Readable({ read: () => undefined });
+    silent.push(whole.subarray(0, 400));
+    fake.answers.set(0, () => Object.assign(silent, { status: 200, headers: { etag, 'content-length': '1000' } }));
+    const response = await client.request({ path: '/images/a.png' });
+    fake.emit('primaryLost');
+    const began = performance.now();
+    expect((await collect(response)).equals(whole)).toBe(true);
+    expect(performance.now() - began).toBeGreaterThan(2_900);
+    expect(anew.map(({ headers }) => headers?.['range'])).toEqual(['bytes=400-999']);
+    // What is asked now goes there, too.
+    await collect(await client.request({ path: '/images/a.png' }));
+    expect(anew).toHaveLength(2);
+    expect(fake.closed).toBe(true);
+  });
 });

@@ -135,6 +135,7 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
   out.Set("datagramsReceived", number(stats.datagrams_received));
   out.Set("keyUpdates", number(stats.key_updates));
   out.Set("multipath", driver.connection().multipath());
+  out.Set("multiEnd", driver.connection().multi_end());
   Napi::Array paths = Napi::Array::New(env);
   for (const quic::PathStats& path : driver.connection().path_stats()) {
     paths.Set(paths.Length(), path_object(env, path));

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it, vi } from 'vitest';
+import { EndClient } from '../../src/end_client/end_client.js';
+import { collect, get, getByHttp2 } from '../support/client.js';
+import { ask, connect } from '../support/http3_client.js';
+import { startSite, type Site, type SiteDescription } from '../support/site.js';
+
+const large = randomBytes(4_000_000);
+
+const site = (more: Partial<SiteDescription> = {}): Promise<Site> =>
+  startSite({
+    routes: '[{ path: /one, ends: [end1] }, { path: /any, ends: [end1, end2, end3] }, { path: /proxied, ends: [end1], delivery: proxy }, { path: /, files: main }]',
+    ends: { end1: '[{ files: files }]', end2: '[{ files: files }]', end3: '[{ files: files }]' },
+    files: { 'main/index.html': 'main', 'files/one/a.bin': large, 'files/any/a.bin': large, 'files/proxied/a.bin': large, 'files/index.html': 'of an end' },
+    ...more,
+  });
+
+const states = ({ gateway }: Site): (string | undefined)[] => gateway.status().ends?.map(({ state }) => state) ?? [];
+const serving = (running: Site): Promise<void> => vi.waitFor(() => expect(states(running)).toEqual(['serving', 'serving', 'serving']), 10_000);
+const proxied = ({ gateway }: Site): number => gateway.status().ends?.reduce((sum, end) => sum + end.proxied, 0) ?? 0;
+const answered = (running: Site): number[] => Object.values(running.ends).map((end) => end.status().requestsTotal);
+
+async function client(running: Site): Promise<EndClient> {
+  const connection = await connect(running.gateway.address.port, { multiEnd: true });
+  const ends = new EndClient(connection);
+  await ends.ready(10_000);
+  return ends;
+}
+
+describe('a client that speaks Multi-End', () => {
+  it('gets what ends have from the ends, on its one connection', async () => {
+    const running = await site();
+    await serving(running);
+    const ends = await client(running);
+    const response = await ends.request({ path: '/one/a.bin' });
+    expect(response.status).toBe(200);
+    expect((await collect(response)).equals(large)).toBe(true);
+    expect(proxied(running)).toBe(0);
+    expect(answered(running)).toEqual([1, 0, 0]);
+    // One handshake, with the gateway alone.
+    expect(running.gateway.status().connections).toHaveLength(1);
+    for (const end of Object.values(running.ends)) expect(end.status()).toMatchObject({ guests: 1, transport: { connectionsAccepted: 0 } });
+  });
+
+  it('still asks the gateway for what is its own, or is to be proxied', async () => {
+    const running = await site();
+    await serving(running);
+    const ends = await client(running);
+    expect((await collect(await ends.request({ path: '/index.html' }))).toString()).toBe('main');
+    expect(answered(running)).toEqual([0, 0, 0]);
+    expect((await collect(await ends.request({ path: '/proxied/a.bin' }))).equals(large)).toBe(true);
+    expect(proxied(running)).toBe(1);
+  });
+
+  it('spreads requests that several ends answer', async () => {
+    const running = await site();
+    await serving(running);
+    const ends = await client(running);
+    const bodies = await Promise.all(Array.from({ length: 12 }, async () => collect(await ends.request({ path: '/any/a.bin' }))));
+    for (const body of bodies) expect(body.equals(large)).toBe(true);
+    expect(proxied(running)).toBe(0);
+    for (const count of answered(running)) expect(count).toBeGreaterThan(0);
+  });
+
+  it('uploads to an end', async () => {
+    const running = await site();
+    await serving(running);
+    const ends = await client(running);
+    // Files take no uploads: the end says so after it has seen the body go by.
+    const response = await ends.request({ path: '/one/a.bin', method: 'PUT', body: large });
+    await collect(response);
+    expect(response.status).toBe(405);
+    expect(answered(running)).toEqual([1, 0, 0]);
+  });
+
+  it('is answered through the gateway by an end that has nothing of the kind', async () => {
+    const running = await site({ ends: { end1: '[{ path: /one/b, files: files }]', end2: '[{ files: files }]', end3: '[{ files: files }]' } });
+    await serving(running);
+    const ends = await client(running);
+    // The gateway sends what its map gives to end1 there again, which does not send it on.
+    expect((await ends.request({ path: '/one/a.bin' })).status).toBe(404);
+    expect(answered(running)[0]).toBe(2);
+  });
+});
+
+describe('an edge', () => {
+  it('asks ends for its browsers', async () => {
+    const running = await site({ withEdge: true });
+    await serving(running);
+    const port = running.edge!.address.port;
+    expect((await get(port, '/')).body.toString()).toBe('main');
+    await vi.waitFor(() => expect(running.edge!.status().gateway.connection?.ends.filter(({ state }) => state === 'open')).toHaveLength(3), 10_000);
+    const before = proxied(running);
+    for (const body of [(await get(port, '/one/a.bin')).body, (await getByHttp2(port, '/any/a.bin')).body, (await ask(await connect(port), { path: '/any/a.bin' })).body]) {
+      expect(body.equals(large)).toBe(true);
+    }
+    expect(proxied(running)).toBe(before);
+    expect((await get(port, '/one/a.bin')).headers).not.toHaveProperty('sheaf-load');
+    expect((await get(port, '/')).headers).not.toHaveProperty('sheaf-routes');
+  });
+
+  it('finishes downloads although the end that sends them is closed', async () => {
+    const running = await site({ withEdge: true });
+    await serving(running);
+    const port = running.edge!.address.port;
+    await get(port, '/');
+    await vi.waitFor(() => expect(running.edge!.status().gateway.connection?.ends.filter(({ state }) => state === 'open')).toHaveLength(3), 10_000);
+    const downloads = Array.from({ length: 9 }, () => get(port, '/any/a.bin'));
+    await vi.waitFor(() => expect(running.ends['end2']?.status().requestsActive).toBeGreaterThan(0), { timeout: 10_000, interval: 1 });
+    await running.ends['end2']?.close(0);
+    for (const { status, body } of await Promise.all(downloads)) expect([status, body.equals(large)]).toEqual([200, true]);
+  });
+});
+
+describe('an end', () => {
+  it('is used no more while it drains, and finishes what is under way', async () => {
+    const running = await site({ gateway: ['admin: 127.0.0.1:0'] });
+    await serving(running);
+    const ends = await client(running);
+    const first = await ends.request({ path: '/one/a.bin' });
+    const admin = `http://127.0.0.1:${running.gateway.adminAddress?.port}`;
+    await fetch(`${admin}/ends/end1/drain`, { method: 'POST', headers: { 'sheaf-admin': '1' } });
+    await vi.waitFor(() => expect(states(running)[0]).toBe('draining'), 10_000);
+    expect((await collect(first)).equals(large)).toBe(true);
+    await vi.waitFor(() => expect(running.ends['end1']?.status().guests).toBe(0), 10_000);
+    // It may still be asked by the gateway.
+    expect((await collect(await ends.request({ path: '/one/a.bin' }))).equals(large)).toBe(true);
+    expect(proxied(running)).toBe(1);
+    await fetch(`${admin}/ends/end1/resume`, { method: 'POST', headers: { 'sheaf-admin': '1' } });
+    await vi.waitFor(() => expect(running.ends['end1']?.status().guests).toBe(1), 15_000);
+    await vi.waitFor(async () => {
+      expect((await collect(await ends.request({ path: '/one/a.bin' }))).equals(large)).toBe(true);
+      expect(running.ends['end1']?.status().requestsTotal).toBeGreaterThan(2);
+    }, 10_000);
+  });
+
+  it('goes on serving the clients of a gateway that is gone', async () => {
+    const running = await site();
+    await serving(running);
+    const ends = await client(running);
+    const download = await ends.request({ path: '/one/a.bin' });
+    expect((await collect(download)).equals(large)).toBe(true);
+    const counted = running.ends['end1']?.status();
+    expect(counted?.guests).toBe(1);
+  });
+
+  it('shows ends and leases in the status', async () => {
+    const running = await site();
+    await serving(running);
+    const ends = await client(running);
+    await collect(await ends.request({ path: '/one/a.bin' }));
+    const [connection] = running.gateway.status().connections;
+    expect(connection?.ends).toHaveLength(3);
+    expect(connection?.ends.find(({ end }) => end === 0)?.lease?.granted).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(running.gateway.status().ends?.[0]?.bytesSent).toBeGreaterThan(large.length), 10_000);
+  });
+});
