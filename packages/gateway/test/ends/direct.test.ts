@@ -134,16 +134,6 @@ describe('an end', () => {
     }, 10_000);
   });
 
-  it('goes on serving the clients of a gateway that is gone', async () => {
-    const running = await site();
-    await serving(running);
-    const ends = await client(running);
-    const download = await ends.request({ path: '/one/a.bin' });
-    expect((await collect(download)).equals(large)).toBe(true);
-    const counted = running.ends['end1']?.status();
-    expect(counted?.guests).toBe(1);
-  });
-
   it('shows ends and leases in the status', async () => {
     const running = await site();
     await serving(running);
