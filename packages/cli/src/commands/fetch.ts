@@ -114,7 +114,7 @@ async function transfer({ connection, paths, request, options }: Transfer, world
 }
 
 /** The least time for ends to be offered and opened, in milliseconds; longer where round trips are. */
-const endPatienceMs = 200;
+const endPatienceMs = 500;
 
 /** A server that has ends names them at once, so that the first request already finds its way. */
 async function openEnds(client: Http3Client, requester: EndClient): Promise<void> {
