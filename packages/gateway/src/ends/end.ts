@@ -44,7 +44,7 @@ export class End extends FrontNode {
 
   /** Starts listening; its gateway calls when it is there. @throws UserError */
   static async start(loaded: LoadedEnd, options: SiteOptions = {}): Promise<End> {
-    const front = await Front.open({ ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true, multiEnd: true } }, options);
+    const front = await Front.open({ ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } }, options);
     try {
       const end = new End(loaded, options, front);
       await end.#start(await loadNativeModule());
