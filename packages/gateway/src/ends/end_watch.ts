@@ -44,7 +44,7 @@ export interface EndWatchOptions {
  * How long requests at an end that was lost may still go on: it may be that only the backbone is cut, but
  * without it the end gets no more credit, so that a request could wait for ever.
  */
-const lostMs = 10_000;
+const lostMs = 5_000;
 
 type Pong = Extract<BackboneMessage, { type: 'pong' }>;
 
