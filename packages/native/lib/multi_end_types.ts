@@ -41,7 +41,7 @@ export interface EndStatus {
 
 /** Events of a connection at the server that shook hands. */
 export interface ServerConnectionEvents {
-  /** The client speaks Multi-End, and hand-overs are possible from now on. */
+  /** The client speaks Multi-End, and its connection ids for paths are here: hand-overs are possible from now on. */
   multiEndReady: [];
   /** To be carried to the end, for its `receivePrimaryMessage`. May be lost or repeated. */
   endMessage: [end: number, message: Buffer];

@@ -67,8 +67,7 @@ export async function startSite({ endKeyModes = ['per-path', 'shared'], ends = 2
 
 /** Hands a path over to the server and carries what they tell each other, as a backbone would. */
 export async function handOver({ connection, client }: Site, end: number, server: NamedServer): Promise<ImportedConnection> {
-  const snapshot = await whenPathsAreThere(() => connection.handOver(end, server.address));
-  const imported = server.server.importConnection(snapshot);
+  const imported = server.server.importConnection(connection.handOver(end, server.address));
   imported.on('primaryMessage', (message) => connection.receiveEndMessage(end, message));
   const carry = (to: number, message: Buffer): void => {
     if (to === end) imported.receivePrimaryMessage(message);
@@ -83,19 +82,6 @@ export async function handOver({ connection, client }: Site, end: number, server
   connection.offerEnd(end);
   await offered;
   return imported;
-}
-
-/** The client's connection ids for the paths may still be on their way. */
-async function whenPathsAreThere(attempt: () => Buffer): Promise<Buffer> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    try {
-      return attempt();
-    } catch (error) {
-      if (performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
 }
 
 /** An end that the client can send requests to. */

@@ -49,6 +49,11 @@ void EndpointObject::report_end_messages(HostedConnection& hosted, Napi::Array& 
     return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size());
   };
   if (quic::PrimaryExchange* exchange = hosted.driver().primary_exchange()) {
+    // The client's connection ids for paths come a little later than the end of the handshake.
+    if (!hosted.multi_end_reported && exchange->ready(now)) {
+      hosted.multi_end_reported = true;
+      push(events, EventKind::kMultiEndReady, hosted);
+    }
     while (const auto outgoing = exchange->poll_message(now)) {
       push(events, EventKind::kEndMessage, hosted, number(outgoing->end.value),
            buffer(outgoing->message));
@@ -110,12 +115,7 @@ void report_end_event(HostedConnection& hosted, const quic::Event& event, Napi::
   const auto report = [&](EventKind kind, const auto& about, auto... values) {
     push(events, kind, hosted, number(about.end.value), number(about.path.value), values...);
   };
-  std::visit(Overloaded{[&](const quic::HandshakeConfirmedEvent&) {
-                          if (hosted.driver().primary_exchange()) {
-                            push(events, EventKind::kMultiEndReady, hosted);
-                          }
-                        },
-                        [&](const quic::EndOfferedEvent& offered) {
+  std::visit(Overloaded{[&](const quic::EndOfferedEvent& offered) {
                           report(EventKind::kEndOffered, offered,
                                  Napi::String::New(events.Env(), ip_text(offered.address)),
                                  static_cast<double>(offered.address.port));

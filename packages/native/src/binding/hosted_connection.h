@@ -41,6 +41,7 @@ class HostedConnection {
   bool reported = false;  // EstablishedEvent went to JavaScript
   bool pending = false;   // in the list of connections with events
   bool closed = false;
+  bool multi_end_reported = false;
   bool path_ended = false;  // one was abandoned, and may be gone
 
  private:

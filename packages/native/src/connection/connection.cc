@@ -428,6 +428,10 @@ Result<EndSeed, EndRefusal> Connection::hand_over(EndId end, const Address& addr
   return EndManagement(*parts_, {}).hand_over(end, address, wanted);
 }
 
+Connection::FreePaths Connection::free_end_paths() const {
+  return EndManagement(*parts_, {}).free_paths();
+}
+
 Status<EndRefusal> Connection::offer_end(EndId end) {
   return EndManagement(*parts_, {}).offer(end);
 }

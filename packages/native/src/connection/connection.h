@@ -139,6 +139,13 @@ class Connection {
   // Nothing of that path is done here any more. `offer_end` when the end has it.
   Result<EndSeed, EndRefusal> hand_over(EndId end, const Address& address,
                                         const StreamLease& wanted);
+  // Primary: paths that can be handed over now, and those with the ones whose connection ids have
+  // not come yet.
+  struct FreePaths {
+    std::size_t now = 0;
+    std::size_t soon = 0;
+  };
+  FreePaths free_end_paths() const;
   Status<EndRefusal> offer_end(EndId end);
   Status<EndRefusal> withdraw_end(EndId end, std::uint64_t reason);  // event.h: k_end_drains …
   // Client, after EndOfferedEvent: streams pinned to the path are the end's. What an end does wrong

@@ -33,16 +33,23 @@ void EndManagement::enable(const TransportParameters& peer) {
 
 // --- primary ------------------------------------------------------------------------------------
 
-PathEntry* EndManagement::free_path() {
-  const PathTable& paths = parts_.paths;
+bool EndManagement::untouched(const PathEntry& entry) const {
+  return EndTable::is_end_path(entry.id) && entry.id <= parts_.paths.common_maximum() &&
+         !entry.path && !entry.abandonment && !entry.end;
+}
+
+bool EndManagement::free(const PathEntry& entry) const {
+  return untouched(entry) && entry.remote_ids.has_unused() && entry.local_ids.active_count() > 0;
+}
+
+Connection::FreePaths EndManagement::free_paths() const {
+  Connection::FreePaths count;
+  if (!parts_.ends || !parts_.handshake_confirmed) return count;
   for (const auto& entry : parts_.paths.entries()) {
-    const bool untouched = !entry->path && !entry->abandonment && !entry->end;
-    if (EndTable::is_end_path(entry->id) && untouched && entry->id <= paths.common_maximum() &&
-        entry->remote_ids.has_unused() && entry->local_ids.active_count() > 0) {
-      return entry.get();
-    }
+    count.soon += untouched(*entry);
+    count.now += free(*entry);
   }
-  return nullptr;
+  return count;
 }
 
 Result<EndSeed, EndRefusal> EndManagement::hand_over(EndId end, const Address& address,
@@ -52,8 +59,10 @@ Result<EndSeed, EndRefusal> EndManagement::hand_over(EndId end, const Address& a
   if (end.value > EndId::k_maximum) return EndRefusal::kUnknownEnd;
   const EndRecord* known = parts_.ends->find(end);
   if (known && (known->offered || known->drains)) return EndRefusal::kAlready;
-  PathEntry* entry = free_path();
-  if (!entry) return EndRefusal::kNoPath;
+  const auto found =
+      std::ranges::find_if(parts_.paths.entries(), [&](const auto& entry) { return free(*entry); });
+  if (found == parts_.paths.entries().end()) return EndRefusal::kNoPath;
+  PathEntry* entry = found->get();
   auto keys = parts_.keys.hand_over(entry->id);
   if (!keys) return EndRefusal::kNotReady;
 

@@ -24,6 +24,7 @@ class EndManagement {
   // --- primary ----------------------------------------------------------------------------------
   Result<EndSeed, EndRefusal> hand_over(EndId end, const Address& address,
                                         const StreamLease& wanted);
+  Connection::FreePaths free_paths() const;
   Status<EndRefusal> offer(EndId end);
   Status<EndRefusal> withdraw(EndId end, std::uint64_t reason);
   void write_frames(Writer& writer, SentPackets& sent);
@@ -45,7 +46,8 @@ class EndManagement {
   void on_timeout();
 
  private:
-  PathEntry* free_path();
+  bool untouched(const PathEntry& entry) const;
+  bool free(const PathEntry& entry) const;
   Time quiet_deadline(const PathEntry& entry) const;
   bool asks_ends() const;
   Time silence_deadline(const PathEntry& entry) const;

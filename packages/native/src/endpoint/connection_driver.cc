@@ -297,7 +297,7 @@ void ConnectionDriver::on_connection_event(const Event& event, Time now) {
   }
   if (std::holds_alternative<HandshakeConfirmedEvent>(event) && role_ == Role::kServer &&
       connection_->multi_end()) {
-    primary_exchange_ = std::make_unique<PrimaryExchange>(*connection_);
+    primary_exchange_ = std::make_unique<PrimaryExchange>(*connection_, now);
   }
   if (role_ != Role::kClient || !handshake_) return;
   if (std::holds_alternative<HandshakeConfirmedEvent>(event)) {

@@ -12,7 +12,14 @@ namespace {
 // servers open no streams at ends.
 constexpr StreamLease k_first_lease{.credit = 64 << 10, .ids = {}};
 
+constexpr Duration k_patience = std::chrono::seconds(1);
+
 }  // namespace
+
+bool PrimaryExchange::ready(Time now) const {
+  const Connection::FreePaths free = connection_.free_end_paths();
+  return free.now > 0 && (free.now == free.soon || now >= since_ + k_patience);
+}
 
 Result<std::vector<std::uint8_t>, EndRefusal> PrimaryExchange::hand_over(EndId end,
                                                                          const Address& address) {

@@ -11,8 +11,12 @@ namespace sheaf::quic {
 // need. Sans-IO; whoever carries the messages knows nothing of them. The connection outlives it.
 class PrimaryExchange {
  public:
-  explicit PrimaryExchange(Connection& connection)
-      : connection_(connection), grantor_(connection.shared_limits()) {}
+  PrimaryExchange(Connection& connection, Time now)
+      : connection_(connection), grantor_(connection.shared_limits()), since_(now) {}
+
+  // Hand-overs are possible: the client's connection ids for all paths have come, or those for some
+  // and the others take long.
+  bool ready(Time now) const;
 
   // A snapshot with keys in it (ends/connection_snapshot.h). An end is handed no second path while
   // it has one.
@@ -42,6 +46,7 @@ class PrimaryExchange {
 
   Connection& connection_;
   LeaseGrantor grantor_;
+  Time since_;
   std::vector<Partner> partners_;
   std::deque<Outgoing> outgoing_;
 };
