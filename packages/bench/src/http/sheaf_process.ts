@@ -1,8 +1,9 @@
-// A gateway in a process of its own: the benchmark's client must not share its event loop.
-import { Gateway, loadConfiguration, onlyGateway } from '@sheaf/gateway';
+// Nodes in a process of their own: the benchmark's client must not share its event loop.
+import { closeNodes, loadConfiguration, startNodes } from '@sheaf/gateway';
 
-const file = process.argv[2];
-if (file === undefined) throw new Error('usage: sheaf_process.js CONFIGURATION');
-const gateway = await Gateway.start(onlyGateway(await loadConfiguration(file)));
+const [file, name] = process.argv.slice(2);
+if (file === undefined) throw new Error('usage: sheaf_process.js CONFIGURATION [NODE]');
+const { nodes } = await loadConfiguration(file);
+const running = await startNodes(nodes.filter((node) => name === undefined || node.name === name));
 process.stdout.write('ready\n');
-process.once('SIGTERM', () => void gateway.close().then(() => process.exit(0)));
+process.once('SIGTERM', () => void closeNodes(running).then(() => process.exit(0)));

@@ -12,13 +12,14 @@ const options = {
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
   sim: { type: 'boolean', describe: 'pages, paths: in virtual time' },
   browser: { type: 'boolean', describe: 'pages: in Chromium, over links in real time' },
-  real: { type: 'boolean', describe: 'paths: over loopback, next to noq' },
-  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), pages (20), paths (30, 5), schedulers (5): measurements of each' },
-  bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), paths (200 MB): size of a transfer' },
+  real: { type: 'boolean', describe: 'multi-end: processes on loopback, next to Caddy; paths: over loopback, next to noq' },
+  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), multi-end (3), pages (20), paths (30, 5), schedulers (5): measurements of each' },
+  bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB): size of a transfer' },
   connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time' },
   seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run' },
   seed: { type: 'string', requiresArg: true, describe: 'pages, paths (1): of the first simulated run' },
-  clients: { type: 'string', requiresArg: true, describe: 'pages (1): clients that load the page at one time over the same links' },
+  clients: { type: 'string', requiresArg: true, describe: 'multi-end (8): client processes; pages (1): clients that load the page at one time over the same links' },
+  requests: { type: 'string', requiresArg: true, describe: 'multi-end (100): downloads of each client' },
   page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
   tree: { type: 'string', requiresArg: true, describe: 'pages: only these styles of priorities' },
   level: { type: 'string', requiresArg: true, describe: 'pages: only these levels of dynamicity' },
@@ -33,7 +34,7 @@ export const bench: Command<BenchOptions> = {
   summary: 'Run an experiment and print its table',
   options: (yargs) =>
     yargs
-      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, pages, paths, schedulers or soak' })
+      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, multi-end, pages, paths, schedulers or soak' })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
       // The experiment says which of its options was meant.
@@ -41,6 +42,7 @@ export const bench: Command<BenchOptions> = {
       .strictCommands(false)
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
+      .example('$0 bench multi-end --real', 'Processor time of a primary and its ends for direct delivery, proxying, and Caddy')
       .example('$0 bench pages --sim --report pages', 'Page loads over two paths with every stream scheduler, in virtual time')
       .example('$0 bench pages --browser --page news --tree extensible --report pages', 'The same in Chromium, through edge, links and gateway')
       .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')

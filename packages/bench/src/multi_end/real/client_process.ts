@@ -1,0 +1,77 @@
+// One client of `bench multi-end --real`, in a process of its own; see client_messages.ts.
+import { once } from 'node:events';
+import { EndClient, errorMessage } from '@sheaf/gateway';
+import { connectHttp3, type ClientResponse, type ConnectionStatus, type Http3Client } from '@sheaf/native';
+import type { ClientNews, ClientOrder, ClientResult, ClientTask } from './client_messages.js';
+
+/** Longest wait for the ends. */
+const PATIENCE_MS = 20_000;
+
+const task = JSON.parse(process.argv[2] ?? '') as ClientTask;
+const body = task.direction === 'upload' ? Buffer.alloc(task.bytes, 'sheaf ') : undefined;
+
+async function run(): Promise<ClientResult> {
+  await order('connect', { state: 'loaded' });
+  const client = await connectHttp3({ host: '127.0.0.1', port: task.port, serverName: 'localhost', alpn: ['h3'], insecure: true, multiEnd: task.ends > 0 });
+  try {
+    const requester = new EndClient(client);
+    if (task.ends > 0) await Promise.all([requester.ready(PATIENCE_MS), untilOpen(client)]);
+    await order('go', { state: 'connected' });
+    for (let request = 0; request < task.requests; request += 1) await transfer(requester);
+    return { endsShare: endsShare(client.status()) };
+  } finally {
+    await client.close().catch(() => undefined);
+  }
+}
+
+/** Says how far it is, and waits for what comes next. */
+async function order(expected: ClientOrder, news: ClientNews): Promise<void> {
+  process.send?.(news);
+  const [received] = (await once(process, 'message')) as [ClientOrder];
+  if (received !== expected) throw new Error(`${received} instead of ${expected}`);
+}
+
+async function untilOpen(client: Http3Client): Promise<void> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const open = (): number => client.status().ends.filter(({ state }) => state === 'open').length;
+  while (open() < task.ends) {
+    await once(client, 'endPathOpen', { signal }).catch(() => {
+      throw new Error(`${open()} of ${task.ends} ends are open after ${PATIENCE_MS / 1000} s`);
+    });
+  }
+}
+
+async function transfer(requester: EndClient): Promise<void> {
+  const { path } = task;
+  // Caddy 2.6 passes on no body whose length it is not told.
+  const upload = body && { method: 'POST', headers: { 'content-length': String(body.length) }, body };
+  const response = await requester.request({ path, authority: 'localhost', ...upload });
+  const arrived = body ? Number(await text(response)) : await count(response);
+  if (response.status !== 200 || arrived !== task.bytes) throw new Error(`${path}: status ${response.status}, ${arrived} of ${task.bytes} bytes`);
+}
+
+async function count(response: ClientResponse): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length;
+  return bytes;
+}
+
+async function text(response: ClientResponse): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function endsShare({ paths, ends }: ConnectionStatus): number {
+  const ofEnds = new Set(ends.map(({ path }) => path));
+  const sum = (counted: readonly { bytesSent: number; bytesReceived: number }[]): number => counted.reduce((total, { bytesSent, bytesReceived }) => total + bytesSent + bytesReceived, 0);
+  const direct = sum(ends);
+  const primary = sum(paths.filter(({ id }) => !ofEnds.has(id)));
+  return direct / (direct + primary);
+}
+
+const news = await run().then(
+  (result): ClientNews => ({ state: 'done', result }),
+  (error: unknown): ClientNews => ({ state: 'failed', reason: errorMessage(error) }),
+);
+process.send?.(news, () => process.exit(0));

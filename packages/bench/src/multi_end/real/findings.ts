@@ -1,0 +1,59 @@
+import { round } from '../../measure/statistics.js';
+import type { CpuCell, RealEnds } from './real_ends.js';
+
+/** The primary's work with ends, over its work as their proxy, at most. */
+const LARGEST_PRIMARY_RATIO = 0.1;
+/** The rest is handshakes, acknowledgements and credit by way of the primary. */
+const LEAST_ENDS_SHARE = 0.95;
+
+export interface RealFinding {
+  claim: string;
+  holds: boolean;
+  why: string;
+}
+
+/** What the figures say about what ends are for, in each direction and with each number of ends. */
+export function judgeRealEnds({ cpu, uploads }: Pick<RealEnds, 'cpu' | 'uploads'>): RealFinding[] {
+  return [...judge('downloads', cpu), ...judge('uploads', uploads)];
+}
+
+function judge(what: string, cells: readonly CpuCell[]): RealFinding[] {
+  return cells
+    .filter(({ delivery }) => delivery === 'direct')
+    .flatMap((direct) => {
+      const proxy = cells.find(({ delivery, ends }) => delivery === 'proxy' && ends === direct.ends);
+      if (!proxy) return [];
+      const subject = `${what}, ${direct.ends} ${direct.ends === 1 ? 'end' : 'ends'}`;
+      return [ofPrimary(subject, direct, proxy), ofSum(subject, direct, proxy), ofPath(subject, direct)];
+    });
+}
+
+function ofPrimary(subject: string, direct: CpuCell, proxy: CpuCell): RealFinding {
+  const ratio = direct.primary_cpu_s / proxy.primary_cpu_s;
+  return {
+    claim: `${subject}: the primary works at most ${percent(LARGEST_PRIMARY_RATIO)} of what it works as a proxy`,
+    holds: ratio <= LARGEST_PRIMARY_RATIO,
+    why: `${percent(ratio)}: ${direct.primary_cpu_s} s instead of ${proxy.primary_cpu_s} s, of which ${direct.connecting_cpu_s} s instead of ${proxy.connecting_cpu_s} s to connect, hand-overs included`,
+  };
+}
+
+function ofSum(subject: string, direct: CpuCell, proxy: CpuCell): RealFinding {
+  const [ours, theirs] = [direct, proxy].map((cell) => cell.primary_cpu_s + cell.ends_cpu_s) as [number, number];
+  return {
+    claim: `${subject}: primary and ends together work less than with proxying`,
+    holds: ours < theirs,
+    why: `${round(ours, 3)} s instead of ${round(theirs, 3)} s; the ends ${direct.ends_cpu_s} s instead of ${proxy.ends_cpu_s} s`,
+  };
+}
+
+function ofPath(subject: string, { ends_share }: CpuCell): RealFinding {
+  return {
+    claim: `${subject}: at least ${percent(LEAST_ENDS_SHARE)} of the bytes go between clients and ends`,
+    holds: ends_share >= LEAST_ENDS_SHARE,
+    why: percent(ends_share),
+  };
+}
+
+export function percent(ratio: number): string {
+  return `${round(ratio * 100, 3)} %`;
+}

@@ -1,0 +1,43 @@
+import type { ResultTable } from '../../experiment.js';
+import { round } from '../../measure/statistics.js';
+import { percent, type RealFinding } from './findings.js';
+import type { CpuCell, RealEnds } from './real_ends.js';
+
+/** For people: processor time in each direction next to the proxy's, then what it says. */
+export function realTables({ cpu, uploads, skipped }: RealEnds, findings: readonly RealFinding[]): ResultTable[] {
+  return [
+    { ...table('downloads', cpu), notes: skipped.map(({ delivery, reason }) => `skipped ${delivery}: ${reason}`) },
+    {
+      ...table('uploads', uploads),
+      notes: [
+        'Seconds of processor time; primary: Caddy in the last rows, which proxies HTTP/3 to the ends\' HTTP/1.1 without TLS.',
+        'Ratios: to proxying by the same gateway. Share: of the bytes, between clients and ends.',
+      ],
+    },
+    { head: ['finding', 'holds', 'why'], rows: findings.map(({ claim, holds, why }) => [claim, holds ? 'holds' : 'does not hold', why]), notes: [] },
+  ];
+}
+
+function table(what: string, cells: readonly CpuCell[]): Pick<ResultTable, 'head' | 'rows'> {
+  return {
+    head: [what, 'ends', 'primary s', 'ratio', 'connecting s', 'ends s', 'ratio', 'sum s', 'ratio', 'wall s', 'share', 'runs'],
+    rows: cells.map((cell) => {
+      const proxy = cells.find(({ delivery, ends }) => delivery === 'proxy' && ends === cell.ends) ?? cell;
+      const sum = (of: CpuCell): number => of.primary_cpu_s + of.ends_cpu_s;
+      return [
+        cell.delivery,
+        String(cell.ends),
+        String(cell.primary_cpu_s),
+        percent(cell.primary_cpu_s / proxy.primary_cpu_s),
+        String(cell.connecting_cpu_s),
+        String(cell.ends_cpu_s),
+        percent(cell.ends_cpu_s / proxy.ends_cpu_s),
+        String(round(sum(cell), 3)),
+        percent(sum(cell) / sum(proxy)),
+        String(round(cell.wall_s, 3)),
+        percent(cell.ends_share),
+        String(cell.runs),
+      ];
+    }),
+  };
+}
