@@ -92,6 +92,7 @@ describe('the history of paths', () => {
     [{ paths: [{ ...report(0, 0), roundTripMs: '1' }] }, 'roundTripMs'],
     [{ paths: [{ ...report(0, 0), local: 1 }] }, 'local'],
     [{ paths: [{ ...report(0, 0), state: 'odd' }] }, 'state'],
+    [{ paths: [{ ...report(0, 0), end: 'one' }] }, 'end'],
     [{ paths: [{ ...report(0, 0), backup: 'no' }] }, 'backup'],
   ])('refuses what is no report: %j', (value, field) => {
     expect(() => parsePathReports(value)).toThrow(new RegExp(`^${field}:`));

@@ -88,8 +88,9 @@ export class EndClient {
 
   /** Asks end after end, and at last the gateway. */
   async #ask(options: ClientRequestOptions, excluded: Set<number>): Promise<Answer> {
-    const candidates = this.#primaryLost && this.#elsewhere ? [] : this.#candidates(options);
-    while (excluded.size < mostEnds) {
+    const candidates = this.#candidates(options);
+    // A connection that has lost its gateway ends as soon as nothing is under way: what is asked now goes elsewhere.
+    while (excluded.size < mostEnds && !(this.#primaryLost && this.#elsewhere)) {
       const end = this.#ends.choose(candidates, excluded);
       if (end === undefined) break;
       try {

@@ -291,4 +291,17 @@ describe('when the gateway is lost', () => {
     expect(anew).toHaveLength(2);
     expect(fake.closed).toBe(true);
   });
+
+  it('a request that an end leaves unanswered is asked over another connection, not of another end of this one', { timeout: 20_000 }, async () => {
+    const fake = new FakeClient();
+    const client = new EndClient(fake as unknown as Http3Client, { elsewhere: (options) => Promise.resolve(serve(options)) });
+    fake.offer(0, 1);
+    await client.ready(1_000);
+    const silence = ({ signal }: ClientRequestOptions): Promise<never> => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('given up'))));
+    fake.answers.set(0, silence as unknown as typeof serve);
+    const response = client.request({ path: '/images/a.png' });
+    fake.emit('primaryLost');
+    expect((await collect(await response)).equals(whole)).toBe(true);
+    expect(askedEnds(fake)).toEqual([0]);
+  });
 });

@@ -1,4 +1,4 @@
-/** One path of an edge's connection to its gateway, as pages are told. Counters only grow while the path lives. */
+/** One path of an edge's connection to its gateway and the ends of its site, as pages are told. Counters only grow while the path lives. */
 export interface PathReport {
   /** Of the path in its connection. */
   readonly id: number;
@@ -7,6 +7,8 @@ export interface PathReport {
   readonly remote: string;
   /** `silent`: nothing was acknowledged for a probe timeout. */
   readonly state: 'validating' | 'active' | 'silent' | 'abandoned';
+  /** It leads to this end; absent: to the gateway. */
+  readonly end?: number;
   /** It rests while another one works. */
   readonly backup: boolean;
   readonly roundTripMs: number;
@@ -32,6 +34,7 @@ function parsePathReport(value: unknown): PathReport {
   for (const name of COUNTS) if (!isCount(report[name])) throw new TypeError(`${name}: not a number from 0`);
   for (const name of ['local', 'remote'] as const) if (typeof report[name] !== 'string') throw new TypeError(`${name}: not text`);
   if (!STATES.includes(report.state)) throw new TypeError('state: not a state of a path');
+  if (report.end !== undefined && !isCount(report.end)) throw new TypeError('end: not a number from 0');
   if (typeof report.backup !== 'boolean') throw new TypeError('backup: neither true nor false');
   return report as unknown as PathReport;
 }

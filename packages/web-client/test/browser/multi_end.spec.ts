@@ -1,22 +1,25 @@
 import type { Page } from '@playwright/test';
-import { expect, test as base } from './fixtures.js';
+import { expect, openThroughStart, test as base } from './fixtures.js';
+import { expectGoodLooks, looks } from './looks.js';
 import { MultiEndSite } from './multi_end_site.js';
 import { noiseImage } from './noise_image.js';
 
 const images = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.bmp`, noiseImage(592, index)]));
 const bytes = images['0.bmp']!.bmp.length;
 
-const html = `<!doctype html>
+/** Of the ends, too. */
+const gallery = `<!doctype html>
 <html lang="en">
   <meta charset="utf-8" />
   <title>Pictures of three ends</title>
   <h1>Pictures</h1>
-${Object.keys(images).map((name) => `  <img src="/images/${name}" alt="Noise ${name}" width="100" height="100" />\n`).join('')}</html>
+${Object.keys(images).map((name) => `  <img src="${name}" alt="Noise ${name}" width="100" height="100" />\n`).join('')}</html>
 `;
 
 const test = base.extend<{ multiEnd: MultiEndSite }>({
-  multiEnd: async ({}, use) => {
-    const multiEnd = await MultiEndSite.start(Object.fromEntries(Object.entries(images).map(([name, { bmp }]) => [name, bmp])), html);
+  multiEnd: async ({ site }, use) => {
+    const pictures = Object.entries(images).map(([name, { bmp }]) => [name, bmp] as const);
+    const multiEnd = await MultiEndSite.start(site, { 'index.html': Buffer.from(gallery), ...Object.fromEntries(pictures) });
     await use(multiEnd);
     await multiEnd.remove();
   },
@@ -50,6 +53,8 @@ async function shown(page: Page): Promise<Record<string, string>> {
   });
 }
 
+test.setTimeout(600_000);
+
 test('a page over HTTP/3 whose pictures come from three ends is complete although one of them is killed', async ({ multiEnd, launchBrowser }) => {
   await waitForEnds(multiEnd);
   const before = await received(multiEnd);
@@ -58,7 +63,7 @@ test('a page over HTTP/3 whose pictures come from three ends is complete althoug
   const failed: string[] = [];
   page.on('requestfailed', (request) => failed.push(request.url()));
   // The links carry 6 Mbit/s each: the pictures take seconds, and all three ends are sending when one of them dies.
-  const loaded = page.goto(multiEnd.httpsUrl, { waitUntil: 'load' });
+  const loaded = page.goto(`${multiEnd.httpsUrl}/images/`, { waitUntil: 'load' });
   await expect.poll(async () => Math.min(...(await received(multiEnd)).map((count, end) => count - before[end]!)), { intervals: [20] }).toBeGreaterThan(200_000);
   await multiEnd.process('end2').stop('SIGKILL');
   await loaded;
@@ -86,4 +91,38 @@ test('a page over HTTP/3 whose pictures come from three ends is complete althoug
   // What the dead end still owed came from the others, and nothing that it had sent came again.
   expect(rests.length).toBeGreaterThan(0);
   for (const rest of rests) expect(rest).toBeLessThan(bytes);
+});
+
+test('the live page charts the paths to the gateway and to each end, in every look', async ({ browser, multiEnd }, testInfo) => {
+  await waitForEnds(multiEnd);
+  for (const { name, options } of looks) {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const errors: Error[] = [];
+    page.on('pageerror', (error) => errors.push(error));
+    await openThroughStart(page, multiEnd.httpUrl, '/live/');
+    const rows = page.locator('#paths tr');
+    await expect(rows).toHaveCount(4);
+    const servers = async (): Promise<(string | null)[]> => Promise.all((await rows.all()).map((row) => row.locator('td').nth(1).textContent()));
+    expect((await servers()).sort()).toEqual(['end 0', 'end 1', 'end 2', 'gateway']);
+    await expect(page.locator('#paths-legend li', { hasText: /^end \d: / })).toHaveCount(3);
+    // Bytes per end: what an end sends is in its own row.
+    const ofEnds = rows.filter({ hasText: /end \d/ });
+    const mostReceived = async (): Promise<number> => Math.max(...(await ofEnds.locator('td:last-child').allTextContents()).map((text) => (text.endsWith('MB') ? Number.parseFloat(text) : 0)));
+    const before = await mostReceived();
+    expect((await (await fetch(`${multiEnd.httpUrl}/images/0.bmp`)).arrayBuffer()).byteLength).toBe(bytes);
+    await expect.poll(mostReceived).toBeGreaterThan(before);
+    const drawn = async (): Promise<number> => ((await page.locator('#path-rate-chart .line').nth(3).getAttribute('d')) ?? '').split('L').length;
+    await expect.poll(drawn).toBeGreaterThan(3);
+    await page.locator('#paths-section').screenshot({ path: testInfo.outputPath(`ends-live-${name}.png`) });
+    await expectGoodLooks(page);
+    expect(errors).toEqual([]);
+    await context.close();
+  }
+  const page = await browser.newPage();
+  await openThroughStart(page, multiEnd.httpUrl, '/live/');
+  await expect(page.locator('#paths tr')).toHaveCount(4);
+  await multiEnd.process('end2').stop('SIGKILL');
+  await expect(page.locator('#paths tr', { hasText: 'end 1' }).locator('td').nth(2)).toHaveText(/silent|abandoned|gone/);
+  await page.close();
 });

@@ -49,13 +49,17 @@ export class MultiEndSite {
   private readonly links: SheafProcess[] = [];
   private httpPort = 0;
 
-  private constructor(private readonly directory: string) {}
+  private constructor(
+    private readonly directory: string,
+    private readonly site: string,
+  ) {}
 
-  static async start(images: Readonly<Record<string, Buffer>>, page: string): Promise<MultiEndSite> {
-    const site = new MultiEndSite(await mkdtemp(join(tmpdir(), 'sheaf-multi-end-test-')));
-    await site.writeFiles(images, page);
-    await site.run();
-    return site;
+  /** `site`: directory that the gateway serves; `images`: files of every end. */
+  static async start(site: string, images: Readonly<Record<string, Buffer>>): Promise<MultiEndSite> {
+    const started = new MultiEndSite(await mkdtemp(join(tmpdir(), 'sheaf-multi-end-test-')), site);
+    await started.writeFiles(images);
+    await started.run();
+    return started;
   }
 
   get httpsUrl(): string {
@@ -95,10 +99,10 @@ export class MultiEndSite {
     return this.nodes[name as Name].process;
   }
 
-  /** What the node answered so far, below `/images/`. */
+  /** The pictures that the node answered with so far. */
   async images(name: string): Promise<Answer[]> {
     const lines = (await readFile(join(this.directory, `${name}.log`), 'utf8')).split('\n');
-    return lines.filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as Answer).filter(({ path }) => path.startsWith('/images/'));
+    return lines.filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as Answer).filter(({ path }) => path.endsWith('.bmp'));
   }
 
   async remove(): Promise<void> {
@@ -110,7 +114,7 @@ export class MultiEndSite {
     return (await (await fetch(`http://127.0.0.1:${this.nodes[name].admin}/status`)).json()) as Status;
   }
 
-  private async writeFiles(images: Readonly<Record<string, Buffer>>, page: string): Promise<void> {
+  private async writeFiles(images: Readonly<Record<string, Buffer>>): Promise<void> {
     const folder = join(this.directory, 'ends', 'images');
     await mkdir(folder, { recursive: true });
     // A file that has not changed for a while has a strong tag, which resumption needs.
@@ -119,8 +123,6 @@ export class MultiEndSite {
       await writeFile(join(folder, name), content);
       await utimes(join(folder, name), settled, settled);
     }
-    await mkdir(join(this.directory, 'site'));
-    await writeFile(join(this.directory, 'site', 'index.html'), page);
   }
 
   private async run(): Promise<void> {
@@ -163,7 +165,7 @@ export class MultiEndSite {
     ${ports('center')}
     ${backbone('center')}
     ends: [${ends}]
-    routes: [{ path: /echo, webtransport: echo }, { path: /images, ends: [${endNames.join(', ')}] }, { path: /, files: ./site }]
+    routes: [{ path: /echo, webtransport: echo }, { path: /images, ends: [${endNames.join(', ')}] }, { path: /, files: ${JSON.stringify(this.site)} }]
 ${endNames.map(endNode).join('')}  laptop:
     role: edge
     ${ports('laptop')}

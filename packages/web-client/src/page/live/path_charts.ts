@@ -29,7 +29,7 @@ export class PathChart {
   }
 }
 
-/** Four looks, as a connection rarely has more paths. */
+/** Six looks, as a connection rarely has more paths. */
 export function pathClass(place: number): string {
-  return `path-${(place % 4) + 1}`;
+  return `path-${(place % 6) + 1}`;
 }

@@ -15,7 +15,7 @@ export interface PathElements {
 }
 
 /**
- * Charts the paths of the edge that this page came through, for as long as the page is open. Where there is no
+ * Charts the paths of the edge that this page came through, to the gateway and to ends, for as long as the page is open. Where there is no
  * edge, or one that does not show them, the section stays hidden.
  */
 export async function showPaths(elements: PathElements): Promise<void> {
@@ -51,6 +51,8 @@ async function nextTurn(): Promise<void> {
   while (document.hidden);
 }
 
+const serverOf = ({ report: { end } }: PathSeries): string => (end === undefined ? 'gateway' : `end ${end}`);
+
 const nameOf = ({ report: { local, remote } }: PathSeries): string => `${local} →\u00a0${remote}`;
 
 function stateOf({ gone, report }: PathSeries): string {
@@ -61,7 +63,7 @@ function stateOf({ gone, report }: PathSeries): string {
 function legendItem(series: PathSeries): HTMLLIElement {
   const item = document.createElement('li');
   item.className = pathClass(series.place);
-  item.textContent = nameOf(series);
+  item.textContent = `${serverOf(series)}: ${nameOf(series)}`;
   return item;
 }
 
@@ -71,6 +73,7 @@ function row(series: PathSeries): HTMLTableRowElement {
   const share = report.packetsSent === 0 ? 0 : (100 * report.packetsLost) / report.packetsSent;
   const cells: [string, string][] = [
     [nameOf(series), `mark ${pathClass(series.place)}`],
+    [serverOf(series), ''],
     [stateOf(series), ''],
     [`${formatNumber(report.roundTripMs)} ms`, 'number'],
     [`${report.packetsLost} (${share.toFixed(1)} %)`, 'number'],

@@ -1,0 +1,89 @@
+import type { EndKeyMode } from '@sheaf/native';
+import { describe, expect, it, vi } from 'vitest';
+import { Downloads } from './support/downloads.js';
+import { MultiEndSite } from './support/multi_end_site.js';
+
+interface Fault {
+  name: string;
+  /** What docs/multi-end.md states for the longest stall; printed beside what was seen. */
+  statedMs: number;
+  /** Ends that are there before. */
+  ends: number;
+  happen(site: MultiEndSite): Promise<void> | void;
+  /** What has to be seen before the downloads may end. */
+  seen?(site: MultiEndSite, downloads: Downloads): Promise<void> | void;
+  undo?(site: MultiEndSite): Promise<void> | void;
+}
+
+const isLost = async (site: MultiEndSite, end: number): Promise<void> => expect((await site.ends())[end]?.state).toBe('lost');
+
+const faults: readonly Fault[] = [
+  {
+    name: 'end joins',
+    statedMs: 1_000,
+    ends: 2,
+    happen: (site) => site.run('end3'),
+    seen: (_site, downloads) => expect(downloads.receivedFrom(2)).toBeGreaterThan(100_000),
+  },
+  { name: 'end drains', statedMs: 1_000, ends: 3, happen: (site) => site.drain('end1', 'drain'), undo: (site) => site.drain('end1', 'resume') },
+  { name: 'end killed', statedMs: 4_000, ends: 3, happen: (site) => site.kill('end2'), seen: (site) => isLost(site, 1), undo: (site) => site.run('end2') },
+  { name: 'path to an end cut', statedMs: 4_000, ends: 3, happen: (site) => site.cutPath(0, true), undo: (site) => site.cutPath(0, false) },
+  { name: 'backbone cut', statedMs: 8_000, ends: 3, happen: (site) => site.cutBackbone(1, true), seen: (site) => isLost(site, 1), undo: (site) => site.cutBackbone(1, false) },
+  {
+    name: 'primary killed',
+    statedMs: 18_000,
+    ends: 3,
+    happen: async (site) => {
+      await site.kill('site');
+      await site.run('site');
+    },
+  },
+];
+
+interface Row {
+  fault: string;
+  keys: EndKeyMode;
+  requests: number;
+  failed: number;
+  bytesLost: number;
+  longestStallMs: number;
+  statedMs: number;
+  keyUpdates: number;
+}
+
+async function suffer(site: MultiEndSite, fault: Fault, keyMode: EndKeyMode): Promise<Row> {
+  await site.serving(fault.ends);
+  const downloads = new Downloads({ port: site.ports.site.listen, path: '/any/file.bin', content: site.file, keyMode });
+  await downloads.open(fault.ends);
+  downloads.begin();
+  // All ends are sending: their links carry 12 Mbit/s each, and no download is shorter than a second.
+  const beginning = { timeout: 60_000, interval: 20 };
+  await vi.waitFor(() => Array.from({ length: fault.ends }, (_, end) => expect(downloads.receivedFrom(end)).toBeGreaterThan(300_000)), beginning);
+  downloads.measure();
+  await fault.happen(site);
+  downloads.mark();
+  await vi.waitFor(async () => {
+    expect(downloads.since).toBeGreaterThan(5);
+    await fault.seen?.(site, downloads);
+  }, { timeout: 90_000, interval: 100 });
+  await downloads.end();
+  await fault.undo?.(site);
+  const { requests, failures, bytesLost, longestStallMs, keyUpdates } = downloads;
+  expect(failures, `${fault.name}, ${keyMode}`).toEqual([]);
+  expect(bytesLost).toBe(0);
+  return { fault: fault.name, keys: keyMode, requests, failed: failures.length, bytesLost, longestStallMs: Math.round(longestStallMs), statedMs: fault.statedMs, keyUpdates };
+}
+
+describe('a site of several processes, whose clients update keys all the time', () => {
+  it.each<EndKeyMode>(['per-path', 'shared'])('fails no request and loses no byte when something breaks, %s keys', { timeout: 600_000 }, async (keyMode) => {
+    const site = await MultiEndSite.start(['site', 'end1', 'end2']);
+    const rows: Row[] = [];
+    for (const fault of faults) {
+      const row = await suffer(site, fault, keyMode);
+      rows.push(row);
+      process.stdout.write(`${JSON.stringify(row)}\n`);
+    }
+    // Keys were updated while something was broken, not only where nothing was.
+    for (const { fault, keyUpdates } of rows) expect(keyUpdates, fault).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,143 @@
+import { EndClient, errorMessage, systemErrorCode } from '@sheaf/gateway';
+import { connectHttp3, type ClientRequestOptions, type ClientResponse, type EndKeyMode, type Http3Client } from '@sheaf/native';
+
+/** How long a request that needs another connection keeps trying, in milliseconds. */
+const dialMs = 60_000;
+const parallel = 6;
+/** RFC 9218 §4.2: all at the same time, so that a stall is no waiting for one's turn. */
+const sharing = { priority: 'u=3, i' };
+
+export interface DownloadsOptions {
+  port: number;
+  path: string;
+  /** What it has to be. */
+  content: Buffer;
+  keyMode: EndKeyMode;
+}
+
+/** Downloads, several at a time and one after the other, with what became of them. */
+export class Downloads {
+  requests = 0;
+  /** Begun after `mark`, and complete. */
+  since = 0;
+  failures: string[] = [];
+  bytesLost = 0;
+  bytesReceived = 0;
+  /** From a request to its first byte, and between two bytes of one answer. */
+  longestStallMs = 0;
+  keyUpdates = 0;
+  readonly #options: DownloadsOptions;
+  #client!: Http3Client;
+  #ends!: EndClient;
+  /** The connection is. */
+  #open = false;
+  #dialling: Promise<void> | undefined;
+  #measuredFrom = 0;
+  #markedAt = Number.POSITIVE_INFINITY;
+  #stopping = false;
+  #workers: Promise<void>[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: DownloadsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once the client has as many open ends as it gets. Keys are updated whenever that is permitted. */
+  async open(ends: number): Promise<void> {
+    await this.#dial();
+    while (this.#openEnds() < ends) await new Promise((resolve) => setTimeout(resolve, 50));
+    this.#timer = setInterval(() => this.#updateKeys(), 100);
+  }
+
+  begin(): void {
+    this.#workers = Array.from({ length: parallel }, () => this.#work());
+  }
+
+  /** From now on stalls are measured. */
+  measure(): void {
+    this.#measuredFrom = performance.now();
+    this.longestStallMs = 0;
+  }
+
+  /** From now on `since` counts. */
+  mark(): void {
+    this.#markedAt = performance.now();
+  }
+
+  /** Bytes that came from each end, by id. */
+  receivedFrom(end: number): number {
+    return this.#client.status().ends.filter((each) => each.end === end).reduce((sum, { bytesReceived }) => sum + bytesReceived, 0);
+  }
+
+  async end(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all(this.#workers);
+    clearInterval(this.#timer);
+    await this.#client.close().catch(() => undefined);
+  }
+
+  #updateKeys(): void {
+    if (this.#open && this.#client.updateKeys()) this.keyUpdates += 1;
+  }
+
+  #openEnds(): number {
+    return this.#client.status().ends.filter(({ state }) => state === 'open').length;
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#stopping) await this.#download();
+  }
+
+  async #download(): Promise<void> {
+    const began = performance.now();
+    this.requests += 1;
+    const chunks: Buffer[] = [];
+    let heardAt = began;
+    const heard = (): void => {
+      const now = performance.now();
+      this.longestStallMs = Math.max(this.longestStallMs, now - Math.max(heardAt, this.#measuredFrom));
+      heardAt = now;
+    };
+    try {
+      const response = await this.#ends.request({ path: this.#options.path, headers: sharing });
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        heard();
+        chunks.push(chunk);
+        this.bytesReceived += chunk.length;
+      }
+      if (response.status !== 200) throw new Error(`status ${response.status}`);
+      const body = Buffer.concat(chunks);
+      if (!body.equals(this.#options.content)) this.bytesLost += Math.max(1, this.#options.content.length - body.length);
+      if (began > this.#markedAt) this.since += 1;
+    } catch (error) {
+      heard();
+      this.failures.push(`${errorMessage(error)} (${systemErrorCode(error)})`);
+    }
+  }
+
+  /** As an edge does: the gateway of the connection is gone, and comes back. */
+  async #elsewhere(request: ClientRequestOptions, lost: Http3Client): Promise<ClientResponse> {
+    if (this.#client === lost) await (this.#dialling ??= this.#dial().finally(() => (this.#dialling = undefined)));
+    return this.#ends.request(request);
+  }
+
+  async #dial(): Promise<void> {
+    const deadline = performance.now() + dialMs;
+    for (;;) {
+      try {
+        const { port, keyMode } = this.#options;
+        const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, multiEnd: true, endKeyModes: [keyMode], connectTimeoutMs: 1_000, keepAliveMs: 10_000 });
+        this.#client = client;
+        this.#open = true;
+        client.once('close', () => {
+          if (this.#client === client) this.#open = false;
+        });
+        this.#ends = new EndClient(client, { elsewhere: (request) => this.#elsewhere(request, client) });
+        return;
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createLinkRelay, type LinkRelay, type LinkOptions } from '@sheaf/native';
+import type { EndReport, GatewayStatus } from '@sheaf/gateway';
+import { expect, onTestFinished, vi } from 'vitest';
+import { askAdmin } from '../../src/admin.js';
+import { freePort, start, type RunningProcess } from './process.js';
+import { sheaf, temporaryDirectory } from './world.js';
+
+const endNames = ['end1', 'end2', 'end3'] as const;
+type EndName = (typeof endNames)[number];
+type Name = EndName | 'site';
+
+interface Ports {
+  listen: number;
+  backbone: number;
+  admin: number;
+}
+
+/** Between clients and each end: a download of a few MB takes seconds. */
+const clientLink: LinkOptions = { rate: 12e6, delayMs: 10, queueBytes: 64 * 1024 };
+
+/**
+ * A gateway and three ends, each a process of its own; between clients and each end, and between the gateway and each
+ * end, lies a link that can be cut.
+ */
+export class MultiEndSite {
+  /** What every end has as `/any/file.bin`. */
+  readonly file = randomBytes(1_500_000);
+  readonly #running = new Map<Name, RunningProcess>();
+  readonly #clientLinks: LinkRelay[] = [];
+  readonly #backboneLinks: LinkRelay[] = [];
+
+  private constructor(
+    readonly directory: string,
+    readonly ports: Readonly<Record<Name, Ports>>,
+  ) {}
+
+  /** The nodes named run; the others can be started later. */
+  static async start(names: readonly Name[]): Promise<MultiEndSite> {
+    const ports = async (): Promise<Ports> => ({ listen: await freePort(), backbone: await freePort(), admin: await freePort() });
+    const site = new MultiEndSite(await temporaryDirectory(), { site: await ports(), end1: await ports(), end2: await ports(), end3: await ports() });
+    await site.#writeFile();
+    await site.#configure();
+    const [first, ...others] = names;
+    // The first one makes the certificate that all use.
+    if (first) await site.run(first);
+    await Promise.all(others.map((name) => site.run(name)));
+    return site;
+  }
+
+  async run(name: Name): Promise<void> {
+    const process = start(['up', name === 'site' ? 'site.yaml' : 'ends.yaml', '--node', name], this.directory);
+    this.#running.set(name, process);
+    await vi.waitFor(() => expect(process.out() + process.err()).toMatch(/ready|error\[/), 180_000);
+    expect(process.err()).not.toContain('error[');
+  }
+
+  async kill(name: Name): Promise<void> {
+    const process = this.#running.get(name);
+    process?.child.kill('SIGKILL');
+    await process?.exit;
+  }
+
+  /** Cuts what lies between clients and the end, or mends it. */
+  cutPath(end: number, cut: boolean): void {
+    this.#clientLinks[end]!.setDown(cut);
+  }
+
+  cutBackbone(end: number, cut: boolean): void {
+    this.#backboneLinks[end]!.setDown(cut);
+  }
+
+  async drain(name: EndName, action: 'drain' | 'resume'): Promise<void> {
+    expect((await sheaf(['end', action, name, '--admin', `127.0.0.1:${this.ports.site.admin}`], this.directory)).code).toBe(0);
+  }
+
+  async ends(): Promise<EndReport[]> {
+    return (JSON.parse((await askAdmin(`127.0.0.1:${this.ports.site.admin}`, '/status')).text) as GatewayStatus).ends ?? [];
+  }
+
+  /** The gateway sees this many ends serve. */
+  async serving(count: number): Promise<void> {
+    await vi.waitFor(async () => expect((await this.ends()).filter(({ state }) => state === 'serving')).toHaveLength(count), { timeout: 90_000, interval: 200 });
+  }
+
+  async #writeFile(): Promise<void> {
+    const path = join(this.directory, 'files', 'any', 'file.bin');
+    await mkdir(join(this.directory, 'files', 'any'), { recursive: true });
+    await writeFile(path, this.file);
+    // A file that has not changed for a while has a strong tag, which resumption needs.
+    const settled = new Date(Date.now() - 60_000);
+    await utimes(path, settled, settled);
+  }
+
+  /** Two files, as of nodes that do not share theirs: addresses of others are those of the links. */
+  async #configure(): Promise<void> {
+    const key = async (name: Name): Promise<string> => (JSON.parse((await sheaf(['keys', 'new', name, '--json'], this.directory)).out) as { public_key: string }).public_key;
+    const keys = { site: await key('site'), end1: await key('end1'), end2: await key('end2'), end3: await key('end3') };
+    const node = (name: Name, lines: readonly string[]): string => {
+      const { listen, backbone, admin } = this.ports[name];
+      return [`  ${name}:`, `listen: 127.0.0.1:${listen}`, `backbone: 127.0.0.1:${backbone}`, `admin: 127.0.0.1:${admin}`, ...lines].join('\n    ');
+    };
+    const references = endNames.map((name) => {
+      const address = openLink(this.#clientLinks, this.ports[name].listen, clientLink);
+      const backbone = openLink(this.#backboneLinks, this.ports[name].backbone, {});
+      return `{ name: ${name}, address: "${address}", backbone: "${backbone}", public_key: "${keys[name]}" }`;
+    });
+    await writeFile(join(this.directory, 'site.yaml'), `nodes:\n${node('site', ['role: gateway', `ends: [${references.join(', ')}]`, 'routes: [{ path: /any, ends: [end1, end2, end3] }, { files: files }]'])}\n`);
+    const primary = `primary: { name: site, backbone: "127.0.0.1:${this.ports.site.backbone}", public_key: "${keys.site}" }`;
+    await writeFile(join(this.directory, 'ends.yaml'), `nodes:\n${endNames.map((name) => node(name, ['role: end', primary, 'routes: [{ files: files }]'])).join('\n')}\n`);
+  }
+}
+
+/** The address of a new one that leads to this port. */
+function openLink(links: LinkRelay[], port: number, options: LinkOptions): string {
+  const relay = createLinkRelay({ listen: { address: '127.0.0.1', port: 0 }, target: { address: '127.0.0.1', port }, there: options, back: options });
+  const { address, port: own } = relay.listen();
+  onTestFinished(() => relay.close());
+  links.push(relay);
+  return `${address}:${own}`;
+}
