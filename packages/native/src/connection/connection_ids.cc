@@ -43,7 +43,7 @@ bool LocalConnectionIds::take_over(const std::vector<EndSeed::IssuedId>& ids) {
 
 void LocalConnectionIds::sent() {
   announced_ = std::max(announced_, pending_.front() + 1);
-  pending_.pop_front();
+  pending_.erase(pending_.begin());
 }
 
 void LocalConnectionIds::issue(std::uint64_t peer_limit, Random& random) {
@@ -246,7 +246,7 @@ void RemoteConnectionIds::retire(const Known& known) {
   retirements_.push_back(known.sequence);
   unacknowledged_.push_back(known.sequence);
   retired_.push_back(known);
-  if (retired_.size() > k_remembered) retired_.pop_front();
+  if (retired_.size() > k_remembered) retired_.erase(retired_.begin());
 }
 
 void RemoteConnectionIds::on_retirement_lost(std::uint64_t sequence) {

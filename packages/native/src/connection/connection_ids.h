@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
 #include "connection/end_seed.h"
 #include "util/interval_set.h"
 #include "util/random.h"
+#include "util/ring.h"
 #include "wire/frame.h"
 #include "wire/transport_error.h"
 
@@ -62,8 +62,8 @@ class LocalConnectionIds {
   void add(const ConnectionId& id);
 
   std::vector<Issued> active_;
-  std::deque<std::uint64_t> pending_;  // sequences to announce
-  std::deque<Change> changes_;
+  std::vector<std::uint64_t> pending_;  // sequences to announce
+  Ring<Change> changes_;
   std::vector<std::uint8_t> reset_key_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t announced_ = 0;  // the peer was told of the sequences below
@@ -105,7 +105,7 @@ class RemoteConnectionIds {
 
   bool has_retirements() const { return !retirements_.empty(); }
   std::uint64_t next_retirement() const { return retirements_.front(); }
-  void retirement_sent() { retirements_.pop_front(); }
+  void retirement_sent() { retirements_.erase(retirements_.begin()); }
   // A frame may be reported lost and still be acknowledged later, so both go by the sequence.
   void on_retirement_lost(std::uint64_t sequence);
   void on_retirement_acknowledged(std::uint64_t sequence);
@@ -127,10 +127,10 @@ class RemoteConnectionIds {
   bool assigned_ = false;
   std::vector<Known> spare_;
   std::optional<Known> reserved_;
-  std::deque<Known> retired_;  // the last `k_remembered`
+  std::vector<Known> retired_;  // the last `k_remembered`
   // Sequences that were given, with at most `k_max_gaps` intervals.
   IntervalSet seen_;
-  std::deque<std::uint64_t> retirements_;
+  std::vector<std::uint64_t> retirements_;
   std::vector<std::uint64_t> unacknowledged_;  // retirements; bounded as in `on_new`
   std::uint64_t retire_prior_to_ = 0;
   std::uint64_t active_limit_;

@@ -34,7 +34,7 @@ std::optional<std::uint64_t> DatagramQueue::discard_larger_than(std::size_t pack
 
 bool DatagramQueue::receive(Bytes payload) {
   if (incoming_.size() >= limit_) return false;
-  incoming_.emplace_back(payload.begin(), payload.end());
+  incoming_.push_back({payload.begin(), payload.end()});
   ++received_count_;
   return true;
 }

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
 #include "recovery/sent_packets.h"
 #include "util/bytes.h"
+#include "util/ring.h"
 
 namespace sheaf::quic {
 
@@ -35,8 +35,8 @@ class DatagramQueue {
     std::vector<std::uint8_t> payload;
     std::uint64_t identifier;
   };
-  std::deque<Outgoing> outgoing_;
-  std::deque<std::vector<std::uint8_t>> incoming_;
+  Ring<Outgoing> outgoing_;
+  Ring<std::vector<std::uint8_t>> incoming_;
   std::size_t limit_;
   std::uint64_t sent_count_ = 0;
   std::uint64_t received_count_ = 0;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
 #include "scheduler/path/path_scheduler.h"
+#include "util/ring.h"
 
 namespace sheaf::quic {
 
@@ -71,7 +71,7 @@ struct Connection::Parts {
   };
   std::vector<Held> held;
 
-  std::deque<Event> events;
+  Ring<Event> events;
   bool closed_event_given = false;
   EventLog* log = nullptr;
   ConnectionStats stats;

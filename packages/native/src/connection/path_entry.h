@@ -1,11 +1,11 @@
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 
 #include "connection/connection_ids.h"
 #include "path/path.h"
+#include "util/ring.h"
 
 namespace sheaf::quic {
 
@@ -53,7 +53,7 @@ struct PathEntry {
   std::uint32_t weight = 1;  // for the weighted scheduler
   // STREAM frames that other paths sent and this one repeats (a scheduler that duplicates);
   // bounded, the oldest go first.
-  std::deque<SentFrame> copies;
+  Ring<SentFrame> copies;
   static constexpr std::size_t k_max_copies = 4096;
   // Another server is at the other end of the path (client), or at this end of it (primary). What
   // is said there is of no use to others (docs/multi-end.md).

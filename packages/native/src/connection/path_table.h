@@ -1,11 +1,11 @@
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "connection/path_entry.h"
 #include "util/interval_set.h"
+#include "util/ring.h"
 
 namespace sheaf::quic {
 
@@ -96,7 +96,7 @@ class PathTable {
   std::vector<std::unique_ptr<PathEntry>> entries_;
   std::vector<PathEntry*> in_use_;
   IntervalSet gone_;
-  std::deque<LocalConnectionIds::Change> leaving_;  // ids of forgotten paths
+  Ring<LocalConnectionIds::Change> leaving_;  // ids of forgotten paths
   PathId local_maximum_{};
   PathId peer_maximum_{};
   bool enabled_ = false;

@@ -189,7 +189,21 @@ void LeaseHolder::on_grant(const LeaseGrant& grant) {
   if (drains_) returned_ += limits_.give_up_credit(more);
 }
 
+void LeaseHolder::trim_memory(Time now) {
+  const std::uint64_t closed = limits_.peer_streams_closed();
+  if (limits_.open_streams() > 0 || closed == trimmed_after_) {
+    trim_at_ = k_never;
+  } else if (trim_at_ == k_never) {
+    trim_at_ = now + k_idle;
+  } else if (now >= trim_at_) {
+    limits_.trim_memory();
+    trimmed_after_ = closed;
+    trim_at_ = k_never;
+  }
+}
+
 std::optional<LeaseReturn> LeaseHolder::poll_return(Time now) {
+  trim_memory(now);
   const std::uint64_t left = limits_.connection_credit();
   if (limits_.unsent_bytes() > 0 || left <= k_idle_credit || drains_) {
     idle_at_ = k_never;
@@ -240,7 +254,7 @@ std::optional<ReceivedReport> LeaseHolder::poll_report(Time now) {
 }
 
 Time LeaseHolder::next_timeout() const {
-  return std::min({repeat_request_at_, repeat_report_at_, idle_at_, repeat_return_at_});
+  return std::min({repeat_request_at_, repeat_report_at_, idle_at_, repeat_return_at_, trim_at_});
 }
 
 }  // namespace sheaf::quic

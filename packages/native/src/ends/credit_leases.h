@@ -107,7 +107,8 @@ class LeaseHolder {
   void on_grant(const LeaseGrant& grant);
   // All that is not used; for an end that drains. Sending stops.
   LeaseReturn give_up();
-  // What an idle end does not need, and the newest again after `k_repeat`.
+  // What an idle end does not need, and the newest again after `k_repeat`. Memory, too, which it
+  // frees by the way.
   std::optional<LeaseReturn> poll_return(Time now);
   // When there is enough to tell, and the newest again after `k_repeat`.
   std::optional<ReceivedReport> poll_report(Time now);
@@ -119,6 +120,7 @@ class LeaseHolder {
 
  private:
   ReceivedReport present_report() const;
+  void trim_memory(Time now);
 
   StreamSet& limits_;
   std::uint64_t granted_;
@@ -131,6 +133,8 @@ class LeaseHolder {
   std::uint64_t idle_left_ = 0;  // credit that was left when it became idle
   Time idle_at_ = k_never;
   Time repeat_return_at_ = k_never;
+  std::uint64_t trimmed_after_ = 0;  // so many streams
+  Time trim_at_ = k_never;
   bool asked_ = false;  // and not answered in full
   Time repeat_request_at_ = k_never;
   ReceivedReport told_;

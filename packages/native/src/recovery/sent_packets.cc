@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::size_t k_initial_ring = 32;
+constexpr std::size_t k_initial_ring = 8;
 
 }  // namespace
 

@@ -5,9 +5,7 @@
 
 namespace sheaf::quic {
 
-BlockPool::~BlockPool() {
-  while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
-}
+BlockPool::~BlockPool() { trim(); }
 
 Block* BlockPool::take() {
   ++in_use_;
@@ -31,6 +29,11 @@ void BlockPool::give_back(Block* block) {
     delete std::exchange(free_, free_->next_free);
     --free_count_;
   }
+}
+
+void BlockPool::trim() {
+  while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
+  free_count_ = 0;
 }
 
 }  // namespace sheaf::quic

@@ -20,7 +20,7 @@ struct Block {
 };
 
 // The blocks of one connection. Keeps as many free ones as are in use, so that a steady flow never
-// allocates and an idle connection holds little.
+// allocates.
 class BlockPool {
  public:
   BlockPool() = default;
@@ -30,6 +30,8 @@ class BlockPool {
 
   Block* take();
   void give_back(Block* block);
+  // Frees what is not in use.
+  void trim();
   std::size_t memory_bytes() const { return (in_use_ + free_count_) * sizeof(Block); }
 
  private:

@@ -239,6 +239,8 @@ std::optional<StreamEvent> StreamSet::poll_event() {
 
 std::size_t StreamSet::open_streams() const { return state_->streams.size(); }
 
+void StreamSet::trim_memory() { state_->blocks.trim(); }
+
 std::uint64_t StreamSet::streams_total() const { return state_->created; }
 
 std::size_t StreamSet::memory_bytes() const {

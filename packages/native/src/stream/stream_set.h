@@ -110,6 +110,8 @@ class StreamSet {
 
   std::optional<StreamEvent> poll_event();
   std::size_t open_streams() const;
+  // Frees what is kept for streams to come; for a connection that is idle.
+  void trim_memory();
   std::uint64_t streams_total() const;
 
   // --- several servers (docs/multi-end.md) ---------------------------------------------------

@@ -39,11 +39,11 @@ class PathManagementTest : public testing::Test {
   Result<PathId, PathRefusal> open() { return management_.open({}); }
   // How often the application was told that it can open a path, since the last time.
   int announcements() {
-    const auto told = std::ranges::count_if(parts_.events, [](const Event& event) {
-      return std::holds_alternative<PathsAvailableEvent>(event);
-    });
-    parts_.events.clear();
-    return static_cast<int>(told);
+    int told = 0;
+    for (; !parts_.events.empty(); parts_.events.pop_front()) {
+      told += std::holds_alternative<PathsAvailableEvent>(parts_.events.front());
+    }
+    return told;
   }
 
   SeededRandom random_{1};

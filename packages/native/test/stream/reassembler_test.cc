@@ -166,6 +166,8 @@ TEST(BlockPool, KeepsAsManyFreeBlocksAsAreInUse) {
   EXPECT_EQ(pool.memory_bytes(), 1000 * sizeof(Block));
   for (Block* block : blocks) pool.give_back(block);
   EXPECT_LE(pool.memory_bytes(), 16 * sizeof(Block));
+  pool.trim();
+  EXPECT_EQ(pool.memory_bytes(), 0u);
 }
 
 }  // namespace
