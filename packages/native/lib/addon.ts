@@ -66,6 +66,7 @@ export interface NativeEndpointOptions {
   webtransport: boolean;
   idleTimeoutMs: number;
   keepAliveMs: number;
+  initialConnectionWindow: number;
   maxConnectionWindow: number;
   maxStreamWindow: number;
   maxBidirectionalStreams: number;

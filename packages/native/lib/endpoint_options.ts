@@ -16,6 +16,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     alpn: options.alpn ?? ['h3'],
     idleTimeoutMs: options.idleTimeoutMs ?? 30_000,
     keepAliveMs: options.keepAliveMs ?? 0,
+    initialConnectionWindow: options.initialConnectionWindow ?? MiB,
     maxConnectionWindow: options.maxConnectionWindow ?? 24 * MiB,
     maxStreamWindow: options.maxStreamWindow ?? 8 * MiB,
     maxBidirectionalStreams: options.maxBidirectionalStreams ?? 1000,

@@ -46,6 +46,8 @@ export interface TransportOptions {
   alpn: string[];
   idleTimeoutMs?: number;
   keepAliveMs?: number;
+  /** What the peer may send at first before any of it is read; grows up to `maxConnectionWindow`. */
+  initialConnectionWindow?: number;
   /** Upper bound of the auto-tuned connection receive window. */
   maxConnectionWindow?: number;
   maxStreamWindow?: number;

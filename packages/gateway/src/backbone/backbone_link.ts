@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { errorMessage } from '../errors/user_error.js';
 import { formatAddress } from '../listeners/listen_error.js';
 import { introduction } from './authentication.js';
-import { backboneIdleMs, backbonePath } from './backbone_listener.js';
+import { backboneIdleMs, backbonePaths, type BackboneUse } from './backbone_listener.js';
 import { BackboneViolation } from './byte_fields.js';
 import { Channel, readMessages } from './channel.js';
 import { backboneVersion, encodeMessage, type BackboneMessage } from './messages.js';
@@ -13,6 +13,7 @@ import { MessageBody } from './request_body.js';
 
 export interface BackboneLinkOptions {
   module: NativeModule;
+  use: BackboneUse;
   /** This node. */
   name: string;
   key: NodeKey;
@@ -38,13 +39,22 @@ export interface LinkStatus {
 const pauseMs = { first: 100, longest: 3_000 };
 const connectTimeoutMs = 3_000;
 
+/** Requests of clients that are carried to one node at a time. */
+export const mostCarried = 256;
+/**
+ * All answers together may wait for their clients without keeping others from coming: this bounds the memory that they
+ * take, and the throughput of one answer, by the round trip between the nodes.
+ */
+const answerWindow = 512 * 1024;
+const windows = { maxStreamWindow: answerWindow, initialConnectionWindow: mostCarried * answerWindow, maxConnectionWindow: mostCarried * answerWindow };
+
 interface LinkEvents {
   /** The peer has taken this node in. */
   open: [channel: Channel];
   close: [reason: string];
 }
 
-/** This node's connection to another one: kept open, for messages and for requests of clients. */
+/** This node's connection to another one for one use: kept open. */
 export class BackboneLink extends EventEmitter<LinkEvents> {
   readonly #options: BackboneLinkOptions;
   #client: Http3Client | undefined;
@@ -124,7 +134,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
   /** One connection from its start to its end; the result says why it ended. */
   async #run(): Promise<string> {
-    const { module, peer, address } = this.#options;
+    const { module, use, peer, address } = this.#options;
     const { host, port } = address();
     const client = await module.connectHttp3({
       host,
@@ -136,6 +146,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       connectTimeoutMs,
       idleTimeoutMs: backboneIdleMs,
       keepAliveMs: backboneIdleMs / 4,
+      ...(use === 'requests' ? windows : {}),
     });
     try {
       if (this.#state === 'closed') return 'the node is stopping';
@@ -150,7 +161,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
   async #talk(client: Http3Client): Promise<string> {
     const body = new MessageBody();
-    const response = await client.request({ method: 'POST', path: backbonePath, body });
+    const response = await client.request({ method: 'POST', path: backbonePaths[this.#options.use], body });
     const reason = await readMessages(response, (message) => {
       if (this.#channel) this.#channel.receive(message);
       else this.#introduce(message, body);
@@ -185,14 +196,14 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   }
 
   #open(session: Buffer, run: Buffer, body: MessageBody): void {
-    const { key, peer, log } = this.#options;
+    const { key, use, peer, log } = this.#options;
     const channel = new Channel(peer.name, { sender: key.publicKey, receiver: peer.publicKey, session }, run.toString('hex'), body);
     channel.once('close', (reason) => (this.#farewell ??= reason));
     this.#channel = channel;
     this.#failures = 0;
     this.#reason = undefined;
     this.#state = 'open';
-    log.info({ peer: peer.name }, 'connected to a node');
+    log.info({ peer: peer.name, use }, 'connected to a node');
     this.emit('open', channel);
   }
 
@@ -203,7 +214,8 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     this.#farewell = undefined;
     channel?.lost(reason);
     if (this.#state !== 'closed') {
-      if (this.#reason !== reason) this.#options.log.warn({ peer: this.#options.peer.name, reason }, 'a node cannot be reached over the backbone');
+      const { peer, use, log } = this.#options;
+      if (this.#reason !== reason) log.warn({ peer: peer.name, use, reason }, 'a node cannot be reached over the backbone');
       this.#reason = reason;
       this.#state = 'waiting';
       const pause = Math.min(pauseMs.longest, pauseMs.first * 2 ** this.#failures) * (0.5 + Math.random() / 2);

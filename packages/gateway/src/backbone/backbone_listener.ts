@@ -10,10 +10,14 @@ import { createNodeCertificate } from './node_certificate.js';
 import { NodePublicKey, type NodeKey } from './node_key.js';
 import { sessionBytes } from './sealed_snapshot.js';
 
-/** The stream of messages; all other requests are those of clients, carried from one node to the other. */
-export const backbonePath = '/.well-known/sheaf/backbone';
+/**
+ * What a node calls another one for. Messages have a connection of their own: what clients do not read of the requests
+ * that are carried from one node to the other takes the flow control of those alone.
+ */
+export const backbonePaths = { messages: '/.well-known/sheaf/backbone', requests: '/.well-known/sheaf/backbone/requests' } as const;
+export type BackboneUse = keyof typeof backbonePaths;
 
-/** Nodes of one site. Each has one connection; more are those that come again after a fault. */
+/** Nodes of one site. Each has two connections; more are those that come again after a fault. */
 const maxConnections = 1_024;
 const introductionMs = 5_000;
 /** Until a caller that was refused has read why. */
@@ -88,7 +92,8 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
   }
 
   #onRequest(request: ServerRequest, response: ServerResponse): void {
-    if (request.url === backbonePath && request.method === 'POST') void this.#introduce(request, response);
+    const use = request.method === 'POST' && useOf(request.url);
+    if (use) void this.#introduce(use, request, response);
     else if (this.#known.has(request.connection)) this.#options.onRequest(request, response);
     else {
       response.writeHead(403, { 'content-type': 'text/plain' });
@@ -96,7 +101,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
     }
   }
 
-  async #introduce(request: ServerRequest, response: ServerResponse): Promise<void> {
+  async #introduce(use: BackboneUse, request: ServerRequest, response: ServerResponse): Promise<void> {
     const outgoing = new ResponseBody(response);
     const nonce = randomBytes(nonceBytes);
     const session = randomBytes(sessionBytes);
@@ -109,6 +114,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
       const caller = this.#check(message, nonce, session);
       if ('refusal' in caller) throw new Refused(caller.refusal);
       channel = this.#welcome(caller, session, request.connection, outgoing);
+      if (use === 'messages') this.emit('channel', channel);
     }).finally(() => clearTimeout(timer));
     if (channel) channel.lost(reason);
     else this.#refuse(reason, request, outgoing);
@@ -138,7 +144,6 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
       this.#known.delete(connection);
     });
     this.#options.log.info({ peer: name }, 'a node has called');
-    this.emit('channel', channel);
     return channel;
   }
 
@@ -148,6 +153,11 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
     outgoing.end();
     setTimeout(() => connection.close(), refusalMs).unref();
   }
+}
+
+function useOf(path: string): BackboneUse | undefined {
+  if (path === backbonePaths.messages) return 'messages';
+  return path === backbonePaths.requests ? 'requests' : undefined;
 }
 
 /** The caller is not one of ours: it is told why. */

@@ -140,7 +140,7 @@ export class End extends FrontNode {
     const { name, primary } = this.#loaded;
     const { host, port } = primary.backbone;
     const address = (): typeof primary.backbone => ({ host, port: this.#options.running?.portOf(primary.name, 'backbone', port) ?? port });
-    return new BackboneLink({ module, name, key, run, peer: { name: primary.name, publicKey: primaryKey }, address, log: this.front.log });
+    return new BackboneLink({ module, use: 'requests', name, key, run, peer: { name: primary.name, publicKey: primaryKey }, address, log: this.front.log });
   }
 
   #listenForPrimary({ module, key, run, primaryKey }: Identities, onRequest: BackboneListenerOptions['onRequest']): Promise<BackboneListener> {

@@ -29,16 +29,22 @@ export class EndRoute implements Target {
       return;
     }
     const left = [...this.#ends];
+    let full = false;
     for (;;) {
       left.sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state) || one.requestsActive - other.requestsActive);
       const end = left.shift();
       if (!end) break;
+      if (!end.carried.enter(exchange, performance.now())) {
+        full = true;
+        continue;
+      }
       end.proxied += 1;
-      const failure = await carryOver(exchange, end.link);
+      const failure = await carryOver(exchange, end.link).finally(() => end.carried.leave(exchange));
       if (!failure) return;
       this.#log.warn({ end: end.name, error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to an end');
       if (!failure.repeatable) break;
     }
-    respondStatus(exchange, 502);
+    if (full) this.#log.warn({ path: exchange.pathname }, 'no end has room for more requests that are carried to it');
+    respondStatus(exchange, full ? 503 : 502, full ? { 'retry-after': '1' } : {});
   }
 }

@@ -7,6 +7,7 @@ import type { NodeKey } from '../backbone/node_key.js';
 import { SnapshotSealer, type Sodium } from '../backbone/sealed_snapshot.js';
 import type { LoadedEndReference } from '../configuration/loaded.js';
 import { formatAddress } from '../listeners/listen_error.js';
+import { CarriedRequests } from './carried_requests.js';
 import { HandOvers, type HandOversOptions } from './hand_overs.js';
 
 /** How an end is, as its gateway sees it. */
@@ -33,7 +34,10 @@ export interface EndReport {
 
 export interface EndWatchOptions {
   reference: LoadedEndReference;
+  /** For messages. */
   link: BackboneLink;
+  /** For requests of clients. */
+  requests: BackboneLink;
   key: NodeKey;
   sodium: Sodium;
   addresses: HandOversOptions['addresses'];
@@ -52,6 +56,7 @@ type Pong = Extract<BackboneMessage, { type: 'pong' }>;
 export class EndWatch {
   readonly handOvers: HandOvers;
   proxied = 0;
+  readonly carried = new CarriedRequests();
   readonly #options: EndWatchOptions;
   #state: EndHealth = 'joining';
   #channel: Channel | undefined;
@@ -60,6 +65,8 @@ export class EndWatch {
   #sequence = 0;
   #heardAt = Number.NEGATIVE_INFINITY;
   #pong: Pong | undefined;
+  /** When it said how many requests it has. */
+  #carriedThen = 0;
   /** The operator wants it. */
   #drains = false;
   #checkFailed = false;
@@ -82,28 +89,30 @@ export class EndWatch {
     return this.#options.reference.id;
   }
 
+  /** For requests of clients. */
   get link(): BackboneLink {
-    return this.#options.link;
+    return this.#options.requests;
   }
 
   get state(): EndHealth {
     return this.#state;
   }
 
-  /** Requests under way there, as it said last. */
+  /** Requests under way there: as it said last, and what has been carried there since. */
   get requestsActive(): number {
-    return this.#pong?.requests ?? 0;
+    return Math.max(0, (this.#pong?.requests ?? 0) + this.carried.count - this.#carriedThen);
   }
 
   start(): void {
-    const { reference, link } = this.#options;
+    const { reference, link, requests } = this.#options;
     link.start();
+    requests.start();
     this.#timer = setInterval(() => this.#tick(), reference.health.interval).unref();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#options.link.close();
+    await Promise.all([this.#options.link.close(), this.#options.requests.close()]);
   }
 
   /** The end lets its clients go, or takes new ones again. */
@@ -127,7 +136,7 @@ export class EndWatch {
       backbone: link.status(),
       connections: this.handOvers.offered,
       load: (this.#pong?.load ?? 0) / 1_000,
-      requestsActive: this.requestsActive,
+      requestsActive: this.#pong?.requests ?? 0,
       bytesSent: this.#pong?.bytesSent ?? 0,
       bytesReceived: this.#pong?.bytesReceived ?? 0,
       proxied: this.proxied,
@@ -155,6 +164,7 @@ export class EndWatch {
   #onMessage(message: BackboneMessage): void {
     if (message.type !== 'pong') return this.handOvers.onMessage(message);
     this.#pong = message;
+    this.#carriedThen = this.carried.count;
     this.#heardAt = performance.now();
     this.#evaluate();
   }

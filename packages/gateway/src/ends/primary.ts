@@ -102,8 +102,10 @@ export class Primary {
       const publicKey = await publicKeyOf(reference.identity);
       callers.set(reference.name, publicKey);
       this.#checkPorts(reference);
-      const link = new BackboneLink({ module, name, key, run, peer: { name: reference.name, publicKey }, address: () => this.#backboneOf(reference), log });
-      const end = new EndWatch({ reference, link, key, sodium, addresses: () => this.#addressesOf(reference), log });
+      const common = { module, name, key, run, peer: { name: reference.name, publicKey }, address: () => this.#backboneOf(reference), log };
+      const link = new BackboneLink({ ...common, use: 'messages' });
+      const requests = new BackboneLink({ ...common, use: 'requests' });
+      const end = new EndWatch({ reference, link, requests, key, sodium, addresses: () => this.#addressesOf(reference), log });
       this.#ends.set(reference.name, end);
       this.#byId.set(reference.id, end);
     }

@@ -4,12 +4,14 @@ import { errorMessage } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
 import { respondStatus } from '../http/respond.js';
+import { CarriedRequests } from './carried_requests.js';
 import { carryOver } from './carry_over.js';
 
 /** What a client asked of the wrong end, as with a route map that has changed since: the gateway answers it. */
 export class PrimaryRoute implements Target {
   readonly #primary: BackboneLink;
   readonly #log: Logger;
+  readonly #carried = new CarriedRequests();
 
   constructor(primary: BackboneLink, log: Logger) {
     this.#primary = primary;
@@ -22,7 +24,12 @@ export class PrimaryRoute implements Target {
       respondStatus(exchange, 425);
       return;
     }
-    const failure = await carryOver(exchange, this.#primary);
+    if (!this.#carried.enter(exchange, performance.now())) {
+      this.#log.warn({ path: exchange.pathname }, 'the gateway has no room for more requests that are carried to it');
+      respondStatus(exchange, 503, { 'retry-after': '1' });
+      return;
+    }
+    const failure = await carryOver(exchange, this.#primary).finally(() => this.#carried.leave(exchange));
     if (!failure) return;
     this.#log.warn({ error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to the gateway');
     respondStatus(exchange, 502);

@@ -34,6 +34,8 @@ export interface GatewayResponse extends NodeJS.WritableStream {
   readonly headersSent: boolean;
   /** The gateway has written the whole answer. */
   readonly writableEnded: boolean;
+  /** Bytes that the client has not taken yet. */
+  readonly writableLength: number;
   setHeader(name: string, value: number | string | string[]): unknown;
   getHeader(name: string): number | string | string[] | undefined;
   removeHeader(name: string): void;

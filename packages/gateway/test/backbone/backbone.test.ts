@@ -3,7 +3,7 @@ import type { ClientResponse, ServerRequest, ServerResponse } from '@sheaf/nativ
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { BackboneLink } from '../../src/backbone/backbone_link.js';
-import { BackboneListener, backbonePath } from '../../src/backbone/backbone_listener.js';
+import { BackboneListener, backbonePaths, type BackboneUse } from '../../src/backbone/backbone_listener.js';
 import type { Channel } from '../../src/backbone/channel.js';
 import { backboneVersion, encodeMessage, runBytes, type BackboneMessage } from '../../src/backbone/messages.js';
 import { NodeKey, NodePublicKey } from '../../src/backbone/node_key.js';
@@ -26,9 +26,9 @@ function answer(request: ServerRequest, response: ServerResponse): void {
   request.pipe(response.writeHead(200, { 'x-path': request.url }));
 }
 
-const link = (options: { key?: NodeKey; name?: string; publicKey?: NodePublicKey; port?: () => number } = {}): BackboneLink => {
-  const { key = siteKey, name = 'site', publicKey = endKey.publicKey, port = () => listener.address.port } = options;
-  const made = new BackboneLink({ module, name, key, run: Buffer.alloc(runBytes, 9), peer: { name: 'end1', publicKey }, address: () => ({ host: '127.0.0.1', port: port() }), log });
+const link = (options: { use?: BackboneUse; key?: NodeKey; name?: string; publicKey?: NodePublicKey; port?: () => number } = {}): BackboneLink => {
+  const { use = 'messages', key = siteKey, name = 'site', publicKey = endKey.publicKey, port = () => listener.address.port } = options;
+  const made = new BackboneLink({ module, use, name, key, run: Buffer.alloc(runBytes, 9), peer: { name: 'end1', publicKey }, address: () => ({ host: '127.0.0.1', port: port() }), log });
   open.push(made);
   made.start();
   return made;
@@ -62,12 +62,15 @@ test('two nodes know each other and exchange messages in order, both ways', asyn
   expect(await back).toEqual([{ type: 'accepted', connection: 7 }]);
 });
 
-test('requests of clients travel on the same connection', async () => {
-  const node = link();
+test('requests of clients travel on a connection of their own, which brings no messages', async () => {
+  const channels: unknown[] = [];
+  listener.on('channel', (channel) => channels.push(channel));
+  const node = link({ use: 'requests' });
   await opened(node);
   const response = await node.client!.request({ method: 'POST', path: '/images/1', body: Buffer.from('body') });
   expect(response.headers['x-path']).toBe('/images/1');
   expect(await text(response)).toBe('body');
+  expect(channels).toEqual([]);
 });
 
 test('a node that nobody knows is refused, and told what to do', async () => {
@@ -97,7 +100,7 @@ test('who has the name and the public key of a node, and not its key, is refused
   const client = await module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, serverName: 'backbone', publicKeyHashes: [endKey.publicKey.hash], multipath: false });
   open.push({ close: () => client.close() });
   const hello = encodeMessage({ type: 'hello', version: backboneVersion, name: 'site', run: Buffer.alloc(runBytes), publicKey: siteKey.publicKey.bytes, signature: NodeKey.generate().sign(Buffer.from('x')) });
-  const response = await client.request({ method: 'POST', path: backbonePath, body: hello });
+  const response = await client.request({ method: 'POST', path: backbonePaths.messages, body: hello });
   expect(await text(response)).toContain('the signature of `site` is wrong');
 });
 
@@ -143,7 +146,7 @@ test('nonsense costs the caller its connection and nobody else anything', async 
   const channel = await opened(good);
   const client = await module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, insecure: true, multipath: false });
   open.push({ close: () => client.close().catch(() => undefined) });
-  const response = await client.request({ method: 'POST', path: backbonePath, body: Buffer.from('ffffffff00', 'hex') });
+  const response = await client.request({ method: 'POST', path: backbonePaths.messages, body: Buffer.from('ffffffff00', 'hex') });
   expect(await text(response)).toContain('broke the protocol');
   expect(channel.closed).toBe(false);
 });

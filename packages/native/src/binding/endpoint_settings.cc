@@ -63,6 +63,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   connection.max_idle_timeout = std::chrono::milliseconds(number(options, "idleTimeoutMs"));
   connection.keep_alive = std::chrono::milliseconds(number(options, "keepAliveMs"));
   connection.max_datagram_frame_size = number(options, "maxDatagramFrameSize");
+  connection.streams.initial_connection_window = number(options, "initialConnectionWindow");
   connection.streams.max_connection_window = number(options, "maxConnectionWindow");
   connection.streams.max_stream_window = number(options, "maxStreamWindow");
   connection.streams.max_bidirectional_streams = number(options, "maxBidirectionalStreams");

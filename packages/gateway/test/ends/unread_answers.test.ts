@@ -1,0 +1,30 @@
+import { connect as connectHttp2 } from 'node:http2';
+import { setTimeout } from 'node:timers/promises';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { get } from '../support/client.js';
+import { startSite } from '../support/site.js';
+
+it('clients that do not read take neither the end nor the answers of others away', { timeout: 120_000 }, async () => {
+  const running = await startSite({
+    routes: '[{ path: /, ends: [end1, end2] }]',
+    ends: { end1: '[{ path: /, files: files }]', end2: '[{ path: /, files: files }]' },
+    files: { 'files/large.bin': Buffer.alloc(4_000_000), 'files/small.txt': 'small' },
+    endKeys: (name) => `{ name: ${name}, health: { interval: 100ms, timeout: 1s } }`,
+  });
+  const ends = () => running.gateway.status().ends ?? [];
+  await vi.waitFor(() => expect(ends().map(({ state }) => state)).toEqual(['serving', 'serving']), 20_000);
+  const { port } = running.gateway.address;
+  // More than the window that a connection begins with, and the widest that it grows to by itself, at both ends.
+  const requests = Array.from({ length: 2 }, () => {
+    const client = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+    onTestFinished(() => client.destroy());
+    return Array.from({ length: 50 }, () => client.request({ ':path': '/large.bin' }).pause().on('error', () => undefined));
+  });
+  await vi.waitFor(() => expect(ends().reduce((sum, { proxied }) => sum + proxied, 0)).toBe(100), 20_000);
+  expect(requests.flat()).toHaveLength(100);
+  const [one, two] = ends().map(({ proxied }) => proxied);
+  expect(Math.abs(one! - two!)).toBeLessThanOrEqual(2);
+  await setTimeout(3_000);
+  for (let index = 0; index < 10; index++) expect((await get(port, '/small.txt')).body.toString()).toBe('small');
+  expect(running.log.filter(({ msg, state }) => msg === 'an end changed' && state === 'lost')).toEqual([]);
+});
