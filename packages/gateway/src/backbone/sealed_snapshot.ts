@@ -74,7 +74,9 @@ export class SnapshotSealer {
     this.#counter += 1;
     const signed = new FieldWriter().integer(version, 1).fixed(sender.bytes).fixed(receiver.bytes).fixed(session).integer(this.#counter, counterBytes).fixed(snapshot).finish();
     snapshot.fill(0);
-    const plain = Buffer.concat([signed, this.#key.sign(Buffer.concat([signatureContext, signed]))]);
+    const toSign = Buffer.concat([signatureContext, signed]);
+    const plain = Buffer.concat([signed, this.#key.sign(toSign)]);
+    toSign.fill(0);
     const sealed = this.#sodium.crypto_box_seal(plain, this.#sodium.crypto_sign_ed25519_pk_to_curve25519(receiver.bytes));
     signed.fill(0);
     plain.fill(0);
@@ -136,7 +138,10 @@ export class SnapshotOpener {
     if (!reader.fixed(publicKeyBytes).equals(receiver.bytes)) throw new SnapshotRefused('receiver');
     if (!reader.fixed(sessionBytes).equals(session)) throw new SnapshotRefused('session');
     const counter = reader.integer(counterBytes);
-    if (!sender.verifies(Buffer.concat([signatureContext, signed]), plain.subarray(-signatureBytes))) throw new SnapshotRefused('signature');
+    const toVerify = Buffer.concat([signatureContext, signed]);
+    const authentic = sender.verifies(toVerify, plain.subarray(-signatureBytes));
+    toVerify.fill(0);
+    if (!authentic) throw new SnapshotRefused('signature');
     if (counter !== this.#counter + 1) throw new SnapshotRefused('replayed');
     this.#counter = counter;
     return Buffer.from(reader.fixed(reader.remaining));

@@ -61,7 +61,8 @@ export class OpenEnds {
 
   ended(end: number): void {
     const known = this.#ends.get(end);
-    if (known) known.active -= 1;
+    // Those of an earlier path to an end that was lost end late.
+    if (known) known.active = Math.max(0, known.active - 1);
   }
 
   setLoad(end: number, header: string): void {
@@ -90,7 +91,7 @@ export class OpenEnds {
 
   /** Ahead of the first request, so that it goes there without a round trip before it. */
   async #open(end: number): Promise<void> {
-    this.#ends.set(end, { state: 'offered', active: 0, load: 0 });
+    this.#ends.set(end, { state: 'offered', active: this.#ends.get(end)?.active ?? 0, load: 0 });
     // One that does not answer is lost by the connection's own rules; the gateway is there meanwhile.
     const opening = this.#client.openEnd(end).catch(() => undefined);
     this.#opening.add(opening);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { beforeEach, expect, test } from 'vitest';
-import { NodeKey } from '../../src/backbone/node_key.js';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { NodeKey, NodePublicKey } from '../../src/backbone/node_key.js';
 import { largestSnapshot, loadSodium, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes, type SealingSession } from '../../src/backbone/sealed_snapshot.js';
 
 const primary = NodeKey.generate();
@@ -34,6 +34,16 @@ test('a snapshot arrives as it was, and the plain one is wiped', async () => {
   expect(sealed.includes(secret)).toBe(false);
   expect(opener.open(sealed)).toEqual(secret);
   expect(opener.open(sealer.seal(Buffer.from('next')))).toEqual(Buffer.from('next'));
+});
+
+test('what is signed and what is verified holds the keys, and is wiped', async () => {
+  const signed = vi.spyOn(NodeKey.prototype, 'sign');
+  const verified = vi.spyOn(NodePublicKey.prototype, 'verifies');
+  opener.open((await sealerOf()).seal(Buffer.from(secret)));
+  const buffers = [...signed.mock.calls, ...verified.mock.calls].map(([buffer]) => buffer);
+  vi.restoreAllMocks();
+  expect(buffers).toHaveLength(2);
+  for (const buffer of buffers) expect(buffer.every((byte) => byte === 0)).toBe(true);
 });
 
 test('a snapshot is taken once and in order', async () => {
