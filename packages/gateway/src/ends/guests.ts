@@ -23,6 +23,8 @@ export interface GuestsOptions {
 export class Guests {
   readonly #options: GuestsOptions;
   readonly #connections = new Map<number, ImportedConnection>();
+  /** Of these, the ones that have no more to do. */
+  readonly #drained = new Set<number>();
   #channel: Channel | undefined;
   #opener: SnapshotOpener | undefined;
 
@@ -69,10 +71,10 @@ export class Guests {
       case 'lease':
         return this.#carry(message.connection, message.bytes);
       case 'release':
-        return this.#connections.get(message.connection)?.drain();
+        return this.#release(message.connection);
       case 'left': {
         const connection = this.#connections.get(message.connection);
-        this.#connections.delete(message.connection);
+        this.#remove(message.connection);
         connection?.forget();
         return;
       }
@@ -81,17 +83,28 @@ export class Guests {
     }
   }
 
+  /** The gateway asks again after a cut: what was said meanwhile did not arrive. */
+  #release(number: number): void {
+    const connection = this.#connections.get(number);
+    if (connection && !this.#drained.has(number)) connection.drain();
+    else this.#say(number);
+  }
+
+  #remove(number: number): boolean {
+    this.#drained.delete(number);
+    return this.#connections.delete(number);
+  }
+
   #take(number: number, sealed: Buffer): void {
-    const { refusal, log } = this.#options;
     const refuse = (why: string): void => {
-      log.warn({ connection: number, reason: why }, 'a connection is refused');
+      this.#options.log.warn({ connection: number, reason: why }, 'a connection is refused');
       this.#channel?.send({ type: 'refused', connection: number, reason: why });
     };
     if (this.#connections.has(number)) throw new BackboneViolation('the number of a connection is used twice');
-    const reason = refusal();
-    if (reason !== undefined) return refuse(reason);
     try {
-      this.#adopt(number, this.#import(sealed));
+      const taken = this.#import(sealed);
+      if (typeof taken === 'string') return refuse(taken);
+      this.#adopt(number, taken);
     } catch (error) {
       if (!(error instanceof SnapshotRefused) && systemErrorCode(error) === undefined) throw error;
       return refuse(errorMessage(error));
@@ -99,12 +112,14 @@ export class Guests {
     this.#channel?.send({ type: 'accepted', connection: number });
   }
 
-  #import(sealed: Buffer): ImportedConnection {
-    const server = this.#options.server();
-    if (!server || !this.#opener) throw new SnapshotRefused('session');
+  /** The connection, or why it is not wanted. @throws SnapshotRefused, QuicError */
+  #import(sealed: Buffer): ImportedConnection | string {
+    if (!this.#opener) throw new SnapshotRefused('session');
+    // Also when it is not wanted: otherwise those that follow would not be the next ones.
     const snapshot = this.#opener.open(sealed);
     try {
-      return server.importConnection(snapshot);
+      const { server, refusal } = this.#options;
+      return refusal() ?? server()?.importConnection(snapshot) ?? 'the end is not listening';
     } finally {
       snapshot.fill(0);
     }
@@ -114,9 +129,12 @@ export class Guests {
     this.#connections.set(number, connection);
     connection.on('primaryMessage', (bytes) => this.#channel?.send({ type: 'lease', connection: number, bytes }));
     // The gateway withdraws the end from the client, and answers with `left`.
-    connection.once('drained', () => this.#say(number));
+    connection.once('drained', () => {
+      this.#drained.add(number);
+      this.#say(number);
+    });
     connection.once('close', () => {
-      if (this.#connections.delete(number)) this.#say(number);
+      if (this.#remove(number)) this.#say(number);
     });
   }
 

@@ -43,6 +43,8 @@ export class HandOvers {
   readonly #byConnection = new Map<ServerConnection, HandedOver>();
   readonly #byNumber = new Map<number, HandedOver>();
   readonly #waiting = new Map<ServerConnection, Waiting>();
+  /** Connections that were forgotten while nothing could be said. */
+  readonly #unsaid: { number: number; code: number }[] = [];
   #link: { channel: Channel; sealer: SnapshotSealer } | undefined;
   #serves = false;
   #next = 1;
@@ -59,8 +61,14 @@ export class HandOvers {
   /** `known`: the end is the process that it was before. */
   attach(channel: Channel, sealer: SnapshotSealer, known: boolean): void {
     this.#link = { channel, sealer };
-    // What the end never confirmed it may not have, and another process has none of it.
-    for (const entry of [...this.#byNumber.values()]) if (!known || entry.state === 'sent') this.#giveUp(entry);
+    const unsaid = this.#unsaid.splice(0);
+    if (known) for (const { number, code } of unsaid) channel.send({ type: 'left', connection: number, code });
+    for (const entry of [...this.#byNumber.values()]) {
+      // What the end never confirmed it may not have, and another process has none of it.
+      if (!known || entry.state === 'sent') this.#giveUp(entry);
+      // The end may not have heard it, nor we the answer.
+      else if (entry.state === 'withdrawn') channel.send({ type: 'release', connection: entry.number });
+    }
   }
 
   detach(): void {
@@ -214,7 +222,8 @@ export class HandOvers {
   #forget(entry: HandedOver, code: number): void {
     this.#byConnection.delete(entry.connection);
     this.#byNumber.delete(entry.number);
-    this.#link?.channel.send({ type: 'left', connection: entry.number, code });
+    if (this.#link) this.#link.channel.send({ type: 'left', connection: entry.number, code });
+    else this.#unsaid.push({ number: entry.number, code });
   }
 
   #wait({ connection, since, failures }: HandedOver): void {

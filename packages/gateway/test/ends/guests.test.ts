@@ -100,6 +100,31 @@ describe('an end', () => {
     expect(guests.count).toBe(most);
   });
 
+  it('that was full, or drained, takes the next ones when it can', () => {
+    const { channel, sealer } = channelOf();
+    for (let number = 1; number <= most + 1; number++) channel.receive(snapshot(sealer, number));
+    taken[0]!.guest.emit('close', undefined);
+    channel.receive({ type: 'drain', drains: true });
+    channel.receive(snapshot(sealer, 10));
+    expect(sent.at(-1)).toMatchObject({ type: 'refused', connection: 10 });
+    channel.receive({ type: 'drain', drains: false });
+    channel.receive(snapshot(sealer, 11));
+    expect(sent.at(-1)).toEqual({ type: 'accepted', connection: 11 });
+  });
+
+  it('says again that a guest has left when it is asked again', () => {
+    const first = channelOf();
+    for (const number of [1, 2]) first.channel.receive(snapshot(first.sealer, number));
+    first.channel.lost('cut');
+    for (const { guest } of taken) guest.drain();
+    taken[1]!.guest.emit('close', undefined);
+    const second = channelOf();
+    sent.length = 0;
+    for (const number of [1, 2]) second.channel.receive({ type: 'release', connection: number });
+    expect(sent).toEqual([1, 2].map((connection) => ({ type: 'left', connection, code: 0 })));
+    expect(guests.count).toBe(1);
+  });
+
   it('keeps its guests over a cut of the backbone, and then speaks of them again', () => {
     const first = channelOf();
     first.channel.receive(snapshot(first.sealer, 1));

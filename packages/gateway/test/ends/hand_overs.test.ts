@@ -121,6 +121,28 @@ describe('a connection', () => {
     expect(client.done).toEqual(['withdraw 7 gone']);
   });
 
+  it('that was to be let go during a cut is let go after it, and comes back', () => {
+    offered();
+    handOvers.detach();
+    handOvers.withdraw('drains');
+    expect(client.done).toEqual(['withdraw 7 drains']);
+    handOvers.attach(channel, sealer, true);
+    handOvers.serve();
+    expect(sent).toEqual([{ type: 'release', connection: 1 }]);
+    handOvers.onMessage({ type: 'left', connection: 1, code: 0 });
+    expect(client.done).toEqual(['withdraw 7 drains', 'withdraw 7 gone']);
+  });
+
+  it('that was closed during a cut is forgotten at the end after it', () => {
+    offered();
+    handOvers.detach();
+    handOvers.remove(connection);
+    handOvers.attach(channel, sealer, true);
+    expect(sent).toEqual([{ type: 'left', connection: 1, code: 0 }]);
+    handOvers.attach(channel, sealer, true);
+    expect(sent).toHaveLength(1);
+  });
+
   it('that is closed is forgotten at the end, too', () => {
     offered();
     handOvers.remove(connection);
