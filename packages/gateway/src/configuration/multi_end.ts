@@ -3,6 +3,7 @@ import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
 import { closest } from './known_keys.js';
 import type { ParsedNode } from './nodes.js';
+import { isWildcard } from './scalars.js';
 
 type ParsedGateway = Extract<ParsedNode, { role: 'gateway' }>;
 type ParsedEnd = Extract<ParsedNode, { role: 'end' }>;
@@ -76,6 +77,11 @@ function checkReference(end: EndReferenceOptions, path: ValuePath, gateway: stri
   const { primary } = node.node;
   if (typeof primary === 'string' && primary !== gateway) return [place.value(path, `the end \`${end.name}\` belongs to the gateway \`${primary}\``, 'an end has one gateway: its `primary`')];
   if (end.backbone ?? end.public_key) return [place.conflict(path, `\`${end.name}\` is a node of this file, which says these things itself`, 'remove `backbone` and `public_key`')];
+  const { listen } = node.node;
+  // For a client it is the client's own machine.
+  if (end.address === undefined && isWildcard(listen.address)) {
+    return [place.conflict(path, `\`${end.name}\` listens on every address, and clients need one to go to`, `write \`{ name: ${end.name}, address: "192.0.2.1:${listen.port}" }\` with the address that clients reach`)];
+  }
   return [];
 }
 
