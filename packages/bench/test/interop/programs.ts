@@ -1,7 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -54,17 +53,6 @@ export async function aioquicServer(certificate: string, key: string, options: r
 export async function json(command: string, args: readonly string[]): Promise<Record<string, unknown>> {
   const { stdout } = await promisify(execFile)(command, args, { maxBuffer: 1 << 24 });
   return JSON.parse(stdout) as Record<string, unknown>;
-}
-
-/** A port that is free on loopback for UDP's sake too, as far as one can know. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 function requirePython(): string {

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort, json, sheaf, startProgram, type RunningProgram } from '../interop/programs.js';
+import { freePort } from '../../src/process/service.js';
+import { json, sheaf, startProgram, type RunningProgram } from '../interop/programs.js';
 import { startLossyRelay } from './lossy_relay.js';
 
 const body = randomBytes(1_000_000);

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort, json, startProgram } from '../interop/programs.js';
+import { freePort } from '../../src/process/service.js';
+import { json, startProgram } from '../interop/programs.js';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..', '..', '..');

@@ -11,7 +11,7 @@ import type { LoadedEnd } from '../configuration/loaded.js';
 import { Front } from '../front/front.js';
 import { FrontNode } from '../front/front_node.js';
 import { createApplication } from '../gateway/application.js';
-import { compileRoutes, describeTarget, upstreamsOf, type CompiledRoutes } from '../gateway/routes.js';
+import { allUpstreams, compileRoutes, refreshRoutes, reportRoutes, startRoutes, type CompiledRoutes } from '../gateway/routes.js';
 import type { GatewayResponse } from '../http/exchange.js';
 import type { SiteOptions } from '../nodes/running_addresses.js';
 import { fromBackboneRequest } from '../http/quic_request.js';
@@ -70,11 +70,7 @@ export class End extends FrontNode {
       primary: { name: this.#loaded.primary.name, connected: this.#guests.attended },
       serving: this.#guests.state === 'serving',
       guests: this.#guests.count,
-      routes: this.#loaded.node.routes.map((route, index) => ({
-        route: route.path,
-        target: describeTarget(route),
-        ...(route.upstream ? { upstreams: upstreamsOf(this.#routes, index) } : {}),
-      })),
+      routes: reportRoutes(this.#loaded.node, this.#routes),
     };
   }
 
@@ -98,7 +94,7 @@ export class End extends FrontNode {
     const metrics = new Metrics({
       transport: () => front.quic?.counters(),
       tcpConnections: () => front.tcpConnections,
-      upstreams: () => this.#routes.requests.flatMap((route) => upstreamsOf(this.#routes, route.index)),
+      upstreams: () => allUpstreams(this.#routes),
       certificateExpiry: () => certificate.expiry,
       guests: () => this.#guests.count,
     });
@@ -126,13 +122,12 @@ export class End extends FrontNode {
       acceptSessions: (native) => SessionServer.start({ native, ...sessions }),
       registry: metrics.registry,
       status: () => this.status(),
-      refresh: async () => void (await Promise.all(this.#routes.requests.map(({ answer }) => answer.refresh?.()))),
+      refresh: () => refreshRoutes(this.#routes),
     });
     this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void carried.handle(fromBackboneRequest(request), response as unknown as GatewayResponse));
     front.shutdown.add(() => this.#backbone.close());
     this.#backbone.on('channel', (channel) => this.#guests.attach(channel));
-    const warnings = await Promise.all(this.#routes.requests.map(({ answer }) => answer.start?.() ?? []));
-    this.#warnings = warnings.flat();
+    this.#warnings = await startRoutes(this.#routes);
     front.serve(this.#warnings);
   }
 

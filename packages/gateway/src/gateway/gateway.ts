@@ -10,7 +10,7 @@ import { Metrics } from '../observability/metrics.js';
 import type { GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../webtransport/session_server.js';
 import { createApplication } from './application.js';
-import { compileRoutes, describeTarget, upstreamsOf, type CompiledRoutes } from './routes.js';
+import { allUpstreams, compileRoutes, refreshRoutes, reportRoutes, startRoutes, type CompiledRoutes } from './routes.js';
 
 /** One running gateway: its listeners, its routes and what watches over them. */
 export class Gateway extends FrontNode {
@@ -56,11 +56,7 @@ export class Gateway extends FrontNode {
     return {
       ...this.front.status(),
       role: 'gateway',
-      routes: this.#loaded.node.routes.map((route, index) => ({
-        route: route.path,
-        target: describeTarget(route),
-        ...(route.upstream ? { upstreams: upstreamsOf(this.#routes, index) } : {}),
-      })),
+      routes: reportRoutes(this.#loaded.node, this.#routes),
       ...(this.#primary ? { ends: this.#primary.report() } : {}),
     };
   }
@@ -76,7 +72,7 @@ export class Gateway extends FrontNode {
     const metrics = new Metrics({
       transport: () => front.quic?.counters(),
       tcpConnections: () => front.tcpConnections,
-      upstreams: () => this.#routes.requests.flatMap((route) => upstreamsOf(this.#routes, route.index)),
+      upstreams: () => allUpstreams(this.#routes),
       certificateExpiry: () => certificate.expiry,
       ends: () => primary?.report() ?? [],
     });
@@ -101,10 +97,9 @@ export class Gateway extends FrontNode {
       acceptSessions: (native) => SessionServer.start({ native, ...sessions }),
       registry: metrics.registry,
       status: () => this.status(),
-      refresh: async () => void (await Promise.all(this.#routes.requests.map(({ answer }) => answer.refresh?.()))),
+      refresh: () => refreshRoutes(this.#routes),
     });
-    const warnings = await Promise.all(this.#routes.requests.map(({ answer }) => answer.start?.() ?? []));
-    this.#warnings = warnings.flat();
+    this.#warnings = await startRoutes(this.#routes);
     front.serve(this.#warnings);
   }
 

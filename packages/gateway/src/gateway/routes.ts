@@ -3,6 +3,7 @@ import type { NodeConfiguration } from '../configuration/node.js';
 import type { EndConfiguration } from '../ends/options.js';
 import { StaticFiles } from '../files/static_files.js';
 import type { Target } from '../http/exchange.js';
+import type { RouteStatus } from '../observability/status.js';
 import { compileRoute, type Route } from '../routing/router.js';
 import { UpstreamGroup, type UpstreamStatus } from '../upstream/upstream_group.js';
 import { loadApplication } from '../webtransport/application.js';
@@ -13,8 +14,10 @@ export interface CompiledRoutes {
   sessions: Route<SessionTarget>[];
 }
 
+type RouteSource = Pick<NodeConfiguration | EndConfiguration, 'routes' | 'limits'>;
+
 /** Makes what the routes lead to; `toEnds` carries requests to ends. @throws UserError when an application cannot be loaded. */
-export async function compileRoutes(node: Pick<NodeConfiguration | EndConfiguration, 'routes' | 'limits'>, log: Logger, toEnds?: (ends: readonly string[]) => Target): Promise<CompiledRoutes> {
+export async function compileRoutes(node: RouteSource, log: Logger, toEnds?: (ends: readonly string[]) => Target): Promise<CompiledRoutes> {
   const compiled: CompiledRoutes = { requests: [], sessions: [] };
   for (const [index, route] of node.routes.entries()) {
     if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
@@ -33,7 +36,7 @@ export async function compileRoutes(node: Pick<NodeConfiguration | EndConfigurat
 }
 
 /** What a route leads to, in a few words for the status. */
-export function describeTarget(route: NodeConfiguration['routes'][number]): string {
+function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.files) return `files ${route.files.root}`;
   if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
   if (route.ends) return `ends ${route.ends.join(', ')} (${route.delivery ?? 'direct'})`;
@@ -41,7 +44,31 @@ export function describeTarget(route: NodeConfiguration['routes'][number]): stri
 }
 
 /** The servers behind the route at this position of the configuration. */
-export function upstreamsOf(routes: CompiledRoutes, index: number): UpstreamStatus[] {
+function upstreamsOf(routes: CompiledRoutes, index: number): UpstreamStatus[] {
   const target = routes.requests.find((route) => route.index === index)?.answer;
   return target instanceof UpstreamGroup ? target.status() : [];
+}
+
+/** What a node says of its routes in its status. */
+export function reportRoutes(node: RouteSource, compiled: CompiledRoutes): RouteStatus[] {
+  return node.routes.map((route, index) => ({
+    route: route.path,
+    target: describeTarget(route),
+    ...(route.upstream ? { upstreams: upstreamsOf(compiled, index) } : {}),
+  }));
+}
+
+export function allUpstreams(compiled: CompiledRoutes): UpstreamStatus[] {
+  return compiled.requests.flatMap((route) => upstreamsOf(compiled, route.index));
+}
+
+/** Starts what answers requests. Resolves with what deserves attention. */
+export async function startRoutes(compiled: CompiledRoutes): Promise<string[]> {
+  const warnings = await Promise.all(compiled.requests.map(({ answer }) => answer.start?.() ?? []));
+  return warnings.flat();
+}
+
+/** Reads again what may have changed beside the configuration. */
+export async function refreshRoutes(compiled: CompiledRoutes): Promise<void> {
+  await Promise.all(compiled.requests.map(({ answer }) => answer.refresh?.()));
 }
