@@ -131,6 +131,14 @@ describe('an end', () => {
     expect(await nameOf(site, 0)).toBe('end1');
   });
 
+  it('whose path was given up a moment ago refuses requests before it is heard of', async () => {
+    const site = await startSite({ ends: 1 });
+    await joinEnd(site, 0);
+    site.client.abandonPath(site.client.status().ends[0]!.path);
+    await expect(site.client.request({ path: '/10', end: 0 })).rejects.toMatchObject({ code: 'END_REFUSED' });
+    expect(await nameOf(site)).toBe('primary');
+  });
+
   it('that is withdrawn as gone loses its requests at once', async () => {
     const site = await startSite({ ends: 1 });
     await joinEnd(site, 0);

@@ -5,7 +5,7 @@ import type { EndEvents } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
 import type { PathEvent } from './types.js';
 
-const UNKNOWN_END = -4;
+export const UNKNOWN_END = -4;
 /** Reason in END_WITHDRAW (docs/wire.md). */
 const DRAINS = 0;
 

@@ -2,8 +2,9 @@ import { EventEmitter } from 'node:events';
 import { lookup } from 'node:dns/promises';
 import { addon, EventKind, refusalText, type FlatFields, type NativeAddress, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, type Closed } from './connection_closed.js';
-import { ConnectionEnds, isEndEvent } from './connection_ends.js';
+import { ConnectionEnds, isEndEvent, UNKNOWN_END } from './connection_ends.js';
 import { ConnectionPaths, isPathEvent } from './connection_paths.js';
+import { endRefused } from './end_refused.js';
 import { clientEndpointOptions } from './endpoint_options.js';
 import { appendFields, pseudoField, toHeaderMap } from './headers.js';
 import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, streamError, type StreamLocation } from './http3_body.js';
@@ -132,13 +133,14 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     return response;
   }
 
-  private pin(stream: number, path: number): void {
+  /** @throws QuicError `END_REFUSED` for the path of an end that is gone, which events have yet to say; else as `pinStream` */
+  private pin(stream: number, path: number, ofEnd: boolean): void {
     try {
       this.paths!.pinStream(stream, path);
     } catch (error) {
       this.endpoint.resetStream(this.handle, stream, H3_REQUEST_CANCELLED);
       this.endpoint.stopReading(this.handle, stream, H3_REQUEST_CANCELLED);
-      throw error;
+      throw ofEnd ? endRefused(UNKNOWN_END) : error;
     }
   }
 
@@ -234,7 +236,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
       const stream = this.endpoint.submitRequest(this.handle, fields, hasBody);
       if (stream >= 0) {
         // At once: the first byte decides which server the stream belongs to.
-        if (path !== undefined) this.pin(stream, path);
+        if (path !== undefined) this.pin(stream, path, options.end !== undefined);
         return stream;
       }
       if (stream !== -2 && stream !== -1) {

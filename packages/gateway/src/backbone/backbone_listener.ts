@@ -9,6 +9,7 @@ import { backboneVersion, encodeMessage, nonceBytes, type BackboneMessage } from
 import { createNodeCertificate } from './node_certificate.js';
 import { NodePublicKey, type NodeKey } from './node_key.js';
 import { sessionBytes } from './sealed_snapshot.js';
+import { Strangers } from './strangers.js';
 
 /**
  * What a node calls another one for. Messages have a connection of their own: what clients do not read of the requests
@@ -20,7 +21,7 @@ export type BackboneUse = keyof typeof backbonePaths;
 /** Nodes of one site. Each has two connections; more are those that come again after a fault. */
 const maxConnections = 1_024;
 const introductionMs = 5_000;
-/** Until a caller that was refused has read why. */
+/** Until a caller that is not talked to any more has read why. */
 const refusalMs = 1_000;
 export const backboneIdleMs = 10_000;
 
@@ -33,6 +34,8 @@ export interface BackboneListenerOptions {
   address: ListenAddress;
   /** The nodes that may call. */
   callers: ReadonlyMap<string, NodePublicKey>;
+  /** Time for a caller to introduce itself. */
+  introductionMs?: number;
   /** What to change when another one calls. */
   hint: string;
   /** Requests that a caller carries here. */
@@ -54,6 +57,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
   readonly #options: BackboneListenerOptions;
   readonly #server: Http3Server;
   readonly #known = new WeakSet<ServedConnection>();
+  readonly #strangers: Strangers;
   readonly #channels = new Set<Channel>();
   #address!: ListenAddress;
 
@@ -61,6 +65,11 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
     super();
     this.#options = options;
     this.#server = server;
+    this.#strangers = new Strangers(options.introductionMs ?? introductionMs);
+    server.on('connection', (connection) => {
+      this.#strangers.add(connection);
+      connection.once('close', () => this.#strangers.delete(connection));
+    });
     server.on('request', (request, response) => this.#onRequest(request, response));
     server.on('error', (error) => options.log.error({ err: error }, 'backbone error'));
   }
@@ -107,15 +116,13 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
     const session = randomBytes(sessionBytes);
     outgoing.write(encodeMessage({ type: 'challenge', version: backboneVersion, nonce, session }));
     let channel: Channel | undefined;
-    const timer = setTimeout(() => request.destroy(), introductionMs).unref();
     const reason = await readMessages(request, (message) => {
       if (channel) return channel.receive(message);
-      clearTimeout(timer);
       const caller = this.#check(message, nonce, session);
       if ('refusal' in caller) throw new Refused(caller.refusal);
       channel = this.#welcome(caller, session, request.connection, outgoing);
       if (use === 'messages') this.emit('channel', channel);
-    }).finally(() => clearTimeout(timer));
+    });
     if (channel) channel.lost(reason);
     else this.#refuse(reason, request, outgoing);
   }
@@ -136,12 +143,14 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
 
   #welcome({ name, key, run }: Caller, session: Buffer, connection: ServedConnection, outgoing: Outgoing): Channel {
     this.#known.add(connection);
+    this.#strangers.delete(connection);
     outgoing.write(encodeMessage({ type: 'welcome', run: this.#options.run }));
     const channel = new Channel(name, { sender: key, receiver: this.#options.key.publicKey, session }, run, outgoing);
     this.#channels.add(channel);
     channel.once('close', () => {
       this.#channels.delete(channel);
       this.#known.delete(connection);
+      dismiss(connection);
     });
     this.#options.log.info({ peer: name }, 'a node has called');
     return channel;
@@ -151,13 +160,18 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
     this.#options.log.warn({ reason, remote: remoteAddress.address }, 'a caller is refused');
     outgoing.write(encodeMessage({ type: 'farewell', reason }));
     outgoing.end();
-    setTimeout(() => connection.close(), refusalMs).unref();
+    dismiss(connection);
   }
 }
 
 function useOf(path: string): BackboneUse | undefined {
   if (path === backbonePaths.messages) return 'messages';
   return path === backbonePaths.requests ? 'requests' : undefined;
+}
+
+/** Once it had time to read why. */
+function dismiss(connection: ServedConnection): void {
+  setTimeout(() => connection.close(), refusalMs).unref();
 }
 
 /** The caller is not one of ours: it is told why. */

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
 import { systemErrorCode } from '../errors/user_error.js';
 import { loadHeader, routesHeader } from '../ends/route_map.js';
+import { wasRejected } from '../http/carried_request.js';
 import { headerValue } from '../http/exchange.js';
 import { isIdempotent } from '../http/methods.js';
 import { isRest, rangeHeaders, resumptionOf, type Resumption } from './byte_range.js';
@@ -9,8 +10,6 @@ import { OpenEnds } from './open_ends.js';
 import { RouteMapCache } from './route_map_cache.js';
 import { Stalls, type Wait } from './stalls.js';
 
-/** RFC 9114 §8.1: the server has done nothing about the request. */
-const H3_REQUEST_REJECTED = 0x10b;
 /** Ends that one request is asked of; then the gateway. */
 const mostEnds = 3;
 
@@ -126,6 +125,7 @@ export class EndClient {
       return response;
     } catch (error) {
       this.#ends.ended(end);
+      if (wasRejected(error)) throw new EndRejected(error);
       throw controller.signal.aborted ? new PrimaryLost(error) : error;
     } finally {
       this.#settle(wait);
@@ -213,6 +213,16 @@ export class PrimaryLost extends Error {
   }
 }
 
+/** An end that drains has done nothing about the request: the connection, and the gateway, are as they were. */
+class EndRejected extends Error {
+  readonly code = 'END_REJECTED';
+
+  constructor(cause: unknown) {
+    super('the end takes no more requests', { cause });
+    this.name = 'EndRejected';
+  }
+}
+
 function isLost(error: unknown): boolean {
   return error instanceof PrimaryLost || systemErrorCode(error) === 'END_LOST';
 }
@@ -225,8 +235,8 @@ function mayRepeat({ method = 'GET', body }: ClientRequestOptions, error: unknow
     case 'END_REFUSED':
     case 'NO_MULTI_END':
       return true;
-    case 'STREAM_RESET':
-      return (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED && isWhole(body);
+    case 'END_REJECTED':
+      return isWhole(body);
     default:
       return false;
   }

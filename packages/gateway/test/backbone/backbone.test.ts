@@ -19,8 +19,8 @@ const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(
 
 beforeAll(async () => void (module = await loadNativeModule()));
 
-const listen = (port = 0, key = endKey): Promise<BackboneListener> =>
-  BackboneListener.listen({ module, name: 'end1', key, run: Buffer.alloc(runBytes, 1), address: { address: '127.0.0.1', port }, callers: new Map([['site', siteKey.publicKey]]), hint: 'let `primary` of `end1` be the node with the key', onRequest: answer, log });
+const listen = (port = 0, key = endKey, introductionMs?: number): Promise<BackboneListener> =>
+  BackboneListener.listen({ module, name: 'end1', key, run: Buffer.alloc(runBytes, 1), address: { address: '127.0.0.1', port }, callers: new Map([['site', siteKey.publicKey]]), hint: 'let `primary` of `end1` be the node with the key', onRequest: answer, log, ...(introductionMs === undefined ? {} : { introductionMs }) });
 
 function answer(request: ServerRequest, response: ServerResponse): void {
   request.pipe(response.writeHead(200, { 'x-path': request.url }));
@@ -110,6 +110,17 @@ test('before a node has introduced itself, its requests are refused', async () =
   const response = await client.request({ path: '/images/1' });
   expect(response.status).toBe(403);
   expect(await text(response)).toContain('has not introduced itself');
+});
+
+test('who connects and says nothing, or asks for something else, does not stay; nodes do', async () => {
+  await listener.close();
+  listener = await listen(0, endKey, 500);
+  const channel = await opened(link());
+  const strangers = await Promise.all([0, 1].map(() => module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, insecure: true, multipath: false, keepAliveMs: 100 })));
+  const gone = strangers.map((client) => once(client, 'close'));
+  await strangers[0]!.request({ path: '/images/1' });
+  await Promise.all(gone);
+  expect(channel.closed).toBe(false);
 });
 
 test('an introduction cannot be used again, nor passed on to another node', async () => {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse, HeaderMap, Http3Client } from '@sheaf/native';
 import { describe, expect, it } from 'vitest';
 import { EndClient } from '../../src/end_client/end_client.js';
+import { lostConnection } from '../../src/http/carried_request.js';
 import { collect } from '../support/client.js';
 
 const whole = Buffer.from(Array.from({ length: 1_000 }, (_each, index) => index % 251));
@@ -237,6 +238,17 @@ describe('when an end is lost', () => {
       else await expect(answer).rejects.toMatchObject(error);
       expect(askedEnds(fake)).toEqual(repeated ? [0, 1, undefined] : [0]);
     }
+  });
+
+  it('a request that an end rejects says nothing about the connection, even if its body cannot be sent again', async () => {
+    const { fake, client } = await connected();
+    fake.answers.set(0, fail({ code: 'STREAM_RESET', errorCode: 0x10b }));
+    const error: unknown = await client.request({ path: '/images/a', method: 'POST', body: Readable.from(['x']) }).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'END_REJECTED' });
+    expect(lostConnection(error)).toBe(false);
+    // The gateway that rejects is going away.
+    fake.answers.set(undefined, fail({ code: 'STREAM_RESET', errorCode: 0x10b }));
+    expect(lostConnection(await client.request({ path: '/' }).catch((caught: unknown) => caught))).toBe(true);
   });
 
   it('a request that its owner gave up is not repeated', async () => {
