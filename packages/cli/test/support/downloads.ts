@@ -12,7 +12,8 @@ export interface DownloadsOptions {
   path: string;
   /** What it has to be. */
   content: Buffer;
-  keyMode: EndKeyMode;
+  /** Undefined: a client without Multi-End. */
+  keyMode?: EndKeyMode;
 }
 
 /** Downloads, several at a time and one after the other, with what became of them. */
@@ -126,7 +127,7 @@ export class Downloads {
     for (;;) {
       try {
         const { port, keyMode } = this.#options;
-        const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, multiEnd: true, endKeyModes: [keyMode], connectTimeoutMs: 1_000, keepAliveMs: 10_000 });
+        const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, multiEnd: keyMode !== undefined, endKeyModes: keyMode && [keyMode], connectTimeoutMs: 1_000, keepAliveMs: 10_000 });
         this.#client = client;
         this.#open = true;
         client.once('close', () => {

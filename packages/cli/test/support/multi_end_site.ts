@@ -20,6 +20,8 @@ interface Ports {
 
 /** Between clients and each end: a download of a few MB takes seconds. */
 const clientLink: LinkOptions = { rate: 12e6, delayMs: 10, queueBytes: 64 * 1024 };
+/** Of clients whose requests the gateway carries: as wide as those to the ends together. */
+const gatewayLink: LinkOptions = { ...clientLink, rate: 36e6 };
 
 /**
  * A gateway and three ends, each a process of its own; between clients and each end, and between the gateway and each
@@ -28,6 +30,10 @@ const clientLink: LinkOptions = { rate: 12e6, delayMs: 10, queueBytes: 64 * 1024
 export class MultiEndSite {
   /** What every end has as `/any/file.bin`. */
   readonly file = randomBytes(1_500_000);
+  /** What every end has as `/any/large.bin`: more than waits in a gateway for a client. */
+  readonly large = randomBytes(5_000_000);
+  /** As `/any/small.bin`. */
+  readonly small = randomBytes(1_000);
   readonly #running = new Map<Name, RunningProcess>();
   readonly #clientLinks: LinkRelay[] = [];
   readonly #backboneLinks: LinkRelay[] = [];
@@ -41,7 +47,9 @@ export class MultiEndSite {
   static async start(names: readonly Name[]): Promise<MultiEndSite> {
     const ports = async (): Promise<Ports> => ({ listen: await freePort(), backbone: await freePort(), admin: await freePort() });
     const site = new MultiEndSite(await temporaryDirectory(), { site: await ports(), end1: await ports(), end2: await ports(), end3: await ports() });
-    await site.#writeFile();
+    await site.#writeFile('file.bin', site.file);
+    await site.#writeFile('large.bin', site.large);
+    await site.#writeFile('small.bin', site.small);
     await site.#configure();
     const [first, ...others] = names;
     // The first one makes the certificate that all use.
@@ -61,6 +69,11 @@ export class MultiEndSite {
     const process = this.#running.get(name);
     process?.child.kill('SIGKILL');
     await process?.exit;
+  }
+
+  /** The port of a link to the gateway. */
+  linkToGateway(): number {
+    return Number(openLink([], this.ports.site.listen, gatewayLink).split(':')[1]);
   }
 
   /** Cuts what lies between clients and the end, or mends it. */
@@ -85,10 +98,10 @@ export class MultiEndSite {
     await vi.waitFor(async () => expect((await this.ends()).filter(({ state }) => state === 'serving')).toHaveLength(count), { timeout: 90_000, interval: 200 });
   }
 
-  async #writeFile(): Promise<void> {
-    const path = join(this.directory, 'files', 'any', 'file.bin');
+  async #writeFile(name: string, content: Buffer): Promise<void> {
+    const path = join(this.directory, 'files', 'any', name);
     await mkdir(join(this.directory, 'files', 'any'), { recursive: true });
-    await writeFile(path, this.file);
+    await writeFile(path, content);
     // A file that has not changed for a while has a strong tag, which resumption needs.
     const settled = new Date(Date.now() - 60_000);
     await utimes(path, settled, settled);

@@ -1,10 +1,12 @@
+import type { Readable } from 'node:stream';
+import type { ClientResponse } from '@sheaf/native';
 import type { BackboneLink } from '../backbone/backbone_link.js';
 import { errorMessage } from '../errors/user_error.js';
 import { answerWith, checkStatus, mayRepeat, requestOf } from '../http/carried_request.js';
 import type { Exchange } from '../http/exchange.js';
 
 /** How long a request waits for a connection of the backbone to come up. */
-const patienceMs = 2_000;
+export const patienceMs = 2_000;
 
 /** What went wrong before anything was passed on. */
 export interface CarryFailure {
@@ -13,18 +15,25 @@ export interface CarryFailure {
   repeatable: boolean;
 }
 
+export interface CarryOptions {
+  /** Gives the request up. */
+  signal?: AbortSignal;
+  /** What is passed on as the body of the answer. */
+  bodyOf?(response: ClientResponse): Readable;
+}
+
 /** Carries a request to another node and its answer back; undefined when the client has an answer, or has left. */
-export async function carryOver(exchange: Exchange, link: BackboneLink): Promise<CarryFailure | undefined> {
+export async function carryOver(exchange: Exchange, link: BackboneLink, { signal = exchange.signal, bodyOf = (response) => response }: CarryOptions = {}): Promise<CarryFailure | undefined> {
   let sent = false;
   let answered = false;
   try {
     const client = await link.whenOpen(patienceMs);
     if (exchange.aborted) return undefined;
     sent = true;
-    const response = await client.request(requestOf(exchange));
+    const response = await client.request({ ...requestOf(exchange), signal });
     checkStatus(response);
     answered = true;
-    await answerWith(exchange, response);
+    await answerWith(exchange, response, bodyOf(response));
     return undefined;
   } catch (error) {
     if (exchange.aborted) return undefined;

@@ -3,11 +3,10 @@ import { errorMessage } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
 import { respondStatus } from '../http/respond.js';
+import { carriedBody } from './carried_body.js';
 import { carryOver } from './carry_over.js';
-import type { EndHealth, EndWatch } from './end_watch.js';
-
-/** Most likely to answer first. */
-const order: readonly EndHealth[] = ['serving', 'draining', 'unhealthy', 'joining', 'lost'];
+import type { EndWatch } from './end_watch.js';
+import { EndsInTurn } from './ends_in_turn.js';
 
 /**
  * A route of ends for those who do not ask the ends themselves: clients without Multi-End, and all clients where
@@ -28,23 +27,19 @@ export class EndRoute implements Target {
       respondStatus(exchange, 425);
       return;
     }
-    const left = [...this.#ends];
-    let full = false;
-    for (;;) {
-      left.sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state) || one.requestsActive - other.requestsActive);
-      const end = left.shift();
-      if (!end) break;
-      if (!end.carried.enter(exchange, performance.now())) {
-        full = true;
-        continue;
-      }
-      end.proxied += 1;
-      const failure = await carryOver(exchange, end.link).finally(() => end.carried.leave(exchange));
+    const ends = new EndsInTurn(this.#ends, exchange);
+    await this.#carry(exchange, ends).finally(() => ends.leave());
+  }
+
+  async #carry(exchange: Exchange, ends: EndsInTurn): Promise<void> {
+    for (let turn = ends.next(); turn; turn = ends.next()) {
+      const { end, signal } = turn;
+      const failure = await carryOver(exchange, end.link, { signal, bodyOf: (response) => carriedBody(exchange, response, ends) });
       if (!failure) return;
       this.#log.warn({ end: end.name, error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to an end');
-      if (!failure.repeatable) break;
+      if (!failure.repeatable) return respondStatus(exchange, 502);
     }
-    if (full) this.#log.warn({ path: exchange.pathname }, 'no end has room for more requests that are carried to it');
-    respondStatus(exchange, full ? 503 : 502, full ? { 'retry-after': '1' } : {});
+    if (ends.full) this.#log.warn({ path: exchange.pathname }, 'no end has room for more requests that are carried to it');
+    respondStatus(exchange, ends.full ? 503 : 502, ends.full ? { 'retry-after': '1' } : {});
   }
 }

@@ -71,7 +71,10 @@ export class EndWatch {
   #drains = false;
   #checkFailed = false;
   #goneAt = Number.POSITIVE_INFINITY;
+  readonly #whenLost = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
+  /** Ends when the end has been silent for too long. */
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(options: EndWatchOptions) {
     this.#options = options;
@@ -112,6 +115,7 @@ export class EndWatch {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    clearTimeout(this.#patience);
     await Promise.all([this.#options.link.close(), this.#options.requests.close()]);
   }
 
@@ -120,6 +124,12 @@ export class EndWatch {
     this.#drains = drains;
     this.#channel?.send({ type: 'drain', drains });
     this.#evaluate();
+  }
+
+  /** Calls `giveUp` when the end is lost: nobody should wait for it any longer. The result takes that back. */
+  whenLost(giveUp: () => void): () => void {
+    this.#whenLost.add(giveUp);
+    return () => void this.#whenLost.delete(giveUp);
   }
 
   addConnection(connection: ServerConnection): void {
@@ -166,6 +176,8 @@ export class EndWatch {
     this.#pong = message;
     this.#carriedThen = this.carried.count;
     this.#heardAt = performance.now();
+    clearTimeout(this.#patience);
+    this.#patience = setTimeout(() => this.#evaluate(), this.#options.reference.health.timeout + 1).unref();
     this.#evaluate();
   }
 
@@ -212,6 +224,7 @@ export class EndWatch {
     if (state === before) return;
     this.#options.log[state === 'lost' || state === 'unhealthy' ? 'warn' : 'info']({ end: this.name, before, state }, 'an end changed');
     this.#goneAt = state === 'lost' ? performance.now() + lostMs : Number.POSITIVE_INFINITY;
+    if (state === 'lost') for (const giveUp of [...this.#whenLost]) giveUp();
     if (state === 'serving') this.handOvers.serve();
     else if (before === 'serving') this.handOvers.withdraw('drains');
   }

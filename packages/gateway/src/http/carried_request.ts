@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
 import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protocol';
 import { systemErrorCode } from '../errors/user_error.js';
@@ -34,10 +35,10 @@ export function checkStatus(response: ClientResponse): void {
   throw new Error(`it answered with the status ${response.status}`);
 }
 
-/** Passes the response on. */
-export async function answerWith(exchange: Exchange, response: ClientResponse): Promise<void> {
+/** Passes the response on. `body`: instead of its own. */
+export async function answerWith(exchange: Exchange, response: ClientResponse, body: Readable = response): Promise<void> {
   setHead(exchange, response.status, withoutHopByHop(response.headers));
-  await sendBody(exchange, response);
+  await sendBody(exchange, body);
 }
 
 /** Whether another connection may do better. */
@@ -45,7 +46,8 @@ export function lostConnection(error: unknown): boolean {
   return ['CONNECTION_CLOSED', 'GOING_AWAY'].includes(systemErrorCode(error) ?? '') || wasRejected(error);
 }
 
-function wasRejected(error: unknown): boolean {
+/** The server has done nothing about the request. */
+export function wasRejected(error: unknown): boolean {
   return systemErrorCode(error) === 'STREAM_RESET' && (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED;
 }
 
