@@ -144,11 +144,18 @@ std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   if (drains_) return std::nullopt;
   const std::uint64_t left = limits_.connection_credit();
   bool news = false;
-  const bool sends = limits_.unsent_bytes() > 0;
-  if (sends && left < step_ / 2 && wanted_ <= granted_) {
-    // It ran dry before more came: a larger part the next time.
-    if (left == 0) step_ = std::min(2 * step_, LeaseGrantor::k_most_credit_at_once);
-    wanted_ = granted_ + step_ - left;
+  const std::uint64_t unsent = limits_.unsent_bytes();
+  if (asked_ && wanted_ <= granted_) answer_delay_ = now - asked_at_;
+  const bool idle = unsent == 0;
+  if (left < (idle ? k_idle_credit : step_) / 2 && wanted_ <= granted_) {
+    // It ran dry before more came, or soon would: a larger part this time, if there is so much to
+    // send.
+    if (!idle && (left == 0 || now - asked_at_ < std::max(k_repeat, 4 * answer_delay_))) {
+      step_ = std::min(2 * step_, LeaseGrantor::k_most_credit_at_once);
+    }
+    const std::uint64_t enough = idle ? k_idle_credit : std::max(k_first_credit, 2 * unsent);
+    wanted_ = granted_ + std::max(std::min(step_, enough), left + 1) - left;
+    asked_at_ = now;
     news = true;
   }
   LeaseRequest request{.credit = wanted_, .id_leases = id_leases_};
@@ -215,6 +222,7 @@ std::optional<LeaseReturn> LeaseHolder::poll_return(Time now) {
   if (news) {
     returned_ += limits_.give_up_credit(left - k_idle_credit);
     idle_at_ = k_never;
+    step_ = k_first_credit;
   }
   // The last one is told twice: the first may have been lost.
   if (!news && now < repeat_return_at_) return std::nullopt;

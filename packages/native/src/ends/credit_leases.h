@@ -91,13 +91,14 @@ class LeaseGrantor {
 // The end's side: asks for more before it runs dry, and tells what it read.
 class LeaseHolder {
  public:
-  // Asks when less than half of this is left and there is something to send, for so much; doubles
-  // while it runs dry. Ids are asked for where the hand-over gave some.
+  // Asks when less than half of this is left, for so much; doubles while it runs dry, or soon
+  // would. Ids are asked for where the hand-over gave some.
   static constexpr std::uint64_t k_first_credit = 256 << 10;
   // A message that may be lost is repeated so often until there is an answer.
   static constexpr Duration k_repeat = std::chrono::milliseconds(100);
 
-  // What an end keeps that has had nothing to send for `k_idle`: others may wait for the rest.
+  // What an end needs while it has nothing to send: the beginning of its next answer does not wait.
+  // After `k_idle` it gives up the rest, for which others may wait.
   static constexpr std::uint64_t k_idle_credit = 32 << 10;
   static constexpr Duration k_idle = std::chrono::milliseconds(200);
 
@@ -136,6 +137,8 @@ class LeaseHolder {
   std::uint64_t trimmed_after_ = 0;  // so many streams
   Time trim_at_ = k_never;
   bool asked_ = false;  // and not answered in full
+  Time asked_at_{};
+  Duration answer_delay_{};
   Time repeat_request_at_ = k_never;
   ReceivedReport told_;
   Time repeat_report_at_ = k_never;

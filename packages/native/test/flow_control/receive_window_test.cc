@@ -94,6 +94,25 @@ TEST(ReceiveWindow, WidensWithItsStreams) {
   EXPECT_EQ(window.limit(), 4010u);
 }
 
+TEST(ReceiveWindow, DoublesWhenOthersHoldTheCredit) {
+  ReceiveWindow window(1000, 3000);
+  window.receive(100, at_ms(0));
+  EXPECT_FALSE(window.consume(100, at_ms(0), 10ms));
+  EXPECT_FALSE(window.on_blocked_elsewhere(999)) << "an earlier limit";
+  EXPECT_TRUE(window.on_blocked_elsewhere(1000));
+  EXPECT_EQ(window.announce(), 2100u);
+  EXPECT_FALSE(window.on_blocked_elsewhere(1000)) << "that it has not heard of";
+  EXPECT_TRUE(window.on_blocked_elsewhere(2100));
+  EXPECT_EQ(window.announce(), 3100u) << "never more than the largest window";
+  EXPECT_FALSE(window.on_blocked_elsewhere(3100));
+}
+
+TEST(ReceiveWindow, DoesNotDoubleForAnApplicationThatDoesNotRead) {
+  ReceiveWindow window(1000, 4000);
+  window.receive(300, at_ms(0));
+  EXPECT_FALSE(window.on_blocked_elsewhere(1000));
+}
+
 TEST(ReceiveWindow, NeverExceedsWhatAVarintHolds) {
   ReceiveWindow window(UINT64_MAX, UINT64_MAX);
   EXPECT_EQ(window.limit(), k_max_varint);
