@@ -295,6 +295,16 @@ Time EndManagement::silence_deadline(const PathEntry& entry) const {
   return entry.silent_since + std::max<Duration>(k_silence, 3 * parts_.probe_timeout(*entry.path));
 }
 
+// Without a primary no credit comes any more: what waits for some would wait for ever. Unless it is
+// lost to the client alone, and the end still hears from it.
+Time EndManagement::starved_deadline(const PathEntry& entry) const {
+  if (!parts_.primary_lost || !entry.end ||
+      !parts_.streams.starved(entry.id, entry.blocked_limit)) {
+    return k_never;
+  }
+  return std::max(parts_.primary_lost_at, entry.blocked_at) + k_starved;
+}
+
 Time EndManagement::primary_deadline() const {
   bool any_end = false;
   Time latest{};
@@ -313,6 +323,7 @@ Time EndManagement::next_timeout() const {
     if (!entry->open()) continue;
     if (entry->end) next = std::min(next, silence_deadline(*entry));
     next = std::min(next, quiet_deadline(*entry));
+    next = std::min(next, starved_deadline(*entry));
   }
   return next;
 }
@@ -321,7 +332,7 @@ void EndManagement::on_timeout() {
   if (parts_.role != Role::kClient) return;
   for (PathEntry* entry : parts_.paths.in_use()) {
     if (!entry->open()) continue;
-    if (entry->end && now_ >= silence_deadline(*entry)) {
+    if (entry->end && now_ >= std::min(silence_deadline(*entry), starved_deadline(*entry))) {
       PathManagement(parts_, now_)
           .abandon_end(*entry, static_cast<std::uint64_t>(TransportErrorCode::kPathUnstableOrPoor),
                        false);
@@ -330,7 +341,10 @@ void EndManagement::on_timeout() {
     }
   }
   const bool silent = now_ >= primary_deadline();
-  if (silent && !parts_.primary_lost) parts_.events.push_back(PrimaryLostEvent{});
+  if (silent && !parts_.primary_lost) {
+    parts_.events.push_back(PrimaryLostEvent{});
+    parts_.primary_lost_at = now_;
+  }
   parts_.primary_lost = silent;
 }
 

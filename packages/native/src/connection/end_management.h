@@ -15,6 +15,8 @@ class EndManagement {
   static constexpr Duration k_quiet = std::chrono::milliseconds(500);
   static constexpr Duration k_quiet_primary = std::chrono::seconds(1);
   static constexpr Duration k_silence = std::chrono::seconds(2);
+  // How long a stream may wait for credit while the primary is lost.
+  static constexpr Duration k_starved = std::chrono::milliseconds(500);
 
   EndManagement(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
 
@@ -53,6 +55,7 @@ class EndManagement {
   Time silence_deadline(const PathEntry& entry) const;
   // When the last path to the primary has been silent for long; only ends are left then.
   Time primary_deadline() const;
+  Time starved_deadline(const PathEntry& entry) const;
 
   Connection::Parts& parts_;
   Time now_;

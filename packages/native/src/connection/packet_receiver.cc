@@ -36,6 +36,7 @@ constexpr bool is_for_ends =
     std::is_same_v<FrameStruct, ResetStreamFrame> || std::is_same_v<FrameStruct, StreamFrame> ||
     std::is_same_v<FrameStruct, StopSendingFrame> ||
     std::is_same_v<FrameStruct, MaxStreamDataFrame> ||
+    std::is_same_v<FrameStruct, DataBlockedFrame> ||
     std::is_same_v<FrameStruct, StreamDataBlockedFrame> ||
     std::is_same_v<FrameStruct, PathChallengeFrame> ||
     std::is_same_v<FrameStruct, PathResponseFrame> ||
@@ -396,6 +397,11 @@ TransportStatus PacketReceiver::handle(const MaxStreamsFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const DataBlockedFrame& frame) {
+  if (entry_->end) {
+    entry_->blocked_limit = frame.limit;
+    entry_->blocked_at = now_;
+    return {};
+  }
   return parts_.streams.on_data_blocked(frame);
 }
 

@@ -37,6 +37,7 @@ struct Connection::Parts {
 
   std::unique_ptr<EndTable> ends;  // of a client or primary; null unless negotiated
   bool primary_lost = false;       // the client was told
+  Time primary_lost_at{};          // the last time
 
   PathTable paths;  // path 0 has its entry from the start, but no path before the first seed
   std::unique_ptr<PathScheduler> path_scheduler;

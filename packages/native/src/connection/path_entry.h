@@ -63,6 +63,8 @@ struct PathEntry {
   Time last_heard{};                 // where there are ends
   Time silent_since{};               // of the first probe timeout since something was acknowledged
   PacketNumber skip_number_at = 0;   // next packet number that is left unused
+  std::optional<std::uint64_t> blocked_limit;  // client: the end said that it may send no more
+  Time blocked_at{};                           // when it said so
 
   // PATH_NEW_CONNECTION_ID, PATH_RETIRE_CONNECTION_ID and the like wait to be sent.
   bool frames_due() const {

@@ -125,6 +125,9 @@ class StreamSet {
   // what is returned is the final account.
   EndUse lose(PathId path);
   std::size_t pinned_count(PathId path) const;
+  // Client: some stream there cannot go on before the primary gives more credit, to us or to the
+  // end, which said that `limit` bytes are all that it may send.
+  bool starved(PathId path, std::optional<std::uint64_t> limit) const;
   // Client: whether the connection's limit is what the last frame exceeded. Some end may have used
   // more than it had: `tolerate` lets the primary use what it was granted all the same.
   bool exceeded() const;

@@ -153,7 +153,10 @@ TransportStatus StreamSet::on_max_data(const MaxDataFrame& frame) {
 TransportStatus StreamSet::on_max_stream_data(const MaxStreamDataFrame& frame) {
   const auto found = state_->find_sending(frame.stream, FrameType::kMaxStreamData);
   if (!found) return found.error();
-  if (*found != nullptr) state_->raise_stream(**found, frame.maximum);
+  if (*found == nullptr) return {};
+  state_->raise_stream(**found, frame.maximum);
+  // Until now the stream's own limit was what stopped it.
+  if (state_->connection_send.available() == 0) state_->note_connection_blocked();
   return {};
 }
 

@@ -11,13 +11,13 @@ namespace sheaf::quic {
 // --- control frames -----------------------------------------------------------------------------
 
 bool StreamSet::has_control_to_send() const {
-  return (state_->control_due != 0 && !state_->leased) || !state_->shared.control_queue.empty();
+  return state_->connection_control_due() != 0 || !state_->shared.control_queue.empty();
 }
 
 void StreamSet::write_control(Writer& writer, SentPackets& sent) {
   State& state = *state_;
   // What the connection's limits are is told by the primary alone.
-  if (state.leased) state.control_due = 0;
+  state.control_due = state.connection_control_due();
   if (state.control_due != 0 && !state.write_connection_control(writer, sent)) return;
   state.write_control(state.shared, writer, sent);
 }

@@ -26,6 +26,14 @@ std::size_t StreamSet::pinned_count(PathId path) const {
   return lane ? lane->size() : 0;
 }
 
+bool StreamSet::starved(PathId path, std::optional<std::uint64_t> limit) const {
+  const StreamLane* lane = state_->pinned_lane(path);
+  if (!lane || lane->size() == 0) return false;
+  const bool takes_no_more = state_->connection_send.available() == 0 &&
+                             lane->senders(SendStream::Sendability::kNewData) > 0;
+  return takes_no_more || (limit && lane->use.received == *limit);
+}
+
 EndUse StreamSet::lose(PathId path) {
   State& state = *state_;
   const StreamLane* lane = state.pinned_lane(path);
@@ -69,7 +77,9 @@ void StreamSet::start_leased(const StreamLease& lease) {
 
 void StreamSet::extend_credit(std::uint64_t bytes) {
   SendLimit& limit = state_->connection_send;
+  if (bytes == 0) return;
   limit.raise(limit.limit() + std::min(bytes, k_max_varint - limit.limit()));
+  state_->control_due &= static_cast<std::uint8_t>(~State::k_data_blocked);
   state_->schedule_credit_waiters();
 }
 

@@ -132,6 +132,10 @@ struct StreamSet::State {
   std::vector<std::unique_ptr<StreamLane>> pinned;  // one for each path with streams of its own
   StreamList<Stream, &Stream::credit_link> credit_waiters;
   std::uint8_t control_due = 0;  // of ControlBit
+  // An end speaks of its lease alone.
+  std::uint8_t connection_control_due() const {
+    return leased ? control_due & k_data_blocked : control_due;
+  }
 
   SendLimit connection_send;
   std::array<SendLimit, 2> local_streams;  // that we may open, by Directionality
