@@ -3,26 +3,16 @@
 #include <algorithm>
 #include <cassert>
 
+#include "sim/pattern.h"
+
 namespace sheaf::quic {
-
-namespace {
-
-// A prime length, so that bytes at a wrong offset are noticed.
-constexpr std::size_t k_pattern = 65521;
-
-}  // namespace
 
 BulkTransfer::BulkTransfer(ConnectionPair& pair, Role sender, std::uint64_t bytes)
     : pair_(pair),
       sender_(sender),
       bytes_(bytes),
       started_(pair.simulation.now()),
-      last_progress_(started_),
-      pattern_(2 * k_pattern) {
-  for (std::size_t i = 0; i < pattern_.size(); ++i) {
-    const std::size_t at = i % k_pattern;
-    pattern_[i] = static_cast<std::uint8_t>(at ^ at >> 8);
-  }
+      last_progress_(started_) {
   for (const Role role : {Role::kClient, Role::kServer}) {
     pair_.host(role).on_event = [this, role](const Event& event, Time now) {
       on_event(role, event, now);
@@ -45,10 +35,9 @@ void BulkTransfer::on_event(Role role, const Event& event, Time now) {
 void BulkTransfer::write(Time) {
   bool room = true;
   while (room && written_ < bytes_) {
-    const std::size_t size = std::min<std::uint64_t>(k_pattern, bytes_ - written_);
-    // The pattern outlives the connection: nothing is copied or released.
-    const Bytes piece(pattern_.data() + written_ % k_pattern, size);
-    written_ += size;
+    // It outlives the connection: nothing is copied or released.
+    const Bytes piece = pattern_from(written_, bytes_ - written_);
+    written_ += piece.size();
     const auto result = pair_.host(sender_).connection.write(
         stream_, SendChunk(piece, nullptr, nullptr), written_ == bytes_);
     room = result && *result;
@@ -59,14 +48,7 @@ void BulkTransfer::read(StreamId stream, Time now) {
   Connection& connection = pair_.host(peer_of(sender_)).connection;
   for (;;) {
     const Bytes bytes = connection.peek(stream);
-    for (std::size_t at = 0; at < bytes.size();) {
-      const std::size_t offset = (received_ + at) % k_pattern;
-      const std::size_t size = std::min(bytes.size() - at, k_pattern);
-      intact_ &= std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                            bytes.begin() + static_cast<std::ptrdiff_t>(at + size),
-                            pattern_.begin() + static_cast<std::ptrdiff_t>(offset));
-      at += size;
-    }
+    intact_ &= matches_pattern(bytes, received_);
     const auto result = connection.consume(stream, bytes.size(), now);
     if (!result) return;
     received_ += result->bytes;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "sim/connection_pair.h"
 
@@ -45,7 +44,6 @@ class BulkTransfer {
   Time started_;
   Time last_progress_;
   Duration longest_stall_{};
-  std::vector<std::uint8_t> pattern_;
 };
 
 }  // namespace sheaf::quic

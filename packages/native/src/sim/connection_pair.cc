@@ -35,6 +35,7 @@ void ConnectionHost::deliver_events(Time now) {
   // Nobody routes by connection id here.
   while (connection.poll_id_change()) {
   }
+  if (on_activity) on_activity(now);
 }
 
 ConnectionPair::ConnectionPair(Simulation& world, const Options& options)

@@ -24,6 +24,8 @@ class ConnectionHost final : public Host {
   Connection connection;
   // All events, in order; may call anything on the connection.
   std::function<void(const Event&, Time)> on_event;
+  // After each datagram and timeout, when the events are out.
+  std::function<void(Time)> on_activity;
 
  private:
   void deliver_events(Time now);

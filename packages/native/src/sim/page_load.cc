@@ -4,37 +4,13 @@
 #include <cassert>
 #include <utility>
 
+#include "sim/pattern.h"
+
 namespace sheaf::quic {
 
 namespace {
 
-// A prime length, so that bytes at a wrong offset are noticed.
-constexpr std::size_t k_pattern = 65521;
 constexpr std::size_t k_index_bytes = 4;  // a request begins with the number of its resource
-
-// Outlives every connection: it is lent to them.
-const std::vector<std::uint8_t>& pattern() {
-  static const std::vector<std::uint8_t> made = [] {
-    std::vector<std::uint8_t> bytes(2 * k_pattern);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      const std::size_t at = i % k_pattern;
-      bytes[i] = static_cast<std::uint8_t>(at ^ at >> 8);
-    }
-    return bytes;
-  }();
-  return made;
-}
-
-bool matches(Bytes bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const Bytes part = bytes.first(std::min(bytes.size(), k_pattern));
-    const auto expected = pattern().begin() + static_cast<std::ptrdiff_t>(offset % k_pattern);
-    if (!std::equal(part.begin(), part.end(), expected)) return false;
-    offset += part.size();
-    bytes = bytes.subspan(part.size());
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -80,7 +56,7 @@ void PageLoad::read_response(StreamId stream, Time now) {
   Timing& timing = timings_[download.resource];
   for (;;) {
     const Bytes bytes = connection.peek(stream);
-    intact_ &= matches(bytes, download.received);
+    intact_ &= matches_pattern(bytes, download.received);
     const auto result = connection.consume(stream, bytes.size(), now);
     if (!result) return;
     if (download.received == 0) timing.first_byte = now - started_;
@@ -141,9 +117,8 @@ void PageLoad::answer(StreamId stream, std::size_t resource) {
 void PageLoad::write(StreamId stream, Response& response) {
   const std::uint64_t bytes = page_.resources[response.resource].bytes;
   for (bool room = true; room;) {
-    const std::size_t size = std::min<std::uint64_t>(k_pattern, bytes - response.written);
-    const Bytes piece(pattern().data() + response.written % k_pattern, size);
-    response.written += size;
+    const Bytes piece = pattern_from(response.written, bytes - response.written);
+    response.written += piece.size();
     const bool is_last = response.written == bytes;
     const auto result =
         pair_.server.connection.write(stream, SendChunk(piece, nullptr, nullptr), is_last);

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "connection/connection.h"
+
+namespace sheaf::quic {
+
+// What a client asks for, at the beginning of a stream; so many bytes of an upload follow. The
+// answer is as long as what is wanted, and comes when all of the upload is there.
+struct ContentRequest {
+  static constexpr std::size_t k_size = 32;
+
+  std::uint64_t from = 0;  // the first byte of the resource that is wanted
+  std::uint64_t length = 0;
+  std::uint64_t upload = 0;
+  std::uint64_t end = 0;  // index of the end that has it
+
+  std::vector<std::uint8_t> encode() const;
+  // Null for fewer bytes than `k_size`.
+  static std::optional<ContentRequest> decode(Bytes bytes);
+};
+
+// Answers such requests on one connection, with bytes of sim/pattern.h. It needs no time to think.
+class ContentServer {
+ public:
+  // An upload with wrong bytes is reset with this.
+  static constexpr std::uint64_t k_damaged = 1;
+
+  explicit ContentServer(Connection& connection) : connection_(connection) {}
+  void on_event(const StreamEvent& event, Time now);
+  std::size_t open() const { return exchanges_.size(); }
+  std::uint64_t uploaded() const { return uploaded_; }  // bytes of all uploads, intact
+
+ private:
+  struct Exchange {
+    std::vector<std::uint8_t> head;
+    ContentRequest request;
+    std::uint64_t received = 0;  // of the upload
+    std::uint64_t written = 0;
+    bool answers = false;
+  };
+  void read(StreamId stream, Time now);
+  // False when the upload is not what was sent.
+  bool take(Exchange& exchange, Bytes bytes);
+  void write(StreamId stream, Exchange& exchange);
+
+  Connection& connection_;
+  std::map<StreamId, Exchange> exchanges_;
+  std::uint64_t uploaded_ = 0;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,109 @@
+#include "sim/multi_end/content_relay.h"
+
+namespace sheaf::quic {
+
+ContentRelay::ContentRelay(Simulation& simulation, ConnectionHost& facing,
+                           std::vector<ConnectionHost*> upstream)
+    : simulation_(simulation),
+      facing_(facing),
+      upstream_(std::move(upstream)),
+      down_(upstream_.size(), false) {
+  for (std::size_t end = 0; end < upstream_.size(); ++end) {
+    upstream_[end]->on_event = [this, end](const Event& event, Time now) {
+      if (const auto* stream = std::get_if<StreamEvent>(&event))
+        on_upstream_event(end, *stream, now);
+    };
+  }
+}
+
+void ContentRelay::on_client_event(const StreamEvent& event, Time now) {
+  using Kind = StreamEvent::Kind;
+  if (event.kind == Kind::kReadable && !exchanges_.contains(event.stream) && !begin(event.stream)) {
+    return;
+  }
+  const auto found = exchanges_.find(event.stream);
+  if (found == exchanges_.end()) return;
+  Exchange& exchange = found->second;
+  if (event.kind == Kind::kReadable) pump(exchange.up, now);
+  if (event.kind == Kind::kWritable) {
+    exchange.down.full = false;
+    pump(exchange.down, now);
+  }
+  if (event.kind == Kind::kStopSending || event.kind == Kind::kReset) fail(exchange);
+  if (event.kind == Kind::kClosed) {
+    sides_.erase({exchange.end, exchange.up.to_stream});
+    exchanges_.erase(found);
+  }
+}
+
+void ContentRelay::on_upstream_event(std::size_t end, const StreamEvent& event, Time now) {
+  using Kind = StreamEvent::Kind;
+  const auto side = sides_.find({end, event.stream});
+  if (side == sides_.end()) return;
+  Exchange& exchange = exchanges_.at(side->second);
+  if (event.kind == Kind::kReadable) pump(exchange.down, now);
+  if (event.kind == Kind::kWritable) {
+    exchange.up.full = false;
+    pump(exchange.up, now);
+  }
+  if (event.kind == Kind::kStopSending || event.kind == Kind::kReset) fail(exchange);
+}
+
+bool ContentRelay::begin(StreamId stream) {
+  const auto request = ContentRequest::decode(facing_.connection.peek(stream));
+  if (!request) return false;
+  const auto end = first_up(request->end);
+  if (!end) {
+    static_cast<void>(facing_.connection.reset_stream(stream, k_unavailable));
+    static_cast<void>(facing_.connection.stop_sending(stream, k_unavailable));
+    return false;
+  }
+  ConnectionHost& up = *upstream_[*end];
+  const auto opened = up.connection.open_stream(Directionality::kBidirectional);
+  if (!opened) return false;
+  exchanges_[stream] = {
+      .end = *end,
+      .up = {.from = &facing_, .from_stream = stream, .to = &up, .to_stream = *opened},
+      .down = {.from = &up, .from_stream = *opened, .to = &facing_, .to_stream = stream}};
+  sides_[{*end, *opened}] = stream;
+  return true;
+}
+
+std::optional<std::size_t> ContentRelay::first_up(std::uint64_t wanted) const {
+  for (std::size_t i = 0; i < upstream_.size(); ++i) {
+    const std::size_t end = (wanted + i) % upstream_.size();
+    if (!down_[end]) return end;
+  }
+  return std::nullopt;
+}
+
+void ContentRelay::pump(Pipe& pipe, Time now) {
+  while (!pipe.full && !pipe.finished) {
+    const Bytes bytes = pipe.from->connection.peek(pipe.from_stream);
+    SendChunk copy = SendChunk::copy_of(bytes);
+    const auto read = pipe.from->connection.consume(pipe.from_stream, bytes.size(), now);
+    if (!read || read->reset || (read->bytes == 0 && !read->finished)) return;
+    pipe.finished = read->finished;
+    const auto room = pipe.to->connection.write(pipe.to_stream, std::move(copy), pipe.finished);
+    pipe.full = room && !*room;
+    settle();
+  }
+}
+
+void ContentRelay::fail(Exchange& exchange) {
+  for (const Pipe* pipe : {&exchange.up, &exchange.down}) {
+    static_cast<void>(pipe->to->connection.reset_stream(pipe->to_stream, k_unavailable));
+    static_cast<void>(pipe->from->connection.stop_sending(pipe->from_stream, k_unavailable));
+  }
+  settle();
+}
+
+void ContentRelay::set_down(std::size_t end) {
+  if (end >= down_.size() || down_[end]) return;
+  down_[end] = true;
+  for (auto& [stream, exchange] : exchanges_) {
+    if (exchange.end == end) fail(exchange);
+  }
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "sim/multi_end/multi_end_client.h"
+
+namespace sheaf::quic {
+
+// What goes wrong, or merely changes, while a client has requests under way (docs/multi-end.md).
+enum class EndFault : std::uint8_t {
+  kNone,
+  kEndCrash,
+  kEndDrain,
+  kEndJoin,
+  kPrimaryCrash,
+  kBackboneCut,
+  kPathCut,    // between client and end
+  kRebinding,  // the client's translator forgot its mapping
+  kMigration,  // the client moves to another address
+};
+std::optional<EndFault> end_fault_named(std::string_view name);
+
+struct FaultSetting {
+  EndFault fault = EndFault::kNone;
+  KeyMode keys = KeyMode::kPerPath;
+  bool key_update = false;  // at about the same time
+  std::uint64_t seed = 1;
+};
+
+struct FaultResult {
+  std::size_t requests = 0;
+  std::size_t failed = 0;        // after all attempts
+  std::uint64_t bytes_lost = 0;  // missing or wrong in answers that ended
+  Duration longest_stall{};      // of any request
+  unsigned repeated = 0;         // attempts after the first
+  unsigned resumed = 0;          // of those by a range of bytes
+  std::uint64_t key_updates = 0;
+  std::uint64_t handshake_datagrams = 0;  // that reached ends
+  std::uint64_t digest = 0;
+  bool finished = false;
+};
+
+// A client with four requests at a time, downloads and uploads, and three ends on links that follow
+// from the seed. Something happens in the middle of it.
+FaultResult run_fault(const FaultSetting& setting);
+
+// Longer than this no request is without progress (docs/multi-end.md says what it is made of).
+Duration stall_bound(EndFault fault);
+
+}  // namespace sheaf::quic

@@ -1,0 +1,59 @@
+// What the table of faults in docs/multi-end.md says, on a few seeds; `sheaf bench multi-end --sim`
+// runs fifty of each.
+#include "sim/multi_end/fault_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint64_t k_seeds = 4;
+
+class Faults : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Faults, CostNoRequestAndNoByte) {
+  const auto fault = end_fault_named(GetParam());
+  ASSERT_TRUE(fault);
+  for (std::uint64_t seed = 1; seed <= k_seeds; ++seed) {
+    const FaultSetting setting{.fault = *fault,
+                               .keys = seed % 2 == 0 ? KeyMode::kShared : KeyMode::kPerPath,
+                               .key_update = seed > 2,
+                               .seed = seed};
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const FaultResult result = run_fault(setting);
+    EXPECT_TRUE(result.finished);
+    EXPECT_EQ(result.failed, 0u);
+    EXPECT_EQ(result.bytes_lost, 0u);
+    EXPECT_LE(result.longest_stall, stall_bound(*fault));
+    EXPECT_EQ(result.handshake_datagrams, 0u);
+    EXPECT_EQ(result.key_updates > 0, setting.key_update);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ends, Faults,
+                         ::testing::Values("none", "end-crash", "end-drain", "end-join",
+                                           "primary-crash", "backbone-cut", "path-cut",
+                                           "client-rebinding", "client-migration"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(FaultRun, ReplaysWithItsSeed) {
+  const FaultSetting setting{.fault = EndFault::kEndCrash, .seed = 9};
+  const FaultResult first = run_fault(setting);
+  EXPECT_EQ(run_fault(setting).digest, first.digest);
+  EXPECT_GT(first.repeated, 0u) << "something was lost with the end";
+  EXPECT_NE(run_fault({.fault = EndFault::kEndCrash, .seed = 10}).digest, first.digest);
+}
+
+TEST(FaultRun, KnowsTheNamesOfFaults) {
+  EXPECT_EQ(end_fault_named("path-cut"), EndFault::kPathCut);
+  EXPECT_FALSE(end_fault_named("flood"));
+}
+
+}  // namespace
+}  // namespace sheaf::quic

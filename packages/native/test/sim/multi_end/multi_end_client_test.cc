@@ -1,0 +1,150 @@
+#include "sim/multi_end/multi_end_client.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sim/units.h"
+
+namespace sheaf::quic {
+namespace {
+
+using Delivery = MultiEndClient::Delivery;
+
+MultiEndNetwork::Options with_ends(std::size_t ends) {
+  const LinkConfig near{.rate = 1000_mbps, .delay = 1ms}, far{.rate = 1000_mbps, .delay = 11ms};
+  MultiEndNetwork::Options options{.primary = far, .ends = {}, .client = {}, .server = {}};
+  options.ends.assign(ends, {.client = near, .primary = near});
+  options.client.multi_end = options.server.multi_end = EndKeyModes::k_per_path;
+  return options;
+}
+
+// Everything of one run: a network, and a client that asks when all paths are there.
+struct World {
+  explicit World(Delivery delivery, const MultiEndNetwork::Options& options = with_ends(2),
+                 std::uint64_t seed = 5)
+      : simulation(seed), network(simulation, options), client(simulation, delivery) {
+    client.use(network);
+    const std::size_t offered = std::min(options.first_ends, options.ends.size());
+    EXPECT_TRUE(run_until([&] { return network.open_paths() == offered; }));
+    simulation.run_for(300ms);
+  }
+  bool run_until(const std::function<bool()>& reached, Duration limit = 20s) {
+    return simulation.run_until(reached, limit) == Simulation::Outcome::kReached;
+  }
+  bool run_until_done() {
+    return run_until([&] { return std::ranges::all_of(client.transfers(), &Transfer::done); });
+  }
+  // All that was asked is there, as it was sent.
+  void check() {
+    for (const Transfer& transfer : client.transfers()) {
+      EXPECT_FALSE(transfer.failed);
+      EXPECT_TRUE(transfer.intact);
+      EXPECT_EQ(transfer.received, transfer.wanted.length);
+    }
+  }
+  std::uint64_t streams_at(std::size_t end) {
+    return network.end(end).connection()->stats().streams_total;
+  }
+
+  Simulation simulation;
+  MultiEndNetwork network;
+  MultiEndClient client;
+};
+
+TEST(MultiEndClient, AsksTheEndThatHasIt) {
+  World world(Delivery::kDirect);
+  world.client.start({.length = 300'000, .end = 1});
+  world.client.start({.length = 10, .upload = 300'000, .end = 1});
+  ASSERT_TRUE(world.run_until_done());
+  world.check();
+  EXPECT_EQ(world.streams_at(0), 0u);
+  EXPECT_EQ(world.streams_at(1), 2u);
+  EXPECT_EQ(world.network.primary().stats().streams_total, 0u);
+}
+
+TEST(MultiEndClient, ItsPrimaryProxies) {
+  World world(Delivery::kProxied);
+  world.client.start({.length = 3'000'000, .end = 1});
+  world.client.start({.length = 10, .upload = 3'000'000, .end = 0});
+  ASSERT_TRUE(world.run_until_done());
+  world.check();
+  EXPECT_EQ(world.streams_at(0) + world.streams_at(1), 0u);
+  EXPECT_EQ(world.network.primary().stats().streams_total, 2u);
+}
+
+TEST(MultiEndClient, HasTheFirstByteAfterARoundTripToTheEnd) {
+  // Two milliseconds, and the time that packets take to be put on the wire.
+  constexpr Duration k_allowed = 100us;
+  World direct(Delivery::kDirect), proxied(Delivery::kProxied);
+  for (World* world : {&direct, &proxied}) {
+    world->client.start({.length = 1000, .end = 0});
+    ASSERT_TRUE(world->run_until_done());
+  }
+  const auto first_byte = [](const World& world) {
+    const Transfer& transfer = world.client.transfers()[0];
+    return *transfer.first_byte - transfer.asked;
+  };
+  EXPECT_GE(first_byte(direct), 2ms);
+  EXPECT_LE(first_byte(direct), 2ms + k_allowed);
+  EXPECT_GE(first_byte(proxied), 24ms);
+}
+
+TEST(MultiEndClient, SpreadsRequestsThatAnyEndCanAnswer) {
+  World world(Delivery::kDirect, with_ends(4));
+  for (int i = 0; i < 8; ++i) world.client.start({.length = 50'000});
+  ASSERT_TRUE(world.run_until_done());
+  world.check();
+  for (std::size_t end = 0; end < 4; ++end) EXPECT_EQ(world.streams_at(end), 2u);
+}
+
+TEST(MultiEndClient, ResumesWhereALostAnswerStopped) {
+  World world(Delivery::kDirect);
+  world.client.start({.length = 5'000'000, .end = 0});
+  ASSERT_TRUE(world.run_until([&] { return world.client.transfers()[0].received > 1'000'000; }));
+  world.network.crash_end(0);
+  ASSERT_TRUE(world.run_until_done());
+  world.check();
+  EXPECT_EQ(world.client.transfers()[0].attempts, 2u);
+  EXPECT_EQ(world.client.transfers()[0].resumed, 1u);
+}
+
+TEST(MultiEndClient, WithoutAnyEndLeftThePrimaryAnswers) {
+  World world(Delivery::kDirect, with_ends(1));
+  world.client.start({.length = 5'000'000});
+  ASSERT_TRUE(world.run_until([&] { return world.client.transfers()[0].received > 1'000'000; }));
+  world.network.cut_client_path(0);
+  ASSERT_TRUE(world.run_until_done());
+  world.check();
+  EXPECT_EQ(world.network.primary().stats().streams_total, 1u);
+}
+
+// The answer runs out of credit, and the client has nothing to say to the primary that could be
+// missed: it asks for a sign of life.
+TEST(MultiEndClient, NoticesAPrimaryThatItHasNothingToTell) {
+  MultiEndNetwork::Options options = with_ends(1);
+  options.lease.credit = 20'000;
+  World world(Delivery::kDirect, options);
+  bool dialled = false;
+  world.client.dial = [&] { dialled = true; };
+  world.network.crash_primary();
+  world.client.start({.length = 100'000, .end = 0});
+  const Time asked = world.simulation.now();
+  ASSERT_TRUE(world.run_until([&] { return dialled; }));
+  EXPECT_LE(world.simulation.now() - asked, 4s);
+  EXPECT_FALSE(world.client.transfers()[0].done());
+}
+
+// Four ends hold all that the client granted, and one of them has something to send.
+TEST(MultiEndClient, IdleEndsDoNotStarveABusyOne) {
+  MultiEndNetwork::Options options = with_ends(4);
+  options.client.streams.initial_connection_window = 256_kib;
+  options.lease.credit = 64 << 10;
+  World world(Delivery::kDirect, options);
+  world.client.start({.length = 2'000'000, .end = 2});
+  ASSERT_TRUE(world.run_until_done());
+  world.check();
+}
+
+}  // namespace
+}  // namespace sheaf::quic
