@@ -1,21 +1,60 @@
+import { join } from 'node:path';
 import { z } from 'zod';
-import type { Experiment } from '../experiment.js';
+import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
+import { describeMachine } from '../measure/machine.js';
 import { runRealEnds } from './real/real_outcome.js';
+import { measureSimulatedEnds } from './simulation/simulated_ends.js';
+import { simulatedTables } from './simulation/tables.js';
 
-const optionsSchema = z.strictObject({
-  real: z.literal(true, { error: 'give --real (processes on loopback)' }),
+/** Where simulated runs are kept, below the working directory. */
+const DIRECTORY = join('.sheaf', 'bench-multi-end');
+
+const realSchema = z.strictObject({
+  real: z.literal(true),
+  sim: z.undefined({ error: 'not with --real' }).optional(),
   runs: z.coerce.number().int().min(1).default(3),
   clients: z.coerce.number().int().min(1).max(64).default(8),
   requests: z.coerce.number().int().min(1).default(100),
   bytes: z.coerce.number().int().min(1_000).max(3_000_000).default(500_000),
 });
 
-/** One connection with several servers: what it is worth. */
+const simulatedSchema = z.strictObject({
+  sim: z.literal(true, { error: 'give --sim (virtual time) or --real (processes on loopback)' }),
+  runs: z.coerce.number().int().min(1).default(20),
+  'fault-runs': z.coerce.number().int().min(1).default(50),
+  seed: z.coerce.number().int().min(0).default(1),
+  resume: z.boolean().default(false),
+});
+
+/** One connection with several servers: what it is worth, and what happens when one of them fails. */
 export const multiEndBench: Experiment = {
   name: 'multi-end',
-  options: Object.keys(optionsSchema.shape),
+  options: [...new Set([...Object.keys(simulatedSchema.shape), ...Object.keys(realSchema.shape)])],
   async run(rawOptions, context) {
-    const { runs, clients, requests, bytes } = optionsSchema.parse(rawOptions);
+    if (rawOptions['real'] !== true) return runSimulated(simulatedSchema.parse(rawOptions), context);
+    const { runs, clients, requests, bytes } = realSchema.parse(rawOptions);
     return runRealEnds({ runs, clients, requests, bytes }, context);
   },
 };
+
+async function runSimulated({ runs, 'fault-runs': faultRuns, seed, resume }: z.output<typeof simulatedSchema>, { progress }: ExperimentContext): Promise<Outcome> {
+  const machine = describeMachine();
+  const stop = new AbortController();
+  const onSignal = (): void => {
+    progress('stopping; what is finished is kept, and --resume goes on with it');
+    stop.abort();
+  };
+  process.once('SIGINT', onSignal);
+  try {
+    const measured = await measureSimulatedEnds({ runs, faultRuns, seed, directory: DIRECTORY, resume, stop: stop.signal }, progress);
+    const { missed } = measured;
+    const report = { experiment: 'multi-end', machine, parameters: { runs, fault_runs: faultRuns, seed }, ...measured };
+    return {
+      report,
+      tables: simulatedTables(measured),
+      ...(missed.length > 0 && { failure: `${missed.length} of the requirements are missed: ${missed.join('; ')}` }),
+    };
+  } finally {
+    process.off('SIGINT', onSignal);
+  }
+}

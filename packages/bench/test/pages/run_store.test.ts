@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ProgressBar } from '../../src/pages/simulation/progress_bar.js';
 import { runSchema } from '../../src/pages/simulation/run_record.js';
-import { RunStore } from '../../src/pages/simulation/run_store.js';
+import { RunStore } from '../../src/measure/run_store.js';
 import { someRun } from './some_cells.js';
 
 const settings = { seed: 1, runs: 2, clients: 1, program: 'abc' };

@@ -10,14 +10,15 @@ interface BenchOptions {
 /** The options of all experiments; each refuses those of the others. A test compares them. */
 const options = {
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
-  sim: { type: 'boolean', describe: 'pages, paths: in virtual time' },
+  sim: { type: 'boolean', describe: 'multi-end, pages, paths: in virtual time' },
   browser: { type: 'boolean', describe: 'pages: in Chromium, over links in real time' },
   real: { type: 'boolean', describe: 'multi-end: processes on loopback, next to Caddy; paths: over loopback, next to noq' },
-  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), multi-end (3), pages (20), paths (30, 5), schedulers (5): measurements of each' },
+  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), multi-end (20, 3), pages (20), paths (30, 5), schedulers (5): measurements of each' },
+  'fault-runs': { type: 'string', requiresArg: true, describe: 'multi-end (50): seeds of each simulated fault' },
   bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB): size of a transfer' },
   connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time' },
   seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run' },
-  seed: { type: 'string', requiresArg: true, describe: 'pages, paths (1): of the first simulated run' },
+  seed: { type: 'string', requiresArg: true, describe: 'multi-end, pages, paths (1): of the first simulated run' },
   clients: { type: 'string', requiresArg: true, describe: 'multi-end (8): client processes; pages (1): clients that load the page at one time over the same links' },
   requests: { type: 'string', requiresArg: true, describe: 'multi-end (100): downloads of each client' },
   page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
@@ -25,7 +26,7 @@ const options = {
   level: { type: 'string', requiresArg: true, describe: 'pages: only these levels of dynamicity' },
   scheduler: { type: 'string', requiresArg: true, describe: 'pages: only these; ours without one of its parts is there by name only' },
   report: { type: 'string', requiresArg: true, describe: 'pages: directory for the report (HTML, Markdown, CSV, JSON)' },
-  resume: { type: 'boolean', describe: 'pages: keep the cells that an earlier run finished' },
+  resume: { type: 'boolean', describe: 'multi-end, pages: keep the cells that an earlier run finished' },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
 } as const;
 
@@ -42,6 +43,7 @@ export const bench: Command<BenchOptions> = {
       .strictCommands(false)
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
+      .example('$0 bench multi-end --sim', 'Servers that answer on paths of one connection, next to proxying, and what happens when one fails, in virtual time')
       .example('$0 bench multi-end --real', 'Processor time of a primary and its ends for direct delivery, proxying, and Caddy')
       .example('$0 bench pages --sim --report pages', 'Page loads over two paths with every stream scheduler, in virtual time')
       .example('$0 bench pages --browser --page news --tree extensible --report pages', 'The same in Chromium, through edge, links and gateway')

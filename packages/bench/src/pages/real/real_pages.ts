@@ -11,7 +11,7 @@ import type { LevelName } from '../simulation/network.js';
 import { readPage, type Page, type PageName } from '../simulation/page.js';
 import { ProgressBar } from '../simulation/progress_bar.js';
 import { cellName } from '../simulation/run_record.js';
-import { RunStore } from '../simulation/run_store.js';
+import { RunStore } from '../../measure/run_store.js';
 import { summarizeBrowserCell, type BrowserCell } from './browser_cell.js';
 import { browserRunSchema, type BrowserCellKey, type BrowserRun } from './browser_run.js';
 import { Laboratory } from './laboratory.js';

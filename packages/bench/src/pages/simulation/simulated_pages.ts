@@ -11,7 +11,7 @@ import { describeSetting } from './page_setting.js';
 import { priorityTree, type TreeName } from './priority_trees.js';
 import { ProgressBar } from './progress_bar.js';
 import { cellName, runSchema, type CellKey, type Run } from './run_record.js';
-import { RunStore } from './run_store.js';
+import { RunStore } from '../../measure/run_store.js';
 import { schedulerNamed } from './schedulers.js';
 
 export interface Matrix {
