@@ -10,66 +10,35 @@
 #include "ends/credit_leases.h"
 #include "ends/exchange.h"
 #include "sim/connection_pair.h"
+#include "sim/multi_end/end_host.h"
 #include "sim/units.h"
 
 namespace sheaf::quic {
 
-// A server that knows of a connection what a snapshot told it.
-class EndServer final : public Host {
- public:
-  explicit EndServer(Random& random) : random_(random) {}
+// An end and its application.
+struct EndServer {
+  explicit EndServer(Random& random) : host(random) {
+    host.on_event = [this](const Event& event, Time now) {
+      events.push_back(event);
+      exchange->on_event(event, now);
+    };
+  }
 
   TransportStatus import(Bytes snapshot, const ConnectionConfig& own, Time now) {
-    auto seed = decode_snapshot(snapshot);
-    if (!seed) return TransportError{TransportErrorCode::kInternalError, 0, "snapshot refused"};
-    connection = std::make_unique<Connection>(Role::kServer, seed->adapt(own), random_, now);
-    connection->set_reset_key(std::vector<std::uint8_t>(32, 0x3c));
-    exchange = std::make_unique<ServerExchange>(*connection);
-    leases = std::make_unique<LeaseHolder>(connection->shared_limits(), seed->lease);
-    return connection->establish_end(*seed, now);
+    const TransportStatus taken = host.import(snapshot, own, now);
+    if (taken) exchange = std::make_unique<ServerExchange>(*host.connection());
+    return taken;
   }
-  // Without a word; whatever arrives afterwards is for nobody.
   void crash() {
     exchange.reset();
-    leases.reset();
-    connection.reset();
+    host.forget();
   }
+  Connection& connection() { return *host.connection(); }
 
-  void receive(const Datagram& datagram, Time now) override {
-    ++datagrams;
-    handshake_packets += (datagram.payload[0] & 0x80) != 0;
-    if (!connection) return;
-    connection->receive(datagram, now);
-    deliver_events(now);
-  }
-  void poll_transmit(TransmitBatch& batch, Time now) override {
-    batch.size = 0;
-    if (connection) connection->poll_transmit(batch, now);
-  }
-  Time next_timeout() const override { return connection ? connection->next_timeout() : k_never; }
-  void on_timeout(Time now) override {
-    if (!connection) return;
-    connection->on_timeout(now);
-    deliver_events(now);
-  }
-  void deliver_events(Time now) {
-    while (const auto event = connection->poll_event()) {
-      events.push_back(*event);
-      exchange->on_event(*event, now);
-    }
-    while (connection->poll_id_change()) {
-    }
-  }
-
-  std::unique_ptr<Connection> connection;
+  EndHost host;
   std::unique_ptr<ServerExchange> exchange;
-  std::unique_ptr<LeaseHolder> leases;
   std::vector<Event> events;
-  std::uint64_t datagrams = 0;
-  std::uint64_t handshake_packets = 0;
-
- private:
-  Random& random_;
+  bool mute = false;  // its messages to the primary are lost
 };
 
 // A client, the primary that it shook hands with, and ends on links of their own. Snapshots and
@@ -103,12 +72,13 @@ class EndsWorld {
     for (std::size_t i = 0; i < options.end_links.size(); ++i) {
       const std::string name = "end" + std::to_string(i);
       ends.push_back(std::make_unique<EndServer>(simulation.random()));
-      simulation.add_host(name, *ends.back());
+      simulation.add_host(name, ends.back()->host);
+      ends.back()->host.on_activity = [this, i](Time) { tell_primary(i); };
       links.push_back(&simulation.connect({"client", addresses(i + 1).local},
                                           {name, addresses(i + 1).remote}, options.end_links[i]));
     }
     grantor = std::make_unique<LeaseGrantor>(primary().shared_limits());
-    exchange_leases();
+    pair->server.on_activity = [this](Time) { tell_ends(); };
     client_exchange = std::make_unique<ClientExchange>(client());
     server_exchange = std::make_unique<ServerExchange>(primary());
     pair->client.on_event = [this](const Event& event, Time now) {
@@ -217,36 +187,38 @@ class EndsWorld {
 
  private:
   // What the nodes around the engine do: carry messages when there are some.
-  void exchange_leases() {
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-      if (!ends[i]->leases) continue;
-      const EndId id{static_cast<std::uint32_t>(i)};
-      if (const auto request = ends[i]->leases->poll_request(now())) {
-        simulation.after(options.backbone, [this, id, request] {
-          primary().heard_elsewhere(now());
-          if (const auto grant = grantor->on_request(id, *request)) tell(id, *grant);
-        });
-      }
-      if (const auto given_up = ends[i]->leases->poll_return(now())) {
-        simulation.after(options.backbone,
-                         [this, id, given_up] { grantor->on_return(id, *given_up); });
-      }
-      if (const auto report = ends[i]->leases->poll_report(now())) {
-        simulation.after(options.backbone, [this, id, report] {
-          primary().heard_elsewhere(now());
-          grantor->on_report(id, *report, now());
-        });
-      }
+  void tell_primary(std::size_t index) {
+    LeaseHolder& leases = *ends[index]->host.leases();
+    const EndId id{static_cast<std::uint32_t>(index)};
+    if (const auto request = leases.poll_request(now())) {
+      send(index, [this, id, request] {
+        if (const auto grant = grantor->on_request(id, *request)) tell(id, *grant);
+      });
     }
+    if (const auto given_up = leases.poll_return(now())) {
+      send(index, [this, id, given_up] { grantor->on_return(id, *given_up); });
+    }
+    if (const auto report = leases.poll_report(now())) {
+      send(index, [this, id, report] { grantor->on_report(id, *report, now()); });
+    }
+  }
+  void send(std::size_t from, std::function<void()> message) {
+    if (ends[from]->mute) return;
+    simulation.after(options.backbone, [this, message = std::move(message)] {
+      primary().heard_elsewhere(now());
+      message();
+      tell_ends();
+    });
+  }
+  void tell_ends() {
     for (const auto& [end, grant] : grantor->poll_grants()) tell(end, grant);
-    simulation.after(2ms, [this] { exchange_leases(); });
   }
   void tell(EndId end, const LeaseGrant& grant) {
     simulation.after(options.backbone, [this, end, grant] {
-      EndServer& server = *ends[end.value];
-      if (!server.leases) return;
-      server.connection->heard_elsewhere(now());
-      server.leases->on_grant(grant);
+      EndHost& host = ends[end.value]->host;
+      if (!host.leases()) return;
+      host.connection()->heard_elsewhere(now());
+      host.leases()->on_grant(grant);
     });
   }
   static LinkConfig changed(LinkConfig config, bool down) {

@@ -71,7 +71,7 @@ void primary_crash(EndsWorld& world) {
   ASSERT_TRUE(path);
   ASSERT_TRUE(world.client_exchange->ask(*path, 100'000, world.now()));
   ASSERT_TRUE(
-      world.run_until([&] { return world.ends[0]->connection->stats().streams_total == 1; }));
+      world.run_until([&] { return world.ends[0]->connection().stats().streams_total == 1; }));
   NetworkPath& primary = *world.primary_path;
   LinkConfig dead = primary.there.config();
   dead.down = true;
@@ -98,7 +98,7 @@ void snapshot_comes_late(EndsWorld& world) {
   ASSERT_TRUE(world.run_until([&] { return world.offered(id) != nullptr; }));
   const auto path = world.client().open_end(id, EndsWorld::addresses(0).local, world.now());
   ASSERT_TRUE(path);
-  ASSERT_TRUE(world.run_until([&] { return world.ends[0]->datagrams > 0; }));
+  ASSERT_TRUE(world.run_until([&] { return world.ends[0]->host.datagrams() > 0; }));
   ASSERT_TRUE(world.ends[0]->import(encode_snapshot(*seed), world.options.server, world.now()));
   ASSERT_TRUE(world.run_until([&] { return world.validated(*path); }, 5s));
 }
@@ -109,8 +109,8 @@ void an_end_that_closes_costs_its_path(EndsWorld& world) {
   const auto stream = world.client_exchange->ask(*path, 120'000, world.now());
   ASSERT_TRUE(
       world.run_until([&] { return world.client_exchange->answer(*stream).received > 1'000; }));
-  world.ends[0]->connection->close_with_error({TransportErrorCode::kInternalError, 0, "trouble"},
-                                              world.now());
+  world.ends[0]->connection().close_with_error({TransportErrorCode::kInternalError, 0, "trouble"},
+                                               world.now());
   ASSERT_TRUE(
       world.run_until([&] { return world.client_exchange->answer(*stream).lost.has_value(); }, 5s));
   world.client_exchange->answers.clear();

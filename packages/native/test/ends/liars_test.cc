@@ -23,8 +23,8 @@ bool open_liar_and_other(EndsWorld& world, std::optional<PathId>& liar,
   other = world.open(1);
   if (!liar || !other) return false;
   // End 0 asks nobody from now on.
-  world.ends[0]->leases.reset();
-  world.ends[0]->connection->shared_limits().extend_credit(1 << 30);
+  world.ends[0]->mute = true;
+  world.ends[0]->connection().shared_limits().extend_credit(1 << 30);
   return true;
 }
 

@@ -37,7 +37,7 @@ inline EndsWorld::Options three_ends(std::uint64_t seed) {
 // What nothing may change: the primary lives, no handshake packet went to an end, and nothing that
 // concerns an end reached another.
 inline void check_the_rest(EndsWorld& world) {
-  for (const auto& end : world.ends) EXPECT_EQ(end->handshake_packets, 0u);
+  for (const auto& end : world.ends) EXPECT_EQ(end->host.handshake_datagrams(), 0u);
   EXPECT_EQ(world.client().closed(), nullptr);
 }
 
@@ -52,7 +52,7 @@ class KeyUpdates {
     const std::size_t which = random_.below(2 + world_.ends.size());
     Connection* connection = which == 0   ? &world_.client()
                              : which == 1 ? &world_.primary()
-                                          : world_.ends[which - 2]->connection.get();
+                                          : world_.ends[which - 2]->host.connection();
     if (connection && connection->initiate_key_update(world_.now())) ++begun;
     world_.simulation.after(std::chrono::milliseconds(20 + random_.below(200)),
                             [this] { begin_one(); });

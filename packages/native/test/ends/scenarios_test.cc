@@ -46,7 +46,7 @@ void download_from_three_at_once(EndsWorld& world) {
   // Each carried its own, and the primary none of theirs.
   EXPECT_EQ(world.primary().stats().streams_total, 1u);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(world.ends[i]->connection->stats().streams_total, 1u) << i;
+    EXPECT_EQ(world.ends[i]->connection().stats().streams_total, 1u) << i;
     EXPECT_GT(world.stats(paths[i])->bytes_received, 100'000u);
     EXPECT_LT(world.stats(paths[i])->bytes_received, 130'000u);
   }
@@ -93,7 +93,7 @@ void an_end_opens_streams(EndsWorld& world) {
   ASSERT_TRUE(first && second);
   std::set<std::uint64_t> ids;
   for (std::size_t i = 0; i < 2; ++i) {
-    Connection& end = *world.ends[i]->connection;
+    Connection& end = world.ends[i]->connection();
     for (int n = 0; n < 2; ++n) {
       const auto stream = end.open_stream(Directionality::kBidirectional);
       ASSERT_TRUE(stream);
@@ -115,8 +115,8 @@ void an_end_opens_streams(EndsWorld& world) {
         world.client().write(StreamId{id}, SendChunk::copy_of(answer_bytes(0, 8)), true));
   }
   ASSERT_TRUE(world.run_until([&] {
-    return world.ends[0]->connection->stats().streams_open == 0 &&
-           world.ends[1]->connection->stats().streams_open == 0 &&
+    return world.ends[0]->connection().stats().streams_open == 0 &&
+           world.ends[1]->connection().stats().streams_open == 0 &&
            world.primary().stats().streams_open == 0;
   }));
 }
@@ -129,7 +129,7 @@ void key_update_reaches_every_end(EndsWorld& world) {
   ASSERT_TRUE(world.client().initiate_key_update(world.now()));
   world.run_for(1s);
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(world.ends[i]->connection->stats().key_updates, 1u) << i;
+    EXPECT_EQ(world.ends[i]->connection().stats().key_updates, 1u) << i;
   }
   EXPECT_EQ(world.primary().stats().key_updates, 1u);
   ASSERT_TRUE(world.client_exchange->ask(*path, 50'000, world.now()));
@@ -142,10 +142,10 @@ void client_closes_everywhere(EndsWorld& world) {
   ASSERT_TRUE(world.open(1));
   world.client().close(7, "done", world.now());
   ASSERT_TRUE(world.run_until([&] {
-    return world.primary().closed() && world.ends[0]->connection->closed() &&
-           world.ends[1]->connection->closed();
+    return world.primary().closed() && world.ends[0]->connection().closed() &&
+           world.ends[1]->connection().closed();
   }));
-  EXPECT_EQ(world.ends[0]->connection->closed()->error, 7u);
+  EXPECT_EQ(world.ends[0]->connection().closed()->error, 7u);
 }
 
 void anothers_stream_costs_an_end_its_path(EndsWorld& world) {
@@ -157,7 +157,7 @@ void anothers_stream_costs_an_end_its_path(EndsWorld& world) {
   ASSERT_TRUE(victim && liar);
   StreamId streams[2];
   for (std::size_t i = 0; i < 2; ++i) {
-    Connection& end = *world.ends[i]->connection;
+    Connection& end = world.ends[i]->connection();
     const auto stream = end.open_stream(Directionality::kBidirectional);
     ASSERT_TRUE(stream);
     streams[i] = *stream;
