@@ -73,6 +73,16 @@ describe('requests', () => {
     expect(await nameOf(site, 5)).toBe('end0');
   });
 
+  it('find the end open once its path is validated', async () => {
+    const site = await startSite({ ends: 1 });
+    await handOver(site, 0, site.ends[0]!);
+    const states = [site.client.status().ends[0]!.state];
+    const opened = site.client.openEnd(0);
+    states.push(site.client.status().ends[0]!.state);
+    await opened;
+    expect([...states, site.client.status().ends[0]!.state]).toEqual(['offered', 'opening', 'open']);
+  });
+
   it('are refused where no path to the end is open', async () => {
     const site = await startSite({ ends: 1 });
     await expect(nameOf(site, 0)).rejects.toMatchObject({ code: 'END_REFUSED' });

@@ -45,7 +45,8 @@ const char* client_state(const quic::EndStats& end, const quic::PathStats* path)
   if (end.abandoned) return "abandoned";
   if (!end.offered) return "withdrawn";
   if (!path) return "offered";
-  return path->validated ? "open" : "opening";
+  // Not `validated`: who was handed over may be sent to at once.
+  return path->state == quic::PathState::kValidating ? "opening" : "open";
 }
 
 Napi::Object own_object(Napi::Env env, const quic::ConnectionDriver& driver) {
