@@ -6,6 +6,7 @@ import { wasRejected } from '../http/carried_request.js';
 import { headerValue } from '../http/exchange.js';
 import { isIdempotent } from '../http/methods.js';
 import { isRest, rangeHeaders, resumptionOf, type Resumption } from './byte_range.js';
+import { HeldBody } from './held_body.js';
 import { OpenEnds } from './open_ends.js';
 import { RouteMapCache } from './route_map_cache.js';
 import { Stalls, type Wait } from './stalls.js';
@@ -64,13 +65,14 @@ export class EndClient {
   /** As `Http3Client.request`. @throws QuicError, PrimaryLost */
   async request(options: ClientRequestOptions): Promise<ClientResponse> {
     const excluded = new Set<number>();
-    const answer = await this.#ask(options, excluded);
+    const body = this.#ends.any && options.body !== undefined && !Buffer.isBuffer(options.body) ? new HeldBody(options.body) : undefined;
+    const answer = await this.#ask(body ? { ...options, body } : options, excluded).finally(() => body?.release());
     if (answer.end === undefined) return answer.response;
     const { status, headers } = answer.response;
-    const body = Readable.from(this.#body(answer, options, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
+    const whole = Readable.from(this.#body(answer, options, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
     // Who never began to read has not begun with the first server either.
-    body.once('close', () => answer.response.destroy());
-    return Object.assign(body, { status, headers });
+    whole.once('close', () => answer.response.destroy());
+    return Object.assign(whole, { status, headers });
   }
 
   /** What ends still send is taken; a connection without its gateway is of no other use. */
@@ -242,9 +244,9 @@ function mayRepeat({ method = 'GET', body }: ClientRequestOptions, error: unknow
   }
 }
 
-/** A body that streams can be read once. */
+/** It can be sent from its start. */
 function isWhole(body: ClientRequestOptions['body']): boolean {
-  return body === undefined || Buffer.isBuffer(body);
+  return body === undefined || Buffer.isBuffer(body) || (body instanceof HeldBody && body.whole);
 }
 
 /** What one server says to the next is not for those behind. */

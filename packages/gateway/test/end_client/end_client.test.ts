@@ -51,7 +51,7 @@ interface Asked {
   range?: string;
 }
 
-type Answer = (options: ClientRequestOptions) => ClientResponse;
+type Answer = (options: ClientRequestOptions) => ClientResponse | Promise<ClientResponse>;
 
 /** A connection with two ends whose answers the test decides. */
 class FakeClient extends EventEmitter {
@@ -88,8 +88,7 @@ class FakeClient extends EventEmitter {
     const answer = this.answers.get(options.end) ?? serve;
     return new Promise((resolve, reject) => {
       options.signal?.addEventListener('abort', () => reject(new Error('given up')));
-      const response = answer(options);
-      setImmediate(() => resolve(response));
+      Promise.resolve(answer(options)).then((response) => setImmediate(() => resolve(response)), reject);
     });
   }
   offer(...ends: number[]): void {
@@ -108,6 +107,13 @@ async function connected(): Promise<{ fake: FakeClient; client: EndClient }> {
 const fail = (error: object) => (): never => {
   throw Object.assign(new Error('failed'), error);
 };
+/** RFC 9114 §4.1.1: nothing was done about the request. */
+const rejected = { code: 'STREAM_RESET', errorCode: 0x10b };
+async function readAll(body: ClientRequestOptions['body']): Promise<string> {
+  let read = '';
+  if (body && !Buffer.isBuffer(body)) for await (const chunk of body) read += String(chunk);
+  return read;
+}
 const askedEnds = ({ asked }: FakeClient): (number | undefined)[] => asked.map(({ end }) => end);
 
 describe('a client of several servers', () => {
@@ -223,10 +229,12 @@ describe('when an end is lost', () => {
       [{ path: '/images/a', method: 'GET' }, { code: 'END_LOST' }, true],
       [{ path: '/images/a', method: 'PUT', body: Buffer.from('x') }, { code: 'END_LOST' }, true],
       [{ path: '/images/a', method: 'POST', body: Buffer.from('x') }, { code: 'END_LOST' }, false],
-      [{ path: '/images/a', method: 'PUT', body: Readable.from(['x']) }, { code: 'END_LOST' }, false],
+      [{ path: '/images/a', method: 'PUT', body: Readable.from(['x']) }, { code: 'END_LOST' }, true],
+      [{ path: '/images/a', method: 'POST', body: Readable.from(['x']) }, { code: 'END_LOST' }, false],
       [{ path: '/images/a', method: 'POST' }, { code: 'END_REFUSED' }, true],
       [{ path: '/images/a', method: 'POST', body: Readable.from(['x']) }, { code: 'END_REFUSED' }, true],
       [{ path: '/images/a', method: 'POST', body: Buffer.from('x') }, { code: 'STREAM_RESET', errorCode: 0x10b }, true],
+      [{ path: '/images/a', method: 'POST', body: Readable.from(['x']) }, { code: 'STREAM_RESET', errorCode: 0x10b }, true],
       [{ path: '/images/a', method: 'GET' }, { code: 'STREAM_RESET', errorCode: 0x102 }, false],
     ];
     for (const [options, error, repeated] of cases) {
@@ -242,13 +250,32 @@ describe('when an end is lost', () => {
 
   it('a request that an end rejects says nothing about the connection, even if its body cannot be sent again', async () => {
     const { fake, client } = await connected();
-    fake.answers.set(0, fail({ code: 'STREAM_RESET', errorCode: 0x10b }));
-    const error: unknown = await client.request({ path: '/images/a', method: 'POST', body: Readable.from(['x']) }).catch((caught: unknown) => caught);
+    fake.answers.set(0, async ({ body }) => {
+      await readAll(body);
+      return fail(rejected)();
+    });
+    const large = Readable.from(Array.from({ length: 100 }, () => Buffer.alloc(1_000)));
+    const error: unknown = await client.request({ path: '/images/a', method: 'POST', body: large }).catch((caught: unknown) => caught);
+    expect(askedEnds(fake)).toEqual([0]);
     expect(error).toMatchObject({ code: 'END_REJECTED' });
     expect(lostConnection(error)).toBe(false);
     // The gateway that rejects is going away.
-    fake.answers.set(undefined, fail({ code: 'STREAM_RESET', errorCode: 0x10b }));
+    fake.answers.set(undefined, fail(rejected));
     expect(lostConnection(await client.request({ path: '/' }).catch((caught: unknown) => caught))).toBe(true);
+  });
+
+  it('a body that streams is sent from its start to the server that takes it', async () => {
+    const { fake, client } = await connected();
+    const read: string[] = [];
+    const answer = (result: () => ClientResponse): Answer => async ({ body }) => {
+      read.push(await readAll(body));
+      return result();
+    };
+    fake.answers.set(0, answer(fail(rejected)));
+    fake.answers.set(1, answer(fail(rejected)));
+    fake.answers.set(undefined, answer(() => new FakeResponse(200, {}, [])));
+    const response = await client.request({ path: '/images/a', method: 'POST', body: Readable.from(['one ', 'two']) });
+    expect([response.status, askedEnds(fake), read]).toEqual([200, [0, 1, undefined], ['one two', 'one two', 'one two']]);
   });
 
   it('a request that its owner gave up is not repeated', async () => {
