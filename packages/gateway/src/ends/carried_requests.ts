@@ -14,6 +14,8 @@ interface Carried {
 export class CarriedRequests {
   readonly #most: number;
   readonly #all = new Map<Exchange, Carried>();
+  /** How many of them come from an address. */
+  readonly #byClient = new Map<string, number>();
 
   constructor(most = mostCarried) {
     this.#most = most;
@@ -25,27 +27,49 @@ export class CarriedRequests {
 
   /** False: there is no room, at `now` in milliseconds. Who comes in calls `leave`. */
   enter(exchange: Exchange, now: number): boolean {
-    if (this.#all.size >= this.#most) this.#giveUpStalled(now);
-    if (this.#all.size >= this.#most) return false;
+    const client = clientOf(exchange);
+    if (!this.#hasRoomFor(client)) this.#giveUpStalled(now, this.#all.size < this.#most ? client : undefined);
+    if (!this.#hasRoomFor(client)) return false;
     this.#all.set(exchange, { since: now, bytes: 0 });
+    this.#byClient.set(client, this.#heldBy(client) + 1);
     return true;
   }
 
   leave(exchange: Exchange): void {
-    this.#all.delete(exchange);
+    if (!this.#all.delete(exchange)) return;
+    const client = clientOf(exchange);
+    const held = this.#heldBy(client) - 1;
+    if (held > 0) this.#byClient.set(client, held);
+    else this.#byClient.delete(client);
   }
 
-  /** The one whose client has not read for the longest time. */
-  #giveUpStalled(now: number): void {
+  /**
+   * Who holds as many places as are free gets no more: a client that is alone has half of them, and whatever a few want, they
+   * leave some to the next one (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998).
+   */
+  #hasRoomFor(client: string): boolean {
+    return this.#heldBy(client) < this.#most - this.#all.size;
+  }
+
+  #heldBy(client: string): number {
+    return this.#byClient.get(client) ?? 0;
+  }
+
+  /** The one that has not been read for the longest time: of this client, if one is given. */
+  #giveUpStalled(now: number, client: string | undefined): void {
     let longest: [Exchange, Carried] | undefined;
     for (const [exchange, carried] of this.#all) {
       if (exchange.bytesSent !== carried.bytes || exchange.response.writableLength === 0) {
         carried.bytes = exchange.bytesSent;
         carried.since = now;
-      } else if (now - carried.since >= stalledMs && carried.since < (longest?.[1].since ?? Infinity)) longest = [exchange, carried];
+      } else if ((client === undefined || clientOf(exchange) === client) && now - carried.since >= stalledMs && carried.since < (longest?.[1].since ?? Infinity)) longest = [exchange, carried];
     }
     if (!longest) return;
     this.leave(longest[0]);
     longest[0].response.destroy();
   }
+}
+
+function clientOf({ request }: Exchange): string {
+  return request.remoteAddress;
 }
