@@ -177,7 +177,8 @@ export class EndWatch {
     this.#carriedThen = this.carried.count;
     this.#heardAt = performance.now();
     clearTimeout(this.#patience);
-    this.#patience = setTimeout(() => this.#evaluate(), this.#options.reference.health.timeout + 1).unref();
+    // Not at once: when it was this process that rested, what the end said meanwhile is still to be read.
+    this.#patience = setTimeout(() => setImmediate(() => this.#evaluate()), this.#options.reference.health.timeout + 1).unref();
     this.#evaluate();
   }
 
@@ -189,7 +190,6 @@ export class EndWatch {
   #tick(): void {
     this.#ping();
     void this.#check();
-    this.#evaluate();
     this.handOvers.handOverWaiting();
     if (performance.now() < this.#goneAt) return;
     this.#goneAt = Number.POSITIVE_INFINITY;
