@@ -16,6 +16,11 @@ const realSchema = z.strictObject({
   clients: z.coerce.number().int().min(1).max(64).default(8),
   requests: z.coerce.number().int().min(1).default(100),
   bytes: z.coerce.number().int().min(1_000).max(3_000_000).default(500_000),
+  ends: z
+    .string()
+    .default('1,3')
+    .transform((numbers) => numbers.split(',').map(Number))
+    .pipe(z.array(z.number().int().min(1).max(8))),
 });
 
 const simulatedSchema = z.strictObject({
@@ -32,8 +37,8 @@ export const multiEndBench: Experiment = {
   options: [...new Set([...Object.keys(simulatedSchema.shape), ...Object.keys(realSchema.shape)])],
   async run(rawOptions, context) {
     if (rawOptions['real'] !== true) return runSimulated(simulatedSchema.parse(rawOptions), context);
-    const { runs, clients, requests, bytes } = realSchema.parse(rawOptions);
-    return runRealEnds({ runs, clients, requests, bytes }, context);
+    const { runs, clients, requests, bytes, ends } = realSchema.parse(rawOptions);
+    return runRealEnds({ runs, clients, requests, bytes, ends }, context);
   },
 };
 

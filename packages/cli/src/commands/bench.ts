@@ -21,6 +21,7 @@ const options = {
   seed: { type: 'string', requiresArg: true, describe: 'multi-end, pages, paths (1): of the first simulated run' },
   clients: { type: 'string', requiresArg: true, describe: 'multi-end (8): client processes; pages (1): clients that load the page at one time over the same links' },
   requests: { type: 'string', requiresArg: true, describe: 'multi-end (100): downloads of each client' },
+  ends: { type: 'string', requiresArg: true, describe: 'multi-end (1,3): numbers of ends, with commas between' },
   page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
   tree: { type: 'string', requiresArg: true, describe: 'pages: only these styles of priorities' },
   level: { type: 'string', requiresArg: true, describe: 'pages: only these levels of dynamicity' },

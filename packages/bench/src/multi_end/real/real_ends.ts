@@ -8,7 +8,6 @@ import { runClients } from './clients.js';
 import { paths, startEndSite, type EndSite, type SheafDelivery } from './end_site.js';
 import { processorSeconds } from './processor_time.js';
 
-const END_COUNTS = [1, 3] as const;
 /** An upload is so many downloads long, and there are so many fewer: 10 MB where downloads have 500 KB. */
 const UPLOAD_FACTOR = 20;
 
@@ -19,6 +18,8 @@ export interface RealEndsOptions {
   requests: number;
   /** Of a download. */
   bytes: number;
+  /** How many ends the sites have that are measured, one after the other. */
+  ends: readonly number[];
 }
 
 export type Delivery = SheafDelivery | 'caddy';
@@ -62,7 +63,7 @@ export async function measureRealEnds(options: RealEndsOptions, progress: (line:
   const plans: Plan[] = [];
   let caddyMissing = false;
   const started = performance.now();
-  for (const [index, ends] of END_COUNTS.entries()) {
+  for (const [index, ends] of options.ends.entries()) {
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-ends-'));
     try {
       const site = await startEndSite(directory, ends, options.bytes);
@@ -72,7 +73,7 @@ export async function measureRealEnds(options: RealEndsOptions, progress: (line:
         const deliveries: Delivery[] = ['direct', 'proxy', ...(caddy ? (['caddy'] as const) : [])];
         const own = (['download', 'upload'] as const).flatMap((direction) => deliveries.map((delivery): Plan => ({ direction, delivery, ends, samples: [] })));
         plans.push(...own);
-        const total = own.length * (options.runs + 1) * END_COUNTS.length;
+        const total = own.length * (options.runs + 1) * options.ends.length;
         let done = own.length * (options.runs + 1) * index;
         for (let run = 0; run <= options.runs; run += 1) {
           for (const plan of own) {
