@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { END_LOST, type ClientRequestOptions, type ImportedConnection } from '@sheaf/native';
 import { describe, expect, it, vi } from 'vitest';
+import { EndClient } from '../src/end_client/end_client.js';
+import { RouteMapCache } from '../src/end_client/route_map_cache.js';
 import { collect } from './support/client.js';
 import { ask, connect } from './support/http3_client.js';
 import { handOver, joinEnd, patternBytes, startSite, type Site } from './support/multi_end_site.js';
@@ -147,6 +150,23 @@ describe('an end', () => {
     site.client.abandonPath(site.client.status().ends[0]!.path);
     await expect(site.client.request({ path: '/10', end: 0 })).rejects.toMatchObject({ code: 'END_REFUSED' });
     expect(await nameOf(site)).toBe('primary');
+  });
+
+  it('that drains before its client knows has bodies that stream sent to the primary, whole', async () => {
+    const site = await startSite({ ends: 1 });
+    const routes = Object.assign(new RouteMapCache(), { endsFor: () => [0], load: () => Promise.resolve() });
+    const client = new EndClient(site.client, { routes });
+    const imported = await handOver(site, 0, site.ends[0]!);
+    await client.ready(60_000);
+    const post = async (): Promise<unknown[]> => {
+      const body = Readable.from([patternBytes(9_000).subarray(0, 4_000), patternBytes(9_000).subarray(4_000)]);
+      const response = await client.request({ path: '/', method: 'POST', body });
+      return [response.headers['server-name'], (await collect(response)).toString()];
+    };
+    expect(await post()).toEqual(['end0', '9000']);
+    imported.drain();
+    expect(await post()).toEqual(['primary', '9000']);
+    expect(site.primary.uploaded).toBe(9_000);
   });
 
   it('that is withdrawn as gone loses its requests at once', async () => {

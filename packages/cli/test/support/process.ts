@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { once, type EventEmitter } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
@@ -24,12 +25,22 @@ export function start(args: readonly string[], cwd: string): RunningProcess {
   return { child, out: () => text.out, err: () => text.err, exit: once(child, 'close').then(([code]) => code as number | null) };
 }
 
-/** Ports that are free as far as TCP knows. */
+/** A port that is free, of those that systems give to nobody who does not ask for them: it stays so until a node starts late. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (;;) {
+    const port = randomInt(10_000, 32_000);
+    if ((await canListen(createServer().listen(port, '127.0.0.1'))) && (await canListen(createSocket('udp4').bind(port, '127.0.0.1')))) return port;
+  }
+}
+
+async function canListen(server: EventEmitter & { close(): unknown }): Promise<boolean> {
+  const listens = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!listens) return false;
+  const closed = once(server, 'close');
   server.close();
-  await once(server, 'close');
-  return port;
+  await closed;
+  return true;
 }
