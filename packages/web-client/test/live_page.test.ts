@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { formatBytes, formatNumber, median } from '../src/page/live/format.js';
+import { formatBytes, formatNumber, formatShare, median } from '../src/page/live/format.js';
 import { BUCKETS, BUCKET_MS, ThroughputHistory } from '../src/page/live/history.js';
 import { PathHistory } from '../src/page/live/path_history.js';
 import { Probe } from '../src/page/live/probe.js';
@@ -94,9 +94,15 @@ describe('the history of paths', () => {
     [{ paths: [{ ...report(0, 0), state: 'odd' }] }, 'state'],
     [{ paths: [{ ...report(0, 0), end: 'one' }] }, 'end'],
     [{ paths: [{ ...report(0, 0), backup: 'no' }] }, 'backup'],
+    [{ paths: [{ ...report(0, 0), lease: 1 }] }, 'lease'],
+    [{ paths: [{ ...report(0, 0), lease: null }] }, 'lease'],
+    [{ paths: [{ ...report(0, 0), lease: { granted: 1 } }] }, 'lease'],
+    [{ paths: [{ ...report(0, 0), lease: { granted: 1, used: 2 } }] }, 'lease'],
+    [{ paths: [{ ...report(0, 0), lease: { granted: 1, used: -1 } }] }, 'lease'],
   ])('refuses what is no report: %j', (value, field) => {
     expect(() => parsePathReports(value)).toThrow(new RegExp(`^${field}:`));
-    expect(parsePathReports({ paths: [report(0, 0)] })).toEqual([report(0, 0)]);
+    const ofEnd = report(1, 0, { end: 0, lease: { granted: 4096, used: 12 } });
+    expect(parsePathReports({ paths: [report(0, 0), ofEnd] })).toEqual([report(0, 0), ofEnd]);
   });
 });
 
@@ -106,6 +112,12 @@ test.each([
   [1024, '1.0 KB'],
   [5 * 1024 ** 2, '5.00 MB'],
 ])('%i bytes read %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+
+test.each([
+  [12, 1000, '12 of 1000 B'],
+  [0, 32 * 1024, '0.0 of 32.0 KB'],
+  [512 * 1024, 4 * 1024 ** 2, '0.50 of 4.00 MB'],
+])('%i of %i bytes read %s', (part, whole, text) => expect(formatShare(part, whole)).toBe(text));
 
 test.each([
   [NaN, '–'],

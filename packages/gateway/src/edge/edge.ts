@@ -20,6 +20,7 @@ import { connectFirst } from './connect_first.js';
 import { Forwarder } from './forwarder.js';
 import { connectionOptions, GatewayConnection, keepAliveMs } from './gateway_connection.js';
 import { gatewayTarget, type GatewayTarget } from './gateway_target.js';
+import { LeaseReports } from './lease_reports.js';
 import { PathPolicy } from './path_policy.js';
 import { pathReports } from './path_reports.js';
 import { SessionForwarder } from './session_forwarder.js';
@@ -41,6 +42,8 @@ export class Edge extends FrontNode {
   readonly #options: EdgeOptions;
   readonly #target: GatewayTarget;
   #gateway!: GatewayConnection;
+  /** Of the latest connection. */
+  #leases: LeaseReports | undefined;
   /** Of the latest attempt to connect: where the gateway is. */
   #gatewayIp = '';
   /** The path of the latest handshake, and after that connection one that still worked. */
@@ -75,7 +78,7 @@ export class Edge extends FrontNode {
     const { node } = this.#loaded;
     const { log, certificate } = front;
     const { host, port } = this.#target;
-    const gateway = new GatewayConnection({ host, port, log, connect: (attempt) => this.#connect(module, attempt), onOpen: (client) => this.#keepPaths(client) });
+    const gateway = new GatewayConnection({ host, port, log, connect: (attempt) => this.#connect(module, attempt), onOpen: (client) => this.#onOpen(client) });
     this.#gateway = gateway;
     front.shutdown.add(() => gateway.close());
     const metrics = new Metrics({
@@ -87,7 +90,7 @@ export class Edge extends FrontNode {
     const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
     const handler = new RequestHandler({
       routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log))],
-      wellKnown: new WellKnown(describeListener(node.listen, certificate, () => front.address.port), { paths: node.show_paths ? () => pathReports(gateway.status()) : undefined }),
+      wellKnown: new WellKnown(describeListener(node.listen, certificate, () => front.address.port), { paths: node.show_paths ? () => pathReports(gateway.status(), this.#leases?.latest() ?? new Map()) : undefined }),
       wellKnownPrefix: WELL_KNOWN_PREFIX,
       maxHeaderBytes: node.limits.header_size,
       observer,
@@ -141,6 +144,11 @@ export class Edge extends FrontNode {
   /** The gateway's IP address, of the path's family when there is one. */
   async #resolve(path?: WantedPath): Promise<string> {
     return (await lookup(this.#target.host, { family: path ? isIP(path.local) : 0 })).address;
+  }
+
+  #onOpen(client: Http3Client): () => void {
+    this.#leases = new LeaseReports(client);
+    return this.#keepPaths(client);
   }
 
   #keepPaths(client: Http3Client): () => void {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { headerValue, type Exchange, type Target } from '../http/exchange.js';
+import { respondText, setHead } from '../http/respond.js';
 import type { RouteOptions } from '../routing/options.js';
 import { largestEndId } from './options.js';
 
@@ -42,4 +44,29 @@ export function describeRoutes(routes: readonly RouteOptions[], idOf: (end: stri
     }));
   const version = createHash('sha256').update(JSON.stringify(described)).digest('base64url').slice(0, 12);
   return { version, routes: described };
+}
+
+/** How long clients keep a route map, in seconds; its version comes with every answer. */
+const keptSeconds = 60;
+
+/** The route map of a gateway, for its clients. */
+export class RouteMapResource implements Target {
+  readonly #map: () => RouteMap;
+
+  constructor(map: () => RouteMap) {
+    this.#map = map;
+  }
+
+  handle(exchange: Exchange): Promise<void> {
+    const map = this.#map();
+    const etag = `"${map.version}"`;
+    const headers = { etag, 'cache-control': `max-age=${keptSeconds}` };
+    if (headerValue(exchange.request.headers, 'if-none-match') === etag) {
+      setHead(exchange, 304, headers);
+      exchange.response.end();
+    } else {
+      respondText(exchange, 200, `${JSON.stringify(map)}\n`, { 'content-type': 'application/json', ...headers });
+    }
+    return Promise.resolve();
+  }
 }

@@ -2,7 +2,6 @@ import { WELL_KNOWN, WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
 import type { Logger } from 'pino';
 import type { EndConfiguration } from '../ends/options.js';
 import type { NodeConfiguration } from '../configuration/node.js';
-import type { RouteMap } from '../ends/route_map.js';
 import type { Target } from '../http/exchange.js';
 import { RequestHandler } from '../http/request_handler.js';
 import { describeListener } from '../front/description.js';
@@ -31,17 +30,17 @@ export interface ApplicationOptions {
   metrics: Metrics;
   certificate: CertificateSource;
   quicPort: () => number;
-  /** What the ends of this gateway answer. */
-  routeMap?: () => RouteMap;
-  /** Answers what no route does. */
+  /** Tells what the ends of this gateway answer. */
+  routeMap?: Target;
+  /** Answers what no route does, and for ends what only their gateway knows. */
   fallback?: Target;
 }
 
 export function createApplication(options: ApplicationOptions): Application {
   const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback } = options;
   const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
+  const describe = describeListener(node.listen, certificate, quicPort);
   const common = {
-    wellKnown: new WellKnown(describeListener(node.listen, certificate, quicPort), { routes: routeMap }),
     wellKnownPrefix: WELL_KNOWN_PREFIX,
     maxHeaderBytes: node.limits.header_size,
     observer,
@@ -49,8 +48,8 @@ export function createApplication(options: ApplicationOptions): Application {
     timingName: 'sheaf-gateway',
   } as const;
   const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
-  const handler = new RequestHandler({ ...common, routes: [...routes.requests, ...last] });
-  const carried = new RequestHandler({ ...common, routes: routes.requests });
+  const handler = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback }), routes: [...routes.requests, ...last] });
+  const carried = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap }), routes: routes.requests });
   const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: pageApplication(handler), isOriginAllowed });
   return { handler, carried, sessions: { routes: [page, ...routes.sessions], observer, log } };
 }

@@ -1,6 +1,7 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import type { LoadedGateway } from '../configuration/loaded.js';
 import { Primary } from '../ends/primary.js';
+import { RouteMapResource } from '../ends/route_map.js';
 import { Front } from '../front/front.js';
 import { FrontNode } from '../front/front_node.js';
 import type { ListenAddress } from '../configuration/scalars.js';
@@ -83,7 +84,7 @@ export class Gateway extends FrontNode {
       metrics,
       certificate,
       quicPort: () => front.address.port,
-      ...(primary ? { routeMap: () => primary.routeMap } : {}),
+      ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
     });
     primary?.answerWith(carried);
     await front.listen({

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ServedConnection } from '@sheaf/native';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -18,8 +19,9 @@ export interface GatewayRequest {
   readonly remoteAddress: string;
   /** Received in 0-RTT: may be a replay. */
   readonly early: boolean;
-  /** QUIC connection and how the request travelled, for the log. */
-  readonly connectionId?: string;
+  /** The QUIC connection that brought it. */
+  readonly connection?: ServedConnection;
+  /** How it travelled, for the log. */
   readonly carriedBy?: 'webtransport';
   /** Its order among the requester's others, where it was told in more than a `priority` field. */
   readonly priority?: StreamPriority;

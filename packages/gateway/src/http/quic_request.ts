@@ -21,7 +21,7 @@ export function fromQuicRequest(request: ServerRequest): GatewayRequest {
     httpVersion: request.httpVersion,
     remoteAddress: request.remoteAddress.address,
     early: request.early,
-    connectionId: request.connection.id,
+    connection: request.connection,
     ...(priority && { priority }),
     body: request,
   };

@@ -1,8 +1,7 @@
 import { pageLoaderResource } from '@sheaf/web-client/server';
 import { WELL_KNOWN, type PathReport } from '@sheaf/web-client/protocol';
 import type { Exchange, Target } from './exchange.js';
-import type { RouteMap } from '../ends/route_map.js';
-import { headerValue } from './exchange.js';
+import { respondLease } from '../ends/lease.js';
 import { respondStatus, respondText, setHead } from './respond.js';
 
 /** What a browser has to know to open a WebTransport session to this gateway. */
@@ -19,11 +18,8 @@ const changing = { 'content-type': 'application/json', 'cache-control': 'no-stor
 /** What a node may tell beside; nobody is told what is absent. */
 export interface ToldOnRequest {
   paths?: (() => readonly PathReport[]) | undefined;
-  routes?: (() => RouteMap) | undefined;
+  routes?: Target | undefined;
 }
-
-/** How long clients keep a route map; its version comes with every answer. */
-const routeMapSeconds = 60;
 
 /** Serves what lies below `/.well-known/sheaf/`: the gateway's description and the page loader. */
 export class WellKnown implements Target {
@@ -41,8 +37,9 @@ export class WellKnown implements Target {
       respondStatus(exchange, 405, { allow: 'GET, HEAD' });
       return;
     }
-    if (exchange.pathname === WELL_KNOWN.routes && this.#told.routes) {
-      respondRoutes(exchange, this.#told.routes());
+    if (exchange.pathname === WELL_KNOWN.routes && this.#told.routes) return this.#told.routes.handle(exchange);
+    if (exchange.pathname === WELL_KNOWN.lease) {
+      respondLease(exchange);
       return;
     }
     if (exchange.pathname === WELL_KNOWN.paths && this.#told.paths) {
@@ -71,15 +68,4 @@ export class WellKnown implements Target {
     exchange.bytesSent += resource.body.length;
     exchange.response.end(resource.body);
   }
-}
-
-function respondRoutes(exchange: Exchange, map: RouteMap): void {
-  const etag = `"${map.version}"`;
-  const headers = { etag, 'cache-control': `max-age=${routeMapSeconds}` };
-  if (headerValue(exchange.request.headers, 'if-none-match') !== etag) {
-    respondText(exchange, 200, `${JSON.stringify(map)}\n`, { 'content-type': 'application/json', ...headers });
-    return;
-  }
-  setHead(exchange, 304, headers);
-  exchange.response.end();
 }

@@ -21,7 +21,7 @@ function requestLine({ request, pathname, route, status, bytesSent, seconds, abo
     remote: request.remoteAddress,
     http: request.httpVersion,
     ...(request.carriedBy === undefined ? {} : { via: request.carriedBy }),
-    ...(request.connectionId === undefined ? {} : { connection: request.connectionId }),
+    ...(request.connection === undefined ? {} : { connection: request.connection.id }),
     ...(request.destination ? { destination: request.destination } : {}),
     ...priorityOf(request),
     method: request.method,

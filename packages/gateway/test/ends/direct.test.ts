@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { EndLease, Http3Client } from '@sheaf/native';
+import { parsePathReports } from '@sheaf/web-client/protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { EndClient } from '../../src/end_client/end_client.js';
 import { collect, get, getByHttp2 } from '../support/client.js';
@@ -19,6 +21,15 @@ const states = ({ gateway }: Site): (string | undefined)[] => gateway.status().e
 const serving = (running: Site): Promise<void> => vi.waitFor(() => expect(states(running)).toEqual(['serving', 'serving', 'serving']), 10_000);
 const proxied = ({ gateway }: Site): number => gateway.status().ends?.reduce((sum, end) => sum + end.proxied, 0) ?? 0;
 const answered = (running: Site): number[] => Object.values(running.ends).map((end) => end.status().requestsTotal);
+
+/** Without a choice of its own: requests name their end. */
+async function connectionWithEnds(running: Site): Promise<Http3Client> {
+  const connection = await connect(running.gateway.address.port, { multiEnd: true });
+  connection.on('endOffered', ({ end }) => void connection.openEnd(end));
+  const open = (): number => connection.status().ends.filter(({ state }) => state === 'open').length;
+  await vi.waitFor(() => expect(open()).toBe(3), 10_000);
+  return connection;
+}
 
 async function client(running: Site): Promise<EndClient> {
   const connection = await connect(running.gateway.address.port, { multiEnd: true });
@@ -81,6 +92,43 @@ describe('a client that speaks Multi-End', () => {
     expect((await ends.request({ path: '/one/a.bin' })).status).toBe(404);
     expect(answered(running)[0]).toBe(2);
   });
+
+  it('hears the route map from an end, too, which asks the gateway', async () => {
+    const running = await site();
+    await serving(running);
+    const connection = await connectionWithEnds(running);
+    const path = '/.well-known/sheaf/routes';
+    const ofGateway = await ask(connection, { path });
+    const ofEnd = await ask(connection, { path, end: 0 });
+    expect([ofEnd.status, ofEnd.headers['etag'], ofEnd.body.toString()]).toEqual([200, ofGateway.headers['etag'], ofGateway.body.toString()]);
+    expect((await ask(connection, { path, end: 1, headers: { 'if-none-match': String(ofGateway.headers['etag']) } })).status).toBe(304);
+    expect((await ask(connection, { path, end: 0, method: 'POST', body: Buffer.from('{}') })).status).toBe(405);
+    // Nothing else below the prefix is the gateway's at an end.
+    expect((await ask(connection, { path: '/.well-known/sheaf/paths', end: 0 })).status).toBe(404);
+  });
+
+  it('hears from each end of its own lease, and of nobody else’s', async () => {
+    const running = await site();
+    await serving(running);
+    const path = '/.well-known/sheaf/lease';
+    const [one, two] = [await connectionWithEnds(running), await connectionWithEnds(running)];
+    const leaseOf = async (connection: Http3Client): Promise<EndLease & { used: number }> => {
+      const { status, headers, body } = await ask(connection, { path, end: 0 });
+      expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
+      const lease = JSON.parse(body.toString()) as Required<EndLease>;
+      return { ...lease, used: lease.granted - lease.returned - lease.left };
+    };
+    expect((await ask(one, { path: '/one/a.bin', end: 0 })).body.equals(large)).toBe(true);
+    const [first, second] = [await leaseOf(one), await leaseOf(two)];
+    expect(first.used).toBeGreaterThan(large.length);
+    expect(first.used).toBeLessThan(large.length + 10_000);
+    expect(second.used).toBeLessThan(10_000);
+    // The gateway lends to several, and an end that is asked as any server owes nobody.
+    expect((await ask(one, { path })).status).toBe(404);
+    const { port } = running.ends['end1']!.address;
+    expect((await ask(await connect(port), { path })).status).toBe(404);
+    for (const answer of [await get(port, path), await getByHttp2(port, path)]) expect(answer.status).toBe(404);
+  });
 });
 
 describe('an edge', () => {
@@ -97,6 +145,19 @@ describe('an edge', () => {
     expect(proxied(running)).toBe(before);
     expect((await get(port, '/one/a.bin')).headers).not.toHaveProperty('sheaf-load');
     expect((await get(port, '/')).headers).not.toHaveProperty('sheaf-routes');
+  });
+
+  it('tells pages of the leases that its ends have', async () => {
+    const running = await site({ withEdge: true });
+    await serving(running);
+    const port = running.edge!.address.port;
+    await get(port, '/');
+    const reports = async () => parsePathReports(JSON.parse((await get(port, '/.well-known/sheaf/paths')).body.toString()));
+    await vi.waitFor(async () => expect((await reports()).flatMap(({ end, lease }) => (lease ? [end] : [])).sort()).toEqual([0, 1, 2]), { timeout: 20_000, interval: 50 });
+    expect((await reports()).find(({ end }) => end === undefined)).not.toHaveProperty('lease');
+    expect((await get(port, '/one/a.bin')).body.equals(large)).toBe(true);
+    const lease = async () => (await reports()).find(({ end }) => end === 0)?.lease;
+    await vi.waitFor(async () => expect((await lease())?.used).toBeGreaterThan(large.length), { timeout: 20_000, interval: 50 });
   });
 
   it('finishes downloads although the end that sends them is closed', async () => {

@@ -43,7 +43,7 @@ export async function startSite({ routes, ends, gateway = [], withEdge = false, 
     'nodes:',
     node('site', ['role: gateway', ...listen, `ends: [${Object.keys(ends).map(endKeys).join(', ')}]`, `routes: ${routes}`, ...gateway]),
     ...Object.entries(ends).map(([name, own]) => node(name, ['role: end', ...listen, 'primary: site', `routes: ${own}`])),
-    ...(withEdge ? [node('laptop', ['role: edge', 'listen: 127.0.0.1:0', 'gateway: site', 'paths: [{ local: 127.0.0.1 }]'])] : []),
+    ...(withEdge ? [node('laptop', ['role: edge', 'listen: 127.0.0.1:0', 'gateway: site', 'show_paths: true', 'paths: [{ local: 127.0.0.1 }]'])] : []),
   ].join('\n');
   const log: Record<string, unknown>[] = [];
   const nodes = await startNodes(parseConfiguration(text, join(directory, 'sheaf.yaml')).nodes, { logStream: logTo(log) });

@@ -27,7 +27,7 @@ export {
   type StreamPriority,
 } from './priority.js';
 export { answerPing, decodePong, encodePing } from './ping.js';
-export { parsePathReports, type PathReport } from './path_report.js';
+export { parsePathReports, type LeaseReport, type PathReport } from './path_report.js';
 export {
   bodyStream,
   readHead,

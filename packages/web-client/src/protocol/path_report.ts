@@ -1,3 +1,9 @@
+/** Credit of an end to send, in bytes, since it has the path: lent by the gateway and not given back, and what it used of that. */
+export interface LeaseReport {
+  readonly granted: number;
+  readonly used: number;
+}
+
 /** One path of an edge's connection to its gateway and the ends of its site, as pages are told. Counters only grow while the path lives. */
 export interface PathReport {
   /** Of the path in its connection. */
@@ -9,6 +15,8 @@ export interface PathReport {
   readonly state: 'validating' | 'active' | 'silent' | 'abandoned';
   /** It leads to this end; absent: to the gateway. */
   readonly end?: number;
+  /** Of the end, as it said last; absent: to the gateway, or not known. */
+  readonly lease?: LeaseReport;
   /** It rests while another one works. */
   readonly backup: boolean;
   readonly roundTripMs: number;
@@ -35,8 +43,14 @@ function parsePathReport(value: unknown): PathReport {
   for (const name of ['local', 'remote'] as const) if (typeof report[name] !== 'string') throw new TypeError(`${name}: not text`);
   if (!STATES.includes(report.state)) throw new TypeError('state: not a state of a path');
   if (report.end !== undefined && !isCount(report.end)) throw new TypeError('end: not a number from 0');
+  if (report.lease !== undefined) checkLease(report.lease);
   if (typeof report.backup !== 'boolean') throw new TypeError('backup: neither true nor false');
   return report as unknown as PathReport;
+}
+
+function checkLease(value: unknown): void {
+  const lease = (value ?? {}) as Record<keyof LeaseReport, unknown>;
+  if (!isCount(lease.granted) || !isCount(lease.used) || lease.used > lease.granted) throw new TypeError('lease: not a part of what was granted');
 }
 
 function isCount(value: unknown): value is number {

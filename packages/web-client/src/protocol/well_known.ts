@@ -10,6 +10,8 @@ export const WELL_KNOWN = {
   paths: `${WELL_KNOWN_PREFIX}paths`,
   /** JSON: which server answers what (docs/multi-end.md). */
   routes: `${WELL_KNOWN_PREFIX}routes`,
+  /** JSON: an end's lease of the connection that asks (docs/multi-end.md). */
+  lease: `${WELL_KNOWN_PREFIX}lease`,
   /** First load: registers the page loader, then goes to `?to=/path`. */
   start: `${WELL_KNOWN_PREFIX}start`,
   start_script: `${WELL_KNOWN_PREFIX}start.js`,

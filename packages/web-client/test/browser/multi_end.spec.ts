@@ -93,7 +93,7 @@ test('a page over HTTP/3 whose pictures come from three ends is complete althoug
   for (const rest of rests) expect(rest).toBeLessThan(bytes);
 });
 
-test('the live page charts the paths to the gateway and to each end, in every look', async ({ browser, multiEnd }, testInfo) => {
+test('the live page charts the paths to the gateway and to each end with its lease, in every look', async ({ browser, multiEnd }, testInfo) => {
   await waitForEnds(multiEnd);
   for (const { name, options } of looks) {
     const context = await browser.newContext(options);
@@ -113,6 +113,12 @@ test('the live page charts the paths to the gateway and to each end, in every lo
     const before = await megabytesReceived();
     expect((await (await fetch(`${multiEnd.httpUrl}/images/0.bmp`)).arrayBuffer()).byteLength).toBe(bytes);
     await expect.poll(megabytesReceived).toBeGreaterThan(before);
+    // Each end tells its lease: it has used at least what it sent of the picture; the gateway has none.
+    await expect(rows.filter({ hasText: 'gateway' }).locator('td').nth(3)).toHaveText('–');
+    const leases = async (): Promise<string[]> => Promise.all((await ofEnds.all()).map(async (row) => (await row.locator('td').nth(3).textContent()) ?? ''));
+    await expect.poll(async () => (await leases()).every((text) => /^[\d.]+ of [\d.]+ [KM]?B$/.test(text))).toBe(true);
+    const megabytesUsed = async (): Promise<number> => (await leases()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
+    await expect.poll(megabytesUsed).toBeGreaterThan((0.9 * bytes) / 1024 ** 2);
     const drawn = async (): Promise<number> => ((await page.locator('#path-rate-chart .line').nth(3).getAttribute('d')) ?? '').split('L').length;
     await expect.poll(drawn).toBeGreaterThan(3);
     await page.locator('#paths-section').screenshot({ path: testInfo.outputPath(`ends-live-${name}.png`) });

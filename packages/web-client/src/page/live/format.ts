@@ -1,9 +1,28 @@
+interface Unit {
+  readonly name: string;
+  readonly bytes: number;
+  readonly digits: number;
+}
+
 /** Bytes in the unit that reads best. */
 export function formatBytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  if (bytes < 1024 ** 2) return `${(bytes / 1024).toFixed(1)} KB`;
-  return `${(bytes / 1024 ** 2).toFixed(2)} MB`;
+  const unit = unitOf(bytes);
+  return `${inUnit(bytes, unit)} ${unit.name}`;
 }
+
+/** Some bytes of all, both in the unit that reads best for all. */
+export function formatShare(bytes: number, all: number): string {
+  const unit = unitOf(all);
+  return `${inUnit(bytes, unit)} of ${inUnit(all, unit)} ${unit.name}`;
+}
+
+function unitOf(bytes: number): Unit {
+  if (bytes < 1024) return { name: 'B', bytes: 1, digits: 0 };
+  if (bytes < 1024 ** 2) return { name: 'KB', bytes: 1024, digits: 1 };
+  return { name: 'MB', bytes: 1024 ** 2, digits: 2 };
+}
+
+const inUnit = (bytes: number, unit: Unit): string => (bytes / unit.bytes).toFixed(unit.digits);
 
 /** Three digits or so, without an unit. */
 export function formatNumber(value: number): string {

@@ -1,5 +1,5 @@
 import { WELL_KNOWN, parsePathReports, type PathReport } from '../../protocol/index.js';
-import { formatBytes, formatNumber } from './format.js';
+import { formatBytes, formatNumber, formatShare } from './format.js';
 import { PathChart, pathClass } from './path_charts.js';
 import { PathHistory, type PathSeries } from './path_history.js';
 
@@ -60,6 +60,9 @@ function stateOf({ gone, report }: PathSeries): string {
   return report.backup ? `${state}, backup` : state;
 }
 
+/** Used, of what was granted. */
+const leaseOf = ({ gone, report: { lease } }: PathSeries): string => (gone || lease === undefined ? '–' : formatShare(lease.used, lease.granted));
+
 function legendItem(series: PathSeries): HTMLLIElement {
   const item = document.createElement('li');
   item.className = pathClass(series.place);
@@ -71,20 +74,23 @@ function row(series: PathSeries): HTMLTableRowElement {
   const { report, samples, gone } = series;
   const line = document.createElement('tr');
   const share = report.packetsSent === 0 ? 0 : (100 * report.packetsLost) / report.packetsSent;
-  const cells: [string, string][] = [
-    [nameOf(series), `mark ${pathClass(series.place)}`],
-    [serverOf(series), ''],
-    [stateOf(series), ''],
-    [`${formatNumber(report.roundTripMs)} ms`, 'number'],
-    [`${report.packetsLost} (${share.toFixed(1)} %)`, 'number'],
-    [`${formatNumber(gone ? 0 : (samples.at(-1)?.rate ?? 0))} Mbit/s`, 'number'],
-    [formatBytes(report.bytesSent), 'number'],
-    [formatBytes(report.bytesReceived), 'number'],
+  const cells: [string, string, string][] = [
+    ['Path', nameOf(series), `mark ${pathClass(series.place)}`],
+    ['Server', serverOf(series), ''],
+    ['State', stateOf(series), ''],
+    ['Lease', leaseOf(series), 'number'],
+    ['Round trip', `${formatNumber(report.roundTripMs)} ms`, 'number'],
+    ['Lost', `${report.packetsLost} (${share.toFixed(1)} %)`, 'number'],
+    ['Now', `${formatNumber(gone ? 0 : (samples.at(-1)?.rate ?? 0))} Mbit/s`, 'number'],
+    ['Sent', formatBytes(report.bytesSent), 'number'],
+    ['Received', formatBytes(report.bytesReceived), 'number'],
   ];
-  for (const [content, className] of cells) {
+  for (const [label, content, className] of cells) {
     const cell = line.insertCell();
     cell.textContent = content;
     cell.className = className;
+    // Where a row is a card, its cells say themselves what they are.
+    cell.dataset['label'] = label;
   }
   return line;
 }
