@@ -103,19 +103,19 @@ test('the live page charts the paths to the gateway and to each end with its lea
     await openThroughStart(page, multiEnd.httpUrl, '/live/');
     const rows = page.locator('#paths tr');
     await expect(rows).toHaveCount(4);
-    const servers = async (): Promise<(string | null)[]> => Promise.all((await rows.all()).map((row) => row.locator('td').nth(1).textContent()));
+    const servers = async (): Promise<(string | null)[]> => Promise.all((await rows.all()).map((row) => row.locator('[data-label=Server]').textContent()));
     expect((await servers()).sort()).toEqual(['end 0', 'end 1', 'end 2', 'gateway']);
     await expect(page.locator('#paths-legend li', { hasText: /^end \d: / })).toHaveCount(3);
     // Bytes per end: what an end sends is in its own row.
     const ofEnds = rows.filter({ hasText: /end \d/ });
     const megabytesReceived = async (): Promise<number> =>
-      (await ofEnds.locator('td:last-child').allTextContents()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
+      (await ofEnds.locator('[data-label=Received]').allTextContents()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
     const before = await megabytesReceived();
     expect((await (await fetch(`${multiEnd.httpUrl}/images/0.bmp`)).arrayBuffer()).byteLength).toBe(bytes);
     await expect.poll(megabytesReceived).toBeGreaterThan(before);
     // Each end tells its lease: it has used at least what it sent of the picture; the gateway has none.
-    await expect(rows.filter({ hasText: 'gateway' }).locator('td').nth(3)).toHaveText('–');
-    const leases = async (): Promise<string[]> => Promise.all((await ofEnds.all()).map(async (row) => (await row.locator('td').nth(3).textContent()) ?? ''));
+    await expect(rows.filter({ hasText: 'gateway' }).locator('[data-label=Lease]')).toHaveText('–');
+    const leases = async (): Promise<string[]> => Promise.all((await ofEnds.all()).map(async (row) => (await row.locator('[data-label=Lease]').textContent()) ?? ''));
     await expect.poll(async () => (await leases()).every((text) => /^[\d.]+ of [\d.]+ [KM]?B$/.test(text))).toBe(true);
     const megabytesUsed = async (): Promise<number> => (await leases()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
     await expect.poll(megabytesUsed).toBeGreaterThan((0.9 * bytes) / 1024 ** 2);
@@ -130,6 +130,6 @@ test('the live page charts the paths to the gateway and to each end with its lea
   await openThroughStart(page, multiEnd.httpUrl, '/live/');
   await expect(page.locator('#paths tr')).toHaveCount(4);
   await multiEnd.process('end2').stop('SIGKILL');
-  await expect(page.locator('#paths tr', { hasText: 'end 1' }).locator('td').nth(2)).toHaveText(/silent|abandoned|gone/);
+  await expect(page.locator('#paths tr', { hasText: 'end 1' }).locator('[data-label=State]')).toHaveText(/silent|abandoned|gone/);
   await page.close();
 });
