@@ -143,20 +143,11 @@ LeaseHolder::LeaseHolder(StreamSet& limits, const StreamLease& lease)
 std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   if (drains_) return std::nullopt;
   const std::uint64_t left = limits_.connection_credit();
-  bool news = false;
-  const std::uint64_t unsent = limits_.unsent_bytes();
-  if (asked_ && wanted_ <= granted_) answer_delay_ = now - asked_at_;
-  const bool idle = unsent == 0;
-  if (left < (idle ? k_idle_credit : step_) / 2 && wanted_ <= granted_) {
-    // It ran dry before more came, or soon would: a larger part this time, if there is so much to
-    // send.
-    if (!idle && (left == 0 || now - asked_at_ < std::max(k_repeat, 4 * answer_delay_))) {
-      step_ = std::min(2 * step_, LeaseGrantor::k_most_credit_at_once);
-    }
-    const std::uint64_t enough = idle ? k_idle_credit : std::max(k_first_credit, 2 * unsent);
-    wanted_ = granted_ + std::max(std::min(step_, enough), left + 1) - left;
-    asked_at_ = now;
-    news = true;
+  const bool idle = limits_.unsent_bytes() == 0;
+  const bool news = wanted_ <= granted_ && left < (idle ? k_idle_credit : step_) / 2;
+  if (news) {
+    if (!idle) adapt_step(left, now);
+    wanted_ = granted_ + std::max(idle ? k_idle_credit : step_, left + 1) - left;
   }
   LeaseRequest request{.credit = wanted_, .id_leases = id_leases_};
   bool ids_wanted = false;
@@ -176,6 +167,17 @@ std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   asked_ = true;
   repeat_request_at_ = now + k_repeat;
   return request;
+}
+
+void LeaseHolder::adapt_step(std::uint64_t left, Time now) {
+  const std::uint64_t used = granted_ - returned_ - left;
+  const Duration since = std::max(now - step_at_, k_idle);
+  const std::uint64_t most = LeaseGrantor::k_most_credit_at_once;
+  const auto recent = static_cast<std::uint64_t>(static_cast<double>(used - step_used_) *
+                                                 (k_idle / std::chrono::duration<double>(since)));
+  step_ = std::clamp(4 * std::min(recent, most), k_first_credit, most);
+  step_used_ = used;
+  step_at_ = now;
 }
 
 void LeaseHolder::on_grant(const LeaseGrant& grant) {

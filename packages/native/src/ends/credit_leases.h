@@ -91,8 +91,9 @@ class LeaseGrantor {
 // The end's side: asks for more before it runs dry, and tells what it read.
 class LeaseHolder {
  public:
-  // Asks when less than half of this is left, for so much; doubles while it runs dry, or soon
-  // would. Ids are asked for where the hand-over gave some.
+  // Asks when less than half of a step is left, for a step. The first is this; then four times what
+  // it used in `k_idle`, so that it asks a few times a second. Ids are asked for where the
+  // hand-over gave some.
   static constexpr std::uint64_t k_first_credit = 256 << 10;
   // A message that may be lost is repeated so often until there is an answer.
   static constexpr Duration k_repeat = std::chrono::milliseconds(100);
@@ -121,6 +122,7 @@ class LeaseHolder {
 
  private:
   ReceivedReport present_report() const;
+  void adapt_step(std::uint64_t left, Time now);
   void trim_memory(Time now);
 
   StreamSet& limits_;
@@ -128,6 +130,8 @@ class LeaseHolder {
   std::uint64_t returned_ = 0;
   std::uint64_t wanted_;
   std::uint64_t step_ = k_first_credit;
+  std::uint64_t step_used_ = 0;  // of the lease, when the step was set
+  Time step_at_{};
   std::array<std::uint64_t, 2> id_leases_{};
   std::array<bool, 2> leases_ids_{};
   bool drains_ = false;
@@ -137,8 +141,6 @@ class LeaseHolder {
   std::uint64_t trimmed_after_ = 0;  // so many streams
   Time trim_at_ = k_never;
   bool asked_ = false;  // and not answered in full
-  Time asked_at_{};
-  Duration answer_delay_{};
   Time repeat_request_at_ = k_never;
   ReceivedReport told_;
   Time repeat_report_at_ = k_never;
