@@ -7,7 +7,7 @@ import { processorSeconds } from '../../src/multi_end/real/processor_time.js';
 import type { CpuCell, RealEnds } from '../../src/multi_end/real/real_ends.js';
 import { realTables } from '../../src/multi_end/real/tables.js';
 
-const cell = (more: Partial<CpuCell>): CpuCell => ({ delivery: 'direct', ends: 1, primary_cpu_s: 0.1, ends_cpu_s: 1.5, wall_s: 2, connecting_cpu_s: 0.05, ends_share: 0.99, runs: 3, ...more });
+const cell = (more: Partial<CpuCell>): CpuCell => ({ delivery: 'direct', ends: 1, primary_cpu_s: 0.1, ends_cpu_s: 1.5, wall_s: 2, connecting_cpu_s: 0.05, ends_share: 0.99, quartiles: { primary_cpu_s: [0.1, 0.2], ends_cpu_s: [1.4, 1.6], wall_s: [2, 2] }, runs: 3, ...more });
 const proxy = cell({ delivery: 'proxy', primary_cpu_s: 1, ends_cpu_s: 1, connecting_cpu_s: 0.02, ends_share: 0 });
 
 describe('the findings', () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { progressBar } from '../../measure/progress_bar.js';
-import { mean, median, round } from '../../measure/statistics.js';
+import { distribution, mean, round, type Distribution } from '../../measure/statistics.js';
 import type { ClientTask } from './client_messages.js';
 import { runClients } from './clients.js';
 import { paths, startEndSite, type EndSite, type SheafDelivery } from './end_site.js';
@@ -38,6 +38,8 @@ export interface CpuCell {
   connecting_cpu_s: number;
   /** Of the bytes that clients sent and received, the share that went between them and ends. */
   ends_share: number;
+  /** First and third quartile of the runs. */
+  quartiles: Record<'primary_cpu_s' | 'ends_cpu_s' | 'wall_s', [number, number]>;
   runs: number;
 }
 
@@ -49,7 +51,7 @@ export interface RealEnds {
 
 type Direction = ClientTask['direction'];
 
-type Sample = Omit<CpuCell, 'delivery' | 'ends' | 'runs'>;
+type Sample = Omit<CpuCell, 'delivery' | 'ends' | 'quartiles' | 'runs'>;
 
 interface Plan {
   direction: Direction;
@@ -118,7 +120,9 @@ function taskFor(site: EndSite, { direction, delivery, ends }: Plan, { requests,
 }
 
 function summarize({ delivery, ends, samples }: Plan): CpuCell {
-  const middle = (name: keyof Sample): number => round(median(samples.map((sample) => sample[name])));
+  const of = (name: keyof Sample): Distribution => distribution(samples.map((sample) => sample[name]));
+  const middle = (name: keyof Sample): number => round(of(name).median);
+  const quartiles = (name: keyof Sample): [number, number] => of(name).quartiles.map((value) => round(value)) as [number, number];
   return {
     delivery,
     ends,
@@ -127,6 +131,7 @@ function summarize({ delivery, ends, samples }: Plan): CpuCell {
     wall_s: middle('wall_s'),
     connecting_cpu_s: middle('connecting_cpu_s'),
     ends_share: middle('ends_share'),
+    quartiles: { primary_cpu_s: quartiles('primary_cpu_s'), ends_cpu_s: quartiles('ends_cpu_s'), wall_s: quartiles('wall_s') },
     runs: samples.length,
   };
 }

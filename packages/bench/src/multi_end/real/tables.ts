@@ -10,7 +10,7 @@ export function realTables({ cpu, uploads, skipped }: RealEnds, findings: readon
     {
       ...table('uploads', uploads),
       notes: [
-        'Seconds of processor time; primary: Caddy in the last rows, which proxies HTTP/3 to the ends\' HTTP/1.1 without TLS.',
+        'Seconds of processor time, medians and quartiles; primary: Caddy in the last rows, which proxies HTTP/3 to the ends\' HTTP/1.1 without TLS.',
         'Ratios: to proxying by the same gateway. Share: of the bytes, between clients and ends.',
       ],
     },
@@ -27,17 +27,22 @@ function table(what: string, cells: readonly CpuCell[]): Pick<ResultTable, 'head
       return [
         cell.delivery,
         String(cell.ends),
-        String(cell.primary_cpu_s),
+        spread(cell, 'primary_cpu_s'),
         percent(cell.primary_cpu_s / proxy.primary_cpu_s),
         String(cell.connecting_cpu_s),
-        String(cell.ends_cpu_s),
+        spread(cell, 'ends_cpu_s'),
         percent(cell.ends_cpu_s / proxy.ends_cpu_s),
         String(round(sum(cell), 3)),
         percent(sum(cell) / sum(proxy)),
-        String(round(cell.wall_s, 3)),
+        spread(cell, 'wall_s'),
         percent(cell.ends_share),
         String(cell.runs),
       ];
     }),
   };
+}
+
+function spread(cell: CpuCell, name: keyof CpuCell['quartiles']): string {
+  const [low, high] = cell.quartiles[name].map((value) => round(value, 3));
+  return `${round(cell[name], 3)} (${low} to ${high})`;
 }
