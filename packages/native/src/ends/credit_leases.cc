@@ -175,7 +175,7 @@ void LeaseHolder::adapt_step(std::uint64_t left, Time now) {
   const std::uint64_t most = LeaseGrantor::k_most_credit_at_once;
   const auto recent = static_cast<std::uint64_t>(static_cast<double>(used - step_used_) *
                                                  (k_idle / std::chrono::duration<double>(since)));
-  step_ = std::clamp(4 * std::min(recent, most), k_first_credit, most);
+  step_ = std::clamp(3 * std::min(recent, most), k_first_credit, most);
   step_used_ = used;
   step_at_ = now;
 }

@@ -91,8 +91,8 @@ class LeaseGrantor {
 // The end's side: asks for more before it runs dry, and tells what it read.
 class LeaseHolder {
  public:
-  // Asks when less than half of a step is left, for a step. The first is this; then four times what
-  // it used in `k_idle`, so that it asks a few times a second. Ids are asked for where the
+  // Asks when less than half of a step is left, for a step. The first is this; then three times
+  // what it used in `k_idle`, so that it asks a few times a second. Ids are asked for where the
   // hand-over gave some.
   static constexpr std::uint64_t k_first_credit = 256 << 10;
   // A message that may be lost is repeated so often until there is an answer.
