@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
+import { runHandOver } from './hand_over/hand_over_cost.js';
 import { runRealEnds } from './real/real_outcome.js';
 import { measureSimulatedEnds } from './simulation/simulated_ends.js';
 import { simulatedTables } from './simulation/tables.js';
@@ -23,8 +24,14 @@ const realSchema = z.strictObject({
     .pipe(z.array(z.number().int().min(1).max(8))),
 });
 
+const handOverSchema = z.strictObject({
+  'hand-over': z.literal(true),
+  runs: z.coerce.number().int().min(1).default(5),
+  connections: z.coerce.number().int().min(1).max(100_000).default(500),
+});
+
 const simulatedSchema = z.strictObject({
-  sim: z.literal(true, { error: 'give --sim (virtual time) or --real (processes on loopback)' }),
+  sim: z.literal(true, { error: 'give --sim (virtual time), --real (processes on loopback) or --hand-over (what a connection costs at an end)' }),
   runs: z.coerce.number().int().min(1).default(20),
   'fault-runs': z.coerce.number().int().min(1).default(50),
   seed: z.coerce.number().int().min(0).default(1),
@@ -34,8 +41,9 @@ const simulatedSchema = z.strictObject({
 /** One connection with several servers: what it is worth, and what happens when one of them fails. */
 export const multiEndBench: Experiment = {
   name: 'multi-end',
-  options: [...new Set([...Object.keys(simulatedSchema.shape), ...Object.keys(realSchema.shape)])],
+  options: [...new Set([simulatedSchema, realSchema, handOverSchema].flatMap(({ shape }) => Object.keys(shape)))],
   async run(rawOptions, context) {
+    if (rawOptions['hand-over'] === true) return runHandOver(handOverSchema.parse(rawOptions), context);
     if (rawOptions['real'] !== true) return runSimulated(simulatedSchema.parse(rawOptions), context);
     const { runs, clients, requests, bytes, ends } = realSchema.parse(rawOptions);
     return runRealEnds({ runs, clients, requests, bytes, ends }, context);
