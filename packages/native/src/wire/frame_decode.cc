@@ -230,6 +230,13 @@ EndId read_end_id(Reader& reader, bool& valid) {
   return {static_cast<std::uint32_t>(value)};
 }
 
+// Whether a client can send there: to another machine, and to one alone.
+bool leads_to_one_host(const Address& address) {
+  if (address.ip == decltype(address.ip){}) return false;
+  // RFC 5771 §3, RFC 1112 §4: from 224.0.0.0 on; RFC 4291 §2.7: ff00::/8.
+  return address.ip[0] < (address.family == Address::Family::kIpv4 ? 0xe0 : 0xff);
+}
+
 // What is wrong with the address comes back.
 const char* read_end_address(Reader& reader, Address& address) {
   const std::uint8_t version = reader.read_u8();
@@ -238,6 +245,7 @@ const char* read_end_address(Reader& reader, Address& address) {
   std::ranges::copy(reader.read_bytes(version == 4 ? 4 : 16), address.ip.begin());
   address.port = reader.read_u16();
   if (!reader.ok()) return "frame is truncated";
+  if (!leads_to_one_host(address)) return "address of no single host";
   return address.port == 0 ? "port 0" : nullptr;
 }
 
