@@ -22,7 +22,8 @@ describe('docs/cli.md', async () => {
       expect(out).toContain(name);
       for (const option of options) {
         expect(row).toContain(`\`--${option}\``);
-        expect(out).toMatch(new RegExp(`--${option} +.*${name}`));
+        // Up to the next option: descriptions have several lines.
+        expect(out).toMatch(new RegExp(`--${option} (?:(?!\\n +--)[^])*${name}`));
       }
     }
   });
