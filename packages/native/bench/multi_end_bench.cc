@@ -15,11 +15,11 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "setting_lines.h"
 #include "sim/multi_end/fault_run.h"
 #include "sim/units.h"
 
@@ -87,21 +87,12 @@ void read_transfer(std::istream& in, Setting& setting) {
 }
 
 Setting read_setting(std::istream& lines) {
-  using Handler = void (*)(std::istream&, Setting&);
-  const std::map<std::string, Handler> handlers{{"access", read_access},
-                                                {"primary", read_primary},
-                                                {"end", read_end},
-                                                {"transfer", read_transfer}};
+  const LineReaders<Setting> readers{{"access", read_access},
+                                     {"primary", read_primary},
+                                     {"end", read_end},
+                                     {"transfer", read_transfer}};
   Setting setting;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream in(line);
-    std::string word;
-    in >> word;
-    const auto handler = handlers.find(word);
-    if (handler == handlers.end()) refuse("not understood: " + line);
-    handler->second(in, setting);
-    if (in.fail()) refuse("not understood: " + line);
-  }
+  if (const auto line = read_lines(lines, readers, setting)) refuse("not understood: " + *line);
   if (setting.network.ends.empty() || setting.transfers.empty()) refuse("no end or no transfer");
   for (const TransferWanted& wanted : setting.transfers) {
     if (*wanted.end >= setting.network.ends.size()) refuse("a transfer from an unknown end");

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "setting_lines.h"
 #include "sim/addresses.h"
 #include "sim/page_load.h"
 #include "sim/units.h"
@@ -115,8 +116,7 @@ void read_resource(std::istream& in, Setting& setting) {
 }
 
 Setting read_setting(std::istream& lines) {
-  using Handler = void (*)(std::istream&, Setting&);
-  const std::map<std::string, Handler> handlers{
+  const LineReaders<Setting> readers{
       {"schedulers", read_schedulers},
       {"server", [](std::istream& in, Setting& setting) { in >> setting.server_mbps; }},
       {"link", read_link},
@@ -124,15 +124,7 @@ Setting read_setting(std::istream& lines) {
       {"group", read_group},
       {"resource", read_resource}};
   Setting setting;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream in(line);
-    std::string word;
-    in >> word;
-    const auto handler = handlers.find(word);
-    if (handler == handlers.end()) refuse("not understood: " + line);
-    handler->second(in, setting);
-    if (in.fail()) refuse("not understood: " + line);
-  }
+  if (const auto line = read_lines(lines, readers, setting)) refuse("not understood: " + *line);
   if (setting.links.empty() || setting.page.resources.empty()) refuse("no link or no resource");
   return setting;
 }
