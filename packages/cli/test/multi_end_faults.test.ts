@@ -9,13 +9,29 @@ interface Fault {
   statedMs: number;
   /** Ends that are there before. */
   ends: number;
-  happen(site: MultiEndSite): Promise<void> | void;
+  happen(site: MultiEndSite, downloads: Downloads): Promise<void> | void;
   /** What has to be seen before the downloads may end. */
   seen?(site: MultiEndSite, downloads: Downloads): Promise<void> | void;
   undo?(site: MultiEndSite): Promise<void> | void;
 }
 
 const isLost = async (site: MultiEndSite, end: number): Promise<void> => expect((await site.ends())[end]?.state).toBe('lost');
+
+/** RFC 9000 §9.3: gateway and ends see the client elsewhere, which does not know of it. */
+function behindAnotherPort(): Fault {
+  let before: (string | undefined)[] = [];
+  return {
+    name: 'client behind another port',
+    statedMs: 500,
+    ends: 3,
+    happen: async (site) => {
+      before = await site.clientAddresses();
+      expect(before).not.toContain(undefined);
+      await site.rebindLinks();
+    },
+    seen: async (site) => (await site.clientAddresses()).forEach((address, node) => expect([undefined, before[node]]).not.toContain(address)),
+  };
+}
 
 const faults: readonly Fault[] = [
   {
@@ -29,6 +45,8 @@ const faults: readonly Fault[] = [
   { name: 'end killed', statedMs: 4_000, ends: 3, happen: (site) => site.kill('end2'), seen: (site) => isLost(site, 1), undo: (site) => site.run('end2') },
   { name: 'path to an end cut', statedMs: 4_000, ends: 3, happen: (site) => site.cutPath(0, true), undo: (site) => site.cutPath(0, false) },
   { name: 'backbone cut', statedMs: 8_000, ends: 3, happen: (site) => site.cutBackbone(1, true), seen: (site) => isLost(site, 1), undo: (site) => site.cutBackbone(1, false) },
+  behindAnotherPort(),
+  { name: 'client at another address', statedMs: 1_000, ends: 3, happen: (_site, downloads) => downloads.moveTo('127.0.0.2') },
   {
     name: 'primary killed',
     statedMs: 18_000,
@@ -53,14 +71,14 @@ interface Row {
 
 async function suffer(site: MultiEndSite, fault: Fault, keyMode: EndKeyMode): Promise<Row> {
   await site.serving(fault.ends);
-  const downloads = new Downloads({ port: site.ports.site.listen, path: '/any/file.bin', content: site.file, keyMode });
+  const downloads = new Downloads({ port: site.linkToGateway(), path: '/any/file.bin', content: site.file, keyMode });
   await downloads.open(fault.ends);
   downloads.begin();
   // All ends are sending: their links carry 12 Mbit/s each, and no download is shorter than a second.
   const beginning = { timeout: 60_000, interval: 20 };
   await vi.waitFor(() => Array.from({ length: fault.ends }, (_, end) => expect(downloads.receivedFrom(end)).toBeGreaterThan(300_000)), beginning);
   downloads.measure();
-  await fault.happen(site);
+  await fault.happen(site, downloads);
   downloads.mark();
   await vi.waitFor(async () => {
     expect(downloads.since).toBeGreaterThan(5);
@@ -75,7 +93,7 @@ async function suffer(site: MultiEndSite, fault: Fault, keyMode: EndKeyMode): Pr
 }
 
 describe('a site of several processes, whose clients update keys all the time', () => {
-  it.each<EndKeyMode>(['per-path', 'shared'])('fails no request and loses no byte when something breaks, %s keys', { timeout: 600_000 }, async (keyMode) => {
+  it.each<EndKeyMode>(['per-path', 'shared'])('fails no request and loses no byte when something breaks, %s keys', { timeout: 900_000 }, async (keyMode) => {
     const site = await MultiEndSite.start(['site', 'end1', 'end2']);
     const rows: Row[] = [];
     for (const fault of faults) {

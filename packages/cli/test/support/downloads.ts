@@ -1,5 +1,6 @@
 import { EndClient, errorMessage, systemErrorCode } from '@sheaf/gateway';
 import { connectHttp3, type ClientRequestOptions, type ClientResponse, type EndKeyMode, type Http3Client } from '@sheaf/native';
+import { expect } from 'vitest';
 
 /** How long a request that needs another connection keeps trying, in milliseconds. */
 const dialMs = 60_000;
@@ -46,6 +47,8 @@ export class Downloads {
   /** Resolves once the client has as many open ends as it gets. Keys are updated whenever that is permitted. */
   async open(ends: number): Promise<void> {
     await this.#dial();
+    // What is asked before the routes are known goes to the gateway.
+    if (ends > 0) await this.#ends.ready(dialMs);
     while (this.#openEnds() < ends) await new Promise((resolve) => setTimeout(resolve, 50));
     this.#timer = setInterval(() => this.#updateKeys(), 100);
   }
@@ -68,6 +71,14 @@ export class Downloads {
   /** Bytes that came from each end, by id. */
   receivedFrom(end: number): number {
     return this.#client.status().ends.filter((each) => each.end === end).reduce((sum, { bytesReceived }) => sum + bytesReceived, 0);
+  }
+
+  /** The path to the gateway begins at another address of this machine from now on. */
+  async moveTo(local: string): Promise<void> {
+    const { paths, ends } = this.#client.status();
+    const path = await this.#client.openPath({ local });
+    for (const { id } of paths) if (!ends.some((end) => end.path === id)) this.#client.abandonPath(id);
+    expect(this.#client.status().paths.find(({ id }) => id === path)?.local.address).toBe(local);
   }
 
   async end(): Promise<void> {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createLinkRelay, type LinkRelay, type LinkOptions } from '@sheaf/native';
-import type { EndReport, GatewayStatus } from '@sheaf/gateway';
-import { expect, onTestFinished, vi } from 'vitest';
+import type { EndReport, GatewayStatus, NodeStatus } from '@sheaf/gateway';
+import type { LinkOptions } from '@sheaf/native';
+import { expect, vi } from 'vitest';
 import { askAdmin } from '../../src/admin.js';
+import { ClientLink } from './client_link.js';
 import { freePort, start, type RunningProcess } from './process.js';
 import { sheaf, temporaryDirectory } from './world.js';
 
@@ -35,8 +36,10 @@ export class MultiEndSite {
   /** As `/any/small.bin`. */
   readonly small = randomBytes(1_000);
   readonly #running = new Map<Name, RunningProcess>();
-  readonly #clientLinks: LinkRelay[] = [];
-  readonly #backboneLinks: LinkRelay[] = [];
+  /** To the ends. */
+  readonly #clientLinks: ClientLink[] = [];
+  readonly #gatewayLinks: ClientLink[] = [];
+  readonly #backboneLinks: ClientLink[] = [];
 
   private constructor(
     readonly directory: string,
@@ -73,16 +76,32 @@ export class MultiEndSite {
 
   /** The port of a link to the gateway. */
   linkToGateway(): number {
-    return Number(openLink([], this.ports.site.listen, gatewayLink).split(':')[1]);
+    const link = new ClientLink(this.ports.site.listen, gatewayLink);
+    this.#gatewayLinks.push(link);
+    return link.port;
+  }
+
+  /** All links of clients have other ports towards gateway and ends from now on. */
+  async rebindLinks(): Promise<void> {
+    await Promise.all([...this.#clientLinks, ...this.#gatewayLinks].map((link) => link.rebind()));
+  }
+
+  /** Where gateway and ends, in this order, see the latest client that is connected. */
+  async clientAddresses(): Promise<(string | undefined)[]> {
+    const statuses = await Promise.all((['site', ...endNames] as const).map((name) => this.#status<NodeStatus>(name)));
+    return statuses.map(({ connections }) => {
+      const path = connections.filter(({ state }) => state === 'established').sort((left, right) => left.ageMs - right.ageMs)[0]?.paths.find(({ state }) => state !== 'abandoned');
+      return path && `${path.remote.address}:${path.remote.port}`;
+    });
   }
 
   /** Cuts what lies between clients and the end, or mends it. */
   cutPath(end: number, cut: boolean): void {
-    this.#clientLinks[end]!.setDown(cut);
+    this.#clientLinks[end]!.cut(cut);
   }
 
   cutBackbone(end: number, cut: boolean): void {
-    this.#backboneLinks[end]!.setDown(cut);
+    this.#backboneLinks[end]!.cut(cut);
   }
 
   async drain(name: EndName, action: 'drain' | 'resume'): Promise<void> {
@@ -90,12 +109,16 @@ export class MultiEndSite {
   }
 
   async ends(): Promise<EndReport[]> {
-    return (JSON.parse((await askAdmin(`127.0.0.1:${this.ports.site.admin}`, '/status')).text) as GatewayStatus).ends ?? [];
+    return (await this.#status<GatewayStatus>('site')).ends ?? [];
   }
 
   /** The gateway sees this many ends serve. */
   async serving(count: number): Promise<void> {
     await vi.waitFor(async () => expect((await this.ends()).filter(({ state }) => state === 'serving')).toHaveLength(count), { timeout: 90_000, interval: 200 });
+  }
+
+  async #status<Status>(name: Name): Promise<Status> {
+    return JSON.parse((await askAdmin(`127.0.0.1:${this.ports[name].admin}`, '/status')).text) as Status;
   }
 
   async #writeFile(name: string, content: Buffer): Promise<void> {
@@ -116,21 +139,13 @@ export class MultiEndSite {
       return [`  ${name}:`, `listen: 127.0.0.1:${listen}`, `backbone: 127.0.0.1:${backbone}`, `admin: 127.0.0.1:${admin}`, ...lines].join('\n    ');
     };
     const references = endNames.map((name) => {
-      const address = openLink(this.#clientLinks, this.ports[name].listen, clientLink);
-      const backbone = openLink(this.#backboneLinks, this.ports[name].backbone, {});
-      return `{ name: ${name}, address: "${address}", backbone: "${backbone}", public_key: "${keys[name]}" }`;
+      const [link, backbone] = [new ClientLink(this.ports[name].listen, clientLink), new ClientLink(this.ports[name].backbone, {})];
+      this.#clientLinks.push(link);
+      this.#backboneLinks.push(backbone);
+      return `{ name: ${name}, address: "${link.address}", backbone: "${backbone.address}", public_key: "${keys[name]}" }`;
     });
     await writeFile(join(this.directory, 'site.yaml'), `nodes:\n${node('site', ['role: gateway', `ends: [${references.join(', ')}]`, 'routes: [{ path: /any, ends: [end1, end2, end3] }, { files: files }]'])}\n`);
     const primary = `primary: { name: site, backbone: "127.0.0.1:${this.ports.site.backbone}", public_key: "${keys.site}" }`;
     await writeFile(join(this.directory, 'ends.yaml'), `nodes:\n${endNames.map((name) => node(name, ['role: end', primary, 'routes: [{ files: files }]'])).join('\n')}\n`);
   }
-}
-
-/** The address of a new one that leads to this port. */
-function openLink(links: LinkRelay[], port: number, options: LinkOptions): string {
-  const relay = createLinkRelay({ listen: { address: '127.0.0.1', port: 0 }, target: { address: '127.0.0.1', port }, there: options, back: options });
-  const { address, port: own } = relay.listen();
-  onTestFinished(() => relay.close());
-  links.push(relay);
-  return `${address}:${own}`;
 }
