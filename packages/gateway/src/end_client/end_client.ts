@@ -37,7 +37,7 @@ export class EndClient {
   readonly #routes: RouteMapCache;
   readonly #elsewhere: EndClientOptions['elsewhere'];
   /** End the requests that wait for the gateway, once it is known that it does not answer. */
-  readonly #waiting = new Set<AbortController>();
+  readonly #waiting = new Set<() => void>();
   readonly #stalls = new Stalls();
   /** Answers of ends that are not read to their end. */
   #open = 0;
@@ -67,7 +67,8 @@ export class EndClient {
     const excluded = new Set<number>();
     const body = this.#ends.any && options.body !== undefined && !Buffer.isBuffer(options.body) ? new HeldBody(options.body) : undefined;
     const answer = await this.#ask(body ? { ...options, body } : options, excluded).finally(() => body?.release());
-    if (answer.end === undefined) return answer.response;
+    const canGoOn = this.#ends.any && this.#elsewhere && resumptionOf(options.method ?? 'GET', answer.response);
+    if (answer.end === undefined && !canGoOn) return answer.response;
     const { status, headers } = answer.response;
     const whole = Readable.from(this.#body(answer, options, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
     // Who never began to read has not begun with the first server either.
@@ -78,7 +79,7 @@ export class EndClient {
   /** What ends still send is taken; a connection without its gateway is of no other use. */
   #onPrimaryLost(): void {
     this.#primaryLost = true;
-    for (const controller of this.#waiting) controller.abort();
+    for (const giveUp of [...this.#waiting]) giveUp();
     this.#stalls.watch();
     this.#closeWhenIdle();
   }
@@ -141,19 +142,22 @@ export class EndClient {
     }
     const controller = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
-    this.#waiting.add(controller);
+    let giveUp = (): void => controller.abort();
+    const wait = (): void => giveUp();
+    this.#waiting.add(wait);
     try {
       const response = await this.#client.request({ ...options, signal });
-      response.once('close', () => this.#waiting.delete(controller));
+      giveUp = () => void response.destroy(new PrimaryLost());
+      response.once('close', () => this.#waiting.delete(wait));
       this.#routes.learn(take(response, routesHeader) ?? '', this.#client);
       return response;
     } catch (error) {
-      this.#waiting.delete(controller);
+      this.#waiting.delete(wait);
       throw controller.signal.aborted ? new PrimaryLost(error) : error;
     }
   }
 
-  /** The body of an answer of an end, with what was missing from other servers. */
+  /** The body of an answer, with what was missing from other servers. */
   async *#body({ response, end }: Answer, options: ClientRequestOptions, excluded: Set<number>): AsyncGenerator<Buffer> {
     const resumption = resumptionOf(options.method ?? 'GET', response);
     const counter = { received: 0 };

@@ -331,6 +331,38 @@ describe('when the gateway is lost', () => {
     expect(fake.closed).toBe(true);
   });
 
+  it('a download of the gateway itself goes on over another connection, too', async () => {
+    const fake = new FakeClient();
+    const anew: ClientRequestOptions[] = [];
+    const client = new EndClient(fake as unknown as Http3Client, {
+      elsewhere: (options) => {
+        anew.push(options);
+        return Promise.resolve(serve(options));
+      },
+    });
+    fake.offer(0);
+    await client.ready(1_000);
+    const cut = new Readable({ read: () => undefined });
+    cut.push(whole.subarray(0, 300));
+    fake.answers.set(undefined, () => Object.assign(cut, { status: 200, headers: { etag, 'content-length': '1000' } }));
+    const response = await client.request({ path: '/' });
+    // As its first bytes are on their way.
+    await new Promise((resolve) => setImmediate(resolve));
+    fake.emit('primaryLost');
+    expect((await collect(response)).equals(whole)).toBe(true);
+    expect(anew).toHaveLength(1);
+    expect(anew[0]?.headers?.['if-range']).toBe(etag);
+  });
+
+  it('a download of the gateway that cannot be resumed fails as lost', async () => {
+    const { fake, client } = await connected();
+    const cut = new Readable({ read: () => undefined });
+    fake.answers.set(undefined, () => Object.assign(cut, { status: 200, headers: {} }));
+    const response = await client.request({ path: '/' });
+    fake.emit('primaryLost');
+    await expect(collect(response)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+
   it('a request that an end leaves unanswered is asked over another connection, not of another end of this one', { timeout: 20_000 }, async () => {
     const fake = new FakeClient();
     const client = new EndClient(fake as unknown as Http3Client, { elsewhere: (options) => Promise.resolve(serve(options)) });

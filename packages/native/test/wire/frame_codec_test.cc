@@ -200,13 +200,13 @@ TEST(FrameCodec, RefusesWhatAFrameAloneCanViolate) {
 TEST(FrameCodec, RefusesOffersOfEndsThatCannotExist) {
   constexpr auto k_encoding = TransportErrorCode::kFrameEncodingError;
   constexpr auto k_violation = TransportErrorCode::kProtocolViolation;
-  EXPECT_EQ(error_of("80005ea0 02 00 05 05 c0000201 01bb"), k_encoding);     // IPv5
-  EXPECT_EQ(error_of("80005ea0 02 00 05 04 c0000201 0000"), k_encoding);     // port 0
-  for (const char* address : {"04 00000000", "04 e0000001", "04 ffffffff",
-                              "06 00000000000000000000000000000000",
-                              "06 ff020000000000000000000000000001"}) {
-    EXPECT_EQ(error_of(("80005ea0 02 00 05 " + std::string(address) + " 01bb").c_str()),
-              k_encoding)
+  EXPECT_EQ(error_of("80005ea0 02 00 05 05 c0000201 01bb"), k_encoding);  // IPv5
+  EXPECT_EQ(error_of("80005ea0 02 00 05 04 c0000201 0000"), k_encoding);  // port 0
+  for (const char* address :
+       {"04 00000000", "04 e0000001", "04 ffffffff", "06 00000000000000000000000000000000",
+        "06 ff020000000000000000000000000001", "06 00000000000000000000ffffe0000001",
+        "06 00000000000000000000ffff00000000"}) {
+    EXPECT_EQ(error_of(("80005ea0 02 00 05 " + std::string(address) + " 01bb").c_str()), k_encoding)
         << address;
   }
   EXPECT_EQ(error_of("80005ea0 4040 00 05 04 c0000201 01bb"), k_violation);  // end 64
