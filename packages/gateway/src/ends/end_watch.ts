@@ -70,7 +70,8 @@ export class EndWatch {
   /** The operator wants it. */
   #drains = false;
   #checkFailed = false;
-  #goneAt = Number.POSITIVE_INFINITY;
+  /** Ends when an end that is lost counts as gone. */
+  #hope: NodeJS.Timeout | undefined;
   readonly #whenLost = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
   /** Ends when the end has been silent for too long. */
@@ -116,6 +117,7 @@ export class EndWatch {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     clearTimeout(this.#patience);
+    clearTimeout(this.#hope);
     await Promise.all([this.#options.link.close(), this.#options.requests.close()]);
   }
 
@@ -191,9 +193,6 @@ export class EndWatch {
     this.#ping();
     void this.#check();
     this.handOvers.handOverWaiting();
-    if (performance.now() < this.#goneAt) return;
-    this.#goneAt = Number.POSITIVE_INFINITY;
-    this.handOvers.withdraw('gone');
   }
 
   /** Asks what the configuration names for it. */
@@ -223,8 +222,11 @@ export class EndWatch {
     this.#state = state;
     if (state === before) return;
     this.#options.log[state === 'lost' || state === 'unhealthy' ? 'warn' : 'info']({ end: this.name, before, state }, 'an end changed');
-    this.#goneAt = state === 'lost' ? performance.now() + lostMs : Number.POSITIVE_INFINITY;
-    if (state === 'lost') for (const giveUp of [...this.#whenLost]) giveUp();
+    clearTimeout(this.#hope);
+    if (state === 'lost') {
+      this.#hope = setTimeout(() => this.handOvers.withdraw('gone'), lostMs).unref();
+      for (const giveUp of [...this.#whenLost]) giveUp();
+    }
     if (state === 'serving') this.handOvers.serve();
     else if (before === 'serving') this.handOvers.withdraw('drains');
   }
