@@ -42,11 +42,12 @@ const connectTimeoutMs = 3_000;
 /** Requests of clients that are carried to one node at a time. */
 export const mostCarried = 256;
 /**
- * All answers together may wait for their clients without keeping others from coming: this bounds the memory that they
- * take, and the throughput of one answer, by the round trip between the nodes.
+ * All answers together may wait for their clients without keeping others from coming, as they are half of what the
+ * connection takes: this bounds the memory that they take, and the throughput of one answer, by the round trip between the nodes.
  */
 const answerWindow = 512 * 1024;
-const windows = { maxStreamWindow: answerWindow, initialConnectionWindow: mostCarried * answerWindow, maxConnectionWindow: mostCarried * answerWindow };
+const connectionWindow = 2 * mostCarried * answerWindow;
+const windows = { maxStreamWindow: answerWindow, initialConnectionWindow: connectionWindow, maxConnectionWindow: connectionWindow };
 
 interface LinkEvents {
   /** The peer has taken this node in. */

@@ -6,11 +6,13 @@ import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
 import { respondStatus, respondText } from '../http/respond.js';
 import { GatewayUnreachable, type GatewayConnection } from './gateway_connection.js';
+import { UnreadAnswers } from './unread_answers.js';
 
 /** Carries requests to the gateway or to one of its ends, each on a stream of the one connection; both directions stream. */
 export class Forwarder implements Target {
   readonly #gateway: GatewayConnection;
   readonly #log: Logger;
+  readonly #unread = new UnreadAnswers();
 
   constructor(gateway: GatewayConnection, log: Logger) {
     this.#gateway = gateway;
@@ -33,6 +35,7 @@ export class Forwarder implements Target {
         const response = await this.#gateway.endsOf(client).request(requestOf(exchange));
         checkStatus(response);
         answered = true;
+        this.#unread.add(exchange);
         await answerWith(exchange, response);
         return;
       } catch (error) {
@@ -48,6 +51,8 @@ export class Forwarder implements Target {
         this.#log.warn({ error: errorMessage(error), path: exchange.pathname }, 'request failed on its way to the gateway');
         respondUnreachable(exchange, error, this.#gateway.status().address);
         return;
+      } finally {
+        this.#unread.delete(exchange);
       }
     }
   }

@@ -5,6 +5,7 @@ import { RouteMapCache } from '../end_client/route_map_cache.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import { formatAddress } from '../listeners/listen_error.js';
 import type { GatewayLinkStatus } from '../observability/status.js';
+import { mostUnread } from './unread_answers.js';
 
 /** The gateway did not take a connection. */
 export class GatewayUnreachable extends Error {
@@ -38,8 +39,15 @@ const shortLifeMs = 1_000;
 /** Keeps the paths and the NATs on them alive; shorter where a connection may not be idle for long. */
 export const keepAliveMs = 10_000;
 
+/**
+ * In bytes. The answers that may stay unread (`UnreadAnswers`) fill three quarters of the connection's window at most, so that
+ * others get credit.
+ */
+const maxStreamWindow = 8 * 1024 ** 2;
+const maxConnectionWindow = (mostUnread * maxStreamWindow * 4) / 3;
+
 /** The fixed part of how an edge connects. */
-export const connectionOptions = { alpn: ['h3'], webtransport: true, multiEnd: true, connectTimeoutMs: 5_000 } satisfies Partial<ClientOptions>;
+export const connectionOptions = { alpn: ['h3'], webtransport: true, multiEnd: true, connectTimeoutMs: 5_000, maxStreamWindow, maxConnectionWindow } satisfies Partial<ClientOptions>;
 
 /** The one connection of an edge to its gateway: opened when somebody needs it, and again after it was lost. */
 export class GatewayConnection {

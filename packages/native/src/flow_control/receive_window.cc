@@ -26,6 +26,10 @@ bool ReceiveWindow::consume_elsewhere(std::uint64_t bytes, Time now, Duration rt
 bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
   const std::uint64_t consumed = std::min(consumed_everywhere(), limit_);
   // RFC 9000 §4.2: early enough that the sender does not stop, rarely enough to cost little.
+  if (held_up_by_unread(consumed)) {
+    move_limit();
+    return true;
+  }
   if (limit_ - consumed > window_ / 2 && !exhausted()) return false;
   if (rtt > Duration::zero() && (now - last_update_ < 2 * rtt || exhausted())) {
     window_ = std::min(2 * window_, maximum_);
@@ -34,6 +38,15 @@ bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
   if (move_limit() == before) return false;
   last_update_ = now;
   return true;
+}
+
+// With more than half of the window unread, half of it is never free: then half of the rest counts,
+// and not less than a sixteenth of all, so that credit does not come in crumbs.
+bool ReceiveWindow::held_up_by_unread(std::uint64_t consumed) const {
+  const std::uint64_t unread = received_ - consumed_;
+  if (!serves_streams_ || unread <= window_ / 2 || unread >= window_) return false;
+  const std::uint64_t more = consumed + window_ - std::min(limit_, consumed + window_);
+  return more > 0 && more >= std::max((window_ - unread) / 2, window_ / 16);
 }
 
 bool ReceiveWindow::on_blocked_elsewhere(std::uint64_t limit) {

@@ -33,6 +33,9 @@ class ReceiveWindow {
     return allowed;
   }
   void share() { shared_ = true; }
+  // Several streams receive what the limit allows: what is left unread on some of them does not
+  // keep credit from the others.
+  void serve_streams() { serves_streams_ = true; }
   // The last bytes that were asked about were too many.
   bool exceeded() const { return exceeded_; }
   // One of several senders used more than its part of the limit, at most one largest window: so
@@ -64,6 +67,7 @@ class ReceiveWindow {
   bool exhausted() const { return consumed_ == received_ && received_ == announced_; }
   std::uint64_t consumed_everywhere() const { return consumed_ + elsewhere_; }
   bool give_credit_back(Time now, Duration rtt);
+  bool held_up_by_unread(std::uint64_t consumed) const;
 
   std::uint64_t limit_ = 0;
   std::uint64_t announced_ = 0;  // that the peer was told last
@@ -75,6 +79,7 @@ class ReceiveWindow {
   Time last_update_{};
   std::uint64_t tolerance_ = 0;
   bool shared_ = false;
+  bool serves_streams_ = false;
   bool exceeded_ = false;
 };
 

@@ -11,7 +11,9 @@ StreamSet::State::State(Role own_role, const StreamSetConfig& set_config)
       connection_receive(config.initial_connection_window, config.max_connection_window),
       announced_max_data(connection_receive.limit()),
       peer_streams{PeerStreamLimit(config.max_bidirectional_streams),
-                   PeerStreamLimit(config.max_unidirectional_streams)} {}
+                   PeerStreamLimit(config.max_unidirectional_streams)} {
+  connection_receive.serve_streams();
+}
 
 // --- life of a stream ---------------------------------------------------------------------------
 

@@ -113,6 +113,34 @@ TEST(ReceiveWindow, DoesNotDoubleForAnApplicationThatDoesNotRead) {
   EXPECT_FALSE(window.on_blocked_elsewhere(1000));
 }
 
+TEST(ReceiveWindow, OfSeveralStreamsLeavesUnreadBytesAside) {
+  ReceiveWindow window(1600, 1600);
+  window.serve_streams();
+  window.receive(1600, at_ms(0));
+  EXPECT_FALSE(window.consume(99, at_ms(1), 10ms));
+  EXPECT_TRUE(window.consume(1, at_ms(1), 10ms)) << "a sixteenth";
+  EXPECT_EQ(window.announce(), 1700u);
+  window.receive(100, at_ms(2));
+  EXPECT_TRUE(window.consume(100, at_ms(2), 10ms)) << "1500 stay unread for ever";
+  EXPECT_EQ(window.announce(), 1800u);
+}
+
+TEST(ReceiveWindow, OfSeveralStreamsDoesNotGrowForUnreadBytes) {
+  ReceiveWindow window(1600, 6400);
+  window.serve_streams();
+  window.receive(1600, at_ms(0));
+  EXPECT_TRUE(window.consume(400, at_ms(1), 10ms));
+  EXPECT_EQ(window.window(), 1600u);
+  EXPECT_EQ(window.limit(), 2000u);
+}
+
+TEST(ReceiveWindow, OfOneStreamWaitsForHalfOfItsBytes) {
+  ReceiveWindow window(1600, 1600);
+  window.receive(1600, at_ms(0));
+  EXPECT_FALSE(window.consume(799, at_ms(1), 10ms));
+  EXPECT_TRUE(window.consume(1, at_ms(1), 10ms));
+}
+
 TEST(ReceiveWindow, NeverExceedsWhatAVarintHolds) {
   ReceiveWindow window(UINT64_MAX, UINT64_MAX);
   EXPECT_EQ(window.limit(), k_max_varint);
