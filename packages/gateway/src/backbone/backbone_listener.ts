@@ -20,6 +20,8 @@ export type BackboneUse = keyof typeof backbonePaths;
 
 /** Nodes of one site. Each has two connections; more are those that come again after a fault. */
 const maxConnections = 1_024;
+/** Handshakes under way, from addresses that Retry has shown to be true; one host has half of them at most. */
+const mostHalfOpen = 256;
 const introductionMs = 5_000;
 /** Until a caller that is not talked to any more has read why. */
 const refusalMs = 1_000;
@@ -83,6 +85,8 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
       alpn: ['h3'],
       multipath: false,
       maxConnections,
+      maxHalfOpenHandshakes: mostHalfOpen,
+      retry: 'always',
       idleTimeoutMs: backboneIdleMs,
     });
     const listener = new BackboneListener(options, server);

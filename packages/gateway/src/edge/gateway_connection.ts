@@ -41,13 +41,13 @@ export const keepAliveMs = 10_000;
 
 /**
  * In bytes. The answers that may stay unread (`UnreadAnswers`) fill three quarters of the connection's window at most, so that
- * others get credit.
+ * others get credit. It is as large from the start: what nobody reads would keep it from growing.
  */
 const maxStreamWindow = 8 * 1024 ** 2;
-const maxConnectionWindow = (mostUnread * maxStreamWindow * 4) / 3;
+const connectionWindow = (mostUnread * maxStreamWindow * 4) / 3;
 
 /** The fixed part of how an edge connects. */
-export const connectionOptions = { alpn: ['h3'], webtransport: true, multiEnd: true, connectTimeoutMs: 5_000, maxStreamWindow, maxConnectionWindow } satisfies Partial<ClientOptions>;
+export const connectionOptions = { alpn: ['h3'], webtransport: true, multiEnd: true, connectTimeoutMs: 5_000, maxStreamWindow, initialConnectionWindow: connectionWindow, maxConnectionWindow: connectionWindow } satisfies Partial<ClientOptions>;
 
 /** The one connection of an edge to its gateway: opened when somebody needs it, and again after it was lost. */
 export class GatewayConnection {

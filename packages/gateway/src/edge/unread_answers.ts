@@ -45,7 +45,8 @@ export class UnreadAnswers {
     behind.sort((one, other) => one.bytesPerMs - other.bytesPerMs);
     for (const { exchange } of behind.slice(0, Math.max(0, behind.length - mostUnread))) {
       this.delete(exchange);
-      exchange.response.destroy();
+      // HTTP/2 calls an answer without an error complete.
+      exchange.response.destroy(new Error('the client reads too slowly, as many others do'));
     }
   }
 }

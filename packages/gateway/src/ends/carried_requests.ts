@@ -66,7 +66,8 @@ export class CarriedRequests {
     }
     if (!longest) return;
     this.leave(longest[0]);
-    longest[0].response.destroy();
+    // HTTP/2 calls an answer without an error complete.
+    longest[0].response.destroy(new Error('the client does not read its answer, and others wait for its place'));
   }
 }
 

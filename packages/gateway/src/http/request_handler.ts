@@ -124,7 +124,7 @@ function giveUp(exchange: Exchange): void {
   try {
     respondStatus(exchange, 500);
   } catch {
-    exchange.response.destroy();
+    exchange.response.destroy(new Error('the answer cannot be given'));
   }
 }
 

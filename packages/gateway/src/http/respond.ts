@@ -13,7 +13,7 @@ type Headers = Record<string, string | number | string[]>;
 export function respondStatus(exchange: Exchange, status: number, headers: Headers = {}): void {
   const { response, request } = exchange;
   if (response.headersSent || request.httpVersion === '0.9') {
-    response.destroy();
+    response.destroy(new Error(`the answer cannot be ended with ${status}`));
     return;
   }
   const text = `${status} ${STATUS_CODES[status] ?? 'Error'}\n`;

@@ -15,6 +15,7 @@ struct AdmissionConfig {
   // Half-open handshakes of unvalidated addresses before each new one is answered with a Retry,
   // which keeps no state (RFC 9000 §8.1.2).
   std::size_t half_open_before_retry = 256;
+  // Who has as many of them under way as are left gets no more: one network has half of them.
   std::size_t max_half_open = 4096;
   // New handshakes a second before Retry is used; bursts of one second's worth.
   std::uint64_t handshakes_per_second = 1000;
@@ -27,15 +28,20 @@ class Admission {
   enum class Decision : std::uint8_t { kAccept, kRetry, kRefuse };
   explicit Admission(const AdmissionConfig& config) : config_(config) {}
 
-  Decision decide(std::size_t connections, std::size_t half_open, bool address_validated,
-                  Time now) {
-    if (connections >= config_.max_connections || half_open >= config_.max_half_open) {
+  struct Load {
+    std::size_t connections = 0;
+    std::size_t half_open = 0;
+    std::size_t half_open_from_here = 0;  // from the network of the client
+  };
+  Decision decide(const Load& load, bool address_validated, Time now) {
+    if (load.connections >= config_.max_connections || load.half_open >= config_.max_half_open ||
+        load.half_open_from_here >= config_.max_half_open - load.half_open) {
       return Decision::kRefuse;
     }
     const bool within_rate = take_token(now);
     if (address_validated || config_.retry == RetryPolicy::kNever) return Decision::kAccept;
     if (config_.retry == RetryPolicy::kAlways || !within_rate ||
-        half_open >= config_.half_open_before_retry) {
+        load.half_open >= config_.half_open_before_retry) {
       return Decision::kRetry;
     }
     return Decision::kAccept;

@@ -136,8 +136,8 @@ void Endpoint::update_ids(Slot& slot) {
     }
   }
   if (slot.half_open && slot.driver->handshake_completed()) {
-    slot.half_open = false;
-    --half_open_;
+    half_open_.remove(*slot.half_open);
+    slot.half_open.reset();
   }
 }
 
@@ -159,7 +159,7 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
     removed(*slot->driver);
     add_connection(stats_, slot->driver->connection());
     if (slot->half_open) {
-      --half_open_;
+      half_open_.remove(*slot->half_open);
       ++stats_.handshakes_failed;
     }
     for (const ConnectionId& id : slot->ids) routes_.erase(id);
@@ -255,9 +255,10 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
     // RFC 9000 §8.1.3: the client takes no second Retry; it need not wait for its timeout to learn.
     return refuse(initial, datagram.path, TransportErrorCode::kInvalidToken);
   }
-  const auto decision =
-      accepting_ ? admission_.decide(slots_.size(), half_open_, original.has_value(), now)
-                 : Admission::Decision::kRefuse;
+  const Address& remote = datagram.path.remote;
+  const Admission::Load load{slots_.size(), half_open_.all(), half_open_.from(remote)};
+  const auto decision = accepting_ ? admission_.decide(load, original.has_value(), now)
+                                   : Admission::Decision::kRefuse;
   if (decision == Admission::Decision::kRetry) return send_retry(initial, datagram.path, now);
   if (decision == Admission::Decision::kRefuse) {
     return refuse(initial, datagram.path, TransportErrorCode::kConnectionRefused);
@@ -279,8 +280,8 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   (*driver)->set_address_token(
       make_address_token(token_key_, datagram.path.remote, now, initial.version));
   Slot& slot = add(std::move(*driver));
-  slot.half_open = true;
-  ++half_open_;
+  slot.half_open = remote;
+  half_open_.add(remote);
   // The client uses its own choice of id until it hears from us, and repeats may come late.
   slot.ids.push_back(initial.destination);
   routes_[initial.destination] = &slot;

@@ -9,6 +9,7 @@
 
 #include "endpoint/admission.h"
 #include "endpoint/connection_driver.h"
+#include "endpoint/half_open.h"
 #include "endpoint/timer_queue.h"
 
 namespace sheaf::quic {
@@ -80,7 +81,7 @@ class Endpoint {
   void reap(const std::function<void(ConnectionDriver&)>& removed);
 
   std::size_t connection_count() const { return slots_.size(); }
-  std::size_t half_open_count() const { return half_open_; }
+  std::size_t half_open_count() const { return half_open_.all(); }
   // Of the endpoint and all its connections, those that ended included.
   EndpointStats stats() const;
   // Every connection, in no particular order.
@@ -91,10 +92,10 @@ class Endpoint {
     std::unique_ptr<ConnectionDriver> driver;
     TimerQueue<Slot>::Entry timer;
     std::vector<ConnectionId> ids;
-    bool sending = false;  // in `senders_`
-    bool active = false;   // in `active_`
-    bool half_open = false;
-    bool finished = false;  // in `finished_`
+    bool sending = false;              // in `senders_`
+    bool active = false;               // in `active_`
+    std::optional<Address> half_open;  // its handshake is under way, from there
+    bool finished = false;             // in `finished_`
   };
   struct StatelessReply {
     std::vector<std::uint8_t> bytes;
@@ -131,7 +132,7 @@ class Endpoint {
   std::deque<Slot*> active_;
   std::deque<StatelessReply> replies_;
   std::vector<Slot*> finished_;
-  std::size_t half_open_ = 0;
+  HalfOpen half_open_;
   EndpointStats stats_;  // without the connections that live
 };
 

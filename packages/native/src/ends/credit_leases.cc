@@ -64,10 +64,16 @@ LeaseGrant LeaseGrantor::grant_of(const Lessee& lessee) {
   return grant;
 }
 
-bool LeaseGrantor::give(Lessee& lessee) {
-  if (lessee.gone || lessee.wanted <= lessee.granted) return false;
+std::uint64_t LeaseGrantor::share() const {
+  const auto waiting = static_cast<std::uint64_t>(std::ranges::count_if(lessees_, &Lessee::waits));
+  const std::uint64_t own = limits_.unsent_bytes() > 0 ? 1 : 0;
+  return limits_.connection_credit() / std::max<std::uint64_t>(1, waiting + own);
+}
+
+bool LeaseGrantor::give(Lessee& lessee, std::uint64_t most) {
+  if (!lessee.waits()) return false;
   StreamLease wanted;
-  wanted.credit = lessee.wanted - lessee.granted;
+  wanted.credit = std::min(lessee.wanted - lessee.granted, most);
   const std::uint64_t given = limits_.lease_out(wanted).credit;
   lessee.granted += given;
   return given > 0;
@@ -78,7 +84,7 @@ std::optional<LeaseGrant> LeaseGrantor::on_request(EndId end, const LeaseRequest
   if (!lessee) return std::nullopt;
   lessee->wanted = std::max(
       lessee->wanted, std::min(bounded(request.credit), lessee->granted + k_most_credit_at_once));
-  give(*lessee);
+  give(*lessee, share());
   for (std::size_t i = 0; i < k_directionalities.size(); ++i) {
     // It used up the newest; a request that comes twice asks for one that was given already.
     if (request.id_leases[i] != lessee->ids.id_leases[i] + 1) continue;
@@ -120,8 +126,9 @@ void LeaseGrantor::on_report(EndId end, const ReceivedReport& report, Time now) 
 
 std::vector<LeaseGrantor::Addressed> LeaseGrantor::poll_grants() {
   std::vector<Addressed> grants;
+  const std::uint64_t most = share();
   for (Lessee& lessee : lessees_) {
-    if (give(lessee)) grants.push_back({lessee.end, grant_of(lessee)});
+    if (give(lessee, most)) grants.push_back({lessee.end, grant_of(lessee)});
   }
   return grants;
 }

@@ -34,7 +34,7 @@ struct ReceivedReport {              // end → primary
 // here, so that own use and leases together are never more than the grant, whatever ends do.
 class LeaseGrantor {
  public:
-  // At most so much is given beyond what an end has used up, however much it asks for.
+  // At most so much is given at once, however much an end asks for.
   static constexpr std::uint64_t k_most_credit_at_once = 4 << 20;
   static constexpr std::uint64_t k_ids_at_once = 16;
 
@@ -79,9 +79,12 @@ class LeaseGrantor {
     std::uint64_t wanted = 0;    // in all
     LeaseGrant ids;              // the newest leases of ids
     ReceivedReport report;       // the newest
+    bool waits() const { return !gone && wanted > granted; }
   };
   Lessee* find(EndId end);
-  bool give(Lessee& lessee);
+  // What each gets who waits for credit, the primary's own streams among them.
+  std::uint64_t share() const;
+  bool give(Lessee& lessee, std::uint64_t most);
   static LeaseGrant grant_of(const Lessee& lessee);
 
   StreamSet& limits_;

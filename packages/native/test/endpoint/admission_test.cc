@@ -107,6 +107,39 @@ TEST(AdmissionTest, HalfOpenFloodIsMetWithRetries) {
   EXPECT_GE(pair.server->stats().retries_sent, 150u);
 }
 
+TEST(AdmissionTest, OneNetworkLeavesHalfOpenHandshakesToOthers) {
+  AdmissionConfig config;
+  config.max_half_open = 8;
+  Admission admission(config);
+  HalfOpen half_open;
+  Address many{.ip = {192, 0, 2, 1}, .family = Address::Family::kIpv4};
+  Address other{.ip = {192, 0, 2, 2}, .family = Address::Family::kIpv4};
+  const auto accepts = [&](const Address& from) {
+    return admission.decide({0, half_open.all(), half_open.from(from)}, true, Time(1s)) ==
+           Admission::Decision::kAccept;
+  };
+  int accepted = 0;
+  for (; accepts(many) && accepted < 100; ++accepted) half_open.add(many);
+  EXPECT_EQ(accepted, 4);
+  EXPECT_TRUE(accepts(other));
+  half_open.remove(many);
+  EXPECT_TRUE(accepts(many));
+}
+
+TEST(AdmissionTest, AddressesOfOneIpv6NetworkCountTogether) {
+  HalfOpen half_open;
+  Address one{.ip = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 1}, .family = Address::Family::kIpv6};
+  Address same = one;
+  same.ip[15] = 9;
+  Address elsewhere = one;
+  elsewhere.ip[7] = 2;
+  half_open.add(one);
+  EXPECT_EQ(half_open.from(same), 1u);
+  EXPECT_EQ(half_open.from(elsewhere), 0u);
+  half_open.remove(one);
+  EXPECT_EQ(half_open.from(same), 0u);
+}
+
 TEST(EarlyDataTest, ResumedClientSendsRequestsInItsFirstFlight) {
   EndpointPair pair;
   ConnectionDriver& first = pair.connect();

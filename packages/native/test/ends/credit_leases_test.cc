@@ -251,6 +251,26 @@ TEST(CreditLeases, AnEndThatAsksForEverythingGetsWhatThereIs) {
   EXPECT_EQ(leases.grantor.leased(), leases.client_limit);
 }
 
+TEST(CreditLeases, EndsThatWaitShareWhatThereIsWithThePrimary) {
+  Leases leases(1);
+  const auto own = leases.primary.streams.open(Directionality::kBidirectional);
+  ASSERT_TRUE(own);
+  const std::vector<std::uint8_t> data(1'000'000, 7);
+  ASSERT_TRUE(leases.primary.streams.write(*own, SendChunk::copy_of(data), true));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::uint64_t before = leases.primary.streams.connection_credit();
+    const auto held = leases.grantor.totals(id_of(i));
+    const auto grant = leases.grantor.on_request(id_of(i), {.credit = UINT64_MAX, .id_leases = {}});
+    ASSERT_TRUE(grant && held);
+    // The first waits on, and is counted beside the second.
+    EXPECT_EQ(grant->credit - held->granted, before / (i + 2));
+  }
+  const std::uint64_t left = leases.primary.streams.connection_credit();
+  EXPECT_GT(left, 0u);
+  EXPECT_EQ(leases.grantor.poll_grants().size(), 2u);
+  EXPECT_EQ(leases.primary.streams.connection_credit(), left - 2 * (left / 3));
+}
+
 TEST(CreditLeases, AnEndThatReportsTooMuchMovesTheLimitByWhatWasAllowed) {
   Leases leases(1);
   const std::uint64_t announced = config().initial_connection_window;
