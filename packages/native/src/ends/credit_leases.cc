@@ -66,7 +66,7 @@ LeaseGrant LeaseGrantor::grant_of(const Lessee& lessee) {
 
 std::uint64_t LeaseGrantor::share() const {
   const auto waiting = static_cast<std::uint64_t>(std::ranges::count_if(lessees_, &Lessee::waits));
-  const std::uint64_t own = limits_.unsent_bytes() > 0 ? 1 : 0;
+  const std::uint64_t own = limits_.needs_connection_credit() ? 1 : 0;
   return limits_.connection_credit() / std::max<std::uint64_t>(1, waiting + own);
 }
 
@@ -150,7 +150,7 @@ LeaseHolder::LeaseHolder(StreamSet& limits, const StreamLease& lease)
 std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   if (drains_) return std::nullopt;
   const std::uint64_t left = limits_.connection_credit();
-  const bool idle = limits_.unsent_bytes() == 0;
+  const bool idle = !limits_.needs_connection_credit();
   const bool news = wanted_ <= granted_ && left < (idle ? k_idle_credit : step_) / 2;
   if (news) {
     if (!idle) adapt_step(left, now);
@@ -221,7 +221,7 @@ void LeaseHolder::trim_memory(Time now) {
 std::optional<LeaseReturn> LeaseHolder::poll_return(Time now) {
   trim_memory(now);
   const std::uint64_t left = limits_.connection_credit();
-  if (limits_.unsent_bytes() > 0 || left <= k_idle_credit || drains_) {
+  if (limits_.needs_connection_credit() || left <= k_idle_credit || drains_) {
     idle_at_ = k_never;
   } else if (idle_at_ == k_never || left != idle_left_) {
     idle_at_ = now + k_idle;

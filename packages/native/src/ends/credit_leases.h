@@ -101,8 +101,9 @@ class LeaseHolder {
   // A message that may be lost is repeated so often until there is an answer.
   static constexpr Duration k_repeat = std::chrono::milliseconds(100);
 
-  // What an end needs while it has nothing to send: the beginning of its next answer does not wait.
-  // After `k_idle` it gives up the rest, for which others may wait.
+  // What an end needs while it has nothing to send, or may not send it as its streams have no
+  // credit of their own: the beginning of its next answer does not wait. After `k_idle` it gives up
+  // the rest: others may wait for it, and the client for them, before it reads on.
   static constexpr std::uint64_t k_idle_credit = 32 << 10;
   static constexpr Duration k_idle = std::chrono::milliseconds(200);
 

@@ -101,6 +101,8 @@ class StreamSet {
   void unpin_all(PathId path);
   std::uint64_t unsent_bytes(StreamId stream) const;  // written but not yet in a packet
   std::uint64_t unsent_bytes() const;                 // of all streams that any path may carry
+  // Some of that waits for the connection's credit alone, not for that of its stream.
+  bool needs_connection_credit() const;
   // The application filled the buffer of one of them and has not ended it: more than
   // `unsent_bytes` is to come.
   bool open_ended() const;

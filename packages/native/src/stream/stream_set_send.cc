@@ -92,6 +92,9 @@ bool StreamSet::State::has_data_to_send(const StreamLane& lane) const {
 }
 
 std::uint64_t StreamSet::unsent_bytes() const { return state_->shared.unsent; }
+bool StreamSet::needs_connection_credit() const {
+  return state_->shared.senders(SendStream::Sendability::kNewData) > 0;
+}
 bool StreamSet::open_ended() const { return state_->shared.open_ended > 0; }
 std::uint64_t StreamSet::connection_credit() const { return state_->connection_send.available(); }
 

@@ -14,6 +14,7 @@ class IdleLease : public ::testing::Test {
   IdleLease() : end_(Role::kServer, {}), holder_(end_.streams, lease()) {
     TransportParameters parameters = StreamEnd(Role::kClient, {}).parameters();
     parameters.initial_max_data = 0;
+    parameters.initial_max_stream_data_uni = 50'000;
     EXPECT_TRUE(end_.streams.set_peer_parameters(parameters));
     end_.streams.start_leased(lease());
   }
@@ -67,6 +68,18 @@ TEST_F(IdleLease, IsKeptWhileSomethingWaitsOrWasSent) {
   const auto given_up = return_after(LeaseHolder::k_idle);
   ASSERT_TRUE(given_up);
   EXPECT_EQ(given_up->credit, k_credit - 20'000 - LeaseHolder::k_idle_credit);
+}
+
+TEST_F(IdleLease, GoesBackWhileTheClientReadsNothingOfItsStreams) {
+  write(60'000);
+  while (!end_.send().empty()) {
+  }
+  EXPECT_EQ(end_.streams.unsent_bytes(), 10'000u);
+  EXPECT_FALSE(return_after(0ms));
+  const auto given_up = return_after(LeaseHolder::k_idle);
+  ASSERT_TRUE(given_up) << "others wait, perhaps, and the client for what they have";
+  EXPECT_EQ(given_up->credit, k_credit - 50'000 - LeaseHolder::k_idle_credit);
+  EXPECT_FALSE(holder_.poll_request(now_)) << "it could not use it";
 }
 
 TEST_F(IdleLease, IsAskedForByAnEndThatGotNone) {
