@@ -64,16 +64,14 @@ LeaseGrant LeaseGrantor::grant_of(const Lessee& lessee) {
   return grant;
 }
 
-std::uint64_t LeaseGrantor::share() const {
-  const auto waiting = static_cast<std::uint64_t>(std::ranges::count_if(lessees_, &Lessee::waits));
-  const std::uint64_t own = limits_.needs_connection_credit() ? 1 : 0;
-  return limits_.connection_credit() / std::max<std::uint64_t>(1, waiting + own);
+std::uint64_t LeaseGrantor::claimants() const {
+  const auto ends = static_cast<std::uint64_t>(std::ranges::count_if(lessees_, &Lessee::waits));
+  return ends + (limits_.needs_connection_credit() ? 1 : 0);
 }
 
-bool LeaseGrantor::give(Lessee& lessee, std::uint64_t most) {
-  if (!lessee.waits()) return false;
+bool LeaseGrantor::give(Lessee& lessee, std::uint64_t claimants) {
   StreamLease wanted;
-  wanted.credit = std::min(lessee.wanted - lessee.granted, most);
+  wanted.credit = std::min(lessee.wanted - lessee.granted, limits_.connection_credit() / claimants);
   const std::uint64_t given = limits_.lease_out(wanted).credit;
   lessee.granted += given;
   return given > 0;
@@ -84,7 +82,7 @@ std::optional<LeaseGrant> LeaseGrantor::on_request(EndId end, const LeaseRequest
   if (!lessee) return std::nullopt;
   lessee->wanted = std::max(
       lessee->wanted, std::min(bounded(request.credit), lessee->granted + k_most_credit_at_once));
-  give(*lessee, share());
+  if (lessee->waits()) give(*lessee, claimants());
   for (std::size_t i = 0; i < k_directionalities.size(); ++i) {
     // It used up the newest; a request that comes twice asks for one that was given already.
     if (request.id_leases[i] != lessee->ids.id_leases[i] + 1) continue;
@@ -126,9 +124,11 @@ void LeaseGrantor::on_report(EndId end, const ReceivedReport& report, Time now) 
 
 std::vector<LeaseGrantor::Addressed> LeaseGrantor::poll_grants() {
   std::vector<Addressed> grants;
-  const std::uint64_t most = share();
+  std::uint64_t left = claimants();
   for (Lessee& lessee : lessees_) {
-    if (give(lessee, most)) grants.push_back({lessee.end, grant_of(lessee)});
+    if (!lessee.waits()) continue;
+    // The last one gets all that is left: the client gives more once it hears that there is none.
+    if (give(lessee, left--)) grants.push_back({lessee.end, grant_of(lessee)});
   }
   return grants;
 }

@@ -82,9 +82,10 @@ class LeaseGrantor {
     bool waits() const { return !gone && wanted > granted; }
   };
   Lessee* find(EndId end);
-  // What each gets who waits for credit, the primary's own streams among them.
-  std::uint64_t share() const;
-  bool give(Lessee& lessee, std::uint64_t most);
+  // Who waits for credit: ends, and the primary's own streams.
+  std::uint64_t claimants() const;
+  // Its share of what there is, as one of so many.
+  bool give(Lessee& lessee, std::uint64_t claimants);
   static LeaseGrant grant_of(const Lessee& lessee);
 
   StreamSet& limits_;

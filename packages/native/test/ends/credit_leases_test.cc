@@ -268,7 +268,11 @@ TEST(CreditLeases, EndsThatWaitShareWhatThereIsWithThePrimary) {
   const std::uint64_t left = leases.primary.streams.connection_credit();
   EXPECT_GT(left, 0u);
   EXPECT_EQ(leases.grantor.poll_grants().size(), 2u);
-  EXPECT_EQ(leases.primary.streams.connection_credit(), left - 2 * (left / 3));
+  EXPECT_EQ(leases.primary.streams.connection_credit(), left - left / 3 - (left - left / 3) / 2);
+  // Without data of its own it keeps nothing back.
+  EXPECT_TRUE(leases.primary.streams.reset(*own, 0));
+  EXPECT_EQ(leases.grantor.poll_grants().size(), 2u);
+  EXPECT_EQ(leases.primary.streams.connection_credit(), 0u);
 }
 
 TEST(CreditLeases, AnEndThatReportsTooMuchMovesTheLimitByWhatWasAllowed) {
