@@ -23,7 +23,7 @@ test("the README's configuration is valid", () => {
 });
 
 test('every experiment that the README names exists', () => {
-  const named = [...readme.matchAll(/sheaf bench (\w+)/g)].map((match) => match[1]);
+  const named = [...readme.matchAll(/sheaf bench ([\w-]+)/g)].map((match) => match[1]);
   expect(named.length).toBeGreaterThan(0);
   for (const name of named) expect(benchNames).toContain(name);
 });

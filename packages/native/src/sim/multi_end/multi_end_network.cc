@@ -215,7 +215,7 @@ void MultiEndNetwork::on_end_activity(std::size_t index, Time now) {
 void MultiEndNetwork::send_grants() {
   if (!grantor_) return;
   for (const auto& [id, grant] : grantor_->poll_grants()) {
-    tell_end(id.value, [grant](EndHost& server) {
+    tell_end(id.value, [grant = grant](EndHost& server) {
       if (server.leases()) server.leases()->on_grant(grant);
     });
   }
