@@ -67,10 +67,10 @@ export class EndClient {
     const excluded = new Set<number>();
     const body = this.#ends.any && options.body !== undefined && !Buffer.isBuffer(options.body) ? new HeldBody(options.body) : undefined;
     const answer = await this.#ask(body ? { ...options, body } : options, excluded).finally(() => body?.release());
-    const canGoOn = this.#ends.any && this.#elsewhere && resumptionOf(options.method ?? 'GET', answer.response);
-    if (answer.end === undefined && !canGoOn) return answer.response;
+    const resumption = resumptionOf(options.method ?? 'GET', answer.response);
+    if (answer.end === undefined && !(resumption && this.#ends.any && this.#elsewhere)) return answer.response;
     const { status, headers } = answer.response;
-    const whole = Readable.from(this.#body(answer, options, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
+    const whole = Readable.from(this.#body(answer, resumption, options, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
     // Who never began to read has not begun with the first server either.
     whole.once('close', () => answer.response.destroy());
     return Object.assign(whole, { status, headers });
@@ -158,8 +158,7 @@ export class EndClient {
   }
 
   /** The body of an answer, with what was missing from other servers. */
-  async *#body({ response, end }: Answer, options: ClientRequestOptions, excluded: Set<number>): AsyncGenerator<Buffer> {
-    const resumption = resumptionOf(options.method ?? 'GET', response);
+  async *#body({ response, end }: Answer, resumption: Resumption | undefined, options: ClientRequestOptions, excluded: Set<number>): AsyncGenerator<Buffer> {
     const counter = { received: 0 };
     let current = response;
     let from = end;

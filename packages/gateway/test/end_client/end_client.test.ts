@@ -290,6 +290,21 @@ describe('when an end is lost', () => {
   });
 });
 
+/** A connection with these ends, and another one for what it cannot finish: `anew` has what was asked there. */
+async function connectedWithNext(...ends: number[]): Promise<{ fake: FakeClient; client: EndClient; anew: ClientRequestOptions[] }> {
+  const fake = new FakeClient();
+  const anew: ClientRequestOptions[] = [];
+  const client = new EndClient(fake as unknown as Http3Client, {
+    elsewhere: (options) => {
+      anew.push(options);
+      return Promise.resolve(serve(options));
+    },
+  });
+  fake.offer(...ends);
+  await client.ready(1_000);
+  return { fake, client, anew };
+}
+
 describe('when the gateway is lost', () => {
   it('requests to it fail at once, those at ends go on, and then the connection ends', async () => {
     const { fake, client } = await connected();
@@ -306,16 +321,7 @@ describe('when the gateway is lost', () => {
   });
 
   it('a download whose end falls silent goes on over another connection', { timeout: 20_000 }, async () => {
-    const fake = new FakeClient();
-    const anew: ClientRequestOptions[] = [];
-    const client = new EndClient(fake as unknown as Http3Client, {
-      elsewhere: (options) => {
-        anew.push(options);
-        return Promise.resolve(serve(options));
-      },
-    });
-    fake.offer(0);
-    await client.ready(1_000);
+    const { fake, client, anew } = await connectedWithNext(0);
     const silent = new Readable({ read: () => undefined });
     silent.push(whole.subarray(0, 400));
     fake.answers.set(0, () => Object.assign(silent, { status: 200, headers: { etag, 'content-length': '1000' } }));
@@ -332,16 +338,7 @@ describe('when the gateway is lost', () => {
   });
 
   it('a download of the gateway itself goes on over another connection, too', async () => {
-    const fake = new FakeClient();
-    const anew: ClientRequestOptions[] = [];
-    const client = new EndClient(fake as unknown as Http3Client, {
-      elsewhere: (options) => {
-        anew.push(options);
-        return Promise.resolve(serve(options));
-      },
-    });
-    fake.offer(0);
-    await client.ready(1_000);
+    const { fake, client, anew } = await connectedWithNext(0);
     const cut = new Readable({ read: () => undefined });
     cut.push(whole.subarray(0, 300));
     fake.answers.set(undefined, () => Object.assign(cut, { status: 200, headers: { etag, 'content-length': '1000' } }));
@@ -364,10 +361,7 @@ describe('when the gateway is lost', () => {
   });
 
   it('a request that an end leaves unanswered is asked over another connection, not of another end of this one', { timeout: 20_000 }, async () => {
-    const fake = new FakeClient();
-    const client = new EndClient(fake as unknown as Http3Client, { elsewhere: (options) => Promise.resolve(serve(options)) });
-    fake.offer(0, 1);
-    await client.ready(1_000);
+    const { fake, client } = await connectedWithNext(0, 1);
     const silence = ({ signal }: ClientRequestOptions): Promise<never> => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('given up'))));
     fake.answers.set(0, silence as unknown as typeof serve);
     const response = client.request({ path: '/images/a.png' });

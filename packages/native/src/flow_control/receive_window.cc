@@ -25,11 +25,11 @@ bool ReceiveWindow::consume_elsewhere(std::uint64_t bytes, Time now, Duration rt
 
 bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
   const std::uint64_t consumed = std::min(consumed_everywhere(), limit_);
-  // RFC 9000 §4.2: early enough that the sender does not stop, rarely enough to cost little.
   if (held_up_by_unread(consumed)) {
     move_limit();
     return true;
   }
+  // RFC 9000 §4.2: early enough that the sender does not stop, rarely enough to cost little.
   if (limit_ - consumed > window_ / 2 && !exhausted()) return false;
   if (rtt > Duration::zero() && (now - last_update_ < 2 * rtt || exhausted())) {
     window_ = std::min(2 * window_, maximum_);
@@ -45,7 +45,8 @@ bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
 bool ReceiveWindow::held_up_by_unread(std::uint64_t consumed) const {
   const std::uint64_t unread = received_ - consumed_;
   if (!serves_streams_ || unread <= window_ / 2 || unread >= window_) return false;
-  const std::uint64_t more = consumed + window_ - std::min(limit_, consumed + window_);
+  // The limit is never further ahead than the window.
+  const std::uint64_t more = consumed + window_ - limit_;
   return more > 0 && more >= std::max((window_ - unread) / 2, window_ / 16);
 }
 
