@@ -1,6 +1,7 @@
-import type { ClientResponse, Http3Client } from '@sheaf/native';
+import type { Http3Client } from '@sheaf/native';
 import { WELL_KNOWN, type LeaseReport } from '@sheaf/web-client/protocol';
 import { leaseSchema } from '../ends/lease.js';
+import { readText } from '../http/read_text.js';
 
 /** Times in milliseconds. */
 const times = {
@@ -48,20 +49,11 @@ export class LeaseReports {
     try {
       // An older end does not know the question.
       if (response.status !== 200) return undefined;
-      const { granted, returned, left } = leaseSchema.parse(JSON.parse(await readText(response)));
+      const { granted, returned, left } = leaseSchema.parse(JSON.parse(await readText(response, mostBytes)));
       const used = granted - returned - left;
       return used < 0 ? undefined : { granted: granted - returned, used };
     } finally {
       response.destroy();
     }
   }
-}
-
-async function readText(response: ClientResponse): Promise<string> {
-  let text = '';
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    text += chunk.toString('latin1');
-    if (text.length > mostBytes) throw new Error('the answer is too large');
-  }
-  return text;
 }

@@ -1,6 +1,7 @@
-import type { ClientResponse, Http3Client } from '@sheaf/native';
+import type { Http3Client } from '@sheaf/native';
 import { WELL_KNOWN } from '@sheaf/web-client/protocol';
 import { routeMapSchema, type RouteMap } from '../ends/route_map.js';
+import { readText } from '../http/read_text.js';
 import { findRoute, compileRoute, type Route } from '../routing/router.js';
 
 /** More than any site has. */
@@ -47,19 +48,8 @@ export class RouteMapCache {
       response.resume();
       throw new Error(`the route map has the status ${response.status}`);
     }
-    const map = routeMapSchema.parse(JSON.parse(await readText(response)));
+    const map = routeMapSchema.parse(JSON.parse(await readText(response, largestMap)));
     this.#routes = map.routes.map(({ ends, ...matching }, index) => compileRoute(matching, index, ends));
     this.#map = map;
   }
-}
-
-async function readText(response: ClientResponse): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > largestMap) throw new Error('the route map is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
