@@ -1,8 +1,7 @@
-import { X509Certificate } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, readFile, stat } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { systemErrorCode } from '../errors/user_error.js';
-import { CertificateError, readCertificateFiles } from '../tls/certificate_files.js';
+import { CertificateError, readAuthorityFile, readCertificateFiles, type CertificateFiles } from '../tls/certificate_files.js';
 import { builtInNames, isBuiltIn } from '../webtransport/built_in.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
@@ -11,9 +10,15 @@ import type { VisibleConfiguration } from './visible.js';
 
 /** Checks what only the file system knows: directories, modules, certificates. */
 export async function checkEnvironment({ at, tls, routes, certificateAuthority }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
-  const checks = [checkTls(tls, at, document), checkAuthority(certificateAuthority, at, document)];
+  const tlsFiles = tls === 'dev' ? undefined : tls;
+  const checks = [checkPair(tlsFiles, [...at, 'tls'], document), checkAuthority(certificateAuthority, [...at, 'gateway', 'certificate', 'ca'], document)];
   routes.forEach((route, index) => {
     if (route?.files) checks.push(checkDirectory(route.files.root, [...at, 'routes', index, 'files'], document));
+    if (route?.upstream?.tls) {
+      const { certificate, ca } = route.upstream.tls;
+      const path = [...at, 'routes', index, 'upstream', 'tls'];
+      checks.push(checkPair(certificate, [...path, 'certificate'], document), checkAuthority(ca, [...path, 'ca'], document));
+    }
     if (route?.webtransport) checks.push(checkApplication(route.webtransport.application, [...at, 'routes', index, 'webtransport'], document));
   });
   return (await Promise.all(checks)).filter((fault) => fault !== undefined);
@@ -53,27 +58,16 @@ async function checkApplication(application: string, path: ValuePath, document: 
   }
 }
 
-async function checkTls(tls: VisibleConfiguration['tls'], at: ValuePath, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
-  if (tls === undefined || tls === 'dev') return undefined;
-  try {
-    await readCertificateFiles(tls);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof CertificateError)) throw error;
-    const range = document.locateValue([...at, 'tls', error.option]);
-    return { code: error.code, message: error.message, range, ...(error.hint === undefined ? {} : { hint: error.hint }) };
-  }
+/** `path` leads to the `cert` and the `key`. */
+async function checkPair(files: CertificateFiles | undefined, path: ValuePath, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+  return files && readCertificateFiles(files).then(() => undefined, (error: unknown) => certificateFault(error, (option) => document.locateValue([...path, option])));
 }
 
-async function checkAuthority(file: string | undefined, at: ValuePath, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
-  if (file === undefined) return undefined;
-  const range = document.locateValue([...at, 'gateway', 'certificate', 'ca']);
-  try {
-    new X509Certificate(await readFile(file));
-    return undefined;
-  } catch (error) {
-    return systemErrorCode(error)?.startsWith('E') && !systemErrorCode(error)?.startsWith('ERR')
-      ? { code: 'CONFIG_CERTIFICATE', message: `the file ${file} cannot be read (${systemErrorCode(error)})`, range, hint: 'correct the path; it is relative to the configuration file' }
-      : { code: 'CONFIG_CERTIFICATE', message: `${file} holds no certificate in PEM form`, range, hint: 'it must start with -----BEGIN CERTIFICATE-----' };
-  }
+async function checkAuthority(file: string | undefined, path: ValuePath, document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+  return file === undefined ? undefined : readAuthorityFile(file).then(() => undefined, (error: unknown) => certificateFault(error, () => document.locateValue(path)));
+}
+
+function certificateFault(error: unknown, locate: (option: CertificateError['option']) => Diagnostic['range']): Diagnostic {
+  if (!(error instanceof CertificateError)) throw error;
+  return { code: error.code, message: error.message, range: locate(error.option), ...(error.hint === undefined ? {} : { hint: error.hint }) };
 }

@@ -4,6 +4,7 @@ import type { EdgeConfiguration } from '../edge/options.js';
 import type { EndConfiguration } from '../ends/options.js';
 import type { RouteOptions } from '../routing/options.js';
 import type { TlsOptions } from '../tls/options.js';
+import type { UpstreamTlsOptions } from '../upstream/options.js';
 import { isBuiltIn } from '../webtransport/built_in.js';
 import type { NodeConfiguration } from './node.js';
 
@@ -42,8 +43,17 @@ export function resolveTls(tls: TlsOptions, absolute: (path: string) => string):
 
 export function resolveRoute(route: RouteOptions, absolute: (path: string) => string): RouteOptions {
   if (route.files) return { ...route, files: { ...route.files, root: absolute(route.files.root) } };
+  if (route.upstream?.tls) return { ...route, upstream: { ...route.upstream, tls: resolveUpstreamTls(route.upstream.tls, absolute) } };
   if (route.webtransport && !isBuiltIn(route.webtransport.application)) {
     return { ...route, webtransport: { ...route.webtransport, application: absolute(route.webtransport.application) } };
   }
   return route;
+}
+
+function resolveUpstreamTls({ ca, certificate, ...tls }: UpstreamTlsOptions, absolute: (path: string) => string): UpstreamTlsOptions {
+  return {
+    ...tls,
+    ...(ca === undefined ? {} : { ca: absolute(ca) }),
+    ...(certificate === undefined ? {} : { certificate: { cert: absolute(certificate.cert), key: absolute(certificate.key) } }),
+  };
 }

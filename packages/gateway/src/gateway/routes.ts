@@ -21,7 +21,7 @@ export async function compileRoutes(node: RouteSource, log: Logger, toEnds?: (en
   const compiled: CompiledRoutes = { requests: [], sessions: [] };
   for (const [index, route] of node.routes.entries()) {
     if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
-    if (route.upstream) compiled.requests.push(compileRoute(route, index, new UpstreamGroup(route.upstream, node.limits.body_size, log)));
+    if (route.upstream) compiled.requests.push(compileRoute(route, index, await UpstreamGroup.open(route.upstream, node.limits.body_size, log)));
     if (route.ends && toEnds) compiled.requests.push(compileRoute(route, index, toEnds(route.ends)));
     if (route.webtransport) {
       const { application, origins } = route.webtransport;

@@ -6,11 +6,11 @@ import type { TlsOptions } from './options.js';
 
 export type CertificateFiles = Exclude<TlsOptions, 'dev'>;
 
-/** A fault of one of the two files; `option` says which. */
+/** A fault of one of the files; `option` says which. */
 export class CertificateError extends UserError {
-  readonly option: 'cert' | 'key';
+  readonly option: 'cert' | 'key' | 'ca';
 
-  constructor(option: 'cert' | 'key', message: string, hint: string, cause?: unknown) {
+  constructor(option: CertificateError['option'], message: string, hint: string, cause?: unknown) {
     super('CONFIG_CERTIFICATE', message, { hint, cause });
     this.option = option;
   }
@@ -25,11 +25,21 @@ export async function readCertificateFiles(files: CertificateFiles): Promise<Cer
   const certificate = await readPem('cert', files.cert);
   const privateKey = await readPem('key', files.key);
   const pair = { certificate, privateKey };
-  const leaf = parseCertificate(files.cert, certificate);
+  const leaf = parseCertificate('cert', files.cert, certificate);
   if (!leaf.checkPrivateKey(parseKey(files.key, privateKey))) {
     throw new CertificateError('key', `${files.key} is not the key of ${files.cert}`, 'name the key that the certificate was made with');
   }
   return pair;
+}
+
+/**
+ * Reads the certificates of one or several authorities.
+ * @throws CertificateError
+ */
+export async function readAuthorityFile(file: string): Promise<string> {
+  const authority = await readPem('ca', file);
+  parseCertificate('ca', file, authority);
+  return authority;
 }
 
 /** SHA-256 of the leaf certificate's DER, in hexadecimal: what `serverCertificateHashes` compares. */
@@ -42,7 +52,7 @@ export function certificateExpiry(pair: CertificatePair): Date {
   return new Date(new X509Certificate(pair.certificate).validTo);
 }
 
-async function readPem(option: 'cert' | 'key', file: string): Promise<string> {
+async function readPem(option: CertificateError['option'], file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
@@ -52,11 +62,11 @@ async function readPem(option: 'cert' | 'key', file: string): Promise<string> {
   }
 }
 
-function parseCertificate(file: string, pem: string): X509Certificate {
+function parseCertificate(option: 'cert' | 'ca', file: string, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw new CertificateError('cert', `${file} holds no certificate in PEM form`, 'it must start with -----BEGIN CERTIFICATE-----', error);
+    throw new CertificateError(option, `${file} holds no certificate in PEM form`, 'it must start with -----BEGIN CERTIFICATE-----', error);
   }
 }
 

@@ -1,5 +1,3 @@
-import { connect } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import type { Logger } from 'pino';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { Evidence, UpstreamMember } from './member.js';
@@ -9,12 +7,31 @@ const connectTimeoutMs = 1_000;
 
 /** Whether the member answers: by HTTP when a health check is configured, else by a connection alone. */
 export async function probe(member: UpstreamMember, options: HealthOptions | undefined): Promise<Evidence> {
-  return options ? probeHttp(member, options) : probeConnection(new URL(member.origin));
+  return options ? probeHttp(member, options) : probeConnection(member);
+}
+
+/** What is wrong with the upstream's certificate, by the code of Node or OpenSSL. */
+export function certificateFault(code: string): string | undefined {
+  switch (code) {
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return 'its certificate is for another name';
+    case 'CERT_HAS_EXPIRED':
+      return 'its certificate has expired';
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+      return 'its certificate is from no authority that is trusted';
+    default:
+      return undefined;
+  }
 }
 
 /** The cause of a failed attempt in a few words. */
 export function failureReason(error: unknown): string {
-  switch (systemErrorCode(error)) {
+  const code = systemErrorCode(error) ?? '';
+  switch (code) {
     case 'ECONNREFUSED':
       return 'connection refused';
     case 'ENOTFOUND':
@@ -26,13 +43,13 @@ export function failureReason(error: unknown): string {
     case 'UND_ERR_BODY_TIMEOUT':
       return 'no answer in time';
     default:
-      return error instanceof DOMException && error.name === 'TimeoutError' ? 'no answer in time' : errorMessage(error);
+      return error instanceof DOMException && error.name === 'TimeoutError' ? 'no answer in time' : (certificateFault(code) ?? errorMessage(error));
   }
 }
 
 async function probeHttp(member: UpstreamMember, options: HealthOptions): Promise<Evidence> {
   try {
-    const response = await member.pool.request({
+    const response = await member.request({
       method: 'GET',
       path: options.path,
       headers: { 'user-agent': 'sheaf-health-check' },
@@ -45,20 +62,17 @@ async function probeHttp(member: UpstreamMember, options: HealthOptions): Promis
   }
 }
 
-function probeConnection(origin: URL): Promise<Evidence> {
-  const tls = origin.protocol === 'https:';
-  const host = origin.hostname.replace(/^\[|\]$/g, '');
-  const port = Number(origin.port) || (tls ? 443 : 80);
+function probeConnection({ url, connector }: UpstreamMember): Promise<Evidence> {
+  const { protocol, port } = url;
+  const hostname = url.hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve) => {
-    const socket = tls ? connectTls({ host, port, servername: host }) : connect({ host, port });
-    const settle = (evidence: Evidence): void => {
-      socket.destroy();
-      resolve(evidence);
-    };
-    socket.setTimeout(connectTimeoutMs, () => settle({ up: false, reason: 'no connection in time' }));
-    socket
-      .once(tls ? 'secureConnect' : 'connect', () => settle({ up: true }))
-      .once('error', (error) => settle({ up: false, reason: failureReason(error) }));
+    const timer = setTimeout(() => resolve({ up: false, reason: 'no connection in time' }), connectTimeoutMs);
+    connector.connect({ hostname, protocol, port }, (error, socket) => {
+      clearTimeout(timer);
+      // What the upstream has to say about a connection without a request is no news.
+      socket?.on('error', () => undefined).destroy();
+      resolve(error ? { up: false, reason: failureReason(error) } : { up: true });
+    });
   });
 }
 

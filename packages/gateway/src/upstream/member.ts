@@ -1,4 +1,5 @@
-import { Pool } from 'undici';
+import { Pool, type Dispatcher } from 'undici';
+import { createConnector, type UpstreamConnector, type UpstreamSecrets } from './connector.js';
 import type { UpstreamOptions } from './options.js';
 
 /** Failures of connections in a row after which a server counts as down. */
@@ -18,11 +19,13 @@ export type Health = Evidence & {
 /** One server behind a route, with its connections and what is known of its health. */
 export class UpstreamMember {
   readonly origin: string;
-  readonly pool: Pool;
+  readonly url: URL;
+  readonly connector: UpstreamConnector;
   /** Requests under way. */
   active = 0;
   requests = 0;
   failures = 0;
+  readonly #pool: Pool;
   #failuresInARow = 0;
   #downUntil = 0;
   /** What the last active check said. */
@@ -30,14 +33,25 @@ export class UpstreamMember {
   #health: Health | undefined;
   #observedAt = 0;
 
-  constructor(origin: URL, options: UpstreamOptions) {
-    this.origin = origin.origin;
-    this.pool = new Pool(origin, {
+  constructor(url: URL, options: UpstreamOptions, secrets: UpstreamSecrets) {
+    this.url = url;
+    this.origin = url.origin;
+    this.connector = createConnector(url, options, secrets);
+    this.#pool = new Pool(url, {
       connections: options.connections,
       headersTimeout: options.response_timeout,
       bodyTimeout: options.response_timeout,
-      connect: { timeout: options.connect_timeout },
+      connect: this.connector.connect,
     });
+  }
+
+  request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+    // `servername` is documented for a dispatch, and missing in its type.
+    return this.#pool.request({ ...options, servername: this.connector.name } as Dispatcher.RequestOptions);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy();
   }
 
   /** Undefined until somebody has looked. */

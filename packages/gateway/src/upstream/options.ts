@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, oneOrMore } from '../configuration/scalars.js';
+import { duration, filePath, oneOrMore } from '../configuration/scalars.js';
 
 const origin = z
   .string()
@@ -27,8 +27,29 @@ const healthOptions = z.strictObject({
   timeout: duration.prefault('2s').describe('Longest wait for the answer.'),
 });
 
+const upstreamTlsOptions = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9.:-]+$/i, 'not a host name')
+    .optional()
+    .describe('Name or IP address that the upstream\'s certificate must be for; a name is also asked for (SNI). Default: the host of the origin.'),
+  ca: filePath.optional().describe('PEM file with the authorities that may have signed the upstream\'s certificate, instead of those that this machine trusts.'),
+  certificate: z
+    .strictObject({
+      cert: filePath.describe('PEM file with the certificate, followed by its chain.'),
+      key: filePath.describe('PEM file with the private key.'),
+    })
+    .optional()
+    .describe('By which the upstream knows the gateway (mTLS).'),
+});
+
 const upstreamObject = z.strictObject({
   to: oneOrMore(origin).describe('One origin, or several that share the requests.'),
+  tls: upstreamTlsOptions.optional().describe('How an upstream over `https://` is known. Files are read at the start.'),
+  host: z
+    .enum(['keep', 'upstream'])
+    .default('keep')
+    .describe('The `Host` that the upstream hears: `keep` passes on what the client asked for, `upstream` says the host of the origin.'),
   balance: z
     .enum(['round_robin', 'least_requests', 'client_address'])
     .default('round_robin')
@@ -38,9 +59,13 @@ const upstreamObject = z.strictObject({
   connect_timeout: duration.prefault('5s').describe('Longest wait for a connection.'),
   response_timeout: duration.prefault('60s').describe('Longest wait for response headers, and between parts of a body.'),
   connections: z.number().int().min(1).default(128).describe('Connections to each upstream.'),
+}).superRefine(({ to, tls }, context) => {
+  if (!tls || to.some(({ protocol }) => protocol === 'https:')) return;
+  context.addIssue({ code: 'custom', message: '`tls` is for upstreams over TLS, and this one is asked without', path: ['tls'], params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'write `https://` in `to`, or remove `tls`' } });
 });
 
 export type UpstreamOptions = z.output<typeof upstreamObject>;
+export type UpstreamTlsOptions = z.output<typeof upstreamTlsOptions>;
 export type HealthOptions = z.output<typeof healthOptions>;
 
 export const upstreamOptions = z

@@ -8,7 +8,8 @@ import { BodyTooLarge, declaredLength, hasBody, limitedBody } from '../http/limi
 import { isIdempotent, isSafe } from '../http/methods.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
 import { createBalance, type Balance } from './balance.js';
-import { failureReason, HealthCheck, probe } from './health_check.js';
+import { readSecrets, type UpstreamSecrets } from './connector.js';
+import { certificateFault, failureReason, HealthCheck, probe } from './health_check.js';
 import { UpstreamMember } from './member.js';
 import type { UpstreamOptions } from './options.js';
 
@@ -37,12 +38,17 @@ export class UpstreamGroup implements Target {
   readonly #balance: Balance;
   #healthCheck: HealthCheck | undefined;
 
-  constructor(options: UpstreamOptions, maxBodyBytes: number, log: Logger) {
+  private constructor(options: UpstreamOptions, secrets: UpstreamSecrets, maxBodyBytes: number, log: Logger) {
     this.#options = options;
     this.#maxBodyBytes = maxBodyBytes;
     this.#log = log;
-    this.#members = options.to.map((origin) => new UpstreamMember(origin, options));
+    this.#members = options.to.map((origin) => new UpstreamMember(origin, options, secrets));
     this.#balance = createBalance(options.balance);
+  }
+
+  /** Opens no connection yet. @throws CertificateError when a file of `tls` cannot be used */
+  static async open(options: UpstreamOptions, maxBodyBytes: number, log: Logger): Promise<UpstreamGroup> {
+    return new UpstreamGroup(options, await readSecrets(options.tls), maxBodyBytes, log);
   }
 
   /** Asks every server once: a gateway starts although its upstreams are down, and says so. */
@@ -62,7 +68,7 @@ export class UpstreamGroup implements Target {
 
   async close(): Promise<void> {
     this.#healthCheck?.stop();
-    await Promise.all(this.#members.map((member) => member.pool.destroy()));
+    await Promise.all(this.#members.map((member) => member.close()));
   }
 
   /** Looks after the servers that no health check watches, so that the status is true when nobody sent requests. */
@@ -125,11 +131,11 @@ export class UpstreamGroup implements Target {
     member.active += 1;
     member.requests += 1;
     try {
-      const response = await member.pool
+      const response = await member
         .request({
           method: request.method as Dispatcher.HttpMethod,
           path: exchange.pathname + exchange.search,
-          headers: forwardedHeaders(request),
+          headers: this.#options.host === 'upstream' ? { ...forwardedHeaders(request), host: member.url.host } : forwardedHeaders(request),
           body: body.open(),
           signal: exchange.signal,
         })
@@ -183,7 +189,7 @@ function mayRepeat(method: string, body: ForwardedBody, error: unknown): boolean
 
 function neverSent(error: unknown): boolean {
   const code = systemErrorCode(error) ?? '';
-  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(code);
+  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(code) || certificateFault(code) !== undefined;
 }
 
 function isTimeout(error: unknown): boolean {
