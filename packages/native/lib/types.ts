@@ -306,7 +306,7 @@ export interface TransportCounters {
   packetsLost: number;
   /** By drop reason. */
   packetsDropped: Record<string, number>;
-  /** By error code name. */
+  /** By error name; a code without a name counts as `OTHER`, `APPLICATION_OTHER` or `CRYPTO_ERROR_other`. */
   connectionsClosed: Record<string, number>;
 }
 

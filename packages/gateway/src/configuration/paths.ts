@@ -38,7 +38,7 @@ function resolveKey(key: NodeKeyOptions, absolute: (path: string) => string): No
 }
 
 export function resolveTls(tls: TlsOptions, absolute: (path: string) => string): TlsOptions {
-  return tls === 'dev' ? 'dev' : { cert: absolute(tls.cert), key: absolute(tls.key) };
+  return tls === 'dev' ? 'dev' : { ...tls, cert: absolute(tls.cert), key: absolute(tls.key) };
 }
 
 export function resolveRoute(route: RouteOptions, absolute: (path: string) => string): RouteOptions {

@@ -277,11 +277,12 @@ export class Front {
   }
 
   #createTcp(handler: RequestHandler, address: ListenAddress, secure: boolean): TcpListener {
+    const { limits, tls } = this.#configuration.options;
     return new TcpListener({
       address,
       handler,
-      limits: this.#configuration.options.limits,
-      ...(secure ? { certificate: this.certificate.pair, altSvc: () => this.#altSvc() } : {}),
+      limits,
+      ...(secure ? { certificate: this.certificate.pair, minimumTls: tls === 'dev' ? '1.3' : tls.minimum_version, altSvc: () => this.#altSvc() } : {}),
     });
   }
 

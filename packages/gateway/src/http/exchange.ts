@@ -49,11 +49,11 @@ export interface GatewayResponse extends NodeJS.WritableStream {
 export interface Exchange {
   readonly request: GatewayRequest;
   readonly response: GatewayResponse;
-  /** Path with dot segments removed; percent-encoding as received. */
+  /** Path in a normal form: without dot segments, unreserved characters decoded. */
   readonly pathname: string;
   /** Query with its question mark, or empty. */
   readonly search: string;
-  /** The part of `pathname` behind the route's prefix; starts with a slash. */
+  /** The part of the path behind the route's prefix, without double slashes; starts with a slash. */
   readonly rest: string;
   /** The client lost interest. */
   readonly aborted: boolean;

@@ -16,8 +16,37 @@ const hopByHop = new Set([
   'alt-svc',
 ]);
 
-/** What a client could use to claim another address or place; the gateway says itself where a request comes from. */
-const claimedByClient = new Set(['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'early-data', PRIORITY_HEADER]);
+/** What a client could use to claim another address or place, or a certificate; the gateway says itself where a request comes from. */
+const claimedByClient = new Set([
+  'forwarded',
+  'x-real-ip',
+  'x-real-port',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'x-envoy-external-address',
+  'x-scheme',
+  'x-rewrite-url',
+  // RFC 9440 §2: only who ends TLS may say it.
+  'client-cert',
+  'client-cert-chain',
+  'early-data',
+  PRIORITY_HEADER,
+]);
+
+const claimedPrefixes = ['x-forwarded-', 'x-original-'];
+
+/** Servers that hand fields over as environment variables take `_` for `-` (RFC 3875 §4.1.18), and would let these through. */
+const confusable = new Set(['host', 'via', 'cookie', 'content-length', 'content-type', 'authorization', 'expect']);
+
+function isClaim(name: string): boolean {
+  const meant = name.replaceAll('_', '-');
+  if (claimedByClient.has(meant) || claimedPrefixes.some((prefix) => meant.startsWith(prefix))) return true;
+  return meant !== name && (confusable.has(meant) || hopByHop.has(meant));
+}
 
 /** What the next server is told about a request beside its own headers. */
 type Forwarded = Pick<GatewayRequest, 'headers' | 'authority' | 'remoteAddress' | 'scheme' | 'httpVersion' | 'early'>;
@@ -25,7 +54,7 @@ type Forwarded = Pick<GatewayRequest, 'headers' | 'authority' | 'remoteAddress' 
 /** The client's headers as the next server gets them. */
 export function forwardedHeaders(request: Forwarded): Record<string, string | string[]> {
   const headers = withoutHopByHop(request.headers);
-  for (const name of claimedByClient) delete headers[name];
+  for (const name of Object.keys(headers)) if (isClaim(name)) delete headers[name];
   // The gateway has accepted the request already; undici does not send an expectation on.
   delete headers['expect'];
   headers['host'] = request.authority;

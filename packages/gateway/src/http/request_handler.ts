@@ -100,16 +100,17 @@ export class RequestHandler {
       respondStatus(exchange, 431);
       return;
     }
-    if (exchange.pathname.startsWith(wellKnownPrefix)) {
+    if (exchange.routed.startsWith(wellKnownPrefix)) {
       exchange.route = wellKnownPrefix;
-      exchange.rest = exchange.pathname;
+      exchange.rest = exchange.routed;
       await wellKnown.handle(exchange);
       return;
     }
     const { method, authority } = exchange.request;
-    const match = findRoute(routes, { host: authority, pathname: exchange.pathname, method });
+    const match = findRoute(routes, { host: authority, pathname: exchange.routed, method });
     if (!match.found) {
-      if (match.allow.length === 0) respondStatus(exchange, 404);
+      if (match.ambiguous) respondStatus(exchange, 400);
+      else if (match.allow.length === 0) respondStatus(exchange, 404);
       else respondStatus(exchange, 405, { allow: match.allow.join(', ') });
       return;
     }
@@ -130,6 +131,7 @@ function giveUp(exchange: Exchange): void {
 
 class RoutedExchange implements Exchange {
   readonly pathname: string;
+  readonly routed: string;
   readonly search: string;
   rest = '';
   /** Label of the route. */
@@ -146,6 +148,7 @@ class RoutedExchange implements Exchange {
     private readonly clock: { name: string; started: number },
   ) {
     this.pathname = target?.pathname ?? '';
+    this.routed = target?.routed ?? '';
     this.search = target?.search ?? '';
   }
 

@@ -3,6 +3,7 @@ import type { Server as HttpServer } from 'node:http';
 import { createServer } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import type { CertificatePair } from '@sheaf/native';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
 import type { ListenAddress } from '../configuration/scalars.js';
@@ -22,6 +23,8 @@ export interface TcpListenerOptions {
   limits: FrontLimits;
   /** Absent: HTTP/1.1 without TLS. */
   certificate?: CertificatePair;
+  /** Oldest version of TLS; default: 1.3. */
+  minimumTls?: '1.2' | '1.3' | undefined;
   /** Value of Alt-Svc (RFC 7838) once it is known. */
   altSvc?: () => string | undefined;
 }
@@ -46,8 +49,7 @@ export class TcpListener {
       ? createSecureServer({
           allowHTTP1: true,
           handshakeTimeout: headersTimeoutMs,
-          cert: certificate.certificate,
-          key: certificate.privateKey,
+          ...secureContext(certificate, options.minimumTls),
           settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.header_size },
         })
       : createServer();
@@ -74,8 +76,8 @@ export class TcpListener {
     return this.#connections.size;
   }
 
-  updateCertificate({ certificate, privateKey }: CertificatePair): void {
-    if ('setSecureContext' in this.#server) this.#server.setSecureContext({ cert: certificate, key: privateKey });
+  updateCertificate(pair: CertificatePair): void {
+    if ('setSecureContext' in this.#server) this.#server.setSecureContext(secureContext(pair, this.#options.minimumTls));
   }
 
   /** No new connections; open requests get `drainMs` to finish, then their connections are cut. */
@@ -136,6 +138,13 @@ export class TcpListener {
     const session = httpVersionMajor === 2 ? stream.session : undefined;
     return session && this.#trees.get(session as ServerHttp2Session)?.priorityOf(stream, headerValue(headers, 'priority'));
   }
+}
+
+/** Below 1.3 only the suites that HTTP/2 may use (RFC 9113 §9.2.2): ephemeral keys and AEAD. */
+const cipherSuites = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
+
+function secureContext({ certificate, privateKey }: CertificatePair, minimum: '1.2' | '1.3' = '1.3'): SecureContextOptions {
+  return { cert: certificate, key: privateKey, minVersion: `TLSv${minimum}`, ciphers: cipherSuites };
 }
 
 /** A TLS server begins the handshake when it hears of the connection: it hears of it in time. */

@@ -1,3 +1,4 @@
+import { parseRequestTarget, withDecodedSlashes } from '../http/request_target.js';
 import type { RouteOptions } from './options.js';
 
 /** A route with what its configuration says about matching, prepared for comparing. */
@@ -15,11 +16,12 @@ export interface Route<Answer> {
 
 export type RouteMatch<Answer> =
   | { found: true; route: Route<Answer>; rest: string }
-  /** `allow`: methods that the path has routes for; empty when the path has no route at all. */
-  | { found: false; allow: string[] };
+  /** `allow`: methods that the path has routes for; empty when the path has no route at all. `ambiguous`: the path may mean two. */
+  | { found: false; allow: string[]; ambiguous?: true };
 
 export interface RouteQuery {
   host: string;
+  /** In its normal form: `routed` of the request target. */
   pathname: string;
   method: string;
 }
@@ -32,12 +34,24 @@ export function compileRoute<Answer>(options: RouteOptions, index: number, answe
     answer,
     hosts: options.host?.map((name) => name.toLowerCase()),
     methods: options.methods,
-    prefix: options.path.replace(/\/+$/, ''),
+    prefix: (parseRequestTarget(options.path)?.routed ?? options.path).replace(/\/+$/, ''),
   };
 }
 
-/** Finds the first route, in the order of the configuration, that matches host, path and method. */
+/**
+ * Finds the first route, in the order of the configuration, that matches host, path and method. None when a server that
+ * decodes slashes would see the path of another route: `/public/..%2fapi` must not be a way around the rules of `/api`.
+ */
 export function findRoute<Answer>(routes: readonly Route<Answer>[], query: RouteQuery): RouteMatch<Answer> {
+  const match = firstRoute(routes, query);
+  const decoded = withDecodedSlashes(query.pathname);
+  if (decoded === undefined) return match;
+  const other = firstRoute(routes, { ...query, pathname: decoded });
+  const same = match.found === other.found && (!match.found || !other.found || match.route === other.route);
+  return same ? match : { found: false, allow: [], ambiguous: true };
+}
+
+function firstRoute<Answer>(routes: readonly Route<Answer>[], query: RouteQuery): RouteMatch<Answer> {
   const host = hostName(query.host);
   const allow = new Set<string>();
   for (const route of routes) {

@@ -125,10 +125,10 @@ export class SessionServer {
       this.#options.observer.sessionRefused({ path: url, status, remoteAddress: peerAddress ?? '' });
       return { status, path: sessionsPath };
     };
-    const pathname = parseRequestTarget(url)?.pathname;
+    const pathname = parseRequestTarget(url)?.routed;
     if (pathname === undefined) return refuse(400);
     const match = findRoute(this.#options.routes, { host: authority, pathname, method: 'CONNECT' });
-    if (!match.found) return refuse(404);
+    if (!match.found) return refuse(match.ambiguous ? 400 : 404);
     if (!match.route.answer.isOriginAllowed(header.origin, authority)) return refuse(403);
     return { status: 200, path: sessionsPath, userData: { route: match.route, url, authority, origin: header.origin } };
   }
