@@ -56,7 +56,7 @@ describe('types and names', () => {
 
   it('takes the prefix of the route away', async () => {
     expect((await get(port, '/prefix/digits.txt')).body.toString()).toBe('0123456789');
-    expect((await get(port, '/prefix')).body.toString()).toBe('<h1>home</h1>');
+    expect((await get(port, '/prefix/')).body.toString()).toBe('<h1>home</h1>');
     expect((await get(port, '/prefixed')).status).toBe(404);
   });
 
@@ -89,6 +89,8 @@ describe('directories', () => {
     ['/sub', '/sub/'],
     ['/sub?a=1', '/sub/?a=1'],
     ['/prefix/sub', '/prefix/sub/'],
+    ['/prefix', '/prefix/'],
+    ['/%70refix?a=1', '/prefix/?a=1'],
     ['//sub', '/sub/'],
   ])('redirects %s to %s', async (path, location) => {
     const { status, headers } = await get(port, path);
@@ -111,6 +113,12 @@ describe('ranges', () => {
     ['bytes=-2', 206, '89', 'bytes 8-9/10'],
     ['bytes=0-100', 206, '0123456789', 'bytes 0-9/10'],
     ['lines=0-1', 200, '0123456789', undefined],
+    ['bytes=-100', 206, '0123456789', 'bytes 0-9/10'],
+    ['bytes=9-9', 206, '9', 'bytes 9-9/10'],
+    ['bytes=-', 200, '0123456789', undefined],
+    ['bytes=a-2', 200, '0123456789', undefined],
+    ['bytes=0x1-2', 200, '0123456789', undefined],
+    ['bytes=2', 200, '0123456789', undefined],
   ])('%s', async (range, status, body, contentRange) => {
     const answer = await get(port, '/digits.txt', { headers: { range } });
     expect([answer.status, answer.body.toString(), answer.headers['content-range']]).toEqual([status, body, contentRange]);
@@ -121,7 +129,7 @@ describe('ranges', () => {
     expect([answer.status, answer.body.toString()]).toEqual([200, '0123456789']);
   });
 
-  it.each(['bytes=10-', 'bytes=5-2'])('refuses %s', async (range) => {
+  it.each(['bytes=10-', 'bytes=5-2', 'bytes=-0', 'bytes=99999999999999999999-'])('refuses %s', async (range) => {
     const answer = await get(port, '/digits.txt', { headers: { range } });
     expect([answer.status, answer.headers['content-range']]).toEqual([416, 'bytes */10']);
   });

@@ -1,36 +1,43 @@
 import type { Stats } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { LRUCache } from 'lru-cache';
+import type { OpenFile } from './open_file.js';
 
 /** Files up to this size are kept in memory; larger ones stream from the disk. */
 export const smallFileBytes = 64 * 1024;
 const cacheBytes = 32 * 2 ** 20;
 
-interface CachedFile {
-  identity: string;
+export interface SmallFile {
+  stats: Stats;
   content: Buffer;
 }
 
-/** Contents of small files. An entry is used only while the file has the same identity on the disk. */
+/** Small files that have been opened. One is used only while its path leads to the same file in the same state. */
 export class SmallFiles {
-  readonly #cache = new LRUCache<string, CachedFile>({ maxSize: cacheBytes, sizeCalculation: ({ content }) => content.length + 512 });
+  readonly #cache = new LRUCache<string, SmallFile>({ maxSize: cacheBytes, sizeCalculation: ({ content }) => content.length + 512 });
 
-  has(path: string, stats: Stats): boolean {
-    return this.#cache.get(path)?.identity === identityOf(stats);
+  async current(path: string): Promise<SmallFile | undefined> {
+    const cached = this.#cache.get(path);
+    if (!cached) return undefined;
+    const stats = await stat(path).catch(() => undefined);
+    return stats && isSame(stats, cached.stats) ? cached : undefined;
   }
 
-  /** The content that belongs to `stats`; undefined when the file has just changed, or is not small. */
-  async read(path: string, stats: Stats): Promise<Buffer | undefined> {
+  /** The content that belongs to the file's state; undefined when it has just changed, or is not small. */
+  async read(path: string, { handle, stats }: OpenFile): Promise<SmallFile | undefined> {
     if (stats.size > smallFileBytes) return undefined;
-    const cached = this.#cache.get(path);
-    if (cached?.identity === identityOf(stats)) return cached.content;
-    const content = await readFile(path);
-    if (content.length !== stats.size) return undefined;
-    this.#cache.set(path, { identity: identityOf(stats), content });
-    return content;
+    const buffer = Buffer.allocUnsafeSlow(stats.size);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+      read = (await handle.read(buffer, length, buffer.length - length, length)).bytesRead;
+    }
+    if (length !== stats.size) return undefined;
+    const file = { stats, content: buffer };
+    this.#cache.set(path, file);
+    return file;
   }
 }
 
-function identityOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+function isSame(left: Stats, right: Stats): boolean {
+  return left.ino === right.ino && left.dev === right.dev && left.size === right.size && left.mtimeMs === right.mtimeMs && left.ctimeMs === right.ctimeMs;
 }

@@ -1,184 +1,170 @@
-import { createReadStream, type Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { extname, sep } from 'node:path';
-import { Readable } from 'node:stream';
-import send, { type FileSendResult, type SendResult } from '@fastify/send';
+import { extname, join } from 'node:path';
 import { contentType } from 'mime-types';
 import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
 import { acceptedEncodings, isWorthCompressing, type PrecompressedEncoding } from './encodings.js';
+import { fileBody } from './file_body.js';
+import { openInside, type OpenFile } from './open_file.js';
 import type { FilesOptions } from './options.js';
-import { evaluatePreconditions, isRangeCurrent, validatorsOf, type Validators } from './preconditions.js';
-import { SmallFiles } from './small_files.js';
+import { evaluatePreconditions, isRangeCurrent, validatorsOf } from './preconditions.js';
+import { requestedRange, type Range } from './requested_range.js';
+import { SmallFiles, type SmallFile } from './small_files.js';
 
-/** Large enough that a big download costs few reads, small enough for many downloads at one time. */
-const readBytes = 256 * 1024;
-
-/** What was found for a request. */
+/** A file for a request: in memory, or open. */
 interface Found {
-  result: SendResult;
-  /** Of a file. */
-  validators?: Validators;
+  file: SmallFile | OpenFile;
   /** The precompressed form that was found. */
   encoding?: PrecompressedEncoding;
 }
 
-/** The file is not inside the served directory: a symbolic link leads out of it. */
-class OutsideRoot extends Error {}
-
-/**
- * Serves a directory. Names and ranges are looked up by @fastify/send: a request for several ranges
- * gets the whole file (RFC 9110 §14.2 leaves that to the server). Validators and conditions are ours.
- */
+/** Serves a directory. A request for several ranges gets the whole file. */
 export class StaticFiles implements Target {
   readonly #options: FilesOptions;
   readonly #smallFiles = new SmallFiles();
-  #root: Promise<string> | undefined;
+  #root: string | undefined;
 
   constructor(options: FilesOptions) {
     this.#options = options;
   }
 
   async handle(exchange: Exchange): Promise<void> {
-    const { request } = exchange;
+    const { request, rest } = exchange;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       respondStatus(exchange, 405, { allow: 'GET, HEAD' });
       return;
     }
-    if (!this.#options.hidden && hasHiddenSegment(exchange.rest)) {
+    // The prefix of the route alone: relative links of its index start at the directory.
+    if (rest === '/' && !exchange.pathname.endsWith('/')) {
+      redirectToDirectory(exchange);
+      return;
+    }
+    const name = fileName(rest);
+    if (name === undefined) {
+      respondStatus(exchange, 400);
+      return;
+    }
+    if (leavesRoot(name) || (!this.#options.hidden && hasHiddenSegment(name))) {
       respondStatus(exchange, 404);
       return;
     }
-    const path = exchange.rest.endsWith('/') ? exchange.rest + encodeURIComponent(this.#options.index) : exchange.rest;
-    const found = (await this.#findEncoded(exchange, path)) ?? (await this.#find(exchange, path));
-    await this.#answer(exchange, found, path);
+    this.#root ??= await realpath(this.#options.root);
+    const path = join(this.#root, name.endsWith('/') ? name + this.#options.index : name);
+    const found = (await this.#findEncoded(exchange, path)) ?? (await this.#find(path));
+    if (found === undefined) respondStatus(exchange, 404);
+    else if (found !== 'directory') await this.#answer(exchange, found, path);
+    // What is an index in its place, and a directory, is no file.
+    else if (name.endsWith('/')) respondStatus(exchange, 404);
+    else redirectToDirectory(exchange);
   }
 
   /** The best precompressed form that exists and that the client accepts. */
   async #findEncoded(exchange: Exchange, path: string): Promise<Found | undefined> {
     if (!this.#options.precompressed) return undefined;
     for (const encoding of acceptedEncodings(exchange.request.headers, path)) {
-      const found = await this.#find(exchange, path, encoding);
-      if (found.validators) return found;
+      const found = await this.#find(path + encoding.extension);
+      if (found && found !== 'directory') return { ...found, encoding };
     }
     return undefined;
   }
 
-  /** Status and headers for the file, without its content. */
-  async #find(exchange: Exchange, path: string, encoding?: PrecompressedEncoding): Promise<Found> {
-    const { method, headers } = exchange.request;
-    const root = await (this.#root ??= realpath(this.#options.root));
-    // The library reads nothing of the request but its method and headers. Asked for HEAD it leaves
-    // the content to us, who may have it in memory. Of the headers it gets the range alone, and that
-    // once the file is known (RFC 9110 §14.2: it is defined for GET only).
-    const request = { method: 'HEAD', headers: {} as { range?: string } };
-    let validators: Validators | undefined;
-    const result = await send(request as unknown as Parameters<typeof send>[0], path + (encoding?.extension ?? ''), {
-      root,
-      index: false,
-      dotfiles: 'allow',
-      contentType: false,
-      etag: false,
-      lastModified: false,
-      maxAge: this.#options.max_age,
-      onFile: async (file, stats) => {
-        validators = validatorsOf(stats, encoding?.name, Date.now());
-        const range = headerValue(headers, 'range');
-        if (method === 'GET' && range !== undefined && isRangeCurrent(headers, validators)) request.headers.range = range;
-        // In memory means that it was inside when it was read, and it is still the same file.
-        if (this.#smallFiles.has(file, stats)) return;
-        const real = await realpath(file);
-        if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) throw new OutsideRoot(real);
-      },
-    }).catch((error: unknown): SendResult => {
-      validators = undefined;
-      // The same answer as for a file that is not there: what lies outside is nobody's business.
-      if (error instanceof OutsideRoot) return notFound();
+  async #find(path: string): Promise<Found | 'directory' | undefined> {
+    const cached = await this.#smallFiles.current(path);
+    if (cached) return { file: cached };
+    const opened = await openInside(this.#root!, path);
+    if (!opened || opened === 'directory') return opened;
+    try {
+      const small = await this.#smallFiles.read(path, opened);
+      if (!small) return { file: opened };
+      await opened.handle.close();
+      return { file: small };
+    } catch (error) {
+      await opened.handle.close();
       throw error;
-    });
-    return { result, ...(validators && { validators }), ...(encoding && { encoding }) };
+    }
   }
 
-  async #answer(exchange: Exchange, { result, validators, encoding }: Found, path: string): Promise<void> {
-    const verdict = validators ? evaluatePreconditions(exchange.request.headers, validators) : 'proceed';
+  async #answer(exchange: Exchange, found: Found, path: string): Promise<void> {
+    const { file } = found;
+    let streams = false;
+    try {
+      const body = this.#head(exchange, found, path);
+      if (!body) return;
+      if ('content' in file) {
+        exchange.bytesSent += body.end - body.start;
+        exchange.response.end(file.content.subarray(body.start, body.end));
+        return;
+      }
+      streams = true;
+      await sendBody(exchange, fileBody(file.handle, body));
+    } finally {
+      // The body closes the file by itself.
+      if (!streams && 'handle' in file) await file.handle.close();
+    }
+  }
+
+  /** Writes all but the body, and says which bytes that is; the answer is complete when there is none. */
+  #head(exchange: Exchange, { file: { stats }, encoding }: Found, path: string): Range | undefined {
+    const { method, headers } = exchange.request;
+    const validators = validatorsOf(stats, encoding?.name, Date.now());
+    const verdict = evaluatePreconditions(headers, validators);
     if (verdict === 'failed') {
       respondStatus(exchange, 412);
-      return;
+      return undefined;
     }
-    switch (result.type) {
-      case 'directory':
-        redirectToDirectory(exchange);
-        return;
-      case 'error': {
-        const range = result.headers['Content-Range'];
-        respondStatus(exchange, publicStatus(result.statusCode), range === undefined ? {} : { 'content-range': range });
-        return;
-      }
-      case 'file': {
-        const headers = { ...fileHeaders(result, path, encoding), ...(validators && { etag: validators.etag, 'last-modified': validators.lastModified }) };
-        if (verdict === 'not_modified') sendNotModified(exchange, headers);
-        else await this.#sendFile(exchange, result, headers);
-      }
-    }
-  }
-
-  async #sendFile(exchange: Exchange, result: FileSendResult, headers: Record<string, string>): Promise<void> {
-    const { path, stat } = result.metadata;
-    if (exchange.request.method === 'HEAD') {
-      setHead(exchange, result.statusCode, headers);
+    const common = {
+      'accept-ranges': 'bytes',
+      'cache-control': `public, max-age=${Math.floor(this.#options.max_age / 1_000)}`,
+      'x-content-type-options': 'nosniff',
+      etag: validators.etag,
+      'last-modified': validators.lastModified,
+      ...(encoding || isWorthCompressing(path) ? { vary: 'accept-encoding' } : {}),
+    };
+    if (verdict === 'not_modified') {
+      // RFC 9110 §15.4.5: what a cache needs to bring its entry up to date, and nothing about the content.
+      setHead(exchange, 304, common);
       exchange.response.end();
-      return;
+      return undefined;
     }
-    const { start, end } = rangeOf(result, stat);
-    const content = await this.#smallFiles.read(path, stat);
-    setHead(exchange, result.statusCode, headers);
-    if (content) {
-      exchange.bytesSent += end - start;
-      exchange.response.end(content.subarray(start, end));
-      return;
+    const isWanted = method === 'GET' && isRangeCurrent(headers, validators);
+    const range = isWanted ? requestedRange(headerValue(headers, 'range'), stats.size) : undefined;
+    if (range === 'unsatisfiable') {
+      respondStatus(exchange, 416, { 'content-range': `bytes */${stats.size}` });
+      return undefined;
     }
-    await sendBody(exchange, createReadStream(path, { start, end: Math.max(start, end - 1), highWaterMark: readBytes }));
+    const body = range ?? { start: 0, end: stats.size };
+    setHead(exchange, range ? 206 : 200, {
+      ...common,
+      'content-type': contentType(extname(path)) || 'application/octet-stream',
+      'content-length': body.end - body.start,
+      ...(encoding && { 'content-encoding': encoding.name }),
+      ...(range && { 'content-range': `bytes ${range.start}-${range.end - 1}/${stats.size}` }),
+    });
+    if (method === 'GET') return body;
+    exchange.response.end();
+    return undefined;
   }
 }
 
-function fileHeaders(result: FileSendResult, path: string, encoding: PrecompressedEncoding | undefined): Record<string, string> {
-  const headers: Record<string, string> = { 'x-content-type-options': 'nosniff' };
-  for (const [name, value] of Object.entries(result.headers)) headers[name.toLowerCase()] = String(value);
-  headers['content-type'] = contentType(extname(path)) || 'application/octet-stream';
-  if (encoding) headers['content-encoding'] = encoding.name;
-  if (encoding || isWorthCompressing(path)) headers['vary'] = 'accept-encoding';
-  return headers;
+/** The path without its percent-encoding; undefined when that is broken. */
+function fileName(rest: string): string | undefined {
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    return undefined;
+  }
 }
 
-/** RFC 9110 §15.4.5: what a cache needs to bring its entry up to date, and nothing about the content. */
-function sendNotModified(exchange: Exchange, headers: Record<string, string>): void {
-  const kept = Object.entries(headers).filter(([name]) => !name.startsWith('content-'));
-  setHead(exchange, 304, Object.fromEntries(kept));
-  exchange.response.end();
-}
-
-/** First byte, and the byte behind the last one, that the answer holds. */
-function rangeOf(result: FileSendResult, { size }: Stats): { start: number; end: number } {
-  const match = /^bytes (\d+)-(\d+)\//.exec(result.headers['Content-Range'] ?? '');
-  return match ? { start: Number(match[1]), end: Number(match[2]) + 1 } : { start: 0, end: size };
-}
-
-function notFound(): SendResult {
-  return { type: 'error', statusCode: 404, headers: {}, stream: Readable.from([]), metadata: { error: new OutsideRoot() } };
-}
-
-/** The library hides a path that leaves the root behind 403; one answer for all of them tells less. */
-function publicStatus(status: number): number {
-  return status === 403 ? 404 : status;
+/** Dot segments are gone from the path, but not those between encoded slashes. */
+function leavesRoot(name: string): boolean {
+  return name.split(/[/\\]/).includes('..');
 }
 
 function redirectToDirectory(exchange: Exchange): void {
-  // A path that starts with two slashes would be read as another host's name.
-  const path = exchange.pathname.replace(/^\/+/, '/');
-  respondStatus(exchange, 308, { location: `${path}/${exchange.search}` });
+  respondStatus(exchange, 308, { location: `${exchange.pathname}/${exchange.search}` });
 }
 
 /** RFC 8615 keeps `.well-known` public; every other name with a leading dot is hidden. */
-function hasHiddenSegment(path: string): boolean {
-  return path.split(/\/|%2f|%5c/i).some((segment) => /^(\.|%2e)/i.test(segment) && segment !== '.well-known');
+function hasHiddenSegment(name: string): boolean {
+  return name.split(/[/\\]/).some((segment) => segment.startsWith('.') && segment !== '.well-known');
 }
