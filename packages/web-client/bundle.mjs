@@ -32,6 +32,13 @@ await Promise.all([
   }),
   build({
     ...shared,
+    format: 'iife',
+    entryPoints: [source('service_worker/removal_worker.ts')],
+    outfile: output('page_loader/removal-worker.js'),
+  }),
+  cp(resolve('http-cache-semantics/LICENSE'), output('page_loader/http-cache-semantics-LICENSE.txt')),
+  build({
+    ...shared,
     format: 'esm',
     entryPoints: [source('page/start/start.ts')],
     outfile: output('page_loader/start.js'),

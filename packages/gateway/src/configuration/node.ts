@@ -5,6 +5,7 @@ import { endConfiguration, endsOptions } from '../ends/options.js';
 import { frontKeys } from '../front/options.js';
 import { limitsOptions } from '../limits/options.js';
 import { routeOptions } from '../routing/options.js';
+import { pageLoaderOption } from '../webtransport/options.js';
 
 /** A gateway: a node of a file, or the whole file. */
 export const nodeConfiguration = z
@@ -20,6 +21,7 @@ export const nodeConfiguration = z
     multipath: z.boolean().default(true).describe('Let clients use several paths in one QUIC connection (RFC 10069).'),
     path_scheduler: frontKeys.path_scheduler,
     stream_scheduler: frontKeys.stream_scheduler,
+    page_loader: pageLoaderOption,
     http: frontKeys.http,
     admin: frontKeys.admin,
     routes: z.array(routeOptions).min(1).describe('The first route that matches a request answers it.'),

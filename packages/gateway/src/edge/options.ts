@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { filePath, hostAndPort, ipAddress, oneOrMore, remoteAddress } from '../configuration/scalars.js';
 import { frontKeys } from '../front/options.js';
 import { limitsOptions } from '../limits/options.js';
+import { pageLoaderOption } from '../webtransport/options.js';
 
 const certificateHashes = oneOrMore(
   z
@@ -57,6 +58,7 @@ export const edgeConfiguration = z.strictObject({
   congestion: frontKeys.congestion,
   path_scheduler: frontKeys.path_scheduler,
   stream_scheduler: frontKeys.stream_scheduler,
+  page_loader: pageLoaderOption,
   http: frontKeys.http,
   admin: frontKeys.admin,
   limits: limitsOptions.omit({ body_size: true }).prefault({}).describe('What clients are granted.'),

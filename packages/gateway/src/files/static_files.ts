@@ -20,6 +20,7 @@ interface Found {
 
 /** Serves a directory. A request for several ranges gets the whole file. */
 export class StaticFiles implements Target {
+  readonly ignoresCredentials = true;
   readonly #options: FilesOptions;
   readonly #smallFiles = new SmallFiles();
   #root: string | undefined;

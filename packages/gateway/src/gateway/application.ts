@@ -1,4 +1,5 @@
 import { WELL_KNOWN, WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
+import type { PageLoaderSwitch } from '@sheaf/web-client/server';
 import type { Logger } from 'pino';
 import type { EndConfiguration } from '../ends/options.js';
 import type { NodeConfiguration } from '../configuration/node.js';
@@ -30,6 +31,7 @@ export interface ApplicationOptions {
   metrics: Metrics;
   certificate: CertificateSource;
   quicPort: () => number;
+  pageLoader?: PageLoaderSwitch;
   /** Tells what the ends of this gateway answer. */
   routeMap?: Target;
   /** Answers what no route does, and for ends what only their gateway knows. */
@@ -37,7 +39,7 @@ export interface ApplicationOptions {
 }
 
 export function createApplication(options: ApplicationOptions): Application {
-  const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback } = options;
+  const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback, pageLoader = 'on' } = options;
   const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
   const describe = describeListener(node.listen, certificate, quicPort);
   const common = {
@@ -48,8 +50,8 @@ export function createApplication(options: ApplicationOptions): Application {
     timingName: 'sheaf-gateway',
   } as const;
   const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
-  const handler = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback }), routes: [...routes.requests, ...last] });
-  const carried = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap }), routes: routes.requests });
+  const handler = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }), routes: [...routes.requests, ...last] });
+  const carried = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }), routes: routes.requests });
   const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: pageApplication(handler), isOriginAllowed });
   return { handler, carried, sessions: { routes: [page, ...routes.sessions], observer, log } };
 }

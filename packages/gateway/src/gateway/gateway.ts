@@ -84,6 +84,7 @@ export class Gateway extends FrontNode {
       metrics,
       certificate,
       quicPort: () => front.address.port,
+      pageLoader: node.page_loader,
       ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
     });
     primary?.answerWith(carried);

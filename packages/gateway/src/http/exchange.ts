@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ServedConnection } from '@sheaf/native';
-import type { StreamPriority } from '@sheaf/web-client/protocol';
+import type { Credentials, StreamPriority } from '@sheaf/web-client/protocol';
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 export type HttpVersion = '0.9' | '1.0' | '1.1' | '2' | '3';
@@ -27,6 +27,8 @@ export interface GatewayRequest {
   readonly priority?: StreamPriority;
   /** What a page wants it for (`Request.destination`). */
   readonly destination?: string;
+  /** On requests of page sessions: what the browser knows of cookies and log-ins, which do not come along. */
+  readonly credentials?: Credentials;
   readonly body: Readable;
 }
 
@@ -68,6 +70,8 @@ export interface Exchange {
 /** What a route leads to. `handle` settles when the answer is complete or was given up. */
 export interface Target {
   handle(exchange: Exchange): Promise<void>;
+  /** Answers everybody alike: neither cookies nor `Authorization` change a response. */
+  readonly ignoresCredentials?: boolean;
   /** Gets ready; returns warnings about what does not work yet. */
   start?(): Promise<string[]>;
   /** Brings up to date what the status says. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { CredentialsNeeded } from '@sheaf/web-client/server';
 import { findRoute, type Route } from '../routing/router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
@@ -116,6 +117,10 @@ export class RequestHandler {
     }
     exchange.route = match.route.label;
     exchange.rest = match.rest;
+    if (exchange.request.credentials === 'withheld' && !match.route.answer.ignoresCredentials) {
+      exchange.response.destroy(new CredentialsNeeded());
+      return;
+    }
     await match.route.answer.handle(exchange);
   }
 }

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { CREDENTIALS_HEADER } from '@sheaf/web-client/protocol';
 import { systemErrorCode } from '../errors/user_error.js';
 import type { Exchange } from './exchange.js';
 
@@ -43,6 +44,8 @@ export function setHead(exchange: Exchange, status: number, headers: Headers): v
   for (const [name, value] of Object.entries(headers)) {
     exchange.response.setHeader(name, Array.isArray(value) && name !== 'set-cookie' ? value.join(', ') : value);
   }
+  // A page loader's worker never sees Set-Cookie, even where it fetches over the network (docs/wire.md).
+  if (headers['set-cookie'] !== undefined) exchange.response.setHeader(CREDENTIALS_HEADER, 'set');
   exchange.response.setHeader(timingHeader, [headers[timingHeader] ?? [], exchange.timing()].flat().join(', '));
 }
 

@@ -1,5 +1,5 @@
-import { pageLoaderResource } from '@sheaf/web-client/server';
-import { WELL_KNOWN, type PathReport } from '@sheaf/web-client/protocol';
+import { pageLoaderResource, type PageLoaderSwitch } from '@sheaf/web-client/server';
+import { WELL_KNOWN, type GatewayDescription as Description, type PathReport } from '@sheaf/web-client/protocol';
 import type { Exchange, Target } from './exchange.js';
 import { respondLease } from '../ends/lease.js';
 import { respondStatus, respondText, setHead } from './respond.js';
@@ -19,6 +19,8 @@ const changing = { 'content-type': 'application/json', 'cache-control': 'no-stor
 export interface ToldOnRequest {
   paths?: (() => readonly PathReport[]) | undefined;
   routes?: Target | undefined;
+  /** `off`: browsers that have the page loader remove it. */
+  pageLoader?: PageLoaderSwitch;
 }
 
 /** Serves what lies below `/.well-known/sheaf/`: the gateway's description and the page loader. */
@@ -48,14 +50,14 @@ export class WellKnown implements Target {
       return;
     }
     if (exchange.pathname === WELL_KNOWN.certificate_hashes) {
-      respondText(exchange, 200, `${JSON.stringify(this.#describe(exchange))}\n`, {
+      respondText(exchange, 200, `${JSON.stringify(this.#description(exchange))}\n`, {
         ...changing,
         // A certificate is no secret, and pages of other origins may want to connect.
         'access-control-allow-origin': '*',
       });
       return;
     }
-    const resource = await pageLoaderResource(exchange.pathname);
+    const resource = await pageLoaderResource(exchange.pathname, this.#told.pageLoader);
     if (!resource) {
       respondStatus(exchange, 404);
       return;
@@ -67,5 +69,15 @@ export class WellKnown implements Target {
     }
     exchange.bytesSent += resource.body.length;
     exchange.response.end(resource.body);
+  }
+
+  /** A worker sees no cookies of its visitor: it is told whether there are some. */
+  #description(exchange: Exchange): Description {
+    const { cookie, authorization } = exchange.request.headers;
+    return {
+      ...this.#describe(exchange),
+      ...((cookie ?? authorization) !== undefined && { credentials: true }),
+      ...(this.#told.pageLoader === 'off' && { page_loader: 'off' as const }),
+    };
   }
 }

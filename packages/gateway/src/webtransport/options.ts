@@ -13,6 +13,11 @@ const webTransportObject = z.strictObject({
     .describe('Web origins whose pages may open sessions, such as `https://example.com`; default: every origin.'),
 });
 
+export const pageLoaderOption = z
+  .enum(['on', 'off'])
+  .default('on')
+  .describe('The Service Worker that loads pages over WebTransport. `off` takes it out of every browser that has it; keep that until all visitors have come by.');
+
 export type WebTransportOptions = z.output<typeof webTransportObject>;
 
 export const webTransportOptions = z

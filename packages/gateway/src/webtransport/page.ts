@@ -15,7 +15,7 @@ export function pageApplication(handler: RequestHandler): WebTransportApplicatio
       session as unknown as PageSession,
       async (pageRequest) => {
         if (!isOwnAuthority(pageRequest.url, context)) return misdirected;
-        const response = new PageResponseWriter(pageRequest.signal);
+        const response = new PageResponseWriter(pageRequest.signal, pageRequest.credentials);
         void handler.handle(fromPageRequest(pageRequest, context), response);
         return response.head;
       },

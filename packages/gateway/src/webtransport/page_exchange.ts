@@ -1,6 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import type { PageRequest, PageResponse } from '@sheaf/web-client/server';
+import { CredentialsNeeded, type PageRequest, type PageResponse } from '@sheaf/web-client/server';
+import type { Credentials } from '@sheaf/web-client/protocol';
 import type { GatewayRequest, GatewayResponse } from '../http/exchange.js';
 import type { WebTransportContext } from './session.js';
 
@@ -24,6 +25,7 @@ export function fromPageRequest(request: PageRequest, context: WebTransportConte
     carriedBy: 'webtransport',
     priority: request.priority,
     destination: request.destination,
+    credentials: request.credentials,
     body: Readable.fromWeb(request.body as ReadableStream<Uint8Array>, { signal: request.signal }),
   };
 }
@@ -37,7 +39,10 @@ export class PageResponseWriter extends PassThrough implements GatewayResponse {
   #resolve: (response: PageResponse) => void = () => undefined;
   #reject: (error: Error) => void = () => undefined;
 
-  constructor(signal: AbortSignal) {
+  constructor(
+    signal: AbortSignal,
+    private readonly credentials: Credentials,
+  ) {
     super();
     this.head = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -61,19 +66,34 @@ export class PageResponseWriter extends PassThrough implements GatewayResponse {
   }
 
   override _transform(chunk: Buffer, encoding: BufferEncoding, callback: (error?: Error | null, data?: Buffer) => void): void {
-    this.#sendHead();
-    super._transform(chunk, encoding, callback);
+    if (this.#isForBrowser()) callback(new CredentialsNeeded());
+    else {
+      this.#sendHead();
+      super._transform(chunk, encoding, callback);
+    }
   }
 
   override _flush(callback: (error?: Error | null) => void): void {
-    this.#sendHead();
-    callback();
+    if (this.#isForBrowser()) callback(new CredentialsNeeded());
+    else {
+      this.#sendHead();
+      callback();
+    }
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     // Without effect once the head is out; then the reader of the body sees the error.
     this.#reject(error ?? new Error('the response was given up'));
     super._destroy(error, callback);
+  }
+
+  /**
+   * Whether the response sets cookies, asks for a log-in or clears storage: a browser does that for what it loads itself,
+   * never for what a worker hands it. To a page that wants no credentials (`omitted`) it would not do so either way.
+   */
+  #isForBrowser(): boolean {
+    if (this.headersSent || this.credentials === 'omitted') return false;
+    return this.#headers.has('set-cookie') || this.#headers.has('clear-site-data') || (this.statusCode === 401 && this.#headers.has('www-authenticate'));
   }
 
   #sendHead(): void {

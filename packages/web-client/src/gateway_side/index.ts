@@ -1,7 +1,8 @@
 /** What a gateway needs to serve pages to the page loader. Format: docs/wire.md. */
 export { isOriginAllowed } from './origin.js';
-export { pageLoaderResource, type PageLoaderResource } from './page_loader_resources.js';
+export { pageLoaderResource, type PageLoaderResource, type PageLoaderSwitch } from './page_loader_resources.js';
 export {
+  CredentialsNeeded,
   servePage,
   type PageRequest,
   type PageResponse,

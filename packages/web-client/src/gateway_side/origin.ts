@@ -1,3 +1,5 @@
+import { isLoopback } from '../protocol/index.js';
+
 /**
  * Whether pages of `origin` may use the page session of `authority` (both as they appear in the
  * extended CONNECT). A page session hands out what the gateway serves, and browsers let every site
@@ -12,14 +14,4 @@ export function isOriginAllowed(origin: string | undefined, authority: string): 
   const host = new URL(`https://${authority}/`).hostname;
   if (isLoopback(hostname) && isLoopback(host)) return true;
   return protocol === 'https:' && hostname === host;
-}
-
-// The names for which browsers skip TLS and DNS (Secure Contexts §3.1).
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
 }

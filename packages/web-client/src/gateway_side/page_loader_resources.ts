@@ -39,13 +39,17 @@ const FILES: ReadonlyMap<string, { file: string; headers: Readonly<Record<string
     ],
   ]);
 
+/** `off`: browsers get a worker that removes the page loader where there is one. */
+export type PageLoaderSwitch = 'on' | 'off';
+
 /**
  * The page loader's own files by URL path (without query), undefined for every other path.
  * `certificate-hashes` is not among them: the gateway knows its certificate.
  */
-export async function pageLoaderResource(path: string): Promise<PageLoaderResource | undefined> {
+export async function pageLoaderResource(path: string, pageLoader: PageLoaderSwitch = 'on'): Promise<PageLoaderResource | undefined> {
   const entry = FILES.get(path);
   if (entry === undefined) return undefined;
-  const body = await readFile(join(browserDirectory, 'page_loader', entry.file));
+  const file = path === WELL_KNOWN.worker && pageLoader === 'off' ? 'removal-worker.js' : entry.file;
+  const body = await readFile(join(browserDirectory, 'page_loader', file));
   return { headers: entry.headers, body };
 }

@@ -32,6 +32,14 @@ export interface PageSession {
   close(info?: { closeCode?: number; reason?: string }): void;
 }
 
+/**
+ * To be thrown for a request that only the browser itself can make, since it or its response needs
+ * cookies, a log-in or the browser's storage: the page loader sends it again the ordinary way.
+ */
+export class CredentialsNeeded extends Error {
+  override readonly name = 'CredentialsNeeded';
+}
+
 /** One request of a page. The head has been checked against docs/wire.md. */
 export interface PageRequest extends RequestHead {
   /** Empty for requests without a body. */
@@ -158,8 +166,9 @@ class PageServer {
       const response = await this.handleRequest({ ...head, body, signal });
       await writeResponse(stream, writer, head.method, response);
     } catch (error) {
-      if (!signal.aborted) this.options.onError?.(error, head);
-      ignore(writer.abort(streamError(signal.aborted ? 'cancelled' : 'internal')));
+      const why = signal.aborted ? 'cancelled' : error instanceof CredentialsNeeded ? 'needs_credentials' : 'internal';
+      if (why === 'internal') this.options.onError?.(error, head);
+      ignore(writer.abort(streamError(why)));
     } finally {
       // What the handler left unread is not wanted any more (STOP_SENDING).
       if (!body.locked) ignore(body.cancel());

@@ -19,6 +19,8 @@ export const ERROR_CODES = {
   cancelled: 0x06,
   /** The head did not arrive in time. */
   timeout: 0x07,
+  /** The request or its response needs the visitor's cookies or log-in, which only the browser itself can send and keep. */
+  needs_credentials: 0x08,
 } as const;
 
 export type ErrorName = keyof typeof ERROR_CODES;

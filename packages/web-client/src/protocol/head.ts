@@ -6,6 +6,13 @@ export const PROTOCOL_VERSION = 1;
 /** One header: lower-case name, value without the surrounding white space. */
 export type HeaderField = readonly [name: string, value: string];
 
+/**
+ * What the requester knows of the visitor's cookies and HTTP authentication, which a page session
+ * never carries: the request does not want them (`omitted`), the visitor seems to have none
+ * (`none`), or has some (`withheld`).
+ */
+export type Credentials = 'omitted' | 'none' | 'withheld';
+
 /** What a requester says before the body. */
 export interface RequestHead {
   readonly method: string;
@@ -14,6 +21,7 @@ export interface RequestHead {
   /** `Request.destination` of the Fetch standard (`document`, `style`, …); empty for fetch(). */
   readonly destination: string;
   readonly priority: StreamPriority;
+  readonly credentials: Credentials;
   readonly headers: readonly HeaderField[];
 }
 
@@ -45,4 +53,5 @@ export const FIELD = {
   priority: 0x04,
   header: 0x05,
   status: 0x06,
+  credentials: 0x07,
 } as const;

@@ -4,6 +4,7 @@ import {
   FIELD,
   LIMITS,
   PROTOCOL_VERSION,
+  type Credentials,
   type HeaderField,
   type RequestHead,
   type ResponseHead,
@@ -48,6 +49,9 @@ export function encodeRequestHead(head: RequestHead): Uint8Array {
     fields.push(field(FIELD.destination, encodeByteString(head.destination)));
   }
   if (!isDefault(head.priority)) fields.push(field(FIELD.priority, encodePriority(head.priority)));
+  if (head.credentials !== 'omitted') {
+    fields.push(field(FIELD.credentials, Uint8Array.of(CREDENTIALS[head.credentials])));
+  }
   return frame([...fields, ...head.headers.map(headerField)]);
 }
 
@@ -64,6 +68,7 @@ export function decodeRequestHead(bytes: Uint8Array): RequestHead {
   const single = new SingleFields();
   const headers: HeaderField[] = [];
   let priority: StreamPriority | undefined;
+  let credentials: Credentials | undefined;
   for (const { type, value } of fieldsOf(bytes)) {
     switch (type) {
       case FIELD.method:
@@ -74,6 +79,10 @@ export function decodeRequestHead(bytes: Uint8Array): RequestHead {
       case FIELD.priority:
         if (priority) throw new ProtocolError('malformed', 'priority appears twice');
         priority = decodePriority(value);
+        break;
+      case FIELD.credentials:
+        if (credentials) throw new ProtocolError('malformed', 'credentials appear twice');
+        credentials = decodeCredentials(value);
         break;
       case FIELD.header:
         addHeader(headers, value);
@@ -86,6 +95,7 @@ export function decodeRequestHead(bytes: Uint8Array): RequestHead {
     url: single.required(FIELD.url),
     destination: single.optional(FIELD.destination),
     priority: priority ?? DEFAULT_PRIORITY,
+    credentials: credentials ?? 'omitted',
     headers,
   };
   validateRequestHead(head);
@@ -117,6 +127,16 @@ export function decodeResponseHead(bytes: Uint8Array): ResponseHead {
   const head = { status, headers };
   validateResponseHead(head);
   return head;
+}
+
+/** Absent: omitted. */
+const CREDENTIALS = { none: 0x01, withheld: 0x02 } as const;
+
+function decodeCredentials(bytes: Uint8Array): Credentials {
+  const [code] = bytes;
+  if (bytes.length === 1 && code === CREDENTIALS.none) return 'none';
+  if (bytes.length === 1 && code === CREDENTIALS.withheld) return 'withheld';
+  throw new ProtocolError('malformed', 'credentials are neither none nor withheld');
 }
 
 function isDefault({ urgency, incremental, dependency }: StreamPriority): boolean {

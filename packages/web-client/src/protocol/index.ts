@@ -4,6 +4,7 @@ export {
   FIELD,
   LIMITS,
   PROTOCOL_VERSION,
+  type Credentials,
   type HeaderField,
   type RequestHead,
   type ResponseHead,
@@ -38,8 +39,10 @@ export {
 } from './stream.js';
 export { MAX_VARINT, readVarint, varintLength, writeVarint, type Varint } from './varint.js';
 export {
+  CREDENTIALS_HEADER,
   WELL_KNOWN,
   WELL_KNOWN_PREFIX,
+  isLoopback,
   parseGatewayDescription,
   type GatewayDescription,
 } from './well_known.js';

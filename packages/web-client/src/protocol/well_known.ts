@@ -20,26 +20,47 @@ export const WELL_KNOWN = {
   worker: `${WELL_KNOWN_PREFIX}page-worker.js`,
 } as const;
 
+/** Response header that tells a worker that the browser was given cookies; its only value is `set`. */
+export const CREDENTIALS_HEADER = 'sheaf-credentials';
+
 /** How a browser reaches the gateway by WebTransport. */
 export interface GatewayDescription {
   /** SHA-256 of the leaf certificates in use, lower-case hexadecimal; empty: a public certificate. */
   readonly hashes: readonly string[];
   /** `host:port` of the UDP listener when it differs from the page's own. */
   readonly authority?: string;
+  /** The browser sent cookies or HTTP authentication along when it asked. */
+  readonly credentials?: boolean;
+  /** The site does not want the page loader any more: the worker removes itself. */
+  readonly page_loader?: 'off';
 }
 
 /** Checks what `certificate-hashes` answered. @throws TypeError naming the field that is wrong. */
 export function parseGatewayDescription(value: unknown): GatewayDescription {
   if (typeof value !== 'object' || value === null) throw new TypeError('not a JSON object');
-  const { hashes, authority } = value as { hashes?: unknown; authority?: unknown };
+  const { hashes, authority, credentials, page_loader } = value as Readonly<Record<string, unknown>>;
   if (!Array.isArray(hashes) || hashes.length > 16 || !hashes.every(isSha256)) {
     throw new TypeError('hashes: not a list of at most 16 SHA-256 values in hexadecimal');
   }
-  if (authority === undefined) return { hashes };
-  if (typeof authority !== 'string' || !isAuthority(authority)) {
+  if (authority !== undefined && (typeof authority !== 'string' || !isAuthority(authority))) {
     throw new TypeError('authority: not a host and port');
   }
-  return { hashes, authority };
+  return {
+    hashes,
+    ...(authority !== undefined && { authority }),
+    ...(credentials === true && { credentials }),
+    ...(page_loader === 'off' && { page_loader }),
+  };
+}
+
+/** The names for which browsers skip TLS and DNS (Secure Contexts §3.1), as `URL.hostname` writes them. */
+export function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d+){3}$/.test(hostname)
+  );
 }
 
 function isSha256(value: unknown): value is string {

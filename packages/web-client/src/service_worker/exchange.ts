@@ -35,9 +35,14 @@ export class StreamRefused extends Error {
   override readonly name = 'StreamRefused';
 }
 
+/** Only the browser itself can make this request: it needs cookies, a log-in or storage. */
+export class CredentialsNeeded extends Error {
+  override readonly name = 'CredentialsNeeded';
+}
+
 /**
  * Sends a request on its own stream and reads the answer's head.
- * @throws StreamRefused when it may be sent again; ProtocolError; the stream's error.
+ * @throws StreamRefused when it may be sent again; CredentialsNeeded; ProtocolError; the stream's error.
  */
 export async function exchange(
   stream: SessionStream,
@@ -57,6 +62,7 @@ export async function exchange(
   } catch (error) {
     cancel();
     if (codeOf(error) === ERROR_CODES.refused) throw new StreamRefused('refused', { cause: error });
+    if (codeOf(error) === ERROR_CODES.needs_credentials) throw new CredentialsNeeded('needs credentials', { cause: error });
     throw error;
   }
 }

@@ -7,12 +7,12 @@ export interface Load {
   readonly method: string;
   readonly destination: string;
   readonly priority: StreamPriority;
-  transport: 'webtransport' | 'network';
+  transport: 'webtransport' | 'network' | 'cache';
   state: 'waiting' | 'receiving' | 'done' | 'failed';
   status: number;
   /** Streams used: more than one after refusals or a lost session. */
   attempts: number;
-  /** Bytes received on streams, heads included; 0 for the network, which does not tell. */
+  /** Bytes received on streams, heads included; 0 for the network, which does not tell, and for the cache. */
   bytes: number;
   readonly startedAt: number;
   headAt: number | undefined;

@@ -1,5 +1,4 @@
 import type { StyleName } from '../priority/index.js';
-import type { GatewayDescription } from '../protocol/index.js';
 import type { SessionStatus } from './gateway_session.js';
 import type { Load } from './load_log.js';
 
@@ -8,8 +7,8 @@ export const LOADS_CHANNEL = 'sheaf-page-loads';
 
 /** From a page to the worker, with a MessagePort for the {@link Reply}. */
 export type Message =
-  /** Hands over the configuration, for a style other than the usual one that too, and opens the session. */
-  | { readonly type: 'configure'; readonly description: GatewayDescription; readonly style?: StyleName }
+  /** Has the worker ask the gateway how it is reached, for a style other than the usual one hands that over, and opens the session. */
+  | { readonly type: 'configure'; readonly style?: StyleName }
   | { readonly type: 'status' };
 
 export interface Reply {

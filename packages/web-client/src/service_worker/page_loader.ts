@@ -1,33 +1,62 @@
 import type { RequestHead } from '../protocol/index.js';
-import { StreamRefused, exchange, type ExchangeObserver } from './exchange.js';
+import { CredentialsNeeded, StreamRefused, exchange, type ExchangeObserver } from './exchange.js';
 import { SessionUnavailable, sleep, type GatewaySession } from './gateway_session.js';
+import type { HttpCache, Loaded } from './http_cache.js';
 import type { Load, LoadLog } from './load_log.js';
 import { requestHead, type Visitor } from './request_head.js';
 import type { Asker, Place, RequestOrder } from './request_order.js';
-import { toResponse } from './response.js';
+import { observed, toResponse } from './response.js';
+import type { VisitorCredentials } from './visitor_credentials.js';
 
 // Refusals end when the gateway has answered others; a page's requests take less than this.
 const REFUSAL_PAUSES_MS = [20, 60, 180, 540];
 // RFC 9110 §9.2.2, without those that pages use to change things on purpose.
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Answers a page's requests over the page session, or by plain fetch where that is impossible. */
+/** What a {@link PageLoader} works with. */
+export interface PageLoaderParts {
+  readonly session: GatewaySession;
+  readonly log: LoadLog;
+  readonly visitor: Visitor;
+  readonly order: RequestOrder;
+  readonly credentials: VisitorCredentials;
+  readonly cache: HttpCache;
+  readonly network: (request: Request) => Promise<Response>;
+}
+
+/** Answers a page's requests from the cache, over the page session, or by plain fetch where that is impossible. */
 export class PageLoader {
-  constructor(
-    private readonly session: GatewaySession,
-    private readonly log: LoadLog,
-    private readonly visitor: Visitor,
-    private readonly order: RequestOrder,
-    private readonly network: (request: Request) => Promise<Response>,
-  ) {}
+  constructor(private readonly parts: PageLoaderParts) {}
 
   async respond(request: Request, asker: Asker): Promise<Response> {
-    const place = this.order.place(request, asker);
-    const load = this.log.start(request, place.priority);
-    const head = requestHead(request, this.visitor, place.priority);
+    const { order, log, visitor, cache } = this.parts;
+    const place = order.place(request, asker);
+    const load = log.start(request, place.priority);
+    const head = requestHead(request, visitor, place.priority);
+    let loaded = false;
+    const response = await cache.respond(request, head.headers, (conditions) => {
+      loaded = true;
+      return this.load(request, { ...head, headers: [...head.headers, ...conditions] }, load, place);
+    });
+    if (!loaded) {
+      place.release();
+      load.transport = 'cache';
+      log.head(load, response.status);
+      log.end(load, 'done');
+    }
+    return observed(response, place.hints);
+  }
+
+  private async load(request: Request, head: Omit<RequestHead, 'credentials'>, load: Load, place: Place): Promise<Loaded> {
+    const { credentials } = this.parts;
+    if (credentials.areNeededFor(request)) {
+      place.release();
+      return this.viaNetwork(request, load);
+    }
+    const whole = { ...head, credentials: await credentials.of(request) };
     for (let refusals = 0, losses = 0; ; ) {
       try {
-        return await this.viaSession(request, head, load, place);
+        return { response: await this.viaSession(request, whole, load, place), storable: true };
       } catch (error) {
         const untouched = !request.bodyUsed && !request.signal.aborted;
         if (error instanceof StreamRefused && untouched && refusals < REFUSAL_PAUSES_MS.length) {
@@ -39,18 +68,21 @@ export class PageLoader {
         place.release();
         const unsent = error instanceof SessionUnavailable || error instanceof StreamRefused;
         if (!untouched || !(unsent || REPEATABLE.has(request.method))) {
-          this.log.end(load, 'failed');
+          this.parts.log.end(load, 'failed');
           throw error;
         }
+        const forBrowser = error instanceof CredentialsNeeded;
+        if (forBrowser) credentials.neededFor(request.url);
         // The session was lost under way: a new one first, then the network.
-        if (!unsent && losses++ === 0) continue;
+        if (!unsent && !forBrowser && losses++ === 0) continue;
         return this.viaNetwork(request, load);
       }
     }
   }
 
   private async viaSession(request: Request, head: RequestHead, load: Load, place: Place): Promise<Response> {
-    const stream = await this.session.openStream();
+    const { session, log } = this.parts;
+    const stream = await session.openStream();
     load.attempts += 1;
     let answered = false;
     const observer: ExchangeObserver = {
@@ -59,26 +91,30 @@ export class PageLoader {
       },
       ended: (error) => {
         place.release();
-        if (answered) this.log.end(load, error === undefined ? 'done' : 'failed');
+        if (answered) log.end(load, error === undefined ? 'done' : 'failed');
       },
     };
     const { signal } = request;
     const answer = await exchange(stream, head, { body: await bodyOf(request), signal }, observer);
     answered = true;
-    this.log.head(load, answer.head.status);
+    log.head(load, answer.head.status);
     const waitedMs = load.headAt! - load.startedAt;
-    return toResponse(request.method, answer.head, answer.body, { hints: place.hints, waitedMs });
+    return toResponse(request.method, answer.head, answer.body, waitedMs);
   }
 
-  private async viaNetwork(request: Request, load: Load): Promise<Response> {
+  /** What the browser loads itself it also caches itself. */
+  private async viaNetwork(request: Request, load: Load): Promise<Loaded> {
+    const { log, network, credentials, cache } = this.parts;
     load.transport = 'network';
     try {
-      const response = await this.network(request);
-      this.log.head(load, response.status);
-      this.log.end(load, 'done');
-      return response;
+      const response = await network(request);
+      credentials.observe(response);
+      if (response.headers.has('clear-site-data')) await cache.clear();
+      log.head(load, response.status);
+      log.end(load, 'done');
+      return { response, storable: false };
     } catch (error) {
-      this.log.end(load, 'failed');
+      log.end(load, 'failed');
       throw error;
     }
   }

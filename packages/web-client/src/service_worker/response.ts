@@ -18,14 +18,14 @@ export function supportedEncodings(): string[] {
 
 /**
  * The response as a page sees it: content coding taken off, marked with a Server-Timing entry that
- * says how long its head was waited for. `hints` read along when it is an HTML document.
+ * says how long its head was waited for.
  * @throws TypeError for a content coding that was not asked for.
  */
 export function toResponse(
   method: string,
   head: ResponseHead,
   body: ReadableStream<Uint8Array>,
-  { hints, waitedMs }: { hints?: PageHints | undefined; waitedMs: number },
+  waitedMs: number,
 ): Response {
   const headers = new Headers(head.headers.map(([name, value]): [string, string] => [name, value]));
   headers.append('server-timing', `${TIMING_NAME};dur=${waitedMs.toFixed(1)};desc="page session"`);
@@ -36,9 +36,7 @@ export function toResponse(
     return new Response(null, init);
   }
   const coding = headers.get('content-encoding')?.toLowerCase() ?? 'identity';
-  const observed = (plain: ReadableStream<Uint8Array>): ReadableStream<BufferSource> =>
-    (isHtml(headers) && hints ? hints.observe(plain) : plain) as ReadableStream<BufferSource>;
-  if (coding === 'identity') return new Response(observed(body), init);
+  if (coding === 'identity') return new Response(body as ReadableStream<BufferSource>, init);
   const format = { br: 'brotli', gzip: 'gzip' }[coding];
   if (format === undefined || !canDecompress(format)) {
     void body.cancel();
@@ -49,7 +47,14 @@ export function toResponse(
   const plain = (body as ReadableStream<BufferSource>).pipeThrough(
     new DecompressionStream(format as CompressionFormat),
   );
-  return new Response(observed(plain), init);
+  return new Response(plain, init);
+}
+
+/** The response with `hints` reading along when it is an HTML document. */
+export function observed(response: Response, hints: PageHints | undefined): Response {
+  if (hints === undefined || response.body === null || !isHtml(response.headers)) return response;
+  const { status, statusText, headers } = response;
+  return new Response(hints.observe(response.body) as ReadableStream<BufferSource>, { status, statusText, headers });
 }
 
 function isHtml(headers: Headers): boolean {

@@ -1,19 +1,24 @@
 /** Entry of the Service Worker: the events of a page on one side, the loader on the other. */
-import { DEFAULT_STYLE } from '../priority/index.js';
-import { WELL_KNOWN_PREFIX } from '../protocol/index.js';
-import { Configuration } from './configuration.js';
+import { DEFAULT_STYLE, isStyleName } from '../priority/index.js';
+import { WELL_KNOWN_PREFIX, type GatewayDescription } from '../protocol/index.js';
+import { Configuration, PageLoaderUnwanted } from './configuration.js';
 import { GatewaySession } from './gateway_session.js';
+import { HttpCache } from './http_cache.js';
 import { KeepAwake } from './keep_awake.js';
 import { LoadLog } from './load_log.js';
 import { LOADS_CHANNEL, type Message, type Reply } from './messages.js';
 import { PageLoader } from './page_loader.js';
+import { RESPONSES_CACHE, removePageLoader } from './removal.js';
 import { RequestOrder } from './request_order.js';
 import { supportedEncodings } from './response.js';
 import { connect } from './transport.js';
+import { VisitorCredentials } from './visitor_credentials.js';
 
 declare const self: ServiceWorkerGlobalScope;
 
-const configuration = new Configuration();
+/** The site does not want the page loader any more: from then on the browser loads by itself. */
+let removed = false;
+const configuration = new Configuration(self.location.host);
 const session = new GatewaySession((refresh) => connect(configuration, refresh));
 const channel = new BroadcastChannel(LOADS_CHANNEL);
 const log = new LoadLog((load) => channel.postMessage(load));
@@ -23,7 +28,12 @@ const visitor = {
   encodings: supportedEncodings(),
 };
 const order = new RequestOrder();
-const loader = new PageLoader(session, log, visitor, order, (request) => fetch(request));
+const credentials = new VisitorCredentials({
+  ask: async () => (await describe()).credentials === true,
+  ...(self.cookieStore && { cookies: (url: string) => self.cookieStore.getAll({ url }) }),
+});
+const cache = new HttpCache(() => caches.open(RESPONSES_CACHE));
+const loader = new PageLoader({ session, log, visitor, order, credentials, cache, network: (request) => fetch(request) });
 /** A worker that was started for a request has to recall the style first. */
 const ready = configuration.style().then((style) => {
   order.defaultStyle = style;
@@ -51,6 +61,7 @@ self.addEventListener('message', (event) => {
 function isOurs(request: Request): boolean {
   const url = new URL(request.url);
   return (
+    !removed &&
     'WebTransport' in self &&
     url.origin === self.location.origin &&
     !url.pathname.startsWith(WELL_KNOWN_PREFIX) &&
@@ -59,11 +70,26 @@ function isOurs(request: Request): boolean {
   );
 }
 
+/** What the gateway says now; removes the page loader when that is what it says. */
+async function describe(): Promise<GatewayDescription> {
+  try {
+    return await configuration.refresh();
+  } catch (error) {
+    if (error instanceof PageLoaderUnwanted && !removed) {
+      removed = true;
+      await removePageLoader(self.registration);
+    }
+    throw error;
+  }
+}
+
 async function answer(message: Message, port: MessagePort | undefined): Promise<void> {
   switch (message.type) {
     case 'configure':
-      await configuration.set(message.description, message.style ?? DEFAULT_STYLE);
-      order.defaultStyle = await configuration.style();
+      await describe();
+      // Any script of the site can send a message.
+      order.defaultStyle = isStyleName(message.style) ? message.style : DEFAULT_STYLE;
+      await configuration.setStyle(order.defaultStyle);
       session.reset();
       await session.warmUp();
       break;

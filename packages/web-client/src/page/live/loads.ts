@@ -46,7 +46,7 @@ function workerRow(load: Load): Row {
     time === undefined ? undefined : time - load.startedAt;
   return {
     path: new URL(load.url).pathname,
-    carriedBy: load.transport === 'webtransport' ? 'WebTransport' : 'network',
+    carriedBy: load.transport === 'webtransport' ? 'WebTransport' : load.transport,
     status: load.status,
     bytes: load.bytes,
     firstByte: since(load.headAt),

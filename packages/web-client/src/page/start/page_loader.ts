@@ -3,7 +3,7 @@ import { WELL_KNOWN, parseGatewayDescription } from '../../protocol/index.js';
 import type { Message, Reply } from '../../service_worker/messages.js';
 
 /** Why pages are loaded by the browser itself. */
-export type Unavailable = 'no-service-worker' | 'no-webtransport' | 'no-gateway' | 'failed';
+export type Unavailable = 'no-service-worker' | 'no-webtransport' | 'no-gateway' | 'switched-off' | 'failed';
 
 export interface PageLoaderOptions {
   /** Order of requests for pages that choose none by `?sheaf-style=`; default: RFC 9218 as Chromium uses it. */
@@ -21,7 +21,7 @@ export async function ask(worker: ServiceWorker, message: Message): Promise<Repl
 }
 
 /**
- * Registers the page loader, waits until it controls this page and hands over how the gateway is
+ * Registers the page loader, waits until it controls this page and has asked how the gateway is
  * reached. From then on navigations and subresources of this origin go over one WebTransport
  * session. Never throws: without the page loader the site works as ever.
  */
@@ -31,9 +31,12 @@ export async function startPageLoader({ style }: PageLoaderOptions = {}): Promis
   try {
     const answer = await fetch(WELL_KNOWN.certificate_hashes, { cache: 'no-store' });
     if (!answer.ok) return 'no-gateway';
-    const description = parseGatewayDescription(await answer.json());
+    if (parseGatewayDescription(await answer.json()).page_loader === 'off') {
+      await (await navigator.serviceWorker.getRegistration('/'))?.update();
+      return 'switched-off';
+    }
     await navigator.serviceWorker.register(WELL_KNOWN.worker, { scope: '/', updateViaCache: 'none' });
-    return await ask(await controllingWorker(), { type: 'configure', description, ...(style && { style }) });
+    return await ask(await controllingWorker(), { type: 'configure', ...(style && { style }) });
   } catch (error) {
     console.warn('The page loader could not be started.', error);
     return 'failed';
