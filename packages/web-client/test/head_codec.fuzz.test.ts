@@ -53,6 +53,7 @@ const request = fc.record({
   url: characters(`${letters}/?&=%20`, 60).map((path) => `https://a.test/${path}`),
   destination: fc.constantFrom('', 'document', 'style', 'script', 'image', 'font'),
   priority,
+  credentials: fc.constantFrom('omitted', 'none', 'withheld'),
   headers,
 });
 

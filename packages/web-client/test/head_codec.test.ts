@@ -16,6 +16,7 @@ const request: RequestHead = {
   url: 'https://a.test/x?y',
   destination: 'style',
   priority: { urgency: 0, incremental: false },
+  credentials: 'omitted',
   headers: [['accept', 'text/css']],
 };
 
@@ -144,4 +145,17 @@ describe('a receiver refuses', () => {
 test('fields of later versions are skipped', () => {
   const bytes = framed('40ff 03 010203', '01 03 474554', '02 0f 68747470733a2f2f612e746573742f', '3f 00');
   expect(decodeRequestHead(head(bytes))).toMatchObject({ method: 'GET', url: 'https://a.test/' });
+});
+
+test.each([
+  ['none', '07 01 01'],
+  ['withheld', '07 01 02'],
+] as const)('credentials that are %s', (credentials, bytes) => {
+  const said = { ...request, credentials };
+  expect(decodeRequestHead(head(encodeRequestHead(said)))).toEqual(said);
+  expect(decodeRequestHead(head(framed('01 03 474554', '02 12 68747470733a2f2f612e746573742f783f79', bytes))).credentials).toBe(credentials);
+});
+
+test.each(['07 00', '07 01 00', '07 01 03', '07 02 01 01', '07 01 01 07 01 01'])('credentials %s are malformed', (bytes) => {
+  expect(errorOf(() => decodeRequestHead(head(framed('01 03 474554', '02 12 68747470733a2f2f612e746573742f783f79', bytes))))).toBe('malformed');
 });

@@ -25,6 +25,7 @@ const get: RequestHead = {
   url: 'https://a.test/',
   destination: '',
   priority: { urgency: 3, incremental: false },
+  credentials: 'omitted',
   headers: [],
 };
 const hello: PageResponse = { status: 200, headers: [], body: Buffer.from('hello') };

@@ -24,6 +24,11 @@ export interface PageLoaderParts {
   readonly network: (request: Request) => Promise<Response>;
 }
 
+/** The visitor turned out to have credentials while a request without them was answered. */
+class CredentialsFound extends Error {
+  override readonly name = 'CredentialsFound';
+}
+
 /** Answers a page's requests from the cache, over the page session, or by plain fetch where that is impossible. */
 export class PageLoader {
   constructor(private readonly parts: PageLoaderParts) {}
@@ -53,11 +58,15 @@ export class PageLoader {
       place.release();
       return this.viaNetwork(request, load);
     }
-    const whole = { ...head, credentials: await credentials.of(request) };
+    let known = credentials.known(request);
     for (let refusals = 0, losses = 0; ; ) {
       try {
-        return { response: await this.viaSession(request, whole, load, place), storable: true };
+        return { response: await this.viaSession(request, { ...head, credentials: known }, load, place), storable: true };
       } catch (error) {
+        if (error instanceof CredentialsFound) {
+          known = 'withheld';
+          continue;
+        }
         const untouched = !request.bodyUsed && !request.signal.aborted;
         if (error instanceof StreamRefused && untouched && refusals < REFUSAL_PAUSES_MS.length) {
           await sleep(REFUSAL_PAUSES_MS[refusals]!);
@@ -81,9 +90,10 @@ export class PageLoader {
   }
 
   private async viaSession(request: Request, head: RequestHead, load: Load, place: Place): Promise<Response> {
-    const { session, log } = this.parts;
+    const { session, log, credentials } = this.parts;
     const stream = await session.openStream();
     load.attempts += 1;
+    const areNone = head.credentials !== 'none' || credentials.areNone(request);
     let answered = false;
     const observer: ExchangeObserver = {
       received: (bytes) => {
@@ -96,6 +106,10 @@ export class PageLoader {
     };
     const { signal } = request;
     const answer = await exchange(stream, head, { body: await bodyOf(request), signal }, observer);
+    if (!(await areNone)) {
+      answer.body.cancel().catch(() => undefined);
+      throw new CredentialsFound();
+    }
     answered = true;
     log.head(load, answer.head.status);
     const waitedMs = load.headAt! - load.startedAt;

@@ -1,14 +1,19 @@
 import { WELL_KNOWN, type GatewayDescription } from '../protocol/index.js';
-import type { Configuration } from './configuration.js';
 import type { Transport } from './gateway_session.js';
 
-/** Starts WebTransport with the gateway that the configuration describes. */
-export async function connect(configuration: Configuration, refresh: boolean): Promise<Transport> {
+/** Where the gateway's description comes from. */
+interface Descriptions {
+  get(): Promise<GatewayDescription>;
+  refresh(): Promise<GatewayDescription>;
+}
+
+/** Starts WebTransport with the gateway that is described. */
+export async function connect(descriptions: Descriptions, refresh: boolean): Promise<Transport> {
   if (!('WebTransport' in self)) throw new TypeError('this browser has no WebTransport');
-  let description = await configuration.get();
+  let description = await descriptions.get();
   if (refresh) {
     const before = JSON.stringify(description);
-    description = await configuration.refresh();
+    description = await descriptions.refresh();
     if (JSON.stringify(description) === before) throw new Error('the configuration is unchanged');
   }
   return new WebTransport(sessionUrl(description), sessionOptions(description)) as Transport;

@@ -6,8 +6,8 @@ const MAX_PATHS = 1_000;
 export interface CredentialSources {
   /** Asks the gateway whether the browser sends it cookies. @throws TypeError when it cannot be asked. */
   ask(): Promise<boolean>;
-  /** Cookies for a URL that scripts may see; undefined where the browser does not tell. */
-  cookies?(url: string): Promise<readonly unknown[]>;
+  /** Cookies of the site that scripts may see; undefined where the browser does not tell. */
+  cookies?(): Promise<readonly unknown[]>;
 }
 
 /**
@@ -22,13 +22,22 @@ export class VisitorCredentials {
 
   constructor(private readonly sources: CredentialSources) {}
 
-  /** What a request over the page session has to say of them. */
-  async of(request: Pick<Request, 'url' | 'credentials' | 'destination'>): Promise<Credentials> {
+  /** What a request over the page session has to say of them, as far as is known already. */
+  known(request: Pick<Request, 'credentials'>): Credentials {
     if (request.credentials === 'omit') return 'omitted';
+    return this.seen ? 'withheld' : 'none';
+  }
+
+  /**
+   * Whether the visitor has none, which takes a round trip: a request that is safe to repeat is on its way meanwhile,
+   * and its response is not shown to a page before.
+   */
+  async areNone(request: Pick<Request, 'destination'>): Promise<boolean> {
     // A log-in at another host of the site may have set cookies since: a new page asks again.
     if (this.asked === undefined || request.destination === 'document') this.asked = this.ask();
     await this.asked;
-    return this.seen || (await this.visible(request.url)) ? 'withheld' : 'none';
+    this.seen ||= await this.someAreVisible();
+    return !this.seen;
   }
 
   /** Whether the browser itself has to make this request from the start. */
@@ -59,8 +68,8 @@ export class VisitorCredentials {
     this.seen = await this.sources.ask().catch(() => true);
   }
 
-  private async visible(url: string): Promise<boolean> {
-    if (this.sources.cookies === undefined) return true;
-    return (await this.sources.cookies(url)).length > 0;
+  private async someAreVisible(): Promise<boolean> {
+    const visible = await this.sources.cookies?.().catch(() => undefined);
+    return visible === undefined || visible.length > 0;
   }
 }

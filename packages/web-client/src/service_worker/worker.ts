@@ -19,7 +19,7 @@ declare const self: ServiceWorkerGlobalScope;
 /** The site does not want the page loader any more: from then on the browser loads by itself. */
 let removed = false;
 const configuration = new Configuration(self.location.host);
-const session = new GatewaySession((refresh) => connect(configuration, refresh));
+const session = new GatewaySession((refresh) => connect({ get: () => configuration.get(), refresh: describe }, refresh));
 const channel = new BroadcastChannel(LOADS_CHANNEL);
 const log = new LoadLog((load) => channel.postMessage(load));
 const visitor = {
@@ -30,7 +30,7 @@ const visitor = {
 const order = new RequestOrder();
 const credentials = new VisitorCredentials({
   ask: async () => (await describe()).credentials === true,
-  ...(self.cookieStore && { cookies: (url: string) => self.cookieStore.getAll({ url }) }),
+  ...(self.cookieStore && { cookies: () => self.cookieStore.getAll() }),
 });
 const cache = new HttpCache(() => caches.open(RESPONSES_CACHE));
 const loader = new PageLoader({ session, log, visitor, order, credentials, cache, network: (request) => fetch(request) });

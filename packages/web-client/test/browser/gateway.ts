@@ -9,6 +9,7 @@ import { SheafProcess } from './sheaf_process.js';
 /** A line of the gateway's access log. */
 export interface LoggedRequest {
   readonly path: string;
+  readonly status: number;
   readonly via?: string;
   readonly destination?: string;
   readonly priority: StreamPriority;
@@ -26,23 +27,36 @@ export class GatewayProcess {
     this.process = new SheafProcess(['up', 'sheaf.yaml'], directory);
   }
 
-  /** Writes a configuration for the site, and for the server that takes uploads, and starts the gateway. */
-  static async start(site: string, uploads?: string): Promise<GatewayProcess> {
+  /** Starts a gateway for the site, and for the server that takes uploads. */
+  static start(site: string, uploads?: string): Promise<GatewayProcess> {
+    return GatewayProcess.startWith([
+      '{ path: /echo, webtransport: echo }',
+      ...(uploads === undefined ? [] : [`{ path: /upload, upstream: "${uploads}" }`]),
+      `{ path: /, files: ${JSON.stringify(site)} }`,
+    ]);
+  }
+
+  /** Starts a gateway with these routes, each in YAML. */
+  static async startWith(routes: readonly string[]): Promise<GatewayProcess> {
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-browser-test-'));
     const gateway = new GatewayProcess(directory, await freePort(), await freePort());
-    await writeFile(
-      join(directory, 'sheaf.yaml'),
-      `listen: 127.0.0.1:${gateway.port}
-http: 127.0.0.1:${gateway.httpPort}
-tls: dev
-log: { file: gateway.log }
-routes:
-  - { path: /echo, webtransport: echo }
-${uploads === undefined ? '' : `  - { path: /upload, upstream: "${uploads}" }\n`}  - { path: /, files: ${JSON.stringify(site)} }
-`,
-    );
+    await gateway.configure(routes);
     await gateway.run();
     return gateway;
+  }
+
+  /** Writes the configuration that the next start uses; `keys` are further lines of it. */
+  async configure(routes: readonly string[], ...keys: readonly string[]): Promise<void> {
+    const lines = [
+      `listen: 127.0.0.1:${this.port}`,
+      `http: 127.0.0.1:${this.httpPort}`,
+      'tls: dev',
+      'log: { file: gateway.log }',
+      ...keys,
+      'routes:',
+      ...routes.map((route) => `  - ${route}`),
+    ];
+    await writeFile(join(this.directory, 'sheaf.yaml'), `${lines.join('\n')}\n`);
   }
 
   /** A secure context without TLS. */
