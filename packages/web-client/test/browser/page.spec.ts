@@ -24,7 +24,8 @@ test.describe('over WebTransport, by the page loader', () => {
     await page.click('text=How it is tied');
     await expect(page).toHaveTitle('Sheaf: how it is tied');
     await page.goBack();
-    expect(carriers(await demoState(page))).toEqual(['WebTransport']);
+    // Going back, a browser takes what it has; the rest is validated over the session.
+    expect(carriers(await demoState(page)).filter((carrier) => carrier !== 'cache')).toEqual(['WebTransport']);
     expect(await loaderStatus(page)).toMatchObject({ session: { sessions: 1 } });
   });
 
