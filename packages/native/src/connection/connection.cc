@@ -78,7 +78,9 @@ TransportStatus Connection::establish(const ConnectionSeed& seed, Time now) {
   if (!status) return status;
   if (seed.send_secret) parts.keys.install_send_secret(*seed.send_secret);
   if (seed.receive_secret) parts.keys.install_receive_secret(*seed.receive_secret);
-  management.issue_connection_ids();
+  // The client knows the handshake to be complete, and so does a server that reads its 1-RTT
+  // packets.
+  if (parts.role == Role::kClient) management.issue_connection_ids();
   parts.established = true;
   parts.events.push_back(EstablishedEvent{});
   return {};
@@ -98,6 +100,9 @@ void Connection::confirm_handshake(Bytes post_handshake_messages, Time now) {
   parts.keys.confirm_handshake();
   // RFC 9001 §4.9.3: the client has 1-RTT keys now, and repeats in 1-RTT what comes too late.
   parts.early_keys.reset();
+  // RFC 9000 §5.1: a peer may use any id at once, in Initial and Handshake packets too. Those
+  // belong to the handshake, which knows the first id alone.
+  PathManagement(parts, now).issue_connection_ids();
   parts.crypto.write(post_handshake_messages);
   parts.first_path()->amplification.validate();
   parts.first_path()->update_pacing(now);
