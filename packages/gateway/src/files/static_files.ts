@@ -70,7 +70,7 @@ export class StaticFiles implements Target {
   }
 
   async #find(path: string): Promise<Found | 'directory' | undefined> {
-    const cached = await this.#smallFiles.current(path);
+    const cached = this.#smallFiles.current(path);
     if (cached) return { file: cached };
     const opened = await openInside(this.#root!, path);
     if (!opened || opened === 'directory') return opened;
