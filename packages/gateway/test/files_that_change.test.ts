@@ -109,7 +109,7 @@ describe('a name that leads elsewhere a moment later', () => {
         swapped = true;
         return setHeader(name, value);
       };
-      void handler.handle(fromNodeRequest(request, 'http'), response as unknown as GatewayResponse);
+      void handler.handle(fromNodeRequest(request, { scheme: 'http' }), response as unknown as GatewayResponse);
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());

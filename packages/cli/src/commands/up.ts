@@ -52,6 +52,7 @@ export async function announceNode(node: RunningNode, world: World, next?: strin
   const { address, httpAddress, adminAddress, warnings } = node;
   const url = browserUrl('https', address);
   await printLine(world.stdout, `  ${url}  HTTP/3 and WebTransport (UDP), HTTP/2 and HTTP/1.1 (TCP)`);
+  if (node.publicUrl) await printLine(world.stdout, `  ${node.publicUrl}  where clients find it`);
   if (httpAddress) await printLine(world.stdout, `  ${browserUrl('http', httpAddress)}  HTTP/1.1 without TLS`);
   if (adminAddress) await printLine(world.stdout, `  ${browserUrl('http', adminAddress)}  /healthz /readyz /metrics /status`);
   const insecure = node.certificate.isDevelopment ? ' --insecure' : '';

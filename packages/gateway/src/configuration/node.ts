@@ -3,6 +3,7 @@ import { backboneKeys } from '../backbone/options.js';
 import { edgeConfiguration } from '../edge/options.js';
 import { endConfiguration, endsOptions } from '../ends/options.js';
 import { frontKeys } from '../front/options.js';
+import { reachKeys } from '../front/reach_options.js';
 import { limitsOptions } from '../limits/options.js';
 import { routeOptions } from '../routing/options.js';
 import { pageLoaderOption } from '../webtransport/options.js';
@@ -11,6 +12,7 @@ import { pageLoaderOption } from '../webtransport/options.js';
 export const nodeConfiguration = z
   .strictObject({
     listen: frontKeys.listen,
+    ...reachKeys,
     tls: frontKeys.tls,
     alpn: z
       .array(z.enum(['h3', 'hq-interop']))

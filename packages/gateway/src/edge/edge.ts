@@ -90,7 +90,7 @@ export class Edge extends FrontNode {
     const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
     const handler = new RequestHandler({
       routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log))],
-      wellKnown: new WellKnown(describeListener(node.listen, certificate, () => front.address.port), {
+      wellKnown: new WellKnown(describeListener(node, certificate, () => front.address.port), {
         paths: node.show_paths ? () => pathReports(gateway.status(), this.#leases?.latest() ?? new Map()) : undefined,
         pageLoader: node.page_loader,
       }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { backboneKeys, publicKey } from '../backbone/options.js';
 import { duration, hostAndPort, oneOrMore, remoteAddress } from '../configuration/scalars.js';
 import { frontKeys } from '../front/options.js';
+import { reachKeys } from '../front/reach_options.js';
 import { limitsOptions } from '../limits/options.js';
 import { routeOptions } from '../routing/options.js';
 
@@ -48,6 +49,7 @@ const primaryOptions = z
 /** An end, without its `role`. */
 export const endConfiguration = z.strictObject({
   listen: frontKeys.listen,
+  ...reachKeys,
   tls: frontKeys.tls,
   primary: primaryOptions,
   ...backboneKeys,

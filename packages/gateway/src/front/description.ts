@@ -4,15 +4,22 @@ import type { GatewayDescription } from '../http/well_known.js';
 import { formatAddress } from '../listeners/listen_error.js';
 import { hostName } from '../routing/router.js';
 import type { CertificateSource } from '../tls/certificate_source.js';
+import type { PublicAddress } from './reach_options.js';
+
+/** Where a node listens, and where clients find it when that is somewhere else. */
+export interface Reach {
+  listen: ListenAddresses;
+  public_url?: PublicAddress | undefined;
+}
 
 /** How the browser that asks reaches the QUIC listener. */
-export function describeListener(listen: ListenAddresses, certificate: CertificateSource, quicPort: () => number): (exchange: Exchange) => GatewayDescription {
+export function describeListener({ listen, public_url: url }: Reach, certificate: CertificateSource, quicPort: () => number): (exchange: Exchange) => GatewayDescription {
   return ({ request }) => {
     // Browsers try one address of `localhost` for QUIC: name the one that is listened on. A public
     // certificate holds names, so there the page's own name is kept.
     const named = certificate.isDevelopment && !isWildcard(listen.address) && listen.further === undefined;
-    const port = quicPort();
-    const authority = named ? formatAddress({ address: listen.address, port }) : `${hostName(request.authority)}:${port}`;
-    return { hashes: certificate.isDevelopment ? [certificate.hash] : [], authority };
+    const port = url?.port ?? quicPort();
+    const here = url ? `${url.host}:${port}` : formatAddress({ address: listen.address, port });
+    return { hashes: certificate.isDevelopment ? [certificate.hash] : [], authority: named ? here : `${hostName(request.authority)}:${port}` };
   };
 }

@@ -6,8 +6,10 @@ import type { ValuePath } from '../configuration/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../configuration/scalars.js';
 import { errorMessage, systemErrorCode, UserError } from '../errors/user_error.js';
 import type { RequestHandler } from '../http/request_handler.js';
+import { TrustedProxies } from '../http/trusted_proxies.js';
 import { formatAddress, listenError } from '../listeners/listen_error.js';
 import { loadNativeModule } from '../listeners/native_module.js';
+import { Networks } from '../listeners/networks.js';
 import { createQuicListener } from '../listeners/quic_listener.js';
 import { TcpListener } from '../listeners/tcp_listener.js';
 import { AdminServer } from '../observability/admin_server.js';
@@ -80,6 +82,8 @@ export class Front {
   readonly #configuration: FrontConfiguration;
   readonly #options: NodeOptions;
   readonly #startedAt = new Date();
+  readonly #balancers: Networks | undefined;
+  readonly #proxies: TrustedProxies | undefined;
   #state: NodeState = 'starting';
   #service: Service | undefined;
   #tcp: TcpListener[] = [];
@@ -96,6 +100,9 @@ export class Front {
     this.#options = options;
     this.log = log;
     this.certificate = certificate;
+    const { proxy_protocol: balancers, trusted_proxies: proxies } = configuration.options;
+    this.#balancers = balancers && new Networks(balancers);
+    this.#proxies = proxies && new TrustedProxies(proxies);
     this.shutdown.add(() => certificate.close());
   }
 
@@ -119,6 +126,17 @@ export class Front {
 
   get adminAddress(): ListenAddress | undefined {
     return this.#adminAddress;
+  }
+
+  /** Where clients find this node, when the configuration says so. */
+  get publicUrl(): string | undefined {
+    const { public_url: url } = this.#configuration.options;
+    return url && new URL(`https://${url.host}:${url.port}`).href;
+  }
+
+  /** Of `listen`, as clients see it. */
+  get publicPort(): number {
+    return this.#configuration.options.public_url?.port ?? this.#address.port;
   }
 
   get quic(): Http3Server | undefined {
@@ -166,6 +184,7 @@ export class Front {
       startedAt: this.#startedAt.toISOString(),
       uptimeSeconds: (Date.now() - this.#startedAt.getTime()) / 1_000,
       listen: this.#listen(),
+      ...(this.publicUrl === undefined ? {} : { publicUrl: this.publicUrl }),
       alpn: options.alpn,
       certificate: {
         development: this.certificate.isDevelopment,
@@ -237,6 +256,7 @@ export class Front {
       handler: service.handler,
       headersFor: (connection) => service.headersFor?.(connection) ?? {},
       limits: options.limits,
+      proxies: this.#proxies,
       ...(options.qlog === undefined ? {} : { qlog: options.qlog }),
       ...(this.#options.keyLog === undefined ? {} : { keyLog: this.#options.keyLog }),
       onError: (error) => this.log.error({ err: error }, 'transport error'),
@@ -282,13 +302,16 @@ export class Front {
       address,
       handler,
       limits,
+      balancers: this.#balancers,
+      proxies: this.#proxies,
       ...(secure ? { certificate: this.certificate.pair, minimumTls: tls === 'dev' ? '1.3' : tls.minimum_version, altSvc: () => this.#altSvc() } : {}),
     });
   }
 
-  /** RFC 7838: the same origin by HTTP/3 on the same port. */
+  /** RFC 7838: the same origin by HTTP/3 on the same port, as clients see it, while that listens. */
   #altSvc(): string | undefined {
-    return this.#quic && this.#configuration.options.alpn.includes('h3') ? `h3=":${this.#address.port}"; ma=86400` : undefined;
+    const isOffered = this.#quic && this.#state === 'serving' && this.#configuration.options.alpn.includes('h3');
+    return isOffered ? `h3=":${this.publicPort}"; ma=86400` : undefined;
   }
 
   #refuse(error: unknown, address: ListenAddress, protocol: 'TCP' | 'UDP', option: 'listen' | 'http' | 'admin'): never {

@@ -21,6 +21,11 @@ export abstract class FrontNode {
     return this.front.adminAddress;
   }
 
+  /** Where clients find this node, when the configuration says so. */
+  get publicUrl(): string | undefined {
+    return this.front.publicUrl;
+  }
+
   get certificate(): CertificateSource {
     return this.front.certificate;
   }

@@ -4,6 +4,7 @@ import { filePath, listenAddress, listenAddresses } from '../configuration/scala
 import type { Limits } from '../limits/options.js';
 import { logOptions } from '../observability/options.js';
 import { tlsOptions } from '../tls/options.js';
+import { reachKeys } from './reach_options.js';
 
 /** Names of congestion controllers, as a user writes them. */
 export const congestionNames = ['cubic', 'newreno', 'bbr', 'olia'] as const;
@@ -55,7 +56,7 @@ export const frontKeys = {
 /** A request's body has its limit where it is used, not where it passes through. */
 export type FrontLimits = Omit<Limits, 'body_size'>;
 
-const frontOptions = z.strictObject(frontKeys);
+const frontOptions = z.strictObject({ ...frontKeys, ...reachKeys });
 
 /** What the listeners of a node are told. */
 export type FrontOptions = z.output<typeof frontOptions> & { alpn: readonly string[]; multipath: boolean; multiEnd?: boolean; limits: FrontLimits };

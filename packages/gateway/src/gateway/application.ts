@@ -25,7 +25,7 @@ export interface Application {
 }
 
 export interface ApplicationOptions {
-  node: Pick<NodeConfiguration | EndConfiguration, 'listen' | 'log' | 'limits'>;
+  node: Pick<NodeConfiguration | EndConfiguration, 'listen' | 'public_url' | 'log' | 'limits'>;
   log: Logger;
   routes: CompiledRoutes;
   metrics: Metrics;
@@ -41,7 +41,7 @@ export interface ApplicationOptions {
 export function createApplication(options: ApplicationOptions): Application {
   const { node, log, routes, metrics, certificate, quicPort, routeMap, fallback, pageLoader = 'on' } = options;
   const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
-  const describe = describeListener(node.listen, certificate, quicPort);
+  const describe = describeListener(node, certificate, quicPort);
   const common = {
     wellKnownPrefix: WELL_KNOWN_PREFIX,
     maxHeaderBytes: node.limits.header_size,

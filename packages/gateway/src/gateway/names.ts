@@ -1,9 +1,11 @@
 import { eachAddress, isWildcard, type ListenAddresses } from '../configuration/scalars.js';
+import type { PublicAddress } from '../front/reach_options.js';
 import type { RouteOptions } from '../routing/options.js';
 
 /** The names and addresses that clients of these nodes may ask for. */
-export function certificateNames(nodes: readonly { listen: ListenAddresses; routes?: readonly RouteOptions[] }[]): string[] {
-  const own = nodes.flatMap(({ listen, routes = [] }) => [
+export function certificateNames(nodes: readonly { listen: ListenAddresses; routes?: readonly RouteOptions[]; public_url?: PublicAddress | undefined }[]): string[] {
+  const own = nodes.flatMap(({ listen, routes = [], public_url: url }) => [
+    ...(url ? [url.host.replace(/^\[|\]$/g, '')] : []),
     // A zone (RFC 4007) is this machine's name for a link.
     ...eachAddress(listen).filter(({ address }) => !isWildcard(address)).map(({ address }) => address.replace(/%.*/, '')),
     ...routes.flatMap((route) => route.host ?? []).filter((host) => !host.startsWith('[')),

@@ -3,17 +3,17 @@ import type { Http2ServerRequest } from 'node:http2';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
 import type { GatewayRequest, HttpVersion, RequestHeaders } from './exchange.js';
 
-/** A request of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. */
-export function fromNodeRequest(request: IncomingMessage | Http2ServerRequest, scheme: 'https' | 'http', priority?: StreamPriority): GatewayRequest {
+/** A request of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. The client's address is the socket's unless it is told. */
+export function fromNodeRequest(request: IncomingMessage | Http2ServerRequest, client: { scheme: 'https' | 'http'; address?: string | undefined }, priority?: StreamPriority): GatewayRequest {
   const isHttp2 = request.httpVersionMajor === 2;
   return {
     method: request.method ?? 'GET',
     url: request.url ?? '/',
     headers: isHttp2 ? withoutPseudoHeaders(request.headers) : request.headers,
     authority: (isHttp2 ? (request as Http2ServerRequest).authority : undefined) ?? request.headers.host ?? '',
-    scheme,
+    scheme: client.scheme,
     httpVersion: isHttp2 ? '2' : (request.httpVersion as HttpVersion),
-    remoteAddress: request.socket.remoteAddress ?? '',
+    remoteAddress: client.address ?? request.socket.remoteAddress ?? '',
     early: false,
     ...(priority && { priority }),
     body: request,

@@ -4,6 +4,7 @@ import { congestionControl, type FrontLimits, type FrontOptions } from '../front
 import type { GatewayResponse } from '../http/exchange.js';
 import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
+import type { TrustedProxies } from '../http/trusted_proxies.js';
 
 export interface QuicListenerOptions {
   module: NativeModule;
@@ -20,6 +21,8 @@ export interface QuicListenerOptions {
   /** Said with every answer on this connection. */
   headersFor?: (connection: ServedConnection) => Readonly<Record<string, string>>;
   limits: FrontLimits;
+  /** Finds the client behind trusted proxies. */
+  proxies?: TrustedProxies | undefined;
   /** Directory for qlog files. */
   qlog?: string;
   /** File for TLS secrets (SSLKEYLOGFILE). */
@@ -54,7 +57,8 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     ...(options.keyLog === undefined ? {} : { keyLogFile: options.keyLog }),
   });
   server.on('request', (request, response) => {
-    const converted = fromQuicRequest(request);
+    const received = fromQuicRequest(request);
+    const converted = options.proxies?.resolve(received) ?? received;
     for (const [name, value] of Object.entries(options.headersFor?.(request.connection) ?? {})) response.setHeader(name, value);
     if (converted.priority) response.setPriority(converted.priority);
     void options.handler.handle(converted, response as unknown as GatewayResponse);

@@ -11,8 +11,11 @@ import { headerValue, type GatewayResponse } from '../http/exchange.js';
 import { fromNodeRequest } from '../http/node_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { FrontLimits } from '../front/options.js';
+import type { TrustedProxies } from '../http/trusted_proxies.js';
 import { HandshakePacer } from './handshake_pacer.js';
 import { Http2Tree, NodeNumbers } from './http2_tree.js';
+import type { Networks } from './networks.js';
+import { ProxyProtocol } from './proxy_protocol.js';
 
 /** A client gets this long for its request's headers. */
 const headersTimeoutMs = 10_000;
@@ -25,6 +28,10 @@ export interface TcpListenerOptions {
   certificate?: CertificatePair;
   /** Oldest version of TLS; default: 1.3. */
   minimumTls?: '1.2' | '1.3' | undefined;
+  /** Balancers whose connections begin with a header of the PROXY protocol. */
+  balancers?: Networks | undefined;
+  /** Finds the client behind trusted proxies. */
+  proxies?: TrustedProxies | undefined;
   /** Value of Alt-Svc (RFC 7838) once it is known. */
   altSvc?: () => string | undefined;
 }
@@ -40,6 +47,7 @@ export class TcpListener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #trees = new WeakMap<ServerHttp2Session, Http2Tree>();
   readonly #nodeNumbers = new NodeNumbers();
+  readonly #proxyProtocol: ProxyProtocol | undefined;
   #draining = false;
 
   constructor(options: TcpListenerOptions) {
@@ -57,7 +65,8 @@ export class TcpListener {
     Object.assign(this.#server, { maxHeaderSize: limits.header_size, headersTimeout: headersTimeoutMs, connectionsCheckingInterval: headersTimeoutMs / 2, keepAliveTimeout: limits.idle });
 
     this.#server.maxConnections = limits.connections;
-    if (certificate) paceHandshakes(this.#server as Http2SecureServer, limits);
+    this.#proxyProtocol = options.balancers && new ProxyProtocol(options.balancers, headersTimeoutMs);
+    this.#admitInTurn();
     this.#watchConnections();
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response));
   }
@@ -98,6 +107,21 @@ export class TcpListener {
     clearTimeout(timer);
   }
 
+  /** The server hears of a connection, and begins its TLS handshake, once the client is known and it is its turn. */
+  #admitInTurn(): void {
+    const { limits, certificate } = this.#options;
+    const server = this.#server as Http2SecureServer;
+    const pacer = certificate && new HandshakePacer({ perSecond: limits.handshakes_per_second, maxWaiting: limits.half_open_handshakes, maxWaitMs: headersTimeoutMs });
+    const listeners = server.listeners('connection');
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      const begin = (): void => listeners.forEach((listener) => void listener.call(server, socket));
+      const pace = (): void => (pacer ? pacer.admit(socket, begin) : begin());
+      if (this.#proxyProtocol) this.#proxyProtocol.admit(socket, pace);
+      else pace();
+    });
+  }
+
   #closeIdle(): void {
     for (const socket of this.#sockets) if (!busySockets.has(socket) && !isHttp2(socket)) socket.destroy();
   }
@@ -130,8 +154,10 @@ export class TcpListener {
       busySockets.add(socket);
       response.once('close', () => busySockets.delete(socket));
     }
-    const scheme = this.#options.certificate ? 'https' : 'http';
-    void this.#options.handler.handle(fromNodeRequest(request, scheme, this.#priorityOf(request)), response as unknown as GatewayResponse);
+    const { certificate, handler, proxies } = this.#options;
+    const client = { scheme: certificate ? 'https' : 'http', address: this.#proxyProtocol?.clientOf(socket) } as const;
+    const received = fromNodeRequest(request, client, this.#priorityOf(request));
+    void handler.handle(proxies?.resolve(received) ?? received, response as unknown as GatewayResponse);
   }
 
   #priorityOf({ httpVersionMajor, stream, headers }: Http2ServerRequest): StreamPriority | undefined {
@@ -145,14 +171,6 @@ const cipherSuites = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AE
 
 function secureContext({ certificate, privateKey }: CertificatePair, minimum: '1.2' | '1.3' = '1.3'): SecureContextOptions {
   return { cert: certificate, key: privateKey, minVersion: `TLSv${minimum}`, ciphers: cipherSuites };
-}
-
-/** A TLS server begins the handshake when it hears of the connection: it hears of it in time. */
-function paceHandshakes(server: Http2SecureServer, limits: FrontLimits): void {
-  const pacer = new HandshakePacer({ perSecond: limits.handshakes_per_second, maxWaiting: limits.half_open_handshakes, maxWaitMs: headersTimeoutMs });
-  const begin = server.listeners('connection');
-  server.removeAllListeners('connection');
-  server.on('connection', (socket: Socket) => pacer.admit(socket, () => begin.forEach((listener) => void listener.call(server, socket))));
 }
 
 /** Ends a session without streams after `idleMs` of silence. */

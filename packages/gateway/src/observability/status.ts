@@ -15,6 +15,8 @@ export interface FrontStatus {
   startedAt: string;
   uptimeSeconds: number;
   listen: string;
+  /** Where clients find it, when that is told. */
+  publicUrl?: string;
   alpn: readonly string[];
   certificate: { development: boolean; sha256: string; expiry: string };
   requestsActive: number;

@@ -1,0 +1,71 @@
+import { isIP } from 'node:net';
+
+/**
+ * A header of the PROXY protocol (HAProxy Technologies, versions 1 and 2) at the beginning of a connection. Without
+ * `source` when the balancer speaks for itself, as in health checks, or does not know the client.
+ */
+export interface ProxyHeader {
+  /** Bytes up to what the client said. */
+  length: number;
+  source?: string;
+}
+
+/** §2.1: with `\r\n`. */
+const longestText = 107;
+
+/** §2.2 allows 65,535 bytes behind the fixed part; what is added to the addresses takes some hundred. */
+const longestBinary = 4_096;
+
+const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+const fixedBytes = 16;
+
+/** Undefined while bytes are missing, of which there are at most `longestBinary`. */
+export function decodeProxyHeader(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
+  if (startsWith(bytes, signature)) return decodeBinary(bytes);
+  return startsWith(bytes, Buffer.from('PROXY ')) ? decodeText(bytes) : 'invalid';
+}
+
+/** As far as both go. */
+function startsWith(bytes: Buffer, wanted: Buffer): boolean {
+  const length = Math.min(bytes.length, wanted.length);
+  return bytes.compare(wanted, 0, length, 0, length) === 0;
+}
+
+function decodeText(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
+  const end = bytes.subarray(0, longestText).indexOf('\r\n');
+  if (end < 0) return bytes.length < longestText ? undefined : 'invalid';
+  const line = bytes.toString('latin1', 0, end);
+  const length = end + 2;
+  // §2.1: whatever follows is to be ignored.
+  if (line === 'PROXY UNKNOWN' || line.startsWith('PROXY UNKNOWN ')) return { length };
+  const [, family, source = '', destination = '', ...ports] = /^PROXY TCP([46]) (\S+) (\S+) (0|[1-9]\d{0,4}) (0|[1-9]\d{0,4})$/.exec(line) ?? [];
+  const isFamily = (address: string): boolean => String(isIP(address)) === family && !address.includes('%');
+  const valid = isFamily(source) && isFamily(destination) && ports.every((port) => Number(port) <= 65_535);
+  return valid ? { length, source } : 'invalid';
+}
+
+const commands = { local: 0, proxy: 1 } as const;
+const addressFamilies = { unspecified: 0, ipv4: 1, ipv6: 2, unix: 3 } as const;
+
+function decodeBinary(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
+  if (bytes.length < fixedBytes) return undefined;
+  const version = bytes.readUInt8(12) >> 4;
+  const command = bytes.readUInt8(12) & 0xf;
+  const family = bytes.readUInt8(13) >> 4;
+  const transport = bytes.readUInt8(13) & 0xf;
+  const length = fixedBytes + bytes.readUInt16BE(14);
+  if (version !== 2 || command > commands.proxy || family > addressFamilies.unix || transport > 2 || length > longestBinary) return 'invalid';
+  const addressBytes = { [addressFamilies.ipv4]: 12, [addressFamilies.ipv6]: 36, [addressFamilies.unix]: 216 }[family as 1 | 2 | 3] ?? 0;
+  if (command === commands.proxy && length < fixedBytes + addressBytes) return 'invalid';
+  if (bytes.length < length) return undefined;
+  const source = command === commands.proxy ? sourceOf(bytes.subarray(fixedBytes), family) : undefined;
+  return { length, ...(source === undefined ? {} : { source }) };
+}
+
+/** Source address, destination address, source port, destination port. */
+function sourceOf(addresses: Buffer, family: number): string | undefined {
+  if (family === addressFamilies.ipv4) return addresses.subarray(0, 4).join('.');
+  if (family !== addressFamilies.ipv6) return undefined;
+  const groups = Array.from({ length: 8 }, (_, group) => addresses.readUInt16BE(group * 2).toString(16));
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
+}
