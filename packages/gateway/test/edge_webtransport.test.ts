@@ -71,17 +71,17 @@ describe('a WebTransport session through an edge', () => {
         };
         for await (const { readable, writable } of session.incomingBidirectionalStreams) {
           const reader = readable.getReader();
-          (async () => { for (;;) if ((await reader.read()).done) return; })().catch((error) => report(error.message));
-          writable.getWriter().closed.catch((error) => report(error.message));
+          (async () => { for (;;) if ((await reader.read()).done) return; })().catch((error) => report('reset ' + error.streamErrorCode));
+          writable.getWriter().closed.catch((error) => report('stopped ' + error.streamErrorCode));
         }
       };`);
     const { readable, writable } = await session.createBidirectionalStream();
     const writer = writable.getWriter();
     await writer.write(Buffer.from('beginning'));
-    // The library sends a reason's `code`, and tells the one that it received in its message.
+    // The client's library sends a reason's `code`.
     const failure = (code: number): Error => Object.assign(new Error('given up'), { code });
     await Promise.all([writer.abort(failure(11)), readable.cancel(failure(12))]);
-    expect(await readNextStream(session)).toBe('Resetstream with code:11 StopSending with code:12');
+    expect(await readNextStream(session)).toBe('reset 11 stopped 12');
   });
 
   it('is refused with the status of the gateway', async () => {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { connectHttp3, type WebTransportSession } from '@sheaf/native';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startFullGateway } from './support/gateway.js';
-import { openSession, readNextStream, sendAndReadAll, sendOneWay, sendUntilDatagram, tellUrl, writeApplication } from './support/sessions.js';
+import { openSession, readAll, readNextStream, sendAndReadAll, sendOneWay, sendUntilDatagram, tellUrl, writeApplication } from './support/sessions.js';
 
 const echoRoute = 'routes: [{ path: /echo, webtransport: echo }]';
 
@@ -48,6 +49,8 @@ describe('echo', () => {
   });
 });
 
+const arrived = (session: WebTransportSession): number => session.datagrams.counts().acknowledged;
+
 describe('an application module', () => {
   async function startModule(source: string) {
     const running = await startFullGateway('routes: [{ path: /app, webtransport: ./application.mjs }]', dirname(await writeApplication(source)));
@@ -66,6 +69,57 @@ describe('an application module', () => {
     expect(await session.closed).toMatchObject({ closeCode: 1 });
     await vi.waitFor(() => expect(log.some((line) => line['msg'] === 'WebTransport application failed')).toBe(true), 10_000);
     expect(gateway.status().state).toBe('serving');
+  });
+
+  it('that leaves its loops is told when the session ends, and the client may open as many streams as it likes', async () => {
+    const { port, hash, log } = await startModule(`
+      export default async (session, { log }) => {
+        for await (const stream of session.incomingBidirectionalStreams) { void stream; break; }
+        for await (const stream of session.incomingUnidirectionalStreams) { void stream; break; }
+        log.info(await session.closed, 'told');
+      };`);
+    const session = await openSession(port, '/app', hash);
+    for (let index = 0; index < 300; index += 1) {
+      const { writable } = await session.createBidirectionalStream({ waitUntilAvailable: true });
+      writable.getWriter().write(Uint8Array.of(1)).catch(() => undefined);
+      const writer = (await session.createUnidirectionalStream({ waitUntilAvailable: true })).getWriter();
+      writer.write(Uint8Array.of(1)).catch(() => undefined);
+      writer.closed.catch(() => undefined);
+    }
+    session.close({ closeCode: 9, reason: 'enough' });
+    await vi.waitFor(() => expect(log.find((line) => line['msg'] === 'told')).toMatchObject({ closeCode: 9, reason: 'enough' }));
+    expect(log.filter((line) => line['level'] === 50)).toEqual([]);
+  });
+
+  it('that does not read leaves a bounded number of datagrams waiting, the newest ones', async () => {
+    const { gateway, port, hash, log } = await startModule(`
+      export default async (session) => {
+        await session.incomingUnidirectionalStreams.getReader().read();
+        const reader = session.datagrams.readable.getReader();
+        const seen = [];
+        for (let count = 0; count < 256; count += 1) seen.push((await reader.read()).value.readUInt16BE());
+        const writer = (await session.createUnidirectionalStream()).getWriter();
+        await writer.write(Buffer.from(JSON.stringify(seen)));
+        await writer.close();
+      };`);
+    const client = await connectHttp3({ alpn: ['h3'], host: '127.0.0.1', port, serverName: 'localhost', certificateHashes: [hash], webtransport: true });
+    onTestFinished(() => client.close());
+    const session = await client.openWebTransport('/app');
+    const writer = session.datagrams.writable.getWriter();
+    for (let index = 0; index < 1_000; index += 1) {
+      const datagram = Buffer.alloc(100);
+      datagram.writeUInt16BE(index);
+      await writer.write(datagram);
+      // In steps that no queue on the way refuses.
+      if (index % 50 === 49) await vi.waitFor(() => expect(arrived(session)).toBe(index + 1), 10_000);
+    }
+    const reply = session.incomingUnidirectionalStreams.getReader();
+    await (await session.createUnidirectionalStream()).getWriter().write(Uint8Array.of(1));
+    const seen = JSON.parse((await readAll((await reply.read()).value!)).toString()) as number[];
+    expect(seen).toEqual(Array.from({ length: 256 }, (_, index) => 744 + index));
+    session.close();
+    await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0));
+    expect(log.find((line) => line['msg'] === 'webtransport session')).toMatchObject({ datagramsDropped: 744 });
   });
 
   it('is refused without a default function', async () => {

@@ -1,4 +1,5 @@
 import { EventKind, type NativeEndpoint, type NativeEvent } from './addon.js';
+import type { OnFault } from './contain.js';
 import { endMessageRefused, endRefused } from './end_refused.js';
 import type { EndControl, EndWithdrawal, ServerConnectionEvents } from './multi_end_types.js';
 import { HostedConnection } from './hosted_connection.js';
@@ -15,8 +16,9 @@ export class AcceptedConnection extends HostedConnection<ServerConnectionEvents>
     readonly alpn: string,
     readonly remoteAddress: SocketAddress,
     onPath: (connection: AcceptedConnection, event: PathEvent) => void,
+    onFault: OnFault,
   ) {
-    super(endpoint, handle, (event) => onPath(this, event));
+    super(endpoint, handle, (event) => onPath(this, event), onFault);
   }
 
   handOver(end: number, { address, port }: SocketAddress): Buffer {

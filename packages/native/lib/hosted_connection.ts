@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { NativeEndpoint, NativeEvent } from './addon.js';
+import type { OnFault } from './contain.js';
 import { ConnectionPaths } from './connection_paths.js';
 import type { Http3ServerRequest } from './server_request.js';
 import type { Http3ServerResponse } from './server_response.js';
@@ -27,9 +28,10 @@ export abstract class HostedConnection<Events extends Record<keyof Events, unkno
     protected readonly endpoint: NativeEndpoint,
     readonly handle: number,
     onPath: (event: PathEvent) => void,
+    onFault: OnFault,
   ) {
     super();
-    this.webtransport = new WebTransportConnection(endpoint, handle);
+    this.webtransport = new WebTransportConnection(endpoint, handle, onFault);
     this.paths = new ConnectionPaths(endpoint, handle, onPath);
   }
 

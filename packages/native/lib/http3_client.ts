@@ -5,6 +5,7 @@ import { closedError, type Closed } from './connection_closed.js';
 import { ConnectionEnds, isEndEvent, UNKNOWN_END } from './connection_ends.js';
 import { ConnectionPaths, isPathEvent } from './connection_paths.js';
 import { endRefused } from './end_refused.js';
+import { contain, throwLater } from './contain.js';
 import { clientEndpointOptions } from './endpoint_options.js';
 import { appendFields, pseudoField, toHeaderMap } from './headers.js';
 import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, streamError, type StreamLocation } from './http3_body.js';
@@ -22,8 +23,11 @@ import type {
   OpenPathOptions,
   PathUse,
   RequestHeaders,
+  WebTransportSession,
 } from './types.js';
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
+import type { NativeSession } from './webtransport/native_session.js';
+import { WebSession } from './webtransport/web_session.js';
 
 /** Refusals that say that another connection would take the request. */
 const goingAway = new Set([-3, -9]);
@@ -50,7 +54,7 @@ interface Exchange {
   stopped: boolean;
 }
 
-class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> implements Http3Client {
+class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> implements SessionClient {
   alpn = '';
   private readonly endpoint: NativeEndpoint;
   private handle = -1;
@@ -70,7 +74,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     super();
     const local = options.localAddress ?? (remote.address.includes(':') ? '::' : '0.0.0.0');
     this.endpoint = new (addon().Endpoint)(clientEndpointOptions(options, { address: local, port: options.localPort ?? 0 }), (events) => {
-      for (const event of events) this.onEvent(event);
+      for (const event of events) contain(() => this.onEvent(event), throwLater);
     });
   }
 
@@ -90,7 +94,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
         publicKeyHashes: this.options.publicKeyHashes ?? [],
         session: this.options.session,
       });
-      this.webtransport = new WebTransportConnection(this.endpoint, this.handle);
+      this.webtransport = new WebTransportConnection(this.endpoint, this.handle, throwLater);
       this.ends = new ConnectionEnds(this.endpoint, this.handle, this as EventEmitter<EndEvents>);
       this.paths = new ConnectionPaths(this.endpoint, this.handle, (event) => {
         this.emit('path', event);
@@ -159,7 +163,11 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     }
   }
 
-  async openWebTransport(path: string, headers: RequestHeaders = {}, authority = this.authority()): Promise<unknown> {
+  async openWebTransport(path: string, headers?: RequestHeaders, authority?: string): Promise<WebTransportSession> {
+    return new WebSession(await this.openNativeSession(path, headers, authority));
+  }
+
+  async openNativeSession(path: string, headers: RequestHeaders = {}, authority = this.authority()): Promise<NativeSession> {
     this.assertOpen();
     // The session set says itself that this is an extended CONNECT.
     const fields: FlatFields = [':authority', authority, ':path', path];
@@ -366,6 +374,8 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
 /** A client whose WebTransport support can be asked for before a session is opened. */
 export interface SessionClient extends Http3Client {
   supportsWebTransport(): Promise<boolean>;
+  /** For what uses a session below the W3C interface. */
+  openNativeSession(path: string, headers?: RequestHeaders, authority?: string): Promise<NativeSession>;
 }
 
 /** Where the connection begins: an address of the family that it is sent from. */

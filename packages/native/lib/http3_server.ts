@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { AcceptedConnection } from './accepted_connection.js';
 import { addon, EventKind, type FlatFields, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, closedLabel, type Closed } from './connection_closed.js';
+import { contain, throwLater } from './contain.js';
 import { isEndEvent } from './connection_ends.js';
 import { isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
@@ -50,7 +51,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   importConnection(snapshot: Uint8Array): ImportedConnection {
     const handle = importSnapshot(this.endpoint, snapshot);
     const { id } = this.endpoint.connectionStatus(handle) as ConnectionStatus;
-    const connection = new TakenOverConnection(this.endpoint, handle, id);
+    const connection = new TakenOverConnection(this.endpoint, handle, id, this.onFault);
     this.accepted.set(handle, connection);
     return connection;
   }
@@ -91,16 +92,15 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   }
 
   private onEvents(events: NativeEvent[]): void {
-    for (const event of events) {
-      try {
-        this.onEvent(event);
-      } catch (error) {
-        // A handler's fault must not cost the other events of the batch.
-        this.emit('error', error instanceof Error ? error : new Error(String(error)));
-      }
-    }
+    for (const event of events) contain(() => this.onEvent(event), this.onFault);
     if (this.idle && !this.busy()) this.idle();
   }
+
+  private readonly onFault = (fault: unknown): void => {
+    const error = fault instanceof Error ? fault : new Error(String(fault));
+    if (this.listenerCount('error') === 0) throwLater(error);
+    else contain(() => this.emit('error', error), throwLater);
+  };
 
   private onEvent(event: NativeEvent): void {
     const [kind, handle] = event;
@@ -129,7 +129,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
       number,
       'IPv4' | 'IPv6',
     ];
-    const connection = new AcceptedConnection(this.endpoint, handle, id, alpn, { address, port, family }, (of, path) => this.emit('path', of, path));
+    const connection = new AcceptedConnection(this.endpoint, handle, id, alpn, { address, port, family }, (of, path) => this.emit('path', of, path), this.onFault);
     this.accepted.set(handle, connection);
     this.emit('connection', connection);
   }

@@ -1,4 +1,5 @@
 import { EventKind, ImportRefusal, type NativeEndpoint, type NativeEvent } from './addon.js';
+import type { OnFault } from './contain.js';
 import { endMessageRefused } from './end_refused.js';
 import type { ImportedConnection, ImportedConnectionEvents } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
@@ -13,9 +14,10 @@ export class TakenOverConnection extends HostedConnection<ImportedConnectionEven
     endpoint: NativeEndpoint,
     handle: number,
     readonly id: string,
+    onFault: OnFault,
   ) {
     // Its path is the primary's affair, which hears of it from the client.
-    super(endpoint, handle, () => undefined);
+    super(endpoint, handle, () => undefined, onFault);
   }
 
   /** Known from the client's first packet on. */

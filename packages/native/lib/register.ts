@@ -1,6 +1,6 @@
 /**
  * Importing this makes `@fails-components/webtransport-transport-http3-quiche` resolve to our
- * transport, so that @fails-components/webtransport runs on it.
+ * transport, so that the client of @fails-components/webtransport runs on it.
  */
 import { register } from 'node:module';
 

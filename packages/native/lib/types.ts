@@ -177,6 +177,65 @@ export interface ServerResponse extends Writable {
   setPriority(priority: StreamPriority): void;
 }
 
+export interface WebTransportCloseInfo {
+  closeCode: number;
+  reason: string;
+}
+
+/** A bidirectional stream, with what the W3C interface has no word for. */
+export interface WebTransportBidirectionalStream {
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly writable: WritableStream<Uint8Array>;
+  /** Of what this side sends on it. */
+  setPriority(priority: StreamPriority): void;
+  /** That this side will have sent at its end, for schedulers that look at what remains. */
+  setExpectedBytes(bytes: number): void;
+}
+
+export interface WebTransportDatagrams {
+  /** 256 datagrams and 256 KiB wait for the reader at most; beyond that the oldest are dropped. */
+  readonly readable: ReadableStream<Uint8Array>;
+  /** One that all who ask share. */
+  readonly writable: WritableStream<Uint8Array>;
+  createWritable(): WritableStream<Uint8Array>;
+  readonly maxDatagramSize: number;
+  /** What became of them so far. The interface of the W3C has no word for it. */
+  counts(): WebTransportDatagramCounts;
+}
+
+export interface WebTransportDatagramCounts {
+  sent: number;
+  acknowledged: number;
+  /** Sent and thought lost; one that is acknowledged after that counts as both. */
+  lost: number;
+  /** Not sent: the queue was full. */
+  expired: number;
+  /** Received, and dropped because nobody read them. */
+  dropped: number;
+}
+
+/**
+ * A session in the form of the W3C WebTransport interface (https://www.w3.org/TR/webtransport/). `closed` resolves
+ * however the session ends, and the incoming streams end with it; streams of a session that is over fail with a
+ * WebTransportError whose `source` is `session`, those that the peer reset or stopped with one that has its
+ * `streamErrorCode`.
+ */
+export interface WebTransportSession {
+  readonly ready: Promise<void>;
+  readonly closed: Promise<WebTransportCloseInfo>;
+  readonly draining: Promise<undefined>;
+  readonly incomingBidirectionalStreams: ReadableStream<WebTransportBidirectionalStream>;
+  readonly incomingUnidirectionalStreams: ReadableStream<ReadableStream<Uint8Array>>;
+  readonly datagrams: WebTransportDatagrams;
+  /** Rejects with a `QuotaExceededError` when the peer allows no more streams, unless it is to wait for that. */
+  createBidirectionalStream(options?: { waitUntilAvailable?: boolean }): Promise<WebTransportBidirectionalStream>;
+  createUnidirectionalStream(options?: { waitUntilAvailable?: boolean }): Promise<WritableStream<Uint8Array>>;
+  /** Asks the peer to wind the session down. */
+  notifySessionDraining(): void;
+  /** The code has 32 bits, the reason 1024 bytes at most. */
+  close(info?: Partial<WebTransportCloseInfo>): void;
+}
+
 /** An extended CONNECT for `:protocol webtransport`; exactly one of `accept` and `reject` must be called. */
 export interface WebTransportRequest {
   readonly url: string;
@@ -184,8 +243,8 @@ export interface WebTransportRequest {
   readonly origin: string | undefined;
   readonly headers: HeaderMap;
   readonly remoteAddress: SocketAddress;
-  /** Answers 200. The object is the native session, in the form of the W3C WebTransport interface. */
-  accept(): unknown;
+  /** Answers 200. @throws QuicError `SESSION_REFUSED` when the request is gone */
+  accept(): WebTransportSession;
   reject(status: number): void;
 }
 
@@ -375,8 +434,8 @@ export interface Http3ClientEvents extends EndEvents {
 export interface Http3Client extends PathControl, KeyControl, NodeJS.EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> {
   readonly alpn: string;
   request(options: ClientRequestOptions): Promise<ClientResponse>;
-  /** Extended CONNECT; resolves with a session in the form of the W3C WebTransport interface. */
-  openWebTransport(path: string, headers?: RequestHeaders, authority?: string): Promise<unknown>;
+  /** Extended CONNECT. Rejects with QuicError `SESSION_REFUSED`, with the status as `errorCode`, when the server does not open it. */
+  openWebTransport(path: string, headers?: RequestHeaders, authority?: string): Promise<WebTransportSession>;
   /**
    * Resolves with the id of a new path once both ends have shown that they can be reached on it.
    * Rejects with QuicError `NO_MULTIPATH` (the peer does not speak it), `PATH_REFUSED`, `PATH_FAILED` (nothing came back),

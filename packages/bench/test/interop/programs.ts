@@ -44,6 +44,20 @@ export async function aioquicClient(mode: 'http3' | 'hq' | 'webtransport', port:
   return json(requirePython(), [join(scripts, 'aioquic_client.py'), mode, '127.0.0.1', String(port), path]);
 }
 
+/** How one session of aioquic's client went. */
+export interface EndedSession {
+  streams: 'end' | 'reset' | 'stop' | 'open';
+  ending: 'session' | 'connection' | 'silence';
+  status: number;
+  /** Capsules of the server in hexadecimal. */
+  said: string;
+}
+
+/** Opens a session for each way in which streams, sessions and connections can end. */
+export async function aioquicSessions(port: number, path: string, rounds = 1): Promise<EndedSession[]> {
+  return (await json(requirePython(), [join(scripts, 'aioquic_sessions.py'), '127.0.0.1', String(port), path, String(rounds)])) as unknown as EndedSession[];
+}
+
 /** Starts aioquic's server; returns its port with it. */
 export async function aioquicServer(certificate: string, key: string, options: readonly string[] = []): Promise<RunningProgram & { port: number }> {
   const server = await startProgram(requirePython(), [join(scripts, 'aioquic_server.py'), certificate, key, ...options], /^ready \d+$/);

@@ -119,7 +119,7 @@ export class End extends FrontNode {
       carried,
       attach: (native) => void (server = native),
       headersFor: () => ({ [loadHeader]: meter.load.toFixed(3) }),
-      acceptSessions: (native) => SessionServer.start({ native, ...sessions }),
+      acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
       registry: metrics.registry,
       status: () => this.status(),
       refresh: () => refreshRoutes(this.#routes),

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { ValuePath } from '../configuration/document.js';
 import { eachAddress, type ListenAddress, type ListenAddresses } from '../configuration/scalars.js';
 import { errorMessage, systemErrorCode, UserError } from '../errors/user_error.js';
+import { watchStrayErrors } from '../faults/stray_errors.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import { TrustedProxies } from '../http/trusted_proxies.js';
 import { formatAddress, listenError } from '../listeners/listen_error.js';
@@ -103,6 +104,7 @@ export class Front {
     const { proxy_protocol: balancers, trusted_proxies: proxies } = configuration.options;
     this.#balancers = balancers && new Networks(balancers);
     this.#proxies = proxies && new TrustedProxies(proxies);
+    this.shutdown.add(watchStrayErrors(log));
     this.shutdown.add(() => certificate.close());
   }
 

@@ -52,6 +52,6 @@ export function createApplication(options: ApplicationOptions): Application {
   const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
   const handler = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }), routes: [...routes.requests, ...last] });
   const carried = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }), routes: routes.requests });
-  const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: pageApplication(handler), isOriginAllowed });
+  const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: { run: pageApplication(handler) }, isOriginAllowed });
   return { handler, carried, sessions: { routes: [page, ...routes.sessions], observer, log } };
 }

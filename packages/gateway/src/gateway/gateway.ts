@@ -96,7 +96,7 @@ export class Gateway extends FrontNode {
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
         drainEnd: (name: string, drains: boolean) => primary.drain(name, drains),
       }),
-      acceptSessions: (native) => SessionServer.start({ native, ...sessions }),
+      acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
       registry: metrics.registry,
       status: () => this.status(),
       refresh: () => refreshRoutes(this.#routes),

@@ -26,7 +26,7 @@ export async function compileRoutes(node: RouteSource, log: Logger, toEnds?: (en
     if (route.webtransport) {
       const { application, origins } = route.webtransport;
       const target: SessionTarget = {
-        application: await loadApplication(application),
+        application: await loadApplication(application, log),
         isOriginAllowed: (origin) => origins === undefined || (origin !== undefined && origins.includes(origin)),
       };
       compiled.sessions.push(compileRoute(route, index, target));

@@ -1,5 +1,6 @@
 import type { TransportCounters } from '@sheaf/native';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { strayErrorCounts } from '../faults/stray_errors.js';
 import type { RequestObserver } from '../http/request_handler.js';
 import type { EndReport } from '../ends/end_watch.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
@@ -36,6 +37,7 @@ export class Metrics {
         this.set(sources.tcpConnections());
       },
     });
+    labelled(this.registry, 'sheaf_stray_errors_total', 'Errors that nobody caught and no session is to blame for, of this process.', 'kind', strayErrorCounts);
     new Gauge({
       name: 'sheaf_certificate_expiry_seconds',
       help: 'End of the certificate\'s validity, Unix time.',
@@ -56,6 +58,8 @@ export class Metrics {
     const sessions = new Counter({ name: 'sheaf_webtransport_sessions_total', help: 'WebTransport sessions opened.', labelNames: ['route'], registers });
     const open = new Gauge({ name: 'sheaf_webtransport_sessions_open', help: 'WebTransport sessions open.', labelNames: ['route'], registers });
     const refused = new Counter({ name: 'sheaf_webtransport_sessions_refused_total', help: 'WebTransport sessions refused.', labelNames: ['status'], registers });
+    const failures = new Counter({ name: 'sheaf_webtransport_application_failures_total', help: 'Errors that applications threw or left behind.', labelNames: ['route'], registers });
+    const dropped = new Counter({ name: 'sheaf_webtransport_datagrams_dropped_total', help: 'Datagrams of sessions that ended, received but not read in time.', labelNames: ['route'], registers });
     // Looking a series up by its labels costs more than the rest of a small request's bookkeeping.
     const ofRoute = remembered((route) => ({ seconds: seconds.labels({ route }), bytes: bytes.labels({ route }) }));
     const counted = remembered((key) => {
@@ -75,7 +79,11 @@ export class Metrics {
         sessions.inc({ route });
         open.inc({ route });
       },
-      sessionEnded: ({ route }) => open.dec({ route }),
+      sessionEnded: ({ route, datagramsDropped }) => {
+        open.dec({ route });
+        if (datagramsDropped !== undefined) dropped.inc({ route }, datagramsDropped);
+      },
+      applicationFailed: (route) => failures.inc({ route }),
       sessionRefused: ({ status }) => refused.inc({ status }),
     };
   }
@@ -132,7 +140,7 @@ function transportMetrics(registry: Registry, sources: MetricSources): void {
   labelled(registry, 'sheaf_quic_connections_closed_total', 'QUIC connections closed.', 'error', () => sources.transport()?.connectionsClosed ?? {});
 }
 
-function labelled(registry: Registry, name: string, help: string, label: string, read: () => Record<string, number>): void {
+function labelled(registry: Registry, name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void {
   new Counter({
     name,
     help,

@@ -10,6 +10,7 @@ export function combineObservers(observers: readonly Observer[]): Observer {
     requestEnded: (record) => observers.forEach((observer) => observer.requestEnded(record)),
     sessionStarted: (route) => observers.forEach((observer) => observer.sessionStarted(route)),
     sessionEnded: (record) => observers.forEach((observer) => observer.sessionEnded(record)),
+    applicationFailed: (route) => observers.forEach((observer) => observer.applicationFailed(route)),
     sessionRefused: (record) => observers.forEach((observer) => observer.sessionRefused(record)),
   };
 }

@@ -1,16 +1,33 @@
 import { pathToFileURL } from 'node:url';
+import type { Logger } from 'pino';
 import { errorMessage, UserError } from '../errors/user_error.js';
+import { countStrayError, ownFile, runOwned, type ErrorOwner } from '../faults/stray_errors.js';
 import { builtInApplication } from './built_in.js';
 import type { WebTransportApplication } from './session.js';
+
+/** What answers sessions. */
+export interface LoadedApplication {
+  run: WebTransportApplication;
+  /** The file it comes from; built-in ones have none. */
+  module?: string;
+}
 
 /**
  * The application that a configuration names: built in, or the default export of a module.
  * @throws UserError when the module fails to load or exports no default function.
  */
-export async function loadApplication(application: string): Promise<WebTransportApplication> {
+export async function loadApplication(application: string, log: Logger): Promise<LoadedApplication> {
   const builtIn = builtInApplication(application);
-  if (builtIn) return builtIn;
-  const module = (await import(pathToFileURL(application).href).catch((error: unknown) => {
+  if (builtIn) return { run: builtIn };
+  const url = pathToFileURL(application).href;
+  const owner: ErrorOwner = {
+    onStrayError(error, kind) {
+      countStrayError(kind);
+      log.error({ err: error, kind, application }, 'WebTransport application failed outside of its sessions');
+    },
+  };
+  ownFile(url, owner);
+  const module = (await runOwned(owner, () => import(url)).catch((error: unknown) => {
     throw new UserError('APPLICATION_INVALID', `the module ${application} cannot be loaded: ${errorMessage(error)}`, {
       hint: 'run `node --check` on it; it must be an ES module',
       cause: error,
@@ -21,5 +38,5 @@ export async function loadApplication(application: string): Promise<WebTransport
       hint: 'write `export default async (session) => { … }`',
     });
   }
-  return module.default as WebTransportApplication;
+  return { run: module.default as WebTransportApplication, module: application };
 }

@@ -1,36 +1,7 @@
-import type { ReadableStream, WritableStream } from 'node:stream/web';
+import type { WebTransportSession } from '@sheaf/native';
 import type { Logger } from 'pino';
 
-export interface WebTransportCloseInfo {
-  closeCode: number;
-  reason: string;
-}
-
-export interface WebTransportBidirectionalStream {
-  readonly readable: ReadableStream<Uint8Array>;
-  readonly writable: WritableStream<Uint8Array>;
-}
-
-/**
- * The session that an application receives: an object of @fails-components/webtransport. These are
- * its members; that library's own types cannot be resolved by TypeScript's Node module rules.
- */
-export interface WebTransportSession {
-  readonly ready: Promise<void>;
-  readonly closed: Promise<WebTransportCloseInfo>;
-  readonly draining: Promise<undefined>;
-  readonly incomingBidirectionalStreams: ReadableStream<WebTransportBidirectionalStream>;
-  readonly incomingUnidirectionalStreams: ReadableStream<ReadableStream<Uint8Array>>;
-  readonly datagrams: {
-    readonly readable: ReadableStream<Uint8Array>;
-    createWritable(): WritableStream<Uint8Array>;
-    readonly maxDatagramSize: number;
-  };
-  createBidirectionalStream(options?: { waitUntilAvailable?: boolean }): Promise<WebTransportBidirectionalStream>;
-  createUnidirectionalStream(options?: { waitUntilAvailable?: boolean }): Promise<WritableStream<Uint8Array>>;
-  notifySessionDraining(): void;
-  close(info?: WebTransportCloseInfo): void;
-}
+export type { WebTransportBidirectionalStream, WebTransportCloseInfo, WebTransportSession } from '@sheaf/native';
 
 /** What an application may want to know about the session's request. */
 export interface WebTransportContext {
@@ -43,5 +14,8 @@ export interface WebTransportContext {
   readonly log: Logger;
 }
 
-/** A user module's default export. The session goes on after it returned; a rejection closes the session. */
+/**
+ * A user module's default export. The session goes on after it returned. What it throws, rejects with, or leaves behind
+ * as a stray error closes the session.
+ */
 export type WebTransportApplication = (session: WebTransportSession, context: WebTransportContext) => void | Promise<void>;

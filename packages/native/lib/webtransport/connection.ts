@@ -2,7 +2,10 @@ import { EventKind, refusalText, type FlatFields, type NativeEndpoint, type Nati
 import { closedError, type Closed } from '../connection_closed.js';
 import { QuicError } from '../quic_error.js';
 import { NativeSession } from './native_session.js';
-import { NativeStream } from './native_stream.js';
+import type { NativeStream } from './native_stream.js';
+
+/** The code for sessions whose application failed. */
+const APPLICATION_FAILED = 1;
 
 export function isSessionEvent(kind: EventKind): boolean {
   return kind >= EventKind.sessionReady;
@@ -19,6 +22,7 @@ export class WebTransportConnection {
   constructor(
     private readonly endpoint: NativeEndpoint,
     private readonly connection: number,
+    private readonly onFault: (error: unknown) => void,
   ) {
     this.settings = new Promise((resolve) => (this.settle = resolve));
   }
@@ -71,7 +75,7 @@ export class WebTransportConnection {
         return this.sessions.get(id)?.onDatagram(event[3] as Buffer);
       case EventKind.sessionStream: {
         const session = this.sessions.get(event[3] as number);
-        return session?.onIncomingStream(new NativeStream(this.endpoint, this.connection, id, session.id), event[4] as boolean);
+        return session?.onIncomingStream(id, event[4] as boolean);
       }
       case EventKind.sessionStreamsAvailable:
         for (const session of this.sessions.values()) session.onStreamsAvailable();
@@ -92,11 +96,16 @@ export class WebTransportConnection {
   }
 
   private add(id: number): NativeSession {
-    const session = new NativeSession(this.endpoint, this.connection, id, {
-      add: (stream) => this.streams.set(stream.id, stream),
-    });
+    const streams = { add: (stream: NativeStream) => this.streams.set(stream.id, stream) };
+    const session: NativeSession = new NativeSession(this.endpoint, this.connection, id, streams, (error) => this.fail(session, error));
     this.sessions.set(id, session);
     return session;
+  }
+
+  /** Whoever uses the session is in a state that nobody knows: that costs the session, and nothing else. */
+  private fail(session: NativeSession, error: unknown): void {
+    this.onFault(error);
+    session.close({ code: APPLICATION_FAILED, reason: 'internal error' });
   }
 
   private onReady(id: number): void {

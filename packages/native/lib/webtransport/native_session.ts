@@ -1,7 +1,8 @@
 import type { DatagramCounts, NativeEndpoint } from '../addon.js';
+import { later, type OnFault } from '../contain.js';
 import { NativeStream } from './native_stream.js';
 
-/** The callbacks of @fails-components/webtransport's `HttpWTSession`. */
+/** Who uses a session: `WebSession`, one side of a relay, or the `HttpWTSession` of @fails-components/webtransport. */
 export interface SessionHandler {
   onReady(event: { object: NativeSession; protocol?: string }): void;
   onClose(event: { errorcode: number; error: string }): void;
@@ -42,6 +43,7 @@ export class NativeSession {
     private readonly connection: number,
     readonly id: number,
     private readonly streams: StreamRegistry,
+    private readonly onFault: OnFault,
   ) {}
 
   get jsobj(): SessionHandler | undefined {
@@ -52,7 +54,7 @@ export class NativeSession {
     if (!handler) return;
     const waiting = this.waiting;
     this.waiting = [];
-    for (const tell of waiting) setImmediate(() => tell(handler));
+    for (const tell of waiting) later(() => tell(handler), this.onFault);
   }
 
   /** It ended with its connection, and nobody closed it. */
@@ -116,8 +118,8 @@ export class NativeSession {
   onReady(): void {
     this.tell((handler) => handler.onReady({ object: this }));
   }
-  onIncomingStream(stream: NativeStream, unidirectional: boolean): void {
-    this.streams.add(stream);
+  onIncomingStream(id: number, unidirectional: boolean): void {
+    const stream = this.stream(id);
     this.tell((handler) => handler.onStream({ stream, bidirectional: !unidirectional, incoming: true, sendOrder: 0 }));
   }
   onDatagram(datagram: Uint8Array): void {
@@ -150,16 +152,21 @@ export class NativeSession {
   private open(unidirectional: boolean): boolean {
     const id = this.endpoint.openSessionStream(this.connection, this.id, unidirectional);
     if (id < 0) return false;
-    const stream = new NativeStream(this.endpoint, this.connection, id, this.id);
-    this.streams.add(stream);
+    const stream = this.stream(id);
     this.tell((handler) => handler.onStream({ stream, bidirectional: !unidirectional, incoming: false, sendOrder: 0 }));
     return true;
+  }
+
+  private stream(id: number): NativeStream {
+    const stream = new NativeStream(this.endpoint, this.connection, id, this.id, this.onFault);
+    this.streams.add(stream);
+    return stream;
   }
 
   /** In order, and never from inside a call of the handler. */
   private tell(what: (handler: SessionHandler) => void): void {
     const handler = this.handler;
-    if (handler) setImmediate(() => what(handler));
+    if (handler) later(() => what(handler), this.onFault);
     else this.waiting.push(what);
   }
 }

@@ -1,10 +1,11 @@
 import type { NativeEndpoint } from '../addon.js';
+import { later, type OnFault } from '../contain.js';
 import { lendable } from '../lent_bytes.js';
 import { inConnection, sessionNodes } from '../priority_nodes.js';
 import type { StreamPriority } from '../types.js';
 
-/** What @fails-components/webtransport's stream object lends us to fill. */
-interface ReadBuffer {
+/** What a handler lends us to fill. */
+export interface ReadBuffer {
   buffer?: Uint8Array;
   byob?: unknown;
   readBytes?: number;
@@ -14,16 +15,13 @@ interface ReadBuffer {
 
 export type NetworkTask = 'stopSending' | 'resetStream' | 'streamFinal';
 
-/** The callbacks of @fails-components/webtransport's `HttpWTStream`. */
+/** Who uses a stream: `WebStream`, one end of a relay, or the `HttpWTStream` of @fails-components/webtransport. */
 export interface StreamHandler {
   getReadBuffer(request: { byteSize: number }): ReadBuffer;
   commitReadBuffer(buffer: ReadBuffer): { stopReading?: boolean };
   onStreamWrite(event: { success: boolean }): void;
   onStreamNetworkFinish(event: { nettask: NetworkTask }): void;
   onStreamRecvSignal(event: { code: number; nettask: NetworkTask }): void;
-  /** These two are given to the handler: applications have no other way to us. */
-  setPriority?: (priority: StreamPriority) => void;
-  setExpectedBytes?: (bytes: number) => void;
 }
 
 /** Largest piece handed over at once. */
@@ -48,25 +46,28 @@ export class NativeStream {
     private readonly connection: number,
     readonly id: number,
     private readonly session: number,
+    private readonly onFault: OnFault,
   ) {}
+
+  /** Both halves are over. */
+  get over(): boolean {
+    return this.closed;
+  }
 
   get jsobj(): StreamHandler | undefined {
     return this.handler;
   }
   set jsobj(handler: StreamHandler | undefined) {
     this.handler = handler;
-    if (!handler) return;
-    handler.setPriority = (priority): void => this.setPriority(priority);
-    handler.setExpectedBytes = (bytes): void => this.setExpectedBytes(bytes);
-    if (this.signals.length === 0) return;
+    if (!handler || this.signals.length === 0) return;
     const signals = this.signals;
     this.signals = [];
-    setImmediate(() => signals.forEach((signal) => handler.onStreamRecvSignal(signal)));
+    later(() => signals.forEach((signal) => handler.onStreamRecvSignal(signal)), this.onFault);
   }
 
   startReading(): void {
     this.reading = true;
-    setImmediate(() => this.pump());
+    later(() => this.pump(), this.onFault);
   }
   stopReading(): void {
     this.reading = false;
@@ -79,15 +80,14 @@ export class NativeStream {
 
   writeChunk(chunk: Uint8Array): void {
     // The W3C interface promises a copy: its caller may reuse the chunk at once.
-    const outcome = this.endpoint.writeSessionStream(this.connection, this.id, Buffer.from(chunk), false);
-    if (outcome === 0) this.writeBlocked = true;
-    else setImmediate(() => this.jsobj?.onStreamWrite({ success: outcome > 0 }));
+    const outcome = this.lendChunk(Buffer.from(chunk));
+    if (outcome !== 0) later(() => this.jsobj?.onStreamWrite({ success: outcome > 0 }), this.onFault);
   }
-  /** As `writeChunk`, of bytes that nobody changes: they are not copied. False: `onStreamWrite` tells when there is room. */
-  lendChunk(chunk: Buffer): boolean {
+  /** As `writeChunk`, of bytes that nobody changes: they are not copied. 0: taken, and `onStreamWrite` tells when there is room; negative: refused. */
+  lendChunk(chunk: Buffer): number {
     const outcome = this.endpoint.writeSessionStream(this.connection, this.id, lendable(chunk), false);
     if (outcome === 0) this.writeBlocked = true;
-    return outcome !== 0;
+    return outcome;
   }
   streamFinal(): void {
     this.endpoint.writeSessionStream(this.connection, this.id, undefined, true);
@@ -144,7 +144,7 @@ export class NativeStream {
   }
 
   private finish(nettask: NetworkTask): void {
-    setImmediate(() => this.jsobj?.onStreamNetworkFinish({ nettask }));
+    later(() => this.jsobj?.onStreamNetworkFinish({ nettask }), this.onFault);
   }
 
   private pump(): void {

@@ -1,6 +1,8 @@
 import type { Http3Client, RelayedSession, RequestHeaders, WebTransportRequest } from '../types.js';
 import type { NativeSession, SessionHandler } from './native_session.js';
 import type { NativeStream, NetworkTask, StreamHandler } from './native_stream.js';
+import type { SessionClient } from '../http3_client.js';
+import type { NativeWebTransportRequest } from './request.js';
 
 interface Ending {
   closeCode: number | undefined;
@@ -21,9 +23,9 @@ const serverLost: Close = { code: 502, reason: 'the connection to the gateway wa
  * on in both directions: streams with their ends and resets, datagrams, the close.
  */
 export async function relayWebTransport(request: WebTransportRequest, client: Http3Client, headers: RequestHeaders): Promise<RelayedSession> {
-  const server = (await client.openWebTransport(request.url, headers, request.authority)) as NativeSession;
+  const server = await (client as SessionClient).openNativeSession(request.url, headers, request.authority);
   try {
-    return new SessionRelay(request.accept() as NativeSession, server);
+    return new SessionRelay((request as NativeWebTransportRequest).acceptNative(), server);
   } catch (error) {
     // The client went away meanwhile.
     server.close({ code: 0, reason: '' });
@@ -140,7 +142,7 @@ class StreamEnd implements StreamHandler {
     const target = this.counterpart?.stream;
     if (!target) return {};
     if (fin) target.streamFinal();
-    const room = fin || readBytes === 0 || target.lendChunk((buffer as Buffer).subarray(0, readBytes));
+    const room = fin || readBytes === 0 || target.lendChunk((buffer as Buffer).subarray(0, readBytes)) !== 0;
     return { stopReading: !room };
   }
   /** There is room again. */

@@ -20,7 +20,7 @@ export interface PageStream extends BidirectionalStream {
   setExpectedBytes?(bytes: number): void;
 }
 
-/** The part of a W3C WebTransport session that pages use; @fails-components/webtransport's fits. */
+/** The part of a W3C WebTransport session that pages use; that of @sheaf/native fits. */
 export interface PageSession {
   readonly closed: Promise<unknown>;
   readonly incomingBidirectionalStreams: ReadableStream<PageStream>;

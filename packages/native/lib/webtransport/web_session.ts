@@ -1,0 +1,168 @@
+import { WritableStream, type ReadableStream } from 'node:stream/web';
+import type { WebTransportBidirectionalStream, WebTransportCloseInfo, WebTransportDatagramCounts, WebTransportDatagrams, WebTransportSession } from '../types.js';
+import { WebTransportError } from './errors.js';
+import { IncomingDatagrams } from './incoming_datagrams.js';
+import type { NativeSession, SessionHandler } from './native_session.js';
+import type { NativeStream } from './native_stream.js';
+import { WaitingItems } from './waiting_items.js';
+import { WebStream } from './web_stream.js';
+
+/** Streams that nobody took yet. Open ones are bounded by the peer's credit: beyond this many, those that are over go. */
+const maxWaitingStreams = 1_024;
+
+/** A stream that was asked for. */
+interface Wanted {
+  resolve: (stream: WebStream) => void;
+  reject: (error: Error) => void;
+}
+
+interface StreamOptions {
+  waitUntilAvailable?: boolean;
+}
+
+/** One session as the W3C interface shows it (https://www.w3.org/TR/webtransport/). */
+export class WebSession implements SessionHandler, WebTransportSession {
+  readonly ready: Promise<void> = Promise.resolve();
+  readonly closed: Promise<WebTransportCloseInfo>;
+  readonly draining: Promise<undefined>;
+  readonly datagrams: WebTransportDatagrams;
+  private over = false;
+  private resolveClosed!: (info: WebTransportCloseInfo) => void;
+  private resolveDraining!: (nothing: undefined) => void;
+  private readonly streams = new Set<WebStream>();
+  private readonly wantedBidirectional: Wanted[] = [];
+  private readonly wantedUnidirectional: Wanted[] = [];
+  private readonly bidirectional = new WaitingItems<NativeStream, WebTransportBidirectionalStream>(
+    (stream) => this.open(stream, { readable: true, writable: true }).bidirectional(),
+    (stream) => refuse(stream, true),
+  );
+  private readonly unidirectional = new WaitingItems<NativeStream, ReadableStream<Uint8Array>>(
+    (stream) => this.open(stream, { readable: true, writable: false }).readable!,
+    (stream) => refuse(stream, false),
+  );
+  private readonly arrived = new IncomingDatagrams();
+
+  constructor(private readonly native: NativeSession) {
+    this.closed = new Promise((resolve) => (this.resolveClosed = resolve));
+    this.draining = new Promise((resolve) => (this.resolveDraining = resolve));
+    this.datagrams = new Datagrams(native, this.arrived);
+    native.jsobj = this;
+  }
+
+  get incomingBidirectionalStreams(): ReadableStream<WebTransportBidirectionalStream> {
+    return this.bidirectional.readable;
+  }
+  get incomingUnidirectionalStreams(): ReadableStream<ReadableStream<Uint8Array>> {
+    return this.unidirectional.readable;
+  }
+
+  async createBidirectionalStream(options: StreamOptions = {}): Promise<WebTransportBidirectionalStream> {
+    const stream = await this.create(this.wantedBidirectional, () => this.native.orderBidiStream(options));
+    return stream.bidirectional();
+  }
+  async createUnidirectionalStream(options: StreamOptions = {}): Promise<WritableStream<Uint8Array>> {
+    const stream = await this.create(this.wantedUnidirectional, () => this.native.orderUnidiStream(options));
+    return stream.writable!;
+  }
+
+  notifySessionDraining(): void {
+    this.native.notifySessionDraining();
+  }
+  close({ closeCode = 0, reason = '' }: Partial<WebTransportCloseInfo> = {}): void {
+    this.native.close({ code: closeCode, reason });
+  }
+
+  // --- calls of the transport ---
+
+  onReady(): void {
+    // Sessions are shown once they are.
+  }
+  onStream({ stream, bidirectional, incoming }: { stream: NativeStream; bidirectional: boolean; incoming: boolean }): void {
+    if (incoming) return bidirectional ? takeIn(this.bidirectional, stream) : takeIn(this.unidirectional, stream);
+    const wanted = (bidirectional ? this.wantedBidirectional : this.wantedUnidirectional).shift();
+    wanted?.resolve(this.open(stream, { readable: bidirectional, writable: true }));
+  }
+  onDatagramReceived({ datagram }: { datagram: Uint8Array }): void {
+    this.arrived.add(datagram);
+  }
+  onGoAwayReceived(): void {
+    this.resolveDraining(undefined);
+  }
+  onClose({ errorcode, error: reason }: { errorcode: number; error: string }): void {
+    this.over = true;
+    const error = new WebTransportError(`the session was closed with code ${errorcode}${reason === '' ? '' : `: ${reason}`}`, 'session');
+    for (const wanted of [...this.wantedBidirectional.splice(0), ...this.wantedUnidirectional.splice(0)]) wanted.reject(error);
+    for (const stream of this.streams) stream.fail(error);
+    this.streams.clear();
+    this.bidirectional.end();
+    this.unidirectional.end();
+    this.arrived.end();
+    this.resolveClosed({ closeCode: errorcode, reason });
+  }
+  onSessionStats(): void {
+    // Nobody asks for them.
+  }
+  onDatagramStats(): void {
+    // Nobody asks for them.
+  }
+
+  private create(wanted: Wanted[], order: () => boolean): Promise<WebStream> {
+    return new Promise((resolve, reject) => {
+      if (this.over) return reject(new WebTransportError('the session is closed', 'session'));
+      const request = { resolve, reject };
+      wanted.push(request);
+      if (order()) return undefined;
+      wanted.pop();
+      return reject(new DOMException('the peer allows no more streams', 'QuotaExceededError'));
+    });
+  }
+
+  private open(native: NativeStream, halves: { readable: boolean; writable: boolean }): WebStream {
+    const stream = new WebStream(native, halves, (done) => this.streams.delete(done));
+    this.streams.add(stream);
+    return stream;
+  }
+}
+
+function takeIn<Given>(items: WaitingItems<NativeStream, Given>, stream: NativeStream): void {
+  items.add(stream);
+  if (items.length > maxWaitingStreams) items.drop(({ over }) => over);
+}
+
+/** Nobody will take it: the peer is told, and has its credit back. */
+function refuse(stream: NativeStream, bidirectional: boolean): void {
+  stream.stopSending(0);
+  if (bidirectional) stream.resetStream(0);
+}
+
+class Datagrams implements WebTransportDatagrams {
+  private shared: WritableStream<Uint8Array> | undefined;
+
+  constructor(
+    private readonly session: NativeSession,
+    private readonly arrived: IncomingDatagrams,
+  ) {}
+
+  get readable(): ReadableStream<Uint8Array> {
+    return this.arrived.readable;
+  }
+  get writable(): WritableStream<Uint8Array> {
+    return (this.shared ??= this.createWritable());
+  }
+  get maxDatagramSize(): number {
+    return this.session.getMaxDatagramSize();
+  }
+
+  counts(): WebTransportDatagramCounts {
+    return { ...this.session.datagramCounts(), dropped: this.arrived.dropped };
+  }
+  createWritable(): WritableStream<Uint8Array> {
+    return new WritableStream<Uint8Array>({
+      write: (chunk: unknown) => {
+        if (!(chunk instanceof Uint8Array)) throw new TypeError('a datagram is a Uint8Array');
+        // One that is too large, or finds the queue full, is lost: datagrams may be.
+        if (this.session.writeDatagram(chunk).code === 'internalError') throw new WebTransportError('the session is closed', 'session');
+      },
+    });
+  }
+}
