@@ -16,6 +16,7 @@ import { Metrics } from '../observability/metrics.js';
 import { combineObservers } from '../observability/observers.js';
 import type { EdgeStatus } from '../observability/status.js';
 import { compileRoute } from '../routing/router.js';
+import { watchSlowClients } from '../slow_clients/slow_clients.js';
 import { connectFirst } from './connect_first.js';
 import { Forwarder } from './forwarder.js';
 import { connectionOptions, GatewayConnection, keepAliveMs } from './gateway_connection.js';
@@ -96,6 +97,7 @@ export class Edge extends FrontNode {
       }),
       wellKnownPrefix: WELL_KNOWN_PREFIX,
       maxHeaderBytes: node.limits.header_size,
+      slowClients: watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason)),
       observer,
       log,
       timingName: 'sheaf-edge',

@@ -4,15 +4,17 @@ import { errorMessage } from '../errors/user_error.js';
 import { answerWith, checkStatus, lostConnection, mayRepeat, requestOf } from '../http/carried_request.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
+import { ReceivedBody, respondBodyFault } from '../http/received_body.js';
 import { respondStatus, respondText } from '../http/respond.js';
-import { GatewayUnreachable, type GatewayConnection } from './gateway_connection.js';
-import { UnreadAnswers } from './unread_answers.js';
+import { SlowClients } from '../slow_clients/slow_clients.js';
+import { GatewayUnreachable, mostUnread, type GatewayConnection } from './gateway_connection.js';
 
 /** Carries requests to the gateway or to one of its ends, each on a stream of the one connection; both directions stream. */
 export class Forwarder implements Target {
   readonly #gateway: GatewayConnection;
   readonly #log: Logger;
-  readonly #unread = new UnreadAnswers();
+  /** All responses share the credit of the one connection to the gateway (RFC 9000 §4.1), and each may hold as much as a stream's window. */
+  readonly #unread = new SlowClients({ most: mostUnread });
 
   constructor(gateway: GatewayConnection, log: Logger) {
     this.#gateway = gateway;
@@ -26,13 +28,14 @@ export class Forwarder implements Target {
       respondStatus(exchange, 425);
       return;
     }
+    const body = new ReceivedBody(exchange);
     for (let attempt = 0; ; attempt++) {
       let client: Http3Client | undefined;
       let answered = false;
       try {
         client = await this.#gateway.open();
         if (exchange.aborted) return;
-        const response = await this.#gateway.endsOf(client).request(requestOf(exchange));
+        const response = await this.#gateway.endsOf(client).request(requestOf(exchange, await body.open()));
         checkStatus(response);
         answered = true;
         this.#unread.add(exchange);
@@ -47,7 +50,8 @@ export class Forwarder implements Target {
           exchange.response.destroy(error as Error);
           return;
         }
-        if (attempt === 0 && lost && mayRepeat(request, error)) continue;
+        if (respondBodyFault(exchange, error)) return;
+        if (attempt === 0 && lost && mayRepeat(request, body, error)) continue;
         this.#log.warn({ error: errorMessage(error), path: exchange.pathname }, 'request failed on its way to the gateway');
         respondUnreachable(exchange, error, this.#gateway.status().address);
         return;

@@ -5,7 +5,6 @@ import { RouteMapCache } from '../end_client/route_map_cache.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import { formatAddress } from '../listeners/listen_error.js';
 import type { GatewayLinkStatus } from '../observability/status.js';
-import { mostUnread } from './unread_answers.js';
 
 /** The gateway did not take a connection. */
 export class GatewayUnreachable extends Error {
@@ -39,8 +38,10 @@ const shortLifeMs = 1_000;
 /** Keeps the paths and the NATs on them alive; shorter where a connection may not be idle for long. */
 export const keepAliveMs = 10_000;
 
+/** Answers that may wait for slow clients at the same time. */
+export const mostUnread = 12;
 /**
- * In bytes. The answers that may stay unread (`UnreadAnswers`) fill three quarters of the connection's window at most, so that
+ * In bytes. The answers that may stay unread (`SlowClients`) fill three quarters of the connection's window at most, so that
  * others get credit. It is as large from the start: what nobody reads would keep it from growing.
  */
 const maxStreamWindow = 8 * 1024 ** 2;

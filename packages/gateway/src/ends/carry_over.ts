@@ -4,6 +4,7 @@ import type { BackboneLink } from '../backbone/backbone_link.js';
 import { errorMessage } from '../errors/user_error.js';
 import { answerWith, checkStatus, mayRepeat, requestOf } from '../http/carried_request.js';
 import type { Exchange } from '../http/exchange.js';
+import { respondBodyFault, type ReceivedBody } from '../http/received_body.js';
 
 /** How long a request waits for a connection of the backbone to come up. */
 export const patienceMs = 2_000;
@@ -23,21 +24,23 @@ export interface CarryOptions {
 }
 
 /** Carries a request to another node and its answer back; undefined when the client has an answer, or has left. */
-export async function carryOver(exchange: Exchange, link: BackboneLink, { signal = exchange.signal, bodyOf = (response) => response }: CarryOptions = {}): Promise<CarryFailure | undefined> {
+export async function carryOver(exchange: Exchange, body: ReceivedBody, link: BackboneLink, { signal = exchange.signal, bodyOf = (response) => response }: CarryOptions = {}): Promise<CarryFailure | undefined> {
   let sent = false;
   let answered = false;
   try {
     const client = await link.whenOpen(patienceMs);
     if (exchange.aborted) return undefined;
+    const opened = await body.open();
     sent = true;
-    const response = await client.request({ ...requestOf(exchange), signal });
+    const response = await client.request({ ...requestOf(exchange, opened), signal });
     checkStatus(response);
     answered = true;
     await answerWith(exchange, response, bodyOf(response));
     return undefined;
   } catch (error) {
     if (exchange.aborted) return undefined;
-    if (!answered) return { error: new Error(errorMessage(error), { cause: error }), repeatable: !sent || mayRepeat(exchange.request, error) };
+    if (!answered && respondBodyFault(exchange, error)) return undefined;
+    if (!answered) return { error: new Error(errorMessage(error), { cause: error }), repeatable: !sent || mayRepeat(exchange.request, body, error) };
     // The client learns by a reset that the body is not complete.
     exchange.response.destroy(error as Error);
     return undefined;

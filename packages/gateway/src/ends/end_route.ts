@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { errorMessage } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
+import { ReceivedBody } from '../http/received_body.js';
 import { respondStatus } from '../http/respond.js';
 import { carriedBody } from './carried_body.js';
 import { carryOver } from './carry_over.js';
@@ -32,9 +33,10 @@ export class EndRoute implements Target {
   }
 
   async #carry(exchange: Exchange, ends: EndsInTurn): Promise<void> {
+    const body = new ReceivedBody(exchange);
     for (let turn = ends.next(); turn; turn = ends.next()) {
       const { end, signal } = turn;
-      const failure = await carryOver(exchange, end.link, { signal, bodyOf: (response) => carriedBody(exchange, response, ends) });
+      const failure = await carryOver(exchange, body, end.link, { signal, bodyOf: (response) => carriedBody(exchange, response, ends) });
       if (!failure) return;
       this.#log.warn({ end: end.name, error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to an end');
       if (!failure.repeatable) return respondStatus(exchange, 502);

@@ -1,13 +1,13 @@
 import type { ServerConnection } from '@sheaf/native';
 import type { Logger } from 'pino';
-import type { BackboneLink, LinkStatus } from '../backbone/backbone_link.js';
+import { mostCarried, type BackboneLink, type LinkStatus } from '../backbone/backbone_link.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { NodeKey } from '../backbone/node_key.js';
 import { SnapshotSealer, type Sodium } from '../backbone/sealed_snapshot.js';
 import type { LoadedEndReference } from '../configuration/loaded.js';
 import { formatAddress } from '../listeners/listen_error.js';
-import { CarriedRequests } from './carried_requests.js';
+import { Places } from '../slow_clients/places.js';
 import { HandOvers, type HandOversOptions } from './hand_overs.js';
 
 /** How an end is, as its gateway sees it. */
@@ -56,7 +56,7 @@ type Pong = Extract<BackboneMessage, { type: 'pong' }>;
 export class EndWatch {
   readonly handOvers: HandOvers;
   proxied = 0;
-  readonly carried = new CarriedRequests();
+  readonly carried = new Places(mostCarried);
   readonly #options: EndWatchOptions;
   #state: EndHealth = 'joining';
   #channel: Channel | undefined;

@@ -3,15 +3,17 @@ import type { BackboneLink } from '../backbone/backbone_link.js';
 import { errorMessage } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
+import { ReceivedBody } from '../http/received_body.js';
 import { respondStatus } from '../http/respond.js';
-import { CarriedRequests } from './carried_requests.js';
+import { mostCarried } from '../backbone/backbone_link.js';
+import { Places } from '../slow_clients/places.js';
 import { carryOver } from './carry_over.js';
 
 /** What a client asked of the wrong end, as with a route map that has changed since: the gateway answers it. */
 export class PrimaryRoute implements Target {
   readonly #primary: BackboneLink;
   readonly #log: Logger;
-  readonly #carried = new CarriedRequests();
+  readonly #carried = new Places(mostCarried);
 
   constructor(primary: BackboneLink, log: Logger) {
     this.#primary = primary;
@@ -29,7 +31,7 @@ export class PrimaryRoute implements Target {
       respondStatus(exchange, 503, { 'retry-after': '1' });
       return;
     }
-    const failure = await carryOver(exchange, this.#primary).finally(() => this.#carried.leave(exchange));
+    const failure = await carryOver(exchange, new ReceivedBody(exchange), this.#primary).finally(() => this.#carried.leave(exchange));
     if (!failure) return;
     this.#log.warn({ error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to the gateway');
     respondStatus(exchange, 502);

@@ -12,6 +12,7 @@ import type { Metrics } from '../observability/metrics.js';
 import { combineObservers } from '../observability/observers.js';
 import { compileRoute } from '../routing/router.js';
 import type { CertificateSource } from '../tls/certificate_source.js';
+import { watchSlowClients } from '../slow_clients/slow_clients.js';
 import { isOriginAllowed, pageApplication } from '../webtransport/page.js';
 import type { SessionServerOptions } from '../webtransport/session_server.js';
 import type { CompiledRoutes } from './routes.js';
@@ -49,8 +50,9 @@ export function createApplication(options: ApplicationOptions): Application {
     log,
     timingName: 'sheaf-gateway',
   } as const;
+  const slowClients = watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason));
   const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
-  const handler = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }), routes: [...routes.requests, ...last] });
+  const handler = new RequestHandler({ ...common, slowClients, wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }), routes: [...routes.requests, ...last] });
   const carried = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }), routes: routes.requests });
   const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: { run: pageApplication(handler) }, isOriginAllowed });
   return { handler, carried, sessions: { routes: [page, ...routes.sessions], observer, log } };

@@ -4,15 +4,15 @@ import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protoco
 import { systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { forwardedHeaders, withoutHopByHop } from './forwarded_headers.js';
-import { hasBody } from './limited_body.js';
 import { isIdempotent } from './methods.js';
+import type { ReceivedBody } from './received_body.js';
 import { sendBody, setHead } from './respond.js';
 
 /** RFC 9114 §8.1: the server has done nothing about the request. */
 const H3_REQUEST_REJECTED = 0x10b;
 
 /** The request for another node's HTTP/3. */
-export function requestOf({ request, pathname, search, signal }: Exchange): ClientRequestOptions {
+export function requestOf({ request, pathname, search, signal }: Exchange, body?: AsyncIterable<Buffer>): ClientRequestOptions {
   return {
     method: request.method,
     path: pathname + search,
@@ -22,8 +22,7 @@ export function requestOf({ request, pathname, search, signal }: Exchange): Clie
       // Nodes of HTTP/2 clients have been numbered for this connection; those of others would meet in it.
       ...(request.httpVersion === '2' && request.priority ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) } : {}),
     },
-    // A gateway that answers early does not take the rest of the body: what brings it still has to bring the answer.
-    ...(hasBody(request) ? { body: request.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer> } : {}),
+    ...(body && { body }),
     signal,
   };
 }
@@ -52,7 +51,7 @@ export function wasRejected(error: unknown): boolean {
 }
 
 /** A body that left once is gone. */
-export function mayRepeat(request: GatewayRequest, error: unknown): boolean {
+export function mayRepeat(request: GatewayRequest, body: ReceivedBody, error: unknown): boolean {
   if (systemErrorCode(error) === 'GOING_AWAY') return true;
-  return !hasBody(request) && (isIdempotent(request.method) || wasRejected(error));
+  return !body.exists && (isIdempotent(request.method) || wasRejected(error));
 }

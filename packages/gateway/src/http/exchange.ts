@@ -21,6 +21,8 @@ export interface GatewayRequest {
   readonly early: boolean;
   /** The QUIC connection that brought it. */
   readonly connection?: ServedConnection;
+  /** The connection or session that it shares with others, where it does. */
+  readonly carrier?: object;
   /** How it travelled, for the log. */
   readonly carriedBy?: 'webtransport';
   /** Its order among the requester's others, where it was told in more than a `priority` field. */
@@ -30,6 +32,8 @@ export interface GatewayRequest {
   /** On requests of page sessions: what the browser knows of cookies and log-ins, which do not come along. */
   readonly credentials?: Credentials;
   readonly body: Readable;
+  /** It is known that no body follows. */
+  readonly bodyless?: boolean;
 }
 
 /** What Node's HTTP/1.1 and HTTP/2 responses and the native ones have in common. */
@@ -40,6 +44,8 @@ export interface GatewayResponse extends NodeJS.WritableStream {
   readonly writableEnded: boolean;
   /** Bytes that the client has not taken yet. */
   readonly writableLength: number;
+  /** Of HTTP/1.1: null while responses before this one are sent. */
+  readonly socket?: unknown;
   setHeader(name: string, value: number | string | string[]): unknown;
   getHeader(name: string): number | string | string[] | undefined;
   removeHeader(name: string): void;
@@ -65,6 +71,10 @@ export interface Exchange {
   timing(): string;
   /** Bytes of the answer's body so far. */
   bytesSent: number;
+  /** Bytes of the request's body that were read so far. */
+  bytesReceived: number;
+  /** Set while somebody waits for more of the request's body: makes it fail. */
+  waitForBody?: ((error: Error) => void) | undefined;
 }
 
 /** What a route leads to. `handle` settles when the answer is complete or was given up. */

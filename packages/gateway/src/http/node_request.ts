@@ -15,9 +15,14 @@ export function fromNodeRequest(request: IncomingMessage | Http2ServerRequest, c
     httpVersion: isHttp2 ? '2' : (request.httpVersion as HttpVersion),
     remoteAddress: client.address ?? request.socket.remoteAddress ?? '',
     early: false,
+    ...(isHttp2 && http2Parts(request as Http2ServerRequest)),
     ...(priority && { priority }),
     body: request,
   };
+}
+
+function http2Parts({ stream }: Http2ServerRequest): Pick<GatewayRequest, 'bodyless' | 'carrier'> {
+  return { bodyless: stream.endAfterHeaders, ...(stream.session && { carrier: stream.session }) };
 }
 
 function withoutPseudoHeaders(headers: RequestHeaders): RequestHeaders {

@@ -22,6 +22,7 @@ export function fromQuicRequest(request: ServerRequest): GatewayRequest {
     remoteAddress: request.remoteAddress.address,
     early: request.early,
     connection: request.connection,
+    carrier: request.connection,
     ...(priority && { priority }),
     body: request,
   };

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { CredentialsNeeded } from '@sheaf/web-client/server';
 import { findRoute, type Route } from '../routing/router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
+import type { SlowClients } from '../slow_clients/slow_clients.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
 
@@ -30,6 +31,8 @@ export interface RequestHandlerOptions {
   wellKnownPrefix: string;
   /** Bytes of request headers, counted as RFC 9113 §6.5.2 does; more is answered 431. */
   maxHeaderBytes: number;
+  /** Watches over those who ask here themselves. */
+  slowClients?: SlowClients;
   observer: RequestObserver;
   log: Logger;
   /** Under which answers say in Server-Timing how long they took here. */
@@ -64,7 +67,12 @@ export class RequestHandler {
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
     const exchange = new RoutedExchange(target?.authority === undefined ? request : { ...request, authority: target.authority }, response, target, { name: this.#options.timingName, started });
-    response.once('close', () => exchange.onClose());
+    const { slowClients } = this.#options;
+    response.once('close', () => {
+      exchange.onClose();
+      slowClients?.delete(exchange);
+    });
+    slowClients?.add(exchange);
     this.#active += 1;
     this.#total += 1;
     this.#options.observer.requestStarted();
@@ -78,6 +86,7 @@ export class RequestHandler {
       this.#active -= 1;
       // What the client still wants to send has no reader any more.
       if (!request.body.readableEnded && request.httpVersion === '3') request.body.destroy();
+      if (response.writableLength === 0) slowClients?.delete(exchange);
       this.#options.observer.requestEnded({
         request: exchange.request,
         pathname: exchange.pathname,
@@ -142,6 +151,8 @@ class RoutedExchange implements Exchange {
   /** Label of the route. */
   route = 'none';
   bytesSent = 0;
+  bytesReceived = 0;
+  waitForBody: ((error: Error) => void) | undefined;
   complete = false;
   aborted = false;
   #abort: AbortController | undefined;

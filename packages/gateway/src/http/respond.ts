@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CREDENTIALS_HEADER } from '@sheaf/web-client/protocol';
 import { systemErrorCode } from '../errors/user_error.js';
+import { SlowClient } from '../slow_clients/pace.js';
 import type { Exchange } from './exchange.js';
 
 /** W3C Server Timing. */
@@ -59,6 +60,6 @@ export async function sendBody(exchange: Exchange, source: Readable): Promise<vo
   try {
     await sent;
   } catch (error) {
-    if (!exchange.aborted && systemErrorCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+    if (!exchange.aborted && !(error instanceof SlowClient) && systemErrorCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

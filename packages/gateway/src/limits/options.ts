@@ -13,6 +13,14 @@ export const limitsOptions = z.strictObject({
     .describe('Streams of each kind that one client may hold open. Browsers fail at once when they run out: keep 1000.'),
   header_size: byteSize.prefault('32KiB').describe('Request headers, in bytes; more is answered 431.'),
   body_size: byteSize.prefault('64MiB').describe('Request body, in bytes; more is answered 413.'),
+  body_timeout: duration.prefault('30s').describe('A client that sends nothing for so long of a request body that is waited for is answered 408.'),
+  unread_timeout: duration.prefault('60s').describe('A client that takes nothing for so long of a response that is there for it loses the response.'),
+  slow_responses: z
+    .number()
+    .int()
+    .min(2)
+    .default(1_000)
+    .describe('Exchanges with clients that do less than 1 KB/s; those of one network (IPv4 address, IPv6 /56) get as many as are free, so at most half. Of more, the slowest are ended.'),
   handshakes_per_second: z
     .number()
     .int()

@@ -2,6 +2,7 @@ import type { TransportCounters } from '@sheaf/native';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { strayErrorCounts } from '../faults/stray_errors.js';
 import type { RequestObserver } from '../http/request_handler.js';
+import type { SlowReason } from '../slow_clients/slow_clients.js';
 import type { EndReport } from '../ends/end_watch.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
 import type { SessionObserver } from '../webtransport/session_server.js';
@@ -21,6 +22,7 @@ export interface MetricSources {
 /** Metrics in Prometheus' format. */
 export class Metrics {
   readonly registry = new Registry();
+  readonly #slowClients = new Counter({ name: 'sheaf_slow_clients_ended_total', help: 'Exchanges that were ended as their clients did not do their part.', labelNames: ['reason'], registers: [this.registry] });
 
   constructor(sources: MetricSources) {
     collectDefaultMetrics({ register: this.registry });
@@ -46,6 +48,10 @@ export class Metrics {
         this.set(sources.certificateExpiry().getTime() / 1_000);
       },
     });
+  }
+
+  slowClientEnded(reason: SlowReason): void {
+    this.#slowClients.inc({ reason });
   }
 
   /** Counts requests and sessions as they happen. */
@@ -172,6 +178,8 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
   };
   gauge('up', '1 when the last attempt to reach the upstream succeeded.', ({ up }) => (up ? 1 : 0), (values) => Math.min(...values));
   gauge('requests_active', 'Requests under way.', ({ active }) => active);
+  gauge('requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
+  gauge('requests_refused', 'Requests answered 503 since the start, as there was no room for them.', ({ refused }) => refused);
   gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);
   gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);
 }

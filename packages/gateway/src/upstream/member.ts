@@ -1,4 +1,5 @@
 import { Pool, type Dispatcher } from 'undici';
+import { Places } from '../slow_clients/places.js';
 import { createConnector, type UpstreamConnector, type UpstreamSecrets } from './connector.js';
 import type { UpstreamOptions } from './options.js';
 
@@ -21,10 +22,11 @@ export class UpstreamMember {
   readonly origin: string;
   readonly url: URL;
   readonly connector: UpstreamConnector;
-  /** Requests under way. */
-  active = 0;
+  /** The requests under way, and those that wait to be. */
+  readonly places: Places;
   requests = 0;
   failures = 0;
+  refused = 0;
   readonly #pool: Pool;
   #failuresInARow = 0;
   #downUntil = 0;
@@ -37,10 +39,12 @@ export class UpstreamMember {
     this.url = url;
     this.origin = url.origin;
     this.connector = createConnector(url, options, secrets);
+    this.places = new Places(options.connections, { queue: options.queue, queueMs: options.queue_timeout });
     this.#pool = new Pool(url, {
-      connections: options.connections,
+      // One more than requests may have, for the health check.
+      connections: options.connections + 1,
       headersTimeout: options.response_timeout,
-      bodyTimeout: options.response_timeout,
+      bodyTimeout: options.idle_timeout ?? 0,
       connect: this.connector.connect,
     });
   }
@@ -52,6 +56,11 @@ export class UpstreamMember {
 
   close(): Promise<void> {
     return this.#pool.destroy();
+  }
+
+  /** Requests under way. */
+  get active(): number {
+    return this.places.count;
   }
 
   /** Undefined until somebody has looked. */

@@ -57,8 +57,11 @@ const upstreamObject = z.strictObject({
   health: healthOptions.optional().describe('Active checks; without them only failures of real requests count.'),
   retries: z.number().int().min(0).max(10).default(2).describe('Further attempts of a request that can be repeated safely.'),
   connect_timeout: duration.prefault('5s').describe('Longest wait for a connection.'),
-  response_timeout: duration.prefault('60s').describe('Longest wait for response headers, and between parts of a body.'),
-  connections: z.number().int().min(1).default(128).describe('Connections to each upstream.'),
+  response_timeout: duration.prefault('60s').describe('Longest wait for response headers.'),
+  idle_timeout: duration.optional().describe('Longest silence within a response body. Default: none, as events may be rare.'),
+  connections: z.number().int().min(1).default(128).describe('Connections to each upstream; the clients of one network (IPv4 address, IPv6 /56) get as many as are free, so at most half.'),
+  queue: z.number().int().min(0).default(2_048).describe('Requests that wait for one of these connections, shared among networks in the same way; more are answered 503.'),
+  queue_timeout: duration.prefault('10s').describe('Longest wait there; then the answer is 503.'),
 }).superRefine(({ to, tls }, context) => {
   if (!tls || to.some(({ protocol }) => protocol === 'https:')) return;
   context.addIssue({ code: 'custom', message: '`tls` is for upstreams over TLS, and this one is asked without', path: ['tls'], params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'write `https://` in `to`, or remove `tls`' } });

@@ -1,12 +1,15 @@
 import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { errors, type Dispatcher } from 'undici';
+import { backOffMs } from '../back_off.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { forwardedHeaders, withoutHopByHop } from '../http/forwarded_headers.js';
-import { BodyTooLarge, declaredLength, hasBody, limitedBody } from '../http/limited_body.js';
 import { isIdempotent, isSafe } from '../http/methods.js';
+import { declaredLength, ReceivedBody, respondBodyFault } from '../http/received_body.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
+import { SlowClient } from '../slow_clients/pace.js';
 import { createBalance, type Balance } from './balance.js';
 import { readSecrets, type UpstreamSecrets } from './connector.js';
 import { certificateFault, failureReason, HealthCheck, probe } from './health_check.js';
@@ -22,12 +25,18 @@ export interface UpstreamStatus {
   /** Why it is down. */
   reason?: string;
   active: number;
+  /** Requests that wait for one of its connections. */
+  waiting: number;
   requests: number;
   failures: number;
+  /** Requests that were answered 503, as there was no room for them. */
+  refused: number;
 }
 
 /** What was seen of a server this short a time ago need not be looked at again. */
 const freshMs = 1_000;
+/** Before a server is asked again for the same request, in milliseconds. */
+const retryPause = { first: 50, longest: 1_000, jitter: true };
 
 /** The servers behind one route. Both directions stream; nothing is kept in memory. */
 export class UpstreamGroup implements Target {
@@ -83,8 +92,10 @@ export class UpstreamGroup implements Target {
       origin: member.origin,
       ...describeHealth(member),
       active: member.active,
+      waiting: member.places.waiting,
       requests: member.requests,
       failures: member.failures,
+      refused: member.refused,
     }));
   }
 
@@ -99,56 +110,92 @@ export class UpstreamGroup implements Target {
       respondStatus(exchange, 425);
       return;
     }
+    const body = new ReceivedBody(exchange, this.#maxBodyBytes);
     const tried = new Set<UpstreamMember>();
-    const body = new ForwardedBody(exchange, this.#maxBodyBytes);
     for (let attempt = 0; ; attempt++) {
-      const member = this.#choose(tried, request.remoteAddress);
+      const member = this.#choose(tried, exchange);
+      const failure = await this.#ask(member, exchange, body);
+      if (!failure) return;
       tried.add(member);
-      try {
-        await this.#forward(exchange, member, body);
-        return;
-      } catch (error) {
-        if (exchange.aborted) return;
-        if (exchange.response.headersSent) throw error;
-        if (attempt < this.#options.retries && mayRepeat(request.method, body, error)) continue;
-        this.#log.warn({ upstream: member.origin, error: errorMessage(error) }, 'upstream failed');
-        respondStatus(exchange, statusFor(error));
+      if (attempt >= this.#options.retries || !mayRepeat(request.method, body, failure.error)) {
+        respondFailure(exchange, body, failure.error);
         return;
       }
+      // Another one may do better at once; the same one will not.
+      if (tried.size >= this.#members.length) await setTimeout(backOffMs(attempt, retryPause), undefined, { signal: exchange.signal }).catch(() => undefined);
+      if (exchange.aborted) return;
     }
   }
 
-  /** An upstream that did not fail lately and was not tried; when all are down, any is better than none. */
-  #choose(tried: ReadonlySet<UpstreamMember>, remoteAddress: string): UpstreamMember {
+  /** Undefined when the client has its response, or has left. */
+  async #ask(member: UpstreamMember, exchange: Exchange, body: ReceivedBody): Promise<{ error: unknown } | undefined> {
+    try {
+      // undici keeps the headers until the body begins: until then the request needs no connection.
+      await body.begin();
+      const refusal = await member.places.wait(exchange);
+      if (refusal) {
+        if (refusal !== 'left') this.#refuse(member, exchange);
+        return undefined;
+      }
+      await this.#forward(exchange, member, await body.open());
+      return undefined;
+    } catch (error) {
+      if (exchange.aborted || error instanceof SlowClient) return undefined;
+      if (!isClientFault(body, error)) {
+        member.failed(failureReason(error), Date.now());
+        this.#log.warn({ upstream: member.origin, error: errorMessage(error) }, 'upstream failed');
+      }
+      if (exchange.response.headersSent) {
+        // The client learns by a reset that the body is not complete.
+        exchange.response.destroy(error as Error);
+        return undefined;
+      }
+      return { error };
+    } finally {
+      member.places.leave(exchange);
+    }
+  }
+
+  async #forward(exchange: Exchange, member: UpstreamMember, body: AsyncIterable<Buffer> | undefined): Promise<void> {
+    const { request } = exchange;
+    const headers = forwardedHeaders(request);
+    member.requests += 1;
+    const response = await member.request({
+      method: request.method as Dispatcher.HttpMethod,
+      path: exchange.pathname + exchange.search,
+      headers: this.#options.host === 'upstream' ? { ...headers, host: member.url.host } : headers,
+      // undici takes any async iterable; its types name only some.
+      body: (body as Readable | undefined) ?? null,
+      signal: exchange.signal,
+    });
+    try {
+      if (response.statusCode < 200 || response.statusCode > 599) throw new Error(`it answered with the status ${response.statusCode}`);
+      setHead(exchange, response.statusCode, withoutHopByHop(response.headers));
+    } catch (error) {
+      // What nobody reads would keep the connection.
+      response.body.on('error', () => undefined).destroy();
+      throw error;
+    }
+    member.observe({ up: true }, Date.now());
+    await sendBody(exchange, response.body);
+    member.succeeded(Date.now());
+  }
+
+  /** There is no room for more requests of this client, or of all. */
+  #refuse(member: UpstreamMember, exchange: Exchange): void {
+    member.refused += 1;
+    respondStatus(exchange, 503, { 'retry-after': '1' });
+  }
+
+  /** An upstream that did not fail lately, was not tried and has room; when all are down, any is better than none. */
+  #choose(tried: ReadonlySet<UpstreamMember>, exchange: Exchange): UpstreamMember {
     const now = Date.now();
     const fresh = this.#members.filter((member) => !tried.has(member));
-    const candidates = [fresh.filter((member) => member.isEligible(now)), fresh, this.#members].find((list) => list.length > 0);
-    return this.#balance(candidates ?? this.#members, remoteAddress);
-  }
-
-  async #forward(exchange: Exchange, member: UpstreamMember, body: ForwardedBody): Promise<void> {
-    const { request } = exchange;
-    member.active += 1;
-    member.requests += 1;
-    try {
-      const response = await member
-        .request({
-          method: request.method as Dispatcher.HttpMethod,
-          path: exchange.pathname + exchange.search,
-          headers: this.#options.host === 'upstream' ? { ...forwardedHeaders(request), host: member.url.host } : forwardedHeaders(request),
-          body: body.open(),
-          signal: exchange.signal,
-        })
-        .catch((error: unknown) => {
-          if (!exchange.aborted && !(error instanceof BodyTooLarge)) member.failed(failureReason(error), Date.now());
-          throw error;
-        });
-      member.succeeded(Date.now());
-      setHead(exchange, response.statusCode, withoutHopByHop(response.headers));
-      await sendBody(exchange, response.body);
-    } finally {
-      member.active -= 1;
-    }
+    const eligible = fresh.filter((member) => member.isEligible(now));
+    // A client stays where it is even if it has to wait there.
+    const free = this.#options.balance === 'client_address' ? [] : eligible.filter((member) => member.places.hasRoomFor(exchange));
+    const candidates = [free, eligible, fresh, this.#members].find((list) => list.length > 0);
+    return this.#balance(candidates ?? this.#members, exchange.request.remoteAddress);
   }
 }
 
@@ -159,31 +206,9 @@ function describeHealth({ health }: UpstreamMember): Pick<UpstreamStatus, 'up' |
   return health.up ? { up: true, since } : { up: false, since, reason: health.reason };
 }
 
-/** The request's body, which can be read once; remembers whether a server already got some of it. */
-class ForwardedBody {
-  readonly #exchange: Exchange;
-  readonly #limit: number;
-  started = false;
-
-  constructor(exchange: Exchange, limit: number) {
-    this.#exchange = exchange;
-    this.#limit = limit;
-  }
-
-  /** undici takes any async iterable; its types name only some. */
-  open(): Readable | null {
-    return hasBody(this.#exchange.request) ? (this.#read() as unknown as Readable) : null;
-  }
-
-  async *#read(): AsyncGenerator<Buffer> {
-    this.started = true;
-    yield* limitedBody(this.#exchange.request.body, this.#limit);
-  }
-}
-
 /** A body that left once is gone. A request that never reached a server can always be repeated. */
-function mayRepeat(method: string, body: ForwardedBody, error: unknown): boolean {
-  if (body.started || isTimeout(error)) return false;
+function mayRepeat(method: string, body: ReceivedBody, error: unknown): boolean {
+  if (body.started || isTimeout(error) || isClientFault(body, error)) return false;
   return isIdempotent(method) || neverSent(error);
 }
 
@@ -196,7 +221,13 @@ function isTimeout(error: unknown): boolean {
   return error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError;
 }
 
-function statusFor(error: unknown): number {
-  if (error instanceof BodyTooLarge) return 413;
-  return isTimeout(error) || error instanceof errors.ConnectTimeoutError ? 504 : 502;
+/** What a client can bring about by itself says nothing about the upstream. */
+function isClientFault(body: ReceivedBody, error: unknown): boolean {
+  return error === body.failure || error instanceof errors.RequestContentLengthMismatchError || error instanceof errors.InvalidArgumentError;
+}
+
+function respondFailure(exchange: Exchange, body: ReceivedBody, error: unknown): void {
+  if (respondBodyFault(exchange, error)) return;
+  if (isClientFault(body, error)) respondStatus(exchange, 400);
+  else respondStatus(exchange, isTimeout(error) || error instanceof errors.ConnectTimeoutError ? 504 : 502);
 }

@@ -22,6 +22,7 @@ export function fromPageRequest(request: PageRequest, context: WebTransportConte
     httpVersion: '3',
     remoteAddress: context.remoteAddress,
     early: false,
+    carrier: context,
     carriedBy: 'webtransport',
     priority: request.priority,
     destination: request.destination,

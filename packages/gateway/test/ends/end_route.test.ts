@@ -2,10 +2,10 @@ import { PassThrough, Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { CarriedRequests } from '../../src/ends/carried_requests.js';
 import { EndRoute } from '../../src/ends/end_route.js';
 import type { EndHealth, EndWatch } from '../../src/ends/end_watch.js';
 import type { Exchange } from '../../src/http/exchange.js';
+import { Places } from '../../src/slow_clients/places.js';
 
 const whole = Buffer.from(Array.from({ length: 1_000 }, (_each, index) => index % 251));
 const etag = '"1"';
@@ -15,7 +15,7 @@ class FakeEnd {
   state: EndHealth = 'serving';
   requestsActive: number;
   proxied = 0;
-  carried = new CarriedRequests();
+  carried = new Places(256);
   readonly asked: ClientRequestOptions[] = [];
   #giveUp = new Set<() => void>();
   readonly link = { whenOpen: () => Promise.resolve({ request: (options: ClientRequestOptions) => this.#request(options) }) };
@@ -71,7 +71,7 @@ beforeEach(() => void (response = new FakeResponse()));
 
 const handle = (ends: FakeEnd[], method = 'GET'): Promise<void> => {
   const request = { method, url: '/a', headers: {}, authority: 'site', scheme: 'https', httpVersion: '2', remoteAddress: '192.0.2.1', early: false, body: Readable.from([]) };
-  const exchange = { request, response, pathname: '/a', search: '', rest: '/a', aborted: false, signal: new AbortController().signal, timing: () => 'sheaf;dur=1', bytesSent: 0 } as unknown as Exchange;
+  const exchange = { request, response, pathname: '/a', search: '', rest: '/a', aborted: false, signal: new AbortController().signal, timing: () => 'sheaf;dur=1', bytesSent: 0, bytesReceived: 0 } as unknown as Exchange;
   return new EndRoute(ends as unknown as EndWatch[], pino({ level: 'silent' })).handle(exchange);
 };
 const text = async (): Promise<Buffer> => Buffer.concat(await response.toArray() as Buffer[]);
@@ -116,7 +116,7 @@ describe('when an end is lost, the gateway', () => {
 
   it('has the request in one place at a time, and finds one where there is room', async () => {
     const ends = [new FakeEnd('end1', 0, 300), new FakeEnd('end2', 1), new FakeEnd('end3', 2, 700), new FakeEnd('end4', 3)];
-    ends[1]!.carried = new CarriedRequests(0);
+    ends[1]!.carried = new Places(0);
     const handled = handle(ends);
     await waitsFor(ends[0]!, 300);
     expect(waiting(ends)).toEqual([2, 0, 0, 0]);
@@ -149,7 +149,7 @@ describe('when an end is lost, the gateway', () => {
 });
 
 describe('when ends have no room, the gateway', () => {
-  const full = (name: string): FakeEnd => Object.assign(new FakeEnd(name, 0), { carried: new CarriedRequests(0) });
+  const full = (name: string): FakeEnd => Object.assign(new FakeEnd(name, 0), { carried: new Places(0) });
 
   it('asks another one, and when there is none, asks the client to come again', async () => {
     const ends = [full('end1'), new FakeEnd('end2', 1)];

@@ -1,0 +1,26 @@
+import { isIPv6 } from 'node:net';
+
+/** Of an IPv6 address: what a provider gives to one customer (RFC 6177 §2). */
+const networkBits = 56;
+const groupBits = 16;
+
+/**
+ * The network that an address counts to where clients have shares: the IPv4 address, or the /56 of an IPv6 address.
+ * Anything else stands for itself.
+ */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('::');
+  const before = groupsOf(head);
+  const after = groupsOf(tail ?? '');
+  const groups = tail === undefined ? before : [...before, ...new Array<number>(Math.max(0, 8 - before.length - after.length)).fill(0), ...after];
+  const kept = groups.slice(0, Math.ceil(networkBits / groupBits));
+  kept[kept.length - 1]! &= 0xff00;
+  return `${kept.map((group) => group.toString(16)).join(':')}::/${networkBits}`;
+}
+
+function groupsOf(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+}

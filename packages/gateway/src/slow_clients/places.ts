@@ -1,0 +1,163 @@
+import type { Exchange } from '../http/exchange.js';
+import { networkOf } from '../limits/network.js';
+import { bySlowness, endSlow, paceOf } from './pace.js';
+import { Shares } from './shares.js';
+import { patienceMs } from './slow_clients.js';
+
+/** A client that does something, but little, makes room for others after so long, in milliseconds. */
+const crawlMs = 30_000;
+/** So often those that wait look for a client that has become slow. */
+const lookMs = 1_000;
+
+/** Why a request did not get a place. */
+export type NoPlace = 'full' | 'late' | 'left';
+
+export interface PlacesOptions {
+  /** Requests that may wait for a place. */
+  queue?: number;
+  /** For how long, in milliseconds. */
+  queueMs?: number;
+}
+
+/** A request that waits for a place. */
+interface Waiting {
+  exchange: Exchange;
+  network: string;
+  settle(refusal?: NoPlace): void;
+}
+
+/**
+ * The requests that are under way at one server, so that they stay within what it can bear: each network of clients has a
+ * share, and who does not do its part of an exchange loses its place when others wait for it.
+ */
+export class Places {
+  readonly #queueMs: number;
+  readonly #held = new Map<Exchange, string>();
+  readonly #places: Shares;
+  /** First come, first served within a network. */
+  readonly #waiting = new Map<string, Set<Waiting>>();
+  readonly #queue: Shares;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(most: number, { queue = 0, queueMs = 0 }: PlacesOptions = {}) {
+    this.#places = new Shares(most);
+    this.#queue = new Shares(queue);
+    this.#queueMs = queueMs;
+  }
+
+  get count(): number {
+    return this.#places.count;
+  }
+
+  get waiting(): number {
+    return this.#queue.count;
+  }
+
+  /** Whether its client's network may hold one more place. */
+  hasRoomFor({ request }: Exchange): boolean {
+    return this.#places.hasRoomFor(networkOf(request.remoteAddress));
+  }
+
+  /** False: there is no room, at `now` in milliseconds. Who comes in calls `leave`. */
+  enter(exchange: Exchange, now: number): boolean {
+    const network = networkOf(exchange.request.remoteAddress);
+    if (!this.#places.hasRoomFor(network)) this.#endSlowest(now, network);
+    if (!this.#places.hasRoomFor(network)) return false;
+    this.#take(exchange, network, now);
+    return true;
+  }
+
+  /** Waits for a place in turn; undefined: it is there, and who has it calls `leave`. */
+  async wait(exchange: Exchange): Promise<NoPlace | undefined> {
+    if (this.enter(exchange, performance.now())) return undefined;
+    const network = networkOf(exchange.request.remoteAddress);
+    if (!this.#queue.hasRoomFor(network)) return 'full';
+    return new Promise((resolve) => {
+      const settle = (refusal?: NoPlace): void => {
+        clearTimeout(timer);
+        exchange.signal.removeEventListener('abort', leave);
+        this.#unqueue(waiting);
+        resolve(refusal);
+      };
+      const leave = (): void => settle('left');
+      const timer = setTimeout(() => settle('late'), this.#queueMs);
+      const waiting: Waiting = { exchange, network, settle };
+      this.#enqueue(waiting);
+      exchange.signal.addEventListener('abort', leave, { once: true });
+      this.#timer ??= setInterval(() => this.#look(performance.now()), lookMs).unref();
+    });
+  }
+
+  leave(exchange: Exchange): void {
+    const network = this.#held.get(exchange);
+    if (network === undefined) return;
+    this.#held.delete(exchange);
+    this.#places.delete(network);
+    this.#fill(performance.now());
+  }
+
+  #take(exchange: Exchange, network: string, now: number): void {
+    this.#held.set(exchange, network);
+    this.#places.add(network);
+    paceOf(exchange).observe(exchange, now);
+  }
+
+  /** Gives free places to those that wait: first to the networks that hold the fewest. */
+  #fill(now: number): void {
+    for (let next = this.#next(); next; next = this.#next()) {
+      this.#take(next.exchange, next.network, now);
+      next.settle();
+    }
+  }
+
+  #next(): Waiting | undefined {
+    let best: string | undefined;
+    for (const network of this.#waiting.keys()) {
+      const held = this.#places.heldBy(network);
+      if (this.#places.hasRoomFor(network) && (best === undefined || held < this.#places.heldBy(best))) best = network;
+      if (held === 0) break;
+    }
+    return best === undefined ? undefined : this.#waiting.get(best)?.values().next().value;
+  }
+
+  #enqueue(waiting: Waiting): void {
+    const { network } = waiting;
+    const others = this.#waiting.get(network) ?? new Set();
+    this.#waiting.set(network, others.add(waiting));
+    this.#queue.add(network);
+  }
+
+  #unqueue(waiting: Waiting): void {
+    const { network } = waiting;
+    const others = this.#waiting.get(network);
+    if (!others?.delete(waiting)) return;
+    if (others.size === 0) this.#waiting.delete(network);
+    this.#queue.delete(network);
+  }
+
+  #look(now: number): void {
+    if (this.#waiting.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
+    for (const network of [...this.#waiting.keys()]) this.#endSlowest(now, network);
+  }
+
+  /** Of all clients where that makes room for the network, else of its own. */
+  #endSlowest(now: number, network: string): void {
+    const ofAll = this.#places.hasRoomFor(network, 1);
+    let slowest: Exchange | undefined;
+    const slower = bySlowness(now);
+    for (const [exchange, holder] of this.#held) {
+      const pace = paceOf(exchange);
+      pace.observe(exchange, now);
+      if (!ofAll && holder !== network) continue;
+      if (pace.stalledFor(now) < patienceMs && pace.behindFor(now) < crawlMs) continue;
+      if (!slowest || slower(exchange, slowest) < 0) slowest = exchange;
+    }
+    if (!slowest) return;
+    this.leave(slowest);
+    endSlow(slowest, 'the client does not do its part, and others wait for its place');
+  }
+}
