@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connect } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
@@ -10,7 +11,8 @@ import { certificateHash, readCertificateFiles } from '../src/tls/certificate_fi
 import { CertificateSource } from '../src/tls/certificate_source.js';
 import { createDevCertificate, devCertificateFiles, loadDevCertificate } from '../src/tls/dev_certificate.js';
 import { get } from './support/client.js';
-import { startGateway } from './support/gateway.js';
+import { startFullGateway, startGateway } from './support/gateway.js';
+import { ask, connect } from './support/http3_client.js';
 import { temporaryDirectory } from './support/temporary_directory.js';
 
 const dayMs = 86_400_000;
@@ -24,7 +26,7 @@ async function writePair(directory: string, pair: { certificate: string; private
 
 /** The hash of the certificate that a TLS handshake on TCP shows. */
 async function shownHash(port: number): Promise<string> {
-  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
   await once(socket, 'secureConnect');
   const { raw } = socket.getPeerCertificate();
   socket.destroy();
@@ -85,7 +87,7 @@ describe('a development certificate', () => {
     const source = await CertificateSource.open({ tls: 'dev', directory, names, log, now: () => now });
     const before = source.hash;
     const changed = vi.fn();
-    source.on('change', changed);
+    source.install = changed;
     await source.refresh();
     expect(changed).not.toHaveBeenCalled();
     now = new Date(now.getTime() + 12 * dayMs);
@@ -120,6 +122,28 @@ describe('certificate files', () => {
     await gateway.certificate.refresh();
     expect(await shownHash(port)).toBe(certificateHash(first));
     await writeFile(join(directory, 'key.pem'), second.privateKey);
+    await vi.waitFor(async () => expect(await shownHash(port)).toBe(certificateHash(second)), 10_000);
+  });
+
+  it('that QUIC refuses are not used on TCP either, and not told', async () => {
+    const directory = await temporaryDirectory();
+    const first = await createDevCertificate(names, new Date());
+    await writePair(directory, first);
+    const { port, gateway, log } = await startFullGateway('tls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]', directory);
+    // OpenSSL has the curve, GnuTLS has not.
+    const made = join(directory, 'made');
+    await mkdir(made);
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:secp256k1', '-nodes', '-days', '5', '-subj', '/CN=localhost', '-keyout', join(made, 'key.pem'), '-out', join(made, 'cert.pem')], { stdio: 'ignore' });
+    for (const name of ['key.pem', 'cert.pem']) await copyFile(join(made, name), join(directory, name));
+    await gateway.certificate.refresh();
+    await vi.waitFor(() => expect(log.some(({ msg }) => msg === 'new certificate refused, the old one stays in use')).toBe(true), 10_000);
+    expect(await shownHash(port)).toBe(certificateHash(first));
+    expect(gateway.certificate.hash).toBe(certificateHash(first));
+    const client = await connect(port);
+    expect((await ask(client, { path: '/none' })).status).toBe(404);
+    const second = await createDevCertificate(names, new Date());
+    await writePair(directory, second);
+    await gateway.certificate.refresh();
     await vi.waitFor(async () => expect(await shownHash(port)).toBe(certificateHash(second)), 10_000);
   });
 

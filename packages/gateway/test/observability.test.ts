@@ -8,14 +8,14 @@ import { startGateway, type RunningGateway } from './support/gateway.js';
 import { temporaryDirectory } from './support/temporary_directory.js';
 import { startUpstream } from './support/upstream.js';
 
-async function start(): Promise<RunningGateway & { admin(path: string): Promise<{ status: number; text: string }> }> {
+async function start(): Promise<RunningGateway & { admin(path: string, headers?: Record<string, string>): Promise<{ status: number; text: string }> }> {
   const directory = await temporaryDirectory();
   await mkdir(join(directory, 'site'));
   await writeFile(join(directory, 'site', 'a.txt'), 'hello');
   const running = await startGateway('admin: 127.0.0.1:0\nroutes: [{ path: /s, files: ./site }]', directory);
-  const admin = (path: string) =>
+  const admin = (path: string, headers: Record<string, string> = {}) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
-      httpGet({ host: '127.0.0.1', port: running.gateway.adminAddress?.port, path }, (response: IncomingMessage) => {
+      httpGet({ host: '127.0.0.1', port: running.gateway.adminAddress?.port, path, headers }, (response: IncomingMessage) => {
         collect(response).then((body) => resolve({ status: response.statusCode ?? 0, text: body.toString() }), reject);
       }).once('error', reject);
     });
@@ -28,6 +28,21 @@ describe('the admin address', () => {
     expect(await admin('/healthz')).toEqual({ status: 200, text: 'ok\n' });
     expect(await admin('/readyz')).toEqual({ status: 200, text: 'serving\n' });
     expect((await admin('/nope')).status).toBe(404);
+  });
+
+  it.each([
+    ['127.0.0.1:9433', 200],
+    ['[::1]:9433', 200],
+    ['localhost', 200],
+    ['sheaf:9433', 200],
+    ['gateway.internal', 200],
+    ['rebound.example.com:9433', 421],
+    ['127.0.0.1.example.com', 421],
+    ['localhost.example.com.', 421],
+    ['internal.example', 421],
+  ])('asked as %s answers %i', async (host, status) => {
+    const { admin } = await start();
+    expect((await admin('/healthz', { host })).status).toBe(status);
   });
 
   it('counts requests by version, route and status', async () => {

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
 
@@ -111,12 +111,16 @@ export async function createNodeKey(file: string): Promise<NodeKey> {
   }
 }
 
-/** @throws UserError when it cannot be read, or others can read it, too */
+/** Of a file's mode; its group may be one that is made for the key. */
+const othersMayRead = 0o004;
+
+/** @throws UserError when it cannot be read, or every user can read it */
 export async function readNodeKey(file: string): Promise<NodeKey> {
-  const refuse = (message: string, hint: string, cause: unknown): UserError => new UserError('KEY_UNUSABLE', message, { hint, cause });
-  const pem = await readFile(file, 'utf8').catch((error: unknown) => {
+  const refuse = (message: string, hint: string, cause?: unknown): UserError => new UserError('KEY_UNUSABLE', message, { hint, cause });
+  const [pem, { mode }] = await Promise.all([readFile(file, 'utf8'), stat(file)]).catch((error: unknown) => {
     throw refuse(`the node key ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, 'make one with `sheaf keys new`, or correct `key`', error);
   });
+  if ((mode & othersMayRead) !== 0) throw refuse(`every user of this machine can read the node key ${file}`, `\`chmod 600 ${file}\`, or make a new one when somebody may have read it`);
   try {
     return NodeKey.fromPem(pem);
   } catch (error) {

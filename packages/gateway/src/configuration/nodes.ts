@@ -3,6 +3,7 @@ import type { EdgeConfiguration } from '../edge/options.js';
 import type { EndConfiguration } from '../ends/options.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
+import { shadowedRoutes } from '../routing/shadowed_routes.js';
 import { closest } from './known_keys.js';
 import { checkMultiEnd } from './multi_end.js';
 import type { NodeConfiguration } from './node.js';
@@ -14,7 +15,15 @@ export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; n
 /** What is wrong with nodes that are right each by itself. */
 export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
   const edges = nodes.flatMap((node) => (node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : []));
-  return [...edges, ...checkMultiEnd(nodes, document), ...checkAddresses(nodes, document)];
+  const routes = nodes.flatMap((node) => (node.role === 'edge' ? [] : checkRoutes(node, document)));
+  return [...edges, ...routes, ...checkMultiEnd(nodes, document), ...checkAddresses(nodes, document)];
+}
+
+function checkRoutes({ node, at }: Exclude<ParsedNode, ParsedEdge>, document: ConfigurationDocument): Diagnostic[] {
+  return shadowedRoutes(node.routes).map(({ index, by }): Diagnostic => {
+    const message = `nothing gets to this route: \`routes[${by}]\` answers all of its requests`;
+    return { code: 'CONFIG_CONFLICT', message, range: document.locateValue([...at, 'routes', index]), hint: 'the first route that matches answers: put this one before it, or remove it' };
+  });
 }
 
 type ParsedEdge = Extract<ParsedNode, { role: 'edge' }>;

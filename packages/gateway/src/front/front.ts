@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import type { Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
+import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
 import type { DestinationStream, Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ValuePath } from '../configuration/document.js';
@@ -162,10 +162,7 @@ export class Front {
     await this.#startSessions(service);
     await this.#listenPlain(service.handler);
     await this.#listenAdmin(service);
-    this.certificate.on('change', (pair) => {
-      for (const tcp of this.#tcp) tcp.updateCertificate(pair);
-      this.#quic?.updateCertificate(pair);
-    });
+    this.certificate.install = (pair) => this.#install(pair);
   }
 
   /** The node answers from now on; warnings go to the log unless standard error is it, where the caller shows them. */
@@ -206,6 +203,20 @@ export class Front {
   close(drainMs = this.#configuration.options.limits.drain): Promise<void> {
     this.#closing ??= this.#close(drainMs);
     return this.#closing;
+  }
+
+  /** All listeners get the new certificate, or none. */
+  #install(pair: CertificatePair): void {
+    const updated: { updateCertificate(pair: CertificatePair): void }[] = [];
+    try {
+      for (const listener of [...this.#tcp, ...(this.#quic ? [this.#quic] : [])]) {
+        listener.updateCertificate(pair);
+        updated.push(listener);
+      }
+    } catch (error) {
+      for (const listener of updated) listener.updateCertificate(this.certificate.pair);
+      throw error;
+    }
   }
 
   /** As the configuration writes it. */

@@ -7,6 +7,7 @@ import type { RouteStatus } from '../observability/status.js';
 import { compileRoute, type Route } from '../routing/router.js';
 import { UpstreamGroup, type UpstreamStatus } from '../upstream/upstream_group.js';
 import { loadApplication } from '../webtransport/application.js';
+import { isOriginAllowed } from '../webtransport/page.js';
 import type { SessionTarget } from '../webtransport/session_server.js';
 
 export interface CompiledRoutes {
@@ -27,12 +28,18 @@ export async function compileRoutes(node: RouteSource, log: Logger, toEnds?: (en
       const { application, origins } = route.webtransport;
       const target: SessionTarget = {
         application: await loadApplication(application, log),
-        isOriginAllowed: (origin) => origins === undefined || (origin !== undefined && origins.includes(origin)),
+        isOriginAllowed: (origin, authority) => mayOpenSessions(origins, origin, authority),
       };
       compiled.sessions.push(compileRoute(route, index, target));
     }
   }
   return compiled;
+}
+
+/** Pages of other sites are in the browser of somebody who is logged in here; what is no browser says no origin. */
+function mayOpenSessions(origins: readonly string[] | undefined, origin: string | undefined, authority: string): boolean {
+  if (!origins) return origin === undefined || isOriginAllowed(origin, authority);
+  return origins.includes('*') || (origin !== undefined && origins.includes(origin));
 }
 
 /** What a route leads to, in a few words for the status. */

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { isIP, type AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { ListenAddress } from '../configuration/scalars.js';
+import { hostName } from '../routing/router.js';
 import type { NodeStatus } from './status.js';
 
 /** What an operator may ask. */
@@ -46,10 +47,22 @@ export class AdminServer {
   }
 }
 
+/**
+ * Whether the name cannot be that of a page from elsewhere: a page can make its own name resolve to this address (DNS
+ * rebinding), and would then be of the same origin. Addresses, names without a dot and those that no registry gives away
+ * (RFC 6761, RFC 6762, RFC 8375, and `.internal`) cannot be anybody's.
+ */
+function isOwnName(host: string): boolean {
+  const name = hostName(host);
+  return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || /^[a-z0-9_-]+$/.test(name) || /\.(?:localhost|local|internal|home\.arpa|test)$/.test(name);
+}
+
 async function answer(request: IncomingMessage, response: ServerResponse, { registry, status, refresh, drainEnd }: AdminSources): Promise<void> {
   const send = (code: number, type: string, text: string): void => {
     response.writeHead(code, { 'content-type': type, 'cache-control': 'no-store' }).end(request.method === 'HEAD' ? undefined : text);
   };
+  const { host } = request.headers;
+  if (host !== undefined && !isOwnName(host)) return send(421, 'text/plain', '421 Misdirected Request: ask by an IP address, localhost or a name without a dot\n');
   const [, end, action] = /^\/ends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
   if (end !== undefined && request.method === 'POST') {
     if (request.headers[adminHeader] === undefined) return send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);

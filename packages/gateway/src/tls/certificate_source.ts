@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { stat } from 'node:fs/promises';
 import type { CertificatePair } from '@sheaf/native';
 import type { Logger } from 'pino';
@@ -21,15 +20,16 @@ export interface CertificateSourceOptions {
   now?: () => Date;
 }
 
-/** The certificate in use. Emits `change` after it was replaced, by renewal or by new files. */
-export class CertificateSource extends EventEmitter<{ change: [pair: CertificatePair] }> {
+/** The certificate in use. It is replaced by renewal or by new files. */
+export class CertificateSource {
   readonly #options: CertificateSourceOptions;
   #pair: CertificatePair;
   #fingerprint: string;
   #timer: NodeJS.Timeout | undefined;
+  /** Makes whoever listens use a new pair; when it throws, the old one stays in use. */
+  install: (pair: CertificatePair) => void = () => undefined;
 
   private constructor(options: CertificateSourceOptions, pair: CertificatePair, fingerprint: string) {
-    super();
     this.#options = options;
     this.#pair = pair;
     this.#fingerprint = fingerprint;
@@ -73,9 +73,9 @@ export class CertificateSource extends EventEmitter<{ change: [pair: Certificate
       }
       const pair = await load(this.#options);
       if (pair.certificate === this.#pair.certificate && pair.privateKey === this.#pair.privateKey) return;
+      this.install(pair);
       this.#pair = pair;
       log.info({ hash: this.hash, expiry: this.expiry }, 'certificate replaced');
-      this.emit('change', pair);
     } catch (error) {
       log.warn({ error: errorMessage(error) }, 'new certificate refused, the old one stays in use');
     }

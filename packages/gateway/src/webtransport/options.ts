@@ -10,7 +10,7 @@ const webTransportObject = z.strictObject({
   application,
   origins: oneOrMore(z.string().min(1))
     .optional()
-    .describe('Web origins whose pages may open sessions, such as `https://example.com`; default: every origin.'),
+    .describe('Web origins whose pages may open sessions, such as `https://example.com`, or `*` for all. Default: pages of the host that the session is for, and clients that are no browsers.'),
 });
 
 export const pageLoaderOption = z

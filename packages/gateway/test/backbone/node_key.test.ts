@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -53,9 +53,18 @@ test('signatures are of the key and the message', () => {
   expect(key.publicKey.verifies(message, signature.subarray(1))).toBe(false);
 });
 
+test('a key that every user can read is refused', async () => {
+  const file = join(directory, 'node.key');
+  const key = await createNodeKey(file);
+  await chmod(file, 0o640);
+  expect((await readNodeKey(file)).publicKey.toString()).toBe(key.publicKey.toString());
+  await chmod(file, 0o604);
+  await expect(readNodeKey(file)).rejects.toMatchObject({ code: 'KEY_UNUSABLE', message: `every user of this machine can read the node key ${file}` });
+});
+
 test('a file that holds no key says so, without its contents', async () => {
   const file = join(directory, 'node.key');
-  await writeFile(file, 'TOP SECRET');
+  await writeFile(file, 'TOP SECRET', { mode: 0o600 });
   const error: unknown = await readNodeKey(file).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'KEY_UNUSABLE' });
   expect((error as { render(): string }).render()).not.toContain('TOP SECRET');
