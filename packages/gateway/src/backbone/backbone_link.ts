@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Http3Client, NativeModule } from '@sheaf/native';
 import type { Logger } from 'pino';
+import { backOffMs, type BackOff } from '../back_off.js';
 import { errorMessage } from '../errors/user_error.js';
 import { formatAddress } from '../listeners/listen_error.js';
 import { introduction } from './authentication.js';
@@ -35,8 +36,8 @@ export interface LinkStatus {
   rttMs?: number;
 }
 
-/** Pauses between failed attempts double, and are shortened by up to half at random, in milliseconds. */
-const pauseMs = { first: 100, longest: 3_000 };
+/** Between failed attempts. */
+const pauses: BackOff = { first: 100, longest: 3_000, jitter: true };
 const connectTimeoutMs = 3_000;
 
 /** Requests of clients that are carried to one node at a time. */
@@ -219,7 +220,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       if (this.#reason !== reason) log.warn({ peer: peer.name, use, reason }, 'a node cannot be reached over the backbone');
       this.#reason = reason;
       this.#state = 'waiting';
-      const pause = Math.min(pauseMs.longest, pauseMs.first * 2 ** this.#failures) * (0.5 + Math.random() / 2);
+      const pause = backOffMs(this.#failures, pauses);
       this.#failures += 1;
       this.#timer = setTimeout(() => this.#attempt(), pause).unref();
     }

@@ -1,5 +1,6 @@
 import type { ClientOptions, ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
 import type { Logger } from 'pino';
+import { backOffMs, type BackOff } from '../back_off.js';
 import { EndClient } from '../end_client/end_client.js';
 import { RouteMapCache } from '../end_client/route_map_cache.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
@@ -28,8 +29,8 @@ export interface GatewayConnectionOptions {
   log: Logger;
 }
 
-/** Pauses between failed attempts double from the first to the second, in milliseconds. */
-const pauseMs = { first: 100, longest: 3_000 };
+/** Between failed attempts. */
+const pauses: BackOff = { first: 100, longest: 3_000 };
 /** How long a download that an end could not finish waits for a gateway. */
 const anewMs = 15_000;
 /** A connection that ends sooner than this was no success. */
@@ -171,7 +172,7 @@ export class GatewayConnection {
 
   #failed(reason: string): void {
     this.#reason = reason;
-    this.#retryAt = Date.now() + Math.min(pauseMs.longest, pauseMs.first * 2 ** this.#failures);
+    this.#retryAt = Date.now() + backOffMs(this.#failures, pauses);
     this.#failures += 1;
     if (!this.#closed) this.#options.log.warn({ reason, failures: this.#failures }, 'the gateway cannot be reached');
   }

@@ -1,5 +1,6 @@
 import type { Http3Client, PathEvent } from '@sheaf/native';
 import type { Logger } from 'pino';
+import { backOffMs, type BackOff } from '../back_off.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import { keyOf, type WantedPath } from './wanted_paths.js';
 
@@ -15,8 +16,8 @@ export interface PathPolicyOptions {
   log: Logger;
 }
 
-/** Pauses between attempts to open one path double from the first to the longest, in milliseconds. */
-const pauseMs = { first: 1_000, longest: 30_000 };
+/** Between attempts to open one path. */
+const pauses: BackOff = { first: 1_000, longest: 30_000 };
 
 /** One path on its way from being wanted to being gone. */
 interface Entry {
@@ -111,7 +112,7 @@ export class PathPolicy {
 
   #failed(entry: Entry, reason: string): void {
     entry.state = 'absent';
-    entry.retryAt = this.#now + Math.min(pauseMs.longest, pauseMs.first * 2 ** entry.failures);
+    entry.retryAt = this.#now + backOffMs(entry.failures, pauses);
     entry.failures += 1;
     if (!this.#stopped) this.#options.log.warn({ local: entry.path.local, reason, failures: entry.failures }, 'path failed');
   }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { EndWithdrawal, ServerConnection, SocketAddress } from '@sheaf/native';
 import type { Logger } from 'pino';
+import { backOffMs, type BackOff } from '../back_off.js';
 import { BackboneViolation } from '../backbone/byte_fields.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
@@ -8,8 +9,8 @@ import type { SnapshotSealer } from '../backbone/sealed_snapshot.js';
 import type { ListenAddress } from '../configuration/scalars.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 
-/** Pauses between hand-overs of one connection double from the first to the longest, in milliseconds. */
-const pauseMs = { first: 1_000, longest: 60_000 };
+/** Between hand-overs of one connection. */
+const pauses: BackOff = { first: 1_000, longest: 60_000 };
 /** A hand-over that lasted this long was no failure. */
 const goodMs = 10_000;
 
@@ -160,7 +161,7 @@ export class HandOvers {
       snapshot = connection.handOver(this.#options.id, address);
     } catch (error) {
       this.#options.log.debug({ end: this.#options.id, error: errorMessage(error) }, 'a connection cannot be handed over yet');
-      this.#waiting.set(connection, { retryAt: performance.now() + pause(failures), failures: failures + 1 });
+      this.#waiting.set(connection, { retryAt: performance.now() + backOffMs(failures, pauses), failures: failures + 1 });
       return;
     }
     this.#waiting.delete(connection);
@@ -228,10 +229,6 @@ export class HandOvers {
 
   #wait({ connection, since, failures }: HandedOver): void {
     const counted = performance.now() - since > goodMs ? 0 : failures;
-    this.#waiting.set(connection, { retryAt: performance.now() + pause(counted), failures: counted + 1 });
+    this.#waiting.set(connection, { retryAt: performance.now() + backOffMs(counted, pauses), failures: counted + 1 });
   }
-}
-
-function pause(failures: number): number {
-  return Math.min(pauseMs.longest, pauseMs.first * 2 ** failures);
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { errors, type Dispatcher } from 'undici';
-import { backOffMs } from '../back_off.js';
+import { backOffMs, type BackOff } from '../back_off.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { forwardedHeaders, withoutHopByHop } from '../http/forwarded_headers.js';
@@ -36,7 +36,7 @@ export interface UpstreamStatus {
 /** What was seen of a server this short a time ago need not be looked at again. */
 const freshMs = 1_000;
 /** Before a server is asked again for the same request, in milliseconds. */
-const retryPause = { first: 50, longest: 1_000, jitter: true };
+const retryPauses: BackOff = { first: 50, longest: 1_000, jitter: true };
 
 /** The servers behind one route. Both directions stream; nothing is kept in memory. */
 export class UpstreamGroup implements Target {
@@ -122,7 +122,7 @@ export class UpstreamGroup implements Target {
         return;
       }
       // Another one may do better at once; the same one will not.
-      if (tried.size >= this.#members.length) await setTimeout(backOffMs(attempt, retryPause), undefined, { signal: exchange.signal }).catch(() => undefined);
+      if (tried.size >= this.#members.length) await setTimeout(backOffMs(attempt, retryPauses), undefined, { signal: exchange.signal }).catch(() => undefined);
       if (exchange.aborted) return;
     }
   }
