@@ -1,5 +1,5 @@
 import { closeNodes, exitCodes, type RunningNode } from '@sheaf/gateway';
-import { printLine, type World } from './world.js';
+import { printNotice, type World } from './world.js';
 
 /**
  * Waits for Ctrl-C or SIGTERM, then drains the nodes. A second signal ends the process at once.
@@ -16,7 +16,7 @@ export async function serveUntilSignal(nodes: readonly RunningNode[], world: Wor
     });
   });
   const signal = await first;
-  await printLine(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
+  await printNotice(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
   await closeNodes(nodes);
   stop();
   return exitCodes.success;

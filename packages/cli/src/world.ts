@@ -11,11 +11,18 @@ export interface World {
   stderr: Writable;
   /** Calls `listener` for every SIGINT and SIGTERM; the result stops that. */
   onSignal(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
+  /** From now on the process goes on when its output cannot be written: a server outlives its terminal. */
+  outliveOutput(): void;
   /** Ends the process at once. */
   exit(code: number): void;
 }
 
 export function processWorld(): World {
+  // `sheaf schema | head` closes the pipe early: that is no error.
+  let onError = (error: NodeJS.ErrnoException): void => process.exit(error.code === 'EPIPE' ? 0 : 1);
+  process.stdout.on('error', (error) => onError(error));
+  // Whoever cannot be told cannot be told this either.
+  process.stderr.on('error', () => undefined);
   return {
     args: process.argv.slice(2),
     env: process.env,
@@ -26,8 +33,16 @@ export function processWorld(): World {
       process.on('SIGINT', listener).on('SIGTERM', listener);
       return () => process.off('SIGINT', listener).off('SIGTERM', listener);
     },
+    outliveOutput() {
+      onError = () => undefined;
+    },
     exit: (code) => process.exit(code),
   };
+}
+
+/** Writes a line that may be lost: a server serves on when nobody can read it any more. */
+export async function printNotice(stream: Writable, line: string): Promise<void> {
+  await printLine(stream, line).catch(() => undefined);
 }
 
 /** Writes a line; waits while the reader is slow. */

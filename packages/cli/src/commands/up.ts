@@ -1,7 +1,7 @@
 import { closest, formatAddress, loadConfiguration, startNodes, UserError, version, type ListenAddress, type LoadedConfiguration, type LoadedNode, type RunningNode } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { serveUntilSignal } from '../serve.js';
-import { printLine, type World } from '../world.js';
+import { printNotice, type World } from '../world.js';
 import { shownPath } from './check.js';
 
 interface UpOptions {
@@ -25,6 +25,7 @@ export const up: Command<UpOptions> = {
     const wanted = node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)];
     const keyLog = world.env['SSLKEYLOGFILE'];
     const nodes = await startNodes(wanted, keyLog === undefined || keyLog === '' ? {} : { keyLog });
+    world.outliveOutput();
     await announceReady(performance.now() - started, world, loaded.named ? nodes : []);
     for (const running of nodes) await announceNode(running, world);
     return serveUntilSignal(nodes, world);
@@ -44,20 +45,20 @@ export function nodeOf({ nodes }: LoadedConfiguration, name: string, file: strin
 /** The first line says `ready`: scripts wait for it. It names the nodes of a file that has names for them. */
 export async function announceReady(milliseconds: number, world: World, named: readonly RunningNode[] = []): Promise<void> {
   const names = named.map(({ name, role }) => `${name} (${role})`).join(', ');
-  await printLine(world.stdout, `sheaf ${version} ready in ${Math.round(milliseconds)} ms${names === '' ? '' : `: ${names}`}`);
+  await printNotice(world.stdout, `sheaf ${version} ready in ${Math.round(milliseconds)} ms${names === '' ? '' : `: ${names}`}`);
 }
 
 /** Where a node is found, and what to do next. */
 export async function announceNode(node: RunningNode, world: World, next?: string): Promise<void> {
   const { address, httpAddress, adminAddress, warnings } = node;
   const url = browserUrl('https', address);
-  await printLine(world.stdout, `  ${url}  HTTP/3 and WebTransport (UDP), HTTP/2 and HTTP/1.1 (TCP)`);
-  if (node.publicUrl) await printLine(world.stdout, `  ${node.publicUrl}  where clients find it`);
-  if (httpAddress) await printLine(world.stdout, `  ${browserUrl('http', httpAddress)}  HTTP/1.1 without TLS`);
-  if (adminAddress) await printLine(world.stdout, `  ${browserUrl('http', adminAddress)}  /healthz /readyz /metrics /status`);
+  await printNotice(world.stdout, `  ${url}  HTTP/3 and WebTransport (UDP), HTTP/2 and HTTP/1.1 (TCP)`);
+  if (node.publicUrl) await printNotice(world.stdout, `  ${node.publicUrl}  where clients find it`);
+  if (httpAddress) await printNotice(world.stdout, `  ${browserUrl('http', httpAddress)}  HTTP/1.1 without TLS`);
+  if (adminAddress) await printNotice(world.stdout, `  ${browserUrl('http', adminAddress)}  /healthz /readyz /metrics /status`);
   const insecure = node.certificate.isDevelopment ? ' --insecure' : '';
-  await printLine(world.stdout, `  next: ${next ?? `sheaf fetch ${url}${insecure}`}`);
-  for (const warning of warnings) await printLine(world.stderr, `warning: ${warning}`);
+  await printNotice(world.stdout, `  next: ${next ?? `sheaf fetch ${url}${insecure}`}`);
+  for (const warning of warnings) await printNotice(world.stderr, `warning: ${warning}`);
 }
 
 /** A URL that a browser on this machine can open. */

@@ -30,6 +30,7 @@ export async function testWorld(args: readonly string[], cwd?: string): Promise<
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    outliveOutput: () => undefined,
     exit: (code) => {
       throw new Error(`the process would end with ${code}`);
     },

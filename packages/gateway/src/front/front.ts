@@ -338,7 +338,7 @@ export class Front {
     await this.shutdown.run();
     this.#state = 'stopped';
     this.log.info('stopped');
-    this.log.flush();
+    await new Promise<void>((resolve) => this.log.flush(() => resolve()));
   }
 
   /** Sessions live as long as their pages: they are told, and closed once no request is under way. */

@@ -1,18 +1,29 @@
-import { pino, destination, type DestinationStream, type Logger } from 'pino';
+import { mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { pino, type DestinationStream, type Logger } from 'pino';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
+import { LogStream } from './log_stream.js';
 import type { LogOptions } from './options.js';
+
+const standardError = 2;
 
 /**
  * The log of events and requests as JSON lines; on standard error unless a file is named.
  * @throws UserError when the file cannot be written.
  */
 export function createLog(options: LogOptions, stream?: DestinationStream): Logger {
-  const settings = { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (options.file === undefined) return pino(settings, stream ?? destination({ fd: 2, sync: false }));
+  const { file } = options;
+  const written = stream ?? new LogStream(file === undefined ? standardError : openLog(file), (lines) => log.error({ lines }, 'lines of this log could not be written and are missing'));
+  const log = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, written);
+  return log;
+}
+
+function openLog(file: string): number {
   try {
-    return pino(settings, destination({ dest: options.file, append: true, mkdir: true, sync: false }));
+    mkdirSync(dirname(file), { recursive: true });
+    return openSync(file, 'a');
   } catch (error) {
-    throw new UserError('FILE_UNWRITABLE', `the log ${options.file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, {
+    throw new UserError('FILE_UNWRITABLE', `the log ${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, {
       hint: 'check the permissions of its directory',
       cause: error,
     });

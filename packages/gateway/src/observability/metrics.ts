@@ -5,6 +5,7 @@ import type { RequestObserver } from '../http/request_handler.js';
 import type { SlowReason } from '../slow_clients/slow_clients.js';
 import type { EndReport } from '../ends/end_watch.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
+import { logLinesDropped } from './log_stream.js';
 import type { SessionObserver } from '../webtransport/session_server.js';
 
 /** What the metrics ask for when they are scraped. */
@@ -37,6 +38,15 @@ export class Metrics {
       registers,
       collect() {
         this.set(sources.tcpConnections());
+      },
+    });
+    new Counter({
+      name: 'sheaf_log_lines_dropped_total',
+      help: 'Lines of logs that could not be written, of this process.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(logLinesDropped());
       },
     });
     labelled(this.registry, 'sheaf_stray_errors_total', 'Errors that nobody caught and no session is to blame for, of this process.', 'kind', strayErrorCounts);

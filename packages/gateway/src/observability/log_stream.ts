@@ -1,0 +1,107 @@
+import { write, writeSync } from 'node:fs';
+import type { DestinationStream } from 'pino';
+
+/** What waits while a disk is full, or a reader of standard error is slow or gone. */
+const maxWaitingBytes = 1024 * 1024;
+/** How often writing is tried again meanwhile. */
+const retryMs = 100;
+
+let droppedLines = 0;
+
+const streams = new Set<LogStream>();
+process.once('exit', () => {
+  for (const stream of streams) stream.writeRest();
+});
+
+/** Lines of all logs of this process that could not be written. */
+export function logLinesDropped(): number {
+  return droppedLines;
+}
+
+/**
+ * Lines on their way to a file descriptor: whole batches, one under way at a time, none of which ends the process. What
+ * cannot be written is tried again; beyond 1 MiB lines are dropped and counted, and `onMissing` is told how many once
+ * writing works again. pino's own destination stops for good at EPIPE, throws for ENOSPC, and never ends its last flush
+ * on a full disk.
+ */
+export class LogStream implements DestinationStream {
+  readonly #fd: number;
+  readonly #onMissing: (lines: number) => void;
+  #lines: string[] = [];
+  #batch: Buffer = Buffer.alloc(0);
+  #waitingBytes = 0;
+  /** Being written, or waiting to be tried again. */
+  #busy = false;
+  #underWay = false;
+  #flushing: (() => void)[] = [];
+  #missing = 0;
+
+  constructor(fd: number, onMissing: (lines: number) => void) {
+    this.#fd = fd;
+    this.#onMissing = onMissing;
+    streams.add(this);
+  }
+
+  write(line: string): void {
+    const bytes = Buffer.byteLength(line);
+    if (this.#waitingBytes + bytes > maxWaitingBytes) {
+      droppedLines += 1;
+      this.#missing += 1;
+      return;
+    }
+    this.#lines.push(line);
+    this.#waitingBytes += bytes;
+    if (!this.#busy) this.#next();
+  }
+
+  /** Tells when everything has been written, or cannot be. */
+  flush(done: () => void): void {
+    this.#flushing.push(done);
+    if (!this.#underWay) this.#endFlush();
+  }
+
+  /** At the end of the process, when nothing can wait any more. */
+  writeRest(): void {
+    if (this.#underWay) this.#batch = Buffer.alloc(0);
+    try {
+      for (this.#takeBatch(); this.#batch.length > 0; this.#takeBatch()) this.#batch = this.#batch.subarray(writeSync(this.#fd, this.#batch));
+    } catch {
+      // Nobody is left to be told.
+    }
+  }
+
+  #next(): void {
+    this.#takeBatch();
+    this.#busy = this.#batch.length > 0;
+    this.#underWay = this.#busy;
+    if (this.#busy) write(this.#fd, this.#batch, (error, bytes) => this.#onWritten(error, bytes));
+    else this.#endFlush();
+  }
+
+  #endFlush(): void {
+    for (const done of this.#flushing.splice(0)) done();
+  }
+
+  #onWritten(error: Error | null, bytes: number): void {
+    this.#underWay = false;
+    if (error) {
+      this.#endFlush();
+      setTimeout(() => this.#next(), retryMs).unref();
+      return;
+    }
+    this.#batch = this.#batch.subarray(bytes);
+    this.#waitingBytes -= bytes;
+    if (this.#missing > 0 && this.#batch.length === 0) {
+      const lines = this.#missing;
+      this.#missing = 0;
+      this.#onMissing(lines);
+    }
+    this.#next();
+  }
+
+  #takeBatch(): void {
+    if (this.#batch.length > 0) return;
+    this.#batch = Buffer.from(this.#lines.join(''));
+    this.#lines = [];
+  }
+}
