@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TokenBucket } from './token_bucket.js';
 
 export interface HandshakePacerOptions {
   /** Handshakes that may begin within a second; as many may begin at one time. */
@@ -23,13 +24,12 @@ export class HandshakePacer {
   readonly #options: HandshakePacerOptions;
   /** In order of arrival. */
   readonly #waiting = new Map<Socket, Waiting>();
-  #tokens: number;
-  #filledAt = performance.now();
+  readonly #turns: TokenBucket;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: HandshakePacerOptions) {
     this.#options = options;
-    this.#tokens = options.perSecond;
+    this.#turns = new TokenBucket(options.perSecond, options.perSecond);
   }
 
   get waiting(): number {
@@ -38,9 +38,7 @@ export class HandshakePacer {
 
   /** Calls `begin` when it is this connection's turn; never when it closes before. */
   admit(socket: Socket, begin: () => void): void {
-    this.#fill();
-    if (this.#tokens >= 1 && this.#waiting.size === 0) {
-      this.#tokens -= 1;
+    if (this.#waiting.size === 0 && this.#turns.take()) {
       begin();
       return;
     }
@@ -54,25 +52,15 @@ export class HandshakePacer {
     this.#schedule();
   }
 
-  #fill(): void {
-    const { perSecond } = this.#options;
-    const now = performance.now();
-    this.#tokens = Math.min(perSecond, this.#tokens + ((now - this.#filledAt) / 1_000) * perSecond);
-    this.#filledAt = now;
-  }
-
   #schedule(): void {
     if (this.#timer !== undefined || this.#waiting.size === 0) return;
-    const ms = Math.max(1, ((1 - this.#tokens) / this.#options.perSecond) * 1_000);
-    this.#timer = setTimeout(() => this.#release(), Math.ceil(ms)).unref();
+    this.#timer = setTimeout(() => this.#release(), this.#turns.wait).unref();
   }
 
   #release(): void {
     this.#timer = undefined;
-    this.#fill();
     for (const socket of this.#waiting.keys()) {
-      if (this.#tokens < 1) break;
-      this.#tokens -= 1;
+      if (!this.#turns.take()) break;
       this.#take(socket)?.begin();
     }
     this.#schedule();

@@ -13,12 +13,16 @@ import type { RequestHandler } from '../http/request_handler.js';
 import type { FrontLimits } from '../front/options.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
 import { HandshakePacer } from './handshake_pacer.js';
+import { sessionLimits, watchSession } from './http2_session.js';
 import { Http2Tree, NodeNumbers } from './http2_tree.js';
 import type { Networks } from './networks.js';
 import { ProxyProtocol } from './proxy_protocol.js';
 
 /** A client gets this long for its request's headers. */
 const headersTimeoutMs = 10_000;
+
+/** And this long for all of a request of HTTP/1.1. */
+const requestTimeoutMs = 300_000;
 
 export interface TcpListenerOptions {
   address: ListenAddress;
@@ -57,12 +61,21 @@ export class TcpListener {
       ? createSecureServer({
           allowHTTP1: true,
           handshakeTimeout: headersTimeoutMs,
+          ...sessionLimits,
           ...secureContext(certificate, options.minimumTls),
           settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.header_size },
         })
       : createServer();
     // HTTP/2 servers take the options of HTTP/1.1 only as properties.
-    Object.assign(this.#server, { maxHeaderSize: limits.header_size, headersTimeout: headersTimeoutMs, connectionsCheckingInterval: headersTimeoutMs / 2, keepAliveTimeout: limits.idle });
+    Object.assign(this.#server, {
+      maxHeaderSize: limits.header_size,
+      // Their size is limited; of more than so many Node would drop the rest and say nothing.
+      maxHeadersCount: 0,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: headersTimeoutMs / 2,
+      keepAliveTimeout: limits.idle,
+    });
 
     this.#server.maxConnections = limits.connections;
     this.#proxyProtocol = options.balancers && new ProxyProtocol(options.balancers, headersTimeoutMs);
@@ -139,7 +152,7 @@ export class TcpListener {
       this.#trees.set(session, new Http2Tree(session, this.#nodeNumbers));
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', () => undefined);
-      closeWhenIdle(session, this.#options.limits.idle);
+      watchSession(session, this.#options.limits.idle);
       // A session that opened while the gateway was stopping.
       if (this.#draining) session.close();
     });
@@ -149,14 +162,17 @@ export class TcpListener {
     const altSvc = this.#options.altSvc?.();
     if (altSvc !== undefined) response.setHeader('alt-svc', altSvc);
     const { socket } = request;
+    const valid = request.httpVersionMajor !== 1 || hasOneHost(request);
     if (request.httpVersionMajor === 1) {
-      if (this.#draining) response.setHeader('connection', 'close');
+      if (this.#draining || !valid) response.setHeader('connection', 'close');
       busySockets.add(socket);
       response.once('close', () => busySockets.delete(socket));
     }
     const { certificate, handler, proxies } = this.#options;
     const client = { scheme: certificate ? 'https' : 'http', address: this.#proxyProtocol?.clientOf(socket) } as const;
-    const received = fromNodeRequest(request, client, this.#priorityOf(request));
+    const converted = fromNodeRequest(request, client, this.#priorityOf(request));
+    // A target that is none is answered 400, and logged like others.
+    const received = valid ? converted : { ...converted, url: '' };
     void handler.handle(proxies?.resolve(received) ?? received, response as unknown as GatewayResponse);
   }
 
@@ -173,18 +189,12 @@ function secureContext({ certificate, privateKey }: CertificatePair, minimum: '1
   return { cert: certificate, key: privateKey, minVersion: `TLSv${minimum}`, ciphers: cipherSuites };
 }
 
-/** Ends a session without streams after `idleMs` of silence. */
-function closeWhenIdle(session: ServerHttp2Session, idleMs: number): void {
-  let streams = 0;
-  session.on('stream', (stream) => {
-    streams += 1;
-    stream.once('close', () => (streams -= 1));
-  });
-  const check = (): void => {
-    if (streams === 0) session.close();
-    else session.setTimeout(idleMs, check);
-  };
-  session.setTimeout(idleMs, check);
+/** RFC 9112 §3.2: with two, or without, the next server may take another host for the one that was asked for. HTTP/1.0 knows none. */
+function hasOneHost({ rawHeaders, httpVersion, headers }: Http2ServerRequest): boolean {
+  if (httpVersion === '1.0' && headers.host === undefined) return true;
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) if (rawHeaders[index]!.length === 4 && rawHeaders[index]!.toLowerCase() === 'host') hosts += 1;
+  return hosts === 1;
 }
 
 /** HTTP/1.1 connections with a request under way. */
