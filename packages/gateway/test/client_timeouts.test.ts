@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { get } from './support/client.js';
 import { startFullGateway, type RunningGateway } from './support/gateway.js';
 import { ask, versions } from './support/greedy.js';
+import { startPair } from './support/nodes.js';
 import { temporaryDirectory } from './support/temporary_directory.js';
 import { startUpstream } from './support/upstream.js';
 
@@ -43,6 +44,23 @@ describe.each(versions)('over HTTP/%s', (version) => {
     expect(active(running)).toBe(3);
     await vi.waitFor(() => expect(active(running)).toBe(0), 20_000);
     expect(await ended(running, 'unread')).toBe(3);
+  });
+});
+
+describe.each(versions)('an edge, over HTTP/%s,', (version) => {
+  it('ends what its clients do not go on with, and serves on', { timeout: 60_000 }, async () => {
+    const upstream = await startUpstream(takeBody);
+    const { port, edge } = await startPair({
+      gateway: [`routes: [{ path: /body, upstream: "${upstream.origin}" }, { files: site }]`],
+      edge: ['limits: { unread_timeout: 2s, body_timeout: 1s }'],
+      files: { large, small: 'small' },
+    });
+    const bodies = await ask(version, port, 3, { path: '/body', method: 'POST', announced: 10 });
+    const responses = await ask(version, port, 3, { path: '/large' });
+    await vi.waitFor(() => expect(bodies.map(({ status }) => status)).toEqual([408, 408, 408]), 15_000);
+    await vi.waitFor(() => expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]), 15_000);
+    await vi.waitFor(() => expect(edge.status().requestsActive).toBe(0), 20_000);
+    expect((await get(port, '/small')).body.toString()).toBe('small');
   });
 });
 

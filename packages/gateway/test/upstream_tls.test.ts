@@ -88,6 +88,9 @@ describe('an upstream over TLS', () => {
     const known = await startBefore(await authority.issue(['localhost']), `${health}, tls: { ca: ca.pem, ${certificate} }`, mutual);
     expect(await known.ask('www.example.com')).toMatchObject({ servername: 'localhost' });
     expect(known.health()).toMatchObject({ up: true });
+    expect((await startBefore(await authority.issue(['localhost']), `tls: { ca: ca.pem, ${certificate} }`, mutual)).health()).toMatchObject({ up: true });
+    const unchecked = await startBefore(await authority.issue(['localhost']), 'tls: { ca: ca.pem }', mutual);
+    expect(unchecked.health()).toMatchObject({ up: false, reason: 'it wants a certificate of the gateway that it knows' });
     const unknown = await startBefore(await authority.issue(['localhost']), `${health}, tls: { ca: ca.pem }`, mutual);
     expect((await get(unknown.port, '/')).status).toBe(502);
     expect(unknown.health()).toMatchObject({ up: false });

@@ -1,17 +1,22 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { Evidence, UpstreamMember } from './member.js';
 import type { HealthOptions } from './options.js';
 
 const connectTimeoutMs = 1_000;
+/** Servers say something at once, if they say anything. */
+const verdictMs = 200;
 
 /** Whether the member answers: by HTTP when a health check is configured, else by a connection alone. */
 export async function probe(member: UpstreamMember, options: HealthOptions | undefined): Promise<Evidence> {
   return options ? probeHttp(member, options) : probeConnection(member);
 }
 
-/** What is wrong with the upstream's certificate, by the code of Node or OpenSSL. */
-export function certificateFault(code: string): string | undefined {
+/** What is wrong with a certificate, the upstream's or the gateway's, by the code of Node or OpenSSL. */
+export function tlsFault(code: string): string | undefined {
   switch (code) {
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return 'its certificate is for another name';
@@ -23,6 +28,9 @@ export function certificateFault(code: string): string | undefined {
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
       return 'its certificate is from no authority that is trusted';
+    case 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED':
+    case 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA':
+      return 'it wants a certificate of the gateway that it knows';
     default:
       return undefined;
   }
@@ -43,7 +51,7 @@ export function failureReason(error: unknown): string {
     case 'UND_ERR_BODY_TIMEOUT':
       return 'no answer in time';
     default:
-      return error instanceof DOMException && error.name === 'TimeoutError' ? 'no answer in time' : (certificateFault(code) ?? errorMessage(error));
+      return error instanceof DOMException && error.name === 'TimeoutError' ? 'no answer in time' : (tlsFault(code) ?? errorMessage(error));
   }
 }
 
@@ -69,11 +77,20 @@ function probeConnection({ url, connector }: UpstreamMember): Promise<Evidence> 
     const timer = setTimeout(() => resolve({ up: false, reason: 'no connection in time' }), connectTimeoutMs);
     connector.connect({ hostname, protocol, port }, (error, socket) => {
       clearTimeout(timer);
-      // What the upstream has to say about a connection without a request is no news.
-      socket?.on('error', () => undefined).destroy();
-      resolve(error ? { up: false, reason: failureReason(error) } : { up: true });
+      if (!socket) return resolve({ up: false, reason: failureReason(error) });
+      void accepted(socket).then(resolve).finally(() => socket.destroy());
+      return undefined;
     });
   });
+}
+
+/** RFC 8446 §4.4.2: the client is done before the server has looked at its certificate. What comes next tells. */
+async function accepted(socket: Socket): Promise<Evidence> {
+  const signal = AbortSignal.timeout(verdictMs);
+  const refused = new Promise<Evidence>((resolve) => socket.on('error', (error) => resolve({ up: false, reason: failureReason(error) })));
+  if (!(socket instanceof TLSSocket) || socket.getProtocol() !== 'TLSv1.3') return { up: true };
+  const ticket = once(socket, 'session', { signal }).then((): Evidence => ({ up: true }), (error: unknown): Evidence => (signal.aborted ? { up: true } : { up: false, reason: failureReason(error) }));
+  return Promise.race([refused, ticket]);
 }
 
 /** Repeats the configured check of every member until it is stopped. */

@@ -12,7 +12,7 @@ import { respondStatus, sendBody, setHead } from '../http/respond.js';
 import { SlowClient } from '../slow_clients/pace.js';
 import { createBalance, type Balance } from './balance.js';
 import { readSecrets, type UpstreamSecrets } from './connector.js';
-import { certificateFault, failureReason, HealthCheck, probe } from './health_check.js';
+import { tlsFault, failureReason, HealthCheck, probe } from './health_check.js';
 import { UpstreamMember } from './member.js';
 import type { UpstreamOptions } from './options.js';
 
@@ -214,7 +214,7 @@ function mayRepeat(method: string, body: ReceivedBody, error: unknown): boolean 
 
 function neverSent(error: unknown): boolean {
   const code = systemErrorCode(error) ?? '';
-  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(code) || certificateFault(code) !== undefined;
+  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(code) || tlsFault(code) !== undefined;
 }
 
 function isTimeout(error: unknown): boolean {
