@@ -1,7 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { compare, type EngineResult } from '../src/engine/engine_bench.js';
+import { compare, missedMark, type EngineResult } from '../src/engine/engine_bench.js';
 import { buildPeers } from '../src/engine/subjects.js';
+import { missedMark as missedHttpMark } from '../src/http/http_bench.js';
 import { isRecentCargo } from '../src/process/toolchain.js';
 import { runBench } from '../src/run_bench.js';
 import { summarizeSchedulers } from '../src/schedulers/schedulers_bench.js';
@@ -47,6 +48,18 @@ test('peers without their tools are skipped with the reason, and so are those th
 
 test('the paths that are to be measured have to be named', async () => {
   await expect(runBench('paths', {}, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--real') });
+});
+
+test('a run that must show the comparison says what it lacks', () => {
+  const ratio = { generation: 1.6, processing: 1.49, best: { generation: 'a', processing: 'b' }, required: 1.5 };
+  expect(missedMark({ ...ratio, met: false })).toBe("generation is 1.6 and processing 1.49 times the best peer's, not 1.5 times");
+  expect(missedMark({ ...ratio, met: true })).toBeUndefined();
+  expect(missedMark(undefined)).toContain('--peers');
+  const http = (own: number, failed: number, caddy = 1_000) => missedHttpMark([{ gateway: 'sheaf', requests_per_second: own, failed_requests: failed }, { gateway: 'caddy', requests_per_second: caddy, failed_requests: 3 }]);
+  expect(http(1_500, 0)).toBeUndefined();
+  expect(http(1_490, 0)).toBe("requests per second are 1.49 times Caddy's, not 1.5 times");
+  expect(http(1_500, 1)).toBe('1 requests failed');
+  expect(missedHttpMark([{ gateway: 'sheaf', requests_per_second: 1, failed_requests: 0 }])).toBe('Caddy was not measured');
 });
 
 test('an old cargo does not count', () => {

@@ -11,6 +11,7 @@ const REQUIRED_RATIO = 1.5;
 
 const optionsSchema = z.strictObject({
   peers: z.boolean().default(false),
+  check: z.boolean().default(false),
   runs: z.coerce.number().int().min(1).default(30),
   bytes: z.coerce.number().int().min(1_000_000).default(100_000_000),
 });
@@ -59,7 +60,8 @@ export const engineBench: Experiment = {
   async run(rawOptions, context) {
     const options = optionsSchema.parse(rawOptions);
     const report = await measure(options, context);
-    return { report, tables: [table(report)] };
+    const missed = options.check ? missedMark(report.ratio) : undefined;
+    return { report, tables: [table(report)], ...(missed !== undefined && { failure: missed }) };
   },
 };
 
@@ -122,6 +124,12 @@ export function summarize(library: string, version: string, samples: readonly Sa
     runs: samples.length,
     spread: { generation_gbps: quartiles(generation), processing_gbps: quartiles(processing), server_ack_us_per_1k: quartiles(serverAck) },
   };
+}
+
+/** What a run that must show the comparison lacks; undefined when it has it. */
+export function missedMark(ratio: Ratio | undefined): string | undefined {
+  if (!ratio) return 'no other library was measured: add --peers';
+  return ratio.met ? undefined : `generation is ${ratio.generation} and processing ${ratio.processing} times the best peer's, not ${ratio.required} times`;
 }
 
 /** Undefined when no peer was measured. */

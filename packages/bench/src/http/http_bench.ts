@@ -17,8 +17,12 @@ const optionsSchema = z.strictObject({
   bytes: z.coerce.number().int().min(1_000_000).default(1_000_000_000),
   connections: z.coerce.number().int().min(1).default(100),
   seconds: z.coerce.number().min(0.5).default(5),
+  check: z.boolean().default(false),
 });
-type Options = z.output<typeof optionsSchema>;
+type Options = Omit<z.output<typeof optionsSchema>, 'check'>;
+
+/** What the comparison must show: Sheaf's requests per second over Caddy's. */
+const requiredRatio = 1.5;
 
 const downloadSchema = z.object({ bytes: z.number(), seconds: z.number().positive() });
 const requestsSchema = z.object({ requests: z.number(), failed: z.number(), seconds: z.number().positive() });
@@ -54,8 +58,10 @@ export const httpBench: Experiment = {
   name: 'http',
   options: Object.keys(optionsSchema.shape),
   async run(rawOptions, context) {
-    const report = await measure(optionsSchema.parse(rawOptions), context);
-    return { report, tables: [table(report)] };
+    const { check, ...options } = optionsSchema.parse(rawOptions);
+    const report = await measure(options, context);
+    const missed = check ? missedMark(report.results) : undefined;
+    return { report, tables: [table(report)], ...(missed !== undefined && { failure: missed }) };
   },
 };
 
@@ -122,6 +128,15 @@ function summarize(gateway: GatewayUnderTest, { downloads, rates, failed }: Meas
       requests_per_second: [round(rate.quartiles[0]), round(rate.quartiles[1])],
     },
   };
+}
+
+/** What a run that must show the comparison lacks; undefined when it has it. */
+export function missedMark(results: readonly Pick<HttpResult, 'gateway' | 'requests_per_second' | 'failed_requests'>[]): string | undefined {
+  const [own, caddy] = ['sheaf', 'caddy'].map((name) => results.find(({ gateway }) => gateway === name));
+  if (!own || !caddy) return 'Caddy was not measured';
+  if (own.failed_requests > 0) return `${own.failed_requests} requests failed`;
+  const ratio = own.requests_per_second / caddy.requests_per_second;
+  return ratio >= requiredRatio ? undefined : `requests per second are ${round(ratio, 3)} times Caddy's, not ${requiredRatio} times`;
 }
 
 function table(report: HttpReport): ResultTable {

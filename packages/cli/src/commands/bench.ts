@@ -9,6 +9,7 @@ interface BenchOptions {
 
 /** The options of all experiments; each refuses those of the others. A test compares them. */
 const options = {
+  check: { type: 'boolean', describe: 'engine, http: end with code 5 when the comparison does not show what it must' },
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
   sim: { type: 'boolean', describe: 'multi-end, pages, paths: in virtual time' },
   browser: { type: 'boolean', describe: 'pages: in Chromium, over links in real time' },

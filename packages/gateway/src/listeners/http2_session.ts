@@ -1,9 +1,8 @@
 import { constants, type SecureServerSessionOptions, type ServerHttp2Session } from 'node:http2';
 import { TokenBucket } from './token_bucket.js';
 
-/** What one connection may hold or provoke; beyond it Node ends the connection. Megabytes, and numbers. */
+/** What one connection may provoke; beyond it Node ends the connection. */
 export const sessionLimits = {
-  maxSessionMemory: 10,
   maxOutstandingPings: 10,
   /** In one SETTINGS frame. */
   maxSettings: 32,
