@@ -10,8 +10,9 @@ import { pagesBench } from './pages/pages_bench.js';
 import { pathsBench } from './paths/paths_bench.js';
 import { schedulersBench } from './schedulers/schedulers_bench.js';
 import { soakBench } from './soak/soak_bench.js';
+import { uploadBench } from './upload/upload_bench.js';
 
-const experiments: readonly Experiment[] = [engineBench, httpBench, multiEndBench, pagesBench, pathsBench, schedulersBench, soakBench];
+const experiments: readonly Experiment[] = [engineBench, httpBench, multiEndBench, pagesBench, pathsBench, schedulersBench, soakBench, uploadBench];
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);
 

@@ -363,6 +363,8 @@ export interface TransportCounters {
   bytesReceived: number;
   bytesSent: number;
   packetsLost: number;
+  /** Calls about connections between JavaScript and the transport, both ways. */
+  javascriptCalls: number;
   /** By drop reason. */
   packetsDropped: Record<string, number>;
   /** By error name; a code without a name counts as `OTHER`, `APPLICATION_OTHER` or `CRYPTO_ERROR_other`. */

@@ -15,9 +15,9 @@ const options = {
   browser: { type: 'boolean', describe: 'pages: in Chromium, over links in real time' },
   real: { type: 'boolean', describe: 'multi-end: processes on loopback, next to Caddy; paths: over loopback, next to noq' },
   'hand-over': { type: 'boolean', describe: 'multi-end: time and memory of a connection at an end' },
-  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5): measurements of each' },
+  runs: { type: 'string', requiresArg: true, describe: 'engine (30), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): measurements of each' },
   'fault-runs': { type: 'string', requiresArg: true, describe: 'multi-end (50): seeds of each simulated fault' },
-  bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB): size of a transfer' },
+  bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB), upload (1 GB): size of a transfer' },
   connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time; multi-end (500): handed over' },
   seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run' },
   seed: { type: 'string', requiresArg: true, describe: 'multi-end, pages, paths (1): of the first simulated run' },
@@ -38,7 +38,7 @@ export const bench: Command<BenchOptions> = {
   summary: 'Run an experiment and print its table',
   options: (yargs) =>
     yargs
-      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, multi-end, pages, paths, schedulers or soak' })
+      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, http, multi-end, pages, paths, schedulers, soak or upload' })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
       // The experiment says which of its options was meant.
@@ -53,7 +53,8 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
       .example('$0 bench schedulers', 'Cost of every stream scheduler per packet, with 10 to 1,000 streams')
-      .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails') as never,
+      .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails')
+      .example('$0 bench upload', 'Throughput of one client\'s uploads, and what they cost the server') as never,
   async run({ name, $0: _program, _: positionals, ...given }, world) {
     const surplus = (positionals as unknown[])[1];
     if (surplus !== undefined) throw new UserError('USAGE', `\`bench ${name}\` does not take \`${String(surplus)}\``, { hint: '`sheaf bench --help` shows the options' });

@@ -140,6 +140,7 @@ const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 
   bytesReceived: ['udp_bytes_received_total', 'Bytes of UDP datagrams received.'],
   bytesSent: ['udp_bytes_sent_total', 'Bytes of UDP datagrams sent.'],
   packetsLost: ['packets_lost_total', 'QUIC packets declared lost.'],
+  javascriptCalls: ['javascript_calls_total', 'Calls about QUIC connections between JavaScript and the transport, both ways.'],
 };
 
 function transportMetrics(registry: Registry, sources: MetricSources): void {

@@ -146,6 +146,7 @@ HostedConnection& EndpointObject::host(quic::ConnectionDriver& driver) {
 }
 
 HostedConnection* EndpointObject::connection_of(const Napi::CallbackInfo& info) {
+  ++javascript_calls_;
   const auto found = hosted_.find(info[0].ToNumber().Uint32Value());
   if (found == hosted_.end() || loop_->closing()) return nullptr;
   loop_->wake(found->second->driver());
@@ -372,7 +373,9 @@ Napi::Value EndpointObject::connections(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value EndpointObject::counters(const Napi::CallbackInfo& info) {
-  return counters_object(info.Env(), *endpoint_);
+  Napi::Object counters = counters_object(info.Env(), *endpoint_);
+  counters.Set("javascriptCalls", static_cast<double>(javascript_calls_));
+  return counters;
 }
 
 void EndpointObject::close(const Napi::CallbackInfo&) {

@@ -116,6 +116,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   PathSockets path_sockets_;
   std::vector<std::uint32_t> pending_;
   std::uint32_t next_handle_ = 1;
+  std::uint64_t javascript_calls_ = 0;  // both ways
   bool bound_ = false;
   std::FILE* key_log_ = nullptr;
   napi_async_cleanup_hook_handle cleanup_hook_ = nullptr;

@@ -22,6 +22,7 @@ void EndpointObject::on_turn_end() {
     report(*found->second, events);
   }
   if (events.Length() == 0) return;
+  ++javascript_calls_;
   on_events_.MakeCallback(Value(), {events}, async_context_);
   if (env.IsExceptionPending()) {
     // What a handler throws is the program's own error: the same as in any other callback of Node.
