@@ -16,7 +16,8 @@ void serve(http3::Session& session, webtransport::SessionSet& sessions) {
     if (const auto* request = std::get_if<http3::RequestReceived>(&*event)) {
       static_cast<void>(session.submit_response(request->stream, {{":status", "200"}}, false));
     } else if (const auto* body = std::get_if<http3::BodyReadable>(&*event)) {
-      session.consume_body(body->stream, session.peek_body(body->stream).size(), {});
+      std::vector<std::uint8_t> out(session.readable_body(body->stream));
+      session.read_body(body->stream, out, {});
     }
   }
   while (const auto event = sessions.poll_event()) {

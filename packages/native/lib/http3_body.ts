@@ -8,6 +8,9 @@ export const H3_NO_ERROR = 0x100;
 export const H3_REQUEST_CANCELLED = 0x10c;
 export const H3_INTERNAL_ERROR = 0x102;
 
+/** The largest piece that the addon gives at once. */
+const readSize = 64 * 1024;
+
 /** Where a message's bytes come from. */
 export interface StreamLocation {
   endpoint: NativeEndpoint;
@@ -29,7 +32,7 @@ export class IncomingBody extends Readable {
   private lost: QuicError | undefined;
 
   constructor(protected readonly location: StreamLocation) {
-    super({ highWaterMark: 256 * 1024 });
+    super({ highWaterMark: readSize });
   }
 
   override _read(): void {
@@ -45,7 +48,6 @@ export class IncomingBody extends Readable {
   /** The peer's message is complete. */
   onFinished(): void {
     if (this.finished) return;
-    this.pump();
     this.finished = true;
     this.push(null);
   }
@@ -74,12 +76,13 @@ export class IncomingBody extends Readable {
     callback(error);
   }
 
+  /** One piece: with several in its buffer, a Readable would join them for who awaits them. */
   private pump(): void {
+    if (!this.wanted || this.finished) return;
     const { endpoint, connection, stream } = this.location;
-    while (this.wanted && !this.finished) {
-      const chunk = endpoint.readBody(connection, stream);
-      if (!chunk) return;
-      this.wanted = this.push(chunk);
-    }
+    const chunk = endpoint.readBody(connection, stream);
+    if (!chunk) return;
+    this.wanted = false;
+    this.push(chunk);
   }
 }

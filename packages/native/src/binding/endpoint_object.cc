@@ -21,6 +21,18 @@ namespace {
 // Bytes given to JavaScript per call; more waits in the transport.
 constexpr std::size_t k_read_size = 64 << 10;
 
+// A view where little of the Buffer is unused, a smaller Buffer otherwise: nobody keeps much more
+// memory alive than there are bytes in it.
+Napi::Value first_bytes(const Napi::Buffer<std::uint8_t>& buffer, std::size_t size) {
+  if (size == buffer.Length()) return buffer;
+  if (size < buffer.Length() / 2) {
+    return Napi::Buffer<std::uint8_t>::Copy(buffer.Env(), buffer.Data(), size);
+  }
+  const auto subarray = buffer.Get("subarray").As<Napi::Function>();
+  return subarray.Call(buffer, {Napi::Number::New(buffer.Env(), 0),
+                                Napi::Number::New(buffer.Env(), static_cast<double>(size))});
+}
+
 }  // namespace
 
 Napi::Function EndpointObject::define(Napi::Env env) {
@@ -314,12 +326,12 @@ Napi::Value EndpointObject::read_body(const Napi::CallbackInfo& info) {
   HostedConnection* hosted = connection_of(info);
   if (!hosted || !hosted->session()) return info.Env().Undefined();
   const StreamId stream = stream_argument(info);
-  const quic::Bytes bytes = hosted->session()->peek_body(stream);
-  if (bytes.empty()) return info.Env().Undefined();
-  const std::size_t size = std::min(bytes.size(), k_read_size);
-  auto buffer = Napi::Buffer<std::uint8_t>::Copy(info.Env(), bytes.data(), size);
-  hosted->session()->consume_body(stream, size, io::monotonic_now());
-  return buffer;
+  const std::size_t most = std::min(hosted->session()->readable_body(stream), k_read_size);
+  if (most == 0) return info.Env().Undefined();
+  auto buffer = Napi::Buffer<std::uint8_t>::New(info.Env(), most);
+  const std::size_t size =
+      hosted->session()->read_body(stream, {buffer.Data(), most}, io::monotonic_now());
+  return first_bytes(buffer, size);
 }
 
 void EndpointObject::stop_reading(const Napi::CallbackInfo& info) {

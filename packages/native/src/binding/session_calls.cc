@@ -84,7 +84,7 @@ Napi::Value EndpointObject::session_stream_available(const Napi::CallbackInfo& i
   webtransport::SessionSet* sessions = sessions_of(info);
   if (!sessions) return number_value(info, 0);
   const quic::StreamId stream = stream_argument(info);
-  const std::size_t available = sessions->peek(stream).size();
+  const std::uint64_t available = sessions->readable_bytes(stream);
   if (available > 0) return number_value(info, static_cast<double>(available));
   const auto state = sessions->consume(stream, 0, io::monotonic_now());
   return number_value(info, state && state->finished ? -1 : 0);
@@ -94,12 +94,9 @@ Napi::Value EndpointObject::read_session_stream(const Napi::CallbackInfo& info) 
   webtransport::SessionSet* sessions = sessions_of(info);
   auto into = as_bytes(info[2]);
   if (!sessions || !into) return number_value(info, 0);
-  const quic::StreamId stream = stream_argument(info);
-  const quic::Bytes bytes = sessions->peek(stream);
-  const std::size_t size = std::min(bytes.size(), into->ByteLength());
-  std::copy_n(bytes.data(), size, into->Data());
-  static_cast<void>(sessions->consume(stream, size, io::monotonic_now()));
-  return number_value(info, static_cast<double>(size));
+  const auto read = sessions->read(stream_argument(info), {into->Data(), into->ByteLength()},
+                                   io::monotonic_now());
+  return number_value(info, read ? static_cast<double>(read->bytes) : 0);
 }
 
 void EndpointObject::reset_session_stream(const Napi::CallbackInfo& info) {

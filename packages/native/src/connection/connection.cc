@@ -261,6 +261,9 @@ Result<ReadResult, StreamRefusal> Connection::read(StreamId stream, MutableBytes
   return parts_->streams.read(stream, out, now);
 }
 
+std::uint64_t Connection::readable_bytes(StreamId stream) const {
+  return parts_->streams.readable_bytes(stream);
+}
 Bytes Connection::peek(StreamId stream) const { return parts_->streams.peek(stream); }
 
 Result<ReadResult, StreamRefusal> Connection::consume(StreamId stream, std::size_t bytes,

@@ -81,6 +81,7 @@ class Connection {
   std::uint64_t streams_available(Directionality directionality) const;
   Result<bool, StreamRefusal> write(StreamId stream, SendChunk chunk, bool fin);
   Result<ReadResult, StreamRefusal> read(StreamId stream, MutableBytes out, Time now);
+  std::uint64_t readable_bytes(StreamId stream) const;
   Bytes peek(StreamId stream) const;
   Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);
   Status<StreamRefusal> reset_stream(StreamId stream, std::uint64_t error);

@@ -18,6 +18,13 @@ class ConnectionTransport final : public Transport {
                                                 bool fin) override {
     return connection_.write(stream, std::move(chunk), fin);
   }
+  quic::Result<quic::ReadResult, quic::StreamRefusal> read(StreamId stream, quic::MutableBytes out,
+                                                           Time now) override {
+    return connection_.read(stream, out, now);
+  }
+  std::uint64_t readable_bytes(StreamId stream) const override {
+    return connection_.readable_bytes(stream);
+  }
   Bytes peek(StreamId stream) const override { return connection_.peek(stream); }
   quic::Result<quic::ReadResult, quic::StreamRefusal> consume(StreamId stream, std::size_t bytes,
                                                               Time now) override {

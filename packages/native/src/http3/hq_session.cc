@@ -211,6 +211,20 @@ void HqSession::consume_body(StreamId id, std::size_t bytes, Time now) {
   if (result && result->finished) finish(id, *exchange);
 }
 
+std::size_t HqSession::readable_body(StreamId id) const {
+  return peek_body(id).empty() ? 0 : static_cast<std::size_t>(transport_.readable_bytes(id));
+}
+
+std::size_t HqSession::read_body(StreamId id, quic::MutableBytes out, Time now) {
+  if (peek_body(id).empty()) return 0;
+  const auto result = transport_.read(id, out, now);
+  if (!result || result->reset) return 0;
+  Exchange& exchange = *find(id);
+  exchange.readable_announced = transport_.readable_bytes(id) > 0;
+  if (result->finished) finish(id, exchange);
+  return result->bytes;
+}
+
 void HqSession::stop_reading(StreamId id, std::uint64_t error) {
   Exchange* exchange = find(id);
   if (!exchange) return;

@@ -30,6 +30,8 @@ class HqSession final : public RequestSession {
   quic::Status<Refusal> submit_trailers(StreamId stream, const FieldSection& fields) override;
   Bytes peek_body(StreamId stream) const override;
   void consume_body(StreamId stream, std::size_t bytes, Time now) override;
+  std::size_t readable_body(StreamId stream) const override;
+  std::size_t read_body(StreamId stream, quic::MutableBytes out, Time now) override;
 
   void stop_reading(StreamId stream, std::uint64_t error) override;
   void reset(StreamId stream, std::uint64_t error) override;

@@ -39,6 +39,11 @@ class RequestSession {
   // control credit grows only as they are consumed.
   virtual Bytes peek_body(StreamId stream) const = 0;
   virtual void consume_body(StreamId stream, std::size_t bytes, Time now) = 0;
+  // The same with a copy, across the pieces in which the body came. `readable_body` is at least
+  // what `read_body` gives, and 0 only if that gives nothing. BodyReadable comes again once
+  // everything was read.
+  virtual std::size_t readable_body(StreamId stream) const = 0;
+  virtual std::size_t read_body(StreamId stream, quic::MutableBytes out, Time now) = 0;
 
   // --- ending -------------------------------------------------------------------------------
   // Asks the peer not to send the rest of its message (STOP_SENDING).

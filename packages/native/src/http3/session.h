@@ -57,6 +57,8 @@ class Session final : public RequestSession,
   quic::Status<Refusal> submit_trailers(StreamId stream, const FieldSection& fields) override;
   Bytes peek_body(StreamId stream) const override;
   void consume_body(StreamId stream, std::size_t bytes, Time now) override;
+  std::size_t readable_body(StreamId stream) const override;
+  std::size_t read_body(StreamId stream, quic::MutableBytes out, Time now) override;
 
   void stop_reading(StreamId stream, std::uint64_t error) override;
   void reset(StreamId stream, std::uint64_t error) override;
@@ -118,6 +120,7 @@ class Session final : public RequestSession,
   std::size_t read_frame_header(StreamId id, RequestStream& stream, Bytes bytes);
   void begin_frame(StreamId id, RequestStream& stream);
   std::size_t read_frame_payload(StreamId id, RequestStream& stream, Bytes bytes);
+  std::size_t read_data_frame(StreamId id, quic::MutableBytes out);
   void finish_reading(StreamId id, RequestStream& stream);
   bool feed(StreamId id, RequestStream& stream, Bytes bytes, bool fin);
   void after_framing_read();

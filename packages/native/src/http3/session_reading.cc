@@ -242,4 +242,43 @@ void Session::consume_body(StreamId id, std::size_t count, Time now) {
   write_pending();
 }
 
+std::size_t Session::readable_body(StreamId id) const {
+  // Headers of further frames may be among these.
+  return peek_body(id).empty() ? 0 : static_cast<std::size_t>(transport_.readable_bytes(id));
+}
+
+std::size_t Session::read_body(StreamId id, quic::MutableBytes out, Time now) {
+  now_ = now;
+  std::size_t size = 0;
+  while (size < out.size()) {
+    const std::size_t part = read_data_frame(id, out.subspan(size));
+    if (part == 0) break;
+    size += part;
+  }
+  RequestStream* stream = find(id);
+  if (stream && readable_body(id) == 0) stream->readable_announced = false;
+  write_pending();
+  return size;
+}
+
+// Of the frame that the stream is in; what follows is looked at already when it returns.
+std::size_t Session::read_data_frame(StreamId id, quic::MutableBytes out) {
+  if (peek_body(id).empty()) return 0;
+  RequestStream* stream = find(id);
+  const auto most =
+      static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), stream->frame_left));
+  const auto result = transport_.read(id, out.first(most), now_);
+  if (!result || result->reset) return 0;
+  const bool fed = feed(id, *stream, out.first(result->bytes), false);
+  if (!fed || stream->reading_done) return result->bytes;
+  stream->frame_left -= result->bytes;
+  if (stream->frame_left == 0) stream->position = RequestStream::Position::kFrameHeader;
+  if (result->finished) {
+    finish_reading(id, *stream);
+  } else {
+    read_request(id, *stream);
+  }
+  return result->bytes;
+}
+
 }  // namespace sheaf::http3

@@ -27,6 +27,10 @@ class Transport {
   virtual quic::Result<StreamId, quic::StreamRefusal> open_stream(Directionality direction) = 0;
   virtual quic::Result<bool, quic::StreamRefusal> write(StreamId stream, SendChunk chunk,
                                                         bool fin) = 0;
+  virtual quic::Result<quic::ReadResult, quic::StreamRefusal> read(StreamId stream,
+                                                                   quic::MutableBytes out,
+                                                                   Time now) = 0;
+  virtual std::uint64_t readable_bytes(StreamId stream) const = 0;
   virtual Bytes peek(StreamId stream) const = 0;
   virtual quic::Result<quic::ReadResult, quic::StreamRefusal> consume(StreamId stream,
                                                                       std::size_t bytes,

@@ -130,6 +130,20 @@ Bytes Reassembler::peek() const {
   return {blocks_.front()->bytes.data() + position, length};
 }
 
+std::size_t Reassembler::copy_to(MutableBytes out) const {
+  const std::size_t size = std::min<std::uint64_t>(out.size(), contiguous_end_ - read_offset_);
+  std::uint64_t offset = read_offset_;
+  for (std::size_t done = 0; done < size;) {
+    const std::size_t position = offset % Block::k_size;
+    const std::size_t part = std::min(size - done, Block::k_size - position);
+    const Block& block = *blocks_[offset / Block::k_size - first_block_];
+    copy(out.data() + done, Bytes(block.bytes).subspan(position, part));
+    done += part;
+    offset += part;
+  }
+  return size;
+}
+
 void Reassembler::consume(std::uint64_t bytes) {
   read_offset_ += bytes;
   // An idle stream holds no block.

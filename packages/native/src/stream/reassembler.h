@@ -28,6 +28,8 @@ class Reassembler {
   std::uint64_t waiting_bytes() const { return waiting_bytes_; }
   // Readable bytes up to the end of a block; empty when nothing is readable.
   Bytes peek() const;
+  // Copies readable bytes across blocks, without consuming them; returns how many.
+  std::size_t copy_to(MutableBytes out) const;
   // At most what is readable.
   void consume(std::uint64_t bytes);
   // Gives all blocks back: nothing is readable then.

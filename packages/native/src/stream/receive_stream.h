@@ -44,6 +44,7 @@ class ReceiveStream {
   // --- application ------------------------------------------------------------------------------
   bool readable() const;
   Bytes peek() const { return reassembler_.peek(); }
+  std::size_t copy_to(MutableBytes out) const { return reassembler_.copy_to(out); }
   // Gives more credit where what arrives waits for what is missing. True when MAX_STREAM_DATA is
   // due.
   bool widen_over_gap(Time now);

@@ -89,14 +89,8 @@ Result<ReadResult, StreamRefusal> StreamSet::read(StreamId id, MutableBytes out,
   Stream* stream = state.streams.find(id);
   if (const auto refusal = refuse_read(stream)) return *refusal;
   ReadResult result;
-  while (result.bytes < out.size()) {
-    const Bytes readable = stream->receive.peek();
-    const std::size_t part = std::min(readable.size(), out.size() - result.bytes);
-    if (part == 0) break;
-    std::memcpy(out.data() + result.bytes, readable.data(), part);
-    state.consume(*stream, part);
-    result.bytes += part;
-  }
+  result.bytes = stream->receive.copy_to(out);
+  if (result.bytes > 0) state.consume(*stream, result.bytes);
   state.finish_read(*stream, result);
   return result;
 }
@@ -104,6 +98,11 @@ Result<ReadResult, StreamRefusal> StreamSet::read(StreamId id, MutableBytes out,
 Bytes StreamSet::peek(StreamId id) const {
   const Stream* stream = state_->streams.find(id);
   return refuse_read(stream) ? Bytes() : stream->receive.peek();
+}
+
+std::uint64_t StreamSet::readable_bytes(StreamId id) const {
+  const Stream* stream = state_->streams.find(id);
+  return refuse_read(stream) ? 0 : stream->receive.readable_bytes();
 }
 
 Result<ReadResult, StreamRefusal> StreamSet::consume(StreamId id, std::size_t bytes, Time now) {

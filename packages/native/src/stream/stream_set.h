@@ -78,7 +78,9 @@ class StreamSet {
   Status<StreamRefusal> stop_sending(StreamId stream, std::uint64_t error);
   // Copies in-order bytes out; flow control credit is given back as they are read.
   Result<ReadResult, StreamRefusal> read(StreamId stream, MutableBytes out, Time now);
-  // In-order bytes without a copy; valid until the next call on this object.
+  // How much `read` gives.
+  std::uint64_t readable_bytes(StreamId stream) const;
+  // In-order bytes without a copy, as far as they lie side by side; valid until the next call on this object.
   Bytes peek(StreamId stream) const;
   // Consumes what `peek` showed, as `read` does.
   Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);

@@ -47,7 +47,14 @@ class SessionSet {
   quic::Result<StreamId, quic::StreamRefusal> open_stream(StreamId session,
                                                           quic::Directionality direction);
   quic::Result<bool, quic::StreamRefusal> write(StreamId stream, quic::SendChunk chunk, bool fin);
+  std::uint64_t readable_bytes(StreamId stream) const {
+    return http_.transport().readable_bytes(stream);
+  }
   Bytes peek(StreamId stream) const { return http_.transport().peek(stream); }
+  quic::Result<quic::ReadResult, quic::StreamRefusal> read(StreamId stream, quic::MutableBytes out,
+                                                           quic::Time now) {
+    return http_.transport().read(stream, out, now);
+  }
   quic::Result<quic::ReadResult, quic::StreamRefusal> consume(StreamId stream, std::size_t bytes,
                                                               quic::Time now);
   void reset_stream(StreamId stream, std::uint32_t error);

@@ -30,11 +30,10 @@ struct HqPair {
     if (auto* request = std::get_if<RequestReceived>(&event)) {
       requests[request->stream] = request->fields.find(":path");
     } else if (auto* readable = std::get_if<BodyReadable>(&event)) {
-      while (true) {
-        const Bytes bytes = session.peek_body(readable->stream);
-        if (bytes.empty()) break;
-        bodies[readable->stream] += text_of(bytes);
-        session.consume_body(readable->stream, bytes.size(), Time{});
+      while (session.readable_body(readable->stream) > 0) {
+        std::array<std::uint8_t, 4> out;
+        const std::size_t size = session.read_body(readable->stream, out, Time{});
+        bodies[readable->stream] += text_of(Bytes(out).first(size));
       }
     } else if (auto* finished = std::get_if<MessageFinished>(&event)) {
       if (&session == &client) finished_streams.push_back(finished->stream);

@@ -59,6 +59,20 @@ class MemoryNetwork {
       stream->was_full = true;
       return false;
     }
+    std::uint64_t readable_bytes(StreamId id) const override { return unread(id); }
+    quic::Result<quic::ReadResult, quic::StreamRefusal> read(StreamId id, quic::MutableBytes out,
+                                                             Time now) override {
+      std::size_t size = 0;
+      while (true) {
+        const Bytes bytes = peek(id).first(std::min(peek(id).size(), out.size() - size));
+        std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(size));
+        size += bytes.size();
+        auto result = consume(id, bytes.size(), now);
+        if (!result) return result;
+        result->bytes = size;
+        if (bytes.empty() || size == out.size() || result->finished) return result;
+      }
+    }
     Bytes peek(StreamId id) const override {
       const auto found = streams_.find(id);
       if (found == streams_.end()) return {};

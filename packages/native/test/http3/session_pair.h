@@ -47,6 +47,11 @@ struct Application {
   }
   void read_all(StreamId stream) {
     if (!reading) return;
+    std::array<std::uint8_t, 1000> copy;
+    while (copying && session.readable_body(stream) > 0) {
+      const std::size_t size = session.read_body(stream, copy, now);
+      messages[stream].body += text_of(Bytes(copy).first(size));
+    }
     while (true) {
       const Bytes bytes = session.peek_body(stream);
       if (bytes.empty()) return;
@@ -93,6 +98,7 @@ struct Application {
   Session session;
   Time now{};
   bool reading = true;
+  bool copying = false;  // reads with `read_body`
   bool ready = false;
   bool closed = false;
   std::map<StreamId, Message> messages;

@@ -54,6 +54,7 @@ TEST(Session, CarriesBodiesAndTrailersBothWays) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);
     SessionPair pair(seed);
+    pair.client.copying = pair.server.copying = seed % 2 == 0;
     const StreamId stream = request(pair.client, post("/upload"), true);
     const std::string upload = pattern(20'000);
     EXPECT_TRUE(pair.client.session.write_body(stream, chunk_of(upload.substr(0, 1)), false));
@@ -120,6 +121,45 @@ TEST(Session, ManyRequestsAtOnceWithCompressedFields) {
     }
     EXPECT_EQ(pair.client.session.open_requests(), 0u);
     EXPECT_EQ(pair.server.session.open_requests(), 0u);
+  }
+}
+
+TEST(Session, OneReadTakesWhatCameInManyPiecesAndFrames) {
+  SessionPair pair;
+  pair.server.reading = false;
+  const StreamId stream = request(pair.client, post("/upload"), true);
+  const std::string upload = pattern(6000);
+  for (std::size_t i = 0; i < upload.size(); i += 1000) {
+    EXPECT_TRUE(pair.client.session.write_body(stream, chunk_of(upload.substr(i, 1000)), false));
+  }
+  pair.run();
+  std::vector<std::uint8_t> out(8000);
+  EXPECT_GE(pair.server.session.readable_body(stream), upload.size());
+  const std::size_t size = pair.server.session.read_body(stream, out, Time{});
+  EXPECT_EQ(text_of(Bytes(out).first(size)), upload);
+  EXPECT_EQ(pair.server.session.readable_body(stream), 0u);
+
+  // The rest is announced, as everything before it was read.
+  pair.server.reading = pair.server.copying = true;
+  EXPECT_TRUE(pair.client.session.write_body(stream, chunk_of("rest"), true));
+  pair.run();
+  EXPECT_EQ(pair.server.messages[stream].body, "rest");
+  EXPECT_TRUE(pair.server.messages[stream].finished);
+}
+
+// What is left after a read is not announced again: the reader knows, and comes back.
+TEST(Session, APartialReadIsNotAnnouncedAgain) {
+  SessionPair pair;
+  pair.server.reading = false;
+  const StreamId stream = request(pair.client, post("/upload"), true);
+  EXPECT_TRUE(pair.client.session.write_body(stream, chunk_of(pattern(3000)), true));
+  pair.run();
+  std::vector<std::uint8_t> out(1000);
+  for (const bool last : {false, false, true}) {
+    EXPECT_EQ(pair.server.session.read_body(stream, out, Time{}), out.size());
+    const auto event = pair.server.session.poll_event();
+    EXPECT_EQ(event.has_value(), last);
+    EXPECT_EQ(last, event && std::holds_alternative<MessageFinished>(*event));
   }
 }
 

@@ -57,6 +57,21 @@ TEST_F(ReassemblerTest, JoinsAcrossBlocks) {
   EXPECT_EQ(read_all(), 50'000u);
 }
 
+TEST_F(ReassemblerTest, CopiesAcrossBlocks) {
+  write(0, 50'000);
+  write(60'000, 1000);
+  std::uint64_t offset = 0;
+  for (const std::size_t size : {1u, 4095u, 4097u, 30'000u, 20'000u, 1u}) {
+    std::vector<std::uint8_t> out(size);
+    const std::size_t copied = reassembler_.copy_to(out);
+    EXPECT_EQ(copied, std::min<std::uint64_t>(size, 50'000 - offset));
+    EXPECT_TRUE(matches_pattern(0, offset, Bytes(out).first(copied)));
+    reassembler_.consume(copied);
+    offset += copied;
+  }
+  EXPECT_EQ(offset, 50'000u);
+}
+
 TEST_F(ReassemblerTest, JoinsAtBlockBoundaries) {
   write(Block::k_size, Block::k_size);
   write(3 * Block::k_size, 1);
