@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
-import { recordHar } from '@sheaf/bench';
 import { exitCodes, UserError } from '@sheaf/gateway';
 import type { Command } from '../command.js';
+import { loadBench } from './bench.js';
 import { printLine } from '../world.js';
 
 interface RecordOptions {
@@ -23,6 +23,7 @@ export const record: Command<RecordOptions> = {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) {
       throw new UserError('USAGE', `--name: ${JSON.stringify(name)} is no name for a page`, { hint: 'letters, digits, dots, hyphens and underscores, such as --name shop' });
     }
+    const { recordHar } = await loadBench();
     const recording = await recordHar(resolve(world.cwd, file), resolve(world.cwd, output), name);
     const bytes = recording.resources.reduce((sum, resource) => sum + resource.bytes, 0);
     await printLine(world.stdout, `${recording.resources.length} resources, ${bytes} bytes: ${recording.table}, ${recording.site}`);
