@@ -63,6 +63,27 @@ describe('memory that is lent to the transport', () => {
   });
 });
 
+describe('received bytes', () => {
+  it('reach JavaScript in whole buffers, however small the packets and frames were', async () => {
+    const { server, port } = await startServer();
+    const pieces: Buffer[] = [];
+    server.on('request', (request, response) => {
+      // Read once all that the first window allows is there.
+      void vi.waitFor(() => expect(server.connections()[0]!.paths[0]!.bytesReceived).toBeGreaterThan(256 * 1024), 20_000).then(() => {
+        request.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => response.end('read'));
+      });
+    });
+    const client = await connect(port);
+    const bytes = Buffer.alloc(300_000, 'many small frames ');
+    const frames = Array.from({ length: 300 }, (_, index) => bytes.subarray(index * 1000, (index + 1) * 1000));
+    expect((await ask(client, { method: 'POST', path: '/', body: Readable.from(frames) })).body.toString()).toBe('read');
+    expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
+    // The headers of frames are part of what one read takes.
+    for (const piece of pieces.slice(0, 3)) expect(piece.length).toBeGreaterThan(64_000);
+    expect(server.counters().javascriptCalls).toBeLessThan(200);
+  });
+});
+
 describe('the end of a thread', () => {
   it('takes its open endpoints with it, and nothing else', async () => {
     const directory = await temporaryDirectory();
