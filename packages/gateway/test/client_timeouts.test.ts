@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { get } from './support/client.js';
+import { collect, get } from './support/client.js';
 import { startFullGateway, type RunningGateway } from './support/gateway.js';
 import { ask, versions } from './support/greedy.js';
 import { startPair } from './support/nodes.js';
@@ -62,6 +63,20 @@ describe.each(versions)('an edge, over HTTP/%s,', (version) => {
     await vi.waitFor(() => expect(edge.status().requestsActive).toBe(0), 20_000);
     expect((await get(port, '/small')).body.toString()).toBe('small');
   });
+});
+
+it('the stream of HTTP/2 goes when its body does not come', async () => {
+  const upstream = await startUpstream(takeBody);
+  const { port } = await startFullGateway(`limits: { body_timeout: 1s }\nroutes: [{ upstream: "${upstream.origin}" }]`);
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  onTestFinished(() => session.destroy());
+  const stream = session.request({ ':path': '/', ':method': 'POST' }).on('error', () => undefined);
+  const closed = once(stream, 'close');
+  const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
+  expect(head[':status']).toBe(408);
+  expect((await collect(stream)).toString()).toBe('408 Request Timeout\n');
+  await closed;
+  expect(stream.rstCode).toBe(0);
 });
 
 describe('what is slow for a reason is left alone:', () => {

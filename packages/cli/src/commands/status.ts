@@ -125,9 +125,10 @@ const pathColumns = ['path', 'state', 'local', 'remote', 'rtt', 'lost', 'window'
 
 type Upstream = NonNullable<RouteStatus['upstreams']>[number];
 
-function upstreamHealth({ origin, up, since, reason }: Upstream): string {
+function upstreamHealth({ origin, up, since, reason, waiting, refused }: Upstream): string {
   const duration = since === undefined ? '' : ` for ${formatSeconds((Date.now() - Date.parse(since)) / 1_000)}`;
-  return `${origin} ${up ? 'up' : 'down'}${duration}${reason === undefined ? '' : `: ${reason}`}`;
+  const queue = waiting + refused === 0 ? '' : `, ${waiting} requests waiting, ${refused} refused`;
+  return `${origin} ${up ? 'up' : 'down'}${duration}${reason === undefined ? '' : `: ${reason}`}${queue}`;
 }
 
 type Connection = NodeStatus['connections'][number];

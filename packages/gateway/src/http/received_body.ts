@@ -1,3 +1,4 @@
+import { constants, type Http2ServerRequest } from 'node:http2';
 import { BodyTimeout } from '../slow_clients/pace.js';
 import { headerValue, type Exchange, type GatewayRequest } from './exchange.js';
 import { respondStatus } from './respond.js';
@@ -107,11 +108,19 @@ export class ReceivedBody {
   }
 }
 
+/**
+ * RFC 9113 §8.1: a stream whose response is complete is closed with NO_ERROR, so that nobody waits for the rest of the
+ * request. Clients get so long to read the response, in milliseconds: some throw it away then.
+ */
+const readMs = 2_000;
+
 /** Says what is wrong with the request's body, if this error is about that. */
 export function respondBodyFault(exchange: Exchange, error: unknown): boolean {
   const status = error instanceof BodyTooLarge ? 413 : error instanceof BodyTimeout ? 408 : undefined;
   if (status === undefined) return false;
+  const { body, httpVersion } = exchange.request;
   // The rest of the body would be taken for the next request.
-  respondStatus(exchange, status, Number(exchange.request.httpVersion) < 2 ? { connection: 'close' } : {});
+  respondStatus(exchange, status, Number(httpVersion) < 2 ? { connection: 'close' } : {});
+  if (httpVersion === '2') setTimeout(() => (body as Http2ServerRequest).stream.close(constants.NGHTTP2_NO_ERROR), readMs).unref();
   return true;
 }
