@@ -102,6 +102,14 @@ describe('the ratio', () => {
   });
 });
 
+describe('a soak with a number of requests', () => {
+  test('knows its options', async () => {
+    await expect(runBench('soak', { hostile: '1%' }, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--requests') });
+    await expect(runBench('soak', { requests: 1_000, hostile: 'many' }, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('a share of the clients such as 1%') });
+    await expect(runBench('soak', { requests: 1_000, hostile: '100%' }, world())).rejects.toMatchObject({ code: 'USAGE' });
+  });
+});
+
 describe('a soak', () => {
   const flat = Array.from({ length: 100 }, () => 100);
   const measured = { requests: 2_000, failures: [], memory: flat, seconds: 10 };

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,16 +7,12 @@ import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
 import { makeSite, startSheaf } from '../http/gateways.js';
 import { describeMachine } from '../measure/machine.js';
+import { fullLoadOptions, soakInFull } from './full_load.js';
+import { residentMebibytes, smallRequest, type Counts } from './requests.js';
+import { FLAT_MIB, judgeMemory, type MemoryVerdict } from './verdict.js';
 
 /** Requests on one connection before it is closed and another one opened. */
 const REQUESTS_PER_CONNECTION = 20;
-/**
- * Caches and pools fill in the first fifth of the time; the peak of the next fifth is what later
- * ones are compared with. Peaks, since the garbage collector's saw-tooth has no other steady value.
- */
-const SETTLED = { from: 0.2, to: 0.4 };
-/** Growth of the gateway after that, at any time, that counts as flat. */
-const FLAT_MIB = 16;
 /** Part of the wanted rate that has to be reached: below it the load was not what the result claims. */
 const REQUIRED_RATE = 0.95;
 
@@ -27,17 +23,15 @@ const optionsSchema = z.strictObject({
 });
 type Options = z.output<typeof optionsSchema>;
 
-interface Counts {
-  requests: number;
-  connections: number;
-  failures: string[];
-}
-
-/** A gateway under steady load while connections come and go: memory must stay flat and no request fail. */
+/**
+ * A gateway under load while connections come and go: memory must stay flat and no request fail. The load is steady for
+ * a time, or with `requests` as much as the machine can do, with hostile clients among the others when that is wanted.
+ */
 export const soakBench: Experiment = {
   name: 'soak',
-  options: Object.keys(optionsSchema.shape),
+  options: [...new Set([...Object.keys(optionsSchema.shape), ...Object.keys(fullLoadOptions.shape)])],
   async run(rawOptions, context) {
+    if (['requests', 'hostile', 'seed'].some((name) => rawOptions[name] !== undefined)) return soakInFull(fullLoadOptions.parse(rawOptions), context);
     return soak(optionsSchema.parse(rawOptions), context);
   },
 };
@@ -87,25 +81,21 @@ export interface SoakMeasured {
 
 export interface SoakVerdict {
   rate: { wanted: number; achieved: number };
-  memory_mib: { settled: number; maximum: number; end: number; growth: number; allowed: number };
+  memory_mib: MemoryVerdict;
   /** Empty when the soak passed. */
   problems: string[];
 }
 
-/** Memory may not rise once it has settled: what is given back before the end counts as well. */
 export function judgeSoak({ rate }: Pick<Options, 'rate'>, { requests, failures, memory, seconds }: SoakMeasured): SoakVerdict {
-  const index = (part: number): number => Math.floor(memory.length * part);
-  const settled = Math.max(0, ...memory.slice(index(SETTLED.from), index(SETTLED.to)));
-  const maximum = Math.max(0, ...memory.slice(index(SETTLED.to)));
-  const growth = Math.max(0, Math.round(maximum - settled));
+  const memoryMebibytes = judgeMemory(memory, FLAT_MIB);
   const achieved = Math.round((requests / seconds) * 10) / 10;
   const problems: string[] = [];
   if (failures.length > 0) problems.push(`${failures.length} requests failed`);
   if (achieved < rate * REQUIRED_RATE) problems.push(`${achieved} requests a second instead of ${rate}`);
-  if (growth > FLAT_MIB) problems.push(`memory grew by ${growth} MiB`);
+  if (memoryMebibytes.growth > FLAT_MIB) problems.push(`memory grew by ${memoryMebibytes.growth} MiB`);
   return {
     rate: { wanted: rate, achieved },
-    memory_mib: { settled: Math.round(settled), maximum: Math.round(maximum), end: Math.round(memory.at(-1) ?? 0), growth, allowed: FLAT_MIB },
+    memory_mib: memoryMebibytes,
     problems,
   };
 }
@@ -133,7 +123,7 @@ async function keepRequesting(port: number, rate: number, deadline: number, coun
       client = await connectHttp3({ alpn: ['h3'], host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
       counts.connections += 1;
       for (let count = 0; count < REQUESTS_PER_CONNECTION && next < deadline; count += 1) {
-        await request(client);
+        await smallRequest(client);
         counts.requests += 1;
         next += 1000 / rate;
         await sleep(Math.max(0, next - performance.now()));
@@ -145,16 +135,4 @@ async function keepRequesting(port: number, rate: number, deadline: number, coun
       await client?.close();
     }
   }
-}
-
-async function request(client: Http3Client): Promise<void> {
-  const response = await client.request({ path: '/small' });
-  let bytes = 0;
-  for await (const part of response as AsyncIterable<Buffer>) bytes += part.length;
-  if (response.status !== 200 || bytes !== 1000) throw new Error(`status ${response.status} with ${bytes} bytes`);
-}
-
-async function residentMebibytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
 }

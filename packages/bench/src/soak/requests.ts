@@ -1,0 +1,25 @@
+import { readFile } from 'node:fs/promises';
+import type { Http3Client } from '@sheaf/native';
+
+export interface Counts {
+  requests: number;
+  connections: number;
+  failures: string[];
+}
+
+/** Asks for the 1 KB of `makeSite`. Rejects when that is not what comes. */
+export async function smallRequest(client: Http3Client): Promise<void> {
+  const response = await client.request({ path: '/small' });
+  const bytes = await new Promise<number>((resolve, reject) => {
+    let sum = 0;
+    response.on('data', (part: Buffer) => (sum += part.length));
+    response.once('end', () => resolve(sum)).once('error', reject).once('close', () => reject(new Error('the response was cut off')));
+  });
+  if (response.status !== 200 || bytes !== 1000) throw new Error(`status ${response.status} with ${bytes} bytes`);
+}
+
+/** What a process keeps in memory, in MiB. */
+export async function residentMebibytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
+}

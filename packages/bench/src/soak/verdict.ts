@@ -1,0 +1,24 @@
+/**
+ * Caches and pools fill in the first fifth of the time; the peak of the next fifth is what later
+ * ones are compared with. Peaks, since the garbage collector's saw-tooth has no other steady value.
+ */
+const SETTLED = { from: 0.2, to: 0.4 };
+/** Growth of the gateway after that, at any time, that counts as flat. */
+export const FLAT_MIB = 16;
+
+export interface MemoryVerdict {
+  settled: number;
+  maximum: number;
+  end: number;
+  growth: number;
+  allowed: number;
+}
+
+/** Memory may not rise once it has settled: what is given back before the end counts as well. In MiB. */
+export function judgeMemory(samples: readonly number[], allowed: number): MemoryVerdict {
+  const index = (part: number): number => Math.floor(samples.length * part);
+  const settled = Math.max(0, ...samples.slice(index(SETTLED.from), index(SETTLED.to)));
+  const maximum = Math.max(0, ...samples.slice(index(SETTLED.to)));
+  const growth = Math.max(0, Math.round(maximum - settled));
+  return { settled: Math.round(settled), maximum: Math.round(maximum), end: Math.round(samples.at(-1) ?? 0), growth, allowed };
+}
