@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "connection/address_change.h"
 #include "connection/end_management.h"
 #include "connection/frame_outcome.h"
 #include "connection/packet_builder.h"
@@ -69,6 +70,18 @@ TransportStatus Connection::establish(const ConnectionSeed& seed, Time now) {
   remote_ids.set_initial(seed.remote_id);
   if (seed.peer_parameters.stateless_reset_token) {
     remote_ids.set_initial_token(*seed.peer_parameters.stateless_reset_token);
+  }
+  if (const auto& preferred = seed.peer_parameters.preferred_address) {
+    if (seed.remote_id.length == 0) {
+      return TransportError{TransportErrorCode::kTransportParameterError, 0,
+                            "preferred_address with a connection id of length zero"};
+    }
+    // RFC 9000 §5.1.1: its id has the sequence number 1.
+    TransportStatus given = remote_ids.on_new({.sequence = 1,
+                                               .retire_prior_to = 0,
+                                               .id = preferred->id,
+                                               .reset_token = preferred->reset_token});
+    if (!given) return given;
   }
   parts.peer_parameters = seed.peer_parameters;
   parts.idle.set_peer_timeout(seed.peer_parameters.max_idle_timeout);
@@ -201,7 +214,10 @@ Time Connection::next_timeout() const {
   if (parts.ends) next = std::min(next, EndManagement(*parts_, {}).next_timeout());
   for (PathEntry* entry : parts.paths.in_use()) {
     const Path& path = *entry->path;
-    if (!entry->abandonment) next = std::min(next, path.loss.next_timeout(parts.timer_terms(path)));
+    if (!entry->abandonment) {
+      next = std::min({next, path.loss.next_timeout(parts.timer_terms(path)),
+                       AddressChange::next_timeout(*entry)});
+    }
     if (PathSelection(*parts_, {}).acknowledgement_can_leave(*entry)) {
       next = std::min(next, path.received.ack_deadline());
     }
@@ -223,7 +239,9 @@ void Connection::on_timeout(Time now) {
   if (parts.ends) EndManagement(parts, now).on_timeout();
   Retransmission retransmission(parts, now);
   for (PathEntry* entry : parts.paths.in_use()) {
-    if (entry->open()) retransmission.on_timeout(*entry);
+    if (!entry->open()) continue;
+    AddressChange(parts, now).on_timeout(*entry);
+    retransmission.on_timeout(*entry);
   }
 }
 
@@ -363,19 +381,12 @@ void Connection::close_with_error(const TransportError& error, Time now) {
 bool Connection::migrate(const Address& local, Time now, PathId id) {
   Parts& parts = *parts_;
   PathEntry* entry = parts.paths.find(id);
-  // RFC 9000 §9: after the handshake, if the peer allows it, with an id that was not seen
-  // elsewhere.
+  // RFC 9000 §9: after the handshake, if the peer allows it.
   if (parts.role != Role::kClient || !parts.handshake_confirmed || !entry || !entry->usable() ||
-      parts.peer_parameters.disable_active_migration || !entry->remote_ids.rotate()) {
+      parts.peer_parameters.disable_active_migration) {
     return false;
   }
-  Path& path = *entry->path;
-  path.migrate({local, path.addresses.remote}, now, parts.probe_timeout());
-  // The server's address is known to be its own; the limit protects strangers (RFC 9000 §9.3).
-  path.amplification.validate();
-  path.ping_due = true;
-  parts.events.push_back(PathChangedEvent{id});
-  return true;
+  return AddressChange(parts, now).move(*entry, local);
 }
 
 bool Connection::rotate_connection_id(PathId path) {

@@ -24,8 +24,6 @@ void LocalConnectionIds::add_initial(const ConnectionId& id) {
   announced_ = next_sequence_;
 }
 
-void LocalConnectionIds::add_preferred(const ConnectionId& id) { add_initial(id); }
-
 std::vector<EndSeed::IssuedId> LocalConnectionIds::given() const {
   std::vector<EndSeed::IssuedId> ids;
   for (const Issued& issued : active_) ids.push_back({issued.sequence, issued.id});
@@ -117,6 +115,8 @@ std::optional<LocalConnectionIds::Change> LocalConnectionIds::poll_change() {
 }
 
 void RemoteConnectionIds::set_initial(const ConnectionId& id) {
+  // A client may have taken its first id back in 0-RTT packets.
+  if (current_.sequence > 0) return;
   current_.id = id;
   assigned_ = true;
   seen_.insert(0);
@@ -154,7 +154,7 @@ TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
     retire_old();
   }
   // RFC 9000 §5.1.1, and §5.1.2 for a peer that floods us with ids to retire.
-  if (spare_.size() + (assigned_ ? 1 : 0) + (reserved_ ? 1 : 0) > active_limit_ ||
+  if (spare_.size() + left_.size() + (assigned_ ? 1 : 0) + (reserved_ ? 1 : 0) > active_limit_ ||
       unacknowledged_.size() > 4 * active_limit_ + 16) {
     return violation(TransportErrorCode::kConnectionIdLimitError, FrameType::kNewConnectionId,
                      "more connection ids than active_connection_id_limit");
@@ -168,6 +168,7 @@ bool RemoteConnectionIds::contradicts_earlier(const Known& given) const {
     return known.id != given.id || (known.token && known.token != given.token);
   };
   return (assigned_ && contradicts(current_)) || (reserved_ && contradicts(*reserved_)) ||
+         std::ranges::any_of(left_, contradicts, &Left::known) ||
          std::ranges::any_of(spare_, contradicts) || std::ranges::any_of(retired_, contradicts);
 }
 
@@ -177,10 +178,12 @@ void RemoteConnectionIds::retire_old() {
     retire(known);
     return true;
   });
-  if (reserved_ && reserved_->sequence < retire_prior_to_) {
-    retire(*reserved_);
-    reserved_.reset();
-  }
+  std::erase_if(left_, [&](const Left& left) {
+    if (left.known.sequence >= retire_prior_to_) return false;
+    retire(left.known);
+    return true;
+  });
+  if (reserved_ && reserved_->sequence < retire_prior_to_) retire_reserved();
   if (assigned_ && current_.sequence < retire_prior_to_) rotate();
 }
 
@@ -216,30 +219,64 @@ bool RemoteConnectionIds::assign() {
 
 bool RemoteConnectionIds::knows(const ConnectionId& id) const {
   const auto is_it = [&](const Known& known) { return known.id == id; };
-  return (assigned_ && is_it(current_)) || (reserved_ && is_it(*reserved_)) ||
-         std::ranges::any_of(spare_, is_it) || std::ranges::any_of(retired_, is_it);
+  return in_use(id) || std::ranges::any_of(spare_, is_it) || std::ranges::any_of(retired_, is_it);
 }
 
-bool RemoteConnectionIds::rotate() {
+bool RemoteConnectionIds::in_use(const ConnectionId& id) const {
+  return (assigned_ && current_.id == id) || (reserved_ && reserved_->id == id) ||
+         std::ranges::any_of(left_, [&](const Left& left) { return left.known.id == id; });
+}
+
+bool RemoteConnectionIds::rotate(std::optional<Time> retire_at) {
   const auto next = take_spare();
   if (!next) return false;
-  retire(current_);
+  leave_current(retire_at);
   current_ = *next;
   return true;
 }
 
+void RemoteConnectionIds::leave_current(std::optional<Time> retire_at) {
+  if (retire_at) {
+    left_.push_back({current_, *retire_at});
+  } else {
+    retire(current_);
+  }
+}
+
+Time RemoteConnectionIds::next_retirement_at() const {
+  // In the order in which they were left.
+  return left_.empty() ? k_never : left_.front().retire_at;
+}
+
+void RemoteConnectionIds::retire_left(Time now) {
+  while (next_retirement_at() <= now) {
+    retire(left_.front().known);
+    left_.erase(left_.begin());
+  }
+}
+
 bool RemoteConnectionIds::reserve() {
-  if (reserved_) retire(*reserved_);
+  retire_reserved();
   reserved_ = take_spare();
   return reserved_.has_value();
 }
 
-bool RemoteConnectionIds::use_reserved() {
+void RemoteConnectionIds::retire_reserved() {
+  if (reserved_) retire(*reserved_);
+  reserved_.reset();
+}
+
+bool RemoteConnectionIds::use_reserved(Time retire_at) {
   if (!reserved_) return false;
-  retire(current_);
+  leave_current(retire_at);
   current_ = *reserved_;
   reserved_.reset();
   return true;
+}
+
+void RemoteConnectionIds::release_reserved() {
+  if (reserved_) spare_.push_back(*reserved_);
+  reserved_.reset();
 }
 
 void RemoteConnectionIds::retire(const Known& known) {
@@ -260,11 +297,18 @@ void RemoteConnectionIds::on_retirement_acknowledged(std::uint64_t sequence) {
 }
 
 bool RemoteConnectionIds::is_reset_token(Bytes token) const {
-  if (!current_.token) return false;
   // Constant time: the comparison must not tell an attacker how close a guess was (§10.3.1).
-  std::uint8_t difference = 0;
-  for (std::size_t i = 0; i < token.size(); ++i) difference |= token[i] ^ (*current_.token)[i];
-  return difference == 0;
+  const auto is_it = [&](const Known& known) {
+    if (!known.token) return false;
+    std::uint8_t difference = 0;
+    for (std::size_t i = 0; i < token.size(); ++i) difference |= token[i] ^ (*known.token)[i];
+    return difference == 0;
+  };
+  // Of all ids that packets may be under way to.
+  bool found = is_it(current_);
+  if (reserved_) found |= is_it(*reserved_);
+  for (const Left& left : left_) found |= is_it(left.known);
+  return found;
 }
 
 }  // namespace sheaf::quic

@@ -8,6 +8,7 @@
 #include "util/interval_set.h"
 #include "util/random.h"
 #include "util/ring.h"
+#include "util/time.h"
 #include "wire/frame.h"
 #include "wire/transport_error.h"
 
@@ -28,8 +29,6 @@ class LocalConnectionIds {
   // `reset_key` makes the stateless reset tokens of new ids.
   void set_reset_key(Bytes key);
   void add_initial(const ConnectionId& id);
-  // The id that the preferred address carries, which has sequence 1.
-  void add_preferred(const ConnectionId& id);
   // Keeps `target` ids active, at most the peer's limit and k_max_active.
   void issue(std::uint64_t peer_limit, Random& random);
 
@@ -92,8 +91,9 @@ class RemoteConnectionIds {
   // One past the largest sequence that was given.
   std::uint64_t next_sequence() const { return seen_.empty() ? 0 : seen_.back().end; }
   bool knows(const ConnectionId& id) const;
-  // Switches to an unused id and retires the one in use; false when there is no other.
-  bool rotate();
+  // Switches to an unused id; false when there is no other. The one in use is retired at once, or,
+  // when the path leads elsewhere now, after what is under way with it (`retire_left`).
+  bool rotate(std::optional<Time> retire_at = std::nullopt);
   bool is_reset_token(Bytes token) const;
 
   // RFC 9000 §9.5: an unused id for answers to addresses other than the path's, in the place of an
@@ -101,7 +101,16 @@ class RemoteConnectionIds {
   bool reserve();
   const ConnectionId* reserved() const { return reserved_ ? &reserved_->id : nullptr; }
   // The path leads to those addresses now; false when nothing is reserved.
-  bool use_reserved();
+  bool use_reserved(Time retire_at);
+  // The path will not lead there.
+  void retire_reserved();
+  // The peer moved there without an id of its own for the new addresses: it is for others again.
+  void release_reserved();
+  // Packets can still be sent to it.
+  bool in_use(const ConnectionId& id) const;
+  // When the next id that was left is to be retired.
+  Time next_retirement_at() const;
+  void retire_left(Time now);
 
   bool has_retirements() const { return !retirements_.empty(); }
   std::uint64_t next_retirement() const { return retirements_.front(); }
@@ -122,11 +131,17 @@ class RemoteConnectionIds {
   void retire(const Known& known);
   void retire_old();
   std::optional<Known> take_spare();
+  void leave_current(std::optional<Time> retire_at);
 
   Known current_;
   bool assigned_ = false;
   std::vector<Known> spare_;
   std::optional<Known> reserved_;
+  struct Left {
+    Known known;
+    Time retire_at;
+  };
+  std::vector<Left> left_;      // no more than the active ones
   std::vector<Known> retired_;  // the last `k_remembered`
   // Sequences that were given, with at most `k_max_gaps` intervals.
   IntervalSet seen_;

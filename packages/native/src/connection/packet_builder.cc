@@ -29,7 +29,7 @@ void PacketBuilder::build(TransmitBatch& batch) {
                 now_);
     return;
   }
-  if (entry_.probed && entry_.probed->response_due && build_probe_response(batch)) return;
+  if (build_elsewhere(batch)) return;
   const auto probe_size = parts_.config.discover_mtu && parts_.handshake_confirmed
                               ? path_.mtu.probe_due(now_)
                               : std::nullopt;
@@ -81,7 +81,7 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
 }
 
 bool PacketBuilder::path_wants_to_send() const {
-  return path_.ping_due || path_.response_due || path_.validation.challenge_due(now_) ||
+  return path_.ping_due || path_.responses.due() || path_.validation.challenge_due(now_) ||
          copies_due() || pinned_due() || own_frames_due();
 }
 
@@ -153,7 +153,7 @@ bool PacketBuilder::grease_fixed_bit() {
 void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
                                        const ConnectionId& destination) {
   SentPackets& sent = path_.loss.sent();
-  if (sent.next_number() == entry_.skip_number_at) {
+  if (sent.next_number() >= entry_.skip_number_at) {
     if (sent.next_number() > 0) sent.skip_number();
     entry_.skip_number_at = sent.next_number() + 128 + parts_.random.below(4096);
   }
@@ -236,18 +236,26 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
 }
 
 void PacketBuilder::write_validation_frames(Writer& writer, Draft& draft) {
-  if (path_.response_due && write_frame(writer, PathResponseFrame{*path_.response_due},
-                                        {.kind = SentFrame::Kind::kPathResponse})) {
-    path_.response_due.reset();
-    draft.expand = true;
+  draft.expand |= write_responses(path_.responses, writer);
+  draft.expand |= write_challenge(path_.validation, writer);
+}
+
+bool PacketBuilder::write_challenge(PathValidation& validation, Writer& writer) {
+  if (!validation.challenge_due(now_) || writer.remaining() < 9) return false;
+  const bool full_size =
+      writer.size() + writer.remaining() + k_aead_tag_length >= k_minimum_path_size;
+  return write_frame(writer, validation.next_challenge(parts_.random, now_, full_size),
+                     {.kind = SentFrame::Kind::kPathChallenge});
+}
+
+bool PacketBuilder::write_responses(PathResponses& responses, Writer& writer) {
+  bool any = false;
+  while (responses.due() &&
+         write_frame(writer, responses.next(), {.kind = SentFrame::Kind::kPathResponse})) {
+    responses.sent();
+    any = true;
   }
-  if (path_.validation.challenge_due(now_) && writer.remaining() >= 9) {
-    const bool full_size =
-        writer.size() + writer.remaining() + k_aead_tag_length >= k_minimum_path_size;
-    write_frame(writer, path_.validation.next_challenge(parts_.random, now_, full_size),
-                {.kind = SentFrame::Kind::kPathChallenge});
-    draft.expand = true;
-  }
+  return any;
 }
 
 void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
@@ -382,27 +390,30 @@ void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
   seal_single(batch, draft);
 }
 
-bool PacketBuilder::build_probe_response(TransmitBatch& batch) {
-  ProbedAddresses& probed = *entry_.probed;
-  const PathResponseFrame response{*probed.response_due};
-  probed.response_due.reset();
-  // RFC 9000 §9.5: without an unused id there is no answer.
-  const ConnectionId* destination = entry_.remote_ids.reserved();
-  if (!destination || !probed.amplification.may_send()) return false;
+bool PacketBuilder::build_elsewhere(TransmitBatch& batch) {
+  return (entry_.probed && entry_.probed->wants_to_send(now_) && build_to(*entry_.probed, batch)) ||
+         (entry_.former && entry_.former->wants_to_send(now_) && build_to(*entry_.former, batch));
+}
+
+bool PacketBuilder::build_to(OtherAddresses& other, TransmitBatch& batch) {
+  // The peer may have taken the id back.
+  if (!entry_.remote_ids.in_use(*other.destination)) other.destination.reset();
+  if (!other.destination || !other.amplification.may_send()) return false;
   const std::size_t size = std::min<std::uint64_t>(
-      {k_minimum_path_size, probed.amplification.allowance(), batch.buffer.size()});
+      {k_minimum_path_size, other.amplification.allowance(), batch.buffer.size()});
   Draft draft;
   draft.expand = true;
   Writer writer(batch.buffer.first(size));
-  write_short_header(writer, draft.job, *destination);
+  write_short_header(writer, draft.job, *other.destination);
   writer.truncate(k_aead_tag_length);
-  write_frame(writer, response, {.kind = SentFrame::Kind::kPathResponse});
+  write_responses(other.responses, writer);
+  write_challenge(other.validation, writer);
   finish_payload(writer, draft, size);
   // It says nothing about the path whose packet number it uses: neither in flight there nor a
   // sample of its RTT (§9.4), and never repeated (§13.3).
   number_packet(draft, Ecn::kNotEct, false);
-  probed.amplification.on_sent(size);
-  batch.path = probed.addresses;
+  other.amplification.on_sent(size);
+  batch.path = other.addresses;
   batch.ecn = Ecn::kNotEct;
   seal_single(batch, draft);
   return true;

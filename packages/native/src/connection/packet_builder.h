@@ -30,7 +30,8 @@ class PacketBuilder {
 
   void build_one_rtt(TransmitBatch& batch);
   void build_early(TransmitBatch& batch);
-  bool build_probe_response(TransmitBatch& batch);
+  bool build_elsewhere(TransmitBatch& batch);
+  bool build_to(OtherAddresses& other, TransmitBatch& batch);
   void build_mtu_probe(TransmitBatch& batch, std::uint16_t size);
 
   bool path_wants_to_send() const;
@@ -46,6 +47,8 @@ class PacketBuilder {
   void write_short_header(Writer& writer, SealJob& job, const ConnectionId& destination);
   void write_frames(Writer& writer, Draft& draft);
   void write_validation_frames(Writer& writer, Draft& draft);
+  bool write_responses(PathResponses& responses, Writer& writer);
+  bool write_challenge(PathValidation& validation, Writer& writer);
   void write_connection_frames(Writer& writer, Draft& draft);
   void write_pinned(Writer& writer);
   void write_rare_frames(Writer& writer);

@@ -1,5 +1,6 @@
 #include "connection/packet_receiver.h"
 
+#include "connection/address_change.h"
 #include "connection/end_management.h"
 #include "connection/frame_outcome.h"
 #include "connection/path_management.h"
@@ -84,7 +85,9 @@ bool PacketReceiver::begin(PathEntry* entry, const Datagram& datagram) {
   if (!entry || !entry->path) return true;
   Path& path = *entry->path;
   // RFC 9000 §9: a client ignores packets from addresses that are not its server's.
-  if (parts_.role == Role::kClient && datagram.path.remote != path.addresses.remote) return false;
+  if (parts_.role == Role::kClient && !AddressChange::expects(*entry, datagram.path.remote)) {
+    return false;
+  }
   path.learn_local_address(datagram.path.local);
   count_received(datagram);
   return true;
@@ -95,8 +98,8 @@ void PacketReceiver::count_received(const Datagram& datagram) {
   if (datagram.counted) return;
   if (datagram.path == entry_->path->addresses) {
     entry_->path->amplification.on_received(datagram.payload.size());
-  } else if (entry_->probed && entry_->probed->addresses == datagram.path) {
-    entry_->probed->amplification.on_received(datagram.payload.size());
+  } else {
+    AddressChange::count_received(*entry_, datagram.path, datagram.payload.size());
   }
 }
 
@@ -218,6 +221,9 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   if (!probing_only_ && parts_.close.phase() == CloseState::Phase::kOpen) {
     follow_address_change(datagram, newest);
   }
+  if (newest && type == PacketType::kOneRtt && datagram.path == path.addresses) {
+    entry_->used_id = ConnectionId(used_id_);
+  }
 }
 
 TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
@@ -272,25 +278,12 @@ TransportStatus PacketReceiver::admit(const FrameStruct& frame) const {
 }
 
 void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest) {
-  Path& path = *entry_->path;
   // RFC 9000 §9.3: only the newest packet moves a path, and only a server follows.
-  if (parts_.role != Role::kServer || !newest || datagram.path == path.addresses ||
+  if (parts_.role != Role::kServer || !newest || datagram.path == entry_->path->addresses ||
       !parts_.handshake_confirmed || !entry_->open()) {
     return;
   }
-  path.migrate(datagram.path, now_, parts_.probe_timeout());
-  // RFC 9000 §9.5: a new id for new addresses, so that they cannot be linked; keep it if the peer
-  // gave no other.
-  if (entry_->probed && entry_->probed->addresses == datagram.path) {
-    if (!path.amplification.validated()) path.amplification = entry_->probed->amplification;
-    path.response_due = entry_->probed->response_due;
-    entry_->probed.reset();
-    if (!entry_->remote_ids.use_reserved()) entry_->remote_ids.rotate();
-  } else {
-    path.amplification.on_received(datagram.payload.size());
-    entry_->remote_ids.rotate();
-  }
-  parts_.events.push_back(PathChangedEvent{path.id});
+  AddressChange(parts_, now_).follow(*entry_, datagram.path, datagram.payload.size(), used_id_);
 }
 
 bool PacketReceiver::is_stateless_reset(Bytes datagram) const {
@@ -355,6 +348,8 @@ TransportStatus PacketReceiver::handle(const StopSendingFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const CryptoFrame& frame) {
+  TransportStatus status = parts_.crypto.on_frame(frame);
+  if (!status || !parts_.crypto.readable()) return status;
   if (parts_.role == Role::kServer) {
     // RFC 9001 §6: no post-handshake message goes from client to server. 10 = unexpected_message.
     return TransportError{
@@ -362,9 +357,8 @@ TransportStatus PacketReceiver::handle(const CryptoFrame& frame) {
             static_cast<std::uint64_t>(TransportErrorCode::kCryptoErrorBase) + 10),
         0, "TLS message after the handshake"};
   }
-  TransportStatus status = parts_.crypto.on_frame(frame);
-  if (status && parts_.crypto.readable()) parts_.events.push_back(PostHandshakeCryptoEvent{});
-  return status;
+  parts_.events.push_back(PostHandshakeCryptoEvent{});
+  return {};
 }
 
 TransportStatus PacketReceiver::handle(const NewTokenFrame& frame) {
@@ -434,20 +428,9 @@ TransportStatus PacketReceiver::handle(const FrameStruct& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const PathChallengeFrame& frame) {
-  if (!entry_->open()) return {};
-  Path& path = *entry_->path;
-  if (from_ == path.addresses) {
-    path.response_due = frame.data;
-    return {};
+  if (entry_->open()) {
+    AddressChange(parts_, now_).on_challenge(*entry_, frame.data, from_, datagram_size_);
   }
-  if (!entry_->probed || entry_->probed->addresses != from_) {
-    entry_->probed = ProbedAddresses{.addresses = from_, .amplification = {}, .response_due = {}};
-    entry_->probed->amplification.on_received(datagram_size_);
-    entry_->remote_ids.reserve();
-  } else if (!entry_->remote_ids.reserved()) {
-    entry_->remote_ids.reserve();
-  }
-  entry_->probed->response_due = frame.data;
   return {};
 }
 
@@ -457,6 +440,7 @@ TransportStatus PacketReceiver::handle(const PathResponseFrame& frame) {
   const Shown shown = entry_->path->validation.on_response(frame, now_);
   if (shown == Shown::kAddress) entry_->path->amplification.validate();
   if (shown == Shown::kPath) PathManagement(parts_, now_).on_validated(*entry_);
+  if (shown == Shown::kNothing) AddressChange(parts_, now_).on_response(*entry_, frame);
   return {};
 }
 
@@ -500,6 +484,7 @@ TransportStatus PacketReceiver::handle(const HandshakeDoneFrame&) {
   parts_.keys.confirm_handshake();
   parts_.early_keys.reset();
   parts_.events.push_back(HandshakeConfirmedEvent{});
+  AddressChange(parts_, now_).try_preferred(parts_.first_entry());
   return {};
 }
 

@@ -27,6 +27,7 @@ void Connection::Parts::make_first_path(const ConnectionSeed& seed, Time now) {
   initial_local_id = seed.local_id;
   handshake_remote = seed.path.remote;
   entry.local_ids.add_initial(seed.local_id);
+  entry.used_id = seed.local_id;
 }
 
 Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresses) {

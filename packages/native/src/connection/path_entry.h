@@ -27,12 +27,19 @@ struct Abandonment {
   Time forget_at = k_never;  // 3 probe timeouts after both sides said it
 };
 
-// Addresses other than the path's own that the peer probes (RFC 9000 §9.1), one pair at a time. The
-// answers use `RemoteConnectionIds::reserved` and draw on the addresses' own allowance.
-struct ProbedAddresses {
+// Addresses that a path does not use: the peer probes them (RFC 9000 §9.1), or the path has left
+// them (§9.3.3). What is sent there draws on their own allowance.
+struct OtherAddresses {
   AddressPair addresses;
-  AntiAmplification amplification;
-  std::optional<PathData> response_due;
+  AntiAmplification amplification{};
+  PathResponses responses{};
+  PathValidation validation{};                // of those that were left
+  std::optional<ConnectionId> destination{};  // the peer's id for them; none: nothing can be sent
+  Time until = k_never;                       // when those that were left are forgotten
+
+  bool wants_to_send(Time now) const {
+    return destination && (responses.due() || validation.challenge_due(now));
+  }
 };
 
 // All that belongs to one path id, from the first connection id issued for it to the end of its
@@ -49,8 +56,10 @@ struct PathEntry {
   std::unique_ptr<Path> path;
   std::optional<Abandonment> abandonment;
   bool cids_blocked_due = false;
-  std::optional<ProbedAddresses> probed;
-  std::uint32_t weight = 1;  // for the weighted scheduler
+  std::unique_ptr<OtherAddresses> probed;  // one pair at a time
+  std::unique_ptr<OtherAddresses> former;  // those before the last change
+  ConnectionId used_id;                    // of ours, in the newest packet on the path's addresses
+  std::uint32_t weight = 1;                // for the weighted scheduler
   // STREAM frames that other paths sent and this one repeats (a scheduler that duplicates);
   // bounded, the oldest go first.
   Ring<SentFrame> copies;

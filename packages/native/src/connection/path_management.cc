@@ -176,7 +176,10 @@ void PathManagement::on_timeout() {
 }
 
 void PathManagement::fail_validation(PathEntry& entry) {
-  if (entry.path->revert(now_)) return;
+  if (entry.path->revert(now_)) {
+    entry.former.reset();  // it is back there
+    return;
+  }
   if (entry.end || parts_.paths.open_count() > 1) {
     // RFC 10069 §3.1: the id is used up, so the path is closed.
     const auto error = entry.remote_ids.assigned() ? TransportErrorCode::kPathUnstableOrPoor

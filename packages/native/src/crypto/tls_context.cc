@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "crypto/tls_clock.h"
+
 namespace sheaf::quic {
 namespace {
 
@@ -113,6 +115,8 @@ TlsContext::Problem TlsContext::set_ticket_key(Bytes key) {
 
 TlsContext::Problem TlsContext::set_early_data(bool accept) {
   if (!accept) return std::nullopt;
+  // GnuTLS refuses tickets from before the record began; those of now will be dated back.
+  const TlsClockShift dated_back(-k_ticket_age_tolerance);
   const int result = gnutls_anti_replay_init(&anti_replay_);
   if (result < 0) return explain("The replay record cannot be made", result);
   gnutls_anti_replay_set_window(anti_replay_, ReplayRecord::k_period.count());

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include "crypto/tls_callbacks.h"
+#include "crypto/tls_clock.h"
 
 namespace sheaf::quic {
 namespace {
@@ -13,8 +14,9 @@ constexpr std::size_t k_max_client_hello = 80 * 1024;
 
 bool is_ip_address(const std::string& name) {
   in6_addr address;
+  const std::string without_zone = name.substr(0, name.find('%'));
   return inet_pton(AF_INET, name.c_str(), &address) == 1 ||
-         inet_pton(AF_INET6, name.c_str(), &address) == 1;
+         inet_pton(AF_INET6, without_zone.c_str(), &address) == 1;
 }
 
 gnutls_record_encryption_level_t to_gnutls(TlsLevel level) {
@@ -173,6 +175,7 @@ void TlsSession::send_ticket(const TicketKey& key) {
                             static_cast<unsigned>(key.size())};
   // Without a ticket the client resumes nothing; the connection is as good.
   if (gnutls_session_ticket_enable_server(session_, &data) < 0) return;
+  const TlsClockShift dated_back(-k_ticket_age_tolerance);
   gnutls_session_ticket_send(session_, 1, 0);
 }
 

@@ -68,6 +68,7 @@ Result<ConnectionDriver*, HandshakeFailure> Endpoint::connect(ClientHandshakeCon
   if (!driver) return driver.error();
   (*driver)->connection().set_reset_key(reset_key_);
   Slot& slot = add(std::move(*driver));
+  called_.insert(&slot);
   touch(slot);
   return slot.driver.get();
 }
@@ -155,6 +156,7 @@ ConnectionDriver* Endpoint::next_active() {
 }
 
 void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
+  forget_queued();
   for (Slot* slot : finished_) {
     removed(*slot->driver);
     add_connection(stats_, slot->driver->connection());
@@ -164,11 +166,17 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
     }
     for (const ConnectionId& id : slot->ids) routes_.erase(id);
     timers_.remove(slot);
-    std::erase(senders_, slot);
-    std::erase(active_, slot);
+    called_.erase(slot);
     slots_.erase(slot->driver.get());
   }
   finished_.clear();
+}
+
+// Few are in a queue when they go, so that the queues are walked seldom, and once for all of them.
+void Endpoint::forget_queued() {
+  const auto is_finished = [](const Slot* slot) { return slot->finished; };
+  if (std::ranges::any_of(finished_, &Slot::sending)) std::erase_if(senders_, is_finished);
+  if (std::ranges::any_of(finished_, &Slot::active)) std::erase_if(active_, is_finished);
 }
 
 void Endpoint::add_connection(EndpointStats& stats, const Connection& connection) {
@@ -310,13 +318,12 @@ void Endpoint::send_retry(const InitialHeader& initial, const AddressPair& path,
 }
 
 Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
-  // RFC 9000 §10.3.1: it carries no id of ours. A server has too many connections to try each one
-  // on every stray datagram; its clients' resets are rare, and its idle timeout covers them.
-  if (config_.server_tls) return nullptr;
-  for (const auto& [driver, slot] : slots_) {
-    if (driver->connection().is_stateless_reset(datagram)) return slot.get();
-  }
-  return nullptr;
+  // RFC 9000 §10.3.1: it carries no id of ours. Clients of this endpoint are too many to try each
+  // one on every stray datagram; their resets are rare, and the idle timeout covers them.
+  const auto found = std::ranges::find_if(called_, [&](const Slot* slot) {
+    return slot->driver->connection().is_stateless_reset(datagram);
+  });
+  return found == called_.end() ? nullptr : *found;
 }
 
 void Endpoint::send_stateless_reset(const Datagram& datagram) {

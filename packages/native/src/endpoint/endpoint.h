@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "endpoint/admission.h"
@@ -115,6 +116,7 @@ class Endpoint {
   Slot* find_reset(Bytes datagram) const;
   void send_stateless_reset(const Datagram& datagram);
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
+  void forget_queued();
   static void add_connection(EndpointStats& stats, const Connection& connection);
   void drop(DropReason reason) { ++stats_.dropped[static_cast<std::size_t>(reason)]; }
 
@@ -127,6 +129,7 @@ class Endpoint {
 
   std::unordered_map<const ConnectionDriver*, std::unique_ptr<Slot>> slots_;
   std::unordered_map<ConnectionId, Slot*> routes_;
+  std::unordered_set<Slot*> called_;  // where this side is the client
   TimerQueue<Slot> timers_;
   std::deque<Slot*> senders_;
   std::deque<Slot*> active_;

@@ -35,18 +35,18 @@ void Path::update_pacing(Time now) {
   pacer.set_rate(rate, mtu.current(), now);
 }
 
-void Path::migrate(const AddressPair& to, Time now, Duration probe_timeout) {
+void Path::migrate(const AddressPair& to, bool known_to_work, Time now, Duration probe_timeout) {
   if (!validation.pending()) last_validated_ = addresses;
   const bool rebinding = to.local == addresses.local && to.remote.same_ip(addresses.remote);
-  const bool returns = last_validated_ == to;
+  const bool works = known_to_work || last_validated_ == to;
   addresses = to;
   if (!rebinding) reset_congestion(now);
   amplification = AntiAmplification{};
-  if (returns) amplification.validate();
+  if (works) amplification.validate();
   validation = PathValidation{};
   // RFC 9000 §8.2.4: the new path may be much slower than the old one.
   const Duration unknown_path = RttEstimator{}.probe_timeout(Duration::zero());
-  if (!returns) validation.start(now, std::max(probe_timeout, unknown_path));
+  if (!works) validation.start(now, std::max(probe_timeout, unknown_path));
 }
 
 bool Path::revert(Time now) {

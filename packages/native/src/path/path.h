@@ -7,6 +7,7 @@
 #include "path/anti_amplification.h"
 #include "path/ecn_validation.h"
 #include "path/mtu_discovery.h"
+#include "path/path_responses.h"
 #include "path/path_validation.h"
 #include "path/rtt_estimator.h"
 #include "recovery/loss_detection.h"
@@ -47,7 +48,7 @@ class Path {
   bool ping_due = false;
   // Nothing was left to send although the window had room (RFC 9002 §7.8).
   bool application_limited = true;
-  std::optional<PathData> response_due;  // PATH_RESPONSE on this path's addresses
+  PathResponses responses;  // on this path's addresses
 
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
@@ -58,9 +59,9 @@ class Path {
   std::uint64_t send_allowance(Time now) const;
   // Refreshes the pacer after RTT or window changed.
   void update_pacing(Time now);
-  // Starts over on other addresses. RTT and window are kept when only the peer's port changed, as a
-  // NAT does it (RFC 9000 §9.4).
-  void migrate(const AddressPair& to, Time now, Duration probe_timeout);
+  // Starts over on other addresses, which are validated unless they are known to work. RTT and
+  // window are kept when only the peer's port changed, as a NAT does it (RFC 9000 §9.4).
+  void migrate(const AddressPair& to, bool known_to_work, Time now, Duration probe_timeout);
   // A socket bound to the unspecified address: the kernel chose, and what it chose is seen on the
   // first datagram.
   void learn_local_address(const Address& local) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "util/one_host.h"
 #include "wire/frame_codec.h"
 
 namespace sheaf::quic {
@@ -229,16 +230,6 @@ EndId read_end_id(Reader& reader, bool& valid) {
   const std::uint64_t value = reader.read_varint();
   valid = valid && value <= EndId::k_maximum;
   return {static_cast<std::uint32_t>(value)};
-}
-
-// Whether a client can send there: to another machine, and to one alone.
-bool leads_to_one_host(const Address& address) {
-  if (address.ip == decltype(address.ip){}) return false;
-  // RFC 4291 §2.5.5.2: IPv4 in the form of IPv6 would have to be looked at once more.
-  constexpr std::array<std::uint8_t, 12> k_mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (std::equal(k_mapped.begin(), k_mapped.end(), address.ip.begin())) return false;
-  // RFC 5771 §3, RFC 1112 §4: from 224.0.0.0 on; RFC 4291 §2.7: ff00::/8.
-  return address.ip[0] < (address.family == Address::Family::kIpv4 ? 0xe0 : 0xff);
 }
 
 // What is wrong with the address comes back.

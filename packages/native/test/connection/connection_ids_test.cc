@@ -239,6 +239,29 @@ TEST_F(RemoteIds, AReservedIdCountsAndIsRetiredLikeOthers) {
   EXPECT_EQ(ids_.current(), id_of(3));
 }
 
+TEST_F(RemoteIds, AnIdThatWasLeftStaysInUseUntilItsTime) {
+  for (std::uint64_t sequence = 1; sequence < 4; ++sequence) {
+    ASSERT_TRUE(ids_.on_new(given(sequence)));
+  }
+  const Time at{1s};
+  ASSERT_TRUE(ids_.rotate(at));
+  ASSERT_TRUE(ids_.rotate(at + 1s));
+  EXPECT_TRUE(ids_.in_use(id_of(0)) && ids_.in_use(id_of(1)) && ids_.in_use(id_of(2)));
+  EXPECT_TRUE(ids_.is_reset_token(given(1).reset_token));
+  EXPECT_FALSE(ids_.has_retirements());
+  RemoteConnectionIds copy = ids_;
+  EXPECT_FALSE(copy.on_new(given(4))) << "the peer gives no other before";
+  EXPECT_EQ(ids_.next_retirement_at(), at);
+  ids_.retire_left(at);
+  EXPECT_EQ(ids_.next_retirement(), 0u);
+  EXPECT_FALSE(ids_.in_use(id_of(0)));
+  EXPECT_EQ(ids_.next_retirement_at(), at + 1s);
+  ASSERT_TRUE(ids_.on_new(given(4, 2)));
+  EXPECT_FALSE(ids_.in_use(id_of(1)));
+  EXPECT_EQ(ids_.next_retirement_at(), k_never);
+  EXPECT_EQ(ids_.current(), id_of(2));
+}
+
 TEST_F(RemoteIds, KnowsItsResetToken) {
   ASSERT_TRUE(ids_.on_new(given(1)));
   EXPECT_FALSE(ids_.is_reset_token(given(1).reset_token));

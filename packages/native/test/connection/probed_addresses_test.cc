@@ -53,16 +53,42 @@ TEST(ProbedAddressesTest, AnswersStayWithinThreeTimesWhatCame) {
 TEST(ProbedAddressesTest, APeerThatMovesThereKeepsTheIdAndTheAnswer) {
   RawPeer peer;
   peer.send({RawPeer::given(1), RawPeer::given(2)}, peer.path);
+  for (const auto& packet : peer.collect()) {
+    for (const auto& frame : packet.all<NewConnectionIdFrame>()) peer.to = frame.id;
+  }
+  peer.send({PathChallengeFrame{{1, 2, 3}}, PingFrame{}}, k_elsewhere, 1200);
+  int answers = 0;
+  for (const auto& packet : peer.collect()) {
+    const bool left = packet.path == peer.path;
+    EXPECT_EQ(packet.destination, RawPeer::id(left ? 0 : 1));
+    if (left) continue;
+    EXPECT_EQ(packet.path, k_elsewhere);
+    answers += packet.has<PathResponseFrame>();
+  }
+  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(peer.server.path_stats()[0].addresses, k_elsewhere);
+}
+
+TEST(ProbedAddressesTest, APeerThatMovesThereWithTheIdItHadKeepsItsOwn) {
+  RawPeer peer;
+  peer.send({RawPeer::given(1), RawPeer::given(2)}, peer.path);
   peer.collect();
   peer.send({PathChallengeFrame{{1, 2, 3}}, PingFrame{}}, k_elsewhere, 1200);
-  const auto answers = peer.collect();
-  ASSERT_FALSE(answers.empty());
-  EXPECT_TRUE(answers[0].has<PathResponseFrame>());
-  for (const auto& packet : answers) {
-    EXPECT_EQ(packet.path, k_elsewhere);
-    EXPECT_EQ(packet.destination, RawPeer::id(1));
+  int answers = 0;
+  for (const auto& packet : peer.collect()) {
+    EXPECT_EQ(packet.destination, RawPeer::id(0));
+    answers += packet.path == k_elsewhere && packet.has<PathResponseFrame>();
   }
-  EXPECT_EQ(peer.server.path_stats()[0].addresses, k_elsewhere);
+  EXPECT_EQ(answers, 1);
+  // The id that was set aside is for the next addresses.
+  peer.send({PathChallengeFrame{{4}}}, RawPeer::address(3), 1200);
+  bool answered = false;
+  for (const auto& packet : peer.collect()) {
+    if (packet.path != RawPeer::address(3)) continue;
+    answered = true;
+    EXPECT_NE(packet.destination, RawPeer::id(0));
+  }
+  EXPECT_TRUE(answered);
 }
 
 TEST(ProbedAddressesTest, AClosingConnectionFollowsNobody) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "crypto/handshake_world.h"
+#include "crypto/tls_clock.h"
 
 namespace sheaf::quic {
 namespace {
@@ -62,6 +63,37 @@ TEST(HandshakeResumption, ReplayedHelloGetsNoEarlyData) {
   EXPECT_EQ(attacked.server.find(Kind::kEarlySecret), nullptr);
   EXPECT_NE(attacked.server.find(Kind::kSendSecret), nullptr);
   EXPECT_EQ(attacked.server.handshake->alpn(), "h3");  // 0.5-RTT needs it
+}
+
+// RFC 8446 §8.3: clients that count whole seconds, or whose clock goes a little faster or slower.
+TEST(HandshakeResumption, TheClientsIdeaOfTheTicketsAgeMayBeOffBySeconds) {
+  auto options = default_options();
+  {
+    const TlsClockShift a_minute_ago(-60s);
+    options = fresh_options();
+    const TlsClockShift later(30s);
+    options.session = remember(options, 30);
+  }
+  std::uint64_t seed = 31;
+  for (const Duration off : {-2000ms, -1500ms, -999ms, -1ms, 0ms, 1ms, 999ms, 1000ms, 1999ms}) {
+    options.client_clock = off;
+    HandshakeWorld world(options, seed++);
+    ASSERT_TRUE(world.run());
+    EXPECT_TRUE(world.client.handshake->resumed()) << off.count();
+    EXPECT_TRUE(world.client.handshake->early_data_accepted()) << off.count();
+
+    HandshakeWorld replayed(options, seed++);
+    replayed.deliver(true, world.client_datagrams.front());
+    replayed.server.poll();
+    EXPECT_EQ(replayed.server.find(Kind::kEarlySecret), nullptr) << off.count();
+    EXPECT_NE(replayed.server.find(Kind::kSendSecret), nullptr) << off.count();
+  }
+  // Nothing is assumed of a ticket that seems to be older than it can be.
+  options.client_clock = 5s;
+  HandshakeWorld world(options, seed);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(world.client.handshake->resumed());
+  EXPECT_FALSE(world.client.handshake->early_data_accepted());
 }
 
 TEST(HandshakeResumption, TicketMayBeUsedForTwoHellos) {

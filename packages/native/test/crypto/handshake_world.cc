@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "crypto/tls_clock.h"
+
 namespace sheaf::quic {
 namespace {
 
@@ -56,6 +58,7 @@ void HandshakeWorld::start_client() {
   config.timeout = options_.timeout;
   config.initial_rtt = std::chrono::milliseconds(100);
   config.key_log = options_.client_key_log;
+  const TlsClockShift shift(options_.client_clock);
   auto made = Handshake::make_client(config, random_, now);
   ASSERT_TRUE(made) << made.error().reason;
   client.handshake = std::move(*made);

@@ -44,6 +44,7 @@ class HandshakeWorld {
     bool accept_address_token = false;
     bool hold_first_datagram = false;  // the client's first datagram comes after its second
     Duration timeout = std::chrono::seconds(60);
+    Duration client_clock{};  // ahead of the server's when the client begins
     // To the server or not, number of the datagram in that direction.
     std::function<bool(bool to_server, int number)> drop;
     std::function<void(std::string_view)> client_key_log;

@@ -46,6 +46,7 @@ EndpointPair::EndpointPair(const Options& options)
   restart_server_without_ticket_keys();
   EndpointConfig config;
   config.connection = options.connection;
+  if (options.client_serves) config.server_tls = server_config_.server_tls;
   client = std::make_unique<Endpoint>(config, random);
 }
 

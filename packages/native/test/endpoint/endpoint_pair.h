@@ -33,6 +33,7 @@ class EndpointPair {
     AdmissionConfig admission;
     bool early_data = true;
     std::vector<std::uint8_t> static_key;  // random when empty
+    bool client_serves = false;            // the client's endpoint takes connections, too
   };
 
   EndpointPair() : EndpointPair(Options()) {}

@@ -206,6 +206,34 @@ TEST_F(Lifecycle, ClientMigratesToAnotherLocalAddress) {
   EXPECT_EQ(server_side->connection().path_stats()[0].addresses.remote, moved);
 }
 
+// RFC 9000 §9.3.3: somebody on the way sends a packet of the client from its own address.
+TEST_F(Lifecycle, APathThatAStrangerTookComesBackAtOnce) {
+  EndpointPair pair;
+  ConnectionDriver& client = connected(pair);
+  ASSERT_TRUE(transfer(pair, client, 10000));
+  Address stranger = pair.client_seen_as;
+  stranger.ip[3] = 66;
+  bool taken = false;
+  std::uint64_t to_stranger = 0;
+  pair.filter = [&](bool to_server, std::vector<std::uint8_t>& bytes, AddressPair& path) {
+    if (!to_server && path.local == stranger) {
+      to_stranger += bytes.size();
+      return false;
+    }
+    if (to_server && !std::exchange(taken, true)) path.remote = stranger;
+    return true;
+  };
+  client.connection().ping();
+  pair.wake(client);
+  const auto where = [&] { return server_side->connection().path_stats()[0].addresses.remote; };
+  ASSERT_TRUE(pair.run_until([&] { return where() == stranger; }, 100ms));
+  EXPECT_TRUE(pair.run_until([&] { return where() == pair.client_seen_as; }, 100ms))
+      << "the client answers the challenge with more than what a probe is";
+  EXPECT_TRUE(transfer(pair, client, 100'000));
+  EXPECT_EQ(where(), pair.client_seen_as);
+  EXPECT_LT(to_stranger, 4000u);
+}
+
 TEST_F(Lifecycle, ConnectionIdRotationIsTransparent) {
   EndpointPair pair;
   ConnectionDriver& client = connected(pair);
@@ -216,9 +244,13 @@ TEST_F(Lifecycle, ConnectionIdRotationIsTransparent) {
   }
 }
 
-TEST_F(Lifecycle, ServerThatLostItsStateResetsTheClient) {
+class LostState : public Lifecycle, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(ClientThatServesToo, LostState, testing::Bool());
+
+TEST_P(LostState, TheServerResetsTheClient) {
   EndpointPair::Options options;
   options.static_key = std::vector<std::uint8_t>(32, 7);
+  options.client_serves = GetParam();
   EndpointPair pair(options);
   ConnectionDriver& client = connected(pair);
   ASSERT_TRUE(transfer(pair, client, 10000));

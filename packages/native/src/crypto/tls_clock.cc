@@ -1,0 +1,41 @@
+#include "crypto/tls_clock.h"
+
+#include <ctime>
+
+// In none of GnuTLS's headers. Weak: this runs without it, too.
+extern "C" [[gnu::weak]] void _gnutls_global_set_gettime_function(void (*clock)(timespec*));
+
+namespace sheaf::quic {
+namespace {
+
+thread_local std::chrono::nanoseconds shift{0};
+
+void read_clock(timespec* out) {
+  clock_gettime(CLOCK_REALTIME, out);
+  if (shift == shift.zero()) return;
+  const auto time =
+      std::chrono::seconds(out->tv_sec) + std::chrono::nanoseconds(out->tv_nsec) + shift;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  out->tv_sec = static_cast<time_t>(seconds.count());
+  out->tv_nsec = static_cast<long>((time - seconds).count());
+}
+
+void install_clock() {
+  static const bool installed = [] {
+    if (_gnutls_global_set_gettime_function == nullptr) return false;
+    _gnutls_global_set_gettime_function(read_clock);
+    return true;
+  }();
+  static_cast<void>(installed);
+}
+
+}  // namespace
+
+TlsClockShift::TlsClockShift(std::chrono::nanoseconds ahead) : ahead_(ahead) {
+  install_clock();
+  shift += ahead_;
+}
+
+TlsClockShift::~TlsClockShift() { shift -= ahead_; }
+
+}  // namespace sheaf::quic
