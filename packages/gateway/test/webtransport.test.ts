@@ -135,6 +135,7 @@ describe('sessions that are refused', () => {
     await expect(openSession(port, '/echo', gateway.certificate.hash)).rejects.toThrow();
     const refused = log.filter((line) => line['msg'] === 'webtransport session refused');
     expect(refused.map((line) => line['status'])).toEqual([404, 403]);
+    expect(refused.map((line) => line['remoteAddress'])).toEqual([expect.stringMatching(/^127\.0\.0\.1/), expect.stringMatching(/^127\.0\.0\.1/)]);
   });
 });
 

@@ -43,7 +43,7 @@ const claimedPrefixes = ['x-forwarded-', 'x-original-'];
 const confusable = new Set(['host', 'via', 'cookie', 'content-length', 'content-type', 'authorization', 'expect']);
 
 function isClaim(name: string): boolean {
-  const meant = name.replaceAll('_', '-');
+  const meant = name.includes('_') ? name.replaceAll('_', '-') : name;
   if (claimedByClient.has(meant) || claimedPrefixes.some((prefix) => meant.startsWith(prefix))) return true;
   return meant !== name && (confusable.has(meant) || hopByHop.has(meant));
 }
