@@ -75,4 +75,17 @@ describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) =>
     expect(upstreamOf(running)).toMatchObject({ active: 8, up: true, failures: 0, refused: 0 });
     console.info(`HTTP/${version}, ${count} requests of one client ${title}: 1 KB for another one takes ${meanwhile.toFixed(1)} ms, ${(meanwhile / idle).toFixed(2)} times as long as before`);
   });
+
+  it.each([
+    ['does not read its response', { path: '/large' }],
+    ['does not send its body', { path: '/body', method: 'POST', announced: 10 }],
+  ])('that has the only connection and %s loses it when another one waits', { timeout: 60_000 }, async (_title, request) => {
+    const upstream = await startUpstream(answer);
+    const running = await startFullGateway(`routes: [{ upstream: { to: "${upstream.origin}", connections: 1, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`);
+    const [outcome] = await ask(version, running.port, 1, request);
+    await vi.waitFor(() => expect(upstreamOf(running)).toMatchObject({ active: 1 }), 20_000);
+    expect(await statusElsewhere(version, running.port)).toBe(200);
+    await vi.waitFor(() => expect(request.path === '/large' ? running.gateway.status().requestsActive : outcome?.status).toBe(request.path === '/large' ? 0 : 408), 20_000);
+    expect(upstreamOf(running)).toMatchObject({ up: true, failures: 0, ended: 1 });
+  });
 });

@@ -191,6 +191,7 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
   gauge('requests_active', 'Requests under way.', ({ active }) => active);
   gauge('requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
   gauge('requests_refused', 'Requests answered 503 since the start, as there was no room for them.', ({ refused }) => refused);
+  gauge('requests_ended', 'Requests that lost their connection to others since the start, as their clients were slow.', ({ ended }) => ended);
   gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);
   gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);
 }

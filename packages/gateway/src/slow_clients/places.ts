@@ -31,6 +31,8 @@ interface Waiting {
  * share, and who does not do its part of an exchange loses its place when others wait for it.
  */
 export class Places {
+  /** Requests that lost their places to others. */
+  ended = 0;
   readonly #queueMs: number;
   readonly #held = new Map<Exchange, string>();
   readonly #places: Shares;
@@ -157,6 +159,7 @@ export class Places {
       if (!slowest || slower(exchange, slowest) < 0) slowest = exchange;
     }
     if (!slowest) return;
+    this.ended += 1;
     this.leave(slowest);
     endSlow(slowest, 'the client does not do its part, and others wait for its place');
   }

@@ -31,6 +31,8 @@ export interface UpstreamStatus {
   failures: number;
   /** Requests that were answered 503, as there was no room for them. */
   refused: number;
+  /** Requests whose clients did not do their part and lost their connection to others. */
+  ended: number;
 }
 
 /** What was seen of a server this short a time ago need not be looked at again. */
@@ -96,6 +98,7 @@ export class UpstreamGroup implements Target {
       requests: member.requests,
       failures: member.failures,
       refused: member.refused,
+      ended: member.places.ended,
     }));
   }
 
