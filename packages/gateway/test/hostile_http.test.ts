@@ -6,19 +6,11 @@ import { Gateway } from '../src/gateway/gateway.js';
 import { parseGateway } from './support/configuration.js';
 import { getByHttp2 } from './support/client.js';
 import { startGateway, type RunningGateway } from './support/gateway.js';
+import { frame } from './support/http2_frames.js';
 
 const frames = { headers: 1, rstStream: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9, data: 0 } as const;
 const endStream = 1;
 const endHeaders = 4;
-
-function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
 
 function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);

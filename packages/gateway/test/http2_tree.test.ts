@@ -4,6 +4,7 @@ import { connect, type AddressInfo } from 'node:net';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Http2Tree, NodeNumbers } from '../src/listeners/http2_tree.js';
+import { frame } from './support/http2_frames.js';
 
 /** A server that keeps what priority it sees, by stream. */
 async function world() {
@@ -25,16 +26,6 @@ async function world() {
   const { port } = server.address() as AddressInfo;
   onTestFinished(() => void server.close());
   return { numbers, seen, port };
-}
-
-/** A frame of HTTP/2 (RFC 9113 §4.1). */
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
 }
 
 interface Told {
