@@ -21,7 +21,6 @@ const modules = {
   throws_at_once: 'every session',
   throws_later: 'every session',
   strays: 'every session',
-  listens: 'nothing',
 } as const;
 
 /** CLOSE_WEBTRANSPORT_SESSION with code 1 and `application failed`. */
@@ -36,7 +35,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'sheaf-modules-'));
   port = await freePort();
   admin = await freePort();
-  const routes = Object.keys(modules).map((name) => `  - { path: /${name}, webtransport: ${JSON.stringify(join(fixtures, `${name}.mjs`))} }\n`);
+  const routes = [...Object.keys(modules), 'listens'].map((name) => `  - { path: /${name}, webtransport: ${JSON.stringify(join(fixtures, `${name}.mjs`))} }\n`);
   writeFileSync(
     join(directory, 'sheaf.yaml'),
     `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${admin}\nlog: { file: gateway.log }\nlimits: { idle: 3s }\nroutes:\n  - { path: /echo, webtransport: echo }\n${routes.join('')}`,
@@ -57,6 +56,10 @@ async function admins(path: string): Promise<string> {
   return (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
 }
 
+async function allEnded(): Promise<void> {
+  await vi.waitFor(async () => expect(JSON.parse(await admins('/status'))).toMatchObject({ webTransportSessions: 0 }), { timeout: 30_000, interval: 100 });
+}
+
 describe.each(Object.entries(modules))('a module that %s', (name, cost) => {
   test(`costs ${cost}, however streams, sessions and connections end`, { timeout: 180_000 }, async () => {
     const sessions = await aioquicSessions(port, `/${name}`);
@@ -65,7 +68,7 @@ describe.each(Object.entries(modules))('a module that %s', (name, cost) => {
     if (cost === 'every session') for (const { said } of sessions.filter(({ ending }) => ending !== 'silence')) expect(said).toBe(closedByFailure);
 
     // Sessions of clients that fell silent end with their connections.
-    await vi.waitFor(async () => expect(JSON.parse(await admins('/status'))).toMatchObject({ webTransportSessions: 0 }), { timeout: 30_000, interval: 100 });
+    await allEnded();
     expect(await aioquicClient('webtransport', port, '/echo')).toEqual({ status: 200, bidirectional: true, unidirectional: true, datagram: true });
 
     const lines = (await logLines()).filter(({ route }) => route === `/${name}`);
@@ -80,6 +83,8 @@ describe.each(Object.entries(modules))('a module that %s', (name, cost) => {
 });
 
 test('a failure outside of all sessions names the module, and is counted', async () => {
+  expect(await aioquicSessions(port, '/listens')).toHaveLength(12);
+  await allEnded();
   const lines = (await logLines()).filter(({ msg }) => msg === 'WebTransport application failed outside of its sessions');
   expect(lines).toHaveLength(12);
   for (const line of lines) expect(line).toMatchObject({ application: join(fixtures, 'listens.mjs'), kind: 'exception', err: { message: 'the tick of a clock' } });

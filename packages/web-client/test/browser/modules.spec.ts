@@ -1,0 +1,100 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test as base } from '@playwright/test';
+import { freePort } from './free_port.js';
+import { SheafProcess } from './sheaf_process.js';
+
+const fixtures = fileURLToPath(new URL('../../../../fixtures/modules/', import.meta.url));
+
+interface ModulesGateway {
+  names: string[];
+  httpUrl: string;
+  /** Exit code of the process. */
+  stop(): Promise<number | null>;
+  log(): Promise<Record<string, unknown>[]>;
+}
+
+/** A gateway with a route for each module in fixtures/modules. */
+const test = base.extend<{ modules: ModulesGateway }>({
+  modules: async ({}, use) => {
+    const directory = await mkdtemp(join(tmpdir(), 'sheaf-modules-'));
+    const names = (await readdir(fixtures)).filter((file) => file.endsWith('.mjs')).map((file) => file.slice(0, -'.mjs'.length));
+    const [port, httpPort] = [await freePort(), await freePort()];
+    const routes = names.map((name) => `  - { path: /${name}, webtransport: ${JSON.stringify(join(fixtures, `${name}.mjs`))} }\n`);
+    await writeFile(join(directory, 'page.html'), '<title>modules</title>');
+    await writeFile(
+      join(directory, 'sheaf.yaml'),
+      `listen: 127.0.0.1:${port}\nhttp: 127.0.0.1:${httpPort}\ntls: dev\nlog: { file: gateway.log }\nroutes:\n  - { path: /echo, webtransport: echo }\n${routes.join('')}  - { path: /, files: . }\n`,
+    );
+    const process = new SheafProcess(['up', 'sheaf.yaml'], directory);
+    await process.run();
+    await use({
+      names,
+      httpUrl: `http://localhost:${httpPort}`,
+      stop: () => process.stop(),
+      log: async () => (await readFile(join(directory, 'gateway.log'), 'utf8')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>),
+    });
+    await process.stop();
+    await rm(directory, { recursive: true, force: true });
+  },
+});
+
+test('no module ends the gateway, however a page ends its streams and sessions', async ({ page, modules }) => {
+  test.setTimeout(180_000);
+  await page.goto(`${modules.httpUrl}/page.html`);
+  const outcome = await page.evaluate(async (names) => {
+    const { hashes, authority } = (await (await fetch('/.well-known/sheaf/certificate-hashes')).json()) as { hashes: string[]; authority: string };
+    const serverCertificateHashes = hashes.map((hash) => ({ algorithm: 'sha-256', value: Uint8Array.from(hash.match(/../g)!, (pair) => Number.parseInt(pair, 16)) }));
+    const open = async (name: string): Promise<WebTransport> => {
+      const session = new WebTransport(`https://${authority}/${name}`, { serverCertificateHashes });
+      session.closed.catch(() => undefined);
+      await session.ready;
+      return session;
+    };
+    const quietly = (work: Promise<unknown>): Promise<unknown> => work.catch(() => undefined);
+    const end = async (behaviour: string, writable: WritableStream<Uint8Array>): Promise<void> => {
+      const writer = writable.getWriter();
+      writer.closed.catch(() => undefined);
+      await quietly(writer.write(new Uint8Array(10_000)));
+      if (behaviour === 'end') await quietly(writer.close());
+      if (behaviour === 'reset') await quietly(writer.abort());
+    };
+    let sessions = 0;
+    for (const name of names) {
+      for (const behaviour of ['end', 'reset', 'stop', 'open']) {
+        for (const closes of [true, false]) {
+          const session = await open(name);
+          sessions += 1;
+          const datagrams = session.datagrams.writable.getWriter();
+          datagrams.closed.catch(() => undefined);
+          for (let count = 0; count < 2; count += 1) {
+            await quietly(
+              session.createBidirectionalStream().then(async ({ readable, writable }) => {
+                if (behaviour === 'stop') await readable.cancel();
+                await end(behaviour, writable);
+              }),
+            );
+            await quietly(session.createUnidirectionalStream().then((writable) => end(behaviour, writable as WritableStream<Uint8Array>)));
+            await quietly(datagrams.write(new Uint8Array(100)));
+          }
+          // Without it the session lives until the page is gone, and its connection with it.
+          if (closes) session.close({ closeCode: 3, reason: 'enough' });
+        }
+      }
+    }
+    const echo = await open('echo');
+    const { readable, writable } = await echo.createBidirectionalStream();
+    const writer = writable.getWriter();
+    void writer.write(new TextEncoder().encode('still here')).then(() => writer.close());
+    return { sessions, echoed: await new Response(readable as ReadableStream<Uint8Array<ArrayBuffer>>).text() };
+  }, modules.names);
+  expect(outcome).toEqual({ sessions: modules.names.length * 8, echoed: 'still here' });
+  await page.close();
+  const failed = new Set((await modules.log()).filter(({ msg }) => msg === 'WebTransport application failed').map(({ route }) => route));
+  for (const name of ['strays', 'throws_at_once', 'throws_later']) expect(failed).toContain(`/${name}`);
+  // A module that reads or writes a stream may fail by what the page does; these do neither, or catch it.
+  for (const name of ['echoes', 'ignores', 'leaves', 'never_returns']) expect(failed).not.toContain(`/${name}`);
+  expect(await modules.stop()).toBe(0);
+});
