@@ -68,6 +68,7 @@ export interface NativeEndpointOptions {
   keepAliveMs: number;
   initialConnectionWindow: number;
   maxConnectionWindow: number;
+  initialStreamWindow: number;
   maxStreamWindow: number;
   maxBidirectionalStreams: number;
   maxUnidirectionalStreams: number;
@@ -79,6 +80,10 @@ export interface NativeEndpointOptions {
   pathScheduler: string;
   streamScheduler: string;
   maxConnections: number;
+  maxConnectionsPerNetwork: number;
+  /** Bytes of one connection and of all; 0: no bound. */
+  connectionMemory: number;
+  memory: number;
   handshakesPerSecond: number;
   maxHalfOpenHandshakes: number;
   retry: string;
@@ -167,6 +172,8 @@ export interface NativeEndpoint {
   submitResponse(connection: number, stream: number, fields: FlatFields, hasBody: boolean): number;
   /** 1 = taken, 0 = taken and full: wait for `bodyWritable`. The buffer is lent until acknowledged. */
   writeBody(connection: number, stream: number, chunk: Buffer | undefined, fin: boolean): number;
+  /** Bytes to write next, kept free until they are written; 0: wait for `bodyWritable`. */
+  reserveBody(connection: number, stream: number): number;
   readBody(connection: number, stream: number): Buffer | undefined;
   stopReading(connection: number, stream: number, code: number): void;
   resetStream(connection: number, stream: number, code: number): void;

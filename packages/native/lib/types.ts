@@ -50,6 +50,8 @@ export interface TransportOptions {
   initialConnectionWindow?: number;
   /** Upper bound of the auto-tuned connection receive window. */
   maxConnectionWindow?: number;
+  /** What the peer may send on one stream at first. */
+  initialStreamWindow?: number;
   maxStreamWindow?: number;
   maxBidirectionalStreams?: number;
   maxUnidirectionalStreams?: number;
@@ -87,6 +89,15 @@ export interface ServerOptions extends TransportOptions {
   port: number;
   certificate: CertificatePair;
   maxConnections?: number;
+  /** Of the clients of one IPv4 address, or of one IPv6 /56. Default 1,000. */
+  maxConnectionsPerNetwork?: number;
+  /**
+   * Bytes that one connection holds at most: unsent, unacknowledged and unread ones, and 16 KiB for each request that
+   * JavaScript has. Requests beyond it wait in the transport. Default 8 MiB.
+   */
+  connectionMemory?: number;
+  /** The same of all connections; one network has a quarter. Near it each connection has less, then some are closed. Default 256 MiB. */
+  memory?: number;
   /** New handshakes accepted per second before Retry is used. */
   handshakesPerSecond?: number;
   maxHalfOpenHandshakes?: number;
@@ -365,6 +376,10 @@ export interface TransportCounters {
   packetsLost: number;
   /** Calls about connections between JavaScript and the transport, both ways. */
   javascriptCalls: number;
+  /** Bytes that connections hold, as `memory` counts them. */
+  memoryBytesGauge: number;
+  /** How often which bound was met (docs/limits.md). */
+  limitHits: Record<string, number>;
   /** By drop reason. */
   packetsDropped: Record<string, number>;
   /** By error name; a code without a name counts as `OTHER`, `APPLICATION_OTHER` or `CRYPTO_ERROR_other`. */

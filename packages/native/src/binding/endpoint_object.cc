@@ -45,6 +45,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::submit_informational>("submitInformational"),
        InstanceMethod<&EndpointObject::submit_response>("submitResponse"),
        InstanceMethod<&EndpointObject::write_body>("writeBody"),
+       InstanceMethod<&EndpointObject::reserve_body>("reserveBody"),
        InstanceMethod<&EndpointObject::read_body>("readBody"),
        InstanceMethod<&EndpointObject::stop_reading>("stopReading"),
        InstanceMethod<&EndpointObject::reset_stream>("resetStream"),
@@ -320,6 +321,13 @@ Napi::Value EndpointObject::write_body(const Napi::CallbackInfo& info) {
     outcome = taken ? (*taken ? 1 : 0) : refusal_code(taken.error());
   }
   return Napi::Number::New(info.Env(), outcome);
+}
+
+Napi::Value EndpointObject::reserve_body(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted || !hosted->session()) return Napi::Number::New(info.Env(), 0);
+  return Napi::Number::New(
+      info.Env(), static_cast<double>(hosted->session()->reserve_body(stream_argument(info))));
 }
 
 Napi::Value EndpointObject::read_body(const Napi::CallbackInfo& info) {

@@ -39,6 +39,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value submit_informational(const Napi::CallbackInfo& info);
   Napi::Value submit_response(const Napi::CallbackInfo& info);
   Napi::Value write_body(const Napi::CallbackInfo& info);
+  Napi::Value reserve_body(const Napi::CallbackInfo& info);
   Napi::Value read_body(const Napi::CallbackInfo& info);
   void stop_reading(const Napi::CallbackInfo& info);
   void reset_stream(const Napi::CallbackInfo& info);

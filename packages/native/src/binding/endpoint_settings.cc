@@ -65,6 +65,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   connection.max_datagram_frame_size = number(options, "maxDatagramFrameSize");
   connection.streams.initial_connection_window = number(options, "initialConnectionWindow");
   connection.streams.max_connection_window = number(options, "maxConnectionWindow");
+  connection.streams.initial_stream_window = number(options, "initialStreamWindow");
   connection.streams.max_stream_window = number(options, "maxStreamWindow");
   connection.streams.max_bidirectional_streams = number(options, "maxBidirectionalStreams");
   connection.streams.max_unidirectional_streams = number(options, "maxUnidirectionalStreams");
@@ -76,9 +77,19 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
                                      .value_or(connection.streams.scheduler);
 
   endpoint.admission.max_connections = number(options, "maxConnections");
+  endpoint.admission.max_connections_per_network = number(options, "maxConnectionsPerNetwork");
   endpoint.admission.max_half_open = number(options, "maxHalfOpenHandshakes");
   endpoint.admission.handshakes_per_second = number(options, "handshakesPerSecond");
   endpoint.admission.retry = retry_policy(text(options, "retry"));
+
+  if (const std::uint64_t bytes = number(options, "connectionMemory"); bytes > 0) {
+    endpoint.memory.connection = bytes;
+  }
+  if (const std::uint64_t bytes = number(options, "memory"); bytes > 0) {
+    endpoint.memory.total = bytes;
+  }
+  endpoint.idle_close_error = http3::value_of(http3::ErrorCode::kNoError);
+  endpoint.overload_error = http3::value_of(http3::ErrorCode::kExcessiveLoad);
 
   session.max_field_section_size = number(options, "maxHeaderBytes");
   session.webtransport = flag(options, "webtransport");

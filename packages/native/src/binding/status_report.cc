@@ -128,6 +128,7 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
   out.Set("id", hex(driver.original_destination().view()));
   out.Set("alpn", driver.alpn());
   out.Set("state", state_text(driver));
+  out.Set("memoryBytes", number(driver.memory_bytes()));
   out.Set("ageMs", milliseconds(now - driver.started()));
   out.Set("streamsOpen", number(stats.streams_open));
   out.Set("streamsTotal", number(stats.streams_total));
@@ -167,6 +168,13 @@ Napi::Object counters_object(Napi::Env env, const quic::Endpoint& endpoint) {
     dropped.Set(std::string(name), number(stats.dropped[i]));
   }
   out.Set("packetsDropped", dropped);
+  out.Set("memoryBytesGauge", number(endpoint.memory_bytes()));
+  Napi::Object hits = Napi::Object::New(env);
+  for (std::size_t i = 0; i < stats.limit_hits.size(); ++i) {
+    const auto name = quic::to_string(static_cast<quic::LimitHit>(i));
+    hits.Set(std::string(name), number(stats.limit_hits[i]));
+  }
+  out.Set("limitHits", hits);
   return out;
 }
 

@@ -30,6 +30,8 @@ struct ConnectionConfig {
   bool use_ecn = true;
   bool disable_active_migration = false;
   CryptoProvider crypto = CryptoProvider::kAutomatic;
+  // 1-RTT packets that wait for the client's Finished, in bytes.
+  std::size_t max_held_bytes = 24 << 10;
   std::size_t datagram_queue_limit = 1024;  // datagrams waiting each way
 
   bool offers_ends() const { return multipath && multi_end != 0; }

@@ -311,6 +311,24 @@ void Connection::set_expected_bytes(StreamId stream, std::uint64_t total) {
   parts_->streams.set_expected_bytes(stream, total);
 }
 
+std::uint64_t Connection::reserve(StreamId stream) { return parts_->streams.reserve(stream); }
+
+bool Connection::has_room_to_hold(std::uint64_t bytes) const {
+  return parts_->streams.has_room_to_hold(bytes);
+}
+
+void Connection::hold(std::uint64_t bytes) { parts_->streams.hold(bytes); }
+
+void Connection::release(std::uint64_t bytes) { parts_->streams.release(bytes); }
+
+void Connection::set_memory(std::uint64_t bytes) { parts_->streams.set_memory(bytes); }
+
+std::size_t Connection::memory_bytes() const { return parts_->streams.memory_bytes(); }
+
+std::size_t Connection::open_bidirectional_streams() const {
+  return parts_->streams.open_bidirectional_streams();
+}
+
 std::uint64_t Connection::unsent_bytes(StreamId stream) const {
   return parts_->streams.unsent_bytes(stream);
 }

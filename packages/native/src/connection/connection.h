@@ -91,6 +91,14 @@ class Connection {
   void set_group(const Dependency& group);
   void set_expected_bytes(StreamId stream, std::uint64_t total);
   std::uint64_t unsent_bytes(StreamId stream) const;
+  std::uint64_t reserve(StreamId stream);
+  bool has_room_to_hold(std::uint64_t bytes) const;
+  void hold(std::uint64_t bytes);
+  void release(std::uint64_t bytes);
+  void set_memory(std::uint64_t bytes);
+  // Buffered and held, in bytes.
+  std::size_t memory_bytes() const;
+  std::size_t open_bidirectional_streams() const;
   // The peer sent it in 0-RTT packets (RFC 8470).
   bool received_early(StreamId stream) const;
 

@@ -13,8 +13,6 @@ namespace {
 constexpr std::size_t k_short_header_without_number = 1 + k_local_id_length;
 // RFC 9000 §10.3: below this a datagram cannot be a stateless reset.
 constexpr std::size_t k_smallest_stateless_reset = 21;
-// 1-RTT packets held while the client's Finished is on its way.
-constexpr std::size_t k_max_held = 16;
 
 // RFC 9002 §2.
 template <typename FrameStruct>
@@ -104,8 +102,10 @@ void PacketReceiver::count_received(const Datagram& datagram) {
 }
 
 void PacketReceiver::hold(const Datagram& datagram) {
+  std::size_t held = datagram.payload.size();
+  for (const Parts::Held& packet : parts_.held) held += packet.bytes.size();
   if (parts_.role == Role::kClient || parts_.handshake_confirmed ||
-      parts_.held.size() >= k_max_held) {
+      held > parts_.config.max_held_bytes) {
     return parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);
   }
   parts_.held.push_back(

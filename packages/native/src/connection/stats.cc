@@ -20,8 +20,6 @@ std::string_view to_string(DropReason reason) {
       return "invalid_long_header";
     case DropReason::kUnsupportedVersion:
       return "unsupported_version";
-    case DropReason::kAntiAmplification:
-      return "anti_amplification";
     case DropReason::kQueueFull:
       return "queue_full";
     case DropReason::kCount:

@@ -22,7 +22,6 @@ enum class DropReason : std::uint8_t {
   kClosing,
   kInvalidLongHeader,
   kUnsupportedVersion,
-  kAntiAmplification,
   kQueueFull,
   kCount,
 };

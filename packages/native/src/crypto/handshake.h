@@ -80,6 +80,8 @@ struct ServerHandshakeConfig {
   // anti-amplification limit. Empty for one that is unknown or too old.
   std::vector<std::uint8_t> token;
   AddressPair path;
+  // Shares what the replay record has room for; empty: not bounded.
+  std::vector<std::uint8_t> client_network;
   std::uint32_t version = k_version_1;  // of the client's Initial
   // Upgrades a client to the first of these that it speaks (RFC 9368 §2.3); empty keeps `version`.
   std::vector<std::uint32_t> preferred_versions;

@@ -88,6 +88,7 @@ struct Handshake::State final : TlsObserver {
     std::vector<std::uint8_t> datagram;
     Ecn ecn;
   };
+  std::vector<std::uint8_t> client_network;
   std::unique_ptr<ServerHandshakeConfig> restart;
   std::vector<HeldBack> held_back;
   // Client.

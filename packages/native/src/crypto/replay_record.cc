@@ -1,21 +1,44 @@
 #include "crypto/replay_record.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sheaf::quic {
 
+ReplayRecord::ReplayRecord(std::size_t max_bytes) : seen_(max_bytes), seen_before_(max_bytes) {}
+
+void ReplayRecord::set_network(Bytes network) {
+  network_known_ = !network.empty();
+  network_ = hash_(network);
+}
+
+std::array<std::uint32_t*, ReplayRecord::k_rows> ReplayRecord::counters() {
+  std::array<std::uint32_t*, k_rows> result;
+  for (std::size_t row = 0; row < k_rows; ++row) {
+    result[row] = &counts_[row * k_columns + network_[row] % k_columns];
+  }
+  return result;
+}
+
 bool ReplayRecord::add(Bytes key) {
-  Identity identity;
-  if (key.size() < k_period_length + identity.size()) return false;
+  if (key.size() < k_period_length + k_identity_length) return false;
   Period period;
   std::memcpy(period.data(), key.data(), period.size());
-  std::memcpy(identity.data(), key.last(identity.size()).data(), identity.size());
+  const Bytes identity = key.last(k_identity_length);
   if (period != period_) {
     period_ = period;
-    seen_before_ = std::exchange(seen_, {});
+    std::swap(seen_, seen_before_);
+    seen_.clear();
+    std::ranges::fill(counts_, 0);
   }
-  if (seen_.size() >= k_capacity || seen_before_.contains(identity)) return false;
-  return seen_.insert(identity).second;
+  if (seen_.size() >= seen_.capacity() || seen_before_.contains(identity)) return false;
+  if (!network_known_) return seen_.add(identity);
+  const auto recorded = counters();
+  const auto least = **std::ranges::min_element(
+      recorded, [](const std::uint32_t* one, const std::uint32_t* other) { return *one < *other; });
+  if (least >= seen_.capacity() - seen_.size() || !seen_.add(identity)) return false;
+  for (std::uint32_t* counter : recorded) ++*counter;
+  return true;
 }
 
 }  // namespace sheaf::quic

@@ -2,8 +2,9 @@
 
 #include <array>
 #include <chrono>
-#include <set>
+#include <vector>
 
+#include "crypto/seen_filter.h"
 #include "util/bytes.h"
 
 namespace sheaf::quic {
@@ -11,29 +12,45 @@ namespace sheaf::quic {
 // Which ClientHello messages with 0-RTT were seen (RFC 8446 §8.2). GnuTLS asks with a key whose
 // first bytes name the current recording period, and refuses tickets that are older than the period
 // before it asks, except for the one ClientHello that begins a period: so the record of the last
-// period is kept too. Bounded: once full, 0-RTT is refused (the handshake goes on with 1-RTT) until
-// the next period.
+// period is kept too. A few in a hundred that are new may be taken for seen: their handshakes go on
+// with 1-RTT. Bounded in bytes, for 1,000 resumptions a second; a network that has recorded as many
+// as there is room left for gets 1-RTT too.
 class ReplayRecord {
  public:
-  static constexpr std::size_t k_capacity = 32768;  // of each period
+  static constexpr std::size_t k_max_bytes = 28 << 20;  // of each period
   // Also how far the client's idea of the ticket's age may be off, and at most how old a ticket may
   // be for 0-RTT: GnuTLS knows one number for all three. Equals the lifetime of its tickets.
   static constexpr std::chrono::milliseconds k_period = std::chrono::hours(6);
 
+  explicit ReplayRecord(std::size_t max_bytes = k_max_bytes);
+
+  // From which network the next ones come; nothing: not known, and not bounded.
+  void set_network(Bytes network);
   // True the first time.
   bool add(Bytes key);
   std::size_t size() const { return seen_.size(); }
+  std::size_t capacity() const { return seen_.capacity(); }
+  std::size_t memory_bytes() const { return seen_.memory_bytes() + seen_before_.memory_bytes(); }
 
  private:
   static constexpr std::size_t k_period_length = 12;
-  using Period = std::array<std::uint8_t, k_period_length>;
   // The last bytes of the PSK binder, which is a MAC.
-  using Identity = std::array<std::uint8_t, 16>;
+  static constexpr std::size_t k_identity_length = 16;
+  using Period = std::array<std::uint8_t, k_period_length>;
+  // How many each network has recorded, at most too high: networks that share all four of their
+  // counters share what they have (a count-min sketch).
+  static constexpr std::size_t k_rows = 4;
+  static constexpr std::size_t k_columns = 4096;
+
+  std::array<std::uint32_t*, k_rows> counters();
 
   Period period_{};
-  // Ordered: a client that tries binders until they collide would slow down a hash table.
-  std::set<Identity> seen_;
-  std::set<Identity> seen_before_;
+  BloomFilter seen_;
+  BloomFilter seen_before_;
+  std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(k_rows * k_columns);
+  KeyedHash hash_;
+  KeyedHash::Value network_{};
+  bool network_known_ = false;
 };
 
 }  // namespace sheaf::quic

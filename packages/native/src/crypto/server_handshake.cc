@@ -8,6 +8,7 @@ namespace {
 // Datagrams of one ClientHello that came before its head. A client's address is not validated then,
 // so they are few.
 constexpr std::size_t k_max_held_back = 3;
+constexpr std::size_t k_max_held_back_bytes = 24 << 10;
 
 std::optional<HandshakeFailure> check_config(const ServerHandshakeConfig& config) {
   if (!config.tls || config.tls->role() != Role::kServer) {
@@ -31,6 +32,7 @@ Result<std::unique_ptr<Handshake>, HandshakeFailure> Handshake::make_server(
   State& state = *handshake->state_;
   state.tls_context = config.tls;
   state.parameters = config.parameters;
+  state.client_network = config.client_network;
   TlsSessionConfig tls_config{};
   tls_config.context = config.tls;
   tls_config.ticket_key =
@@ -83,7 +85,9 @@ bool Handshake::State::start_server(const ServerHandshakeConfig& config, Time no
 // away and a Retry sent. Keeping the datagram and starting over saves that round trip: TLS has not
 // seen anything yet. Chromium sends its ClientHello in two datagrams with the parts shuffled.
 void Handshake::State::hold_back(MutableBytes datagram, Ecn ecn, Time now) {
-  if (!restart || held_back.size() >= k_max_held_back) {
+  std::size_t bytes = datagram.size();
+  for (const HeldBack& held : held_back) bytes += held.datagram.size();
+  if (!restart || held_back.size() >= k_max_held_back || bytes > k_max_held_back_bytes) {
     return fail(failure_from_ngtcp2(NGTCP2_ERR_DROP_CONN));
   }
   held_back.push_back({.datagram = {datagram.begin(), datagram.end()}, .ecn = ecn});

@@ -35,6 +35,9 @@ class TlsContext {
   // limits that a client remembers for 0-RTT, so that no ticket of another one can be opened.
   TicketKey ticket_key_for(Bytes binding) const;
 
+  // Whose 0-RTT the replay record is asked about next.
+  void set_network(Bytes network) { replay_record_.set_network(network); }
+
   Role role() const { return role_; }
   gnutls_certificate_credentials_t credentials() const { return credentials_; }
   gnutls_priority_t priority() const { return priority_; }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "util/time.h"
+#include "util/token_bucket.h"
 
 namespace sheaf::quic {
 
@@ -12,6 +12,7 @@ enum class RetryPolicy : std::uint8_t { kUnderLoad, kAlways, kNever };
 
 struct AdmissionConfig {
   std::size_t max_connections = 10000;
+  std::size_t max_connections_per_network = 1000;
   // Half-open handshakes of unvalidated addresses before each new one is answered with a Retry,
   // which keeps no state (RFC 9000 §8.1.2).
   std::size_t half_open_before_retry = 256;
@@ -26,19 +27,28 @@ struct AdmissionConfig {
 class Admission {
  public:
   enum class Decision : std::uint8_t { kAccept, kRetry, kRefuse };
-  explicit Admission(const AdmissionConfig& config) : config_(config) {}
+  explicit Admission(const AdmissionConfig& config)
+      : config_(config),
+        handshakes_(static_cast<double>(config.handshakes_per_second),
+                    static_cast<double>(config.handshakes_per_second)) {}
 
   struct Load {
     std::size_t connections = 0;
     std::size_t half_open = 0;
     std::size_t half_open_from_here = 0;  // from the network of the client
+    std::size_t connections_from_here = 0;
   };
+  // All there may be of connections, or all that one network may have.
+  bool full(const Load& load) const {
+    return load.connections >= config_.max_connections ||
+           load.connections_from_here >= config_.max_connections_per_network;
+  }
   Decision decide(const Load& load, bool address_validated, Time now) {
-    if (load.connections >= config_.max_connections || load.half_open >= config_.max_half_open ||
+    if (full(load) || load.half_open >= config_.max_half_open ||
         load.half_open_from_here >= config_.max_half_open - load.half_open) {
       return Decision::kRefuse;
     }
-    const bool within_rate = take_token(now);
+    const bool within_rate = handshakes_.take(now);
     if (address_validated || config_.retry == RetryPolicy::kNever) return Decision::kAccept;
     if (config_.retry == RetryPolicy::kAlways || !within_rate ||
         load.half_open >= config_.half_open_before_retry) {
@@ -48,19 +58,8 @@ class Admission {
   }
 
  private:
-  bool take_token(Time now) {
-    const double rate = static_cast<double>(config_.handshakes_per_second);
-    const double elapsed = std::chrono::duration<double>(now - last_).count();
-    tokens_ = last_ == Time{} ? rate : std::min(rate, tokens_ + elapsed * rate);
-    last_ = now;
-    if (tokens_ < 1) return false;
-    tokens_ -= 1;
-    return true;
-  }
-
   AdmissionConfig config_;
-  double tokens_ = 0;
-  Time last_{};
+  TokenBucket handshakes_;
 };
 
 }  // namespace sheaf::quic

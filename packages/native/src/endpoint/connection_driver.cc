@@ -11,6 +11,9 @@ namespace {
 constexpr std::uint64_t k_largest_handshake_datagram = 1452;
 // `Handshake::transmit` wants as much.
 constexpr std::uint64_t k_smallest_handshake_room = 1200;
+// What they take beside their streams, as measured.
+constexpr std::uint64_t k_connection_memory = 16 << 10;
+constexpr std::uint64_t k_handshake_memory = 32 << 10;
 
 }  // namespace
 
@@ -73,6 +76,10 @@ Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make
   driver->alpn_ = "h3";
   driver->established_ = driver->completed_ = driver->address_validated_ = true;
   return driver;
+}
+
+std::uint64_t ConnectionDriver::memory_bytes() const {
+  return connection_->memory_bytes() + k_connection_memory + (handshake_ ? k_handshake_memory : 0);
 }
 
 // --- network ------------------------------------------------------------------------------------

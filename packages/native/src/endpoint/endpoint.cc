@@ -19,11 +19,25 @@ constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 // resetting each other.
 constexpr std::size_t k_smallest_reset = 21;
 constexpr std::size_t k_largest_reset = 43;
+// Of a handshake's early packets, where many handshakes are under way: one, in bytes.
+constexpr std::size_t k_held_under_load = 2048;
+// A second; each costs an HKDF, and a client that is not told times out instead.
+constexpr double k_stateless_resets = 200;
+// A second: each looks at all connections.
+constexpr double k_eviction_rounds = 10;
+// Of address tokens that were used, for as long as they live; 4 MiB know some 3 million.
+constexpr std::size_t k_used_token_bytes = 4 << 20;
 
 }  // namespace
 
 Endpoint::Endpoint(const EndpointConfig& config, Random& random)
-    : config_(config), random_(random), admission_(config.admission) {
+    : config_(config),
+      random_(random),
+      admission_(config.admission),
+      governor_(config.memory),
+      stateless_resets_(k_stateless_resets, k_stateless_resets),
+      eviction_rounds_(k_eviction_rounds, k_eviction_rounds),
+      used_tokens_(k_used_token_bytes) {
   if (config_.static_key.empty()) {
     config_.static_key.resize(32);
     random_.fill(config_.static_key);
@@ -97,7 +111,7 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
     // With the keys in use at two places, packet numbers would be used twice.
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
   }
-  if (!accepting_ || slots_.size() >= config_.admission.max_connections) {
+  if (!accepting_ || slots_.size() - evicted_ >= config_.admission.max_connections) {
     return ImportRefusal::kFull;
   }
   auto driver = ConnectionDriver::make_end(*seed, config_.connection, random_, reset_key_, now);
@@ -117,6 +131,7 @@ ConnectionId Endpoint::new_id() {
 
 void Endpoint::touch(Slot& slot) {
   update_ids(slot);
+  account(slot);
   if (!slot.sending) {
     slot.sending = true;
     senders_.push_back(&slot);
@@ -136,10 +151,7 @@ void Endpoint::update_ids(Slot& slot) {
       std::erase(slot.ids, change->id);
     }
   }
-  if (slot.half_open && slot.driver->handshake_completed()) {
-    half_open_.remove(*slot.half_open);
-    slot.half_open.reset();
-  }
+  if (slot.half_open && slot.driver->handshake_completed()) end_half_open(slot);
 }
 
 void Endpoint::wake(ConnectionDriver& driver) {
@@ -161,9 +173,10 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
     removed(*slot->driver);
     add_connection(stats_, slot->driver->connection());
     if (slot->half_open) {
-      half_open_.remove(*slot->half_open);
+      end_half_open(*slot);
       ++stats_.handshakes_failed;
     }
+    leave_network(*slot);
     for (const ConnectionId& id : slot->ids) routes_.erase(id);
     timers_.remove(slot);
     called_.erase(slot);
@@ -199,6 +212,7 @@ void Endpoint::for_each(const std::function<void(ConnectionDriver&)>& visit) con
 // --------------------------------------------------------------------------------------
 
 void Endpoint::receive(const Datagram& datagram, Time now) {
+  now_ = now;
   ++stats_.datagrams_received;
   stats_.bytes_received += datagram.payload.size();
   const DatagramHeader header = peek_datagram(datagram.payload, k_local_id_length);
@@ -244,7 +258,7 @@ void Endpoint::receive_first(const Datagram& datagram, Time now) {
 }
 
 std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader& initial,
-                                                            const Address& remote, Time now) const {
+                                                            const Address& remote, Time now) {
   if (initial.token.empty()) return std::nullopt;
   if (is_retry_token(initial.token)) {
     return verify_retry_token(token_key_, initial.version, initial.token, remote,
@@ -252,6 +266,11 @@ std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader&
   }
   if (!verify_address_token(token_key_, initial.token, remote, k_address_token_lifetime, now,
                             initial.version)) {
+    return std::nullopt;
+  }
+  // RFC 9000 §8.1.4: who sees one on the wire could have others amplify to its owner's address.
+  if (!used_tokens_.add(initial.token, now)) {
+    count(LimitHit::kReusedTokens);
     return std::nullopt;
   }
   return initial.destination;
@@ -264,9 +283,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
     return refuse(initial, datagram.path, TransportErrorCode::kInvalidToken);
   }
   const Address& remote = datagram.path.remote;
-  const Admission::Load load{slots_.size(), half_open_.all(), half_open_.from(remote)};
-  const auto decision = accepting_ ? admission_.decide(load, original.has_value(), now)
-                                   : Admission::Decision::kRefuse;
+  const auto decision = admit(remote, original.has_value(), now);
   if (decision == Admission::Decision::kRetry) return send_retry(initial, datagram.path, now);
   if (decision == Admission::Decision::kRefuse) {
     return refuse(initial, datagram.path, TransportErrorCode::kConnectionRefused);
@@ -280,16 +297,26 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   handshake.retried = original && is_retry_token(initial.token);
   if (original) handshake.token = initial.token;
   handshake.path = datagram.path;
+  const Networks::Key network = Networks::key_of(remote);
+  handshake.client_network.assign(network.begin(), network.end());
   handshake.version = initial.version;
   handshake.key_log = config_.key_log;
-  auto driver = ConnectionDriver::make_server(std::move(handshake), config_.connection, random_,
-                                              reset_key_, now);
+  ConnectionConfig connection = config_.connection;
+  connection.streams.memory = governor_.share(networks_.of(remote).memory);
+  if (half_open_ >= config_.admission.half_open_before_retry) {
+    connection.max_held_bytes = k_held_under_load;
+  }
+  auto driver =
+      ConnectionDriver::make_server(std::move(handshake), connection, random_, reset_key_, now);
   if (!driver) return drop(DropReason::kInvalidLongHeader);
   (*driver)->set_address_token(
       make_address_token(token_key_, datagram.path.remote, now, initial.version));
   Slot& slot = add(std::move(*driver));
-  slot.half_open = remote;
-  half_open_.add(remote);
+  slot.network = &networks_.join(remote);
+  slot.half_open = true;
+  ++slot.network->half_open;
+  ++half_open_;
+  slot.last_busy = slot.last_relief = now;
   // The client uses its own choice of id until it hears from us, and repeats may come late.
   slot.ids.push_back(initial.destination);
   routes_[initial.destination] = &slot;
@@ -329,6 +356,7 @@ Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
 void Endpoint::send_stateless_reset(const Datagram& datagram) {
   drop(DropReason::kUnknownConnectionId);
   if (datagram.payload.size() <= k_smallest_reset) return;
+  if (!stateless_resets_.take(now_)) return count(LimitHit::kStatelessResets);
   const std::size_t size = std::min(datagram.payload.size() - 1, k_largest_reset);
   std::array<std::uint8_t, k_largest_reset> out;
   random_.fill(out);
@@ -381,6 +409,7 @@ void Endpoint::poll_transmit(TransmitBatch& batch, Time now) {
 }
 
 void Endpoint::on_timeout(Time now) {
+  now_ = now;
   while (timers_.next() <= now) {
     Slot* slot = timers_.first();
     slot->driver->on_timeout(now);

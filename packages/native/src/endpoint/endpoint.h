@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "endpoint/admission.h"
+#include "crypto/seen_filter.h"
 #include "endpoint/connection_driver.h"
-#include "endpoint/half_open.h"
+#include "endpoint/limit_hit.h"
+#include "endpoint/memory_governor.h"
+#include "endpoint/networks.h"
 #include "endpoint/timer_queue.h"
 
 namespace sheaf::quic {
@@ -18,6 +21,10 @@ namespace sheaf::quic {
 struct EndpointConfig {
   ConnectionConfig connection;
   AdmissionConfig admission;
+  MemoryConfig memory;
+  // With which a connection is closed that makes room for others.
+  std::uint64_t idle_close_error = 0;
+  std::uint64_t overload_error = 0;
   // Null: a client only.
   std::shared_ptr<TlsContext> server_tls;
   // Makes tokens and stateless resets; random when empty. 32 bytes.
@@ -48,6 +55,7 @@ struct EndpointStats {
   std::uint64_t bytes_received = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t packets_lost = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(LimitHit::kCount)> limit_hits{};
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> dropped{};
 };
 
@@ -82,7 +90,8 @@ class Endpoint {
   void reap(const std::function<void(ConnectionDriver&)>& removed);
 
   std::size_t connection_count() const { return slots_.size(); }
-  std::size_t half_open_count() const { return half_open_.all(); }
+  std::size_t half_open_count() const { return half_open_; }
+  std::uint64_t memory_bytes() const { return governor_.used(); }
   // Of the endpoint and all its connections, those that ended included.
   EndpointStats stats() const;
   // Every connection, in no particular order.
@@ -95,8 +104,13 @@ class Endpoint {
     std::vector<ConnectionId> ids;
     bool sending = false;              // in `senders_`
     bool active = false;               // in `active_`
-    std::optional<Address> half_open;  // its handshake is under way, from there
+    bool half_open = false;            // its handshake is under way
     bool finished = false;             // in `finished_`
+    bool evicted = false;              // closed to make room
+    Networks::Use* network = nullptr;  // of a client that shook hands here
+    std::uint64_t memory = 0;          // as counted last
+    Time last_busy{};                  // when it last was not idle
+    Time last_relief{};                // when it last held less than before, or nothing
   };
   struct StatelessReply {
     std::vector<std::uint8_t> bytes;
@@ -110,7 +124,7 @@ class Endpoint {
   void receive_first(const Datagram& datagram, Time now);
   void accept(const InitialHeader& initial, const Datagram& datagram, Time now);
   std::optional<ConnectionId> validated_destination(const InitialHeader& initial,
-                                                    const Address& remote, Time now) const;
+                                                    const Address& remote, Time now);
   void refuse(const InitialHeader& initial, const AddressPair& path, TransportErrorCode code);
   void send_retry(const InitialHeader& initial, const AddressPair& path, Time now);
   Slot* find_reset(Bytes datagram) const;
@@ -118,6 +132,18 @@ class Endpoint {
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
   void forget_queued();
   static void add_connection(EndpointStats& stats, const Connection& connection);
+  // --- endpoint_limits.cc
+  Admission::Decision admit(const Address& remote, bool validated, Time now);
+  Admission::Load load_from(const Address& remote) const;
+  void leave_network(Slot& slot);
+  void end_half_open(Slot& slot);
+  // Counts what it holds, and tells it what it may.
+  void account(Slot& slot);
+  // Closes idle connections: of this network, or of those that have the most.
+  void evict_idle(const Networks::Key* network, std::size_t count);
+  void evict_slow();
+  void evict(Slot& slot, LimitHit hit);
+  void count(LimitHit hit) { ++stats_.limit_hits[static_cast<std::size_t>(hit)]; }
   void drop(DropReason reason) { ++stats_.dropped[static_cast<std::size_t>(reason)]; }
 
   EndpointConfig config_;
@@ -135,7 +161,14 @@ class Endpoint {
   std::deque<Slot*> active_;
   std::deque<StatelessReply> replies_;
   std::vector<Slot*> finished_;
-  HalfOpen half_open_;
+  Networks networks_;
+  std::size_t half_open_ = 0;
+  std::size_t evicted_ = 0;  // of `slots_`
+  MemoryGovernor governor_;
+  TokenBucket stateless_resets_;
+  TokenBucket eviction_rounds_;
+  SeenFilter used_tokens_;
+  Time now_{};  // of the latest call
   EndpointStats stats_;  // without the connections that live
 };
 

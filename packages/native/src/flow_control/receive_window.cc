@@ -72,6 +72,13 @@ std::uint64_t ReceiveWindow::move_limit() {
   return limit_;
 }
 
+void ReceiveWindow::set_maximum(std::uint64_t maximum) {
+  // What other servers were told counts on the one there was.
+  if (shared_) return;
+  maximum_ = std::min(maximum, k_max_varint);
+  window_ = std::min(window_, maximum_);
+}
+
 void ReceiveWindow::widen(std::uint64_t window) {
   window_ = std::max(window_, std::min(window, maximum_));
 }

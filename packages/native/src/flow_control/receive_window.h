@@ -61,6 +61,8 @@ class ReceiveWindow {
   std::uint64_t announce() { return announced_ = move_limit(); }
   // The connection's window must carry what one stream's may. Takes effect with the next update.
   void widen(std::uint64_t window);
+  // A new upper end. The window shrinks to it as credit is used up: what was announced stays.
+  void set_maximum(std::uint64_t maximum);
 
  private:
   std::uint64_t move_limit();

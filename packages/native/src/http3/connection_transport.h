@@ -43,6 +43,12 @@ class ConnectionTransport final : public Transport {
   void set_expected_bytes(StreamId stream, std::uint64_t total) override {
     connection_.set_expected_bytes(stream, total);
   }
+  std::uint64_t reserve(StreamId stream) override { return connection_.reserve(stream); }
+  bool has_room_to_hold(std::uint64_t bytes) const override {
+    return connection_.has_room_to_hold(bytes);
+  }
+  void hold(std::uint64_t bytes) override { connection_.hold(bytes); }
+  void release(std::uint64_t bytes) override { connection_.release(bytes); }
   bool received_early(StreamId stream) const override { return connection_.received_early(stream); }
   bool multi_end() const override { return connection_.multi_end(); }
   bool at_end(StreamId stream) const override { return connection_.at_end(stream); }

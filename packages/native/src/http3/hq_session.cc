@@ -26,6 +26,19 @@ void HqSession::on_event(const quic::Event& event, Time now) {
     events_.push_back(SessionClosed{*closed});
   } else if (const auto* stream = std::get_if<quic::StreamEvent>(&event); stream && !closed_) {
     on_stream_event(*stream, now);
+    read_waiting(now);
+  } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event)) {
+    // HTTP/0.9 has none, but they are announced before the protocol is known.
+    while (transport_.receive_datagram()) {
+    }
+  }
+}
+
+void HqSession::read_waiting(Time now) {
+  while (!closed_) {
+    const auto id = admission_.next();
+    if (!id) return;
+    if (Exchange* exchange = find(*id)) read(*id, *exchange, now);
   }
 }
 
@@ -86,6 +99,7 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
       return;
     case Kind::kClosed: {
       const bool known = exchange->begun || transport_.role() == Role::kClient;
+      admission_.leave(exchange->place);
       exchanges_.erase(id);
       if (known) events_.push_back(StreamClosed{id});
       return;
@@ -98,7 +112,7 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
 }
 
 void HqSession::read(StreamId id, Exchange& exchange, Time now) {
-  if (exchange.reading_done) return;
+  if (exchange.reading_done || !admission_.admit(id, exchange.place)) return;
   if (transport_.role() == Role::kServer) return read_request(id, exchange, now);
   if (!std::exchange(exchange.begun, true)) {
     events_.push_back(ResponseReceived{id, {{":status", "200"}}, false});
@@ -188,6 +202,13 @@ quic::Result<bool, Refusal> HqSession::write_body(StreamId id, SendChunk chunk, 
   if (!accepted) return Refusal::kWrongState;
   exchange->full = !*accepted;
   return *accepted;
+}
+
+std::size_t HqSession::reserve_body(StreamId id) {
+  const std::uint64_t size = transport_.reserve(id);
+  Exchange* exchange = find(id);
+  if (exchange && size == 0) exchange->full = true;
+  return size;
 }
 
 quic::Status<Refusal> HqSession::submit_trailers(StreamId id, const FieldSection&) {

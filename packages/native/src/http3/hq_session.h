@@ -3,6 +3,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "http3/request_admission.h"
 #include "http3/request_session.h"
 
 namespace sheaf::http3 {
@@ -15,7 +16,7 @@ namespace sheaf::http3 {
 // resets the stream, which is all that this protocol can say.
 class HqSession final : public RequestSession {
  public:
-  explicit HqSession(Transport& transport) : transport_(transport) {}
+  explicit HqSession(Transport& transport) : transport_(transport), admission_(transport) {}
 
   void start(Time) override {}
   void on_event(const quic::Event& event, Time now) override;
@@ -27,6 +28,7 @@ class HqSession final : public RequestSession {
   quic::Status<Refusal> submit_response(StreamId stream, const FieldSection& fields,
                                         bool has_body) override;
   quic::Result<bool, Refusal> write_body(StreamId stream, SendChunk chunk, bool fin) override;
+  std::size_t reserve_body(StreamId stream) override;
   quic::Status<Refusal> submit_trailers(StreamId stream, const FieldSection& fields) override;
   Bytes peek_body(StreamId stream) const override;
   void consume_body(StreamId stream, std::size_t bytes, Time now) override;
@@ -44,6 +46,7 @@ class HqSession final : public RequestSession {
 
  private:
   struct Exchange {
+    RequestAdmission::Place place = RequestAdmission::Place::kNew;
     std::string line;    // server: the request so far
     bool begun = false;  // the peer's message has been announced
     bool reading_done = false;
@@ -57,7 +60,10 @@ class HqSession final : public RequestSession {
   void finish(StreamId id, Exchange& exchange);
   Exchange* find(StreamId id);
 
+  void read_waiting(Time now);
+
   Transport& transport_;
+  RequestAdmission admission_;
   std::unordered_map<StreamId, Exchange> exchanges_;
   std::deque<SessionEvent> events_;
   bool closed_ = false;

@@ -13,6 +13,11 @@ void require_success(int status) {
   if (status != 0) std::abort();
 }
 
+// A message that nghttp3 does not take is refused alone: the rest of the process goes on.
+quic::Status<Refusal> accepted(int status) {
+  return status == 0 ? quic::Status<Refusal>() : quic::Status<Refusal>(Refusal::kWrongState);
+}
+
 std::string_view view_of(nghttp3_rcbuf* buffer) {
   const nghttp3_vec vector = nghttp3_rcbuf_get_buf(buffer);
   return {reinterpret_cast<const char*>(vector.base), vector.len};
@@ -150,30 +155,30 @@ quic::Result<std::size_t, ConnectionError> MessageFraming::read(StreamId stream,
   return static_cast<std::size_t>(used);
 }
 
-void MessageFraming::submit_request(StreamId stream, const FieldSection& fields, bool has_body) {
+quic::Status<Refusal> MessageFraming::submit_request(StreamId stream, const FieldSection& fields, bool has_body) {
   const auto values = name_values_of(fields);
   const nghttp3_data_reader reader{Callbacks::body};
-  require_success(nghttp3_conn_submit_request(connection_, id_of(stream), values.data(),
+  return accepted(nghttp3_conn_submit_request(connection_, id_of(stream), values.data(),
                                               values.size(), has_body ? &reader : nullptr,
                                               nullptr));
 }
 
-void MessageFraming::submit_informational(StreamId stream, const FieldSection& fields) {
+quic::Status<Refusal> MessageFraming::submit_informational(StreamId stream, const FieldSection& fields) {
   const auto values = name_values_of(fields);
-  require_success(
+  return accepted(
       nghttp3_conn_submit_info(connection_, id_of(stream), values.data(), values.size()));
 }
 
-void MessageFraming::submit_response(StreamId stream, const FieldSection& fields, bool has_body) {
+quic::Status<Refusal> MessageFraming::submit_response(StreamId stream, const FieldSection& fields, bool has_body) {
   const auto values = name_values_of(fields);
   const nghttp3_data_reader reader{Callbacks::body};
-  require_success(nghttp3_conn_submit_response(connection_, id_of(stream), values.data(),
+  return accepted(nghttp3_conn_submit_response(connection_, id_of(stream), values.data(),
                                                values.size(), has_body ? &reader : nullptr));
 }
 
-void MessageFraming::submit_trailers(StreamId stream, const FieldSection& fields) {
+quic::Status<Refusal> MessageFraming::submit_trailers(StreamId stream, const FieldSection& fields) {
   const auto values = name_values_of(fields);
-  require_success(
+  return accepted(
       nghttp3_conn_submit_trailers(connection_, id_of(stream), values.data(), values.size()));
 }
 

@@ -50,10 +50,10 @@ class MessageFraming {
   quic::Result<std::size_t, ConnectionError> read(StreamId stream, Bytes bytes, bool fin);
 
   // The caller has checked that the stream is in the right state.
-  void submit_request(StreamId stream, const FieldSection& fields, bool has_body);
-  void submit_informational(StreamId stream, const FieldSection& fields);
-  void submit_response(StreamId stream, const FieldSection& fields, bool has_body);
-  void submit_trailers(StreamId stream, const FieldSection& fields);
+  quic::Status<Refusal> submit_request(StreamId stream, const FieldSection& fields, bool has_body);
+  quic::Status<Refusal> submit_informational(StreamId stream, const FieldSection& fields);
+  quic::Status<Refusal> submit_response(StreamId stream, const FieldSection& fields, bool has_body);
+  quic::Status<Refusal> submit_trailers(StreamId stream, const FieldSection& fields);
 
   // Bytes to write next; part of them are chunks given by `next_body`, the others are valid until
   // `on_written`.

@@ -32,6 +32,8 @@ class RequestSession {
   // Takes the chunk whole, without a copy; it is released once acknowledged. `false`: taken, but
   // wait for BodyWritable before the next one.
   virtual quic::Result<bool, Refusal> write_body(StreamId stream, SendChunk chunk, bool fin) = 0;
+  // How large a chunk to write next, kept free until it is written; 0: wait for BodyWritable.
+  virtual std::size_t reserve_body(StreamId stream) = 0;
   // Ends the body and the message.
   virtual quic::Status<Refusal> submit_trailers(StreamId stream, const FieldSection& fields) = 0;
 

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "http3/field_section.h"
+#include "http3/request_admission.h"
 #include "http3/transport.h"
 #include "http3/varint_accumulator.h"
 
@@ -18,6 +19,7 @@ struct RequestStream {
     kOtherFrame,   // payload of any other frame: goes to `MessageFraming` at once
     kHandedOver,   // is a WebTransport stream, no request
   };
+  RequestAdmission::Place place = RequestAdmission::Place::kNew;
   Position position = Position::kFrameHeader;
   TypeLengthAccumulator frame_header;
   std::uint64_t frame_left = 0;  // payload bytes to come
@@ -26,6 +28,7 @@ struct RequestStream {
   // stay in the transport until then, so that the stream cannot end or gain credit before.
   std::size_t blocked_bytes = 0;
   std::size_t held_bytes = 0;
+  bool cancelled = false;      // by the peer
   bool reading_done = false;   // end, reset, error, or nobody wants the rest
   bool lost = false;           // its end is gone: what arrived is all there is
   bool message_begun = false;  // request or final response fields have come

@@ -12,6 +12,10 @@ namespace {
 // connection ever has.
 constexpr StreamId k_no_encoder_stream{quic::k_max_varint};
 constexpr StreamId k_no_decoder_stream{quic::k_max_varint - 4};
+// Requests that a peer may cancel: as many at one time as there are streams, for pages that are
+// left; and a second.
+constexpr double k_cancellations = 1000;
+constexpr double k_cancellations_per_second = 100;
 
 Settings local_settings(Role role, const SessionConfig& config) {
   Settings settings;
@@ -31,7 +35,9 @@ Session::Session(Transport& transport, const SessionConfig& config, quic::Random
       config_(config),
       random_(random),
       framing_(transport.role(), local_settings(transport.role(), config), *this),
-      control_reader_(transport.role(), *this) {}
+      control_reader_(transport.role(), *this),
+      admission_(transport),
+      cancellations_(k_cancellations_per_second, k_cancellations) {}
 
 void Session::start(Time now) {
   now_ = now;
@@ -81,6 +87,7 @@ void Session::on_event(const quic::Event& event, Time now) {
   if (closed_) return;
   if (const auto* stream = std::get_if<quic::StreamEvent>(&event)) {
     on_stream_event(*stream);
+    read_waiting();
     write_pending();
   } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event) && !datagrams_announced_) {
     datagrams_announced_ = true;
@@ -107,7 +114,13 @@ void Session::on_stream_event(const quic::StreamEvent& event) {
     return;
   }
   if (handed_over_.contains(event.stream)) {
-    if (event.kind == Kind::kClosed) handed_over_.erase(event.stream);
+    if (event.kind == Kind::kClosed) {
+      handed_over_.erase(event.stream);
+      if (event.stream.initiator() != transport_.role()) {
+        admission_.leave(RequestAdmission::Place::kAdmitted);
+        read_waiting();
+      }
+    }
     events_.push_back(HandedOverStreamEvent{event});
     return;
   }
@@ -156,7 +169,7 @@ void Session::on_reset(StreamId id, std::uint64_t error) {
     return;
   }
   RequestStream* stream = find(id);
-  if (!stream || stream->reading_done) return;
+  if (!stream || !count_cancellation(*stream) || stream->reading_done) return;
   if (transport_.role() == Role::kServer && !stream->message_begun) {
     // The application has not heard of it, so the answering side is ours to end.
     return abandon(id, *stream, value_of(ErrorCode::kRequestCancelled));
@@ -188,12 +201,29 @@ void Session::on_stop_sending(StreamId id, std::uint64_t error) {
     }
   }
   RequestStream* stream = find(id);
-  if (!stream) return;
+  if (!stream || !count_cancellation(*stream)) return;
   transport_.reset_stream(id, error);  // RFC 9000 §3.5
   end_writing(id, *stream);
   stream->close_error = error;
   if (stream->message_begun || transport_.role() == Role::kClient) {
     events_.push_back(WritingStopped{id, error});
+  }
+}
+
+// RFC 9114 §10.5: a cancelled request gives its stream's credit back at once, and its work has been
+// begun all the same.
+bool Session::count_cancellation(RequestStream& stream) {
+  if (transport_.role() == Role::kClient || std::exchange(stream.cancelled, true)) return true;
+  if (cancellations_.take(now_)) return true;
+  fail({ErrorCode::kExcessiveLoad, "too many cancelled requests"});
+  return false;
+}
+
+void Session::read_waiting() {
+  while (!closed_) {
+    const auto id = admission_.next();
+    if (!id) return;
+    read_stream(*id);
   }
 }
 
@@ -206,6 +236,7 @@ void Session::end_writing(StreamId id, RequestStream& stream) {
 
 void Session::on_stream_closed(StreamId id) {
   if (const auto peer = peer_streams_.find(id); peer != peer_streams_.end()) {
+    admission_.leave(peer->second.place);
     peer_streams_.erase(peer);
     return;
   }
@@ -213,6 +244,7 @@ void Session::on_stream_closed(StreamId id) {
   if (request == requests_.end()) return;
   const std::uint64_t error = request->second.close_error;
   const bool known = request->second.message_begun || transport_.role() == Role::kClient;
+  admission_.leave(request->second.place);
   requests_.erase(request);
   framing_.close_stream(id, error == 0 ? value_of(ErrorCode::kNoError) : error);
   if (known) events_.push_back(StreamClosed{id});

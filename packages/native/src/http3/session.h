@@ -13,6 +13,7 @@
 #include "http3/request_stream.h"
 #include "http3/settings.h"
 #include "util/random.h"
+#include "util/token_bucket.h"
 
 namespace sheaf::http3 {
 
@@ -54,6 +55,7 @@ class Session final : public RequestSession,
   quic::Status<Refusal> submit_response(StreamId stream, const FieldSection& fields,
                                         bool has_body) override;
   quic::Result<bool, Refusal> write_body(StreamId stream, SendChunk chunk, bool fin) override;
+  std::size_t reserve_body(StreamId stream) override;
   quic::Status<Refusal> submit_trailers(StreamId stream, const FieldSection& fields) override;
   Bytes peek_body(StreamId stream) const override;
   void consume_body(StreamId stream, std::size_t bytes, Time now) override;
@@ -95,6 +97,7 @@ class Session final : public RequestSession,
     Kind kind = Kind::kUnknown;
     VarintAccumulator type;
     VarintAccumulator session;  // WebTransport only
+    RequestAdmission::Place place = RequestAdmission::Place::kNew;
   };
 
   // session.cc: life
@@ -107,6 +110,9 @@ class Session final : public RequestSession,
   void on_acknowledged(StreamId id, std::uint64_t offset);
   void on_stop_sending(StreamId id, std::uint64_t error);
   void on_stream_closed(StreamId id);
+  void read_waiting();
+  // The peer cancelled a request; false when it did that too often.
+  bool count_cancellation(RequestStream& stream);
   void end_writing(StreamId id, RequestStream& stream);
   void fail(const ConnectionError& error);
   RequestStream* find(StreamId id);
@@ -160,6 +166,8 @@ class Session final : public RequestSession,
   std::deque<SessionEvent> events_;
   bool datagrams_announced_ = false;
 
+  RequestAdmission admission_;
+  quic::TokenBucket cancellations_;
   std::vector<StreamId> own_streams_;  // control, QPACK encoder, QPACK decoder, as far as opened
   std::unordered_map<StreamId, RequestStream> requests_;
   std::unordered_map<StreamId, PeerStream> peer_streams_;

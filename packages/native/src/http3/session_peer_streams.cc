@@ -110,6 +110,7 @@ void Session::read_qpack(StreamId id) {
 }
 
 void Session::read_webtransport_prefix(StreamId id, PeerStream& stream) {
+  if (!admission_.admit(id, stream.place)) return;
   while (true) {
     const Bytes bytes = transport_.peek(id);
     const std::size_t used = stream.session.append(bytes);

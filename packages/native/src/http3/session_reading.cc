@@ -23,6 +23,7 @@ void Session::read_stream(StreamId id) {
 }
 
 void Session::read_request(StreamId id, RequestStream& stream) {
+  if (!stream.reading_done && !admission_.admit(id, stream.place)) return;
   while (!closed_ && stream.blocked_bytes == 0) {
     if (stream.reading_done) return discard(id);
     std::size_t used = std::exchange(stream.held_bytes, 0);

@@ -25,7 +25,10 @@ quic::Result<StreamId, Refusal> Session::submit_request(const FieldSection& fiel
   if (!id) return Refusal::kStreamLimit;
   RequestStream& stream = requests_[*id];
   stream.writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
-  framing_.submit_request(*id, fields, has_body);
+  if (auto status = framing_.submit_request(*id, fields, has_body); !status) {
+    abandon(*id, stream, value_of(ErrorCode::kInternalError));
+    return status.error();
+  }
   if (const std::string_view text = fields.find("priority"); !text.empty()) {
     const auto priority = MessageFraming::parse_priority(
         {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
@@ -41,7 +44,7 @@ quic::Status<Refusal> Session::submit_informational(StreamId id, const FieldSect
   RequestStream* stream = find(id);
   if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
-  framing_.submit_informational(id, fields);
+  if (auto status = framing_.submit_informational(id, fields); !status) return status.error();
   write_pending();
   return {};
 }
@@ -56,7 +59,10 @@ quic::Status<Refusal> Session::submit_response(StreamId id, const FieldSection& 
   stream->writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
   // Frame headers come on top: schedulers do not mind.
   if (const auto length = content_length(fields)) transport_.set_expected_bytes(id, *length);
-  framing_.submit_response(id, fields, has_body);
+  if (auto status = framing_.submit_response(id, fields, has_body); !status) {
+    abandon(id, *stream, value_of(ErrorCode::kInternalError));
+    return status.error();
+  }
   write_pending();
   return {};
 }
@@ -74,13 +80,23 @@ quic::Result<bool, Refusal> Session::write_body(StreamId id, SendChunk chunk, bo
   return !stream->wants_writable;
 }
 
+std::size_t Session::reserve_body(StreamId id) {
+  const std::uint64_t size = transport_.reserve(id);
+  RequestStream* stream = find(id);
+  if (stream && size == 0) stream->wants_writable = true;
+  return size;
+}
+
 quic::Status<Refusal> Session::submit_trailers(StreamId id, const FieldSection& fields) {
   if (auto status = check(fields); !status) return status.error();
   RequestStream* stream = find(id);
   if (!stream) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kBody) return Refusal::kWrongState;
   stream->writing = RequestStream::Writing::kEnded;
-  framing_.submit_trailers(id, fields);
+  if (auto status = framing_.submit_trailers(id, fields); !status) {
+    abandon(id, *stream, value_of(ErrorCode::kInternalError));
+    return status.error();
+  }
   framing_.resume(id);
   write_pending();
   return {};

@@ -39,6 +39,12 @@ class Transport {
   virtual void stop_sending(StreamId stream, std::uint64_t error) = 0;
   virtual void set_priority(StreamId stream, const StreamPriority& priority) = 0;
   virtual void set_expected_bytes(StreamId stream, std::uint64_t total) = 0;
+  // --- memory (stream/stream_set.h) ---------------------------------------------------------
+  virtual std::uint64_t reserve(StreamId stream) = 0;
+  virtual bool has_room_to_hold(std::uint64_t bytes) const = 0;
+  virtual void hold(std::uint64_t bytes) = 0;
+  virtual void release(std::uint64_t bytes) = 0;
+
   virtual bool received_early(StreamId stream) const = 0;
   // docs/multi-end.md: other servers answer part of the requests; this one is one of them.
   virtual bool multi_end() const { return false; }

@@ -33,6 +33,7 @@ class SendStream {
   }
   bool was_reset() const { return state_ == State::kResetSent || state_ == State::kResetReceived; }
   SendLimit& limit() { return limit_; }
+  const SendLimit& limit() const { return limit_; }
 
   // --- application ----------------------------------------------------------------------------
   bool writable() const { return !fin_written_ && !was_reset(); }

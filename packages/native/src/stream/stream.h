@@ -28,8 +28,12 @@ struct Stream {
   ReceiveStream receive;             // meaningless unless `receives`
   StreamLink control_link;           // of its lane's queue
   StreamLink credit_link;
+  StreamLink room_link;
   std::uint64_t stop_sending_error = 0;
   std::uint64_t counted_unsent = 0;  // its share of StreamLane::unsent
+  std::uint64_t counted_held = 0;    // its share of SendBudget::held, with what is reserved
+  std::uint64_t counted_stalled = 0;  // its share of SendBudget::stalled
+  std::uint64_t reserved = 0;         // bytes kept free for its next write
   SendStream::Sendability sendability = SendStream::Sendability::kNothing;
   std::uint8_t control_due = 0;     // of ControlBit
   std::uint16_t events_queued = 0;  // bit per StreamEvent::Kind

@@ -39,8 +39,10 @@ Result<bool, StreamRefusal> StreamSet::write(StreamId id, SendChunk chunk, bool 
   if (!stream->send.writable()) return StreamRefusal::kFinished;
   const bool known = stream->scheduled;
   stream->send.write(std::move(chunk), fin);
-  stream->overfilled = stream->send.unsent_bytes() >= state.config.send_buffer;
-  stream->write_refused |= stream->overfilled;
+  stream->reserved = 0;
+  state.count_held(*stream);
+  stream->overfilled = !state.has_room(*stream);
+  if (stream->overfilled && !fin) state.await_room(*stream);
   state.refresh_sending(*stream);
   if (known) stream->lane->scheduler->activate(id, stream->remaining());
   if (state.connection_send.available() == 0) state.note_connection_blocked();
@@ -189,6 +191,7 @@ void StreamSet::set_rtt(Duration smoothed) { state_->rtt = smoothed; }
 std::optional<StreamEvent> StreamSet::poll_event() {
   using Kind = StreamEvent::Kind;
   State& state = *state_;
+  if (state.room_to_look_for) state.wake_writers();
   while (!state.events.empty()) {
     const EventQueue::Entry entry = state.events.pop();
     if (entry.kind == Kind::kStreamsAvailable) {
@@ -238,16 +241,10 @@ std::optional<StreamEvent> StreamSet::poll_event() {
 
 std::size_t StreamSet::open_streams() const { return state_->streams.size(); }
 
+std::size_t StreamSet::open_bidirectional_streams() const { return state_->open_bidirectional; }
+
 void StreamSet::trim_memory() { state_->blocks.trim(); }
 
 std::uint64_t StreamSet::streams_total() const { return state_->created; }
-
-std::size_t StreamSet::memory_bytes() const {
-  std::size_t bytes = state_->blocks.memory_bytes() + state_->streams.memory_bytes();
-  state_->streams.for_each([&](const Stream& stream) {
-    if (stream.sends) bytes += stream.send.held_bytes();
-  });
-  return bytes;
-}
 
 }  // namespace sheaf::quic

@@ -24,6 +24,7 @@ struct StreamSetConfig {
   std::uint64_t max_bidirectional_streams = 1000;  // open at once, by the peer
   std::uint64_t max_unidirectional_streams = 1000;
   std::uint64_t send_buffer = 1 << 20;  // accepted but not yet sent, per stream, in bytes
+  std::uint64_t memory = k_max_varint;  // of all streams, as stream/send_budget.h divides it, bytes
   StreamSchedulerKind scheduler = StreamSchedulerKind::kExtensible;
 };
 
@@ -113,7 +114,19 @@ class StreamSet {
   void set_rtt(Duration smoothed);
 
   std::optional<StreamEvent> poll_event();
+  // --- memory (stream/send_budget.h) ----------------------------------------------------------
+  // From now on; what is held already stays until it is acknowledged.
+  void set_memory(std::uint64_t bytes);
+  // Memory that the application holds for the peer's requests, of the same budget.
+  void hold(std::uint64_t bytes);
+  void release(std::uint64_t bytes);
+  bool has_room_to_hold(std::uint64_t bytes) const;
+  // How large a chunk to write next; kept free for the stream until its next `write`. 0: wait for
+  // kWritable.
+  std::uint64_t reserve(StreamId stream);
+
   std::size_t open_streams() const;
+  std::size_t open_bidirectional_streams() const;
   // Frees what is kept for streams to come; for a connection that is idle.
   void trim_memory();
   std::uint64_t streams_total() const;
@@ -186,7 +199,7 @@ class StreamSet {
   void on_acknowledged(const SentFrame& frame);
   void on_lost(const SentFrame& frame);
 
-  std::size_t memory_bytes() const;  // buffered, for limits and statistics
+  std::size_t memory_bytes() const;  // buffered and held, for limits and statistics
 
  private:
   struct State;

@@ -42,6 +42,7 @@ void StreamSet::State::raise_stream(Stream& stream, std::uint64_t limit) {
   if (!stream.send.limit().raise(limit)) return;
   cancel_control(stream, Stream::k_stream_data_blocked);
   refresh_sending(stream);
+  room_to_look_for = true;
 }
 
 void StreamSet::State::refresh_all() {

@@ -150,10 +150,7 @@ std::optional<std::size_t> StreamSet::State::write_stream_frame(Stream& stream, 
     stream.lane->use.sent += segment.length;
   }
   stream.send.on_sent(segment);
-  if (stream.write_refused && stream.send.unsent_bytes() <= config.send_buffer / 2) {
-    stream.write_refused = false;
-    events.push(stream, StreamEvent::Kind::kWritable);
-  }
+  if (stream.write_refused && has_room(stream)) wake(stream);
   return segment.length;
 }
 
@@ -215,6 +212,7 @@ void StreamSet::on_acknowledged(const SentFrame& frame) {
   } else if (frame.kind == Kind::kStopSending) {
     stream->receive.on_stop_sending_acknowledged();
   } else {
+    state.room_to_look_for = true;
     if (!stream->send.on_acknowledged(frame.offset, frame.length, frame.fin)) {
       // Data that was thought lost may have arrived all the same.
       state.refresh_sending(*stream);

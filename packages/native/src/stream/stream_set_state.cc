@@ -8,7 +8,10 @@ StreamSet::State::State(Role own_role, const StreamSetConfig& set_config)
     : role(own_role),
       config(set_config),
       shared(std::nullopt, config.scheduler),
-      connection_receive(config.initial_connection_window, config.max_connection_window),
+      budget(config.memory),
+      connection_receive(
+          std::min(config.initial_connection_window, budget.max_receive_window()),
+          std::min(config.max_connection_window, budget.max_receive_window())),
       announced_max_data(connection_receive.limit()),
       peer_streams{PeerStreamLimit(config.max_bidirectional_streams),
                    PeerStreamLimit(config.max_unidirectional_streams)} {
@@ -22,9 +25,11 @@ Stream& StreamSet::State::create(StreamId id) {
   const bool local = id.initiator() == role;
   Stream& stream = streams.insert(id);
   ++created;
+  if (bidirectional) ++open_bidirectional;
   stream.priority = {};
   stream.expected_bytes = 0;
   stream.counted_unsent = 0;
+  stream.counted_held = stream.counted_stalled = stream.reserved = 0;
   stream.sends = bidirectional || local;
   stream.receives = bidirectional || !local;
   stream.control_due = 0;
@@ -83,6 +88,11 @@ void StreamSet::State::close_if_finished(Stream& stream) {
 void StreamSet::State::forget(Stream& stream) {
   const StreamId id = stream.id;
   leave(stream);
+  budget.release(stream.counted_held);
+  budget.unstall(stream.counted_stalled);
+  room_waiters.remove(stream);
+  room_to_look_for = true;
+  if (id.directionality() == Directionality::kBidirectional) --open_bidirectional;
   streams.erase(stream);
   if (id.initiator() == role) return;
   // Only now: a peer that opens and closes streams faster than the application takes note of it
@@ -95,6 +105,7 @@ void StreamSet::State::forget(Stream& stream) {
 // --- sending ------------------------------------------------------------------------------------
 
 void StreamSet::State::refresh_sending(Stream& stream) {
+  count_held(stream);
   const std::uint64_t unsent = stream.send.unsent_bytes();
   stream.lane->unsent += unsent - stream.counted_unsent;
   stream.counted_unsent = unsent;
@@ -160,6 +171,9 @@ void StreamSet::State::cancel_control(Stream& stream, std::uint8_t bit) {
 void StreamSet::State::reset_sending(Stream& stream) {
   cancel_control(stream, Stream::k_stream_data_blocked);
   request_control(stream, Stream::k_reset_stream);
+  stream.reserved = 0;
+  room_waiters.remove(stream);
+  room_to_look_for = true;
   refresh_sending(stream);
 }
 

@@ -6,6 +6,7 @@
 #include "flow_control/send_limit.h"
 #include "flow_control/stream_limits.h"
 #include "stream/event_queue.h"
+#include "stream/send_budget.h"
 #include "stream/stream_lane.h"
 #include "stream/stream_set.h"
 #include "stream/stream_table.h"
@@ -84,6 +85,14 @@ struct StreamSet::State {
   void request_control(Stream& stream, std::uint8_t bit);
   void cancel_control(Stream& stream, std::uint8_t bit);
   void reset_sending(Stream& stream);
+  // Brings up to date what the budget counts of the stream.
+  void count_held(Stream& stream);
+  bool has_room(const Stream& stream) const;
+  SendBudget::Stream budget_view(const Stream& stream) const;
+  // It is told when there is room again.
+  void await_room(Stream& stream);
+  void wake(Stream& stream);
+  void wake_writers();
   bool has_data_to_send(const StreamLane& lane) const;
   void write_control(StreamLane& lane, Writer& writer, SentPackets& sent);
   std::size_t write_data(StreamLane& lane, Writer& writer, SentPackets& sent,
@@ -131,6 +140,9 @@ struct StreamSet::State {
   StreamLane shared;                                // streams that any path may carry
   std::vector<std::unique_ptr<StreamLane>> pinned;  // one for each path with streams of its own
   StreamList<Stream, &Stream::credit_link> credit_waiters;
+  SendBudget budget;
+  StreamList<Stream, &Stream::room_link> room_waiters;  // in the order in which they were refused
+  bool room_to_look_for = false;                        // something changed since it was last
   std::uint8_t control_due = 0;  // of ControlBit
   // An end speaks of its lease alone.
   std::uint8_t connection_control_due() const {
@@ -151,6 +163,7 @@ struct StreamSet::State {
   std::uint64_t told_max_data = 0;         // end
   std::uint64_t peer_bidirectional_closed = 0;
   std::uint64_t created = 0;  // streams, ever
+  std::size_t open_bidirectional = 0;
 
   std::optional<PeerLimits> peer_limits;
   bool peer_limits_void = false;  // 0-RTT was rejected: the next ones replace them

@@ -66,25 +66,68 @@ TEST(TlsContext, TicketKeysDependOnTheirBinding) {
   EXPECT_NE((*made)->ticket_key_for(a), (*other)->ticket_key_for(a));
 }
 
+std::vector<std::uint8_t> replay_key(std::uint8_t period, std::uint32_t identity) {
+  std::vector<std::uint8_t> bytes(12 + 32);
+  std::fill_n(bytes.begin(), 12, period);
+  std::memcpy(bytes.data() + bytes.size() - sizeof identity, &identity, sizeof identity);
+  return bytes;
+}
+
 TEST(ReplayRecord, KnowsWhatItHasSeenAndIsBounded) {
-  ReplayRecord record;
-  const auto key = [](std::uint8_t period, std::uint32_t identity) {
-    std::vector<std::uint8_t> bytes(12 + 32);
-    std::fill_n(bytes.begin(), 12, period);
-    std::memcpy(bytes.data() + bytes.size() - sizeof identity, &identity, sizeof identity);
-    return bytes;
-  };
-  EXPECT_TRUE(record.add(key(1, 5)));
-  EXPECT_FALSE(record.add(key(1, 5)));
-  EXPECT_TRUE(record.add(key(1, 6)));
-  for (std::uint32_t i = 100; i < 100 + ReplayRecord::k_capacity; ++i) record.add(key(1, i));
-  EXPECT_EQ(record.size(), ReplayRecord::k_capacity);
-  EXPECT_FALSE(record.add(key(1, 7)));  // full: rather none than twice
-  EXPECT_FALSE(record.add(key(2, 5)));  // a replay may be what begins a period
-  EXPECT_TRUE(record.add(key(2, 7)));
+  constexpr std::size_t k_bytes = 64 << 10;
+  ReplayRecord record(k_bytes);
+  EXPECT_TRUE(record.add(replay_key(1, 5)));
+  EXPECT_FALSE(record.add(replay_key(1, 5)));
+  EXPECT_TRUE(record.add(replay_key(1, 6)));
+  for (std::uint32_t i = 100; record.size() < record.capacity(); ++i) {
+    ASSERT_LT(i, 3 * record.capacity());
+    record.add(replay_key(1, i));
+  }
+  EXPECT_FALSE(record.add(replay_key(1, 7)));  // full: rather none than twice
+  EXPECT_FALSE(record.add(replay_key(2, 5)));  // a replay may be what begins a period
+  EXPECT_TRUE(record.add(replay_key(2, 7)));
   EXPECT_EQ(record.size(), 1u);
-  EXPECT_TRUE(record.add(key(3, 5)));
+  EXPECT_LE(record.memory_bytes(), 2 * k_bytes);
+  EXPECT_TRUE(record.add(replay_key(3, 5)));
   EXPECT_FALSE(record.add(std::vector<std::uint8_t>(5)));
+}
+
+TEST(ReplayRecord, HoldsAThousandASecondForAsLongAsTicketsLive) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(ReplayRecord::k_period);
+  EXPECT_GE(ReplayRecord().capacity(), 1000u * static_cast<std::uint64_t>(seconds.count()));
+  // It costs what it holds.
+  ReplayRecord record;
+  std::uint32_t refused = 0;
+  constexpr std::uint32_t k_many = 100'000;
+  for (std::uint32_t i = 0; i < k_many; ++i) refused += !record.add(replay_key(1, i));
+  EXPECT_LT(refused, k_many / 20);
+  EXPECT_LT(record.memory_bytes(), 1u << 20);
+}
+
+TEST(ReplayRecord, OneNetworkLeavesRoomForOthers) {
+  ReplayRecord record(64 << 10);
+  const std::uint8_t greedy[] = {192, 0, 2, 1};
+  const std::uint8_t other[] = {192, 0, 2, 2};
+  record.set_network(greedy);
+  for (std::uint32_t i = 0; i < 200'000; ++i) record.add(replay_key(1, i));
+  EXPECT_LE(record.size(), record.capacity() / 2 + 1);
+  EXPECT_GT(record.size(), record.capacity() / 3);
+  record.set_network(other);
+  int accepted = 0;
+  for (std::uint32_t i = 0; i < 100; ++i) accepted += record.add(replay_key(1, 1'000'000 + i));
+  EXPECT_GT(accepted, 90);
+}
+
+TEST(SeenFilter, ForgetsAfterADayAndNotBefore) {
+  SeenFilter filter(64 << 10);
+  const std::uint8_t token[] = {1, 2, 3};
+  Time now{std::chrono::hours(1000)};
+  EXPECT_TRUE(filter.add(token, now));
+  EXPECT_FALSE(filter.add(token, now));
+  EXPECT_FALSE(filter.add(token, now + std::chrono::hours(24)));
+  const std::uint8_t another[] = {1};
+  EXPECT_TRUE(filter.add(another, now + std::chrono::hours(30)));
+  EXPECT_TRUE(filter.add(token, now + std::chrono::hours(50)));
 }
 
 }  // namespace

@@ -111,33 +111,123 @@ TEST(AdmissionTest, OneNetworkLeavesHalfOpenHandshakesToOthers) {
   AdmissionConfig config;
   config.max_half_open = 8;
   Admission admission(config);
-  HalfOpen half_open;
+  std::map<Address, std::size_t> half_open;
   Address many{.ip = {192, 0, 2, 1}, .family = Address::Family::kIpv4};
   Address other{.ip = {192, 0, 2, 2}, .family = Address::Family::kIpv4};
   const auto accepts = [&](const Address& from) {
-    return admission.decide({0, half_open.all(), half_open.from(from)}, true, Time(1s)) ==
+    return admission.decide({0, half_open[many] + half_open[other], half_open[from]}, true,
+                            Time(1s)) ==
            Admission::Decision::kAccept;
   };
   int accepted = 0;
-  for (; accepts(many) && accepted < 100; ++accepted) half_open.add(many);
+  for (; accepts(many) && accepted < 100; ++accepted) ++half_open[many];
   EXPECT_EQ(accepted, 4);
   EXPECT_TRUE(accepts(other));
-  half_open.remove(many);
+  --half_open[many];
   EXPECT_TRUE(accepts(many));
 }
 
 TEST(AdmissionTest, AddressesOfOneIpv6NetworkCountTogether) {
-  HalfOpen half_open;
+  Networks networks;
   Address one{.ip = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 1}, .family = Address::Family::kIpv6};
   Address same = one;
   same.ip[15] = 9;
   Address elsewhere = one;
-  elsewhere.ip[7] = 2;
-  half_open.add(one);
-  EXPECT_EQ(half_open.from(same), 1u);
-  EXPECT_EQ(half_open.from(elsewhere), 0u);
-  half_open.remove(one);
-  EXPECT_EQ(half_open.from(same), 0u);
+  elsewhere.ip[6] = 2;
+  Networks::Use& use = networks.join(one);
+  EXPECT_EQ(networks.of(same).connections, 1u);
+  EXPECT_EQ(networks.of(elsewhere).connections, 0u);
+  EXPECT_EQ(&networks.join(same), &use);
+  networks.leave(use);
+  networks.leave(use);
+  EXPECT_EQ(networks.of(same).connections, 0u);
+  EXPECT_EQ(networks.size(), 0u);
+}
+
+TEST(AdmissionTest, OneNetworkCannotTakeAllConnections) {
+  EndpointPair::Options options;
+  options.admission.max_connections = 8;
+  options.admission.max_connections_per_network = 4;
+  EndpointPair pair(options);
+  std::vector<ConnectionDriver*> clients;
+  for (int i = 0; i < 8; ++i) clients.push_back(&pair.connect());
+  pair.run_for(500ms);
+  EXPECT_EQ(pair.server->connection_count(), 4u);
+  EXPECT_EQ(pair.server->stats().limit_hits[static_cast<std::size_t>(
+                LimitHit::kNetworkConnections)],
+            4u);
+  const auto refused = std::ranges::count_if(clients, [&](ConnectionDriver* client) {
+    const ConnectionClosed* closed = pair.closed(client);
+    return closed && closed->error ==
+                         static_cast<std::uint64_t>(TransportErrorCode::kConnectionRefused);
+  });
+  EXPECT_EQ(refused, 4);
+}
+
+// Who holds connections without asking for anything, PINGs or not, gives way to who comes.
+TEST(AdmissionTest, IdleConnectionsMakeRoomForNewOnes) {
+  EndpointPair::Options options;
+  options.admission.max_connections = 4;
+  EndpointPair pair(options);
+  ConnectionDriver& busy = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  ASSERT_TRUE(busy.connection().open_stream(Directionality::kBidirectional));
+  ASSERT_TRUE(busy.connection().write({0}, SendChunk::copy_of(pattern({0}, 0, 10)), false));
+  pair.wake(busy);
+  std::vector<ConnectionDriver*> holders;
+  for (int i = 0; i < 3; ++i) holders.push_back(&pair.connect());
+  pair.run_for(1s);
+  for (int i = 0; i < 3; ++i) {
+    for (ConnectionDriver* holder : holders) {
+      holder->connection().ping();
+      pair.wake(*holder);
+    }
+    pair.run_for(1s);
+  }
+  ConnectionDriver& late = pair.connect();
+  pair.run_for(1s);
+  EXPECT_TRUE(late.handshake_completed());
+  EXPECT_EQ(pair.closed(&late), nullptr);
+  EXPECT_EQ(pair.closed(&busy), nullptr);
+  const auto closed = std::ranges::count_if(
+      holders, [&](ConnectionDriver* holder) { return pair.closed(holder) != nullptr; });
+  EXPECT_EQ(closed, 1);
+}
+
+TEST(AdmissionTest, AnAddressTokenIsGoodForOneConnection) {
+  EndpointPair::Options options;
+  options.admission.retry = RetryPolicy::kAlways;
+  EndpointPair pair(options);
+  ConnectionDriver& first = pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  pair.run_for(1s);
+  const auto session = first.session();
+  for (std::uint64_t use = 0; use < 3; ++use) {
+    ConnectionDriver& again = pair.connect(session);
+    pair.run_for(1s);
+    EXPECT_TRUE(again.handshake_completed());
+    // The first one, and each that brings the token again.
+    EXPECT_EQ(pair.server->stats().retries_sent, 1 + use);
+  }
+  EXPECT_EQ(pair.server->stats().limit_hits[static_cast<std::size_t>(LimitHit::kReusedTokens)], 2u);
+}
+
+TEST(AdmissionTest, StatelessResetsHaveARate) {
+  EndpointPair pair;
+  pair.connect();
+  ASSERT_TRUE(pair.run_until_confirmed());
+  const std::uint64_t before = pair.server->stats().stateless_resets_sent;
+  std::vector<std::uint8_t> stray(100);
+  AddressPair path;
+  path.local.family = path.remote.family = Address::Family::kIpv4;
+  for (int i = 0; i < 5000; ++i) {
+    pair.random.fill(stray);
+    stray[0] = 0x40;
+    pair.server->receive({stray, path}, pair.now);
+  }
+  EXPECT_LE(pair.server->stats().stateless_resets_sent - before, 200u);
+  EXPECT_GE(pair.server->stats().limit_hits[static_cast<std::size_t>(LimitHit::kStatelessResets)],
+            4000u);
 }
 
 TEST(EarlyDataTest, ResumedClientSendsRequestsInItsFirstFlight) {

@@ -132,6 +132,10 @@ class MemoryNetwork {
       priorities[id] = priority;
     }
     bool received_early(StreamId) const override { return early; }
+    std::uint64_t reserve(StreamId) override { return 16 << 10; }
+    bool has_room_to_hold(std::uint64_t bytes) const override { return held + bytes <= memory; }
+    void hold(std::uint64_t bytes) override { held += bytes; }
+    void release(std::uint64_t bytes) override { held -= bytes; }
     std::size_t max_datagram_payload() const override { return network_.options_.max_datagram; }
     bool send_datagram(Bytes payload, std::uint64_t) override {
       if (payload.size() > network_.options_.max_datagram) return false;
@@ -168,6 +172,8 @@ class MemoryNetwork {
     std::optional<std::uint64_t> close_error;
     std::string close_reason;
     bool early = false;
+    std::uint64_t memory = UINT64_MAX;  // that may be held
+    std::uint64_t held = 0;
 
    private:
     friend class MemoryNetwork;

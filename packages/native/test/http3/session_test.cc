@@ -429,5 +429,86 @@ TEST(Session, DatagramWithoutStreamIdIsAnError) {
   EXPECT_EQ(pair.server.transport.close_error, value_of(ErrorCode::kDatagramError));
 }
 
+// What is not read waits in the transport, where flow control bounds it.
+TEST(Session, RequestsWaitUntilTheConnectionHasMemoryForThem) {
+  SessionPair pair;
+  pair.run();
+  const std::uint64_t each = RequestAdmission::k_request_memory;
+  pair.network.end(Role::kServer).memory = 20 * each;
+  std::vector<StreamId> streams;
+  for (int i = 0; i < 50; ++i) streams.push_back(request(pair.client, get("/a")));
+  pair.run();
+  EXPECT_EQ(pair.server.order.size(), 20u);
+  EXPECT_EQ(pair.network.end(Role::kServer).held, 20 * each);
+  // In the order in which they came, as others end.
+  std::size_t answered = 0;
+  while (answered < streams.size()) {
+    ASSERT_GT(pair.server.order.size(), answered);
+    const StreamId next = pair.server.order[answered++];
+    EXPECT_TRUE(pair.server.session.submit_response(next, {{":status", "204"}}, false));
+    pair.run();
+  }
+  EXPECT_EQ(pair.server.order.size(), streams.size());
+  EXPECT_EQ(pair.network.end(Role::kServer).held, 0u);
+}
+
+TEST(Session, AFewRequestsAreServedWhateverTheMemory) {
+  SessionPair pair;
+  pair.run();
+  pair.network.end(Role::kServer).memory = 0;
+  for (int i = 0; i < 50; ++i) request(pair.client, get("/a"));
+  pair.run();
+  EXPECT_EQ(pair.server.order.size(), RequestAdmission::k_least);
+}
+
+TEST(Session, RequestsThatAreCancelledWhileTheyWaitLeaveNothing) {
+  SessionPair pair;
+  pair.run();
+  pair.network.end(Role::kServer).memory = 0;
+  std::vector<StreamId> streams;
+  for (int i = 0; i < 50; ++i) streams.push_back(request(pair.client, get("/a")));
+  pair.run();
+  for (const StreamId stream : streams) pair.client.session.reset(stream, 0x10c);
+  pair.run();
+  for (const StreamId stream : pair.server.order) pair.server.session.reset(stream, 0x10c);
+  pair.run();
+  EXPECT_EQ(pair.server.session.open_requests(), 0u);
+  EXPECT_EQ(pair.network.end(Role::kServer).held, 0u);
+  EXPECT_FALSE(pair.network.end(Role::kServer).close_error);
+}
+
+TEST(Session, AFloodOfCancelledRequestsEndsTheConnection) {
+  MemoryOptions options;
+  options.max_bidirectional = 5000;
+  SessionPair pair(1, {}, options);
+  pair.run();
+  int cancelled = 0;
+  for (; cancelled < 3000 && !pair.network.end(Role::kServer).close_error; ++cancelled) {
+    const auto stream = pair.client.session.submit_request(get("/a"), false);
+    if (!stream) break;
+    pair.run();
+    pair.client.session.reset(*stream, 0x10c);
+    pair.run();
+    pair.server.session.reset(*stream, 0x10c);
+    pair.run();
+  }
+  EXPECT_EQ(pair.network.end(Role::kServer).close_error,
+            static_cast<std::uint64_t>(ErrorCode::kExcessiveLoad));
+  EXPECT_GE(cancelled, 1000);
+}
+
+// The process goes on.
+TEST(Session, AResponseThatCannotBeSubmittedIsRefused) {
+  SessionPair pair;
+  const StreamId stream = request(pair.client, get("/a"));
+  pair.run();
+  pair.server.session.stop_reading(stream, 0);
+  pair.client.session.reset(stream, 0x10c);
+  pair.run();
+  EXPECT_FALSE(pair.server.session.submit_response({stream.value + 400}, {{":status", "200"}}, true));
+  static_cast<void>(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
+  EXPECT_FALSE(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
+}
+
 }  // namespace
 }  // namespace sheaf::http3

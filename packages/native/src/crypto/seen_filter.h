@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "util/bytes.h"
+#include "util/time.h"
+
+namespace sheaf::quic {
+
+// A hash under a random key of its own: nobody can look for strings that collide.
+class KeyedHash {
+ public:
+  using Value = std::array<std::uint64_t, 4>;
+  KeyedHash();
+  Value operator()(Bytes item) const;
+
+ private:
+  std::array<std::uint8_t, 32> key_;
+};
+
+// Which byte strings were seen: a Bloom filter. Never forgets one
+// before `clear`; takes up to a few in a hundred for seen that were not. Grows with what it holds,
+// to a number of bytes.
+class BloomFilter {
+ public:
+  explicit BloomFilter(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // False when it was seen, or when nothing more can be added.
+  bool add(Bytes item);
+  bool contains(Bytes item) const;
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return max_bytes_ * 8 / k_bits_per_item; }
+  std::size_t memory_bytes() const;
+  void clear();
+
+ private:
+  static constexpr std::size_t k_bits_per_item = 10;
+  static constexpr std::size_t k_probes = 7;
+  static constexpr std::size_t k_first_bytes = 16 << 10;
+  struct Part {
+    std::vector<std::uint64_t> words;
+    std::size_t size = 0;  // items
+    std::size_t bits() const { return words.size() * 64; }
+    bool full() const { return size >= bits() / k_bits_per_item; }
+  };
+
+  static std::size_t bit_of(const KeyedHash::Value& hash, std::size_t probe, const Part& part);
+  bool contains(const KeyedHash::Value& hash) const;
+  // Another part, larger than all before; false when that would be too much.
+  bool grow();
+
+  std::size_t max_bytes_;
+  KeyedHash hash_;
+  std::vector<Part> parts_;
+  std::size_t size_ = 0;
+};
+
+// The same for strings that are worth something for a while: remembers each one for a day at least.
+class SeenFilter {
+ public:
+  static constexpr Duration k_period = std::chrono::hours(24);
+
+  explicit SeenFilter(std::size_t max_bytes) : recent_(max_bytes / 2), before_(max_bytes / 2) {}
+  // False when it was seen before. Once full, nothing is new.
+  bool add(Bytes item, Time now);
+
+ private:
+  BloomFilter recent_;
+  BloomFilter before_;
+  Time begun_{};
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,132 @@
+// What one connection, one network and all together may take of an endpoint, and who makes room.
+
+#include <algorithm>
+
+#include "endpoint/endpoint.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+// A connection that asked for something just now is likely to ask again.
+constexpr Duration k_idle_before_eviction = std::chrono::seconds(1);
+
+}  // namespace
+
+Admission::Load Endpoint::load_from(const Address& remote) const {
+  const Networks::Use network = networks_.of(remote);
+  return {.connections = slots_.size() - evicted_,
+          .half_open = half_open_,
+          .half_open_from_here = network.half_open,
+          .connections_from_here = network.counted()};
+}
+
+Admission::Decision Endpoint::admit(const Address& remote, bool validated, Time now) {
+  if (!accepting_) return Admission::Decision::kRefuse;
+  Admission::Load load = load_from(remote);
+  if (admission_.full(load)) {
+    const bool all = load.connections >= config_.admission.max_connections;
+    const Networks::Key key = Networks::key_of(remote);
+    evict_idle(all ? nullptr : &key, 1 + load.connections / 100);
+    load = load_from(remote);
+    if (admission_.full(load)) count(all ? LimitHit::kConnections : LimitHit::kNetworkConnections);
+  }
+  const auto decision = admission_.decide(load, validated, now);
+  if (decision == Admission::Decision::kRefuse && !admission_.full(load)) {
+    count(LimitHit::kHalfOpen);
+  }
+  return decision;
+}
+
+void Endpoint::end_half_open(Slot& slot) {
+  slot.half_open = false;
+  --slot.network->half_open;
+  --half_open_;
+}
+
+void Endpoint::leave_network(Slot& slot) {
+  governor_.change(slot.memory, 0);
+  if (slot.evicted) --evicted_;
+  if (!slot.network) return;
+  slot.network->memory -= slot.memory;
+  if (slot.evicted) --slot.network->evicted;
+  networks_.leave(*slot.network);
+}
+
+void Endpoint::account(Slot& slot) {
+  const std::uint64_t memory = slot.driver->memory_bytes();
+  if (!slot.driver->idle()) slot.last_busy = now_;
+  if (memory < slot.memory || memory <= MemoryGovernor::k_least) slot.last_relief = now_;
+  governor_.change(slot.memory, memory);
+  if (slot.network) {
+    slot.network->memory += memory - slot.memory;
+    slot.driver->connection().set_memory(governor_.share(slot.network->memory));
+  }
+  slot.memory = memory;
+  if (governor_.exhausted()) evict_slow();
+}
+
+void Endpoint::evict(Slot& slot, LimitHit hit) {
+  slot.evicted = true;
+  ++evicted_;
+  if (slot.network) ++slot.network->evicted;
+  count(hit);
+  const bool idle = hit == LimitHit::kIdleEvicted;
+  slot.driver->close(idle ? config_.idle_close_error : config_.overload_error,
+                     idle ? "makes room for others" : "holds too much and reads too little", now_);
+  // What it holds is for nobody any more.
+  slot.driver->connection().set_memory(0);
+  update_ids(slot);
+  if (slot.sending) return;
+  slot.sending = true;
+  senders_.push_back(&slot);
+}
+
+void Endpoint::evict_idle(const Networks::Key* network, std::size_t count) {
+  if (!eviction_rounds_.take(now_)) return;
+  std::vector<Slot*> idle;
+  for (const auto& [driver, slot] : slots_) {
+    const bool here = slot->network && (!network || slot->network->key == *network);
+    if (here && !slot->evicted && driver->idle() &&
+        now_ - slot->last_busy >= k_idle_before_eviction) {
+      idle.push_back(slot.get());
+    }
+  }
+  // Who has the most gives first, of that what was idle for the longest time.
+  const std::size_t taken = std::min(count, idle.size());
+  std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(taken), idle.end(),
+                    [](const Slot* one, const Slot* other) {
+                      const std::size_t here = one->network->counted();
+                      const std::size_t there = other->network->counted();
+                      return here != there ? here > there : one->last_busy < other->last_busy;
+                    });
+  for (std::size_t i = 0; i < taken; ++i) evict(*idle[i], LimitHit::kIdleEvicted);
+}
+
+void Endpoint::evict_slow() {
+  if (!eviction_rounds_.take(now_)) return;
+  // One round looks at all, so it frees more than is missing now.
+  std::vector<Slot*> candidates;
+  for (const auto& [driver, slot] : slots_) {
+    if (slot->network && !slot->evicted && driver->handshake_completed()) {
+      candidates.push_back(slot.get());
+    }
+  }
+  // Idle ones first, then those that hold more than the least and have given nothing back for the
+  // longest time.
+  const auto rank = [](const Slot* slot) {
+    return slot->driver->idle() ? 0 : slot->memory > MemoryGovernor::k_least ? 1 : 2;
+  };
+  std::ranges::sort(candidates, [&](const Slot* one, const Slot* other) {
+    if (rank(one) != rank(other)) return rank(one) < rank(other);
+    return one->last_relief < other->last_relief;
+  });
+  std::uint64_t left = governor_.used();
+  for (Slot* slot : candidates) {
+    if (left <= governor_.target() || rank(slot) == 2) return;
+    left -= std::min(left, slot->memory);
+    evict(*slot, slot->driver->idle() ? LimitHit::kIdleEvicted : LimitHit::kMemoryEvicted);
+  }
+}
+
+}  // namespace sheaf::quic

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "http3/transport.h"
+
+namespace sheaf::http3 {
+
+// Which of the peer's streams are read. Each one that is costs the application memory beside its
+// bytes: while the connection has no room for that, streams wait in the transport, unread, in the
+// order in which they came. What they bring meanwhile is bounded by flow control.
+class RequestAdmission {
+ public:
+  enum class Place : std::uint8_t { kNew, kWaiting, kAdmitted };
+  // What a request costs JavaScript: its objects, headers and streams, in bytes.
+  static constexpr std::uint64_t k_request_memory = 16 << 10;
+  // Requests that a connection always has, so that there is one whose end makes room.
+  static constexpr std::size_t k_least = 8;
+
+  explicit RequestAdmission(Transport& transport) : transport_(transport) {}
+
+  // True when the stream may be read now; else `next` will name it.
+  bool admit(StreamId id, Place& place) {
+    if (place == Place::kAdmitted || id.initiator() == transport_.role()) return true;
+    const bool turn = place == Place::kWaiting ? turn_ == id : waiting_.empty();
+    if (!turn || !room()) {
+      if (place == Place::kNew) waiting_.push_back(id);
+      place = Place::kWaiting;
+      return false;
+    }
+    place = Place::kAdmitted;
+    ++admitted_;
+    transport_.hold(k_request_memory);
+    return true;
+  }
+  // The stream is closed.
+  void leave(Place place) {
+    if (place != Place::kAdmitted) return;
+    --admitted_;
+    transport_.release(k_request_memory);
+  }
+  // The first of those that wait, once there is room for it. To be read at once; it may be closed.
+  std::optional<StreamId> next() {
+    if (waiting_.empty() || !room()) return std::nullopt;
+    turn_ = waiting_.front();
+    waiting_.pop_front();
+    return turn_;
+  }
+  std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  bool room() const {
+    return admitted_ < k_least || transport_.has_room_to_hold(k_request_memory);
+  }
+
+  Transport& transport_;
+  std::deque<StreamId> waiting_;
+  std::optional<StreamId> turn_;
+  std::size_t admitted_ = 0;
+};
+
+}  // namespace sheaf::http3

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sheaf::quic {
+
+// How the memory of a connection is divided among what its streams want to send. All in bytes.
+//
+// What the peer may still send has its place first. Of the rest, data beyond the credit of its
+// stream gets half at most, so that responses that nobody takes leave room for those that somebody
+// does; and a sixteenth a stream. The last quarter is for streams that have nothing left to send:
+// a new response does not wait behind all others.
+class SendBudget {
+ public:
+  // Chunks to write: where credit is scarce, and where there is plenty.
+  static constexpr std::uint64_t k_small_chunk = 16 << 10;
+  static constexpr std::uint64_t k_large_chunk = 256 << 10;
+
+  struct Stream {
+    std::uint64_t unsent = 0;  // bytes
+    std::uint64_t credit = 0;  // bytes that the peer takes of it, those unsent included
+    std::uint64_t stalled() const { return unsent > credit ? unsent - credit : 0; }
+    std::uint64_t spare() const { return credit > unsent ? credit - unsent : 0; }
+  };
+
+  explicit SendBudget(std::uint64_t memory) : memory_(memory) {}
+
+  void set_memory(std::uint64_t bytes) { memory_ = bytes; }
+  std::uint64_t memory() const { return memory_; }
+  // The window that the connection may grow to for receiving.
+  std::uint64_t max_receive_window() const { return std::max(memory_ / 2, k_least); }
+  void hold(std::uint64_t bytes) { held_ += bytes; }
+  void release(std::uint64_t bytes) { held_ -= bytes; }
+  void stall(std::uint64_t bytes) { stalled_ += bytes; }
+  void unstall(std::uint64_t bytes) { stalled_ -= bytes; }
+  std::uint64_t held() const { return held_; }
+
+  // `window`: what the peer may send.
+  bool has_room(std::uint64_t window) const { return held_ < of_sending(window); }
+  bool has_room_to_hold(std::uint64_t bytes, std::uint64_t window) const {
+    return held_ + bytes <= of_sending(window) / 4 * 3;
+  }
+  bool has_room(const Stream& stream, std::uint64_t window) const {
+    const std::uint64_t all = of_sending(window);
+    if (held_ >= (stream.unsent == 0 ? all : all / 4 * 3)) return false;
+    return stream.spare() >= k_small_chunk || (stalled_ < all / 2 && stream.stalled() < all / 16);
+  }
+  std::uint64_t chunk_size(const Stream& stream, std::uint64_t window) const {
+    if (!has_room(stream, window)) return 0;
+    const std::uint64_t free = of_sending(window) - held_;
+    return stream.spare() >= k_large_chunk && free / 16 >= k_large_chunk ? k_large_chunk
+                                                                         : k_small_chunk;
+  }
+
+ private:
+  // The smallest lets one stream after the other go on.
+  static constexpr std::uint64_t k_least = 64 << 10;
+  std::uint64_t of_sending(std::uint64_t window) const {
+    return std::max(memory_ > window ? memory_ - window : 0, k_least);
+  }
+
+  std::uint64_t memory_;
+  std::uint64_t held_ = 0;
+  std::uint64_t stalled_ = 0;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <algorithm>
+
+#include "util/time.h"
+
+namespace sheaf::quic {
+
+// So many a second on average, and as many as `burst` at one time. Full at first.
+class TokenBucket {
+ public:
+  TokenBucket(double per_second, double burst)
+      : per_second_(per_second), burst_(burst), tokens_(burst) {}
+
+  // False when there is none left.
+  bool take(Time now) {
+    const double elapsed = std::chrono::duration<double>(now - last_).count();
+    if (last_ != Time{}) tokens_ = std::min(burst_, tokens_ + elapsed * per_second_);
+    last_ = now;
+    if (tokens_ < 1) return false;
+    tokens_ -= 1;
+    return true;
+  }
+
+ private:
+  double per_second_;
+  double burst_;
+  double tokens_;
+  Time last_{};
+};
+
+}  // namespace sheaf::quic

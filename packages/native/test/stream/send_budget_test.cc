@@ -1,0 +1,200 @@
+// How much of what the application writes a connection holds for a peer that does not take it.
+
+#include "stream/stream_end.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint64_t k_memory = 8 << 20;
+constexpr int k_streams = 1000;
+constexpr std::uint64_t k_response = 3 << 20;
+
+// A server with a bound, and a client whose streams have such windows.
+struct BoundPair {
+  explicit BoundPair(std::uint64_t stream_window, std::uint64_t memory = k_memory)
+      : client(Role::kClient, {.initial_connection_window = 64 << 20,
+                               .max_connection_window = 64 << 20,
+                               .initial_stream_window = stream_window,
+                               .max_stream_window = stream_window}),
+        server(Role::kServer, {.memory = memory}) {
+    EXPECT_TRUE(client.streams.set_peer_parameters(server.parameters()));
+    EXPECT_TRUE(server.streams.set_peer_parameters(client.parameters()));
+  }
+  StreamId request() {
+    const StreamId id = *client.streams.open(Directionality::kBidirectional);
+    client.write(id, 1, true);
+    client.flush_to(server);
+    return id;
+  }
+  std::vector<StreamId> requests(int count) {
+    std::vector<StreamId> ids;
+    for (int i = 0; i < count; ++i) ids.push_back(request());
+    drain();
+    return ids;
+  }
+  std::vector<StreamId> drain() {
+    std::vector<StreamId> writable;
+    while (const auto event = server.streams.poll_event()) {
+      if (event->kind == StreamEvent::Kind::kWritable) writable.push_back(event->stream);
+    }
+    return writable;
+  }
+  // As an application does: asks, writes, and waits when it is told to. Returns what was written.
+  std::uint64_t respond(StreamId id) {
+    const std::uint64_t size = server.streams.reserve(id);
+    if (size > 0) server.write(id, size);
+    return size;
+  }
+  void send_all() {
+    while (server.streams.has_data_to_send()) {
+      const StreamPacket packet = server.send();
+      if (packet.empty()) return;
+      packets.push_back(packet);
+    }
+  }
+  void acknowledge_all() {
+    for (const StreamPacket& packet : std::exchange(packets, {})) server.acknowledge(packet);
+  }
+
+  StreamEnd client;
+  StreamEnd server;
+  std::vector<StreamPacket> packets;
+};
+
+TEST(SendBudget, AThousandStreamsWithoutCreditHoldNoMoreThanTheConnectionMay) {
+  BoundPair pair(1024);
+  const auto ids = pair.requests(k_streams);
+  std::uint64_t written = 0;
+  std::vector<StreamId> turns = ids;
+  for (int round = 0; round < 10 && !turns.empty(); ++round) {
+    for (const StreamId id : turns) written += pair.respond(id);
+    pair.send_all();
+    pair.acknowledge_all();
+    turns = pair.drain();
+  }
+  EXPECT_GT(written, k_memory / 8);
+  EXPECT_LT(written, k_memory);
+  EXPECT_LT(pair.server.streams.memory_bytes(), k_memory);
+}
+
+// Who writes without asking is told to stop after each chunk, as the budget is used up.
+TEST(SendBudget, WritersThatAreRefusedHearOfItAtOnce) {
+  BoundPair pair(1024);
+  const auto ids = pair.requests(k_streams);
+  std::size_t refused = 0;
+  for (const StreamId id : ids) refused += !pair.server.write(id, 16 << 10);
+  EXPECT_GT(refused, ids.size() * 3 / 4);
+}
+
+TEST(SendBudget, AStreamWithCreditGoesOnWhileOthersStall) {
+  BoundPair pair(1024);
+  for (const StreamId id : pair.requests(k_streams)) pair.respond(id);
+  pair.send_all();
+  pair.acknowledge_all();
+  const StreamId wanted = pair.request();
+  pair.drain();
+  ASSERT_TRUE(pair.server.streams.on_max_stream_data({wanted, k_response}));
+  std::uint64_t written = 0;
+  for (int round = 0; round < 1000 && written < k_response; ++round) {
+    written += pair.respond(wanted);
+    pair.send_all();
+    pair.acknowledge_all();
+    pair.drain();
+  }
+  EXPECT_GE(written, k_response);
+}
+
+TEST(SendBudget, ThoseWhoWaitAreToldAsSoonAsTheirCreditGrows) {
+  BoundPair pair(1024);
+  const auto ids = pair.requests(k_streams);
+  std::vector<StreamId> waiting;
+  for (const StreamId id : ids) {
+    if (pair.respond(id) == 0) waiting.push_back(id);
+  }
+  pair.send_all();
+  pair.acknowledge_all();
+  pair.drain();
+  ASSERT_FALSE(waiting.empty());
+  ASSERT_TRUE(pair.server.streams.on_max_stream_data({waiting.back(), k_response}));
+  const auto writable = pair.drain();
+  ASSERT_EQ(writable.size(), 1u);
+  EXPECT_EQ(writable.front(), waiting.back());
+  EXPECT_GT(pair.respond(waiting.back()), 0u);
+}
+
+TEST(SendBudget, WhatWasResetOrAcknowledgedMakesRoom) {
+  BoundPair pair(1024);
+  const auto ids = pair.requests(k_streams);
+  std::vector<StreamId> served;
+  for (const StreamId id : ids) {
+    if (pair.respond(id) > 0) served.push_back(id);
+  }
+  pair.drain();
+  for (const StreamId id : served) ASSERT_TRUE(pair.server.streams.reset(id, 0));
+  EXPECT_FALSE(pair.drain().empty());
+}
+
+// In flight counts: nothing else bounds it for a peer that never acknowledges.
+TEST(SendBudget, BytesInFlightCountUntilTheyAreAcknowledged) {
+  BoundPair pair(64 << 20);
+  const StreamId id = pair.request();
+  pair.drain();
+  std::uint64_t written = 0;
+  while (const std::uint64_t size = pair.respond(id)) {
+    written += size;
+    ASSERT_LE(written, k_memory);
+    pair.send_all();
+  }
+  EXPECT_GT(written, k_memory / 2);
+  pair.acknowledge_all();
+  EXPECT_EQ(pair.drain().size(), 1u);
+}
+
+TEST(SendBudget, WhatTheApplicationHoldsCountsToo) {
+  BoundPair pair(64 << 20);
+  StreamSet& streams = pair.server.streams;
+  std::uint64_t held = 0;
+  while (streams.has_room_to_hold(16 << 10)) {
+    streams.hold(16 << 10);
+    held += 16 << 10;
+  }
+  EXPECT_GT(held, k_memory / 2);
+  EXPECT_LT(held, k_memory * 3 / 4);
+  EXPECT_GE(streams.memory_bytes(), held);
+  // Responses have the rest.
+  const StreamId id = pair.request();
+  pair.drain();
+  EXPECT_GT(pair.respond(id), 0u);
+  streams.release(held);
+  EXPECT_TRUE(streams.has_room_to_hold(16 << 10));
+}
+
+TEST(SendBudget, LessMemoryShrinksWhatThePeerMaySend) {
+  BoundPair pair(1024);
+  pair.server.streams.set_memory(256 << 10);
+  TransportParameters before = pair.server.parameters();
+  // What was announced stays; nothing is added to it before less than the new window is left.
+  const StreamId id = *pair.client.streams.open(Directionality::kBidirectional);
+  pair.client.write(id, before.initial_max_data / 4);
+  pair.client.flush_to(pair.server);
+  pair.server.read(id);
+  EXPECT_FALSE(pair.server.streams.has_control_to_send() &&
+               !pair.server.send().all<MaxDataFrame>().empty());
+}
+
+TEST(SendBudget, TheSmallestMemoryServesOneStreamAfterTheOther) {
+  BoundPair pair(64 << 20, 0);
+  const StreamId id = pair.request();
+  pair.drain();
+  std::uint64_t written = 0;
+  for (int round = 0; round < 1000 && written < k_response; ++round) {
+    written += pair.respond(id);
+    pair.send_all();
+    pair.acknowledge_all();
+    pair.drain();
+  }
+  EXPECT_GE(written, k_response);
+}
+
+}  // namespace
+}  // namespace sheaf::quic
