@@ -2,10 +2,12 @@ import { Writable } from 'node:stream';
 import { refusalText, type FlatFields } from './addon.js';
 import { appendFields } from './headers.js';
 import { H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, type StreamLocation } from './http3_body.js';
-import { lendable } from './lent_bytes.js';
+import { lendable, ownCopy } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
 import { inConnection, requestNodes } from './priority_nodes.js';
 import type { ServerResponse, StreamPriority } from './types.js';
+
+const smallChunk = 16 * 1024;
 
 type HeaderValue = string | number | string[];
 
@@ -14,10 +16,12 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   headersSent = false;
   private readonly headers = new Map<string, string | string[]>();
   private resume: ((error?: Error | null) => void) | undefined;
+  private awaited: ((bytes: number) => void) | undefined;
   private ended = false;
+  keepsChunks = false;
 
   constructor(private readonly location: StreamLocation) {
-    super({ highWaterMark: 256 * 1024, decodeStrings: true });
+    super({ highWaterMark: 64 * 1024, decodeStrings: true });
   }
 
   setHeader(name: string, value: HeaderValue): this {
@@ -68,11 +72,18 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     this.send(undefined, true, callback);
   }
 
+  room(): number | Promise<number> {
+    const size = this.reserve();
+    return size > 0 ? size : new Promise((resolve) => (this.awaited = resolve));
+  }
+
   /** The addon's buffer has room again. */
   onWritable(): void {
-    const resume = this.resume;
+    const { resume, awaited } = this;
     this.resume = undefined;
     resume?.();
+    const size = awaited ? this.reserve() : 0;
+    if (size > 0) this.endWait(size);
   }
 
   /** The peer does not want the rest, or is gone. */
@@ -93,12 +104,25 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     }
     this.resume?.(error);
     this.resume = undefined;
+    this.endWait(smallChunk);
     callback(error);
+  }
+
+  /** What it returned is of no use once the stream is gone, but nobody waits for it any more. */
+  private reserve(): number {
+    const { endpoint, connection, stream } = this.location;
+    return this.ended || this.destroyed ? smallChunk : endpoint.reserveBody(connection, stream);
+  }
+
+  private endWait(bytes: number): void {
+    const { awaited } = this;
+    this.awaited = undefined;
+    awaited?.(bytes);
   }
 
   private send(chunk: Buffer | undefined, fin: boolean, callback: (error?: Error | null) => void): void {
     const { endpoint, connection, stream } = this.location;
-    const outcome = endpoint.writeBody(connection, stream, chunk && lendable(chunk), fin);
+    const outcome = endpoint.writeBody(connection, stream, chunk && (this.keepsChunks ? lendable(chunk) : ownCopy(chunk)), fin);
     if (outcome < 0) callback(new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`));
     else if (outcome === 0 && !fin) this.resume = callback;
     else callback();

@@ -92,7 +92,7 @@ export interface ServerOptions extends TransportOptions {
   /** Of the clients of one IPv4 address, or of one IPv6 /56. Default 1,000. */
   maxConnectionsPerNetwork?: number;
   /**
-   * Bytes that one connection holds at most: unsent, unacknowledged and unread ones, and 16 KiB for each request that
+   * Bytes that one connection holds at most: unsent, unacknowledged and unread ones, and 32 KiB for each request that
    * JavaScript has. Requests beyond it wait in the transport. Default 8 MiB.
    */
   connectionMemory?: number;
@@ -184,6 +184,16 @@ export interface ServerResponse extends Writable {
   getHeader(name: string): string | string[] | undefined;
   removeHeader(name: string): void;
   writeHead(status: number, headers?: Record<string, string | number | string[]>): this;
+  /**
+   * Nobody writes to the bytes of a chunk after `write` got it: they are lent to the transport until the client has them. Else
+   * each chunk is copied. Default false.
+   */
+  keepsChunks: boolean;
+  /**
+   * Bytes to write next. Waits while the client does not take what was written, or while its connection has no memory for
+   * more: who reads the body from somewhere else asks before it reads.
+   */
+  room(): number | Promise<number>;
   /** Instead of what the request's `priority` field says. */
   setPriority(priority: StreamPriority): void;
 }
@@ -289,6 +299,8 @@ export interface ConnectionStatus {
   id: string;
   alpn: string;
   state: 'handshake' | 'established' | 'closing' | 'draining' | 'closed';
+  /** What it holds, as `ServerOptions.connectionMemory` counts it. */
+  memoryBytes: number;
   ageMs: number;
   streamsOpen: number;
   streamsTotal: number;

@@ -84,6 +84,7 @@ export class Edge extends FrontNode {
     front.shutdown.add(() => gateway.close());
     const metrics = new Metrics({
       transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
       tcpConnections: () => front.tcpConnections,
       upstreams: () => [],
       certificateExpiry: () => certificate.expiry,

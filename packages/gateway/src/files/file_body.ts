@@ -2,28 +2,29 @@ import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Range } from './requested_range.js';
 
-/** Large enough that a big download costs few reads, small enough for many downloads at one time. */
-const readBytes = 256 * 1024;
+/** Where nobody says how much there is room for. */
+const readBytes = 64 * 1024;
 
 /**
- * These bytes of an open file, which it closes at its end. Fails when the file has become shorter meanwhile: its length has
- * been told, and what came next on the connection would be taken for the missing part.
+ * These bytes of an open file, which it closes at its end. Nothing is read before there is `room` for it. Fails when the file
+ * has become shorter meanwhile: its length has been told, and what came next on the connection would be taken for the missing
+ * part.
  */
-export function fileBody(handle: FileHandle, { start, end }: Range): Readable {
+export function fileBody(handle: FileHandle, { start, end }: Range, room: () => number | Promise<number> = () => readBytes): Readable {
   let at = start;
   return new Readable({
-    highWaterMark: readBytes,
+    // One piece at a time: what is read ahead is held for a client that may not want it.
+    highWaterMark: 1,
     read() {
       if (at === end) {
         this.push(null);
         return;
       }
-      const buffer = Buffer.allocUnsafeSlow(Math.min(readBytes, end - at));
-      handle.read(buffer, 0, buffer.length, at).then(
-        ({ bytesRead }) => {
-          at += bytesRead;
-          if (bytesRead === 0) this.destroy(new Error(`the file ended at byte ${at}, before byte ${end}`));
-          else this.push(bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead));
+      readPiece(handle, at, end, room).then(
+        (piece) => {
+          at += piece.length;
+          if (piece.length === 0) this.destroy(new Error(`the file ended at byte ${at}, before byte ${end}`));
+          else this.push(piece);
         },
         (error: unknown) => this.destroy(error as Error),
       );
@@ -35,4 +36,10 @@ export function fileBody(handle: FileHandle, { start, end }: Range): Readable {
       );
     },
   });
+}
+
+async function readPiece(handle: FileHandle, at: number, end: number, room: () => number | Promise<number>): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(await room(), end - at));
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
+  return bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
 }

@@ -150,6 +150,15 @@ export class Front {
     return (this.#service?.handler.active ?? 0) + (this.#service?.carried?.active ?? 0);
   }
 
+  /** How often which bound was met that protects clients from each other. */
+  limitHits(): Record<string, number> {
+    const hits: Record<string, number> = { ...this.#quic?.counters().limitHits };
+    for (const tcp of [...this.#tcp, ...(this.#plain ? [this.#plain] : [])]) {
+      for (const [limit, count] of Object.entries(tcp.limitHits)) hits[limit] = (hits[limit] ?? 0) + count;
+    }
+    return hits;
+  }
+
   get tcpConnections(): number {
     return [...this.#tcp, ...(this.#plain ? [this.#plain] : [])].reduce((sum, { connections }) => sum + connections, 0);
   }
@@ -193,6 +202,7 @@ export class Front {
       requestsActive: this.requestsActive,
       requestsTotal: (this.#service?.handler.total ?? 0) + (this.#service?.carried?.total ?? 0),
       tcpConnections: this.tcpConnections,
+      limitHits: this.limitHits(),
       webTransportSessions: this.#sessions?.openSessions ?? 0,
       connections: this.#quic?.connections() ?? [],
       ...(this.#quic ? { transport: this.#quic.counters() } : {}),

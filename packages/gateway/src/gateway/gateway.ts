@@ -72,6 +72,7 @@ export class Gateway extends FrontNode {
     for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
     const metrics = new Metrics({
       transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
       tcpConnections: () => front.tcpConnections,
       upstreams: () => allUpstreams(this.#routes),
       certificateExpiry: () => certificate.expiry,

@@ -46,6 +46,10 @@ export interface GatewayResponse extends NodeJS.WritableStream {
   readonly writableLength: number;
   /** Of HTTP/1.1: null while responses before this one are sent. */
   readonly socket?: unknown;
+  /** `drain` will follow. */
+  readonly writableNeedDrain?: boolean;
+  /** Bytes to write next; waits while there is no memory for them. Who reads a body from somewhere asks before it reads. */
+  room?(): number | Promise<number>;
   setHeader(name: string, value: number | string | string[]): unknown;
   getHeader(name: string): number | string | string[] | undefined;
   removeHeader(name: string): void;

@@ -4,6 +4,18 @@ import { byteSize, duration } from '../configuration/scalars.js';
 /** What one gateway grants to its clients. The defaults suit a machine with 1 GB of memory. */
 export const limitsOptions = z.strictObject({
   connections: z.number().int().min(1).default(10_000).describe('Open QUIC connections, and as many TCP ones.'),
+  connections_per_network: z
+    .number()
+    .int()
+    .min(1)
+    .default(1_000)
+    .describe('Open connections of each kind from one network: one IPv4 address, or one IPv6 /56.'),
+  connection_memory: byteSize
+    .prefault('8MiB')
+    .describe('Bytes that the gateway holds for one QUIC connection: not sent, not acknowledged, not read, and 32 KiB for each request under way. What is beyond that waits.'),
+  memory: byteSize
+    .prefault('256MiB')
+    .describe('Bytes that all QUIC connections hold together; those of one network a quarter of it. Near the limit windows shrink, then idle connections are closed, then those that take the least of what they asked for.'),
   streams: z
     .number()
     .int()

@@ -46,6 +46,10 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     streamScheduler: options.streamScheduler,
     webtransport: options.alpn.includes('h3'),
     maxConnections: limits.connections,
+    maxConnectionsPerNetwork: limits.connections_per_network,
+    connectionMemory: limits.connection_memory,
+    memory: limits.memory,
+    maxConnectionWindow: Math.max(64 * 1024, limits.connection_memory / 2),
     maxBidirectionalStreams: limits.streams,
     maxUnidirectionalStreams: limits.streams,
     handshakesPerSecond: limits.handshakes_per_second,
@@ -59,6 +63,8 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
   server.on('request', (request, response) => {
     const received = fromQuicRequest(request);
     const converted = options.proxies?.resolve(received) ?? received;
+    // No target writes to what it has given away.
+    response.keepsChunks = true;
     for (const [name, value] of Object.entries(options.headersFor?.(request.connection) ?? {})) response.setHeader(name, value);
     if (converted.priority) response.setPriority(converted.priority);
     void options.handler.handle(converted, response as unknown as GatewayResponse);

@@ -11,6 +11,7 @@ import { headerValue, type GatewayResponse } from '../http/exchange.js';
 import { fromNodeRequest } from '../http/node_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { FrontLimits } from '../front/options.js';
+import { TcpClients } from '../limits/tcp_clients.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
 import { HandshakePacer } from './handshake_pacer.js';
 import { sessionLimits, watchSession } from './http2_session.js';
@@ -20,6 +21,10 @@ import { ProxyProtocol } from './proxy_protocol.js';
 
 /** A client gets this long for its request's headers. */
 const headersTimeoutMs = 10_000;
+/** Streams that one HTTP/2 client may have open (RFC 9113 §6.5.2 advises 100 at least). Each costs JavaScript some 25 KB. */
+const maxHttp2Streams = 128;
+/** Of one HTTP/2 session, in MB, as Node counts it: headers, frames that wait, and data that is not sent. */
+const sessionMemory = 8;
 
 /** And this long for all of a request of HTTP/1.1. */
 const requestTimeoutMs = 300_000;
@@ -52,6 +57,7 @@ export class TcpListener {
   readonly #trees = new WeakMap<ServerHttp2Session, Http2Tree>();
   readonly #nodeNumbers = new NodeNumbers();
   readonly #proxyProtocol: ProxyProtocol | undefined;
+  readonly #clients: TcpClients;
   #draining = false;
 
   constructor(options: TcpListenerOptions) {
@@ -63,7 +69,8 @@ export class TcpListener {
           handshakeTimeout: headersTimeoutMs,
           ...sessionLimits,
           ...secureContext(certificate, options.minimumTls),
-          settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.header_size },
+          settings: { maxConcurrentStreams: Math.min(limits.streams, maxHttp2Streams), maxHeaderListSize: limits.header_size },
+          maxSessionMemory: sessionMemory,
         })
       : createServer();
     // HTTP/2 servers take the options of HTTP/1.1 only as properties.
@@ -79,6 +86,7 @@ export class TcpListener {
 
     this.#server.maxConnections = limits.connections;
     this.#proxyProtocol = options.balancers && new ProxyProtocol(options.balancers, headersTimeoutMs);
+    this.#clients = new TcpClients(limits.connections_per_network);
     this.#admitInTurn();
     this.#watchConnections();
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response));
@@ -92,6 +100,11 @@ export class TcpListener {
     await once(this.#server, 'listening');
     this.#server.on('error', () => undefined);
     return { address, port: (this.#server.address() as AddressInfo).port };
+  }
+
+  /** How often which bound was met. */
+  get limitHits(): Readonly<Record<string, number>> {
+    return this.#clients.hits;
   }
 
   get connections(): number {
@@ -130,9 +143,16 @@ export class TcpListener {
     server.on('connection', (socket: Socket) => {
       const begin = (): void => listeners.forEach((listener) => void listener.call(server, socket));
       const pace = (): void => (pacer ? pacer.admit(socket, begin) : begin());
-      if (this.#proxyProtocol) this.#proxyProtocol.admit(socket, pace);
-      else pace();
+      const share = (): void => {
+        if (this.#clients.admit(socket, this.#clientOf(socket))) pace();
+      };
+      if (this.#proxyProtocol) this.#proxyProtocol.admit(socket, share);
+      else share();
     });
+  }
+
+  #clientOf(socket: Socket): string {
+    return this.#proxyProtocol?.clientOf(socket) ?? socket.remoteAddress ?? '';
   }
 
   #closeIdle(): void {
@@ -149,6 +169,7 @@ export class TcpListener {
     server.on(this.#options.certificate ? 'secureConnection' : 'connection', track(this.#sockets));
     server.on('session', (session) => {
       this.#sessions.add(session);
+      this.#clients.open(session, this.#clientOf(session.socket as Socket));
       this.#trees.set(session, new Http2Tree(session, this.#nodeNumbers));
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', () => undefined);
@@ -173,7 +194,8 @@ export class TcpListener {
     const converted = fromNodeRequest(request, client, this.#priorityOf(request));
     // A target that is none is answered 400, and logged like others.
     const received = valid ? converted : { ...converted, url: '' };
-    void handler.handle(proxies?.resolve(received) ?? received, response as unknown as GatewayResponse);
+    const carried = response as unknown as GatewayResponse;
+    this.#clients.begin(request, carried, () => void handler.handle(proxies?.resolve(received) ?? received, carried));
   }
 
   #priorityOf({ httpVersionMajor, stream, headers }: Http2ServerRequest): StreamPriority | undefined {

@@ -12,6 +12,7 @@ import type { SessionObserver } from '../webtransport/session_server.js';
 export interface MetricSources {
   transport(): TransportCounters | undefined;
   tcpConnections(): number;
+  limitHits(): Record<string, number>;
   upstreams(): UpstreamStatus[];
   certificateExpiry(): Date;
   /** Of a gateway. */
@@ -126,7 +127,7 @@ function knownMethod(method: string): string {
   return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].includes(method) ? method : 'other';
 }
 
-const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 'connectionsClosed'>, [name: string, help: string]> = {
+const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 'connectionsClosed' | 'limitHits'>, [name: string, help: string]> = {
   connectionsAccepted: ['connections_accepted_total', 'QUIC connections accepted.'],
   connectionsImported: ['connections_imported_total', 'QUIC connections taken over from their primaries, as an end.'],
   connectionsOpenGauge: ['connections_open', 'QUIC connections open.'],
@@ -139,6 +140,7 @@ const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 
   datagramsSent: ['udp_datagrams_sent_total', 'UDP datagrams sent.'],
   bytesReceived: ['udp_bytes_received_total', 'Bytes of UDP datagrams received.'],
   bytesSent: ['udp_bytes_sent_total', 'Bytes of UDP datagrams sent.'],
+  memoryBytesGauge: ['memory_bytes', 'Bytes that QUIC connections hold, as `limits.memory` counts them.'],
   packetsLost: ['packets_lost_total', 'QUIC packets declared lost.'],
   javascriptCalls: ['javascript_calls_total', 'Calls about QUIC connections between JavaScript and the transport, both ways.'],
 };
@@ -154,6 +156,7 @@ function transportMetrics(registry: Registry, sources: MetricSources): void {
     }
   }
   labelled(registry, 'sheaf_quic_packets_dropped_total', 'Packets dropped.', 'reason', () => sources.transport()?.packetsDropped ?? {});
+  labelled(registry, 'sheaf_limit_hits_total', 'How often a bound was met that protects clients from each other (docs/limits.md).', 'limit', () => sources.limitHits());
   labelled(registry, 'sheaf_quic_connections_closed_total', 'QUIC connections closed.', 'error', () => sources.transport()?.connectionsClosed ?? {});
 }
 

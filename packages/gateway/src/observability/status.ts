@@ -22,6 +22,8 @@ export interface FrontStatus {
   requestsActive: number;
   requestsTotal: number;
   tcpConnections: number;
+  /** How often which bound was met (docs/limits.md). */
+  limitHits: Record<string, number>;
   webTransportSessions: number;
   /** Connections of clients. */
   connections: ConnectionStatus[];

@@ -103,7 +103,7 @@ void PacketReceiver::count_received(const Datagram& datagram) {
 
 void PacketReceiver::hold(const Datagram& datagram) {
   std::size_t held = datagram.payload.size();
-  for (const Parts::Held& packet : parts_.held) held += packet.bytes.size();
+  for (const auto& packet : parts_.held) held += packet.bytes.size();
   if (parts_.role == Role::kClient || parts_.handshake_confirmed ||
       held > parts_.config.max_held_bytes) {
     return parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);

@@ -20,6 +20,8 @@ struct AdmissionConfig {
   std::size_t max_half_open = 4096;
   // New handshakes a second before Retry is used; bursts of one second's worth.
   std::uint64_t handshakes_per_second = 1000;
+  // Of handshakes under way, in bytes; the oldest make room for new ones.
+  std::uint64_t half_open_memory = 48 << 20;
   RetryPolicy retry = RetryPolicy::kUnderLoad;
 };
 

@@ -11,9 +11,8 @@ namespace {
 constexpr std::uint64_t k_largest_handshake_datagram = 1452;
 // `Handshake::transmit` wants as much.
 constexpr std::uint64_t k_smallest_handshake_room = 1200;
-// What they take beside their streams, as measured.
-constexpr std::uint64_t k_connection_memory = 16 << 10;
-constexpr std::uint64_t k_handshake_memory = 32 << 10;
+// What one takes beside its streams once it is open.
+constexpr std::uint64_t k_connection_memory = 32 << 10;
 
 }  // namespace
 
@@ -79,7 +78,7 @@ Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make
 }
 
 std::uint64_t ConnectionDriver::memory_bytes() const {
-  return connection_->memory_bytes() + k_connection_memory + (handshake_ ? k_handshake_memory : 0);
+  return connection_->memory_bytes() + (handshake_ ? k_half_open_memory : k_connection_memory);
 }
 
 // --- network ------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class ConnectionDriver {
   const Connection& connection() const { return *connection_; }
   // Ends a handshake or a connection.
   void close(std::uint64_t application_error, std::string_view reason, Time now);
-  // End: ends it without a word to the client.
+  // Ends it without a word to the client.
   void forget();
   // Nothing will be sent or received any more.
   bool finished() const;
@@ -67,6 +67,8 @@ class ConnectionDriver {
   // Client, after SessionTicketEvent.
   std::vector<std::uint8_t> session() const { return serialize(session_); }
 
+  // What one takes beside its streams while its handshake is under way, in bytes, as measured.
+  static constexpr std::uint64_t k_half_open_memory = 72 << 10;
   // An estimate, in bytes.
   std::uint64_t memory_bytes() const;
   // Nothing is asked or answered: no request and no session is open.

@@ -172,10 +172,8 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
   for (Slot* slot : finished_) {
     removed(*slot->driver);
     add_connection(stats_, slot->driver->connection());
-    if (slot->half_open) {
-      end_half_open(*slot);
-      ++stats_.handshakes_failed;
-    }
+    if (!slot->driver->handshake_completed() && slot->network) ++stats_.handshakes_failed;
+    if (slot->half_open) end_half_open(*slot);
     leave_network(*slot);
     for (const ConnectionId& id : slot->ids) routes_.erase(id);
     timers_.remove(slot);
@@ -303,7 +301,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   handshake.key_log = config_.key_log;
   ConnectionConfig connection = config_.connection;
   connection.streams.memory = governor_.share(networks_.of(remote).memory);
-  if (half_open_ >= config_.admission.half_open_before_retry) {
+  if (half_open_.size() >= config_.admission.half_open_before_retry) {
     connection.max_held_bytes = k_held_under_load;
   }
   auto driver =
@@ -313,9 +311,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
       make_address_token(token_key_, datagram.path.remote, now, initial.version));
   Slot& slot = add(std::move(*driver));
   slot.network = &networks_.join(remote);
-  slot.half_open = true;
-  ++slot.network->half_open;
-  ++half_open_;
+  begin_half_open(slot);
   slot.last_busy = slot.last_relief = now;
   // The client uses its own choice of id until it hears from us, and repeats may come late.
   slot.ids.push_back(initial.destination);

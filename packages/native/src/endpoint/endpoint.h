@@ -2,6 +2,7 @@
 
 #include <array>
 #include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -90,7 +91,7 @@ class Endpoint {
   void reap(const std::function<void(ConnectionDriver&)>& removed);
 
   std::size_t connection_count() const { return slots_.size(); }
-  std::size_t half_open_count() const { return half_open_; }
+  std::size_t half_open_count() const { return half_open_.size(); }
   std::uint64_t memory_bytes() const { return governor_.used(); }
   // Of the endpoint and all its connections, those that ended included.
   EndpointStats stats() const;
@@ -105,6 +106,7 @@ class Endpoint {
     bool sending = false;              // in `senders_`
     bool active = false;               // in `active_`
     bool half_open = false;            // its handshake is under way
+    std::list<Slot*>::iterator half_open_place;  // in `half_open_`, when it is
     bool finished = false;             // in `finished_`
     bool evicted = false;              // closed to make room
     Networks::Use* network = nullptr;  // of a client that shook hands here
@@ -136,6 +138,7 @@ class Endpoint {
   Admission::Decision admit(const Address& remote, bool validated, Time now);
   Admission::Load load_from(const Address& remote) const;
   void leave_network(Slot& slot);
+  void begin_half_open(Slot& slot);
   void end_half_open(Slot& slot);
   // Counts what it holds, and tells it what it may.
   void account(Slot& slot);
@@ -162,7 +165,7 @@ class Endpoint {
   std::deque<StatelessReply> replies_;
   std::vector<Slot*> finished_;
   Networks networks_;
-  std::size_t half_open_ = 0;
+  std::list<Slot*> half_open_;  // oldest first
   std::size_t evicted_ = 0;  // of `slots_`
   MemoryGovernor governor_;
   TokenBucket stateless_resets_;

@@ -16,7 +16,7 @@ constexpr Duration k_idle_before_eviction = std::chrono::seconds(1);
 Admission::Load Endpoint::load_from(const Address& remote) const {
   const Networks::Use network = networks_.of(remote);
   return {.connections = slots_.size() - evicted_,
-          .half_open = half_open_,
+          .half_open = half_open_.size(),
           .half_open_from_here = network.half_open,
           .connections_from_here = network.counted()};
 }
@@ -38,10 +38,28 @@ Admission::Decision Endpoint::admit(const Address& remote, bool validated, Time 
   return decision;
 }
 
+// A client that is there is done within a few round trips: what takes long is not, or not soon.
+void Endpoint::begin_half_open(Slot& slot) {
+  while ((half_open_.size() + 1) * ConnectionDriver::k_half_open_memory >
+             config_.admission.half_open_memory &&
+         !half_open_.empty()) {
+    Slot& oldest = *half_open_.front();
+    end_half_open(oldest);
+    oldest.driver->forget();
+    count(LimitHit::kHalfOpen);
+    if (oldest.sending) continue;
+    oldest.sending = true;
+    senders_.push_back(&oldest);
+  }
+  slot.half_open = true;
+  slot.half_open_place = half_open_.insert(half_open_.end(), &slot);
+  ++slot.network->half_open;
+}
+
 void Endpoint::end_half_open(Slot& slot) {
   slot.half_open = false;
   --slot.network->half_open;
-  --half_open_;
+  half_open_.erase(slot.half_open_place);
 }
 
 void Endpoint::leave_network(Slot& slot) {

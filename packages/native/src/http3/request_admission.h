@@ -13,8 +13,9 @@ namespace sheaf::http3 {
 class RequestAdmission {
  public:
   enum class Place : std::uint8_t { kNew, kWaiting, kAdmitted };
-  // What a request costs JavaScript: its objects, headers and streams, in bytes.
-  static constexpr std::uint64_t k_request_memory = 16 << 10;
+  // What a request costs in bytes: half for JavaScript's objects, headers and streams, half for the
+  // chunk that its response may always write (stream/send_budget.h).
+  static constexpr std::uint64_t k_request_memory = 32 << 10;
   // Requests that a connection always has, so that there is one whose end makes room.
   static constexpr std::size_t k_least = 8;
 

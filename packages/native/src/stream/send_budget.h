@@ -9,8 +9,9 @@ namespace sheaf::quic {
 //
 // What the peer may still send has its place first. Of the rest, data beyond the credit of its
 // stream gets half at most, so that responses that nobody takes leave room for those that somebody
-// does; and a sixteenth a stream. The last quarter is for streams that have nothing left to send:
-// a new response does not wait behind all others.
+// does; and a sixteenth a stream. The last quarter is for streams that have nothing left to send.
+// Those may always write a small chunk, so that none starves behind others that are not taken; who
+// admits requests counts that in.
 class SendBudget {
  public:
   // Chunks to write: where credit is scarce, and where there is plenty.
@@ -42,13 +43,15 @@ class SendBudget {
     return held_ + bytes <= of_sending(window) / 4 * 3;
   }
   bool has_room(const Stream& stream, std::uint64_t window) const {
+    if (stream.unsent == 0) return true;
     const std::uint64_t all = of_sending(window);
-    if (held_ >= (stream.unsent == 0 ? all : all / 4 * 3)) return false;
+    if (held_ >= all / 4 * 3) return false;
     return stream.spare() >= k_small_chunk || (stalled_ < all / 2 && stream.stalled() < all / 16);
   }
   std::uint64_t chunk_size(const Stream& stream, std::uint64_t window) const {
     if (!has_room(stream, window)) return 0;
-    const std::uint64_t free = of_sending(window) - held_;
+    const std::uint64_t all = of_sending(window);
+    const std::uint64_t free = all > held_ ? all - held_ : 0;
     return stream.spare() >= k_large_chunk && free / 16 >= k_large_chunk ? k_large_chunk
                                                                          : k_small_chunk;
   }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "connection/connection_ids.h"
 #include "crypto/test_certificates.h"
 #include "endpoint/endpoint.h"
 
@@ -204,11 +205,15 @@ TEST_F(HalfOpenMemory, TwoThousandAfterARetryCostLessThan64Megabytes) {
     send_all(server, now_);
     while (server.next_active()) {
     }
+    server.reap([](ConnectionDriver&) {});
     clients = static_cast<std::int64_t>(server.half_open_count());
     most = std::max(most, live_bytes() - before);
     now_ += std::chrono::milliseconds(2);
   }
-  EXPECT_EQ(clients, k_clients);
+  // The oldest made room.
+  EXPECT_GT(clients, 500);
+  EXPECT_EQ(server.stats().limit_hits[static_cast<std::size_t>(LimitHit::kHalfOpen)],
+            k_clients - static_cast<std::uint64_t>(clients));
   RecordProperty("bytes", std::to_string(most));
   EXPECT_LT(most, 64 << 20);
   EXPECT_GT(most, clients * 10'000);

@@ -1,0 +1,204 @@
+// What a client that asks for much and takes nothing costs the gateway, as the growth of its process.
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { constants, connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { connectHttp3, type ClientOptions, type ClientResponse, type Http3Client } from '@sheaf/native';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort, start } from './support/process.js';
+import { temporaryDirectory } from './support/world.js';
+
+const MB = 1e6;
+const fileSize = 3 * MB;
+/** A client that reads nothing: what it allows on each stream is used up at once. */
+const greedy = { initialStreamWindow: 1_024, maxStreamWindow: 1_024, idleTimeoutMs: 60_000 } satisfies Partial<ClientOptions>;
+
+interface Measured {
+  port: number;
+  /** Bytes that the process has grown by since the gateway was warm. */
+  growth(): number;
+  status(): Promise<{ transport: { limitHits: Record<string, number>; memoryBytesGauge: number }; requestsActive: number; tcpConnections: number }>;
+}
+
+async function startMeasured(routes: string, limits = ''): Promise<Measured> {
+  const directory = await temporaryDirectory();
+  await writeFile(join(directory, 'large.bin'), '');
+  await truncate(join(directory, 'large.bin'), fileSize);
+  await writeFile(join(directory, 'small.txt'), 'x'.repeat(1_024));
+  const [port, admin] = [await freePort(), await freePort()];
+  await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${admin}\nlog: { access: false }\n${limits}routes:\n  ${routes}\n`);
+  const gateway = start(['up', 'sheaf.yaml'], directory);
+  await expect.poll(async () => (await fetch(`http://127.0.0.1:${admin}/readyz`).catch(() => undefined))?.status, { timeout: 60_000 }).toBe(200);
+  const memory = (): number => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))![1]) * 1_024;
+  // Code is loaded and compiled, and the heap has the size that it has under load.
+  const warm = await connect(port);
+  for (let i = 0; i < 300; i++) {
+    for await (const chunk of await warm.request({ path: i % 10 === 0 ? '/large.bin' : '/small.txt' })) void chunk;
+  }
+  await warm.close();
+  const before = memory();
+  return { port, growth: () => memory() - before, status: async () => (await fetch(`http://127.0.0.1:${admin}/status`)).json() as never };
+}
+
+async function connect(port: number, options: Partial<ClientOptions> = {}): Promise<Http3Client> {
+  const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, ...options });
+  onTestFinished(() => client.close().catch(() => undefined));
+  return client;
+}
+
+/** Asks, and leaves the responses where they are. */
+function askAndIgnore(client: Http3Client, count: number, path = '/large.bin'): void {
+  for (let i = 0; i < count; i++) void client.request({ path }).then(ignore, () => undefined);
+}
+
+function ignore(response: ClientResponse): void {
+  response.on('error', () => undefined);
+}
+
+/** The most that `growth` says until it has not grown for a while. */
+async function highest(measured: Measured): Promise<number> {
+  let most = 0;
+  for (let calm = 0; calm < 20; calm++) {
+    const now = measured.growth();
+    if (now > most + MB / 4) calm = 0;
+    most = Math.max(most, now);
+    await sleep(100);
+  }
+  return most;
+}
+
+/** Milliseconds, the median of some. */
+async function timeOfSmallRequest(client: Http3Client): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < 21; i++) {
+    const begun = performance.now();
+    for await (const chunk of await client.request({ path: '/small.txt' })) void chunk;
+    times.push(performance.now() - begun);
+  }
+  return times.sort((a, b) => a - b)[10]!;
+}
+
+const files = '- files: .';
+
+describe('over HTTP/3', () => {
+  it('a client with 1,000 requests that reads nothing costs at most 24 MB', async () => {
+    const gateway = await startMeasured(files);
+    askAndIgnore(await connect(gateway.port, greedy), 1_000);
+    const most = await highest(gateway);
+    console.log(`one client, 1,000 requests of 3 MB: ${(most / MB).toFixed(1)} MB`);
+    expect(most).toBeLessThan(24 * MB);
+    // It was there, and another one is served.
+    expect((await gateway.status()).requestsActive).toBeGreaterThan(50);
+    const other = await connect(gateway.port);
+    expect((await other.request({ path: '/small.txt' })).status).toBe(200);
+  });
+
+  it('100 such clients from one address cost at most 256 MB, and others are served meanwhile', async () => {
+    const gateway = await startMeasured(files);
+    const other = await connect(gateway.port, { keepAliveMs: 5_000 });
+    const idle = await timeOfSmallRequest(other);
+    for (let i = 0; i < 100; i++) askAndIgnore(await connect(gateway.port, greedy), 1_000);
+    const most = await highest(gateway);
+    const loaded = await timeOfSmallRequest(other);
+    console.log(`100 clients: ${(most / MB).toFixed(1)} MB; 1 KB takes ${loaded.toFixed(2)} ms, ${idle.toFixed(2)} ms before`);
+    expect(most).toBeLessThan(256 * MB);
+    const late = await connect(gateway.port);
+    expect((await late.request({ path: '/small.txt' })).status).toBe(200);
+  });
+
+  it('a client that takes its responses one after the other gets them all', async () => {
+    const gateway = await startMeasured(files, 'limits: { connection_memory: 1MiB }\n');
+    const client = await connect(gateway.port, greedy);
+    const responses = await Promise.all(Array.from({ length: 60 }, () => client.request({ path: '/large.bin' }).catch(() => undefined)).slice(0, 8));
+    for (const response of responses) {
+      let size = 0;
+      for await (const chunk of response!) size += (chunk as Buffer).length;
+      expect(size).toBe(fileSize);
+    }
+  });
+
+  it('bodies that are never sent, and responses of an upstream that are never read, cost as little', async () => {
+    const upstream = createServer((request, response) => {
+      request.resume();
+      if (request.method === 'GET') response.end(Buffer.alloc(fileSize));
+    }).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    onTestFinished(() => void upstream.close());
+    const { port } = upstream.address() as AddressInfo;
+    const gateway = await startMeasured(`- { path: /up, upstream: "http://127.0.0.1:${port}" }\n  ${files}`);
+    const reader = await connect(gateway.port, greedy);
+    askAndIgnore(reader, 500, '/up/large');
+    const sender = await connect(gateway.port);
+    const never = async function* () {
+      yield Buffer.alloc(1_000);
+      await new Promise(() => undefined);
+    };
+    for (let i = 0; i < 500; i++) void sender.request({ path: '/up/post', method: 'POST', body: never() }).catch(() => undefined);
+    const most = await highest(gateway);
+    console.log(`unread responses and unsent bodies, 500 each: ${(most / MB).toFixed(1)} MB`);
+    expect(most).toBeLessThan(48 * MB);
+  });
+});
+
+describe('over TCP', () => {
+  it('an HTTP/2 client with 1,000 requests that reads nothing costs at most 24 MB', async () => {
+    const gateway = await startMeasured(files);
+    await ask2(gateway.port, 1_000);
+    const most = await highest(gateway);
+    console.log(`one HTTP/2 client: ${(most / MB).toFixed(1)} MB`);
+    expect(most).toBeLessThan(24 * MB);
+  });
+
+  it('100 such clients from one address cost at most 256 MB', async () => {
+    const gateway = await startMeasured(files);
+    for (let i = 0; i < 100; i++) await ask2(gateway.port, 100);
+    const most = await highest(gateway);
+    console.log(`100 HTTP/2 clients: ${(most / MB).toFixed(1)} MB`);
+    expect(most).toBeLessThan(256 * MB);
+    const other = await connect(gateway.port);
+    expect((await other.request({ path: '/small.txt' })).status).toBe(200);
+  });
+
+  it('100 HTTP/1.1 connections with 1,000 requests each, pipelined and unread, cost at most 64 MB', async () => {
+    const gateway = await startMeasured(files);
+    for (let i = 0; i < 100; i++) {
+      const socket = connectTls({ host: '127.0.0.1', port: gateway.port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => undefined).pause();
+      socket.write('GET /large.bin HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1_000));
+    }
+    const most = await highest(gateway);
+    console.log(`100 HTTP/1.1 connections: ${(most / MB).toFixed(1)} MB`);
+    expect(most).toBeLessThan(64 * MB);
+  });
+
+  it('one address gets its share of connections', async () => {
+    const gateway = await startMeasured(files, 'limits: { connections_per_network: 5 }\n');
+    let closed = 0;
+    for (let i = 0; i < 12; i++) {
+      const socket = connectTls({ host: '127.0.0.1', port: gateway.port, rejectUnauthorized: false });
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => undefined).on('close', () => (closed += 1));
+    }
+    await expect.poll(() => closed).toBe(7);
+    expect((await gateway.status()).tcpConnections).toBe(5);
+  });
+});
+
+/** An HTTP/2 client whose streams take 1 KB each. */
+async function ask2(port: number, requests: number): Promise<ClientHttp2Session> {
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings: { initialWindowSize: 1_024 } });
+  onTestFinished(() => void session.destroy());
+  session.on('error', () => undefined);
+  await new Promise((resolve) => session.once('remoteSettings', resolve));
+  for (let i = 0; i < requests; i++) {
+    const stream = session.request({ [constants.HTTP2_HEADER_PATH]: '/large.bin' });
+    stream.on('error', () => undefined).pause();
+  }
+  return session;
+}
