@@ -15,15 +15,14 @@ KeyedHash::KeyedHash() {
 
 KeyedHash::Value KeyedHash::operator()(Bytes item) const {
   Value value{};
-  [[maybe_unused]] const int result = gnutls_hmac_fast(
-      GNUTLS_MAC_SHA256, key_.data(), key_.size(), item.data(), item.size(), value.data());
+  [[maybe_unused]] const int result = gnutls_hmac_fast(GNUTLS_MAC_SHA256, key_.data(), key_.size(),
+                                                       item.data(), item.size(), value.data());
   assert(result == 0);  // fails only without memory
   return value;
 }
 
 // Two hashes make as many as are wanted; an odd step reaches every bit.
-std::size_t BloomFilter::bit_of(const KeyedHash::Value& hash, std::size_t probe,
-                                const Part& part) {
+std::size_t BloomFilter::bit_of(const KeyedHash::Value& hash, std::size_t probe, const Part& part) {
   return (hash[0] + probe * (hash[1] | 1)) % part.bits();
 }
 

@@ -21,6 +21,8 @@ constexpr std::size_t k_smallest_reset = 21;
 constexpr std::size_t k_largest_reset = 43;
 // Of a handshake's early packets, where many handshakes are under way: one, in bytes.
 constexpr std::size_t k_held_under_load = 2048;
+// Requests at one time, of a connection that has less memory than usual: RFC 9114 §6.1 wants 100.
+constexpr std::uint64_t k_streams_under_load = 100;
 // A second; each costs an HKDF, and a client that is not told times out instead.
 constexpr double k_stateless_resets = 200;
 // A second: each looks at all connections.
@@ -300,7 +302,13 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   handshake.version = initial.version;
   handshake.key_log = config_.key_log;
   ConnectionConfig connection = config_.connection;
-  connection.streams.memory = governor_.share(networks_.of(remote).memory);
+  const std::uint64_t memory = governor_.share(networks_.of(remote).memory);
+  connection.streams.memory = memory;
+  if (memory < config_.memory.connection) {
+    // Requests that wait cost memory, too.
+    connection.streams.max_bidirectional_streams =
+        std::min(connection.streams.max_bidirectional_streams, k_streams_under_load);
+  }
   if (half_open_.size() >= config_.admission.half_open_before_retry) {
     connection.max_held_bytes = k_held_under_load;
   }

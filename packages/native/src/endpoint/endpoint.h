@@ -9,8 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "endpoint/admission.h"
 #include "crypto/seen_filter.h"
+#include "endpoint/admission.h"
 #include "endpoint/connection_driver.h"
 #include "endpoint/limit_hit.h"
 #include "endpoint/memory_governor.h"
@@ -103,16 +103,16 @@ class Endpoint {
     std::unique_ptr<ConnectionDriver> driver;
     TimerQueue<Slot>::Entry timer;
     std::vector<ConnectionId> ids;
-    bool sending = false;              // in `senders_`
-    bool active = false;               // in `active_`
-    bool half_open = false;            // its handshake is under way
+    bool sending = false;                        // in `senders_`
+    bool active = false;                         // in `active_`
+    bool half_open = false;                      // its handshake is under way
     std::list<Slot*>::iterator half_open_place;  // in `half_open_`, when it is
-    bool finished = false;             // in `finished_`
-    bool evicted = false;              // closed to make room
-    Networks::Use* network = nullptr;  // of a client that shook hands here
-    std::uint64_t memory = 0;          // as counted last
-    Time last_busy{};                  // when it last was not idle
-    Time last_relief{};                // when it last held less than before, or nothing
+    bool finished = false;                       // in `finished_`
+    bool evicted = false;                        // closed to make room
+    Networks::Use* network = nullptr;            // of a client that shook hands here
+    std::uint64_t memory = 0;                    // as counted last
+    Time last_busy{};                            // when it last was not idle
+    Time last_relief{};                          // when it last held less than before, or nothing
   };
   struct StatelessReply {
     std::vector<std::uint8_t> bytes;
@@ -166,12 +166,12 @@ class Endpoint {
   std::vector<Slot*> finished_;
   Networks networks_;
   std::list<Slot*> half_open_;  // oldest first
-  std::size_t evicted_ = 0;  // of `slots_`
+  std::size_t evicted_ = 0;     // of `slots_`
   MemoryGovernor governor_;
   TokenBucket stateless_resets_;
   TokenBucket eviction_rounds_;
   SeenFilter used_tokens_;
-  Time now_{};  // of the latest call
+  Time now_{};           // of the latest call
   EndpointStats stats_;  // without the connections that live
 };
 

@@ -130,10 +130,14 @@ void Endpoint::evict_slow() {
       candidates.push_back(slot.get());
     }
   }
-  // Idle ones first, then those that hold more than the least and have given nothing back for the
+  // First the connections of networks that have more than their share; then idle ones; then all
+  // that hold more than the least. Of each, those first that have given nothing back for the
   // longest time.
-  const auto rank = [](const Slot* slot) {
-    return slot->driver->idle() ? 0 : slot->memory > MemoryGovernor::k_least ? 1 : 2;
+  const auto rank = [&](const Slot* slot) {
+    const bool holds = slot->memory > MemoryGovernor::k_least;
+    if (holds && slot->network->memory > governor_.network_total()) return 0;
+    if (slot->driver->idle()) return 1;
+    return holds ? 2 : 3;
   };
   std::ranges::sort(candidates, [&](const Slot* one, const Slot* other) {
     if (rank(one) != rank(other)) return rank(one) < rank(other);
@@ -141,7 +145,7 @@ void Endpoint::evict_slow() {
   });
   std::uint64_t left = governor_.used();
   for (Slot* slot : candidates) {
-    if (left <= governor_.target() || rank(slot) == 2) return;
+    if (left <= governor_.target() || rank(slot) == 3) return;
     left -= std::min(left, slot->memory);
     evict(*slot, slot->driver->idle() ? LimitHit::kIdleEvicted : LimitHit::kMemoryEvicted);
   }

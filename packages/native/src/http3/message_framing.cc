@@ -155,7 +155,8 @@ quic::Result<std::size_t, ConnectionError> MessageFraming::read(StreamId stream,
   return static_cast<std::size_t>(used);
 }
 
-quic::Status<Refusal> MessageFraming::submit_request(StreamId stream, const FieldSection& fields, bool has_body) {
+quic::Status<Refusal> MessageFraming::submit_request(StreamId stream, const FieldSection& fields,
+                                                     bool has_body) {
   const auto values = name_values_of(fields);
   const nghttp3_data_reader reader{Callbacks::body};
   return accepted(nghttp3_conn_submit_request(connection_, id_of(stream), values.data(),
@@ -163,13 +164,15 @@ quic::Status<Refusal> MessageFraming::submit_request(StreamId stream, const Fiel
                                               nullptr));
 }
 
-quic::Status<Refusal> MessageFraming::submit_informational(StreamId stream, const FieldSection& fields) {
+quic::Status<Refusal> MessageFraming::submit_informational(StreamId stream,
+                                                           const FieldSection& fields) {
   const auto values = name_values_of(fields);
   return accepted(
       nghttp3_conn_submit_info(connection_, id_of(stream), values.data(), values.size()));
 }
 
-quic::Status<Refusal> MessageFraming::submit_response(StreamId stream, const FieldSection& fields, bool has_body) {
+quic::Status<Refusal> MessageFraming::submit_response(StreamId stream, const FieldSection& fields,
+                                                      bool has_body) {
   const auto values = name_values_of(fields);
   const nghttp3_data_reader reader{Callbacks::body};
   return accepted(nghttp3_conn_submit_response(connection_, id_of(stream), values.data(),

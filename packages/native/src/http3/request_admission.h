@@ -51,9 +51,7 @@ class RequestAdmission {
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
-  bool room() const {
-    return admitted_ < k_least || transport_.has_room_to_hold(k_request_memory);
-  }
+  bool room() const { return admitted_ < k_least || transport_.has_room_to_hold(k_request_memory); }
 
   Transport& transport_;
   std::deque<StreamId> waiting_;

@@ -30,8 +30,8 @@ struct Stream {
   StreamLink credit_link;
   StreamLink room_link;
   std::uint64_t stop_sending_error = 0;
-  std::uint64_t counted_unsent = 0;  // its share of StreamLane::unsent
-  std::uint64_t counted_held = 0;    // its share of SendBudget::held, with what is reserved
+  std::uint64_t counted_unsent = 0;   // its share of StreamLane::unsent
+  std::uint64_t counted_held = 0;     // its share of SendBudget::held, with what is reserved
   std::uint64_t counted_stalled = 0;  // its share of SendBudget::stalled
   std::uint64_t reserved = 0;         // bytes kept free for its next write
   SendStream::Sendability sendability = SendStream::Sendability::kNothing;

@@ -9,9 +9,8 @@ StreamSet::State::State(Role own_role, const StreamSetConfig& set_config)
       config(set_config),
       shared(std::nullopt, config.scheduler),
       budget(config.memory),
-      connection_receive(
-          std::min(config.initial_connection_window, budget.max_receive_window()),
-          std::min(config.max_connection_window, budget.max_receive_window())),
+      connection_receive(std::min(config.initial_connection_window, budget.max_receive_window()),
+                         std::min(config.max_connection_window, budget.max_receive_window())),
       announced_max_data(connection_receive.limit()),
       peer_streams{PeerStreamLimit(config.max_bidirectional_streams),
                    PeerStreamLimit(config.max_unidirectional_streams)} {

@@ -143,7 +143,7 @@ struct StreamSet::State {
   SendBudget budget;
   StreamList<Stream, &Stream::room_link> room_waiters;  // in the order in which they were refused
   bool room_to_look_for = false;                        // something changed since it was last
-  std::uint8_t control_due = 0;  // of ControlBit
+  std::uint8_t control_due = 0;                         // of ControlBit
   // An end speaks of its lease alone.
   std::uint8_t connection_control_due() const {
     return leased ? control_due & k_data_blocked : control_due;

@@ -116,8 +116,7 @@ TEST(AdmissionTest, OneNetworkLeavesHalfOpenHandshakesToOthers) {
   Address other{.ip = {192, 0, 2, 2}, .family = Address::Family::kIpv4};
   const auto accepts = [&](const Address& from) {
     return admission.decide({0, half_open[many] + half_open[other], half_open[from]}, true,
-                            Time(1s)) ==
-           Admission::Decision::kAccept;
+                            Time(1s)) == Admission::Decision::kAccept;
   };
   int accepted = 0;
   for (; accepts(many) && accepted < 100; ++accepted) ++half_open[many];
@@ -153,13 +152,12 @@ TEST(AdmissionTest, OneNetworkCannotTakeAllConnections) {
   for (int i = 0; i < 8; ++i) clients.push_back(&pair.connect());
   pair.run_for(500ms);
   EXPECT_EQ(pair.server->connection_count(), 4u);
-  EXPECT_EQ(pair.server->stats().limit_hits[static_cast<std::size_t>(
-                LimitHit::kNetworkConnections)],
-            4u);
+  EXPECT_EQ(
+      pair.server->stats().limit_hits[static_cast<std::size_t>(LimitHit::kNetworkConnections)], 4u);
   const auto refused = std::ranges::count_if(clients, [&](ConnectionDriver* client) {
     const ConnectionClosed* closed = pair.closed(client);
-    return closed && closed->error ==
-                         static_cast<std::uint64_t>(TransportErrorCode::kConnectionRefused);
+    return closed &&
+           closed->error == static_cast<std::uint64_t>(TransportErrorCode::kConnectionRefused);
   });
   EXPECT_EQ(refused, 4);
 }

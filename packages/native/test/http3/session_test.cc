@@ -505,7 +505,8 @@ TEST(Session, AResponseThatCannotBeSubmittedIsRefused) {
   pair.server.session.stop_reading(stream, 0);
   pair.client.session.reset(stream, 0x10c);
   pair.run();
-  EXPECT_FALSE(pair.server.session.submit_response({stream.value + 400}, {{":status", "200"}}, true));
+  EXPECT_FALSE(
+      pair.server.session.submit_response({stream.value + 400}, {{":status", "200"}}, true));
   static_cast<void>(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
   EXPECT_FALSE(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
 }
