@@ -11,9 +11,9 @@ const reserved = [
   { header: /^(sys\/socket|netinet\/.*|sys\/uio|poll|sys\/epoll)(\.h)?$/, folders: ['io', 'crypto'], what: "sockets belong to io/ (crypto/ has ngtcp2's socket addresses)" },
 ];
 
-/** Time and randomness are arguments everywhere but where they are read. */
-// It stands in for the clock of GnuTLS, which asks the system whatever we do.
+/** Stands in for the clock of GnuTLS, which asks the system whatever we do. */
 const clockOfTls = 'crypto/tls_clock.cc';
+/** Time and randomness are arguments everywhere but where they are read. */
 const nondeterminism = /\b(steady_clock|system_clock|high_resolution_clock)::now\b|\bstd::random_device\b|\bclock_gettime\s*\(/;
 
 /** Returns one line per violation: `file:line: what`. `source` is the folder that holds the layers. */

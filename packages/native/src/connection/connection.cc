@@ -253,7 +253,11 @@ std::optional<Event> Connection::poll_event() {
     return event;
   }
   if (auto stream_event = parts.streams.poll_event()) return *stream_event;
-  if (parts.close.phase() != CloseState::Phase::kOpen && !parts.closed_event_given) {
+  // What arrived before the peer's close is the application's, who is told when it has read it, or
+  // when the connection is gone.
+  const bool reads_on =
+      parts.close.phase() == CloseState::Phase::kDraining && parts.streams.unread();
+  if (parts.close.phase() != CloseState::Phase::kOpen && !parts.closed_event_given && !reads_on) {
     parts.closed_event_given = true;
     if (parts.log) parts.log->closed(parts.close.closed());
     return parts.close.closed();

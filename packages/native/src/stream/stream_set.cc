@@ -239,6 +239,13 @@ std::optional<StreamEvent> StreamSet::poll_event() {
   return std::nullopt;
 }
 
+bool StreamSet::unread() const {
+  bool found = false;
+  state_->streams.for_each(
+      [&](const Stream& stream) { found |= stream.receives && stream.receive.readable(); });
+  return found;
+}
+
 std::size_t StreamSet::open_streams() const { return state_->streams.size(); }
 
 std::size_t StreamSet::open_bidirectional_streams() const { return state_->open_bidirectional; }

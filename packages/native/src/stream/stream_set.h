@@ -114,6 +114,9 @@ class StreamSet {
   void set_rtt(Duration smoothed);
 
   std::optional<StreamEvent> poll_event();
+  // Something has arrived, in order, that the application has not read.
+  bool unread() const;
+
   // --- memory (stream/send_budget.h) ----------------------------------------------------------
   // From now on; what is held already stays until it is acknowledged.
   void set_memory(std::uint64_t bytes);
