@@ -2,6 +2,7 @@
 // mirror that the machine already uses.
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { toolchain } from './interop.mjs';
 import { StepError, capture, commandLine, progress, run } from './process.mjs';
 
 /** Debian package and the oldest version that will do. */
@@ -11,16 +12,27 @@ const buildPackages = ['g++', 'make', 'python3', 'pkg-config', 'ccache', 'libgnu
 const browserPackages = ['chromium'];
 const testPackages = [
   'cmake', 'ninja-build', 'libgtest-dev', 'clang', 'libclang-rt-14-dev', 'clang-format',
-  'python3-venv',
+  'python3-venv', 'openssl',
 ];
+
+/** ngtcp2's own programs. */
+const testPrograms = { 'ngtcp2-client': '1.11', 'ngtcp2-server': '1.11' };
+
+/** What programs in Go and in Rust are built with, unless it is there from elsewhere. */
+const toolchains = {
+  go: { 'golang-go': '2:1.21', 'golang-src': '2:1.21' },
+  cargo: { 'cargo-web': '1.95', 'rustc-web': '1.95' },
+};
 
 /** `purpose`: what the set-up is for (`build`, `demo` or `test`). */
 export function requiredPackages(purpose) {
   const names = [...buildPackages];
   if (process.arch === 'x64') names.push('libipsec-mb-dev');
   if (purpose !== 'build') names.push(...browserPackages);
-  if (purpose === 'test') names.push(...testPackages);
-  return { plain: names, versioned: transportLibraries };
+  if (purpose !== 'test') return { plain: names, versioned: transportLibraries };
+  names.push(...testPackages);
+  const missing = Object.keys(toolchains).filter((name) => toolchain(name) === undefined);
+  return { plain: names, versioned: Object.assign({}, transportLibraries, testPrograms, ...missing.map((name) => toolchains[name])) };
 }
 
 export async function installPackages(purpose) {

@@ -7,6 +7,9 @@ import { dirname, join } from 'node:path';
 export const root = dirname(dirname(import.meta.dirname));
 const stampDirectory = join(root, '.sheaf', 'setup');
 
+/** Folders that hold no sources. */
+const produced = new Set(['node_modules', 'dist', 'build', 'target']);
+
 /** All files below `path` (or the file itself) for which `accept` holds, in a stable order. */
 export function filesBelow(path, accept = () => true) {
   const absolute = join(root, path);
@@ -17,7 +20,7 @@ export function filesBelow(path, accept = () => true) {
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const child = join(path, entry.name);
     if (entry.isDirectory()) {
-      if (entry.name === 'node_modules' || entry.name === 'dist' || entry.name === 'build') continue;
+      if (produced.has(entry.name)) continue;
       found.push(...filesBelow(child, accept));
     } else if (accept(child)) {
       found.push(child);

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonPath, buildAddon } from './addon.mjs';
 import { installPackages } from './apt.mjs';
+import { aioquic, go, rust } from './interop.mjs';
 import { StepError, commandLine, run } from './process.mjs';
 import { filesBelow, root } from './stamp.mjs';
 
@@ -47,14 +48,7 @@ export function steps(purpose) {
       outputs: ['node_modules/.modules.yaml'],
       run: () => runOrFail(pnpm(['install', '--frozen-lockfile', '--ignore-scripts', '--reporter=append-only']), 'The npm dependencies could not be installed.'),
     },
-    {
-      name: 'interop',
-      title: 'aioquic for the interoperability tests',
-      inputs: () => ['packages/bench/interop/requirements.txt'],
-      outputs: ['.sheaf/interop/bin/python'],
-      skip: () => purpose !== 'test' && 'only for tests',
-      run: installInterop,
-    },
+    ...[aioquic, go, rust].map((step) => ({ ...step, skip: () => purpose !== 'test' && 'only for tests' })),
     {
       name: 'addon',
       title: 'Native addon',
@@ -89,14 +83,4 @@ export function steps(purpose) {
 function hasScript(directory, name) {
   const path = join(root, directory, 'package.json');
   return existsSync(path) && JSON.parse(readFileSync(path, 'utf8')).scripts?.[name] !== undefined;
-}
-
-async function installInterop() {
-  const environment = join('.sheaf', 'interop');
-  await runOrFail({ command: '/usr/bin/python3', args: ['-m', 'venv', '--clear', environment] }, 'Python could not make a virtual environment.');
-  await runOrFail(
-    { command: join(environment, 'bin/python'), args: ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', 'packages/bench/interop/requirements.txt'] },
-    'aioquic could not be installed.',
-    { env: { PIP_USER: '0' } },
-  );
 }

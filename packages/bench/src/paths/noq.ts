@@ -7,12 +7,10 @@ import { z } from 'zod';
 import { runProgram } from '../process/run_program.js';
 import { interopDirectory } from '../process/workspace.js';
 
-const source = join(interopDirectory, 'noq');
-
-/** Builds noq-interop, which takes minutes the first time; returns its path. */
+/** Builds noq-interop, which takes minutes where the set-up has not done it; returns its path. */
 export async function buildNoq(): Promise<string> {
-  const target = join(source, 'target');
-  await runProgram('cargo', ['build', '--release', '--locked', '--quiet'], { cwd: source, env: { ...process.env, CARGO_TARGET_DIR: target } });
+  const target = join(interopDirectory, 'target');
+  await runProgram('cargo', ['build', '--release', '--locked', '--quiet', '--package', 'noq-interop'], { cwd: interopDirectory, env: { ...process.env, CARGO_TARGET_DIR: target } });
   return join(target, 'release', 'noq-interop');
 }
 

@@ -23,7 +23,7 @@ const oldestCargoForNoq = [1, 88] as const;
 
 export const cargoForNoq: Tool = {
   name: `cargo (Rust ${oldestCargoForNoq.join('.')} or newer)`,
-  install: 'rustup update stable',
+  install: 'npm run setup',
   isInstalled: async () => isRecentCargo(await capture('cargo', ['--version']), oldestCargoForNoq),
 };
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 
-const root = join(import.meta.dirname, '..', '..', '..', '..');
+export const root = join(import.meta.dirname, '..', '..', '..', '..');
 const scripts = join(root, 'packages', 'bench', 'interop');
 const python = join(root, '.sheaf', 'interop', 'bin', 'python');
 export const sheaf = join(root, 'node_modules', '.bin', 'sheaf');

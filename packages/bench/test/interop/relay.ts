@@ -1,0 +1,83 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { seededRandom } from '../loss/lossy_relay.js';
+
+export interface RelayOptions {
+  /** Share of the datagrams that are dropped, each way. */
+  loss?: number;
+  seed?: number;
+  /** Called when this many bytes went to the client. */
+  after?: { bytes: number; call: () => void };
+}
+
+/** Carries UDP datagrams between one client at a time and a server, both on loopback. */
+export interface Relay {
+  port: number;
+  counts: {
+    dropped: number;
+    carried: number;
+    /** Full datagrams of the client before the server's first full one, which has the ServerHello: the ClientHello. */
+    hello: number;
+    /** Datagrams of the server since the client's port changed. */
+    afterRebinding: number;
+  };
+  /** From now on clients come from another port, as behind a NAT that forgot them. */
+  rebind(): void;
+  close(): void;
+}
+
+/** The least size of a client's datagram with an Initial packet: RFC 9000 §14.1. */
+const leastInitial = 1200;
+
+export async function startRelay(target: number, { loss = 0, seed = 1, after }: RelayOptions = {}): Promise<Relay> {
+  const random = seededRandom(seed);
+  const counts = { dropped: 0, carried: 0, hello: 0, afterRebinding: 0 };
+  const outside = createSocket('udp4');
+  const insides = new Map<number, Socket>();
+  let bytes = 0;
+  let answered = false;
+  let rebound = false;
+  const pass = (send: () => void): void => {
+    if (loss > 0 && random() < loss) counts.dropped += 1;
+    else {
+      counts.carried += 1;
+      send();
+    }
+  };
+  const openInside = (client: number): Socket => {
+    const inside = createSocket('udp4');
+    inside.on('message', (datagram) => {
+      if (datagram.length >= leastInitial) answered = true;
+      if (rebound) counts.afterRebinding += 1;
+      const before = bytes;
+      bytes += datagram.length;
+      if (after && before < after.bytes && bytes >= after.bytes) after.call();
+      pass(() => outside.send(datagram, client, '127.0.0.1'));
+    });
+    insides.set(client, inside);
+    return inside;
+  };
+  outside.on('message', (datagram, client) => {
+    if (!answered && datagram.length >= leastInitial) counts.hello += 1;
+    const inside = insides.get(client.port) ?? openInside(client.port);
+    pass(() => inside.send(datagram, target, '127.0.0.1'));
+  });
+  outside.bind(0, '127.0.0.1');
+  await once(outside, 'listening');
+  const closeInsides = (): void => {
+    for (const inside of insides.values()) inside.close();
+    insides.clear();
+  };
+  return {
+    port: outside.address().port,
+    counts,
+    rebind() {
+      rebound = true;
+      closeInsides();
+    },
+    close() {
+      outside.close();
+      closeInsides();
+    },
+  };
+}
