@@ -8,8 +8,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::size_t step = 1 + data[0];
   const quic::Bytes input(data + 1, size - 1);
-  webtransport::Session session(webtransport::Session::State::kEstablished);
-  http3::CapsuleReader reader([](std::uint64_t type) { return type < 64; }, 100);
+  webtransport::Session session(webtransport::Dialect::kWebTransport);
+  http3::CapsuleReader reader([](std::uint64_t type) {
+    return type < 64 ? std::optional(http3::CapsuleRule{100, type % 2 == 1}) : std::nullopt;
+  });
   for (std::size_t offset = 0; offset < input.size(); offset += step) {
     const quic::Bytes piece = input.subspan(offset, std::min(step, input.size() - offset));
     for (quic::Bytes rest = piece; !rest.empty();) {
@@ -22,6 +24,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (!signal) return 0;
       if (*signal && (*signal)->closed &&
           (*signal)->closed->reason.size() > webtransport::k_max_close_reason) {
+        __builtin_trap();
+      }
+      if (*signal && (*signal)->datagram &&
+          (*signal)->datagram->size() > http3::k_max_capsule_datagram) {
         __builtin_trap();
       }
     }

@@ -44,6 +44,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::submit_request>("submitRequest"),
        InstanceMethod<&EndpointObject::submit_informational>("submitInformational"),
        InstanceMethod<&EndpointObject::submit_response>("submitResponse"),
+       InstanceMethod<&EndpointObject::submit_trailers>("submitTrailers"),
        InstanceMethod<&EndpointObject::write_body>("writeBody"),
        InstanceMethod<&EndpointObject::reserve_body>("reserveBody"),
        InstanceMethod<&EndpointObject::read_body>("readBody"),
@@ -305,6 +306,17 @@ Napi::Value EndpointObject::submit_response(const Napi::CallbackInfo& info) {
   if (hosted && hosted->session()) {
     const auto status = hosted->session()->submit_response(
         stream_argument(info), to_fields(info[2].As<Napi::Array>()), info[3].ToBoolean());
+    outcome = status ? 0 : refusal_code(status.error());
+  }
+  return Napi::Number::New(info.Env(), outcome);
+}
+
+Napi::Value EndpointObject::submit_trailers(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  double outcome = refusal_code(http3::Refusal::kConnectionClosed);
+  if (hosted && hosted->session()) {
+    const auto status = hosted->session()->submit_trailers(stream_argument(info),
+                                                           to_fields(info[2].As<Napi::Array>()));
     outcome = status ? 0 : refusal_code(status.error());
   }
   return Napi::Number::New(info.Env(), outcome);

@@ -38,6 +38,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value submit_request(const Napi::CallbackInfo& info);
   Napi::Value submit_informational(const Napi::CallbackInfo& info);
   Napi::Value submit_response(const Napi::CallbackInfo& info);
+  Napi::Value submit_trailers(const Napi::CallbackInfo& info);
   Napi::Value write_body(const Napi::CallbackInfo& info);
   Napi::Value reserve_body(const Napi::CallbackInfo& info);
   Napi::Value read_body(const Napi::CallbackInfo& info);

@@ -93,6 +93,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
 
   session.max_field_section_size = number(options, "maxHeaderBytes");
   session.webtransport = flag(options, "webtransport");
+  session.extended_connect = session.datagrams = flag(options, "extendedConnect");
 }
 
 }  // namespace sheaf::binding

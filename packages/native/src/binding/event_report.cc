@@ -178,7 +178,7 @@ void EndpointObject::report_session_event(HostedConnection& hosted,
   std::visit(Overloaded{[&](const http3::SettingsReceived&) {
                           const auto* session = hosted.http3();
                           const bool webtransport = session && session->peer_settings() &&
-                                                    session->peer_settings()->webtransport;
+                                                    session->peer_settings()->webtransport.any();
                           push(events, EventKind::kSettings, hosted, webtransport);
                         },
                         [&](const http3::RequestReceived& request) {

@@ -52,7 +52,7 @@ HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver&
   if (!driver.end_exchange()) return;
   // docs/multi-end.md: sessions are the primary's.
   config_.requests_only = true;
-  config_.webtransport = false;
+  config_.webtransport = config_.extended_connect = config_.datagrams = false;
 }
 
 HostedConnection::~HostedConnection() {

@@ -32,7 +32,8 @@ void EndpointObject::report_webtransport_event(HostedConnection& hosted,
             report(EventKind::kRequest, requested.session, to_array(env, requested.fields), false);
           },
           [&](const webtransport::SessionEstablished& established) {
-            report(EventKind::kSessionReady, established.session);
+            report(EventKind::kSessionReady, established.session,
+                   to_array(env, established.fields));
           },
           [&](const webtransport::SessionRefused& refused) {
             report(EventKind::kSessionRejected, refused.session, number(refused.status));

@@ -9,26 +9,31 @@ quic::Result<std::optional<Capsule>, ConnectionError> CapsuleReader::next(quic::
     if (!in_value_) {
       bytes = bytes.subspan(header_.append(bytes));
       if (!header_.complete()) break;
-      in_value_ = true;
-      value_left_ = header_.length();
-      value_.clear();
-      if (is_known_(header_.type()) && value_left_ > max_value_) {
-        return ConnectionError{ErrorCode::kMessageError, "capsule is too long"};
-      }
+      if (auto status = begin_value(); !status) return status.error();
     }
-    const bool known = is_known_(header_.type());
     const std::size_t part =
         static_cast<std::size_t>(std::min<std::uint64_t>(value_left_, bytes.size()));
-    if (known) value_.insert(value_.end(), bytes.begin(), bytes.begin() + part);
+    if (kept_) value_.insert(value_.end(), bytes.begin(), bytes.begin() + part);
     bytes = bytes.subspan(part);
     value_left_ -= part;
     if (value_left_ > 0) break;
     const Capsule capsule{header_.type(), value_};
     in_value_ = false;
     header_.reset();
-    if (known) return std::optional<Capsule>(capsule);
+    if (kept_) return std::optional<Capsule>(capsule);
   }
   return std::optional<Capsule>();
+}
+
+ConnectionStatus CapsuleReader::begin_value() {
+  in_value_ = true;
+  value_left_ = header_.length();
+  value_.clear();
+  const auto rule = rule_of_(header_.type());
+  const bool fits = rule && value_left_ <= rule->max_value;
+  kept_ = fits;
+  if (!rule || fits || rule->drop_longer) return {};
+  return ConnectionError{ErrorCode::kMessageError, "capsule is too long"};
 }
 
 std::vector<std::uint8_t> encode_capsule(const Capsule& capsule) {

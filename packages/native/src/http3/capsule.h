@@ -14,15 +14,25 @@ struct Capsule {
   quic::Bytes value;
 };
 
+// RFC 9297 §3.5: a datagram of the request on whose stream it stands.
+inline constexpr std::uint64_t k_capsule_datagram = 0x00;
+// Longest datagram that goes in a capsule, either way. Longer ones are lost, as datagrams may be.
+inline constexpr std::size_t k_max_capsule_datagram = 16 << 10;
+
+// What a longer one means than `max_value` bytes.
+struct CapsuleRule {
+  std::size_t max_value = 0;
+  bool drop_longer = false;  // instead of malformed
+};
+
 // Takes capsules out of a message's body, however it is cut. Types that are not known are skipped
 // (RFC 9297 §3.2), whatever their length, without being kept.
 class CapsuleReader {
  public:
-  using IsKnown = bool (*)(std::uint64_t type);
+  // Nothing for a type that is not known.
+  using RuleOf = std::optional<CapsuleRule> (*)(std::uint64_t type);
 
-  // A capsule of a known type that is longer than `max_value` bytes is malformed.
-  CapsuleReader(IsKnown is_known, std::size_t max_value)
-      : is_known_(is_known), max_value_(max_value) {}
+  explicit CapsuleReader(RuleOf rule_of) : rule_of_(rule_of) {}
 
   // Takes bytes from the front of `bytes` up to the end of the next capsule of a known type, which
   // is valid until the next call, or takes all of them.
@@ -31,10 +41,12 @@ class CapsuleReader {
   bool at_boundary() const { return header_.empty(); }
 
  private:
-  IsKnown is_known_;
-  std::size_t max_value_;
+  ConnectionStatus begin_value();
+
+  RuleOf rule_of_;
   TypeLengthAccumulator header_;
   bool in_value_ = false;
+  bool kept_ = false;  // the value that is being read
   std::uint64_t value_left_ = 0;
   std::vector<std::uint8_t> value_;
 };

@@ -52,6 +52,9 @@ class ConnectionTransport final : public Transport {
   bool received_early(StreamId stream) const override { return connection_.received_early(stream); }
   bool multi_end() const override { return connection_.multi_end(); }
   bool at_end(StreamId stream) const override { return connection_.at_end(stream); }
+  bool peer_takes_datagrams() const override {
+    return connection_.peer_parameters().max_datagram_frame_size > 0;
+  }
   std::size_t max_datagram_payload() const override { return connection_.max_datagram_payload(); }
   bool send_datagram(Bytes payload, std::uint64_t identifier) override {
     return connection_.send_datagram(payload, identifier);

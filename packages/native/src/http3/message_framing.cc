@@ -13,9 +13,20 @@ void require_success(int status) {
   if (status != 0) std::abort();
 }
 
-// A message that nghttp3 does not take is refused alone: the rest of the process goes on.
-quic::Status<Refusal> accepted(int status) {
-  return status == 0 ? quic::Status<Refusal>() : quic::Status<Refusal>(Refusal::kWrongState);
+// Of a call about one message: what it cannot do costs that message alone.
+quic::Status<Refusal> outcome_of(int status) {
+  switch (status) {
+    case 0:
+      return {};
+    case NGHTTP3_ERR_NOMEM:
+      std::abort();
+    case NGHTTP3_ERR_STREAM_NOT_FOUND:
+      return Refusal::kUnknownStream;
+    case NGHTTP3_ERR_CONN_CLOSING:
+      return Refusal::kGoingAway;
+    default:
+      return Refusal::kWrongState;
+  }
 }
 
 std::string_view view_of(nghttp3_rcbuf* buffer) {
@@ -159,15 +170,15 @@ quic::Status<Refusal> MessageFraming::submit_request(StreamId stream, const Fiel
                                                      bool has_body) {
   const auto values = name_values_of(fields);
   const nghttp3_data_reader reader{Callbacks::body};
-  return accepted(nghttp3_conn_submit_request(connection_, id_of(stream), values.data(),
-                                              values.size(), has_body ? &reader : nullptr,
-                                              nullptr));
+  return outcome_of(nghttp3_conn_submit_request(connection_, id_of(stream), values.data(),
+                                                values.size(), has_body ? &reader : nullptr,
+                                                nullptr));
 }
 
 quic::Status<Refusal> MessageFraming::submit_informational(StreamId stream,
                                                            const FieldSection& fields) {
   const auto values = name_values_of(fields);
-  return accepted(
+  return outcome_of(
       nghttp3_conn_submit_info(connection_, id_of(stream), values.data(), values.size()));
 }
 
@@ -175,13 +186,13 @@ quic::Status<Refusal> MessageFraming::submit_response(StreamId stream, const Fie
                                                       bool has_body) {
   const auto values = name_values_of(fields);
   const nghttp3_data_reader reader{Callbacks::body};
-  return accepted(nghttp3_conn_submit_response(connection_, id_of(stream), values.data(),
-                                               values.size(), has_body ? &reader : nullptr));
+  return outcome_of(nghttp3_conn_submit_response(connection_, id_of(stream), values.data(),
+                                                 values.size(), has_body ? &reader : nullptr));
 }
 
 quic::Status<Refusal> MessageFraming::submit_trailers(StreamId stream, const FieldSection& fields) {
   const auto values = name_values_of(fields);
-  return accepted(
+  return outcome_of(
       nghttp3_conn_submit_trailers(connection_, id_of(stream), values.data(), values.size()));
 }
 

@@ -49,7 +49,8 @@ class MessageFraming {
   // Payload of DATA frames is checked and does not count.
   quic::Result<std::size_t, ConnectionError> read(StreamId stream, Bytes bytes, bool fin);
 
-  // The caller has checked that the stream is in the right state.
+  // kUnknownStream, or kWrongState where the message is further than that already: nothing has
+  // happened then.
   quic::Status<Refusal> submit_request(StreamId stream, const FieldSection& fields, bool has_body);
   quic::Status<Refusal> submit_informational(StreamId stream, const FieldSection& fields);
   quic::Status<Refusal> submit_response(StreamId stream, const FieldSection& fields, bool has_body);

@@ -32,6 +32,9 @@ struct RequestStream {
   bool reading_done = false;   // end, reset, error, or nobody wants the rest
   bool lost = false;           // its end is gone: what arrived is all there is
   bool message_begun = false;  // request or final response fields have come
+  // A request with `:protocol` (RFC 9220), whose protocol may give datagrams a meaning.
+  bool extended_connect = false;
+  unsigned interim_responses = 0;  // 1xx, so far
   bool readable_announced = false;
   FieldSection fields;  // of the HEADERS frame that is being decoded
   bool fields_too_large = false;
@@ -39,6 +42,11 @@ struct RequestStream {
   // --- our message ------------------------------------------------------------------------
   enum class Writing : std::uint8_t { kNotBegun, kBody, kEnded };
   Writing writing = Writing::kNotBegun;
+  bool own_request = false;  // this side sent the request
+  bool answered = false;     // by a final response, whoever gave it
+
+  // It is known what the request is.
+  bool head_known() const { return own_request || message_begun; }
   std::deque<SendChunk> chunks;   // not yet taken by the transport
   std::size_t chunks_framed = 0;  // of these, the first so many are in a DATA frame already
   bool transport_full = false;

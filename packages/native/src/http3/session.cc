@@ -22,9 +22,16 @@ Settings local_settings(Role role, const SessionConfig& config) {
   settings.qpack_max_table_capacity = config.requests_only ? 0 : config.qpack_table_capacity;
   settings.qpack_blocked_streams = config.requests_only ? 0 : config.qpack_blocked_streams;
   settings.max_field_section_size = config.max_field_section_size;
-  settings.enable_connect_protocol = config.webtransport && role == Role::kServer;
-  settings.datagrams = config.webtransport;
-  settings.webtransport = config.webtransport;
+  settings.enable_connect_protocol =
+      (config.extended_connect || config.webtransport) && role == Role::kServer;
+  settings.datagrams = config.datagrams || config.webtransport;
+  if (config.webtransport) {
+    settings.webtransport = {.draft02 = true,
+                             .max_sessions_draft07 = config.max_webtransport_sessions,
+                             .max_sessions_draft13 = config.max_webtransport_sessions,
+                             .enabled_draft15 = 1,
+                             .flow_control = false};
+  }
   return settings;
 }
 
@@ -89,9 +96,8 @@ void Session::on_event(const quic::Event& event, Time now) {
     on_stream_event(*stream);
     read_waiting();
     write_pending();
-  } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event) && !datagrams_announced_) {
-    datagrams_announced_ = true;
-    events_.push_back(DatagramsReadable{});
+  } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event)) {
+    read_datagrams();
   } else if (const auto* arrived = std::get_if<quic::DatagramAcknowledgedEvent>(&event)) {
     events_.push_back(DatagramOutcome{arrived->identifier, true});
   } else if (const auto* lost = std::get_if<quic::DatagramLostEvent>(&event)) {
@@ -246,6 +252,7 @@ void Session::on_stream_closed(StreamId id) {
   const bool known = request->second.message_begun || transport_.role() == Role::kClient;
   admission_.leave(request->second.place);
   requests_.erase(request);
+  datagrams_.release(id);
   framing_.close_stream(id, error == 0 ? value_of(ErrorCode::kNoError) : error);
   if (known) events_.push_back(StreamClosed{id});
 }
@@ -339,39 +346,6 @@ void Session::close(ErrorCode code, std::string_view reason, Time now) {
 
 bool Session::request_open_or_to_come(StreamId id) const {
   return transport_.role() == Role::kServer && (id.value >= next_unopened_ || find(id));
-}
-
-std::size_t Session::max_datagram_payload(StreamId stream) const {
-  if (!config_.webtransport || !peer_settings_ || !peer_settings_->datagrams) return 0;
-  const std::size_t prefix = quic::varint_size(stream.value / 4);
-  const std::size_t room = transport_.max_datagram_payload();
-  return room > prefix ? room - prefix : 0;
-}
-
-bool Session::send_datagram(StreamId stream, Bytes payload, std::uint64_t identifier) {
-  if (closed_ || payload.size() > max_datagram_payload(stream)) return false;
-  scratch_.resize(8 + payload.size());
-  quic::Writer writer(scratch_);
-  writer.write_varint(stream.value / 4);
-  writer.write_bytes(payload);
-  return transport_.send_datagram(writer.written(), identifier);
-}
-
-std::optional<HttpDatagram> Session::receive_datagram(Time now) {
-  now_ = now;
-  datagrams_announced_ = false;
-  if (closed_) return std::nullopt;
-  auto storage = transport_.receive_datagram();
-  if (!storage) return std::nullopt;
-  quic::Reader reader(*storage);
-  const std::uint64_t quarter = reader.read_varint();
-  // RFC 9297 §2.1: the id of a client-initiated bidirectional stream, divided by four.
-  if (!reader.ok() || quarter > quic::k_max_varint / 4) {
-    fail({ErrorCode::kDatagramError, "quarter stream id"});
-    return std::nullopt;
-  }
-  const std::size_t offset = storage->size() - reader.remaining();
-  return HttpDatagram{{quarter * 4}, std::move(*storage), offset};
 }
 
 }  // namespace sheaf::http3

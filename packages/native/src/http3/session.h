@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "http3/control_stream_reader.h"
+#include "http3/datagram_router.h"
 #include "http3/message_framing.h"
 #include "http3/request_session.h"
 #include "http3/request_stream.h"
@@ -21,18 +22,15 @@ struct SessionConfig {
   std::uint64_t max_field_section_size = 64 << 10;  // bytes, as RFC 9114 §4.2.2 counts them
   std::uint64_t qpack_table_capacity = 4096;        // bytes
   std::uint64_t qpack_blocked_streams = 16;
-  bool webtransport = false;  // announce WebTransport, extended CONNECT and datagrams
+  // Server: takes CONNECT with `:protocol` (RFC 9220). Whatever WebTransport says.
+  bool extended_connect = false;
+  bool datagrams = false;  // HTTP datagrams (RFC 9297)
+  // Announces WebTransport, and with it extended CONNECT and datagrams.
+  bool webtransport = false;
+  std::size_t max_webtransport_sessions = 256;  // at a time; announced and enforced
   // An end's: control and QPACK streams are the primary's, which exchanged SETTINGS with the
   // client. Requests are all there is here, and QPACK has no dynamic table (docs/multi-end.md).
   bool requests_only = false;
-};
-
-// An HTTP datagram (RFC 9297 §2.1).
-struct HttpDatagram {
-  StreamId stream;  // the request that it belongs to
-  std::vector<std::uint8_t> storage;
-  std::size_t payload_offset = 0;
-  Bytes payload() const { return Bytes(storage).subspan(payload_offset); }
 };
 
 // One HTTP/3 connection (RFC 9114), either role. The transport and the random source outlive it.
@@ -81,7 +79,13 @@ class Session final : public RequestSession,
   // False when it is too large or the transport's queue is full. `identifier` comes back in
   // DatagramOutcome.
   bool send_datagram(StreamId stream, Bytes payload, std::uint64_t identifier);
-  std::optional<HttpDatagram> receive_datagram(Time now);
+  // The peer has said that it takes none: what is to reach it goes as DATAGRAM capsules (§3.5).
+  bool peer_lacks_datagrams() const;
+  // Says who takes the datagrams of a request that is open. Once a request has its answer, those that
+  // nobody has claimed cost it: H3_DATAGRAM_ERROR (§2).
+  void claim_datagrams(StreamId request, DatagramConsumer& consumer);
+
+  std::size_t max_webtransport_sessions() const { return config_.max_webtransport_sessions; }
 
   // --- for the layer that owns handed-over streams ------------------------------------------
   Transport& transport() { return transport_; }
@@ -119,6 +123,11 @@ class Session final : public RequestSession,
   const RequestStream* find(StreamId id) const;
   // Ends both directions of a message; what was not sent or read is dropped.
   void abandon(StreamId id, RequestStream& stream, std::uint64_t error);
+
+  // session_datagrams.cc
+  bool takes_datagrams() const;
+  void read_datagrams();
+  void route_datagram(HttpDatagram datagram);
 
   // session_reading.cc: the peer's messages
   void read_stream(StreamId id);
@@ -164,7 +173,7 @@ class Session final : public RequestSession,
   bool started_ = false;
   bool closed_ = false;
   std::deque<SessionEvent> events_;
-  bool datagrams_announced_ = false;
+  DatagramRouter datagrams_;
 
   RequestAdmission admission_;
   quic::TokenBucket cancellations_;

@@ -63,7 +63,6 @@ struct DatagramOutcome {
   std::uint64_t identifier = 0;
   bool acknowledged = false;
 };
-struct DatagramsReadable {};  // `Session::receive_datagram` has some
 // A stream that belongs to a WebTransport session (prefix 0x41 or 0x54); its prefix is consumed.
 struct WebTransportStreamOpened {
   StreamId stream;
@@ -81,7 +80,7 @@ struct SessionClosed {  // the connection is gone
 using SessionEvent =
     std::variant<SettingsReceived, RequestReceived, ResponseReceived, TrailersReceived,
                  BodyReadable, MessageFinished, BodyWritable, StreamReset, WritingStopped,
-                 StreamClosed, StreamsAvailable, GoAwayReceived, DatagramsReadable, DatagramOutcome,
+                 StreamClosed, StreamsAvailable, GoAwayReceived, DatagramOutcome,
                  WebTransportStreamOpened, HandedOverStreamEvent, SessionClosed>;
 
 }  // namespace sheaf::http3

@@ -135,6 +135,14 @@ void Session::hand_over_incoming(StreamId id, StreamId session, bool finished) {
 }
 
 ConnectionStatus Session::on_settings(const Settings& settings) {
+  // RFC 9297 §2.1.1: HTTP datagrams need those of QUIC.
+  if (settings.datagrams && !transport_.peer_takes_datagrams()) {
+    return ConnectionError{ErrorCode::kSettingsError, "H3_DATAGRAM without QUIC datagrams"};
+  }
+  // Draft-ietf-webtrans-http3-16 §3.1.
+  if (transport_.role() == Role::kClient && settings.webtransport.enabled_draft15 > 1) {
+    return ConnectionError{ErrorCode::kSettingsError, "WT_ENABLED above 1"};
+  }
   peer_settings_ = settings;
   events_.push_back(SettingsReceived{});
   // The stream that says so is the only control stream so far.

@@ -11,6 +11,9 @@ namespace {
 // QPACK may keep what it is given while it waits for its table, so it is given little at a time.
 constexpr std::size_t k_max_slice = 4096;
 
+// RFC 9110 §15.2 sets no limit; nobody needs more than a few.
+constexpr unsigned k_max_interim_responses = 64;
+
 bool informational(const FieldSection& fields) { return fields.find(":status").starts_with('1'); }
 
 }  // namespace
@@ -190,11 +193,15 @@ void Session::on_fields_end(StreamId id, bool trailers) {
     events_.push_back(TrailersReceived{id, std::move(fields)});
   } else if (transport_.role() == Role::kServer) {
     stream->message_begun = true;
+    stream->extended_connect = !fields.find(":protocol").empty();
     begun_requests_.push_back(id);
     events_.push_back(RequestReceived{id, std::move(fields), transport_.received_early(id)});
   } else {
     const bool interim = informational(fields);
-    stream->message_begun = stream->message_begun || !interim;
+    if (interim && ++stream->interim_responses > k_max_interim_responses) {
+      return on_message_error(id, value_of(ErrorCode::kExcessiveLoad));
+    }
+    stream->message_begun = stream->answered = stream->message_begun || !interim;
     events_.push_back(ResponseReceived{id, std::move(fields), interim});
   }
 }

@@ -4,6 +4,11 @@
 // Our messages: from fields and chunks to the transport.
 
 namespace sheaf::http3 {
+namespace {
+
+bool is_interim(const FieldSection& fields) { return fields.find(":status").starts_with('1'); }
+
+}  // namespace
 
 quic::Status<Refusal> Session::check(const FieldSection& fields) const {
   if (closed_) return Refusal::kConnectionClosed;
@@ -21,14 +26,24 @@ quic::Result<StreamId, Refusal> Session::submit_request(const FieldSection& fiel
   if (transport_.role() != Role::kClient) return Refusal::kNotSupported;
   if (peer_going_away_) return Refusal::kGoingAway;
   if (auto status = check(fields); !status) return status.error();
+  if (!fields.find(":protocol").empty()) {
+    // RFC 9220 §3. Servers of older drafts take WebTransport without saying that they take this.
+    if (!peer_settings_) return Refusal::kNotReady;
+    if (!peer_settings_->enable_connect_protocol && !peer_settings_->webtransport.any()) {
+      return Refusal::kNotSupported;
+    }
+  }
   const auto id = transport_.open_stream(Directionality::kBidirectional);
   if (!id) return Refusal::kStreamLimit;
-  RequestStream& stream = requests_[*id];
-  stream.writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
   if (auto status = framing_.submit_request(*id, fields, has_body); !status) {
-    abandon(*id, stream, value_of(ErrorCode::kInternalError));
+    transport_.reset_stream(*id, value_of(ErrorCode::kInternalError));
+    transport_.stop_sending(*id, value_of(ErrorCode::kInternalError));
     return status.error();
   }
+  RequestStream& stream = requests_[*id];
+  stream.writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
+  stream.own_request = true;
+  stream.extended_connect = !fields.find(":protocol").empty();
   if (const std::string_view text = fields.find("priority"); !text.empty()) {
     const auto priority = MessageFraming::parse_priority(
         {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
@@ -44,7 +59,9 @@ quic::Status<Refusal> Session::submit_informational(StreamId id, const FieldSect
   RequestStream* stream = find(id);
   if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
-  if (auto status = framing_.submit_informational(id, fields); !status) return status.error();
+  // RFC 9114 §4.5: there is no 101.
+  if (!is_interim(fields) || fields.find(":status") == "101") return Refusal::kInvalidField;
+  if (auto status = framing_.submit_informational(id, fields); !status) return status;
   write_pending();
   return {};
 }
@@ -56,13 +73,12 @@ quic::Status<Refusal> Session::submit_response(StreamId id, const FieldSection& 
   RequestStream* stream = find(id);
   if (!stream || !stream->message_begun) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kNotBegun) return Refusal::kWrongState;
+  if (is_interim(fields)) return Refusal::kInvalidField;
+  if (auto status = framing_.submit_response(id, fields, has_body); !status) return status;
+  stream->answered = true;
   stream->writing = has_body ? RequestStream::Writing::kBody : RequestStream::Writing::kEnded;
   // Frame headers come on top: schedulers do not mind.
   if (const auto length = content_length(fields)) transport_.set_expected_bytes(id, *length);
-  if (auto status = framing_.submit_response(id, fields, has_body); !status) {
-    abandon(id, *stream, value_of(ErrorCode::kInternalError));
-    return status.error();
-  }
   write_pending();
   return {};
 }
@@ -92,11 +108,12 @@ quic::Status<Refusal> Session::submit_trailers(StreamId id, const FieldSection& 
   RequestStream* stream = find(id);
   if (!stream) return Refusal::kUnknownStream;
   if (stream->writing != RequestStream::Writing::kBody) return Refusal::kWrongState;
-  stream->writing = RequestStream::Writing::kEnded;
-  if (auto status = framing_.submit_trailers(id, fields); !status) {
-    abandon(id, *stream, value_of(ErrorCode::kInternalError));
-    return status.error();
+  // RFC 9114 §4.3.
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name.starts_with(':')) return Refusal::kInvalidField;
   }
+  if (auto status = framing_.submit_trailers(id, fields); !status) return status;
+  stream->writing = RequestStream::Writing::kEnded;
   framing_.resume(id);
   write_pending();
   return {};

@@ -10,15 +10,13 @@ constexpr std::uint64_t k_max_field_section_size = 0x06;
 constexpr std::uint64_t k_qpack_blocked_streams = 0x07;
 constexpr std::uint64_t k_enable_connect_protocol = 0x08;
 constexpr std::uint64_t k_datagrams = 0x33;
-// WebTransport changed its identifier with its drafts. Chromium needs draft 02's; the later ones do
-// no harm beside it.
 constexpr std::uint64_t k_webtransport_draft02 = 0x2b603742;
 constexpr std::uint64_t k_webtransport_max_sessions_draft07 = 0xc671706a;
 constexpr std::uint64_t k_webtransport_max_sessions_draft13 = 0x14e9cd29;
 constexpr std::uint64_t k_webtransport_enabled_draft15 = 0x2c7cf000;
-
-// Several sessions may share a connection; draft 07 wants a number.
-constexpr std::uint64_t k_announced_sessions = 256;
+constexpr std::uint64_t k_webtransport_initial_max_data = 0x2b61;
+constexpr std::uint64_t k_webtransport_initial_max_streams_unidirectional = 0x2b64;
+constexpr std::uint64_t k_webtransport_initial_max_streams_bidirectional = 0x2b65;
 
 // Identifiers of HTTP/2 that must not appear (RFC 9114 §7.2.4.1).
 bool reserved_by_http2(std::uint64_t identifier) {
@@ -29,6 +27,30 @@ ConnectionStatus read_flag(std::uint64_t value, bool& flag) {
   if (value > 1) return ConnectionError{ErrorCode::kSettingsError, "setting is neither 0 nor 1"};
   flag = value == 1;
   return {};
+}
+
+void apply(std::uint64_t identifier, std::uint64_t value, WebTransportSettings& settings) {
+  switch (identifier) {
+    case k_webtransport_draft02:
+      settings.draft02 = value > 0;
+      break;
+    case k_webtransport_max_sessions_draft07:
+      settings.max_sessions_draft07 = value;
+      break;
+    case k_webtransport_max_sessions_draft13:
+      settings.max_sessions_draft13 = value;
+      break;
+    case k_webtransport_enabled_draft15:
+      settings.enabled_draft15 = value;
+      break;
+    case k_webtransport_initial_max_data:
+    case k_webtransport_initial_max_streams_unidirectional:
+    case k_webtransport_initial_max_streams_bidirectional:
+      settings.flow_control = settings.flow_control || value > 0;
+      break;
+    default:
+      break;
+  }
 }
 
 ConnectionStatus apply(std::uint64_t identifier, std::uint64_t value, Settings& settings) {
@@ -49,13 +71,8 @@ ConnectionStatus apply(std::uint64_t identifier, std::uint64_t value, Settings& 
       return read_flag(value, settings.enable_connect_protocol);
     case k_datagrams:
       return read_flag(value, settings.datagrams);
-    case k_webtransport_draft02:
-    case k_webtransport_max_sessions_draft07:
-    case k_webtransport_max_sessions_draft13:
-    case k_webtransport_enabled_draft15:
-      settings.webtransport = settings.webtransport || value > 0;
-      break;
     default:
+      apply(identifier, value, settings.webtransport);
       break;
   }
   return {};
@@ -77,9 +94,16 @@ std::vector<std::uint8_t> encode_settings(const Settings& settings, std::uint64_
   }
   if (settings.enable_connect_protocol) write(k_enable_connect_protocol, 1);
   if (settings.datagrams) write(k_datagrams, 1);
-  if (settings.webtransport) {
-    write(k_webtransport_draft02, 1);
-    write(k_webtransport_max_sessions_draft07, k_announced_sessions);
+  const WebTransportSettings& webtransport = settings.webtransport;
+  if (webtransport.draft02) write(k_webtransport_draft02, 1);
+  if (webtransport.max_sessions_draft07 > 0) {
+    write(k_webtransport_max_sessions_draft07, webtransport.max_sessions_draft07);
+  }
+  if (webtransport.max_sessions_draft13 > 0) {
+    write(k_webtransport_max_sessions_draft13, webtransport.max_sessions_draft13);
+  }
+  if (webtransport.enabled_draft15 > 0) {
+    write(k_webtransport_enabled_draft15, webtransport.enabled_draft15);
   }
   write(0x21 + 0x1f * (grease % 0xffffff), grease & 0xffff);
   payload.resize(writer.size());

@@ -50,6 +50,7 @@ class Transport {
   virtual bool multi_end() const { return false; }
   virtual bool at_end(StreamId) const { return false; }
 
+  virtual bool peer_takes_datagrams() const = 0;
   virtual std::size_t max_datagram_payload() const = 0;
   virtual bool send_datagram(Bytes payload, std::uint64_t identifier) = 0;
   virtual std::optional<std::vector<std::uint8_t>> receive_datagram() = 0;

@@ -5,9 +5,10 @@
 
 namespace sheaf::webtransport {
 
-// HTTP/3 codes of draft-ietf-webtrans-http3-02 §8.5.
+// HTTP/3 codes of draft-ietf-webtrans-http3-02 §8.5 and draft-ietf-webtrans-http3-16 §9.5.
 inline constexpr std::uint64_t k_session_gone = 0x170d7b68;
 inline constexpr std::uint64_t k_buffered_stream_rejected = 0x3994bd84;
+inline constexpr std::uint64_t k_flow_control_error = 0x045d4487;
 
 // Stream errors of applications have 32 bits and a range of their own among HTTP/3's codes, which
 // leaves out the reserved ones of the form 0x1f * N + 0x21 (draft-ietf-webtrans-http3-02 §4.3).

@@ -28,6 +28,13 @@ struct DatagramCounts {
   std::uint64_t expired = 0;  // refused, for want of room
 };
 
+// What a session speaks, as the `:protocol` of its request tells it. They differ in what may go on
+// beside the session, not in its streams and datagrams.
+enum class Dialect : std::uint8_t {
+  kWebTransport,    // "webtransport": drafts 02 to 14
+  kWebTransportH3,  // "webtransport-h3": drafts 15 and 16
+};
+
 // One session's state and what its CONNECT stream says (draft-ietf-webtrans-http3-02 §3, §5).
 class Session {
  public:
@@ -37,8 +44,9 @@ class Session {
     kClosed,  // by either side; only the CONNECT stream's end is missing
   };
 
-  explicit Session(State state) : state_(state) {}
+  explicit Session(Dialect dialect) : dialect_(dialect) {}
 
+  Dialect dialect() const { return dialect_; }
   State state() const { return state_; }
   void establish() { state_ = State::kEstablished; }
   void close() { state_ = State::kClosed; }
@@ -52,6 +60,7 @@ class Session {
   struct Signal {
     bool draining = false;
     std::optional<CloseInfo> closed;
+    std::optional<Bytes> datagram;  // valid until the next call
   };
   // Next signal from bytes of the CONNECT stream's body; takes them from the front. Empty when they
   // are used up.
@@ -59,17 +68,23 @@ class Session {
   // The CONNECT stream may end here.
   bool at_boundary() const { return capsules_.at_boundary(); }
 
+  bool may_send_capsules = true;  // the CONNECT stream's buffer has room
+
  private:
-  State state_;
+  Dialect dialect_;
+  State state_ = State::kRequested;
   DatagramCounts datagrams_;
   std::unordered_set<StreamId> streams_;
-  http3::CapsuleReader capsules_{is_known, 4 + k_max_close_reason};
+  http3::CapsuleReader capsules_{rule_of};
   bool close_received_ = false;
 
-  static bool is_known(std::uint64_t type);
+  static std::optional<http3::CapsuleRule> rule_of(std::uint64_t type);
 };
 
 std::vector<std::uint8_t> encode_close(const CloseInfo& info);
 std::vector<std::uint8_t> encode_drain();
+// WT_MAX_STREAMS for both directions and WT_MAX_DATA with the largest values there are: a session has
+// the limits of its connection and no others.
+std::vector<std::uint8_t> encode_no_limits();
 
 }  // namespace sheaf::webtransport

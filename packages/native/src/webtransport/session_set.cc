@@ -1,7 +1,9 @@
 #include "webtransport/session_set.h"
 
+#include <algorithm>
 #include <charconv>
 
+#include "util/utf8.h"
 #include "webtransport/error_code.h"
 
 namespace sheaf::webtransport {
@@ -9,8 +11,16 @@ namespace {
 
 using http3::value_of;
 
-bool asks_for_webtransport(const http3::FieldSection& fields) {
-  return fields.find(":method") == "CONNECT" && fields.find(":protocol") == "webtransport";
+constexpr std::string_view k_protocol = "webtransport";
+constexpr std::string_view k_protocol_h3 = "webtransport-h3";  // draft-ietf-webtrans-http3-16 §9.1
+
+// Nothing for another request.
+std::optional<Dialect> dialect_of(const http3::FieldSection& fields) {
+  if (fields.find(":method") != "CONNECT") return std::nullopt;
+  const std::string_view protocol = fields.find(":protocol");
+  if (protocol == k_protocol) return Dialect::kWebTransport;
+  if (protocol == k_protocol_h3) return Dialect::kWebTransportH3;
+  return std::nullopt;
 }
 
 unsigned status_of(const http3::FieldSection& fields) {
@@ -18,6 +28,12 @@ unsigned status_of(const http3::FieldSection& fields) {
   unsigned status = 0;
   std::from_chars(text.data(), text.data() + text.size(), status);
   return status;
+}
+
+// Sessions that a server takes at a time, as far as it says so.
+std::size_t session_limit(const http3::WebTransportSettings& settings) {
+  const std::uint64_t limit = std::max(settings.max_sessions_draft07, settings.max_sessions_draft13);
+  return limit == 0 ? SIZE_MAX : static_cast<std::size_t>(limit);
 }
 
 void append(http3::FieldSection& to, const http3::FieldSection& from) {
@@ -47,14 +63,32 @@ Session* SessionSet::find(StreamId session) {
 quic::Result<StreamId, http3::Refusal> SessionSet::connect(const http3::FieldSection& fields) {
   const auto& settings = http_.peer_settings();
   if (!settings) return http3::Refusal::kNotReady;
-  if (!settings->webtransport) return http3::Refusal::kNotSupported;
-  http3::FieldSection request = {
-      {":method", "CONNECT"}, {":protocol", "webtransport"}, {":scheme", "https"}};
+  const http3::WebTransportSettings& spoken = settings->webtransport;
+  if (!spoken.any()) return http3::Refusal::kNotSupported;
+  // With the older ones several sessions share a connection.
+  const bool older = spoken.older_draft();
+  const Dialect dialect = older ? Dialect::kWebTransport : Dialect::kWebTransportH3;
+  if (!room_for(dialect, session_limit(spoken))) return http3::Refusal::kStreamLimit;
+  http3::FieldSection request = {{":method", "CONNECT"},
+                                 {":protocol", older ? k_protocol : k_protocol_h3},
+                                 {":scheme", "https"}};
   append(request, fields);
-  request.add({"sec-webtransport-http3-draft02", "1"});
+  if (spoken.draft02) request.add({"sec-webtransport-http3-draft02", "1"});
   const auto stream = http_.submit_request(request, true);
-  if (stream) sessions_.try_emplace(*stream, Session::State::kRequested);
+  if (stream) sessions_.try_emplace(*stream, dialect);
   return stream;
+}
+
+// Draft 16 §5.1: without flow control, which is never announced here, a session of the new dialect
+// shares its connection with no other.
+bool SessionSet::room_for(Dialect dialect, std::size_t limit) const {
+  std::size_t open = 0;
+  for (const auto& [id, session] : sessions_) {
+    if (session.state() == Session::State::kClosed) continue;
+    if (session.dialect() == Dialect::kWebTransportH3) return false;
+    ++open;
+  }
+  return open < (dialect == Dialect::kWebTransportH3 ? 1 : limit);
 }
 
 quic::Status<http3::Refusal> SessionSet::accept(StreamId id, const http3::FieldSection& fields,
@@ -63,13 +97,26 @@ quic::Status<http3::Refusal> SessionSet::accept(StreamId id, const http3::FieldS
   if (!session || session->state() != Session::State::kRequested) {
     return http3::Refusal::kUnknownStream;
   }
-  http3::FieldSection response = {{":status", "200"}, {"sec-webtransport-http3-draft", "draft02"}};
+  http3::FieldSection response = {{":status", "200"}};
+  if (session->dialect() == Dialect::kWebTransport) {
+    response.add({"sec-webtransport-http3-draft", "draft02"});
+  }
   append(response, fields);
   if (auto status = http_.submit_response(id, response, true); !status) return status;
-  session->establish();
-  release_waiting(id);
+  establish(id, *session);
+  // Safari counts streams and bytes of a session, and takes its limits from these.
+  if (http_.peer_settings() && http_.peer_settings()->webtransport.flow_control) {
+    static_cast<void>(
+        http_.write_body(id, quic::SendChunk::copy_of(encode_no_limits()), false));
+  }
   read_capsules(id, *session, now);
   return {};
+}
+
+void SessionSet::establish(StreamId id, Session& session) {
+  session.establish();
+  release_waiting(id);
+  http_.claim_datagrams(id, *this);
 }
 
 quic::Status<http3::Refusal> SessionSet::reject(StreamId id, unsigned status) {
@@ -99,7 +146,7 @@ void SessionSet::close(StreamId id, const CloseInfo& info) {
     http_.reset(id, value_of(http3::ErrorCode::kRequestCancelled));
     return end(id, *session, event);
   }
-  const CloseInfo cut{info.code, info.reason.substr(0, k_max_close_reason)};
+  const CloseInfo cut{info.code, std::string(quic::utf8_prefix(info.reason, k_max_close_reason))};
   static_cast<void>(http_.write_body(id, quic::SendChunk::copy_of(encode_close(cut)), true));
   // The peer should learn the code before it sees its streams cut off: they are reset once it has
   // answered (`end`). Chromium may tell the page "Connection lost" when both come together.
@@ -130,13 +177,34 @@ void SessionSet::reset_streams(Session& session) {
 }
 
 bool SessionSet::handle(http3::RequestReceived& event, quic::Time) {
-  if (!asks_for_webtransport(event.fields)) {
+  const auto dialect = dialect_of(event.fields);
+  if (!dialect) {
     release_waiting(event.stream);
     return false;
   }
-  sessions_.try_emplace(event.stream, Session::State::kRequested);
-  events_.push_back(SessionRequested{event.stream, std::move(event.fields)});
+  if (!room_for(*dialect, http_.max_webtransport_sessions())) {
+    http_.reset(event.stream, value_of(http3::ErrorCode::kRequestRejected));
+    release_waiting(event.stream);
+    return true;
+  }
+  sessions_.try_emplace(event.stream, *dialect);
+  SessionRequested requested{event.stream, std::move(event.fields)};
+  if (http_.peer_settings()) {
+    events_.push_back(std::move(requested));
+  } else {
+    unannounced_.push_back(std::move(requested));
+  }
   return true;
+}
+
+// Draft 16 §3.1: before, it is not known what the client speaks.
+bool SessionSet::handle(http3::SettingsReceived&, quic::Time) {
+  for (SessionRequested& requested : std::exchange(unannounced_, {})) {
+    const Session* session = find(requested.session);
+    if (!session || session->state() == Session::State::kClosed) continue;
+    events_.push_back(std::move(requested));
+  }
+  return false;
 }
 
 bool SessionSet::handle(http3::ResponseReceived& event, quic::Time) {
@@ -149,8 +217,9 @@ bool SessionSet::handle(http3::ResponseReceived& event, quic::Time) {
     http_.reset(event.stream, value_of(http3::ErrorCode::kRequestCancelled));
     events_.push_back(SessionRefused{event.stream, status});
   } else {
-    session->establish();
     events_.push_back(SessionEstablished{event.stream, std::move(event.fields)});
+    establish(event.stream, *session);
+    return true;
   }
   release_waiting(event.stream);
   return true;
@@ -178,6 +247,9 @@ void SessionSet::read_capsules(StreamId id, Session& session, quic::Time now) {
     if (!*signal) continue;
     if (session.state() == Session::State::kClosed) continue;
     if ((*signal)->draining) events_.push_back(SessionDraining{id});
+    if (const auto& payload = (*signal)->datagram) {
+      on_datagram({id, {payload->begin(), payload->end()}, 0});
+    }
     if (const auto& closed = (*signal)->closed) {
       static_cast<void>(http_.write_body(id, {}, true));
       end(id, session, {id, closed->code, closed->reason, true});

@@ -12,28 +12,29 @@
 namespace sheaf::webtransport {
 
 struct SessionSetConfig {
-  // What arrives before its session is accepted waits, up to these numbers per connection
+  // Streams that arrive before their session is accepted wait, up to this number per connection
   // (draft-ietf-webtrans-http3-02 §4.5). A stream's bytes wait in the transport's window.
   std::size_t max_waiting_streams = 64;
-  std::size_t max_waiting_datagrams = 16;
 };
 
-// WebTransport sessions of one HTTP/3 connection, either role (draft-ietf-webtrans-http3-02 as
-// Chromium speaks it). Sans-IO: takes events of the HTTP/3 session, which outlives it, and is asked
-// for its own.
-class SessionSet {
+// WebTransport sessions of one HTTP/3 connection, either role: draft-ietf-webtrans-http3-02 as
+// Chromium speaks it and what came after, up to draft 16 without flow control. Sans-IO: takes events
+// of the HTTP/3 session, which outlives it, and is asked for its own.
+class SessionSet final : private http3::DatagramConsumer {
  public:
   explicit SessionSet(http3::Session& http, const SessionSetConfig& config = {})
       : http_(http), config_(config) {}
 
   // Gives every event of the HTTP/3 session a chance. True: it belonged to a WebTransport session.
-  // RequestReceived with `:protocol` webtransport is taken and comes back as SessionRequested.
+  // A request for a session is taken and comes back as SessionRequested, once the peer's SETTINGS are
+  // here; one above the limit is reset with H3_REQUEST_REJECTED.
   bool on_event(http3::SessionEvent& event, quic::Time now);
   std::optional<Event> poll_event();
 
   // --- sessions -----------------------------------------------------------------------------
   // Client: `fields` have :authority, :path, origin and what else the application wants; kNotReady
-  // before the peer's SETTINGS, kNotSupported when it does not speak WebTransport.
+  // before the peer's SETTINGS, kNotSupported when it does not speak WebTransport, kStreamLimit while
+  // it takes no more sessions.
   quic::Result<StreamId, http3::Refusal> connect(const http3::FieldSection& fields);
   // Server. `fields` go into the response beside the status.
   quic::Status<http3::Refusal> accept(StreamId session, const http3::FieldSection& fields,
@@ -61,10 +62,8 @@ class SessionSet {
   void stop_sending(StreamId stream, std::uint32_t error);
 
   // --- datagrams ----------------------------------------------------------------------------
-  std::size_t max_datagram_payload(StreamId session) const {
-    return http_.max_datagram_payload(session);
-  }
-  // False when it is too large or the queue is full: it has expired before it was sent.
+  std::size_t max_datagram_payload(StreamId session) const;
+  // As a capsule where the peer takes no datagrams (RFC 9297 §3.5). False when it is too large or the queue is full: it has expired before it was sent.
   bool send_datagram(StreamId session, Bytes payload);
   // Nothing for a session that is gone.
   std::optional<DatagramCounts> datagram_counts(StreamId session) const;
@@ -84,6 +83,7 @@ class SessionSet {
     bool finished = false;
   };
 
+  bool handle(http3::SettingsReceived& event, quic::Time now);
   bool handle(http3::RequestReceived& event, quic::Time now);
   bool handle(http3::ResponseReceived& event, quic::Time now);
   bool handle(http3::BodyReadable& event, quic::Time now);
@@ -91,7 +91,7 @@ class SessionSet {
   bool handle(http3::StreamReset& event, quic::Time now);
   bool handle(http3::WritingStopped& event, quic::Time now);
   bool handle(http3::StreamClosed& event, quic::Time now);
-  bool handle(http3::DatagramsReadable& event, quic::Time now);
+  bool handle(http3::BodyWritable& event, quic::Time now);
   bool handle(http3::DatagramOutcome& event, quic::Time now);
   bool handle(http3::WebTransportStreamOpened& event, quic::Time now);
   bool handle(http3::HandedOverStreamEvent& event, quic::Time now);
@@ -101,7 +101,12 @@ class SessionSet {
     return false;
   }
 
+  void on_datagram(http3::HttpDatagram datagram) override;
+  bool send_datagram_capsule(StreamId id, Session& session, Bytes payload);
   Session* find(StreamId session);
+  // Another one may be opened beside those there are, of which the peer takes `limit`.
+  bool room_for(Dialect dialect, std::size_t limit) const;
+  void establish(StreamId id, Session& session);
   bool may_come(StreamId session) const;
   void read_capsules(StreamId id, Session& session, quic::Time now);
   void release_waiting(StreamId session);
@@ -122,7 +127,7 @@ class SessionSet {
   std::unordered_map<StreamId, Session> sessions_;
   std::unordered_map<StreamId, Stream> streams_;
   std::vector<WaitingStream> waiting_streams_;
-  std::deque<http3::HttpDatagram> waiting_datagrams_;
+  std::vector<SessionRequested> unannounced_;  // until the peer's SETTINGS come
 };
 
 }  // namespace sheaf::webtransport

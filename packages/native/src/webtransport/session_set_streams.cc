@@ -126,15 +126,6 @@ void SessionSet::release_waiting(StreamId id) {
       refuse(stream.stream, k_session_gone);
     }
   }
-  std::deque<http3::HttpDatagram> datagrams;
-  std::swap(datagrams, waiting_datagrams_);
-  for (auto& datagram : datagrams) {
-    if (datagram.stream != id) {
-      waiting_datagrams_.push_back(std::move(datagram));
-    } else if (open) {
-      events_.push_back(DatagramReceived{id, std::move(datagram)});
-    }
-  }
 }
 
 void SessionSet::refuse(StreamId stream, std::uint64_t error) {
@@ -214,11 +205,25 @@ bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
 
 // --- datagrams ----------------------------------------------------------------------------------
 
+std::size_t SessionSet::max_datagram_payload(StreamId session) const {
+  return http_.peer_lacks_datagrams() ? http3::k_max_capsule_datagram
+                                      : http_.max_datagram_payload(session);
+}
+
+bool SessionSet::send_datagram_capsule(StreamId id, Session& session, Bytes payload) {
+  if (!session.may_send_capsules || payload.size() > http3::k_max_capsule_datagram) return false;
+  const auto capsule = http3::encode_capsule({http3::k_capsule_datagram, payload});
+  const auto room = http_.write_body(id, quic::SendChunk::copy_of(capsule), false);
+  session.may_send_capsules = room && *room;
+  return static_cast<bool>(room);
+}
+
 // The session's id serves as the datagram's identifier: counting needs no more.
 bool SessionSet::send_datagram(StreamId id, Bytes payload) {
   Session* session = find(id);
   if (!session || session->state() != Session::State::kEstablished) return false;
-  const bool taken = http_.send_datagram(id, payload, id.value);
+  const bool taken = http_.peer_lacks_datagrams() ? send_datagram_capsule(id, *session, payload)
+                                                  : http_.send_datagram(id, payload, id.value);
   ++(taken ? session->datagrams().sent : session->datagrams().expired);
   return taken;
 }
@@ -236,17 +241,17 @@ bool SessionSet::handle(http3::DatagramOutcome& event, quic::Time) {
   return true;
 }
 
-bool SessionSet::handle(http3::DatagramsReadable&, quic::Time now) {
-  while (auto datagram = http_.receive_datagram(now)) {
-    const StreamId id = datagram->stream;
-    const Session* session = find(id);
-    if (session && session->state() == Session::State::kEstablished) {
-      events_.push_back(DatagramReceived{id, std::move(*datagram)});
-    } else if (may_come(id) && waiting_datagrams_.size() < config_.max_waiting_datagrams) {
-      waiting_datagrams_.push_back(std::move(*datagram));
-    }
-  }
-  return true;
+void SessionSet::on_datagram(http3::HttpDatagram datagram) {
+  const StreamId id = datagram.stream;
+  const Session* session = find(id);
+  if (!session || session->state() != Session::State::kEstablished) return;
+  events_.push_back(DatagramReceived{id, std::move(datagram)});
+}
+
+bool SessionSet::handle(http3::BodyWritable& event, quic::Time) {
+  Session* session = find(event.stream);
+  if (session) session->may_send_capsules = true;
+  return session != nullptr;
 }
 
 }  // namespace sheaf::webtransport

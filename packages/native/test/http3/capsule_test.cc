@@ -9,7 +9,11 @@
 namespace sheaf::http3 {
 namespace {
 
-bool known(std::uint64_t type) { return type == 0x2843 || type == 0; }
+template <std::size_t max_value>
+std::optional<CapsuleRule> known(std::uint64_t type) {
+  if (type == 0x2844) return CapsuleRule{max_value, true};
+  return type == 0x2843 || type == 0 ? std::optional(CapsuleRule{max_value}) : std::nullopt;
+}
 
 std::vector<std::uint8_t> bytes(std::initializer_list<int> values) {
   return {values.begin(), values.end()};
@@ -32,7 +36,7 @@ TEST(Capsule, ReadsThemCutAnywhere) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);
     quic::SeededRandom random(seed);
-    CapsuleReader reader(known, 1000);
+    CapsuleReader reader(known<1000>);
     std::vector<std::size_t> lengths;
     quic::Bytes rest = stream;
     while (!rest.empty()) {
@@ -52,7 +56,7 @@ TEST(Capsule, ReadsThemCutAnywhere) {
 TEST(Capsule, TruncatedAtEveryLengthIsNotWhole) {
   const auto encoded = encode_capsule({0x2843, bytes({1, 2, 3, 4})});
   for (std::size_t length = 0; length < encoded.size(); ++length) {
-    CapsuleReader reader(known, 1000);
+    CapsuleReader reader(known<1000>);
     quic::Bytes piece = quic::Bytes(encoded).first(length);
     const auto capsule = reader.next(piece);
     ASSERT_TRUE(capsule);
@@ -63,7 +67,7 @@ TEST(Capsule, TruncatedAtEveryLengthIsNotWhole) {
 }
 
 TEST(Capsule, EmptyOneIsWholeAtOnce) {
-  CapsuleReader reader(known, 1000);
+  CapsuleReader reader(known<1000>);
   const auto encoded = encode_capsule({0, {}});
   quic::Bytes piece = encoded;
   const auto capsule = reader.next(piece);
@@ -73,17 +77,34 @@ TEST(Capsule, EmptyOneIsWholeAtOnce) {
 
 TEST(Capsule, LengthIsBoundedForKnownTypesOnly) {
   const auto long_unknown = bytes({0x17, 0xc0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3});
-  CapsuleReader skipping(known, 10);
+  CapsuleReader skipping(known<10>);
   quic::Bytes piece = long_unknown;
   ASSERT_TRUE(skipping.next(piece));
   EXPECT_FALSE(skipping.at_boundary());
   const auto long_known = bytes({0x00, 0x0b});
-  CapsuleReader refusing(known, 10);
+  CapsuleReader refusing(known<10>);
   piece = long_known;
   const auto refused = refusing.next(piece);
   // An empty rest of the bytes does not matter: the length alone is too much.
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kMessageError);
+}
+
+TEST(Capsule, OneThatMayBeLostIsDroppedWhenItIsTooLong) {
+  for (const std::size_t length : {10u, 11u, 5000u}) {
+    CapsuleReader reader(known<10>);
+    auto stream = encode_capsule({0x2844, std::vector<std::uint8_t>(length)});
+    const auto next = encode_capsule({0x2843, bytes({7})});
+    stream.insert(stream.end(), next.begin(), next.end());
+    std::vector<std::uint64_t> types;
+    for (quic::Bytes rest = stream; !rest.empty();) {
+      const auto capsule = reader.next(rest);
+      ASSERT_TRUE(capsule);
+      if (*capsule) types.push_back((*capsule)->type);
+    }
+    EXPECT_EQ(types.size(), length <= 10 ? 2u : 1u) << length;
+    EXPECT_EQ(types.back(), 0x2843u);
+  }
 }
 
 }  // namespace

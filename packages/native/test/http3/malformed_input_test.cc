@@ -349,5 +349,42 @@ TEST(Truncation, OfARequestAtEveryLength) {
   }
 }
 
+// RFC 9297 §2.1.1.
+TEST(MalformedInput, HttpDatagramsWithoutThoseOfQuic) {
+  for (const std::size_t max_datagram : {0, 1200}) {
+    MemoryNetwork network(1, {.max_datagram = max_datagram});
+    Peer victim(network, Role::kServer, {}, 2);
+    victim.session.start(Time{});
+    MemoryNetwork::End& attacker = network.peer(Role::kServer);
+    const StreamId control = *attacker.open_stream(Directionality::kUnidirectional);
+    EXPECT_TRUE(attacker.write(control, chunk_of(from_hex("00 04 02 3301")), false));
+    while (network.step() || victim.drain()) {
+    }
+    if (max_datagram == 0) {
+      EXPECT_EQ(victim.transport.close_error, value_of(ErrorCode::kSettingsError));
+    } else {
+      EXPECT_FALSE(victim.transport.close_error);
+    }
+  }
+}
+
+// draft-ietf-webtrans-http3-16 §3.1.
+TEST(MalformedInput, AVariantOfWebTransportThatThereIsNot) {
+  Attack attack(Role::kClient, true);
+  attack.unidirectional("00 04 05 ac7cf000 02");
+  EXPECT_EQ(attack.error(), value_of(ErrorCode::kSettingsError));
+}
+
+// RFC 9114 §4.3. The section is `:status: 200`, index 25 of the static table.
+TEST(MalformedInput, TrailersWithPseudoFields) {
+  Attack attack(Role::kServer);
+  const StreamId stream = attack.open(Directionality::kBidirectional);
+  const std::string bytes = from_hex(k_get_frame) + from_hex("00 01 78 01 03 0000 d9");
+  EXPECT_TRUE(attack.attacker.write(stream, chunk_of(bytes), true));
+  attack.run();
+  EXPECT_FALSE(attack.error());
+  EXPECT_EQ(attack.resets[stream], value_of(ErrorCode::kMessageError));
+}
+
 }  // namespace
 }  // namespace sheaf::http3

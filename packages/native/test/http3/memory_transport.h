@@ -136,6 +136,7 @@ class MemoryNetwork {
     bool has_room_to_hold(std::uint64_t bytes) const override { return held + bytes <= memory; }
     void hold(std::uint64_t bytes) override { held += bytes; }
     void release(std::uint64_t bytes) override { held -= bytes; }
+    bool peer_takes_datagrams() const override { return network_.options_.max_datagram > 0; }
     std::size_t max_datagram_payload() const override { return network_.options_.max_datagram; }
     bool send_datagram(Bytes payload, std::uint64_t) override {
       if (payload.size() > network_.options_.max_datagram) return false;

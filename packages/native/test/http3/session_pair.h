@@ -32,7 +32,7 @@ struct Message {
 };
 
 // A session with an application that reads everything and keeps it.
-struct Application {
+struct Application : DatagramConsumer {
   Application(Transport& transport, const SessionConfig& config, std::uint64_t seed)
       : random(seed), session(transport, config, random) {}
 
@@ -84,10 +84,8 @@ struct Application {
   void handle(StreamClosed& event) { messages[event.stream].closed = true; }
   void handle(StreamsAvailable&) {}
   void handle(GoAwayReceived& event) { go_aways.push_back(event.id); }
-  void handle(DatagramsReadable&) {
-    while (auto datagram = session.receive_datagram(now)) {
-      datagrams.emplace_back(datagram->stream, text_of(datagram->payload()));
-    }
+  void on_datagram(HttpDatagram datagram) override {
+    datagrams.emplace_back(datagram.stream, text_of(datagram.payload()));
   }
   void handle(DatagramOutcome& event) { outcomes.push_back(event); }
   void handle(WebTransportStreamOpened& event) { handed_over.push_back(event); }

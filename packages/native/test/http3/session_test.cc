@@ -27,7 +27,7 @@ TEST(Session, ExchangesSettings) {
   for (Peer* peer : {&pair.client, &pair.server}) {
     ASSERT_TRUE(peer->session.peer_settings());
     EXPECT_TRUE(peer->session.peer_settings()->datagrams);
-    EXPECT_TRUE(peer->session.peer_settings()->webtransport);
+    EXPECT_TRUE(peer->session.peer_settings()->webtransport.any());
     EXPECT_EQ(peer->session.peer_settings()->max_field_section_size, 65536u);
   }
   EXPECT_TRUE(pair.client.session.peer_settings()->enable_connect_protocol);
@@ -402,21 +402,160 @@ TEST(Session, EarlyRequestsAreMarked) {
   EXPECT_TRUE(pair.server.messages[stream].early);
 }
 
-TEST(Session, HttpDatagramsFindTheirStream) {
+SessionConfig with_datagrams() {
   SessionConfig config;
-  config.webtransport = true;
-  SessionPair pair(1, config);
+  config.extended_connect = true;
+  config.datagrams = true;
+  return config;
+}
+
+FieldSection extended_connect(std::string_view protocol) {
+  return {{":method", "CONNECT"},
+          {":protocol", protocol},
+          {":scheme", "https"},
+          {":authority", "localhost"},
+          {":path", "/"}};
+}
+
+TEST(Session, ExtendedConnectAndDatagramsNeedNoWebTransport) {
+  SessionPair pair(1, with_datagrams());
+  EXPECT_EQ(pair.client.session.submit_request(extended_connect("x"), true).error(),
+            Refusal::kNotReady);
+  pair.run();
+  EXPECT_TRUE(pair.client.session.peer_settings()->enable_connect_protocol);
+  EXPECT_TRUE(pair.client.session.peer_settings()->datagrams);
+  EXPECT_FALSE(pair.client.session.peer_settings()->webtransport.any());
+  const StreamId stream = request(pair.client, extended_connect("connect-udp"), true);
+  pair.run();
+  EXPECT_EQ(pair.server.messages[stream].fields.find(":protocol"), "connect-udp");
+
+  SessionPair plain;
+  plain.run();
+  EXPECT_EQ(plain.client.session.submit_request(extended_connect("x"), true).error(),
+            Refusal::kNotSupported);
+}
+
+TEST(Session, HttpDatagramsFindTheirConsumer) {
+  SessionPair pair(1, with_datagrams());
   EXPECT_FALSE(pair.client.session.send_datagram({0}, bytes_of("too early"), 1));
   pair.run();
-  const StreamId stream = request(pair.client, get("/"));
+  const StreamId stream = request(pair.client, extended_connect("x"), true);
+  const StreamId other = request(pair.client, extended_connect("x"), true);
   EXPECT_EQ(pair.client.session.max_datagram_payload(stream), 1199u);
-  EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("ping"), 1));
-  EXPECT_TRUE(pair.client.session.send_datagram({stream.value + 400}, bytes_of(""), 2));
+  // The first overtake their requests: these are not written yet.
+  EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("one"), 1));
+  EXPECT_TRUE(pair.client.session.send_datagram(other, bytes_of("other"), 2));
+  EXPECT_TRUE(pair.client.session.send_datagram({stream.value + 400}, bytes_of("none"), 3));
+  pair.run();
+  EXPECT_TRUE(pair.server.datagrams.empty());
+  EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
+  pair.server.session.claim_datagrams(stream, pair.server);
+  EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("two"), 4));
   pair.run();
   ASSERT_EQ(pair.server.datagrams.size(), 2u);
-  EXPECT_EQ(pair.server.datagrams[0].first, stream);
-  EXPECT_EQ(pair.server.datagrams[0].second, "ping");
-  EXPECT_EQ(pair.server.datagrams[1].first.value, stream.value + 400);
+  EXPECT_EQ(pair.server.datagrams[0], std::pair(stream, std::string("one")));
+  EXPECT_EQ(pair.server.datagrams[1], std::pair(stream, std::string("two")));
+}
+
+// RFC 9297 §2.
+TEST(Session, DatagramsThatNobodyUnderstandsCostTheirRequest) {
+  SessionPair pair(1, with_datagrams());
+  pair.run();
+  const StreamId plain = request(pair.client, get("/"), true);
+  const StreamId unclaimed = request(pair.client, extended_connect("x"), true);
+  const StreamId ended = request(pair.client, get("/"), false);
+  pair.run();
+  EXPECT_TRUE(pair.server.session.submit_response(unclaimed, {{":status", "200"}}, true));
+  EXPECT_TRUE(pair.server.session.submit_response(ended, {{":status", "200"}}, true));
+  for (const StreamId stream : {plain, unclaimed, ended}) {
+    EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("?"), 1));
+  }
+  pair.run();
+  for (const StreamId stream : {plain, unclaimed}) {
+    EXPECT_EQ(pair.client.messages[stream].reset, value_of(ErrorCode::kDatagramError));
+    EXPECT_EQ(pair.server.messages[stream].reset, value_of(ErrorCode::kDatagramError));
+  }
+  EXPECT_FALSE(pair.client.messages[ended].reset);
+  EXPECT_FALSE(pair.server.transport.close_error);
+}
+
+TEST(Session, DatagramsThatWaitAreBounded) {
+  SessionPair pair(1, with_datagrams());
+  pair.run();
+  const StreamId stream = request(pair.client, extended_connect("x"), true);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(pair.client.session.send_datagram(stream, bytes_of("flood"), 1));
+  }
+  pair.run();
+  EXPECT_TRUE(pair.server.session.submit_response(stream, {{":status", "200"}}, true));
+  pair.server.session.claim_datagrams(stream, pair.server);
+  EXPECT_EQ(pair.server.datagrams.size(), DatagramRouter::k_max_waiting);
+
+  DatagramRouter router;
+  for (int i = 0; i < 16; ++i) {
+    router.hold({StreamId{0}, std::vector<std::uint8_t>(8 << 10), 0});
+  }
+  EXPECT_EQ(router.waiting(), DatagramRouter::k_max_waiting_bytes / (8 << 10));
+  router.release(StreamId{0});
+  EXPECT_EQ(router.waiting(), 0u);
+}
+
+TEST(Session, RefusesWhatIsNoInterimResponseAndNoTrailer) {
+  SessionPair pair;
+  const StreamId stream = request(pair.client, get("/"));
+  pair.run();
+  Session& server = pair.server.session;
+  for (const char* status : {"101", "200", "404"}) {
+    EXPECT_EQ(server.submit_informational(stream, {{":status", status}}).error(),
+              Refusal::kInvalidField);
+  }
+  EXPECT_EQ(server.submit_response(stream, {{":status", "103"}}, true).error(),
+            Refusal::kInvalidField);
+  EXPECT_TRUE(server.submit_response(stream, {{":status", "200"}}, true));
+  EXPECT_EQ(server.submit_informational(stream, {{":status", "103"}}).error(),
+            Refusal::kWrongState);
+  EXPECT_EQ(server.submit_trailers(stream, {{"fine", "1"}, {":status", "200"}}).error(),
+            Refusal::kInvalidField);
+  EXPECT_TRUE(server.submit_trailers(stream, {{"fine", "1"}}));
+  EXPECT_EQ(server.submit_trailers(stream, {{"again", "1"}}).error(), Refusal::kWrongState);
+  pair.run();
+  EXPECT_EQ(pair.client.messages[stream].trailers.find("fine"), "1");
+}
+
+TEST(Session, GivesUpOnInterimResponsesWithoutEnd) {
+  SessionPair pair;
+  const StreamId stream = request(pair.client, get("/"));
+  pair.run();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(pair.server.session.submit_informational(stream, {{":status", "102"}}));
+  }
+  pair.run();
+  EXPECT_EQ(pair.client.messages[stream].reset, value_of(ErrorCode::kExcessiveLoad));
+  EXPECT_EQ(pair.client.messages[stream].informational.size(), 64u);
+  EXPECT_FALSE(pair.client.transport.close_error);
+}
+
+// The calls that end in a refusal used to end the process.
+TEST(MessageFraming, RefusesMessagesThatItCannotSend) {
+  struct Silent final : MessageFraming::Listener {
+    void on_field(StreamId, const Field&) override {}
+    void on_fields_end(StreamId, bool) override {}
+    void on_unblocked(StreamId, std::size_t) override {}
+    void on_message_error(StreamId, std::uint64_t) override {}
+    std::size_t next_body(StreamId, std::span<Bytes>, bool&) override { return 0; }
+  } listener;
+  MessageFraming client(Role::kClient, {}, listener);
+  client.bind_qpack_streams({2}, {6});
+  EXPECT_TRUE(client.submit_request({0}, get("/"), false));
+  EXPECT_EQ(client.submit_request({0}, get("/"), false).error(), Refusal::kWrongState);
+  EXPECT_EQ(client.submit_trailers({0}, {{"a", "b"}}).error(), Refusal::kWrongState);
+  EXPECT_EQ(client.submit_trailers({4}, {{"a", "b"}}).error(), Refusal::kUnknownStream);
+  MessageFraming server(Role::kServer, {}, listener);
+  server.bind_qpack_streams({3}, {7});
+  EXPECT_EQ(server.submit_response({0}, {{":status", "200"}}, false).error(),
+            Refusal::kUnknownStream);
+  EXPECT_EQ(server.submit_informational({0}, {{":status", "103"}}).error(),
+            Refusal::kUnknownStream);
 }
 
 TEST(Session, DatagramWithoutStreamIdIsAnError) {

@@ -16,11 +16,16 @@ TEST(Settings, GoldenBytesAsChromiumNeedsThem) {
   settings.max_field_section_size = 65536;
   settings.enable_connect_protocol = true;
   settings.datagrams = true;
-  settings.webtransport = true;
+  settings.webtransport = {.draft02 = true,
+                           .max_sessions_draft07 = 256,
+                           .max_sessions_draft13 = 256,
+                           .enabled_draft15 = 1,
+                           .flow_control = false};
   EXPECT_EQ(encode_settings(settings, 0),
             bytes({0x01, 0x50, 0x00, 0x07, 0x10, 0x06, 0x80, 0x01, 0x00, 0x00, 0x08,
                    0x01, 0x33, 0x01, 0xab, 0x60, 0x37, 0x42, 0x01, 0xc0, 0x00, 0x00,
-                   0x00, 0xc6, 0x71, 0x70, 0x6a, 0x41, 0x00, 0x21, 0x00}));
+                   0x00, 0xc6, 0x71, 0x70, 0x6a, 0x41, 0x00, 0x94, 0xe9, 0xcd,
+                   0x29, 0x41, 0x00, 0xac, 0x7c, 0xf0, 0x00, 0x01, 0x21, 0x00}));
 }
 
 TEST(Settings, RoundTrip) {
@@ -32,7 +37,7 @@ TEST(Settings, RoundTrip) {
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->qpack_max_table_capacity, 100u);
     EXPECT_TRUE(decoded->datagrams);
-    EXPECT_FALSE(decoded->webtransport);
+    EXPECT_FALSE(decoded->webtransport.any());
     EXPECT_EQ(decoded->max_field_section_size, quic::k_max_varint);
   }
 }
@@ -52,9 +57,16 @@ TEST(Settings, EveryWebTransportDraftIsRecognised) {
         bytes({0x94, 0xe9, 0xcd, 0x29, 0x01}), bytes({0xac, 0x7c, 0xf0, 0x00, 0x01})}) {
     const auto decoded = decode_settings(payload);
     ASSERT_TRUE(decoded);
-    EXPECT_TRUE(decoded->webtransport);
+    EXPECT_TRUE(decoded->webtransport.any());
   }
-  EXPECT_FALSE(decode_settings(bytes({0xab, 0x60, 0x37, 0x42, 0x00}))->webtransport);
+  EXPECT_FALSE(decode_settings(bytes({0xab, 0x60, 0x37, 0x42, 0x00}))->webtransport.any());
+}
+
+TEST(Settings, FlowControlOfWebTransportIsDeclaredByAnyOfItsLimits) {
+  for (const int identifier : {0x61, 0x64, 0x65}) {
+    EXPECT_TRUE(decode_settings(bytes({0x6b, identifier, 0x01}))->webtransport.flow_control);
+    EXPECT_FALSE(decode_settings(bytes({0x6b, identifier, 0x00}))->webtransport.flow_control);
+  }
 }
 
 }  // namespace

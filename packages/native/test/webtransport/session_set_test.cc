@@ -27,16 +27,17 @@ struct StreamLog {
 // One end: HTTP/3, WebTransport, and an application that notes everything.
 struct Side {
   Side(http3::MemoryNetwork& network, quic::Role role, std::uint64_t seed,
-       const SessionSetConfig& config)
+       const SessionSetConfig& config, std::size_t max_sessions = 256)
       : transport(network.end(role)),
         random(seed),
-        http(transport, http_config(), random),
+        http(transport, http_config(max_sessions), random),
         sessions(http, config) {
     http.start(Time{});
   }
-  static http3::SessionConfig http_config() {
+  static http3::SessionConfig http_config(std::size_t max_sessions) {
     http3::SessionConfig config;
     config.webtransport = true;
+    config.max_webtransport_sessions = max_sessions;
     return config;
   }
 
@@ -476,6 +477,200 @@ TEST(SessionSet, BackPressureOfAStream) {
   pair.run();
   EXPECT_TRUE(pair.client.streams[stream].writable);
   EXPECT_EQ(pair.server.streams[stream].data.size(), 5000u);
+}
+
+// A client that writes what it likes; its fields are not compressed (RFC 9204 §4.5.6).
+struct RawClient {
+  explicit RawClient(std::size_t max_sessions = 256)
+      : network(1),
+        server(network, quic::Role::kServer, 2, {}, max_sessions),
+        transport(network.peer(quic::Role::kServer)) {}
+
+  static std::string literal(std::string_view name, std::string_view value) {
+    std::string bytes;
+    if (name.size() < 7) {
+      bytes.push_back(static_cast<char>(0x20 + name.size()));
+    } else {
+      bytes += {0x27, static_cast<char>(name.size() - 7)};
+    }
+    bytes.append(name);
+    bytes.push_back(static_cast<char>(value.size()));
+    return bytes.append(value);
+  }
+  void settings(std::string_view payload) {
+    const StreamId control = *transport.open_stream(Directionality::kUnidirectional);
+    const std::string head = {0x00, 0x04, static_cast<char>(payload.size())};
+    EXPECT_TRUE(transport.write(control, chunk_of(head + std::string(payload)), false));
+    run();
+  }
+  StreamId connect(std::string_view protocol) {
+    std::string section(2, '\0');
+    section += literal(":method", "CONNECT") + literal(":protocol", protocol);
+    section += literal(":scheme", "https") + literal(":authority", "a") + literal(":path", "/");
+    const StreamId stream = *transport.open_stream(Directionality::kBidirectional);
+    EXPECT_LT(section.size(), 128u);
+    const std::string head = {0x01, 0x40, static_cast<char>(section.size())};
+    EXPECT_TRUE(transport.write(stream, chunk_of(head + section), false));
+    run();
+    return stream;
+  }
+  // A frame DATA.
+  void write(StreamId stream, std::string_view data) {
+    const std::string head = {0x00, 0x40, static_cast<char>(data.size())};
+    EXPECT_TRUE(transport.write(stream, chunk_of(head + std::string(data)), false));
+    run();
+  }
+  void run() {
+    for (bool more = true; more;) {
+      more = network.step();
+      more = server.drain() || more;
+      while (const auto event = transport.poll_event()) {
+        const auto* stream = std::get_if<quic::StreamEvent>(&*event);
+        if (stream && stream->kind == quic::StreamEvent::Kind::kReset) {
+          resets[stream->stream] = stream->value;
+        }
+      }
+    }
+  }
+  // What came on a stream so far.
+  std::string read(StreamId stream) {
+    std::string data;
+    for (run();; run()) {
+      const Bytes bytes = transport.peek(stream);
+      if (bytes.empty()) return data;
+      data += text_of(bytes);
+      EXPECT_TRUE(transport.consume(stream, bytes.size(), Time{}));
+    }
+  }
+
+  http3::MemoryNetwork network;
+  Side server;
+  http3::MemoryNetwork::End& transport;
+  std::map<StreamId, std::uint64_t> resets;
+};
+
+constexpr std::uint64_t k_rejected = 0x10b;
+const std::string k_datagrams_setting = {0x33, 0x01};
+
+TEST(SessionSet, SessionsAboveTheLimitAreRejected) {
+  RawClient client(2);
+  client.settings(k_datagrams_setting);
+  const StreamId first = client.connect("webtransport");
+  const StreamId second = client.connect("webtransport");
+  const StreamId third = client.connect("webtransport");
+  EXPECT_EQ(client.server.requested, (std::vector{first, second}));
+  EXPECT_EQ(client.resets[third], k_rejected);
+  client.server.sessions.close(first, {});
+  client.run();
+  const StreamId fourth = client.connect("webtransport");
+  EXPECT_EQ(client.server.requested.back(), fourth);
+  EXPECT_FALSE(client.server.transport.close_error);
+}
+
+// draft-ietf-webtrans-http3-16 §5.1: there is no flow control among sessions.
+TEST(SessionSet, OneSessionOfTheNewDialectHasItsConnectionForItself) {
+  RawClient client;
+  client.settings(k_datagrams_setting);
+  const StreamId first = client.connect("webtransport-h3");
+  EXPECT_EQ(client.server.requested, std::vector{first});
+  for (const char* protocol : {"webtransport-h3", "webtransport"}) {
+    EXPECT_EQ(client.resets[client.connect(protocol)], k_rejected);
+  }
+  // The draft is named to those who do not say it with their protocol.
+  EXPECT_EQ(client.read(first).find("draft02"), std::string::npos);
+  client.server.sessions.close(first, {});
+  client.run();
+  const StreamId old = client.connect("webtransport");
+  EXPECT_EQ(client.server.requested.back(), old);
+  EXPECT_EQ(client.resets[client.connect("webtransport-h3")], k_rejected);
+}
+
+TEST(SessionSet, RequestsWaitForTheSettingsOfTheClient) {
+  RawClient client;
+  const StreamId session = client.connect("webtransport-h3");
+  EXPECT_TRUE(client.server.requested.empty());
+  client.settings(k_datagrams_setting);
+  EXPECT_EQ(client.server.requested, std::vector{session});
+}
+
+TEST(SessionSet, DatagramsComeAsCapsules) {
+  RawClient client;
+  client.settings(k_datagrams_setting);
+  const StreamId session = client.connect("webtransport");
+  client.write(session, std::string({0x00, 0x03}) + "abc");
+  for (const char byte : std::string({0x00, 0x02}) + "de") client.write(session, {&byte, 1});
+  ASSERT_EQ(client.server.datagrams.size(), 2u);
+  EXPECT_EQ(client.server.datagrams[0], std::pair(session, std::string("abc")));
+  EXPECT_EQ(client.server.datagrams[1], std::pair(session, std::string("de")));
+}
+
+TEST(SessionSet, DatagramsGoAsCapsulesToAClientThatTakesNoOthers) {
+  RawClient client;
+  client.settings("");
+  const StreamId session = client.connect("webtransport");
+  SessionSet& sessions = client.server.sessions;
+  EXPECT_EQ(sessions.max_datagram_payload(session), http3::k_max_capsule_datagram);
+  EXPECT_TRUE(sessions.send_datagram(session, bytes_of("abc")));
+  EXPECT_TRUE(client.read(session).ends_with(std::string({0x00, 0x05, 0x00, 0x03}) + "abc"));
+  const std::string large(http3::k_max_capsule_datagram + 1, 'x');
+  EXPECT_FALSE(sessions.send_datagram(session, bytes_of(large)));
+  // A client that does not read does not make the server keep datagrams.
+  int taken = 0;
+  while (taken < 1000 && sessions.send_datagram(session, bytes_of(std::string(1000, 'x')))) ++taken;
+  EXPECT_LT(taken, 100);
+  EXPECT_FALSE(client.read(session).empty());
+  EXPECT_TRUE(sessions.send_datagram(session, bytes_of("again")));
+}
+
+TEST(SessionSet, MalformedCapsulesCostTheirSession) {
+  const std::pair<std::string, std::uint64_t> cases[] = {
+      {{0x68, 0x43, 0x03, 0, 0, 0}, 0x10e},              // close that is too short
+      {{0x68, 0x43, 0x44, 0x05}, 0x10e},                 // one whose reason has 1,025 bytes
+      {{0x68, 0x43, 0x05, 0, 0, 0, 0, '\xff'}, 0x10e},   // one whose reason is not UTF-8
+      {{'\x80', 0x00, 0x78, '\xae', 0x20}, 0x10e},       // drain with a value beyond measure
+      {{'\x99', 0x0b, 0x4d, 0x3e, 0x00}, 0x045d4487},    // WT_MAX_STREAM_DATA
+      {{'\x99', 0x0b, 0x4d, 0x42, 0x00}, 0x045d4487},    // WT_STREAM_DATA_BLOCKED
+  };
+  for (const auto& [capsule, error] : cases) {
+    RawClient client;
+    client.settings(k_datagrams_setting);
+    const StreamId session = client.connect("webtransport");
+    client.write(session, capsule);
+    EXPECT_EQ(client.resets[session], error);
+    EXPECT_FALSE(client.server.closed[session].clean);
+    EXPECT_FALSE(client.server.transport.close_error);
+  }
+}
+
+TEST(SessionSet, CapsulesOfFlowControlMeanNothing) {
+  RawClient client;
+  client.settings(k_datagrams_setting);
+  const StreamId session = client.connect("webtransport-h3");
+  for (const char type : {0x3d, 0x3f, 0x40, 0x41, 0x43, 0x44}) {
+    client.write(session, std::string{'\x99', 0x0b, 0x4d, type, 0x01, 0x00});
+  }
+  client.write(session, std::string{0x00, 0x01, 'x'});
+  EXPECT_EQ(client.server.datagrams.size(), 1u);
+}
+
+// Safari 26 counts, and waits for these.
+TEST(SessionSet, AClientThatCountsHearsThatThereIsNoLimit) {
+  RawClient client;
+  client.settings(k_datagrams_setting + std::string({0x6b, 0x61, 0x08}));
+  const StreamId session = client.connect("webtransport");
+  const std::string limits = text_of(encode_no_limits());
+  EXPECT_EQ(limits.size(), 3u * 13u);
+  EXPECT_TRUE(client.read(session).ends_with(limits));
+}
+
+TEST(SessionSet, AReasonIsCutBetweenCharacters) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  std::string reason(1023, 'x');
+  pair.client.sessions.close(session, {7, reason + "\xc3\xa4"});
+  pair.run();
+  EXPECT_EQ(pair.server.closed[session].reason, reason);
 }
 
 }  // namespace
