@@ -64,6 +64,7 @@ export interface NativeEndpointOptions {
   certificate: string;
   privateKey: string;
   webtransport: boolean;
+  extendedConnect: boolean;
   idleTimeoutMs: number;
   keepAliveMs: number;
   initialConnectionWindow: number;
@@ -170,6 +171,8 @@ export interface NativeEndpoint {
   submitRequest(connection: number, fields: FlatFields, hasBody: boolean): number;
   submitInformational(connection: number, stream: number, fields: FlatFields): number;
   submitResponse(connection: number, stream: number, fields: FlatFields, hasBody: boolean): number;
+  /** Ends the body and the message. */
+  submitTrailers(connection: number, stream: number, fields: FlatFields): number;
   /** 1 = taken, 0 = taken and full: wait for `bodyWritable`. The buffer is lent until acknowledged. */
   writeBody(connection: number, stream: number, chunk: Buffer | undefined, fin: boolean): number;
   /** Bytes to write next, kept free until they are written; 0: wait for `bodyWritable`. */

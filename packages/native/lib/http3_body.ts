@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
-import type { NativeEndpoint } from './addon.js';
+import type { FlatFields, NativeEndpoint } from './addon.js';
+import { toHeaderMap } from './headers.js';
 import { END_LOST } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
+import type { HeaderMap } from './types.js';
 
 /** RFC 9114 §8.1. */
 export const H3_NO_ERROR = 0x100;
@@ -27,6 +29,7 @@ export function streamError(code: number): QuicError {
 
 /** The received half of a message. The peer's credit grows only as it is read. */
 export class IncomingBody extends Readable {
+  trailers: HeaderMap = {};
   private wanted = false;
   private finished = false;
   private lost: QuicError | undefined;
@@ -43,6 +46,11 @@ export class IncomingBody extends Readable {
   /** The addon has bytes. */
   onReadable(): void {
     this.pump();
+  }
+
+  /** They come after the last byte and before the end. */
+  onTrailers(fields: FlatFields): void {
+    this.trailers = toHeaderMap(fields);
   }
 
   /** The peer's message is complete. */

@@ -49,6 +49,7 @@ class Response extends IncomingBody implements ClientResponse {
 interface Exchange {
   resolve: (response: ClientResponse) => void;
   reject: (error: Error) => void;
+  onInformational?: ClientRequestOptions['onInformational'];
   response?: Response;
   writable?: () => void;
   stopped: boolean;
@@ -125,10 +126,10 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     const stream = await this.submit(options, hasBody);
     options.signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
     const response = new Promise<ClientResponse>((resolve, reject) => {
-      this.exchanges.set(stream, { resolve, reject, stopped: false });
+      this.exchanges.set(stream, { resolve, reject, stopped: false, onInformational: options.onInformational });
     });
     if (options.body !== undefined) {
-      this.sendBody(stream, options.body).catch((error: unknown) => {
+      this.sendBody(stream, options.body, options.trailers).catch((error: unknown) => {
         this.endpoint.resetStream(this.handle, stream, H3_REQUEST_CANCELLED);
         this.exchanges.get(stream)?.reject(error instanceof Error ? error : new Error(String(error)));
       });
@@ -231,6 +232,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
       ':method', options.method ?? 'GET', ':scheme', 'https',
       ':authority', options.authority ?? this.authority(), ':path', options.path,
     ];
+    if (options.protocol !== undefined) fields.push(':protocol', options.protocol);
     appendFields(fields, options.headers ?? {});
     return fields;
   }
@@ -255,9 +257,10 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     }
   }
 
-  private async sendBody(stream: number, body: AsyncIterable<Uint8Array | string> | Buffer): Promise<void> {
+  private async sendBody(stream: number, body: AsyncIterable<Uint8Array | string> | Buffer, trailers: ClientRequestOptions['trailers']): Promise<void> {
     if (Buffer.isBuffer(body)) {
-      this.endpoint.writeBody(this.handle, stream, lendable(body), true);
+      this.endpoint.writeBody(this.handle, stream, lendable(body), trailers === undefined);
+      if (trailers) this.endRequest(stream, trailers());
       return;
     }
     for await (const chunk of body) {
@@ -268,7 +271,19 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
       if (outcome < 0) throw new QuicError('WRITE_REFUSED', `request body: ${refusalText(outcome)}`);
       if (outcome === 0) await new Promise<void>((resolve) => (exchange.writable = resolve));
     }
-    this.endpoint.writeBody(this.handle, stream, undefined, true);
+    this.endRequest(stream, trailers?.());
+  }
+
+  private endRequest(stream: number, trailers: RequestHeaders = {}): void {
+    const fields: FlatFields = [];
+    appendFields(fields, trailers);
+    if (fields.length === 0) {
+      this.endpoint.writeBody(this.handle, stream, undefined, true);
+      return;
+    }
+    const outcome = this.endpoint.submitTrailers(this.handle, stream, fields);
+    // A server that has answered already may not read on: that is no fault.
+    if (outcome < 0 && !this.exchanges.get(stream)?.stopped) throw new QuicError('WRITE_REFUSED', `trailers: ${refusalText(outcome)}`);
   }
 
   private assertOpen(): void {
@@ -313,7 +328,10 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     if (!exchange) return;
     switch (event[0]) {
       case EventKind.response: {
-        if (event[4] as boolean) return;
+        if (event[4] as boolean) {
+          const fields = event[3] as FlatFields;
+          return exchange.onInformational?.(Number(pseudoField(fields, ':status')), toHeaderMap(fields));
+        }
         exchange.response = new Response(
           { endpoint: this.endpoint, connection: this.handle, stream },
           event[3] as FlatFields,
@@ -322,6 +340,8 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
       }
       case EventKind.bodyReadable:
         return exchange.response?.onReadable();
+      case EventKind.trailers:
+        return exchange.response?.onTrailers(event[3] as FlatFields);
       case EventKind.messageFinished:
         return exchange.response?.onFinished();
       case EventKind.bodyWritable:

@@ -6,7 +6,6 @@ import { contain, throwLater } from './contain.js';
 import { isEndEvent } from './connection_ends.js';
 import { isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
-import { pseudoField } from './headers.js';
 import { importSnapshot, TakenOverConnection } from './imported_connection.js';
 import { Liveness } from './liveness.js';
 import type { ImportedConnection } from './multi_end_types.js';
@@ -22,7 +21,7 @@ import type {
   TransportCounters,
 } from './types.js';
 import { isSessionEvent } from './webtransport/connection.js';
-import { NativeWebTransportRequest } from './webtransport/request.js';
+import { isSessionRequest, NativeWebTransportRequest } from './webtransport/request.js';
 
 const H3_NO_ERROR = 0x100;
 
@@ -150,7 +149,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
 
   private onRequest(connection: Hosted, stream: number, fields: FlatFields, early: boolean): void {
     const location = { endpoint: this.endpoint, connection: connection.handle, stream };
-    if (pseudoField(fields, ':protocol') === 'webtransport') {
+    if (isSessionRequest(fields)) {
       const request = new NativeWebTransportRequest(location, fields, connection.remoteAddress, connection.webtransport);
       if (!this.emit('webtransport', request)) request.reject(404);
       return;
@@ -172,6 +171,8 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     switch (event[0]) {
       case EventKind.bodyReadable:
         return exchange.request.onReadable();
+      case EventKind.trailers:
+        return exchange.request.onTrailers(event[3] as FlatFields);
       case EventKind.messageFinished:
         return exchange.request.onFinished();
       case EventKind.bodyWritable:

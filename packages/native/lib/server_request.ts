@@ -10,6 +10,7 @@ export class Http3ServerRequest extends IncomingBody implements ServerRequest {
   readonly scheme: string;
   readonly headers: HeaderMap;
   readonly streamId: number;
+  readonly protocol: string | undefined;
 
   constructor(
     location: StreamLocation,
@@ -25,6 +26,7 @@ export class Http3ServerRequest extends IncomingBody implements ServerRequest {
     this.url = pseudoField(fields, ':path') || '/';
     this.scheme = pseudoField(fields, ':scheme') || 'https';
     this.headers = toHeaderMap(fields);
+    this.protocol = pseudoField(fields, ':protocol') || undefined;
     this.authority = pseudoField(fields, ':authority') || String(this.headers['host'] ?? '');
     // Handlers written for HTTP/1.1 look for the host there.
     if (this.authority !== '') this.headers['host'] ??= this.authority;

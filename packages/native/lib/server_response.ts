@@ -10,15 +10,21 @@ import type { ServerResponse, StreamPriority } from './types.js';
 const smallChunk = 16 * 1024;
 
 type HeaderValue = string | number | string[];
+type Headers = Readonly<Record<string, HeaderValue>>;
+
+/** Refusals that are the caller's mistake: invalid fields, and too large ones. Others tell that nobody waits any more. */
+const invalid = new Set([-6, -7]);
 
 export class Http3ServerResponse extends Writable implements ServerResponse {
   statusCode = 200;
   headersSent = false;
   private readonly headers = new Map<string, string | string[]>();
+  private trailers: FlatFields | undefined;
   private resume: ((error?: Error | null) => void) | undefined;
   private awaited: ((bytes: number) => void) | undefined;
   private ended = false;
   keepsChunks = false;
+  private hasBody = false;
 
   constructor(private readonly location: StreamLocation) {
     super({ highWaterMark: 64 * 1024, decodeStrings: true });
@@ -49,6 +55,19 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     for (const [name, value] of Object.entries(headers ?? {})) this.setHeader(name, value);
     return this;
   }
+  writeInformational(status: number, headers: Headers = {}): void {
+    if (this.headersSent || this.destroyed) return;
+    const fields: FlatFields = [':status', String(status)];
+    appendFields(fields, headers);
+    const { endpoint, connection, stream } = this.location;
+    const outcome = endpoint.submitInformational(connection, stream, fields);
+    if (invalid.has(outcome)) throw new QuicError('WRITE_REFUSED', `interim response: ${refusalText(outcome)}`);
+  }
+  addTrailers(headers: Headers): void {
+    const fields: FlatFields = [];
+    appendFields(fields, headers);
+    if (fields.length > 0) this.trailers = fields;
+  }
   setPriority(priority: StreamPriority): void {
     const { endpoint, connection, stream } = this.location;
     endpoint.setStreamPriority(connection, stream, inConnection(priority, requestNodes));
@@ -65,11 +84,11 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
 
   override _final(callback: (error?: Error | null) => void): void {
     this.ended = true;
-    if (!this.headersSent) {
-      callback(this.sendHeaders(false));
-      return;
-    }
-    this.send(undefined, true, callback);
+    const refused = this.sendHeaders(this.trailers !== undefined);
+    if (refused) callback(refused);
+    else if (this.trailers) this.sendTrailers(this.trailers, callback);
+    else if (this.hasBody) this.send(undefined, true, callback);
+    else callback();
   }
 
   room(): number | Promise<number> {
@@ -128,9 +147,16 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     else callback();
   }
 
+  private sendTrailers(trailers: FlatFields, callback: (error?: Error | null) => void): void {
+    const { endpoint, connection, stream } = this.location;
+    const outcome = endpoint.submitTrailers(connection, stream, trailers);
+    callback(outcome < 0 ? new QuicError('WRITE_REFUSED', `trailers: ${refusalText(outcome)}`) : null);
+  }
+
   private sendHeaders(hasBody: boolean): QuicError | null {
     if (this.headersSent) return null;
     this.headersSent = true;
+    this.hasBody = hasBody;
     const fields: FlatFields = [':status', String(this.statusCode)];
     appendFields(fields, Object.fromEntries(this.headers));
     const { endpoint, connection, stream } = this.location;

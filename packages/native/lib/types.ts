@@ -107,6 +107,12 @@ export interface ServerOptions extends TransportOptions {
   maxHeaderBytes?: number;
   /** Paths on which WebTransport sessions may be opened are decided per request; this only announces support. */
   webtransport?: boolean;
+  /**
+   * Announces extended CONNECT (RFC 9220) and HTTP datagrams (RFC 9297), as `webtransport` does, too. A request with
+   * another `:protocol` than WebTransport's comes as `request`, to be answered like any other; its datagrams come as
+   * capsules in its body, and those that are sent otherwise cost it its stream (H3_DATAGRAM_ERROR).
+   */
+  extendedConnect?: boolean;
 }
 
 export interface ClientOptions extends Partial<TransportOptions> {
@@ -152,6 +158,10 @@ export interface ServerRequest extends Readable {
   readonly connection: ServedConnection;
   /** Received in 0-RTT packets: may be a replay (RFC 8470). */
   readonly early: boolean;
+  /** Of an extended CONNECT (RFC 9220), see {@link ServerOptions.extendedConnect}. */
+  readonly protocol: string | undefined;
+  /** Known once the body has ended. */
+  readonly trailers: HeaderMap;
 }
 
 /** Writable half of a request; `end()` finishes the stream, `destroy(error)` resets it. */
@@ -194,6 +204,13 @@ export interface ServerResponse extends Writable {
    * more: who reads the body from somewhere else asks before it reads.
    */
   room(): number | Promise<number>;
+  /**
+   * Sends an interim response (1xx, but no 101) before the final one; after that it does nothing. HTTP/0.9 has none.
+   * @throws QuicError `WRITE_REFUSED` for a field or a status that is not allowed
+   */
+  writeInformational(status: number, headers?: Readonly<Record<string, string | number | string[]>>): void;
+  /** Fields behind the body; the last call before `end()` counts. HTTP/0.9 has none. */
+  addTrailers(headers: Readonly<Record<string, string | number | string[]>>): void;
   /** Instead of what the request's `priority` field says. */
   setPriority(priority: StreamPriority): void;
 }
@@ -257,15 +274,15 @@ export interface WebTransportSession {
   close(info?: Partial<WebTransportCloseInfo>): void;
 }
 
-/** An extended CONNECT for `:protocol webtransport`; exactly one of `accept` and `reject` must be called. */
+/** A request for a WebTransport session (extended CONNECT); exactly one of `accept` and `reject` must be called. */
 export interface WebTransportRequest {
   readonly url: string;
   readonly authority: string;
   readonly origin: string | undefined;
   readonly headers: HeaderMap;
   readonly remoteAddress: SocketAddress;
-  /** Answers 200. @throws QuicError `SESSION_REFUSED` when the request is gone */
-  accept(): WebTransportSession;
+  /** Answers 200 with these headers, such as `wt-protocol`. @throws QuicError `SESSION_REFUSED` when the request is gone */
+  accept(headers?: RequestHeaders): WebTransportSession;
   reject(status: number): void;
 }
 
@@ -410,6 +427,8 @@ export type RequestHeaders = Record<string, string | string[]>;
 
 export interface ClientRequestOptions {
   method?: string;
+  /** Of an extended CONNECT (RFC 9220), whose `method` is CONNECT. Rejects where the server does not take such requests. */
+  protocol?: string;
   path: string;
   authority?: string;
   headers?: RequestHeaders;
@@ -424,6 +443,10 @@ export interface ClientRequestOptions {
    * open. When the end is lost, the request fails with `END_LOST`; the response first gives what had arrived.
    */
   end?: number;
+  /** Asked once the body has ended, for the fields behind it. Without a body it is not asked. */
+  trailers?(): RequestHeaders | undefined;
+  /** Hears of interim responses (1xx). */
+  onInformational?(status: number, headers: HeaderMap): void;
   /** Gives the request up: both directions of its stream are reset. */
   signal?: AbortSignal;
 }
@@ -431,6 +454,8 @@ export interface ClientRequestOptions {
 export interface ClientResponse extends Readable {
   readonly status: number;
   readonly headers: HeaderMap;
+  /** Known once the body has ended. */
+  readonly trailers: HeaderMap;
 }
 
 /**

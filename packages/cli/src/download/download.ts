@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { errorMessage, UserError } from '@sheaf/gateway';
-import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
+import type { ClientRequestOptions, ClientResponse, HeaderMap } from '@sheaf/native';
 
 /** What came of one request. */
 export interface Downloaded {
@@ -8,7 +8,19 @@ export interface Downloaded {
   bytes: number;
   sha256: string;
   ms: number;
+  /** Fields behind the body, if there are any. */
+  trailers?: HeaderMap;
+  /** Interim responses (1xx), if there were any. */
+  interim?: InterimResponse[];
 }
+
+export interface InterimResponse {
+  status: number;
+  headers: HeaderMap;
+}
+
+/** More are counted in nobody's favour. */
+const mostInterim = 16;
 
 /** A connection, or a connection with the ends that it reaches. */
 export interface Requester {
@@ -25,15 +37,28 @@ export type BodySink = (chunk: Uint8Array) => Promise<void>;
 export async function download(client: Requester, request: ClientRequestOptions, sink?: BodySink): Promise<Downloaded> {
   const started = performance.now();
   const hash = createHash('sha256');
+  const interim: InterimResponse[] = [];
   let bytes = 0;
   try {
-    const response = await client.request(request);
+    const response = await client.request({
+      ...request,
+      onInformational: (status, headers) => {
+        if (interim.length < mostInterim) interim.push({ status, headers });
+      },
+    });
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
       bytes += chunk.length;
       if (sink) await sink(chunk);
     }
-    return { status: response.status, bytes, sha256: hash.digest('hex'), ms: performance.now() - started };
+    return {
+      status: response.status,
+      bytes,
+      sha256: hash.digest('hex'),
+      ms: performance.now() - started,
+      ...(Object.keys(response.trailers).length > 0 ? { trailers: response.trailers } : {}),
+      ...(interim.length > 0 ? { interim } : {}),
+    };
   } catch (error) {
     if (error instanceof UserError) throw error;
     // Refused here once the server has told its limit; before that, it resets the request with H3_EXCESSIVE_LOAD.

@@ -41,6 +41,10 @@ export interface FetchReport {
   paths: PathReport[];
   /** Servers beside the one of the URL (Multi-End). */
   ends: EndReport[];
+  /** Fields behind the body of the first response. */
+  trailers?: Downloaded['trailers'];
+  /** What came before the first response. */
+  interim?: Downloaded['interim'];
   /** With --repeat: each request. */
   requests?: Downloaded[];
 }
@@ -62,6 +66,8 @@ export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths, e
     alpn,
     paths: paths.map(pathReport),
     ends: ends.map(endReport),
+    ...(results[0]?.trailers ? { trailers: results[0].trailers } : {}),
+    ...(results[0]?.interim ? { interim: results[0].interim } : {}),
     ...(results.length > 1 ? { requests: results.map((result) => ({ ...result, ms: rounded(result.ms) })) } : {}),
   };
 }

@@ -65,15 +65,16 @@ export class EndClient {
   /** As `Http3Client.request`. @throws QuicError, PrimaryLost */
   async request(options: ClientRequestOptions): Promise<ClientResponse> {
     const excluded = new Set<number>();
-    const body = this.#ends.any && options.body !== undefined && !Buffer.isBuffer(options.body) ? new HeldBody(options.body) : undefined;
-    const answer = await this.#ask(body ? { ...options, body } : options, excluded).finally(() => body?.release());
+    const held = this.#ends.any && options.body !== undefined && !Buffer.isBuffer(options.body) ? new HeldBody(options.body) : undefined;
+    const answer = await this.#ask(held ? { ...options, body: held } : options, excluded).finally(() => held?.release());
     const resumption = resumptionOf(options.method ?? 'GET', answer.response);
     if (answer.end === undefined && !(resumption && this.#ends.any && this.#elsewhere)) return answer.response;
     const { status, headers } = answer.response;
-    const whole = Readable.from(this.#body(answer, resumption, options, excluded), { objectMode: false, highWaterMark: 256 * 1024 });
+    const body = this.#body(answer, resumption, options, excluded, (last) => (whole.trailers = last.trailers));
+    const whole = Object.assign(Readable.from(body, { objectMode: false, highWaterMark: 256 * 1024 }), { status, headers, trailers: {} as ClientResponse['trailers'] });
     // Who never began to read has not begun with the first server either.
     whole.once('close', () => answer.response.destroy());
-    return Object.assign(whole, { status, headers });
+    return whole;
   }
 
   /** What ends still send is taken; a connection without its gateway is of no other use. */
@@ -158,13 +159,14 @@ export class EndClient {
   }
 
   /** The body of an answer, with what was missing from other servers. */
-  async *#body({ response, end }: Answer, resumption: Resumption | undefined, options: ClientRequestOptions, excluded: Set<number>): AsyncGenerator<Buffer> {
+  async *#body({ response, end }: Answer, resumption: Resumption | undefined, options: ClientRequestOptions, excluded: Set<number>, onEnd: (last: ClientResponse) => void): AsyncGenerator<Buffer> {
     const counter = { received: 0 };
     let current = response;
     let from = end;
     for (;;) {
       try {
         yield* this.#read(current, counter);
+        onEnd(current);
         return;
       } catch (error) {
         if (from !== undefined) excluded.add(from);

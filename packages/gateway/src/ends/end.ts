@@ -125,7 +125,7 @@ export class End extends FrontNode {
       status: () => this.status(),
       refresh: () => refreshRoutes(this.#routes),
     });
-    this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void carried.handle(fromBackboneRequest(request), response as unknown as GatewayResponse));
+    this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void carried.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse));
     front.shutdown.add(() => this.#backbone.close());
     this.#backbone.on('channel', (channel) => this.#guests.attach(channel));
     this.#warnings = await startRoutes(this.#routes);

@@ -122,7 +122,7 @@ export class Primary {
       address,
       callers,
       hint: `if it is one of the ends of \`${name}\`, its \`public_key\` there is`,
-      onRequest: (request, response) => void this.#handler?.handle(fromBackboneRequest(request), response as unknown as GatewayResponse),
+      onRequest: (request, response) => void this.#handler?.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse),
       log,
     }).catch((error: unknown) => {
       throw listenError(error, address, 'UDP', loaded.place(['backbone']));

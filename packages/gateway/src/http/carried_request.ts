@@ -4,15 +4,19 @@ import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protoco
 import { systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { forwardedHeaders, withoutHopByHop } from './forwarded_headers.js';
+import { InterimRelay } from './interim_response.js';
 import { isIdempotent } from './methods.js';
 import type { ReceivedBody } from './received_body.js';
 import { sendBody, setHead } from './respond.js';
+import { forwardedTrailers } from './trailers.js';
 
 /** RFC 9114 §8.1: the server has done nothing about the request. */
 const H3_REQUEST_REJECTED = 0x10b;
 
 /** The request for another node's HTTP/3. */
-export function requestOf({ request, pathname, search, signal }: Exchange, body?: AsyncIterable<Buffer>): ClientRequestOptions {
+export function requestOf(exchange: Exchange, body?: AsyncIterable<Buffer>): ClientRequestOptions {
+  const { request, pathname, search, signal } = exchange;
+  const interim = new InterimRelay(exchange);
   return {
     method: request.method,
     path: pathname + search,
@@ -22,7 +26,8 @@ export function requestOf({ request, pathname, search, signal }: Exchange, body?
       // Nodes of HTTP/2 clients have been numbered for this connection; those of others would meet in it.
       ...(request.httpVersion === '2' && request.priority ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) } : {}),
     },
-    ...(body && { body }),
+    ...(body && { body, trailers: () => forwardedTrailers(request.trailers?.() ?? {}) }),
+    onInformational: (status, headers) => void interim.pass(status, headers),
     signal,
   };
 }
@@ -37,7 +42,7 @@ export function checkStatus(response: ClientResponse): void {
 /** Passes the response on. `body`: instead of its own. */
 export async function answerWith(exchange: Exchange, response: ClientResponse, body: Readable = response): Promise<void> {
   setHead(exchange, response.status, withoutHopByHop(response.headers));
-  await sendBody(exchange, body);
+  await sendBody(exchange, body, () => response.trailers);
 }
 
 /** Whether another connection may do better. */

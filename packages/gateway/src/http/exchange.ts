@@ -34,6 +34,12 @@ export interface GatewayRequest {
   readonly body: Readable;
   /** It is known that no body follows. */
   readonly bodyless?: boolean;
+  /** Fields behind the body; known once it has ended. */
+  readonly trailers?: () => RequestHeaders;
+  /** The client waits for this word before it sends the body (`Expect: 100-continue`). */
+  readonly confirm?: () => void;
+  /** Of an extended CONNECT (RFC 9220). */
+  readonly protocol?: string;
 }
 
 /** What Node's HTTP/1.1 and HTTP/2 responses and the native ones have in common. */
@@ -53,6 +59,10 @@ export interface GatewayResponse extends NodeJS.WritableStream {
   setHeader(name: string, value: number | string | string[]): unknown;
   getHeader(name: string): number | string | string[] | undefined;
   removeHeader(name: string): void;
+  /** Sends an interim response, where the version and the client can have one. */
+  writeInformational?(status: number, headers: Readonly<Record<string, string | string[]>>): void;
+  /** Fields behind the body, where there can be any. */
+  addTrailers?(trailers: Readonly<Record<string, string | string[]>>): void;
   /** Resets the stream, or closes the connection of HTTP/1.1. */
   destroy(error?: Error): unknown;
 }
@@ -108,4 +118,9 @@ export function headerBytes(headers: RequestHeaders): number {
 export function headerValue(headers: RequestHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** RFC 9110 §10.1.1. */
+export function expectsContinue(headers: RequestHeaders): boolean {
+  return headerValue(headers, 'expect')?.toLowerCase() === '100-continue';
 }

@@ -42,7 +42,8 @@ const claimedPrefixes = ['x-forwarded-', 'x-original-'];
 /** Servers that hand fields over as environment variables take `_` for `-` (RFC 3875 §4.1.18), and would let these through. */
 const confusable = new Set(['host', 'via', 'cookie', 'content-length', 'content-type', 'authorization', 'expect']);
 
-function isClaim(name: string): boolean {
+/** Whether the gateway alone may say this to the next server. */
+export function isClaim(name: string): boolean {
   const meant = name.includes('_') ? name.replaceAll('_', '-') : name;
   if (claimedByClient.has(meant) || claimedPrefixes.some((prefix) => meant.startsWith(prefix))) return true;
   return meant !== name && (confusable.has(meant) || hopByHop.has(meant));
@@ -55,8 +56,9 @@ type Forwarded = Pick<GatewayRequest, 'headers' | 'authority' | 'remoteAddress' 
 export function forwardedHeaders(request: Forwarded): Record<string, string | string[]> {
   const headers = withoutHopByHop(request.headers);
   for (const name of Object.keys(headers)) if (isClaim(name)) delete headers[name];
-  // The gateway has accepted the request already; undici does not send an expectation on.
+  // The client's expectation is met here, once the next server takes the body; undici sends none on.
   delete headers['expect'];
+  if (takesTrailers(request)) headers['te'] = 'trailers';
   headers['host'] = request.authority;
   headers['x-forwarded-for'] = request.remoteAddress;
   headers['x-forwarded-proto'] = request.scheme;
@@ -67,6 +69,12 @@ export function forwardedHeaders(request: Forwarded): Record<string, string | st
   // HTTP/2 and HTTP/3 may split one cookie header into several (RFC 9113 §8.2.3).
   if (Array.isArray(headers['cookie'])) headers['cookie'] = headers['cookie'].join('; ');
   return headers;
+}
+
+/** RFC 9110 §10.1.4: who passes trailers on may ask for them as its client does. HTTP/1.1 names the field in `connection`. */
+function takesTrailers({ headers, httpVersion }: Forwarded): boolean {
+  const listed = (name: string): string[] => (headerValue(headers, name) ?? '').toLowerCase().split(',').map((item) => item.trim());
+  return listed('te').includes('trailers') && (Number(httpVersion) >= 2 || listed('connection').includes('te'));
 }
 
 /** Headers without those of the connection they came on. */

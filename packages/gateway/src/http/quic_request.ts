@@ -1,16 +1,16 @@
-import type { ServerRequest } from '@sheaf/native';
+import type { ServerRequest, ServerResponse } from '@sheaf/native';
 import { PRIORITY_HEADER, parsePriorityHeader } from '@sheaf/web-client/protocol';
-import { headerValue, type GatewayRequest } from './exchange.js';
+import { expectsContinue, headerValue, type GatewayRequest } from './exchange.js';
 
 /** A request that another node of the site carried here: what it says of the client is true. */
-export function fromBackboneRequest(request: ServerRequest): GatewayRequest {
-  const carried = fromQuicRequest(request);
+export function fromBackboneRequest(request: ServerRequest, response: ServerResponse): GatewayRequest {
+  const carried = fromQuicRequest(request, response);
   const client = headerValue(request.headers, 'x-forwarded-for');
   return { ...carried, scheme: headerValue(request.headers, 'x-forwarded-proto') === 'http' ? 'http' : 'https', ...(client === undefined ? {} : { remoteAddress: client }) };
 }
 
 /** A request of HTTP/3 or HTTP/0.9 over QUIC in the gateway's form. */
-export function fromQuicRequest(request: ServerRequest): GatewayRequest {
+export function fromQuicRequest(request: ServerRequest, response: ServerResponse): GatewayRequest {
   const priority = parsePriorityHeader(headerValue(request.headers, PRIORITY_HEADER));
   return {
     method: request.method,
@@ -24,6 +24,9 @@ export function fromQuicRequest(request: ServerRequest): GatewayRequest {
     connection: request.connection,
     carrier: request.connection,
     ...(priority && { priority }),
+    ...(expectsContinue(request.headers) && { confirm: () => response.writeInformational(100) }),
+    ...(request.protocol === undefined ? {} : { protocol: request.protocol }),
+    trailers: () => request.trailers,
     body: request,
   };
 }

@@ -86,10 +86,16 @@ export class ReceivedBody {
     for (let next = await this.#next(); !next.done; next = await this.#next()) yield next.value;
   }
 
+  #begin(): AsyncIterator<Buffer> {
+    const { request } = this.#exchange;
+    request.confirm?.();
+    return request.body.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+  }
+
   #next(): Promise<IteratorResult<Buffer>> {
     const exchange = this.#exchange;
     // What does not take the rest of the body may still bring the response on the same stream.
-    const chunks = (this.#chunks ??= exchange.request.body.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>);
+    const chunks = (this.#chunks ??= this.#begin());
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
         exchange.waitForBody = undefined;

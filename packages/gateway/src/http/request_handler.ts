@@ -104,6 +104,11 @@ export class RequestHandler {
       respondStatus(exchange, 400);
       return;
     }
+    // RFC 9110 §9.3.6, RFC 9220 §3: no route is a tunnel.
+    if (exchange.request.method === 'CONNECT') {
+      respondStatus(exchange, 501);
+      return;
+    }
     const { wellKnown, wellKnownPrefix, routes, maxHeaderBytes } = this.#options;
     // Node's HTTP/2 announces its limit and does not hold clients to it.
     if (headerBytes(exchange.request.headers) > maxHeaderBytes) {

@@ -4,7 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { CREDENTIALS_HEADER } from '@sheaf/web-client/protocol';
 import { systemErrorCode } from '../errors/user_error.js';
 import { SlowClient } from '../slow_clients/pace.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange, RequestHeaders } from './exchange.js';
+import { addTrailers } from './trailers.js';
 
 /** W3C Server Timing. */
 const timingHeader = 'server-timing';
@@ -51,10 +52,12 @@ export function setHead(exchange: Exchange, status: number, headers: Headers): v
 }
 
 /**
- * Streams `source` as the body and counts it. A client that goes away is no error; a source that
+ * Streams `source` as the body and counts it; `trailers` are asked for behind it. A client that goes away is no error; a source that
  * fails resets the response, since its headers are already out.
  */
-export async function sendBody(exchange: Exchange, source: Readable): Promise<void> {
+export async function sendBody(exchange: Exchange, source: Readable, trailers?: () => RequestHeaders): Promise<void> {
+  // Before the listener of the pipeline, which ends the response.
+  if (trailers) source.once('end', () => addTrailers(exchange.response, trailers()));
   const sent = pipeline(source, exchange.response);
   source.on('data', (chunk: Buffer) => (exchange.bytesSent += chunk.length));
   try {

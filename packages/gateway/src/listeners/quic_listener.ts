@@ -61,7 +61,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     ...(options.keyLog === undefined ? {} : { keyLogFile: options.keyLog }),
   });
   server.on('request', (request, response) => {
-    const received = fromQuicRequest(request);
+    const received = fromQuicRequest(request, response);
     const converted = options.proxies?.resolve(received) ?? received;
     // No target writes to what it has given away.
     response.keepsChunks = true;

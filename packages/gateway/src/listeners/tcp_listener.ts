@@ -7,8 +7,9 @@ import type { SecureContextOptions } from 'node:tls';
 import type { CertificatePair } from '@sheaf/native';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
 import type { ListenAddress } from '../configuration/scalars.js';
-import { headerValue, type GatewayResponse } from '../http/exchange.js';
+import { headerValue } from '../http/exchange.js';
 import { fromNodeRequest } from '../http/node_request.js';
+import { fromNodeResponse } from '../http/node_response.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { FrontLimits } from '../front/options.js';
 import { TcpClients } from '../limits/tcp_clients.js';
@@ -90,6 +91,8 @@ export class TcpListener {
     this.#admitInTurn();
     this.#watchConnections();
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response));
+    // Node would let the body come at once: who answers without reading it is spared it.
+    this.#server.on('checkContinue', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response, () => response.writeContinue()));
   }
 
   /** Binds the port; rejects with the system's error. */
@@ -179,7 +182,7 @@ export class TcpListener {
     });
   }
 
-  #answer(request: Http2ServerRequest, response: Http2ServerResponse): void {
+  #answer(request: Http2ServerRequest, response: Http2ServerResponse, confirm?: () => void): void {
     const altSvc = this.#options.altSvc?.();
     if (altSvc !== undefined) response.setHeader('alt-svc', altSvc);
     const { socket } = request;
@@ -191,10 +194,10 @@ export class TcpListener {
     }
     const { certificate, handler, proxies } = this.#options;
     const client = { scheme: certificate ? 'https' : 'http', address: this.#proxyProtocol?.clientOf(socket) } as const;
-    const converted = fromNodeRequest(request, client, this.#priorityOf(request));
+    const converted = fromNodeRequest(request, client, { priority: this.#priorityOf(request), confirm });
     // A target that is none is answered 400, and logged like others.
     const received = valid ? converted : { ...converted, url: '' };
-    const carried = response as unknown as GatewayResponse;
+    const carried = fromNodeResponse(response);
     this.#clients.begin(request, carried, () => void handler.handle(proxies?.resolve(received) ?? received, carried));
   }
 

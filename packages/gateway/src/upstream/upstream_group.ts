@@ -6,6 +6,7 @@ import { backOffMs, type BackOff } from '../back_off.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { forwardedHeaders, withoutHopByHop } from '../http/forwarded_headers.js';
+import { InterimRelay, mostInterimResponses } from '../http/interim_response.js';
 import { isIdempotent, isSafe } from '../http/methods.js';
 import { declaredLength, ReceivedBody, respondBodyFault } from '../http/received_body.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
@@ -162,6 +163,7 @@ export class UpstreamGroup implements Target {
   async #forward(exchange: Exchange, member: UpstreamMember, body: AsyncIterable<Buffer> | undefined): Promise<void> {
     const { request } = exchange;
     const headers = forwardedHeaders(request);
+    const interim = new InterimRelay(exchange);
     member.requests += 1;
     const response = await member.request({
       method: request.method as Dispatcher.HttpMethod,
@@ -170,6 +172,9 @@ export class UpstreamGroup implements Target {
       // undici takes any async iterable; its types name only some.
       body: (body as Readable | undefined) ?? null,
       signal: exchange.signal,
+      onInfo: ({ statusCode, headers }) => {
+        if (!interim.pass(statusCode, headers)) throw new Error(`more than ${mostInterimResponses} interim responses`);
+      },
     });
     try {
       if (response.statusCode < 200 || response.statusCode > 599) throw new Error(`it answered with the status ${response.statusCode}`);
@@ -180,7 +185,7 @@ export class UpstreamGroup implements Target {
       throw error;
     }
     member.observe({ up: true }, Date.now());
-    await sendBody(exchange, response.body);
+    await sendBody(exchange, response.body, () => response.trailers);
     member.succeeded(Date.now());
   }
 

@@ -14,6 +14,7 @@ class LostEnd extends Error {
 }
 
 class FakeResponse extends Readable implements ClientResponse {
+  readonly trailers = {};
   constructor(
     readonly status: number,
     readonly headers: HeaderMap,

@@ -1,5 +1,6 @@
 import { EventKind, refusalText, type FlatFields, type NativeEndpoint, type NativeEvent } from '../addon.js';
 import { closedError, type Closed } from '../connection_closed.js';
+import { toHeaderMap } from '../headers.js';
 import { QuicError } from '../quic_error.js';
 import { NativeSession } from './native_session.js';
 import type { NativeStream } from './native_stream.js';
@@ -32,8 +33,8 @@ export class WebTransportConnection {
   }
 
   /** Server: answers 200. @throws QuicError when the request is gone */
-  accept(session: number): NativeSession {
-    const outcome = this.endpoint.acceptSession(this.connection, session, []);
+  accept(session: number, fields: FlatFields): NativeSession {
+    const outcome = this.endpoint.acceptSession(this.connection, session, fields);
     if (outcome < 0) throw new QuicError('SESSION_REFUSED', `session: ${refusalText(outcome)}`);
     const accepted = this.add(session);
     accepted.onReady();
@@ -60,7 +61,7 @@ export class WebTransportConnection {
     const id = event[2] as number;
     switch (event[0]) {
       case EventKind.sessionReady:
-        return this.onReady(id);
+        return this.onReady(id, event[3] as FlatFields);
       case EventKind.sessionRejected:
         this.requested.get(id)?.reject(new QuicError('SESSION_REFUSED', `the server answered ${String(event[3])}`, event[3] as number));
         this.requested.delete(id);
@@ -108,11 +109,12 @@ export class WebTransportConnection {
     session.close({ code: APPLICATION_FAILED, reason: 'internal error' });
   }
 
-  private onReady(id: number): void {
+  private onReady(id: number, fields: FlatFields): void {
     const waiting = this.requested.get(id);
     this.requested.delete(id);
     if (!waiting) return;
     const session = this.add(id);
+    session.headers = toHeaderMap(fields);
     session.onReady();
     waiting.resolve(session);
   }

@@ -1,5 +1,6 @@
 import type { DatagramCounts, NativeEndpoint } from '../addon.js';
 import { later, type OnFault } from '../contain.js';
+import type { HeaderMap } from '../types.js';
 import { NativeStream } from './native_stream.js';
 
 /** Who uses a session: `WebSession`, one side of a relay, or the `HttpWTSession` of @fails-components/webtransport. */
@@ -37,6 +38,9 @@ export class NativeSession {
   private closed = false;
   private lostConnection = false;
   private lastCounts: DatagramCounts = { sent: 0, acknowledged: 0, lost: 0, expired: 0 };
+
+  /** Client: of the response. */
+  headers: HeaderMap = {};
 
   constructor(
     private readonly endpoint: NativeEndpoint,

@@ -1,10 +1,17 @@
 import type { FlatFields } from '../addon.js';
-import { pseudoField, toHeaderMap } from '../headers.js';
+import { appendFields, pseudoField, toHeaderMap } from '../headers.js';
 import type { StreamLocation } from '../http3_body.js';
-import type { HeaderMap, SocketAddress, WebTransportRequest, WebTransportSession } from '../types.js';
+import type { HeaderMap, RequestHeaders, SocketAddress, WebTransportRequest, WebTransportSession } from '../types.js';
 import type { WebTransportConnection } from './connection.js';
 import type { NativeSession } from './native_session.js';
 import { WebSession } from './web_session.js';
+
+/** The tokens of draft-ietf-webtrans-http3: up to draft 14, and since. */
+const protocols = new Set(['webtransport', 'webtransport-h3']);
+
+export function isSessionRequest(fields: FlatFields): boolean {
+  return protocols.has(pseudoField(fields, ':protocol'));
+}
 
 export class NativeWebTransportRequest implements WebTransportRequest {
   readonly url: string;
@@ -25,12 +32,14 @@ export class NativeWebTransportRequest implements WebTransportRequest {
     this.origin = typeof origin === 'string' ? origin : undefined;
   }
 
-  accept(): WebTransportSession {
-    return new WebSession(this.acceptNative());
+  accept(headers: RequestHeaders = {}): WebTransportSession {
+    return new WebSession(this.acceptNative(headers));
   }
   /** For what uses the session below the W3C interface. */
-  acceptNative(): NativeSession {
-    return this.sessions.accept(this.location.stream);
+  acceptNative(headers: RequestHeaders = {}): NativeSession {
+    const fields: FlatFields = [];
+    appendFields(fields, headers);
+    return this.sessions.accept(this.location.stream, fields);
   }
   reject(status: number): void {
     this.location.endpoint.rejectSession(this.location.connection, this.location.stream, status);

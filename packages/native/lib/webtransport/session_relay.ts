@@ -25,7 +25,10 @@ const serverLost: Close = { code: 502, reason: 'the connection to the gateway wa
 export async function relayWebTransport(request: WebTransportRequest, client: Http3Client, headers: RequestHeaders): Promise<RelayedSession> {
   const server = await (client as SessionClient).openNativeSession(request.url, headers, request.authority);
   try {
-    return new SessionRelay((request as NativeWebTransportRequest).acceptNative(), server);
+    // The protocol that the server chose of those that the client offers (draft-ietf-webtrans-http3-16 §3.3).
+    const chosen = server.headers['wt-protocol'];
+    const client = (request as NativeWebTransportRequest).acceptNative(chosen === undefined ? {} : { 'wt-protocol': chosen });
+    return new SessionRelay(client, server);
   } catch (error) {
     // The client went away meanwhile.
     server.close({ code: 0, reason: '' });

@@ -1,0 +1,26 @@
+import type { ServerResponse } from 'node:http';
+import type { Http2ServerResponse } from 'node:http2';
+import type { GatewayResponse } from './exchange.js';
+
+type Headers = Readonly<Record<string, string | string[]>>;
+
+/** A response of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. */
+export function fromNodeResponse(response: ServerResponse | Http2ServerResponse): GatewayResponse {
+  const writeInformational = 'stream' in response ? interimOfHttp2(response) : interimOfHttp1(response);
+  return Object.assign(response, { writeInformational }) as unknown as GatewayResponse;
+}
+
+function interimOfHttp2({ stream }: Http2ServerResponse): (status: number, headers: Headers) => void {
+  return (status, headers) => {
+    if (!stream.destroyed) stream.additionalHeaders({ ...headers, ':status': status });
+  };
+}
+
+/** Node writes 102 and 103 only, and 103 only with a `link`, which is what it is for. Clients of HTTP/1.0 know neither. */
+function interimOfHttp1(response: ServerResponse): (status: number, headers: Headers) => void {
+  return (status, headers) => {
+    if (response.req.httpVersion === '1.0') return;
+    if (status === 102) response.writeProcessing();
+    if (status === 103 && headers['link'] !== undefined) response.writeEarlyHints({ ...headers });
+  };
+}
