@@ -7,7 +7,7 @@ import { constants, connect as connectHttp2, type ClientHttp2Session } from 'nod
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { connectHttp3, type ClientOptions, type ClientResponse, type Http3Client } from '@sheaf/native';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort, start } from './support/process.js';
@@ -164,17 +164,21 @@ describe('over TCP', () => {
     expect((await other.request({ path: '/small.txt' })).status).toBe(200);
   });
 
-  it('100 HTTP/1.1 connections with 1,000 requests each, pipelined and unread, cost at most 64 MB', async () => {
+  it('100 HTTP/1.1 connections with 20 requests each, pipelined and unread, cost at most 64 MB', async () => {
     const gateway = await startMeasured(files);
-    for (let i = 0; i < 100; i++) {
-      const socket = connectTls({ host: '127.0.0.1', port: gateway.port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-      onTestFinished(() => void socket.destroy());
-      socket.on('error', () => undefined).pause();
-      socket.write('GET /large.bin HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1_000));
-    }
+    for (let i = 0; i < 100; i++) pipeline(gateway.port, 20);
     const most = await highest(gateway);
     console.log(`100 HTTP/1.1 connections: ${(most / MB).toFixed(1)} MB`);
     expect(most).toBeLessThan(64 * MB);
+    expect((await gateway.status()).requestsActive).toBe(100);
+  });
+
+  it('who sends 1,000 requests ahead on a connection of HTTP/1.1 loses it', async () => {
+    const gateway = await startMeasured(files);
+    let closed = 0;
+    for (let i = 0; i < 20; i++) pipeline(gateway.port, 1_000).once('close', () => (closed += 1));
+    await expect.poll(() => closed, { timeout: 30_000 }).toBe(20);
+    await expect.poll(async () => (await gateway.status()).requestsActive, { timeout: 20_000 }).toBe(0);
   });
 
   it('one address gets its share of connections', async () => {
@@ -189,6 +193,15 @@ describe('over TCP', () => {
     expect((await gateway.status()).tcpConnections).toBe(5);
   });
 });
+
+/** An HTTP/1.1 client that sends so many requests at once, and reads nothing. */
+function pipeline(port: number, requests: number): TLSSocket {
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined).pause();
+  socket.write('GET /large.bin HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(requests));
+  return socket;
+}
 
 /** An HTTP/2 client whose streams take 1 KB each. */
 async function ask2(port: number, requests: number): Promise<ClientHttp2Session> {

@@ -120,6 +120,8 @@ export class TcpClients {
   }
 
   #inTurn(socket: Socket, response: GatewayResponse, answer: () => void): void {
+    // Requests that came with the one that was too many: their responses will never have a connection.
+    if (socket.destroyed) return;
     const waiting = this.#pipelined.get(socket);
     if (waiting === undefined) {
       this.#pipelined.set(socket, []);
@@ -136,7 +138,7 @@ export class TcpClients {
   #next(socket: Socket, response: GatewayResponse, answer: () => void): void {
     response.once('close', () => {
       const next = this.#pipelined.get(socket)?.shift();
-      if (next) next();
+      if (next && !socket.destroyed) next();
       else this.#pipelined.delete(socket);
     });
     answer();
