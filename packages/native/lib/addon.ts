@@ -174,7 +174,7 @@ export interface NativeEndpoint {
   /** Ends the body and the message. */
   submitTrailers(connection: number, stream: number, fields: FlatFields): number;
   /** 1 = taken, 0 = taken and full: wait for `bodyWritable`. The buffer is lent until acknowledged. */
-  writeBody(connection: number, stream: number, chunk: Buffer | undefined, fin: boolean): number;
+  writeBody(connection: number, stream: number, chunk: Uint8Array | undefined, fin: boolean): number;
   /** Bytes to write next, kept free until they are written; 0: wait for `bodyWritable`. */
   reserveBody(connection: number, stream: number): number;
   readBody(connection: number, stream: number): Buffer | undefined;
@@ -191,7 +191,7 @@ export interface NativeEndpoint {
   closeSession(connection: number, session: number, code: number, reason: string): void;
   drainSession(connection: number, session: number): void;
   openSessionStream(connection: number, session: number, unidirectional: boolean): number;
-  writeSessionStream(connection: number, stream: number, chunk: Buffer | undefined, fin: boolean): number;
+  writeSessionStream(connection: number, stream: number, chunk: Uint8Array | undefined, fin: boolean): number;
   /** Bytes that one `readSessionStream` gives; -1 = the end. */
   sessionStreamAvailable(connection: number, stream: number): number;
   /** Bytes copied. */

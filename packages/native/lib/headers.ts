@@ -36,9 +36,9 @@ const connectionFields = new Set([
 
 export function appendFields(
   fields: FlatFields,
-  headers: Record<string, string | number | readonly string[]>,
+  headers: Iterable<readonly [name: string, value: string | number | readonly string[]]>,
 ): void {
-  for (const [rawName, value] of Object.entries(headers)) {
+  for (const [rawName, value] of headers) {
     const name = rawName.toLowerCase();
     if (connectionFields.has(name)) continue;
     if (Array.isArray(value)) for (const item of value as string[]) fields.push(name, item);

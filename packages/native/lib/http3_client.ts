@@ -172,7 +172,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     this.assertOpen();
     // The session set says itself that this is an extended CONNECT.
     const fields: FlatFields = [':authority', authority, ':path', path];
-    appendFields(fields, headers);
+    appendFields(fields, Object.entries(headers));
     return this.webtransport!.request(fields);
   }
 
@@ -233,7 +233,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
       ':authority', options.authority ?? this.authority(), ':path', options.path,
     ];
     if (options.protocol !== undefined) fields.push(':protocol', options.protocol);
-    appendFields(fields, options.headers ?? {});
+    appendFields(fields, Object.entries(options.headers ?? {}));
     return fields;
   }
 
@@ -276,7 +276,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
 
   private endRequest(stream: number, trailers: RequestHeaders = {}): void {
     const fields: FlatFields = [];
-    appendFields(fields, trailers);
+    appendFields(fields, Object.entries(trailers));
     if (fields.length === 0) {
       this.endpoint.writeBody(this.handle, stream, undefined, true);
       return;

@@ -15,8 +15,12 @@ const marksHold = ((): boolean => {
   return memory.byteLength === 1;
 })();
 
-/** Bytes that are nobody else's. */
-export function ownCopy(chunk: Uint8Array): Buffer {
+/** Up to so many bytes the addon makes a copy of its own (`k_copied_bytes`): they need not be kept. */
+const copiedBytes = 4096;
+
+/** Bytes that nobody else can change while the engine reads them. */
+export function ownCopy(chunk: Uint8Array): Uint8Array {
+  if (chunk.byteLength <= copiedBytes) return chunk;
   const copy = Buffer.allocUnsafeSlow(chunk.byteLength);
   copy.set(chunk);
   return copy;
@@ -26,7 +30,8 @@ export function ownCopy(chunk: Uint8Array): Buffer {
  * Bytes that the engine may read until they are acknowledged. A Buffer is lent without a copy, and its memory cannot be
  * transferred away from then on; what may shrink, could be taken away or belongs to foreign code is copied.
  */
-export function lendable(chunk: Uint8Array): Buffer {
+export function lendable(chunk: Uint8Array): Uint8Array {
+  if (chunk.byteLength <= copiedBytes) return chunk;
   const memory = chunk.buffer;
   const fixed = memory instanceof ArrayBuffer && (memory as { resizable?: boolean }).resizable !== true;
   if (!marksHold || !Buffer.isBuffer(chunk) || !fixed) return ownCopy(chunk);

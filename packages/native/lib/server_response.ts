@@ -25,6 +25,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   private ended = false;
   keepsChunks = false;
   private hasBody = false;
+  private lastChunk: Buffer | undefined;
 
   constructor(private readonly location: StreamLocation) {
     super({ highWaterMark: 64 * 1024, decodeStrings: true });
@@ -58,14 +59,14 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   writeInformational(status: number, headers: Headers = {}): void {
     if (this.headersSent || this.destroyed) return;
     const fields: FlatFields = [':status', String(status)];
-    appendFields(fields, headers);
+    appendFields(fields, Object.entries(headers));
     const { endpoint, connection, stream } = this.location;
     const outcome = endpoint.submitInformational(connection, stream, fields);
     if (invalid.has(outcome)) throw new QuicError('WRITE_REFUSED', `interim response: ${refusalText(outcome)}`);
   }
   addTrailers(headers: Headers): void {
     const fields: FlatFields = [];
-    appendFields(fields, headers);
+    appendFields(fields, Object.entries(headers));
     if (fields.length > 0) this.trailers = fields;
   }
   setPriority(priority: StreamPriority): void {
@@ -79,10 +80,21 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
     const refused = this.sendHeaders(true);
     if (refused) return callback(refused);
-    this.send(chunk, false, callback);
+    // What `end` was called with goes together with the end of the stream, unless something still waits behind it.
+    this.ended = chunk === this.lastChunk && this.writableLength === chunk.byteLength && this.trailers === undefined;
+    this.send(chunk, this.ended, callback);
+  }
+
+  override end(callback?: () => void): this;
+  override end(chunk: unknown, callback?: () => void): this;
+  override end(chunk: unknown, encoding: BufferEncoding, callback?: () => void): this;
+  override end(...args: unknown[]): this {
+    if (Buffer.isBuffer(args[0])) this.lastChunk = args[0];
+    return super.end(...(args as [unknown, BufferEncoding, () => void]));
   }
 
   override _final(callback: (error?: Error | null) => void): void {
+    if (this.ended) return callback();
     this.ended = true;
     const refused = this.sendHeaders(this.trailers !== undefined);
     if (refused) callback(refused);
@@ -158,7 +170,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     this.headersSent = true;
     this.hasBody = hasBody;
     const fields: FlatFields = [':status', String(this.statusCode)];
-    appendFields(fields, Object.fromEntries(this.headers));
+    appendFields(fields, this.headers);
     const { endpoint, connection, stream } = this.location;
     const outcome = endpoint.submitResponse(connection, stream, fields, hasBody);
     return outcome < 0 ? new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`) : null;

@@ -38,7 +38,7 @@ export class NativeWebTransportRequest implements WebTransportRequest {
   /** For what uses the session below the W3C interface. */
   acceptNative(headers: RequestHeaders = {}): NativeSession {
     const fields: FlatFields = [];
-    appendFields(fields, headers);
+    appendFields(fields, Object.entries(headers));
     return this.sessions.accept(this.location.stream, fields);
   }
   reject(status: number): void {

@@ -6,9 +6,16 @@
 
 namespace sheaf::binding {
 
+// Up to this size a copy costs less than what keeps a Buffer alive: a reference that the garbage
+// collector has to visit. `copiedBytes` of lib/lent_bytes.ts says the same.
+inline constexpr std::size_t k_copied_bytes = 4096;
+
 // Lends a Buffer's bytes to the transport: the Buffer is kept alive until the chunk is released,
-// which happens on this thread.
+// which happens on this thread. Copies few bytes.
 inline quic::SendChunk lend(const Napi::Uint8Array& buffer) {
+  if (buffer.ByteLength() <= k_copied_bytes) {
+    return quic::SendChunk::copy_of(quic::Bytes(buffer.Data(), buffer.ByteLength()));
+  }
   auto* reference = new Napi::ObjectReference(Napi::Persistent(buffer.As<Napi::Object>()));
   return quic::SendChunk(
       quic::Bytes(buffer.Data(), buffer.ByteLength()),
