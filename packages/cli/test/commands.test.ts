@@ -160,7 +160,7 @@ describe('schema', () => {
     const [gateway, nodes] = anyOf;
     expect([gateway?.additionalProperties, nodes?.additionalProperties]).toEqual([false, false]);
     expect(Object.keys(nodes?.properties ?? {})).toEqual(['nodes']);
-    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'stream_scheduler', 'http', 'admin', 'routes', 'ends', 'backbone', 'key', 'public_key', 'limits', 'log', 'qlog']);
+    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'public_url', 'trusted_proxies', 'proxy_protocol', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'stream_scheduler', 'page_loader', 'http', 'admin', 'routes', 'ends', 'backbone', 'key', 'public_key', 'limits', 'log', 'qlog']);
   });
 });
 

@@ -64,7 +64,7 @@ describe('the priority of a page request', () => {
     const { port, log } = await startPair({ gateway: ['routes: [{ files: site }]'] });
     const client = await connect(port, { webtransport: true });
     const session = await client.openWebTransport('/.well-known/sheaf/page', { origin: `https://127.0.0.1:${port}` });
-    const head = encodeRequestHead({ method: 'GET', url: `https://127.0.0.1:${port}/a`, destination: 'image', priority, headers: [] });
+    const head = encodeRequestHead({ method: 'GET', url: `https://127.0.0.1:${port}/a`, destination: 'image', priority, credentials: 'omitted', headers: [] });
     const writer = (await session.createBidirectionalStream({ waitUntilAvailable: true })).writable.getWriter();
     await writer.write(head);
     await writer.close();

@@ -20,9 +20,9 @@ const options = {
   bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB), upload (1 GB): size of a transfer' },
   connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time; multi-end (500): handed over' },
   seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run' },
-  seed: { type: 'string', requiresArg: true, describe: 'multi-end, pages, paths (1): of the first simulated run' },
+  seed: { type: 'string', requiresArg: true, describe: 'multi-end, pages, paths (1): of the first simulated run; soak (random): of the hostile clients' },
   clients: { type: 'string', requiresArg: true, describe: 'multi-end (8): client processes; pages (1): clients that load the page at one time over the same links' },
-  requests: { type: 'string', requiresArg: true, describe: 'multi-end (100): downloads of each client' },
+  requests: { type: 'string', requiresArg: true, describe: 'multi-end (100): downloads of each client; soak: so many at full load, instead of a rate' },
   ends: { type: 'string', requiresArg: true, describe: 'multi-end (1,3): numbers of ends, with commas between' },
   page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
   tree: { type: 'string', requiresArg: true, describe: 'pages: only these styles of priorities' },
@@ -31,6 +31,7 @@ const options = {
   report: { type: 'string', requiresArg: true, describe: 'pages: directory for the report (HTML, Markdown, CSV, JSON)' },
   resume: { type: 'boolean', describe: 'multi-end, pages: keep the cells that an earlier run finished' },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
+  hostile: { type: 'string', requiresArg: true, describe: 'soak (0%): share of the connections that are hostile, with --requests' },
 } as const;
 
 export const bench: Command<BenchOptions> = {
