@@ -104,10 +104,15 @@ void Handshake::State::read_held_back(Time now) {
 }
 
 void Handshake::State::finish_server() {
-  // After compatible version negotiation the ticket is for the new version.
-  TicketKey key = tls_context->ticket_key_for(encode_remembered(parameters, version));
-  tls->send_ticket(key);
-  gnutls_memset(key.data(), 0, key.size());
+  bool right_key = true;
+  // After compatible version negotiation the ticket is for the new version. GnuTLS takes no other
+  // key once it has tried to read a ticket, so the key is left alone where it is right already.
+  if (version != ngtcp2_conn_get_client_chosen_version(connection)) {
+    TicketKey key = tls_context->ticket_key_for(encode_remembered(parameters, version));
+    right_key = tls->replace_ticket_key(key);
+    gnutls_memset(key.data(), 0, key.size());
+  }
+  if (right_key) tls->send_ticket();
   tls.reset();
   ngtcp2_conn_set_tls_native_handle(connection, nullptr);
 }

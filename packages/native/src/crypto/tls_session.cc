@@ -170,13 +170,16 @@ TlsSession::Progress TlsSession::finish() {
   return Progress::kDone;
 }
 
-void TlsSession::send_ticket(const TicketKey& key) {
+void TlsSession::send_ticket() {
+  const TlsClockShift dated_back(-k_ticket_age_tolerance);
+  // Without a ticket the client resumes nothing; the connection is as good.
+  gnutls_session_ticket_send(session_, 1, 0);
+}
+
+bool TlsSession::replace_ticket_key(const TicketKey& key) {
   const gnutls_datum_t data{const_cast<unsigned char*>(key.data()),
                             static_cast<unsigned>(key.size())};
-  // Without a ticket the client resumes nothing; the connection is as good.
-  if (gnutls_session_ticket_enable_server(session_, &data) < 0) return;
-  const TlsClockShift dated_back(-k_ticket_age_tolerance);
-  gnutls_session_ticket_send(session_, 1, 0);
+  return gnutls_session_ticket_enable_server(session_, &data) >= 0;
 }
 
 bool TlsSession::receive_ticket(Bytes message) {

@@ -55,7 +55,9 @@ class TlsSession {
   const TlsFailure& failure() const { return failure_; }  // after kFailed
 
   // Server, once done: one NewSessionTicket comes out by `on_message`.
-  void send_ticket(const TicketKey& key);
+  void send_ticket();
+  // Server, before a ticket is sent. False once the old key has read a ticket: GnuTLS keeps it then.
+  bool replace_ticket_key(const TicketKey& key);
   // Client, once done: whole NewSessionTicket messages. False when GnuTLS refuses them.
   bool receive_ticket(Bytes message);
 

@@ -106,6 +106,31 @@ TEST(HandshakeResumption, TicketMayBeUsedForTwoHellos) {
   }
 }
 
+// Each connection may have a ticket of its own (RFC 8446 §C.4), also where TLS has read one before.
+TEST(HandshakeResumption, ResumedConnectionGetsAnotherTicket) {
+  auto options = fresh_options();
+  options.session = remember(options, 40);
+  const SessionState second = remember(options, 41);
+  ASSERT_FALSE(second.tls_session.empty());
+  EXPECT_NE(second.tls_session, options.session->tls_session);
+  options.session = second;
+  HandshakeWorld world(options, 42);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(world.client.handshake->resumed());
+  EXPECT_TRUE(world.client.handshake->early_data_accepted());
+}
+
+TEST(HandshakeResumption, TicketThatCannotBeReadIsReplaced) {
+  auto options = fresh_options();
+  options.session = remember(options, 43);
+  options.server_context = server_context();
+  options.session = remember(options, 44);
+  ASSERT_FALSE(options.session->tls_session.empty());
+  HandshakeWorld world(options, 45);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(world.client.handshake->resumed());
+}
+
 TEST(HandshakeResumption, ServerWithoutEarlyDataResumes) {
   auto options = fresh_options(false);
   options.session = remember(options, 9);
