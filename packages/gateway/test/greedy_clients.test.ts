@@ -60,6 +60,9 @@ async function medianElsewhere(version: Version, port: number, times = 20): Prom
 }
 
 describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) => {
+  // A connection of HTTP/2 has 128 streams (docs/limits.md): the client keeps the rest to itself.
+  const granted = version === '2' ? Math.min(count, 128) : count;
+
   it.each([
     ['that does not read its responses', { path: '/large' }],
     ['that does not send its bodies', { path: '/body', method: 'POST', announced: 10 }],
@@ -69,7 +72,7 @@ describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) =>
     const idle = await medianElsewhere(version, running.port);
     await ask(version, running.port, count, request);
     // What does not get on for long makes room for more of the same client: not all of them need be waiting still.
-    await vi.waitFor(() => expect(upstreamOf(running).waiting).toBeGreaterThan(count / 2), 40_000);
+    await vi.waitFor(() => expect(upstreamOf(running).waiting).toBeGreaterThan(granted / 2), 40_000);
     expect(upstreamOf(running)).toMatchObject({ active: 8 });
     const meanwhile = await medianElsewhere(version, running.port);
     expect(upstreamOf(running)).toMatchObject({ active: 8, up: true, failures: 0, refused: 0 });

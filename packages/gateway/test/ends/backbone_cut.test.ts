@@ -91,8 +91,11 @@ it('nodes of different files find each other by their keys, and a cut between th
   const states = (): string[] => gateway.status().ends?.map(({ state }) => state) ?? [];
   await vi.waitFor(() => expect(states()).toEqual(['serving', 'serving']), 20_000);
 
-  const client = new EndClient(await connect(gateway.address.port, { multiEnd: true }));
+  const connection = await connect(gateway.address.port, { multiEnd: true });
+  const client = new EndClient(connection);
   await client.ready(20_000);
+  // An end whose path comes a moment later would get none of the requests.
+  await vi.waitFor(() => expect(connection.status().ends.map(({ state }) => state)).toEqual(['open', 'open']), 20_000);
   const responses = await Promise.all(Array.from({ length: 4 }, () => client.request({ path: '/a.bin' })));
   await vi.waitFor(() => expect(end.status().requestsActive).toBeGreaterThan(0), 20_000);
   relay.cut = true;
