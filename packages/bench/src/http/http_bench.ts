@@ -7,6 +7,7 @@ import { buildWithCargo, type Skipped } from '../engine/subjects.js';
 import type { Experiment, ExperimentContext, ResultTable } from '../experiment.js';
 import { describeMachine, type Machine } from '../measure/machine.js';
 import { distribution, round } from '../measure/statistics.js';
+import { processorSeconds } from '../process/processor_time.js';
 import { runProgram } from '../process/run_program.js';
 import { cargo, cmake, requireTools } from '../process/toolchain.js';
 import { nativeSources } from '../process/workspace.js';
@@ -35,6 +36,8 @@ interface HttpResult {
   /** 1 KB objects, one request at a time on each connection. */
   requests_per_second: number;
   failed_requests: number;
+  /** Of the gateway's process, for 100,000 of the small objects. */
+  cpu_seconds_per_100000_requests: number;
   runs: number;
   /** Quartiles. */
   spread: { download_gbps: [number, number]; requests_per_second: [number, number] };
@@ -51,6 +54,8 @@ export interface HttpReport {
 interface Measured {
   downloads: number[];
   rates: number[];
+  /** Processor time of each run's requests, for 100,000 of them. */
+  costs: number[];
   failed: number;
 }
 
@@ -87,7 +92,7 @@ async function compare(site: Site, client: string, options: Options, progress: (
     gateways.push(await startSheaf(site));
     const caddy = await startCaddy(site);
     if (caddy) gateways.push(caddy);
-    const measured = new Map<GatewayUnderTest, Measured>(gateways.map((gateway) => [gateway, { downloads: [], rates: [], failed: 0 }]));
+    const measured = new Map<GatewayUnderTest, Measured>(gateways.map((gateway) => [gateway, { downloads: [], rates: [], costs: [], failed: 0 }]));
     for (let run = 1; run <= options.runs; run += 1) {
       for (const [gateway, into] of measured) {
         await measureOnce(client, gateway, options, into);
@@ -108,12 +113,14 @@ async function measureOnce(client: string, gateway: GatewayUnderTest, options: O
   const download = downloadSchema.parse(JSON.parse(await runProgram(client, [...target, 'download', '/large'])));
   if (download.bytes !== options.bytes) throw new UserError('BENCH_FAILED', `${gateway.name} sent ${download.bytes} of ${options.bytes} bytes`);
   into.downloads.push((download.bytes * 8) / download.seconds / 1e9);
+  const before = processorSeconds([gateway.pid]);
   const load = requestsSchema.parse(JSON.parse(await runProgram(client, [...target, 'requests', '/small', String(options.connections), String(options.seconds)])));
   into.rates.push(load.requests / load.seconds);
+  into.costs.push(((processorSeconds([gateway.pid]) - before) / load.requests) * 100_000);
   into.failed += load.failed;
 }
 
-function summarize(gateway: GatewayUnderTest, { downloads, rates, failed }: Measured): HttpResult {
+function summarize(gateway: GatewayUnderTest, { downloads, rates, costs, failed }: Measured): HttpResult {
   const download = distribution(downloads);
   const rate = distribution(rates);
   return {
@@ -122,6 +129,7 @@ function summarize(gateway: GatewayUnderTest, { downloads, rates, failed }: Meas
     download_gbps: round(download.median),
     requests_per_second: round(rate.median),
     failed_requests: failed,
+    cpu_seconds_per_100000_requests: round(distribution(costs).median, 3),
     runs: downloads.length,
     spread: {
       download_gbps: [round(download.quartiles[0]), round(download.quartiles[1])],
@@ -141,12 +149,13 @@ export function missedMark(results: readonly Pick<HttpResult, 'gateway' | 'reque
 
 function table(report: HttpReport): ResultTable {
   return {
-    head: ['gateway', 'version', 'download Gbit/s', 'requests/s', 'failed', 'runs'],
-    rows: report.results.map(({ gateway, version, download_gbps, requests_per_second, failed_requests, runs, spread }) => [
+    head: ['gateway', 'version', 'download Gbit/s', 'requests/s', 'CPU s per 100,000 requests', 'failed', 'runs'],
+    rows: report.results.map(({ gateway, version, download_gbps, requests_per_second, cpu_seconds_per_100000_requests, failed_requests, runs, spread }) => [
       gateway,
       version,
       `${download_gbps} (${spread.download_gbps.join(' to ')})`,
       `${requests_per_second} (${spread.requests_per_second.join(' to ')})`,
+      String(cpu_seconds_per_100000_requests),
       String(failed_requests),
       String(runs),
     ]),

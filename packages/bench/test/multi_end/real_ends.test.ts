@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { runBench } from '@sheaf/bench';
 import { describe, expect, test } from 'vitest';
 import { judgeRealEnds } from '../../src/multi_end/real/findings.js';
-import { processorSeconds } from '../../src/multi_end/real/processor_time.js';
+import { processorSeconds } from '../../src/process/processor_time.js';
 import type { CpuCell, RealEnds } from '../../src/multi_end/real/real_ends.js';
 import { realTables } from '../../src/multi_end/real/tables.js';
 

@@ -6,7 +6,7 @@ import { distribution, mean, round, type Distribution } from '../../measure/stat
 import type { ClientTask } from './client_messages.js';
 import { runClients } from './clients.js';
 import { paths, startEndSite, type EndSite, type SheafDelivery } from './end_site.js';
-import { processorSeconds } from './processor_time.js';
+import { processorSeconds } from '../../process/processor_time.js';
 
 /** An upload is so many downloads long, and there are so many fewer: 10 MB where downloads have 500 KB. */
 const UPLOAD_FACTOR = 20;
