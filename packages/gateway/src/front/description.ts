@@ -1,6 +1,6 @@
 import { isWildcard, type ListenAddresses } from '../configuration/scalars.js';
 import type { Exchange } from '../http/exchange.js';
-import type { GatewayDescription } from '../http/well_known.js';
+import type { GatewayDescription } from '@sheaf/web-client/protocol';
 import { formatAddress } from '../listeners/listen_error.js';
 import { hostName } from '../routing/router.js';
 import type { CertificateSource } from '../tls/certificate_source.js';

@@ -1,16 +1,8 @@
 import { pageLoaderResource, type PageLoaderSwitch } from '@sheaf/web-client/server';
-import { WELL_KNOWN, type GatewayDescription as Description, type PathReport } from '@sheaf/web-client/protocol';
+import { WELL_KNOWN, type GatewayDescription, type PathReport } from '@sheaf/web-client/protocol';
 import type { Exchange, Target } from './exchange.js';
 import { respondLease } from '../ends/lease.js';
 import { respondStatus, respondText, setHead } from './respond.js';
-
-/** What a browser has to know to open a WebTransport session to this gateway. */
-export interface GatewayDescription {
-  /** SHA-256 of the certificate in use, in hexadecimal; empty for a certificate of a public authority. */
-  hashes: string[];
-  /** `host:port` of the QUIC listener, for pages that come from another port. */
-  authority?: string;
-}
 
 /** JSON that is old a moment later. */
 const changing = { 'content-type': 'application/json', 'cache-control': 'no-store' };
@@ -72,7 +64,7 @@ export class WellKnown implements Target {
   }
 
   /** A worker sees no cookies of its visitor: it is told whether there are some. */
-  #description(exchange: Exchange): Description {
+  #description(exchange: Exchange): GatewayDescription {
     const { cookie, authorization } = exchange.request.headers;
     return {
       ...this.#describe(exchange),

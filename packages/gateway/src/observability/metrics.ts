@@ -78,17 +78,15 @@ export class Metrics {
     const failures = new Counter({ name: 'sheaf_webtransport_application_failures_total', help: 'Errors that applications threw or left behind.', labelNames: ['route'], registers });
     const dropped = new Counter({ name: 'sheaf_webtransport_datagrams_dropped_total', help: 'Datagrams of sessions that ended, received but not read in time.', labelNames: ['route'], registers });
     // Looking a series up by its labels costs more than the rest of a small request's bookkeeping.
-    const ofRoute = remembered((route) => ({ seconds: seconds.labels({ route }), bytes: bytes.labels({ route }) }));
-    const counted = remembered((key) => {
-      const [http = '', method = '', status = '', route = ''] = splitKey(key, 4);
-      return requests.labels({ http, route, method, status });
-    });
+    const ofRoute = new Map<string, { seconds: Histogram.Internal<'route'>; bytes: Counter.Internal }>();
+    const ofKind = new Map<string, Counter.Internal>();
     return {
       requestStarted: () => active.inc(),
       requestEnded: ({ request, route, status, seconds: took, bytesSent }) => {
         active.dec();
-        counted(`${request.carriedBy ?? request.httpVersion} ${knownMethod(request.method)} ${status} ${route}`).inc();
-        const series = ofRoute(route);
+        const [http, method] = [request.carriedBy ?? request.httpVersion, knownMethod(request.method)];
+        remembered(ofKind, `${http} ${method} ${status} ${route}`, () => requests.labels({ http, route, method, status })).inc();
+        const series = remembered(ofRoute, route, () => ({ seconds: seconds.labels({ route }), bytes: bytes.labels({ route }) }));
         series.seconds.observe(took);
         series.bytes.inc(bytesSent);
       },
@@ -106,20 +104,11 @@ export class Metrics {
   }
 }
 
-/** Makes a value for each key once. Keys are routes, statuses and known names: a closed set. */
-function remembered<T>(make: (key: string) => T): (key: string) => T {
-  const values = new Map<string, T>();
-  return (key) => {
-    let value = values.get(key);
-    if (value === undefined) values.set(key, (value = make(key)));
-    return value;
-  };
-}
-
-/** The words of a key; the last one holds the rest, with its spaces. */
-function splitKey(key: string, words: number): string[] {
-  const parts = key.split(' ');
-  return [...parts.slice(0, words - 1), parts.slice(words - 1).join(' ')];
+/** The value of a key, made once. Keys are routes, statuses and known names: a closed set. */
+function remembered<T>(values: Map<string, T>, key: string, make: () => T): T {
+  let value = values.get(key);
+  if (value === undefined) values.set(key, (value = make()));
+  return value;
 }
 
 /** A client may make up methods; each would be a time series. */
