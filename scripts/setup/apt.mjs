@@ -13,6 +13,8 @@ const browserPackages = ['chromium'];
 const testPackages = [
   'cmake', 'ninja-build', 'libgtest-dev', 'clang', 'libclang-rt-14-dev', 'clang-format',
   'python3-venv', 'openssl',
+  // Firefox, and `certutil`, which makes a profile trust an authority.
+  'firefox-esr', 'libnss3-tools',
 ];
 
 /** ngtcp2's own programs. */

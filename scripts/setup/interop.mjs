@@ -53,7 +53,7 @@ export const rust = {
   name: 'interop-rust',
   title: 'noq and s2n-quic for the interoperability tests',
   inputs: () => [
-    ...['Cargo.toml', 'Cargo.lock', 'noq', 's2n-quic'].flatMap((name) => filesBelow(join(source, name))),
+    ...['Cargo.toml', 'Cargo.lock', 'counting_verifier.rs', 'noq', 's2n-quic'].flatMap((name) => filesBelow(join(source, name))),
     join('packages', 'bench', 'peers', 'unchecked_tls.rs'),
   ],
   outputs: rustPrograms.map((name) => join(source, 'target', 'release', name)),

@@ -36,7 +36,7 @@ class Client(QuicConnectionProtocol):
     def quic_event_received(self, event):
         # Before the server's SETTINGS, which may come with its first packets.
         if isinstance(event, ProtocolNegotiated) and event.alpn_protocol in H3_ALPN:
-            self.http = H3Connection(self._quic, enable_webtransport=True)
+            self.begin_http()
         raw = self.http is None or getattr(event, "stream_id", None) in self.raw_streams
         if raw:
             if isinstance(event, StreamDataReceived):
@@ -53,6 +53,11 @@ class Client(QuicConnectionProtocol):
             elif isinstance(http_event, DatagramReceived):
                 self.datagrams.put_nowait(http_event.data)
         self.changed.set()
+
+    def begin_http(self):
+        """Earlier than ALPN is known where requests go in 0-RTT."""
+        if self.http is None:
+            self.http = H3Connection(self._quic, enable_webtransport=True)
 
     def _add(self, stream, data, ended):
         self.bodies.setdefault(stream, bytearray()).extend(data)

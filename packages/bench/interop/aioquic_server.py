@@ -96,7 +96,16 @@ class Server(QuicConnectionProtocol):
 async def main(certificate, key, retry):
     configuration = QuicConfiguration(is_client=False, alpn_protocols=[*H3_ALPN, HQ], max_datagram_frame_size=65536)
     configuration.load_cert_chain(certificate, key)
-    server = await serve("127.0.0.1", 0, configuration=configuration, create_protocol=Server, retry=retry)
+    tickets = {}
+    server = await serve(
+        "127.0.0.1",
+        0,
+        configuration=configuration,
+        create_protocol=Server,
+        retry=retry,
+        session_ticket_handler=lambda ticket: tickets.update({ticket.ticket: ticket}),
+        session_ticket_fetcher=lambda label: tickets.pop(label, None),
+    )
     port = server._transport.get_extra_info("sockname")[1]
     print(f"ready {port}", flush=True)
     await asyncio.Event().wait()

@@ -26,14 +26,22 @@ export interface Relay {
   close(): void;
 }
 
+/** What the server sees of a client. */
+interface Inside {
+  socket: Socket;
+  port: number;
+}
+
 /** The least size of a client's datagram with an Initial packet: RFC 9000 §14.1. */
 const leastInitial = 1200;
 
-export async function startRelay(target: number, { loss = 0, seed = 1, after }: RelayOptions = {}): Promise<Relay> {
+/** `target`: the server's port, asked for with the first datagram of a client if it is a function. */
+export async function startRelay(target: number | (() => number), { loss = 0, seed = 1, after }: RelayOptions = {}): Promise<Relay> {
   const random = seededRandom(seed);
   const counts = { dropped: 0, carried: 0, hello: 0, afterRebinding: 0 };
   const outside = createSocket('udp4');
-  const insides = new Map<number, Socket>();
+  const portOfServer = typeof target === 'number' ? (): number => target : target;
+  const insides = new Map<number, Inside>();
   let bytes = 0;
   let answered = false;
   let rebound = false;
@@ -44,9 +52,10 @@ export async function startRelay(target: number, { loss = 0, seed = 1, after }: 
       send();
     }
   };
-  const openInside = (client: number): Socket => {
-    const inside = createSocket('udp4');
-    inside.on('message', (datagram) => {
+  const openInside = (client: number): Inside => {
+    const socket = createSocket('udp4');
+    const inside = { socket, port: portOfServer() };
+    socket.on('message', (datagram) => {
       if (datagram.length >= leastInitial) answered = true;
       if (rebound) counts.afterRebinding += 1;
       const before = bytes;
@@ -59,13 +68,13 @@ export async function startRelay(target: number, { loss = 0, seed = 1, after }: 
   };
   outside.on('message', (datagram, client) => {
     if (!answered && datagram.length >= leastInitial) counts.hello += 1;
-    const inside = insides.get(client.port) ?? openInside(client.port);
-    pass(() => inside.send(datagram, target, '127.0.0.1'));
+    const { socket, port } = insides.get(client.port) ?? openInside(client.port);
+    pass(() => socket.send(datagram, port, '127.0.0.1'));
   });
   outside.bind(0, '127.0.0.1');
   await once(outside, 'listening');
   const closeInsides = (): void => {
-    for (const inside of insides.values()) inside.close();
+    for (const { socket } of insides.values()) socket.close();
     insides.clear();
   };
   return {

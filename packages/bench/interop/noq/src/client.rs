@@ -39,7 +39,7 @@ async fn connect(server: SocketAddr, steps: &[&str]) -> Result<(), Failure> {
     let endpoint = socket::endpoint(ANY.parse()?, None)?;
     let connection = endpoint.connect_with(tls::client()?, server, "localhost")?.await?;
     connection.handshake_confirmed().await?;
-    let paths = follow(&connection);
+    let paths = follow(&connection, print);
     print(json!({ "event": "connected", "multipath": connection.is_multipath_enabled() }));
     let mut client = Client { endpoint, server, connection, paths, download: None };
     let mut words = steps.iter().copied();

@@ -10,9 +10,9 @@ use tokio_stream::StreamExt;
 /// The paths of a connection by id, including abandoned ones, whose statistics are kept.
 pub type Paths = Rc<RefCell<BTreeMap<u32, Path>>>;
 
-/// Prints path events for as long as the connection lives. A path that the peer makes a backup
+/// Tells path events for as long as the connection lives. A path that the peer makes a backup
 /// becomes one here too: noq leaves that to the application.
-pub fn follow(connection: &Connection) -> Paths {
+pub fn follow(connection: &Connection, tell: fn(Value)) -> Paths {
     let paths = Paths::default();
     remember(connection, &paths, PathId::ZERO);
     let (followed, found) = (connection.weak_handle(), paths.clone());
@@ -24,14 +24,14 @@ pub fn follow(connection: &Connection) -> Paths {
                 PathEvent::Established { id, .. } => {
                     remember(&connection, &found, id);
                     let path = found.borrow().get(&number(id)).map(describe);
-                    print(json!({ "event": "path established", "path": path }));
+                    tell(json!({ "event": "path established", "path": path }));
                 }
                 PathEvent::Abandoned { id, reason, .. } => {
-                    print(json!({ "event": "path abandoned", "id": number(id), "reason": format!("{reason:?}") }));
+                    tell(json!({ "event": "path abandoned", "id": number(id), "reason": format!("{reason:?}") }));
                 }
-                PathEvent::Discarded { id, .. } => print(json!({ "event": "path discarded", "id": number(id) })),
+                PathEvent::Discarded { id, .. } => tell(json!({ "event": "path discarded", "id": number(id) })),
                 PathEvent::RemoteStatus { id, status, .. } => {
-                    print(json!({ "event": "path status", "id": number(id), "status": name(status) }));
+                    tell(json!({ "event": "path status", "id": number(id), "status": name(status) }));
                     // It may come before our own validation of the path is done.
                     remember(&connection, &found, id);
                     if let Some(path) = found.borrow().get(&number(id)) {

@@ -3,9 +3,14 @@
 
 mod body;
 mod client;
+#[path = "../../counting_verifier.rs"]
+mod counting_verifier;
+mod download;
 mod events;
+mod serve;
 mod server;
 mod socket;
+mod tickets;
 mod tls;
 #[path = "../../../peers/unchecked_tls.rs"]
 mod unchecked_tls;
@@ -15,6 +20,8 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const USAGE: &str = "\
 usage: noq-interop server ADDRESS:PORT
        noq-interop client ADDRESS:PORT STEP…
+       noq-interop download [flags] ADDRESS:PORT PATH…    all paths at once over one connection
+       noq-interop serve CERTIFICATE KEY [--retry]        GET /bytes/N; prints `ready PORT`
 
 The server answers GET /BYTES. After it, `?key-update`, `?backup=PATH` or `?abandon=PATH` is done
 when the first part of the body is on its way.
@@ -30,7 +37,16 @@ Steps of the client, one after the other:
   get TARGET            downloads, for example /large.bin
   start TARGET          begins to download and goes on when the first bytes are here
   finish                waits for the end of what `start` began
-  sleep MILLISECONDS";
+  sleep MILLISECONDS
+
+Flags of download:
+  --authority FILE  whose certificates to take
+  --connections N   connections one after the other, each with all downloads
+  --resume          keep tickets from one connection to the next
+  --early           ask in 0-RTT, with such a ticket
+  --large-hello     a ClientHello that does not fit into one datagram
+  --key-update      replace the keys in the middle of a download
+  --migrate         go over to another port in the middle of a download";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -42,6 +58,12 @@ async fn main() {
     let outcome = match words.as_slice() {
         ["server", address] => server::run(address).await,
         ["client", address, steps @ ..] => client::run(address, steps).await,
+        ["download", rest @ ..] => match download::Options::parse(rest) {
+            Some(options) => download::run(options).await,
+            None => Err(USAGE.into()),
+        },
+        ["serve", certificate, key] => serve::run(certificate, key, false).await,
+        ["serve", certificate, key, "--retry"] => serve::run(certificate, key, true).await,
         _ => {
             eprintln!("{USAGE}");
             std::process::exit(2);

@@ -26,7 +26,7 @@ pub async fn run(address: &str) -> Result<(), Failure> {
 
 async fn serve(incoming: Incoming) -> Result<(), Failure> {
     let connection = incoming.await?;
-    let paths = follow(&connection);
+    let paths = follow(&connection, print);
     print(json!({ "event": "connected", "multipath": connection.is_multipath_enabled() }));
     let reason = loop {
         match connection.accept_bi().await {

@@ -1,6 +1,8 @@
 //! s2n-quic as client and server of `hq-interop`, for the interoperability tests. See USAGE.
 
 mod client;
+#[path = "../../counting_verifier.rs"]
+mod counting_verifier;
 mod server;
 mod tls;
 

@@ -1,12 +1,9 @@
 //! The two TLS libraries.
 
+use crate::counting_verifier::{self, Count};
 use crate::server::Retry;
 use crate::{Failure, ALPN};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::WebPkiServerVerifier;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::ClientConfig;
 use s2n_quic::provider::tls as providers;
 use s2n_quic::{Client, Server};
 use s2n_tls::callbacks::{ConnectionFuture, SessionTicket, SessionTicketCallback, VerifyHostNameCallback};
@@ -14,7 +11,6 @@ use s2n_tls::config::ConnectionInitializer;
 use s2n_tls::connection::Connection;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 const ANY_PORT: &str = "127.0.0.1:0";
@@ -33,20 +29,6 @@ impl Kind {
             "rustls" => Some(Kind::Rustls),
             _ => None,
         }
-    }
-}
-
-/// How many certificates were shown to a client.
-#[derive(Clone, Debug, Default)]
-pub struct Count(Arc<AtomicUsize>);
-
-impl Count {
-    pub fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn add(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -123,53 +105,16 @@ impl ConnectionInitializer for Tickets {
 }
 
 fn rustls_client(authority: &Path, protocols: Vec<String>, resume: bool, count: Count) -> Result<providers::rustls::Client, Failure> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(authority)? {
-        roots.add(certificate?)?;
-    }
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).build()?;
+    let verifier = counting_verifier::trusting(authority, provider.clone(), count)?;
     let mut tls = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Counting { verifier, count }))
+        .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
     tls.alpn_protocols = protocols.into_iter().map(String::into_bytes).collect();
     if !resume {
         tls.resumption = rustls::client::Resumption::disabled();
     }
     Ok(tls.into())
-}
-
-/// Counts the certificates that it verifies.
-#[derive(Debug)]
-struct Counting {
-    verifier: Arc<WebPkiServerVerifier>,
-    count: Count,
-}
-
-impl ServerCertVerifier for Counting {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        self.count.add();
-        self.verifier.verify_server_cert(end_entity, intermediates, name, ocsp, now)
-    }
-
-    fn verify_tls12_signature(&self, message: &[u8], certificate: &CertificateDer<'_>, signature: &DigitallySignedStruct) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(&self, message: &[u8], certificate: &CertificateDer<'_>, signature: &DigitallySignedStruct) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
 }

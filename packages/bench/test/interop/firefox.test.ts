@@ -1,0 +1,4 @@
+import { describePeer } from './describe_peer.js';
+import { firefox } from './peers/firefox.js';
+
+describePeer(firefox);

@@ -1,0 +1,108 @@
+import { serverFeatures } from '../matrix.js';
+import type { ConnectionReport, DownloadOptions, Peer } from '../peer.js';
+import { startRelay, type Relay } from '../relay.js';
+import type { Site } from '../site.js';
+import { downloadInPage, exerciseInPage, textInPage } from './page.js';
+
+/** A page of the site in a browser, over HTTP/3. Its profile is its own: it shares no connection with other pages. */
+export interface BrowserPage {
+  /** Runs a function in the page; what it takes and returns is JSON. */
+  run<Arguments extends unknown[], Result>(work: (...given: Arguments) => Promise<Result>, ...given: Arguments): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export interface Browser {
+  open(url: string): Promise<BrowserPage>;
+  stop(): Promise<void>;
+}
+
+/** Starts a browser that uses HTTP/3, and nothing else, for localhost at a port. */
+export type StartBrowser = (site: Site, port: number) => Promise<Browser>;
+
+/** The text of an expression that calls the function in a page. */
+export const call = (work: (...given: never[]) => unknown, given: readonly unknown[]): string => `(${String(work)})(...${JSON.stringify(given)})`;
+
+/** A browser as a client. It is started once, when the first check needs it. */
+export function browserPeer(slug: string, name: string, start: StartBrowser): Peer {
+  let started: Promise<Pages> | undefined;
+  const withPage: WithPage = async (site, port, use) => {
+    started ??= startPages(site, start);
+    return (await started).withPage(site, port, use);
+  };
+  return {
+    slug, name, protocol: 'h3',
+    exerciseSessions: (site) => withPage(site, site.port, (page, authority) => page.run(exerciseInPage, authority)),
+    async download({ site, port, paths, connections = 1, resume = false }) {
+      if (resume) return withPage(site, site.idlePort, (page) => resumedDownloads(page, { site, paths, connections }));
+      const reports: ConnectionReport[] = [];
+      while (reports.length < connections) reports.push(await withPage(site, port, (page) => downloads(page, paths)));
+      return reports;
+    },
+    stop: async () => (await started)?.stop(),
+    cannot: {
+      keyUpdate: 'pages cannot ask for a key update',
+      migration: 'pages cannot ask for another port',
+      ...Object.fromEntries(Object.keys(serverFeatures).map((feature) => [feature, 'browsers are no servers'])),
+    },
+  };
+}
+
+/** Opens the page at the UDP port of a gateway, or of a relay before it. */
+type WithPage = <Result>(site: Site, port: number, use: (page: BrowserPage, authority: string) => Promise<Result>) => Promise<Result>;
+
+interface Pages {
+  withPage: WithPage;
+  stop(): Promise<void>;
+}
+
+/** Browsers are told once at which port HTTP/3 is. It is that of a relay, which leads to where each page wants to go. */
+async function startPages(site: Site, start: StartBrowser): Promise<Pages> {
+  let target = 0;
+  const front: Relay = await startRelay(() => target);
+  const browser = await start(site, front.port);
+  const authority = `localhost:${front.port}`;
+  return {
+    async withPage(_, port, use) {
+      // The port of a client that is gone may come again.
+      front.rebind();
+      target = port;
+      const page = await browser.open(`https://${authority}/`);
+      try {
+        return await use(page, authority);
+      } finally {
+        await page.close();
+      }
+    },
+    async stop() {
+      await browser.stop();
+      front.close();
+    },
+  };
+}
+
+async function downloads(page: BrowserPage, paths: readonly string[]): Promise<ConnectionReport> {
+  const whole = await page.run(downloadInPage, [...paths]);
+  for (const { path, protocol } of whole) {
+    if (protocol !== 'h3') throw new Error(`${path} came over ${protocol ?? 'something unknown'}`);
+  }
+  return { downloads: whole };
+}
+
+/** A browser may be done with the handshake before it gets to the request: then there was no 0-RTT to accept. */
+const attempts = 5;
+
+/** Connections end by silence, and the next request makes another one. That it came in 0-RTT shows that the ticket was used, too. */
+async function resumedDownloads(page: BrowserPage, { site, paths, connections }: { site: Site } & Required<Pick<DownloadOptions, 'paths' | 'connections'>>): Promise<ConnectionReport[]> {
+  const comesEarly = async (): Promise<boolean> => (await page.run(textInPage, '/early')) === 'early';
+  const first = await comesEarly();
+  const reports: ConnectionReport[] = [{ ...(await downloads(page, paths)), early: first, resumed: first }];
+  while (reports.length < connections) {
+    let early = false;
+    for (let attempt = 0; attempt < attempts && !early; attempt += 1) {
+      await site.untilIdle();
+      early = await comesEarly();
+    }
+    reports.push({ ...(await downloads(page, paths)), early, resumed: early });
+  }
+  return reports;
+}
