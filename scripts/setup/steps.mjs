@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { addonPath, buildAddon } from './addon.mjs';
 import { installPackages } from './apt.mjs';
 import { aioquic, go, rust } from './interop.mjs';
+import { nodeVersions } from './node_versions.mjs';
 import { StepError, commandLine, run } from './process.mjs';
 import { filesBelow, root } from './stamp.mjs';
 
@@ -48,7 +49,7 @@ export function steps(purpose) {
       outputs: ['node_modules/.modules.yaml'],
       run: () => runOrFail(pnpm(['install', '--frozen-lockfile', '--ignore-scripts', '--reporter=append-only']), 'The npm dependencies could not be installed.'),
     },
-    ...[aioquic, go, rust].map((step) => ({ ...step, skip: () => purpose !== 'test' && 'only for tests' })),
+    ...[aioquic, go, rust, nodeVersions].map((step) => ({ ...step, skip: () => purpose !== 'test' && 'only for tests' })),
     {
       name: 'addon',
       title: 'Native addon',

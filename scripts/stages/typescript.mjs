@@ -8,7 +8,7 @@ import { notRun, vitestFiles } from './listed.mjs';
 export const typescript = {
   name: 'typescript',
   title: 'TypeScript tests',
-  needs: ['packages', 'dependencies', 'addon', 'typescript', 'web-client', 'interop', 'interop-go', 'interop-rust'],
+  needs: ['packages', 'dependencies', 'addon', 'typescript', 'web-client', 'interop', 'interop-go', 'interop-rust', 'node-versions'],
   run: async () => {
     const report = join(root, '.sheaf', 'test', 'vitest.json');
     mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });

@@ -22,47 +22,6 @@ async function startServer(options: Partial<ServerOptions> = {}): Promise<{ serv
   return { server, port };
 }
 
-/** What a careless program does with memory that it has handed over: transfers it away and reuses it. */
-function takeAway(bytes: Uint8Array): void {
-  try {
-    const moved = structuredClone(bytes.buffer, { transfer: [bytes.buffer as ArrayBuffer] });
-    new Uint8Array(moved as ArrayBuffer).fill(0);
-  } catch {
-    // Node 21 and later refuse.
-  }
-}
-
-describe('memory that is lent to the transport', () => {
-  const filled = (): Buffer => Buffer.from(new Uint8Array(2_000_000).fill(7).buffer);
-
-  it('stays in a request, even when the application transfers it away', async () => {
-    const { server, port } = await startServer();
-    server.on('request', (request, response) => void collect(request).then((body) => response.end(body)));
-    const client = await connect(port);
-    const body = filled();
-    const foreign = new Uint8Array(2_000_000).fill(7);
-    const answers = [
-      ask(client, { method: 'POST', path: '/', body }),
-      ask(client, { method: 'POST', path: '/', body: Readable.from([foreign]) }),
-    ];
-    await new Promise((resolve) => setImmediate(resolve));
-    takeAway(body);
-    takeAway(foreign);
-    for (const answer of await Promise.all(answers)) expect(answer.body.equals(filled())).toBe(true);
-  });
-
-  it('stays in a response, even when the application transfers it away', async () => {
-    const { server, port } = await startServer();
-    server.on('request', (_request, response) => {
-      const body = filled();
-      response.end(body);
-      setImmediate(() => takeAway(body));
-    });
-    const client = await connect(port);
-    expect((await ask(client, { path: '/' })).body.equals(filled())).toBe(true);
-  });
-});
-
 describe('received bytes', () => {
   it('reach JavaScript in whole buffers, however small the packets and frames were', async () => {
     const { server, port } = await startServer();
