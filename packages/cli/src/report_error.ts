@@ -1,4 +1,4 @@
-import { exitCodes, UserError } from '@sheaf/gateway';
+import { exitCodes, UserError } from '@sheaf/gateway/client';
 import { write, type World } from './world.js';
 
 /** Shows an error: the user's with place, cause and fix, ours with its stack. Returns the exit code. */

@@ -1,21 +1,27 @@
-import { exitCodes, UserError, version } from '@sheaf/gateway';
+import { exitCodes, UserError, version } from '@sheaf/gateway/client';
 import yargs, { type Argv } from 'yargs';
 import type { Command } from './command.js';
-import { bench } from './commands/bench.js';
-import { cert } from './commands/cert.js';
-import { check } from './commands/check.js';
-import { demo } from './commands/demo.js';
-import { end } from './commands/end.js';
-import { fetch } from './commands/fetch.js';
-import { init } from './commands/init.js';
-import { keys } from './commands/keys.js';
-import { link } from './commands/link.js';
-import { record } from './commands/record.js';
-import { schema } from './commands/schema.js';
-import { status } from './commands/status.js';
-import { up } from './commands/up.js';
 import { reportError } from './report_error.js';
 import { write, type World } from './world.js';
+
+type Add = <Options>(command: Command<Options>) => void;
+
+/** A command is loaded when it is asked for: `sheaf fetch` needs nothing of what serves. In the order of the help. */
+const commands: Record<string, (add: Add) => Promise<void>> = {
+  up: async (add) => add((await import('./commands/up.js')).up),
+  init: async (add) => add((await import('./commands/init.js')).init),
+  check: async (add) => add((await import('./commands/check.js')).check),
+  schema: async (add) => add((await import('./commands/schema.js')).schema),
+  status: async (add) => add((await import('./commands/status.js')).status),
+  end: async (add) => add((await import('./commands/end.js')).end),
+  fetch: async (add) => add((await import('./commands/fetch.js')).fetch),
+  cert: async (add) => add((await import('./commands/cert.js')).cert),
+  keys: async (add) => add((await import('./commands/keys.js')).keys),
+  demo: async (add) => add((await import('./commands/demo.js')).demo),
+  link: async (add) => add((await import('./commands/link.js')).link),
+  record: async (add) => add((await import('./commands/record.js')).record),
+  bench: async (add) => add((await import('./commands/bench.js')).bench),
+};
 
 const epilogue = `Exit codes:
   0    done
@@ -55,7 +61,7 @@ async function dispatch(world: World): Promise<number> {
     .fail((message: string | undefined, error: Error | undefined) => {
       throw error ?? usageError(message ?? '', world.args[0] ?? '');
     });
-  const add = <Options>(command: Command<Options>): void => {
+  const add: Add = <Options>(command: Command<Options>): void => {
     let built: Argv<Options> | undefined;
     parser.command(
       command.usage,
@@ -69,22 +75,16 @@ async function dispatch(world: World): Promise<number> {
       },
     );
   };
-  add(up);
-  add(init);
-  add(check);
-  add(schema);
-  add(status);
-  add(end);
-  add(fetch);
-  add(cert);
-  add(keys);
-  add(demo);
-  add(link);
-  add(record);
-  add(bench);
+  for (const load of wantedCommands(world.args)) await load(add);
   const output = await parse(parser, world);
   if (output !== '') await write(world.stdout, output.endsWith('\n') ? output : `${output}\n`);
   return outcome === undefined ? exitCodes.success : outcome;
+}
+
+/** The one that is named; all of them where help, a completion or a suggestion is wanted. */
+function wantedCommands([name = '']: readonly string[]): Array<(add: Add) => Promise<void>> {
+  const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  return named ? [named] : Object.values(commands);
 }
 
 /** The last value of an option that was repeated, unless it takes several. (yargs' own setting would apply to those as well.) */

@@ -44,6 +44,23 @@ const lateUpstream = async () => {
   return { arrived, route: `  - { upstream: "http://127.0.0.1:${(server.address() as AddressInfo).port}" }` };
 };
 
+describe('a command', () => {
+  const loadedBy = async (...args: string[]): Promise<string> => {
+    const { exit, err } = start(args, await temporaryDirectory(), ['--import', new URL('support/tell_modules.mjs', import.meta.url).href]);
+    await exit;
+    return err();
+  };
+
+  it('loads what it needs: a client nothing of what serves', async () => {
+    const client = await loadedBy('fetch', 'http://127.0.0.1/');
+    expect(client).toContain('cli/dist/commands/fetch.js');
+    expect(client).not.toMatch(/\/(zod|pino|undici|prom-client)\/|gateway\/dist\/gateway\//);
+    const schema = await loadedBy('schema');
+    expect(schema).toContain('/zod/');
+    expect(schema).not.toContain('cli/dist/commands/fetch.js');
+  });
+});
+
 describe('sheaf up', () => {
   it('says that it is ready, with addresses and the next step, and ends with 0 on SIGTERM', async () => {
     const site = await makeSite();

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { congestionNames, EndClient, errorMessage, exitCodes, loadNativeModule, pathSchedulerNames, systemErrorCode, UserError } from '@sheaf/gateway';
+import { congestionNames, errorMessage, exitCodes, loadNativeModule, pathSchedulerNames, systemErrorCode, UserError } from '@sheaf/gateway/client';
 import type { ClientOptions, ClientRequestOptions, Http3Client } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl, type ConnectionFlags } from '../download/client_options.js';
-import { downloadRepeatedly, type BodySink } from '../download/download.js';
+import { downloadRepeatedly, type BodySink, type Requester } from '../download/download.js';
 import { handshakePath, localAddressError, openPaths } from '../download/open_paths.js';
 import { OutputFile } from '../download/output_file.js';
 import { parsePathOption, pathForm, type PathOption } from '../download/path_option.js';
@@ -97,8 +97,7 @@ async function transfer({ connection, paths, request, options }: Transfer, world
   const client = await connect(connectHttp3, connection, paths[0]);
   try {
     await openPaths(client, paths, world);
-    const requester = new EndClient(client);
-    await openEnds(client, requester);
+    const requester = await withEnds(client);
     const results = await withTimeout(downloadRepeatedly(requester, request, options, destination?.sink), options.timeout);
     const { paths: used, ends } = client.status();
     const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: used, ends: ends ?? [] });
@@ -117,9 +116,13 @@ async function transfer({ connection, paths, request, options }: Transfer, world
 const endPatienceMs = 500;
 
 /** A server that has ends names them at once, so that the first request already finds its way. */
-async function openEnds(client: Http3Client, requester: EndClient): Promise<void> {
+async function withEnds(client: Http3Client): Promise<Requester> {
   const { multiEnd, paths } = client.status();
-  if (multiEnd) await requester.ready(Math.max(endPatienceMs, 4 * (paths[0]?.smoothedRttMs ?? 0)));
+  if (!multiEnd) return client;
+  const { EndClient } = await import('@sheaf/gateway');
+  const requester = new EndClient(client);
+  await requester.ready(Math.max(endPatienceMs, 4 * (paths[0]?.smoothedRttMs ?? 0)));
+  return requester;
 }
 
 function checkCounts({ repeat, parallel }: FetchOptions): void {

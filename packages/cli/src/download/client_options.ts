@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { congestionControl, systemErrorCode, UserError, type congestionNames, type pathSchedulerNames } from '@sheaf/gateway';
+import { congestionControl, systemErrorCode, UserError, type congestionNames, type pathSchedulerNames } from '@sheaf/gateway/client';
 import type { ClientOptions } from '@sheaf/native';
 import type { World } from '../world.js';
 

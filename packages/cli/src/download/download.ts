@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
-import { errorMessage, UserError } from '@sheaf/gateway';
+import { errorMessage, UserError } from '@sheaf/gateway/client';
 import type { ClientRequestOptions, ClientResponse, HeaderMap } from '@sheaf/native';
+import { BodyHash } from './body_hash.js';
+import { HashThread } from './hash_thread.js';
 
 /** What came of one request. */
 export interface Downloaded {
@@ -27,16 +28,16 @@ export interface Requester {
   request(options: ClientRequestOptions): Promise<ClientResponse>;
 }
 
-/** Takes the body's chunks; resolves when it is ready for more. */
+/** Takes the body's chunks; resolves when it needs their memory no more. */
 export type BodySink = (chunk: Uint8Array) => Promise<void>;
 
 /**
  * Sends one request and reads its answer to the end.
  * @throws UserError when the answer does not arrive whole.
  */
-export async function download(client: Requester, request: ClientRequestOptions, sink?: BodySink): Promise<Downloaded> {
+async function download(client: Requester, request: ClientRequestOptions, thread: HashThread, sink?: BodySink): Promise<Downloaded> {
   const started = performance.now();
-  const hash = createHash('sha256');
+  const hash = new BodyHash(thread);
   const interim: InterimResponse[] = [];
   let bytes = 0;
   try {
@@ -47,15 +48,16 @@ export async function download(client: Requester, request: ClientRequestOptions,
       },
     });
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
-      hash.update(chunk);
       bytes += chunk.length;
       if (sink) await sink(chunk);
+      await hash.update(chunk);
     }
+    const ms = performance.now() - started;
     return {
       status: response.status,
       bytes,
-      sha256: hash.digest('hex'),
-      ms: performance.now() - started,
+      sha256: await hash.digest(),
+      ms,
       ...(Object.keys(response.trailers).length > 0 ? { trailers: response.trailers } : {}),
       ...(interim.length > 0 ? { interim } : {}),
     };
@@ -79,10 +81,11 @@ export interface Repetition {
 /** The same request several times over one connection; the first body goes to `sink`. */
 export async function downloadRepeatedly(client: Requester, request: ClientRequestOptions, { repeat, parallel }: Repetition, sink?: BodySink): Promise<Downloaded[]> {
   const results: Downloaded[] = new Array<Downloaded>(repeat);
+  const thread = new HashThread();
   let next = 0;
   const worker = async (): Promise<void> => {
     for (let index = next++; index < repeat; index = next++) {
-      results[index] = await download(client, request, index === 0 ? sink : undefined);
+      results[index] = await download(client, request, thread, index === 0 ? sink : undefined);
     }
   };
   await Promise.all(Array.from({ length: Math.min(parallel, repeat) }, worker));

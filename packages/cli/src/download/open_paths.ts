@@ -1,4 +1,4 @@
-import { errorMessage, systemErrorCode, UserError } from '@sheaf/gateway';
+import { errorMessage, systemErrorCode, UserError } from '@sheaf/gateway/client';
 import type { ClientOptions, Http3Client } from '@sheaf/native';
 import { printLine, type World } from '../world.js';
 import type { PathOption } from './path_option.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
-import { systemErrorCode, UserError } from '@sheaf/gateway';
+import { systemErrorCode, UserError } from '@sheaf/gateway/client';
 import type { BodySink } from './download.js';
 
 /**
@@ -35,10 +35,10 @@ export class OutputFile {
     return file;
   }
 
-  /** Takes the body's chunks; waits while the disk is slow. */
+  /** Takes the body's chunks; resolves once they are written. */
   readonly sink: BodySink = async (chunk) => {
     if (this.#stream.errored) await this.#guard(Promise.reject(this.#stream.errored));
-    if (!this.#stream.write(chunk)) await this.#guard(once(this.#stream, 'drain'));
+    await this.#guard(new Promise<void>((resolve, reject) => this.#stream.write(chunk, (error) => (error ? reject(error) : resolve()))));
   };
 
   /** The transfer is complete: the file takes its name. @throws UserError */

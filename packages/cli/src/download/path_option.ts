@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { UserError } from '@sheaf/gateway';
+import { UserError } from '@sheaf/gateway/client';
 
 interface Endpoint {
   address: string;

@@ -1,4 +1,4 @@
-import { formatAddress } from '@sheaf/gateway';
+import { formatAddress } from '@sheaf/gateway/client';
 import type { EndStatus, PathStatus } from '@sheaf/native';
 import type { Downloaded } from './download.js';
 

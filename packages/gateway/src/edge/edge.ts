@@ -7,7 +7,7 @@ import type { ListenAddress } from '../configuration/scalars.js';
 import { describeListener } from '../front/description.js';
 import { Front, type NodeOptions } from '../front/front.js';
 import { FrontNode } from '../front/front_node.js';
-import { congestionControl } from '../front/options.js';
+import { congestionControl } from '../front/transport_names.js';
 import { RequestHandler } from '../http/request_handler.js';
 import { WellKnown } from '../http/well_known.js';
 import { loadNativeModule } from '../listeners/native_module.js';

@@ -1,35 +1,10 @@
-import type { CongestionControl, PathScheduler, StreamScheduler } from '@sheaf/native';
 import { z } from 'zod';
 import { filePath, listenAddress, listenAddresses } from '../configuration/scalars.js';
 import type { Limits } from '../limits/options.js';
 import { logOptions } from '../observability/options.js';
 import { tlsOptions } from '../tls/options.js';
 import { reachKeys } from './reach_options.js';
-
-/** Names of congestion controllers, as a user writes them. */
-export const congestionNames = ['cubic', 'newreno', 'bbr', 'olia'] as const;
-
-export const pathSchedulerNames = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const satisfies readonly PathScheduler[];
-
-export const streamSchedulerNames = [
-  'critical-first',
-  'rfc9218',
-  'fcfs',
-  'rr',
-  'wrr',
-  'wrr-burst',
-  'swrr',
-  'swrr-released',
-  'dwrr',
-  'dwrr-root-only',
-  'sa-ecf',
-  'sa-ecf-released',
-] as const satisfies readonly StreamScheduler[];
-
-/** The transport's name of a congestion controller. */
-export function congestionControl(name: (typeof congestionNames)[number]): CongestionControl {
-  return name === 'newreno' ? 'new_reno' : name;
-}
+import { congestionNames, pathSchedulerNames, streamSchedulerNames } from './transport_names.js';
 
 /** The keys of every node that clients connect to. */
 export const frontKeys = {

@@ -1,0 +1,8 @@
+/** What a client needs of this package. Nothing here loads the roles of nodes or their configuration. */
+export { errorCodes, type ErrorCode } from './errors/error_codes.js';
+export { exitCodes, type ExitCode } from './errors/exit_codes.js';
+export { errorMessage, systemErrorCode, UserError } from './errors/user_error.js';
+export { congestionControl, congestionNames, pathSchedulerNames } from './front/transport_names.js';
+export { formatAddress } from './listeners/listen_error.js';
+export { loadNativeModule } from './listeners/native_module.js';
+export { version } from './version.js';

@@ -1,0 +1,26 @@
+import type { CongestionControl, PathScheduler, StreamScheduler } from '@sheaf/native';
+
+/** Names of congestion controllers, as a user writes them. */
+export const congestionNames = ['cubic', 'newreno', 'bbr', 'olia'] as const;
+
+export const pathSchedulerNames = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const satisfies readonly PathScheduler[];
+
+export const streamSchedulerNames = [
+  'critical-first',
+  'rfc9218',
+  'fcfs',
+  'rr',
+  'wrr',
+  'wrr-burst',
+  'swrr',
+  'swrr-released',
+  'dwrr',
+  'dwrr-root-only',
+  'sa-ecf',
+  'sa-ecf-released',
+] as const satisfies readonly StreamScheduler[];
+
+/** The transport's name of a congestion controller. */
+export function congestionControl(name: (typeof congestionNames)[number]): CongestionControl {
+  return name === 'newreno' ? 'new_reno' : name;
+}
