@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { compare, missedMark, type EngineResult } from '../src/engine/engine_bench.js';
 import { buildPeers } from '../src/engine/subjects.js';
+import { isRecentGo } from '../src/http/caddy.js';
 import { missedMark as missedHttpMark } from '../src/http/http_bench.js';
 import { isRecentCargo } from '../src/process/toolchain.js';
 import { runBench } from '../src/run_bench.js';
@@ -60,6 +61,13 @@ test('a run that must show the comparison says what it lacks', () => {
   expect(http(1_490, 0)).toBe("requests per second are 1.49 times Caddy's, not 1.5 times");
   expect(http(1_500, 1)).toBe('1 requests failed');
   expect(missedHttpMark([{ gateway: 'sheaf', requests_per_second: 1, failed_requests: 0 }])).toBe('Caddy was not measured');
+});
+
+test('Caddy is built with a Go that fetches newer ones by itself', () => {
+  expect(isRecentGo('go version go1.26.8 linux/amd64')).toBe(true);
+  expect(isRecentGo('go version go1.21.0 linux/amd64')).toBe(true);
+  expect(isRecentGo('go version go1.19.8 linux/amd64')).toBe(false);
+  expect(isRecentGo(undefined)).toBe(false);
 });
 
 test('an old cargo does not count', () => {

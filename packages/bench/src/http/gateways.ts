@@ -43,21 +43,21 @@ export async function startSheaf({ directory, files }: Site, alpn = 'h3'): Promi
   return { name: 'sheaf', version, port, pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
-/** Caddy as a file server; undefined when it is not installed. */
-export async function startCaddy({ directory, files }: Site): Promise<GatewayUnderTest | undefined> {
-  return startCaddyWith(directory, [`root * ${files}`, 'file_server']);
+/** Caddy as a file server; undefined when it is not there. */
+export async function startCaddy({ directory, files }: Site, command: string): Promise<GatewayUnderTest | undefined> {
+  return startCaddyWith(directory, [`root * ${files}`, 'file_server'], command);
 }
 
-/** Caddy with these directives for its one site; undefined when it is not installed. */
-export async function startCaddyWith(directory: string, directives: readonly string[]): Promise<GatewayUnderTest | undefined> {
-  const caddyVersion = await capture('caddy', ['version']);
+/** Caddy with these directives for its one site; undefined when it is not there. */
+export async function startCaddyWith(directory: string, directives: readonly string[], command = 'caddy'): Promise<GatewayUnderTest | undefined> {
+  const caddyVersion = await capture(command, ['version']);
   if (caddyVersion === undefined) return undefined;
   const port = await freePort();
   const caddyfile = join(directory, 'Caddyfile');
   const site = ['tls internal', ...directives].map((line) => `\t${line}\n`).join('');
   await writeFile(caddyfile, `{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n\tlog {\n\t\tlevel ERROR\n\t}\n}\nhttps://localhost:${port} {\n${site}}\n`);
   const state = { XDG_DATA_HOME: join(directory, 'caddy'), XDG_CONFIG_HOME: join(directory, 'caddy') };
-  const child = spawn('caddy', ['run', '--config', caddyfile, '--adapter', 'caddyfile'], { env: { ...process.env, ...state }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(command, ['run', '--config', caddyfile, '--adapter', 'caddyfile'], { env: { ...process.env, ...state }, stdio: ['ignore', 'ignore', 'inherit'] });
   await untilListening(child, 'caddy', port);
   return { name: 'caddy', version: caddyVersion.trim().split(' ')[0] ?? 'unknown', port, pid: child.pid ?? 0, stop: () => stop(child) };
 }

@@ -11,6 +11,7 @@ import { processorSeconds } from '../process/processor_time.js';
 import { runProgram } from '../process/run_program.js';
 import { cargo, cmake, requireTools } from '../process/toolchain.js';
 import { nativeSources } from '../process/workspace.js';
+import { findCaddy, type FoundCaddy } from './caddy.js';
 import { makeSite, startCaddy, startSheaf, type GatewayUnderTest, type Site } from './gateways.js';
 
 const optionsSchema = z.strictObject({
@@ -76,32 +77,39 @@ async function measure(options: Options, { progress }: ExperimentContext): Promi
   const machine = describeMachine();
   progress('building the client (quinn and h3)');
   const client = await buildWithCargo('http-client');
+  const caddy = await findCaddy(progress);
   const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-http-'));
   try {
     progress(`writing ${options.bytes / 1e6} MB`);
-    const { results, skipped } = await compare(await makeSite(directory, options.bytes), client, options, progress);
+    const { results, skipped } = await compare(await makeSite(directory, options.bytes), { client, caddy }, options, progress);
     return { experiment: 'http', machine, parameters: { ...options, client: 'quinn + h3, one thread' }, results, skipped };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function compare(site: Site, client: string, options: Options, progress: (line: string) => void): Promise<Pick<HttpReport, 'results' | 'skipped'>> {
+interface Programs {
+  client: string;
+  caddy: FoundCaddy;
+}
+
+async function compare(site: Site, programs: Programs, options: Options, progress: (line: string) => void): Promise<Pick<HttpReport, 'results' | 'skipped'>> {
   const gateways: GatewayUnderTest[] = [];
   try {
     gateways.push(await startSheaf(site));
-    const caddy = await startCaddy(site);
+    const { command, reason } = programs.caddy;
+    const caddy = command === undefined ? undefined : await startCaddy(site, command);
     if (caddy) gateways.push(caddy);
     const measured = new Map<GatewayUnderTest, Measured>(gateways.map((gateway) => [gateway, { downloads: [], rates: [], costs: [], failed: 0 }]));
     for (let run = 1; run <= options.runs; run += 1) {
       for (const [gateway, into] of measured) {
-        await measureOnce(client, gateway, options, into);
+        await measureOnce(programs.client, gateway, options, into);
         progress(`run ${run} of ${options.runs}, ${gateway.name}: ${round(into.downloads.at(-1) ?? 0, 3)} Gbit/s, ${Math.round(into.rates.at(-1) ?? 0)} requests/s`);
       }
     }
     return {
       results: [...measured].map(([gateway, values]) => summarize(gateway, values)),
-      skipped: caddy ? [] : [{ library: 'caddy', reason: 'not installed (apt-get install caddy)' }],
+      skipped: reason === undefined ? [] : [{ library: 'caddy', reason }],
     };
   } finally {
     await Promise.all(gateways.map((gateway) => gateway.stop()));

@@ -10,6 +10,9 @@ export const peersDirectory = join(benchPackage, 'peers');
 /** Programs that Sheaf did not write, or that are made of libraries that it did not write. */
 export const interopDirectory = join(benchPackage, 'interop');
 
+/** Where programs are kept that experiments build from elsewhere. */
+export const repositoryCache = (): string => join(benchPackage, '..', '..', '.sheaf');
+
 /** C++ and Rust programs are built from the repository's sources. @throws UserError outside of it. */
 export function nativeSources(): string {
   const native = join(benchPackage, '..', 'native');

@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { errorMessage } from '@sheaf/gateway';
+import { capture, runProgram } from '../process/run_program.js';
+import { repositoryCache } from '../process/workspace.js';
+
+/** The one that is measured where Go can build it; Debian's is years older. */
+const caddyVersion = 'v2.11.9';
+const caddyPackage = 'github.com/caddyserver/caddy/v2/cmd/caddy';
+
+/** Of Go: from here on it fetches by itself the version that a module asks for. */
+const oldestGo = [1, 21] as const;
+
+export interface FoundCaddy {
+  /** Undefined when there is none. */
+  command: string | undefined;
+  /** Why it is not the one that is meant to be measured. */
+  reason?: string;
+}
+
+/** Builds Caddy, in minutes the first time; without a Go that can, the one that is installed. */
+export async function findCaddy(progress: (line: string) => void): Promise<FoundCaddy> {
+  const directory = join(repositoryCache(), `caddy-${caddyVersion}`);
+  const built = join(directory, 'caddy');
+  if ((await capture(built, ['version'])) !== undefined) return { command: built };
+  const reason = await build(directory, progress);
+  if (reason === undefined) return { command: built };
+  const installed = (await capture('caddy', ['version'])) !== undefined;
+  return installed
+    ? { command: 'caddy', reason: `${caddyVersion} was not built: ${reason}; measured is the one that is installed` }
+    : { command: undefined, reason: `${reason}, and none is installed (npm run setup, or apt-get install caddy)` };
+}
+
+/** Why that failed; undefined when it did not. */
+async function build(directory: string, progress: (line: string) => void): Promise<string | undefined> {
+  const go = await findGo();
+  if (go === undefined) return `Go ${oldestGo.join('.')} or newer is not installed`;
+  progress(`building Caddy ${caddyVersion} (minutes the first time)`);
+  const env = { ...process.env, GOBIN: directory, GOTOOLCHAIN: 'auto', GOFLAGS: '' };
+  return runProgram(go, ['install', `${caddyPackage}@${caddyVersion}`], { env }).then(
+    () => undefined,
+    (error: unknown) => errorMessage(error),
+  );
+}
+
+async function findGo(): Promise<string | undefined> {
+  for (const command of ['go', '/usr/bin/go']) {
+    if (isRecentGo(await capture(command, ['version']))) return command;
+  }
+  return undefined;
+}
+
+/** `go version go1.26.8 linux/amd64`; undefined when there is none. */
+export function isRecentGo(version: string | undefined): boolean {
+  const [major = 0, minor = 0] = (/\bgo(\d+)\.(\d+)/.exec(version ?? '')?.slice(1) ?? []).map(Number);
+  return major > oldestGo[0] || (major === oldestGo[0] && minor >= oldestGo[1]);
+}
