@@ -1,5 +1,9 @@
 #include "crypto/tls_callbacks.h"
 
+#include <utility>
+
+#include "crypto/client_hello.h"
+
 namespace sheaf::quic {
 namespace {
 
@@ -54,7 +58,8 @@ int TlsSession::Callbacks::install(TlsSession& session) {
   gnutls_handshake_set_secret_function(native, on_secrets);
   gnutls_handshake_set_read_function(native, on_message);
   gnutls_alert_set_read_function(native, on_alert);
-  gnutls_handshake_set_hook_function(native, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_POST, after_message);
+  gnutls_handshake_set_hook_function(native, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_BOTH,
+                                     around_message);
   // GnuTLS would obey SSLKEYLOGFILE by itself.
   gnutls_session_set_keylog_function(native, session.key_log_ ? on_key_log : nullptr);
   if (session.context_->role() == Role::kClient) {
@@ -115,10 +120,25 @@ int TlsSession::Callbacks::write_parameters(gnutls_session_t native, gnutls_buff
   return gnutls_buffer_append_data(out, extension.data(), extension.size());
 }
 
-int TlsSession::Callbacks::after_message(gnutls_session_t native, unsigned type, unsigned,
-                                         unsigned incoming, const gnutls_datum_t*) {
-  TlsSession& session = session_of(native);
+int TlsSession::Callbacks::around_message(gnutls_session_t native, unsigned type, unsigned when,
+                                          unsigned incoming, const gnutls_datum_t* message) {
   if (incoming == 0) return 0;
+  if (when == GNUTLS_HOOK_POST) return after_message(native, type);
+  if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO) {
+    before_client_hello(session_of(native), bytes(message->data, message->size));
+  }
+  return 0;
+}
+
+void TlsSession::Callbacks::before_client_hello(TlsSession& session, Bytes body) {
+  // RFC 8446 §4.2.10: no early data around a HelloRetryRequest. GnuTLS would accept it before it
+  // looks at the key shares, and the handshake would fail.
+  const bool again = std::exchange(session.hello_seen_, true);
+  session.context_->refuse_early_data(again || lacks_key_share(body, session.context_->priority()));
+}
+
+int TlsSession::Callbacks::after_message(gnutls_session_t native, unsigned type) {
+  TlsSession& session = session_of(native);
   if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO) {
     // Known this early, both save the rest of the handshake (RFC 9001 §8.1, §8.2).
     gnutls_datum_t protocol{};

@@ -18,8 +18,10 @@ struct TlsSession::Callbacks {
                       gnutls_alert_level_t severity, gnutls_alert_description_t alert);
   static int on_parameters(gnutls_session_t native, const unsigned char* data, std::size_t length);
   static int write_parameters(gnutls_session_t native, gnutls_buffer_t out);
-  static int after_message(gnutls_session_t native, unsigned type, unsigned when, unsigned incoming,
-                           const gnutls_datum_t* message);
+  static int around_message(gnutls_session_t native, unsigned type, unsigned when,
+                            unsigned incoming, const gnutls_datum_t* message);
+  static void before_client_hello(TlsSession& session, Bytes body);
+  static int after_message(gnutls_session_t native, unsigned type);
   static int on_certificate(gnutls_session_t native);
   static int on_key_log(gnutls_session_t native, const char* label, const gnutls_datum_t* secret);
 };

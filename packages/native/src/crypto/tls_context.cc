@@ -55,8 +55,8 @@ TlsContext::Problem check_private_key_pem(const std::string& pem) {
   return explain("The private key is not valid PEM", result);
 }
 
-int add_to_replay_record(void* record, time_t, const gnutls_datum_t* key, const gnutls_datum_t*) {
-  const bool fresh = static_cast<ReplayRecord*>(record)->add({key->data, key->size});
+int add_to_replay_record(void* context, time_t, const gnutls_datum_t* key, const gnutls_datum_t*) {
+  const bool fresh = static_cast<TlsContext*>(context)->admit_early_data({key->data, key->size});
   return fresh ? 0 : GNUTLS_E_DB_ENTRY_EXISTS;
 }
 
@@ -120,7 +120,7 @@ TlsContext::Problem TlsContext::set_early_data(bool accept) {
   const int result = gnutls_anti_replay_init(&anti_replay_);
   if (result < 0) return explain("The replay record cannot be made", result);
   gnutls_anti_replay_set_window(anti_replay_, ReplayRecord::k_period.count());
-  gnutls_anti_replay_set_ptr(anti_replay_, &replay_record_);
+  gnutls_anti_replay_set_ptr(anti_replay_, this);
   gnutls_anti_replay_set_add_function(anti_replay_, add_to_replay_record);
   return std::nullopt;
 }

@@ -37,6 +37,10 @@ class TlsContext {
 
   // Whose 0-RTT the replay record is asked about next.
   void set_network(Bytes network) { replay_record_.set_network(network); }
+  // The ClientHello that is read next gets none.
+  void refuse_early_data(bool refuse) { early_data_refused_ = refuse; }
+  // True when 0-RTT with this key of GnuTLS's may be read.
+  bool admit_early_data(Bytes key) { return !early_data_refused_ && replay_record_.add(key); }
 
   Role role() const { return role_; }
   gnutls_certificate_credentials_t credentials() const { return credentials_; }
@@ -55,6 +59,7 @@ class TlsContext {
   gnutls_priority_t priority_ = nullptr;
   gnutls_anti_replay_t anti_replay_ = nullptr;
   ReplayRecord replay_record_;
+  bool early_data_refused_ = false;
   TicketKey ticket_key_{};
   std::vector<std::string> alpn_;
   std::vector<std::array<std::uint8_t, 32>> hashes_;

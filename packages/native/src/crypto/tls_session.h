@@ -84,6 +84,7 @@ class TlsSession {
   std::function<void(std::string_view line)> key_log_;
   gnutls_session_t session_ = nullptr;
   TlsFailure failure_;
+  bool hello_seen_ = false;  // server: a ClientHello
   bool has_peer_parameters_ = false;
   bool done_ = false;
   bool resumed_ = false;

@@ -2,6 +2,7 @@
 
 #include "crypto/handshake_world.h"
 #include "crypto/tls_clock.h"
+#include "crypto/tls_context.h"
 
 namespace sheaf::quic {
 namespace {
@@ -129,6 +130,50 @@ TEST(HandshakeResumption, TicketThatCannotBeReadIsReplaced) {
   HandshakeWorld world(options, 45);
   ASSERT_TRUE(world.run());
   EXPECT_TRUE(world.client.handshake->resumed());
+}
+
+// A client whose key shares are of groups that the server does not take any more, so that it asks
+// for another ClientHello.
+void change_groups(HandshakeWorld::Options& options) {
+  const std::string common =
+      "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:"
+      "%DISABLE_TLS13_COMPAT_MODE:-GROUP-ALL";
+  ASSERT_FALSE(options.server_context->set_priority(common + ":+GROUP-SECP256R1"));
+  options.client_context = client_context();
+  ASSERT_FALSE(options.client_context->set_priority(
+      common + ":+GROUP-X448:+GROUP-SECP384R1:+GROUP-SECP256R1"));
+}
+
+TEST(HandshakeResumption, ResumesAfterAHelloRetryRequest) {
+  auto options = fresh_options(false);
+  options.session = remember(options, 46);
+  change_groups(options);
+  HandshakeWorld world(options, 47);
+  ASSERT_TRUE(world.run());
+  EXPECT_TRUE(secrets_match(world));
+  EXPECT_TRUE(world.client.handshake->resumed());
+  EXPECT_TRUE(world.server.handshake->resumed());
+}
+
+// RFC 8446 §4.2.10. GnuTLS as a client has no key slot left then, and repeats the extension; the
+// server does its part.
+TEST(HandshakeResumption, NoEarlyDataAroundAHelloRetryRequest) {
+  auto options = fresh_options();
+  options.session = remember(options, 48);
+  change_groups(options);
+  HandshakeWorld world(options, 49);
+  world.run();
+  EXPECT_NE(world.client.find(Kind::kEarlySecret), nullptr);
+  EXPECT_EQ(world.server.find(Kind::kEarlySecret), nullptr);
+  EXPECT_NE(world.server.find(Kind::kSendSecret), nullptr);
+  ASSERT_TRUE(world.server.handshake->failure());
+  EXPECT_TRUE(world.server.handshake->failure()->by_peer);
+
+  // The ticket is as good as before.
+  options.client_context = client_context();
+  HandshakeWorld next(options, 50);
+  ASSERT_TRUE(next.run());
+  EXPECT_TRUE(next.client.handshake->early_data_accepted());
 }
 
 TEST(HandshakeResumption, ServerWithoutEarlyDataResumes) {
