@@ -9,6 +9,10 @@ namespace {
 using namespace sheaf;
 using quic::StreamId;
 
+struct Discarding : http3::DatagramConsumer {
+  void on_datagram(http3::HttpDatagram) override {}
+};
+
 // Takes everything that a session offers, and answers what it can.
 void serve(http3::Session& session, webtransport::SessionSet& sessions) {
   while (auto event = session.poll_event()) {
@@ -43,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto& attacker = network.peer(role);
   quic::SeededRandom random(choice);
   http3::Session session(transport, {.webtransport = (choice & 2) != 0}, random);
-  webtransport::SessionSet sessions(session);
+  Discarding datagrams;
+  webtransport::SessionSet sessions(session, datagrams);
   session.start({});
   if (role == quic::Role::kClient) {
     static_cast<void>(session.submit_request(

@@ -72,8 +72,11 @@ export class WebTransportConnection {
         return;
       case EventKind.sessionDraining:
         return this.sessions.get(id)?.onDraining();
-      case EventKind.sessionDatagram:
-        return this.sessions.get(id)?.onDatagram(event[3] as Buffer);
+      case EventKind.sessionDatagrams:
+        return this.onDatagrams(id, event[3] as Buffer, event[4] as Uint32Array);
+      case EventKind.sessionDatagramsWritable:
+        for (const session of this.sessions.values()) session.onDatagramsWritable();
+        return;
       case EventKind.sessionStream: {
         const session = this.sessions.get(event[3] as number);
         return session?.onIncomingStream(id, event[4] as boolean);
@@ -117,6 +120,17 @@ export class WebTransportConnection {
     session.headers = toHeaderMap(fields);
     session.onReady();
     waiting.resolve(session);
+  }
+
+  /** Those of a turn, one behind the other. Each gets memory of its own: whoever keeps one does not keep all. */
+  private onDatagrams(id: number, bytes: Buffer, sizes: Uint32Array): void {
+    const session = this.sessions.get(id);
+    if (!session) return;
+    let offset = 0;
+    for (const size of sizes) {
+      session.onDatagram(Uint8Array.prototype.slice.call(bytes, offset, offset + size));
+      offset += size;
+    }
   }
 
   private onStreamEvent(event: NativeEvent, id: number): void {

@@ -9,6 +9,8 @@ export interface SessionHandler {
   onClose(event: { errorcode: number; error: string }): void;
   onStream(event: { stream: NativeStream; bidirectional: boolean; incoming: boolean; sendOrder: number }): void;
   onDatagramReceived(event: { datagram: Uint8Array }): void;
+  /** `writeDatagram` said `blocked`, and there is room again. */
+  onDatagramsWritable?(): void;
   onGoAwayReceived(event: object): void;
   onSessionStats(event: Record<string, number>): void;
   onDatagramStats(event: Record<string, number>): void;
@@ -128,6 +130,9 @@ export class NativeSession {
   }
   onDatagram(datagram: Uint8Array): void {
     this.tell((handler) => handler.onDatagramReceived({ datagram }));
+  }
+  onDatagramsWritable(): void {
+    this.tell((handler) => handler.onDatagramsWritable?.());
   }
   onDraining(): void {
     this.tell((handler) => handler.onGoAwayReceived({}));

@@ -96,6 +96,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   bool report_webtransport_events(HostedConnection& hosted, Napi::Array& events);
   void report_webtransport_event(HostedConnection& hosted, const webtransport::Event& event,
                                  Napi::Array& events);
+  void report_datagrams(HostedConnection& hosted, Napi::Array& events);
   void report_end_messages(HostedConnection& hosted, Napi::Array& events, quic::Time now);
   void report_connection_event(HostedConnection& hosted, const quic::Event& event,
                                Napi::Array& events);

@@ -39,6 +39,7 @@ void EndpointObject::report(HostedConnection& hosted, Napi::Array& events) {
   // WebTransport's own reactions may make HTTP/3 events, and the other way round.
   while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
   }
+  report_datagrams(hosted, events);
   report_end_messages(hosted, events, now);
 }
 

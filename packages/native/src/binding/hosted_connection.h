@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "binding/datagram_batch.h"
 #include "endpoint/connection_driver.h"
 #include "http3/connection_transport.h"
 #include "http3/session.h"
@@ -29,6 +30,8 @@ class HostedConnection {
   http3::Session* http3() { return http3_; }
   // Null unless the protocol is HTTP/3 and WebTransport is announced.
   webtransport::SessionSet* sessions() { return sessions_.get(); }
+  // Of these sessions, for JavaScript.
+  DatagramBatch& datagrams() { return datagrams_; }
   // No new requests from now on, also where the handshake is still under way.
   void announce_shutdown();
   // End: refuses new requests. `poll_drained` is true once, when the last one is done and the
@@ -56,6 +59,7 @@ class HostedConnection {
   http3::ConnectionTransport transport_;
   std::unique_ptr<http3::RequestSession> session_;
   http3::Session* http3_ = nullptr;
+  DatagramBatch datagrams_;
   std::unique_ptr<webtransport::SessionSet> sessions_;
   bool shutting_down_ = false;
   std::deque<quic::Event> events_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <variant>
 
 #include "binding/endpoint_object.h"
@@ -42,6 +43,7 @@ void EndpointObject::report_webtransport_event(HostedConnection& hosted,
             report(EventKind::kSessionDraining, draining.session);
           },
           [&](const webtransport::SessionClosed& closed) {
+            report_datagrams(hosted, events);  // what came before
             report(EventKind::kSessionClosed, closed.session, number(closed.code),
                    Napi::String::New(env, closed.reason), closed.clean);
           },
@@ -68,13 +70,23 @@ void EndpointObject::report_webtransport_event(HostedConnection& hosted,
           [&](const webtransport::StreamClosed& closed) {
             report(EventKind::kSessionStreamClosed, closed.stream);
           },
-          [&](const webtransport::DatagramReceived& received) {
-            const quic::Bytes payload = received.datagram.payload();
-            report(EventKind::kSessionDatagram, received.session,
-                   Napi::Buffer<std::uint8_t>::Copy(env, payload.data(), payload.size()));
+          [&](const webtransport::DatagramsWritable&) {
+            push(events, EventKind::kSessionDatagramsWritable, hosted);
           },
       },
       event);
+}
+
+// Those of a turn as one Buffer, with their sizes beside it.
+void EndpointObject::report_datagrams(HostedConnection& hosted, Napi::Array& events) {
+  Napi::Env env = events.Env();
+  hosted.datagrams().drain([&](quic::StreamId session, quic::Bytes bytes,
+                               const std::vector<std::uint32_t>& sizes) {
+    auto lengths = Napi::Uint32Array::New(env, sizes.size());
+    std::copy(sizes.begin(), sizes.end(), lengths.Data());
+    push(events, EventKind::kSessionDatagrams, hosted, number(session.value),
+         Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size()), lengths);
+  });
 }
 
 }  // namespace sheaf::binding

@@ -32,7 +32,7 @@ struct ConnectionConfig {
   CryptoProvider crypto = CryptoProvider::kAutomatic;
   // 1-RTT packets that wait for the client's Finished, in bytes.
   std::size_t max_held_bytes = 24 << 10;
-  std::size_t datagram_queue_limit = 1024;  // datagrams waiting each way
+  std::size_t datagram_queue_limit = 512 << 10;  // bytes of datagrams that wait, each way
 
   bool offers_ends() const { return multipath && multi_end != 0; }
 };

@@ -363,9 +363,7 @@ bool Connection::send_datagram(Bytes payload, std::uint64_t identifier) {
   return payload.size() <= max_datagram_payload() && parts_->datagrams.send(payload, identifier);
 }
 
-std::optional<std::vector<std::uint8_t>> Connection::receive_datagram() {
-  return parts_->datagrams.read();
-}
+std::optional<Bytes> Connection::receive_datagram() { return parts_->datagrams.read(); }
 
 // --- life ---------------------------------------------------------------------------------------
 

@@ -106,9 +106,11 @@ class Connection {
   // Largest payload that fits now; 0 when the peer takes none.
   std::size_t max_datagram_payload() const;
   // Copies. `identifier` comes back in DatagramAcknowledgedEvent or DatagramLostEvent. False when
-  // it is too large or the queue is full.
+  // it is too large or the queue is full: DatagramsWritableEvent follows in that case.
   bool send_datagram(Bytes payload, std::uint64_t identifier);
-  std::optional<std::vector<std::uint8_t>> receive_datagram();
+  // Without a copy; valid until the next `receive` of a packet. Of those that wait too long for
+  // room the oldest are dropped (connection/datagram_queue.h).
+  std::optional<Bytes> receive_datagram();
 
   // --- life -------------------------------------------------------------------------------------
   enum class State : std::uint8_t { kHandshaking, kEstablished, kClosing, kDraining, kClosed };

@@ -1,49 +1,54 @@
 #include "connection/datagram_queue.h"
 
+#include <utility>
+
 #include "wire/frame_codec.h"
 
 namespace sheaf::quic {
 
 bool DatagramQueue::send(Bytes payload, std::uint64_t identifier) {
-  if (outgoing_.size() >= limit_) return false;
-  outgoing_.push_back({{payload.begin(), payload.end()}, identifier});
-  return true;
+  const bool taken = outgoing_.push(payload, identifier);
+  refused_ = refused_ || !taken;
+  return taken;
 }
 
 void DatagramQueue::write_frames(Writer& writer, SentPackets& sent) {
-  while (!outgoing_.empty()) {
-    const Outgoing& datagram = outgoing_.front();
-    const Frame frame = DatagramFrame{datagram.payload};
+  while (const auto datagram = outgoing_.front()) {
+    const Frame frame = DatagramFrame{datagram->payload};
     if (encoded_size(frame) > writer.remaining()) return;
     encode(writer, frame);
-    sent.add_frame({.offset = datagram.identifier, .kind = SentFrame::Kind::kDatagram});
+    sent.add_frame({.offset = datagram->tag, .kind = SentFrame::Kind::kDatagram});
     ++sent_count_;
-    outgoing_.pop_front();
+    outgoing_.pop();
   }
 }
 
 std::optional<std::uint64_t> DatagramQueue::discard_larger_than(std::size_t packet_room) {
-  if (outgoing_.empty() ||
-      encoded_size(Frame{DatagramFrame{outgoing_.front().payload}}) <= packet_room) {
+  const auto first = outgoing_.front();
+  if (!first || encoded_size(Frame{DatagramFrame{first->payload}}) <= packet_room) {
     return std::nullopt;
   }
-  const std::uint64_t identifier = outgoing_.front().identifier;
-  outgoing_.pop_front();
-  return identifier;
+  return outgoing_.pop()->tag;
 }
 
-bool DatagramQueue::receive(Bytes payload) {
-  if (incoming_.size() >= limit_) return false;
-  incoming_.push_back({payload.begin(), payload.end()});
+bool DatagramQueue::take_writable() {
+  return outgoing_.bytes() <= outgoing_.limit() / 2 && std::exchange(refused_, false);
+}
+
+std::size_t DatagramQueue::receive(Bytes payload) {
+  if (payload.size() + DatagramRing::k_overhead > incoming_.limit()) return 1;
+  std::size_t dropped = 0;
+  while (!incoming_.push(payload, 0)) {
+    incoming_.pop();
+    ++dropped;
+  }
   ++received_count_;
-  return true;
+  return dropped;
 }
 
-std::optional<std::vector<std::uint8_t>> DatagramQueue::read() {
-  if (incoming_.empty()) return std::nullopt;
-  std::vector<std::uint8_t> payload = std::move(incoming_.front());
-  incoming_.pop_front();
-  return payload;
+std::optional<Bytes> DatagramQueue::read() {
+  const auto datagram = incoming_.pop();
+  return datagram ? std::optional(datagram->payload) : std::nullopt;
 }
 
 }  // namespace sheaf::quic

@@ -13,7 +13,8 @@ namespace sheaf::quic {
 
 struct EstablishedEvent {};         // 1-RTT packets can be sent
 struct HandshakeConfirmedEvent {};  // RFC 9001 §4.1.2
-struct DatagramReceivedEvent {};    // `receive_datagram` has something
+struct DatagramReceivedEvent {};    // `receive_datagram` has something: read until it has not
+struct DatagramsWritableEvent {};   // `send_datagram` refused one, and has room again
 struct DatagramAcknowledgedEvent {
   std::uint64_t identifier = 0;
 };
@@ -86,7 +87,7 @@ struct ConnectionClosed {
 
 using Event =
     std::variant<EstablishedEvent, HandshakeConfirmedEvent, StreamEvent, DatagramReceivedEvent,
-                 DatagramAcknowledgedEvent, DatagramLostEvent, NewTokenEvent,
+                 DatagramsWritableEvent, DatagramAcknowledgedEvent, DatagramLostEvent, NewTokenEvent,
                  PostHandshakeCryptoEvent, SessionTicketEvent, PathChangedEvent, PathOpenedEvent,
                  PathValidatedEvent, PathAbandonedEvent, PathStatusEvent, PathsAvailableEvent,
                  EndOfferedEvent, EndWithdrawnEvent, EndLeftEvent, PrimaryLostEvent,

@@ -273,6 +273,7 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
       parts_.events.push_back(DatagramLostEvent{*dropped});
     }
     parts_.datagrams.write_frames(writer, sent);
+    if (parts_.datagrams.take_writable()) parts_.events.push_back(DatagramsWritableEvent{});
   }
   draft.first_data_frame = sent.pending_frames().size();
   if (parts_.streams.has_data_to_send()) {

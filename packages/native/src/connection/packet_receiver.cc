@@ -493,11 +493,11 @@ TransportStatus PacketReceiver::handle(const DatagramFrame& frame) {
   if (frame.data.size() + 1 > parts_.config.max_datagram_frame_size) {
     return violation("datagram larger than announced");
   }
-  if (!parts_.datagrams.receive(frame.data)) {
+  const bool announced = parts_.datagrams.has_unread();
+  for (std::size_t dropped = parts_.datagrams.receive(frame.data); dropped > 0; --dropped) {
     parts_.drop(DropReason::kQueueFull, frame.data.size(), now_);
-    return {};
   }
-  parts_.events.push_back(DatagramReceivedEvent{});
+  if (!announced && parts_.datagrams.has_unread()) parts_.events.push_back(DatagramReceivedEvent{});
   return {};
 }
 

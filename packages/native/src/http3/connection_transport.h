@@ -59,9 +59,7 @@ class ConnectionTransport final : public Transport {
   bool send_datagram(Bytes payload, std::uint64_t identifier) override {
     return connection_.send_datagram(payload, identifier);
   }
-  std::optional<std::vector<std::uint8_t>> receive_datagram() override {
-    return connection_.receive_datagram();
-  }
+  std::optional<Bytes> receive_datagram() override { return connection_.receive_datagram(); }
   void close(std::uint64_t application_error, std::string_view reason, Time now) override {
     connection_.close(application_error, reason, now);
   }

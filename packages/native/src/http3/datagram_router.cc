@@ -4,37 +4,38 @@
 
 namespace sheaf::http3 {
 
-void DatagramRouter::claim(StreamId request, DatagramConsumer& consumer) {
-  std::deque<HttpDatagram> waiting;
-  std::swap(waiting, waiting_);
+template <typename Keep>
+void DatagramRouter::sift(Keep&& keep) {
+  if (waiting_.empty()) return;
+  quic::DatagramRing waiting = std::exchange(waiting_, quic::DatagramRing(k_ring_size));
   waiting_bytes_ = 0;
-  consumers_[request] = &consumer;
-  for (HttpDatagram& datagram : waiting) {
-    if (!deliver(datagram)) hold(std::move(datagram));
+  while (const auto entry = waiting.pop()) {
+    const HttpDatagram datagram{{entry->tag}, entry->payload};
+    if (keep(datagram)) hold(datagram);
   }
+}
+
+void DatagramRouter::claim(StreamId request, DatagramConsumer& consumer) {
+  consumers_[request] = &consumer;
+  sift([this](const HttpDatagram& datagram) { return !deliver(datagram); });
 }
 
 void DatagramRouter::release(StreamId request) {
   consumers_.erase(request);
-  std::erase_if(waiting_, [&](const HttpDatagram& datagram) {
-    if (datagram.stream != request) return false;
-    waiting_bytes_ -= datagram.storage.size();
-    return true;
-  });
+  sift([request](const HttpDatagram& datagram) { return datagram.stream != request; });
 }
 
-bool DatagramRouter::deliver(HttpDatagram& datagram) {
+bool DatagramRouter::deliver(HttpDatagram datagram) {
   const auto found = consumers_.find(datagram.stream);
   if (found == consumers_.end()) return false;
-  found->second->on_datagram(std::move(datagram));
+  found->second->on_datagram(datagram);
   return true;
 }
 
 void DatagramRouter::hold(HttpDatagram datagram) {
-  const std::size_t size = datagram.storage.size();
+  const std::size_t size = datagram.payload.size();
   if (waiting_.size() == k_max_waiting || waiting_bytes_ + size > k_max_waiting_bytes) return;
-  waiting_bytes_ += size;
-  waiting_.push_back(std::move(datagram));
+  if (waiting_.push(datagram.payload, datagram.stream.value)) waiting_bytes_ += size;
 }
 
 }  // namespace sheaf::http3

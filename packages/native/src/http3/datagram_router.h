@@ -1,26 +1,24 @@
 #pragma once
 
-#include <deque>
 #include <unordered_map>
-#include <vector>
 
 #include "http3/transport.h"
+#include "util/datagram_ring.h"
 
 namespace sheaf::http3 {
 
-// An HTTP datagram (RFC 9297 §2.1).
+// An HTTP datagram (RFC 9297 §2.1), in the memory of whoever passes it on.
 struct HttpDatagram {
   StreamId stream;  // the request that it belongs to
-  std::vector<std::uint8_t> storage;
-  std::size_t payload_offset = 0;
-  Bytes payload() const { return Bytes(storage).subspan(payload_offset); }
+  Bytes payload;
 };
 
-// Who knows what the datagrams of a request mean.
+// Who knows what the datagrams of a request mean: passes them on natively, or gathers them for
+// JavaScript.
 class DatagramConsumer {
  public:
   virtual ~DatagramConsumer() = default;
-  // Must not call the session back.
+  // The payload is valid during the call, which must not call the session back.
   virtual void on_datagram(HttpDatagram datagram) = 0;
 };
 
@@ -37,16 +35,22 @@ class DatagramRouter {
   // Nobody takes the request's datagrams any more; those that wait are dropped.
   void release(StreamId request);
 
-  // False: nobody has claimed the request. The datagram is left alone then.
-  bool deliver(HttpDatagram& datagram);
-  // Drops it when too much waits already.
+  // False: nobody has claimed the request.
+  bool deliver(HttpDatagram datagram);
+  // Copies it; drops it when too much waits already.
   void hold(HttpDatagram datagram);
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
   std::unordered_map<StreamId, DatagramConsumer*> consumers_;
-  std::deque<HttpDatagram> waiting_;
-  std::size_t waiting_bytes_ = 0;
+  static constexpr std::size_t k_ring_size =
+      k_max_waiting_bytes + k_max_waiting * quic::DatagramRing::k_overhead;
+  // Empties the ring, and calls `keep(datagram)` for each: those with true wait on.
+  template <typename Keep>
+  void sift(Keep&& keep);
+
+  quic::DatagramRing waiting_{k_ring_size};  // tagged with their requests
+  std::size_t waiting_bytes_ = 0;            // of payloads
 };
 
 }  // namespace sheaf::http3

@@ -98,6 +98,8 @@ void Session::on_event(const quic::Event& event, Time now) {
     write_pending();
   } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event)) {
     read_datagrams();
+  } else if (std::holds_alternative<quic::DatagramsWritableEvent>(event)) {
+    events_.push_back(DatagramsWritable{});
   } else if (const auto* arrived = std::get_if<quic::DatagramAcknowledgedEvent>(&event)) {
     events_.push_back(DatagramOutcome{arrived->identifier, true});
   } else if (const auto* lost = std::get_if<quic::DatagramLostEvent>(&event)) {

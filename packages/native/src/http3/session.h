@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +13,7 @@
 #include "http3/request_stream.h"
 #include "http3/settings.h"
 #include "util/random.h"
+#include "util/ring.h"
 #include "util/token_bucket.h"
 
 namespace sheaf::http3 {
@@ -172,7 +172,7 @@ class Session final : public RequestSession,
   Time now_{};  // of the latest call
   bool started_ = false;
   bool closed_ = false;
-  std::deque<SessionEvent> events_;
+  quic::Ring<SessionEvent> events_;
   DatagramRouter datagrams_;
 
   RequestAdmission admission_;

@@ -30,17 +30,16 @@ void Session::claim_datagrams(StreamId request, DatagramConsumer& consumer) {
 
 void Session::read_datagrams() {
   while (!closed_) {
-    auto storage = transport_.receive_datagram();
-    if (!storage) return;
+    const auto bytes = transport_.receive_datagram();
+    if (!bytes) return;
     if (!takes_datagrams()) continue;  // never asked for: it means nothing here
-    quic::Reader reader(*storage);
+    quic::Reader reader(*bytes);
     const std::uint64_t quarter = reader.read_varint();
     // RFC 9297 §2.1: the id of a client-initiated bidirectional stream, divided by four.
     if (!reader.ok() || quarter > quic::k_max_varint / 4) {
       return fail({ErrorCode::kDatagramError, "quarter stream id"});
     }
-    const std::size_t offset = storage->size() - reader.remaining();
-    route_datagram({{quarter * 4}, std::move(*storage), offset});
+    route_datagram({{quarter * 4}, bytes->last(reader.remaining())});
   }
 }
 
@@ -49,14 +48,14 @@ void Session::route_datagram(HttpDatagram datagram) {
   if (datagrams_.deliver(datagram)) return;
   RequestStream* stream = find(id);
   if (!stream) {
-    if (request_open_or_to_come(id)) datagrams_.hold(std::move(datagram));
+    if (request_open_or_to_come(id)) datagrams_.hold(datagram);
     return;  // of a request that is over (RFC 9297 §2.1)
   }
   const bool answer_complete =
       !stream->own_request && stream->writing == RequestStream::Writing::kEnded;
   if (stream->reading_done || answer_complete) return;  // it is as good as over
   if (!stream->head_known() || (stream->extended_connect && !stream->answered)) {
-    return datagrams_.hold(std::move(datagram));
+    return datagrams_.hold(datagram);
   }
   // RFC 9297 §2: nobody knows what datagrams of this request mean.
   reset(id, value_of(ErrorCode::kDatagramError));

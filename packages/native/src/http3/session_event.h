@@ -63,6 +63,7 @@ struct DatagramOutcome {
   std::uint64_t identifier = 0;
   bool acknowledged = false;
 };
+struct DatagramsWritable {};  // `Session::send_datagram` refused one, and has room again
 // A stream that belongs to a WebTransport session (prefix 0x41 or 0x54); its prefix is consumed.
 struct WebTransportStreamOpened {
   StreamId stream;
@@ -80,7 +81,7 @@ struct SessionClosed {  // the connection is gone
 using SessionEvent =
     std::variant<SettingsReceived, RequestReceived, ResponseReceived, TrailersReceived,
                  BodyReadable, MessageFinished, BodyWritable, StreamReset, WritingStopped,
-                 StreamClosed, StreamsAvailable, GoAwayReceived, DatagramOutcome,
+                 StreamClosed, StreamsAvailable, GoAwayReceived, DatagramsWritable, DatagramOutcome,
                  WebTransportStreamOpened, HandedOverStreamEvent, SessionClosed>;
 
 }  // namespace sheaf::http3

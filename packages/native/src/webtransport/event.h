@@ -61,13 +61,10 @@ struct StreamAcknowledged {  // the peer has everything up to this offset, our p
 struct StreamClosed {
   StreamId stream;
 };
-struct DatagramReceived {
-  StreamId session;
-  http3::HttpDatagram datagram;
-};
+struct DatagramsWritable {};  // `send_datagram` refused one for want of room, and has room again
 
 using Event = std::variant<SessionRequested, SessionEstablished, SessionRefused, SessionDraining,
                            SessionClosed, StreamOpened, StreamReadable, StreamWritable, StreamReset,
-                           StreamStopped, StreamAcknowledged, StreamClosed, DatagramReceived>;
+                           StreamStopped, StreamAcknowledged, StreamClosed, DatagramsWritable>;
 
 }  // namespace sheaf::webtransport

@@ -248,7 +248,7 @@ void SessionSet::read_capsules(StreamId id, Session& session, quic::Time now) {
     if (session.state() == Session::State::kClosed) continue;
     if ((*signal)->draining) events_.push_back(SessionDraining{id});
     if (const auto& payload = (*signal)->datagram) {
-      on_datagram({id, {payload->begin(), payload->end()}, 0});
+      on_datagram({id, *payload});
     }
     if (const auto& closed = (*signal)->closed) {
       static_cast<void>(http_.write_body(id, {}, true));

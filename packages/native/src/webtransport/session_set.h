@@ -1,11 +1,11 @@
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "http3/session.h"
+#include "util/ring.h"
 #include "webtransport/event.h"
 #include "webtransport/session.h"
 
@@ -19,11 +19,13 @@ struct SessionSetConfig {
 
 // WebTransport sessions of one HTTP/3 connection, either role: draft-ietf-webtrans-http3-02 as
 // Chromium speaks it and what came after, up to draft 16 without flow control. Sans-IO: takes events
-// of the HTTP/3 session, which outlives it, and is asked for its own.
+// of the HTTP/3 session, which outlives it as the consumer of datagrams does, and is asked for its
+// own.
 class SessionSet final : private http3::DatagramConsumer {
  public:
-  explicit SessionSet(http3::Session& http, const SessionSetConfig& config = {})
-      : http_(http), config_(config) {}
+  SessionSet(http3::Session& http, http3::DatagramConsumer& datagrams,
+             const SessionSetConfig& config = {})
+      : http_(http), datagrams_(datagrams), config_(config) {}
 
   // Gives every event of the HTTP/3 session a chance. True: it belonged to a WebTransport session.
   // A request for a session is taken and comes back as SessionRequested, once the peer's SETTINGS are
@@ -63,7 +65,8 @@ class SessionSet final : private http3::DatagramConsumer {
 
   // --- datagrams ----------------------------------------------------------------------------
   std::size_t max_datagram_payload(StreamId session) const;
-  // As a capsule where the peer takes no datagrams (RFC 9297 §3.5). False when it is too large or the queue is full: it has expired before it was sent.
+  // As a capsule where the peer takes no datagrams (RFC 9297 §3.5). False when it is too large or the
+  // queue is full: it has expired before it was sent. DatagramsWritable tells when there is room again.
   bool send_datagram(StreamId session, Bytes payload);
   // Nothing for a session that is gone.
   std::optional<DatagramCounts> datagram_counts(StreamId session) const;
@@ -92,6 +95,7 @@ class SessionSet final : private http3::DatagramConsumer {
   bool handle(http3::WritingStopped& event, quic::Time now);
   bool handle(http3::StreamClosed& event, quic::Time now);
   bool handle(http3::BodyWritable& event, quic::Time now);
+  bool handle(http3::DatagramsWritable& event, quic::Time now);
   bool handle(http3::DatagramOutcome& event, quic::Time now);
   bool handle(http3::WebTransportStreamOpened& event, quic::Time now);
   bool handle(http3::HandedOverStreamEvent& event, quic::Time now);
@@ -122,8 +126,9 @@ class SessionSet final : private http3::DatagramConsumer {
   const Stream* usable(StreamId stream) const;
 
   http3::Session& http_;
+  http3::DatagramConsumer& datagrams_;
   SessionSetConfig config_;
-  std::deque<Event> events_;
+  quic::Ring<Event> events_;
   std::unordered_map<StreamId, Session> sessions_;
   std::unordered_map<StreamId, Stream> streams_;
   std::vector<WaitingStream> waiting_streams_;

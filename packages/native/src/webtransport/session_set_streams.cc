@@ -242,16 +242,21 @@ bool SessionSet::handle(http3::DatagramOutcome& event, quic::Time) {
 }
 
 void SessionSet::on_datagram(http3::HttpDatagram datagram) {
-  const StreamId id = datagram.stream;
-  const Session* session = find(id);
+  const Session* session = find(datagram.stream);
   if (!session || session->state() != Session::State::kEstablished) return;
-  events_.push_back(DatagramReceived{id, std::move(datagram)});
+  datagrams_.on_datagram(datagram);
 }
 
 bool SessionSet::handle(http3::BodyWritable& event, quic::Time) {
   Session* session = find(event.stream);
-  if (session) session->may_send_capsules = true;
-  return session != nullptr;
+  if (!session) return false;
+  if (!std::exchange(session->may_send_capsules, true)) events_.push_back(DatagramsWritable{});
+  return true;
+}
+
+bool SessionSet::handle(http3::DatagramsWritable&, quic::Time) {
+  events_.push_back(DatagramsWritable{});
+  return true;
 }
 
 }  // namespace sheaf::webtransport

@@ -144,11 +144,11 @@ class MemoryNetwork {
       network_.peer(role_).events_.push_back(quic::DatagramReceivedEvent{});
       return true;
     }
-    std::optional<std::vector<std::uint8_t>> receive_datagram() override {
+    std::optional<Bytes> receive_datagram() override {
       if (datagrams_.empty()) return std::nullopt;
-      auto datagram = std::move(datagrams_.front());
+      datagram_ = std::move(datagrams_.front());
       datagrams_.pop_front();
-      return datagram;
+      return datagram_;
     }
     void close(std::uint64_t error, std::string_view reason, Time) override {
       if (close_error) return;
@@ -232,6 +232,7 @@ class MemoryNetwork {
     std::deque<quic::Event> events_;
     std::array<std::uint64_t, 4> peer_opened_{};  // streams of the peer, by the id's lowest bits
     std::deque<std::vector<std::uint8_t>> datagrams_;
+    std::vector<std::uint8_t> datagram_;  // the one that was read
   };
 
   End& end(Role role) { return ends_[static_cast<std::size_t>(role)]; }

@@ -85,8 +85,9 @@ struct Application : DatagramConsumer {
   void handle(StreamsAvailable&) {}
   void handle(GoAwayReceived& event) { go_aways.push_back(event.id); }
   void on_datagram(HttpDatagram datagram) override {
-    datagrams.emplace_back(datagram.stream, text_of(datagram.payload()));
+    datagrams.emplace_back(datagram.stream, text_of(datagram.payload));
   }
+  void handle(DatagramsWritable&) {}
   void handle(DatagramOutcome& event) { outcomes.push_back(event); }
   void handle(WebTransportStreamOpened& event) { handed_over.push_back(event); }
   void handle(HandedOverStreamEvent&) {}

@@ -492,9 +492,8 @@ TEST(Session, DatagramsThatWaitAreBounded) {
   EXPECT_EQ(pair.server.datagrams.size(), DatagramRouter::k_max_waiting);
 
   DatagramRouter router;
-  for (int i = 0; i < 16; ++i) {
-    router.hold({StreamId{0}, std::vector<std::uint8_t>(8 << 10), 0});
-  }
+  const std::vector<std::uint8_t> large(8 << 10);
+  for (int i = 0; i < 16; ++i) router.hold({StreamId{0}, large});
   EXPECT_EQ(router.waiting(), DatagramRouter::k_max_waiting_bytes / (8 << 10));
   router.release(StreamId{0});
   EXPECT_EQ(router.waiting(), 0u);

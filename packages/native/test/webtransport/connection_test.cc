@@ -17,10 +17,10 @@ using Outcome = quic::Simulation::Outcome;
 
 // The server side echoes as the gateway's built-in application does: bidirectional streams on the
 // same stream, unidirectional ones on a new one, datagrams as datagrams.
-class EchoApplication {
+class EchoApplication : public http3::DatagramConsumer {
  public:
   explicit EchoApplication(http3::Transport& transport)
-      : random(9), http(transport, {.webtransport = true}, random), sessions(http) {}
+      : random(9), http(transport, {.webtransport = true}, random), sessions(http, *this) {}
   void start(Time now) { http.start(now); }
   void on_event(const quic::Event& event, Time now) {
     http.on_event(event, now);
@@ -31,6 +31,9 @@ class EchoApplication {
     while (auto event = http.poll_event()) sessions.on_event(*event, now);
     while (auto event = sessions.poll_event()) {
       std::visit([this](auto& value) { handle(value); }, *event);
+    }
+    for (const auto& [of, payload] : std::exchange(to_echo, {})) {
+      sessions.send_datagram(of, payload);
     }
   }
 
@@ -75,9 +78,10 @@ class EchoApplication {
   StreamId target(StreamId stream) {
     return answers.contains(stream) ? answers.at(stream) : stream;
   }
-  void handle(DatagramReceived& event) {
+  void on_datagram(http3::HttpDatagram datagram) override {
     if (server) {
-      sessions.send_datagram(event.session, event.datagram.payload());
+      const Bytes payload = datagram.payload;
+      to_echo.push_back({datagram.stream, {payload.begin(), payload.end()}});
     } else {
       ++datagrams;
     }
@@ -97,6 +101,7 @@ class EchoApplication {
   std::map<StreamId, std::string> data;
   int finished = 0;
   int datagrams = 0;
+  std::vector<std::pair<StreamId, std::vector<std::uint8_t>>> to_echo;
   int lost_datagrams = 0;
   std::optional<SessionClosed> closed;
 };

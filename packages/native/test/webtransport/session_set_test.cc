@@ -25,13 +25,13 @@ struct StreamLog {
 };
 
 // One end: HTTP/3, WebTransport, and an application that notes everything.
-struct Side {
+struct Side : http3::DatagramConsumer {
   Side(http3::MemoryNetwork& network, quic::Role role, std::uint64_t seed,
        const SessionSetConfig& config, std::size_t max_sessions = 256)
       : transport(network.end(role)),
         random(seed),
         http(transport, http_config(max_sessions), random),
-        sessions(http, config) {
+        sessions(http, *this, config) {
     http.start(Time{});
   }
   static http3::SessionConfig http_config(std::size_t max_sessions) {
@@ -93,8 +93,9 @@ struct Side {
   void handle(StreamStopped& event) { streams[event.stream].stopped = event; }
   void handle(StreamAcknowledged&) {}
   void handle(StreamClosed& event) { streams[event.stream].closed = true; }
-  void handle(DatagramReceived& event) {
-    datagrams.emplace_back(event.session, text_of(event.datagram.payload()));
+  void handle(DatagramsWritable&) { ++datagrams_writable; }
+  void on_datagram(http3::HttpDatagram datagram) override {
+    datagrams.emplace_back(datagram.stream, text_of(datagram.payload));
   }
 
   http3::MemoryNetwork::End& transport;
@@ -110,6 +111,7 @@ struct Side {
   std::map<StreamId, SessionClosed> closed;
   std::map<StreamId, StreamLog> streams;
   std::vector<std::pair<StreamId, std::string>> datagrams;
+  int datagrams_writable = 0;
 };
 
 struct Pair {
@@ -618,8 +620,10 @@ TEST(SessionSet, DatagramsGoAsCapsulesToAClientThatTakesNoOthers) {
   int taken = 0;
   while (taken < 1000 && sessions.send_datagram(session, bytes_of(std::string(1000, 'x')))) ++taken;
   EXPECT_LT(taken, 100);
+  EXPECT_EQ(client.server.datagrams_writable, 0);
   EXPECT_FALSE(client.read(session).empty());
   EXPECT_TRUE(sessions.send_datagram(session, bytes_of("again")));
+  EXPECT_EQ(client.server.datagrams_writable, 1);
 }
 
 TEST(SessionSet, MalformedCapsulesCostTheirSession) {

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "util/bytes.h"
+
+namespace sheaf::quic {
+
+// Datagrams one behind the other in one array, bounded by the bytes that they take with their
+// headers. The array grows up to the bound as it is needed, and is reused from then on.
+class DatagramRing {
+ public:
+  struct Entry {
+    Bytes payload;
+    std::uint64_t tag = 0;  // the owner's
+  };
+
+  // `limit` in bytes. A datagram takes its payload and up to `k_overhead` more.
+  explicit DatagramRing(std::size_t limit) : limit_(limit) {}
+
+  static constexpr std::size_t k_overhead = 24;
+
+  // Copies. False when there is no room.
+  bool push(Bytes payload, std::uint64_t tag);
+  std::optional<Entry> front() const;
+  // Takes the first one off; its bytes are valid until the next `push`.
+  std::optional<Entry> pop();
+
+  bool empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
+  // Taken by datagrams and their headers.
+  std::size_t bytes() const { return bytes_; }
+  std::size_t limit() const { return limit_; }
+
+ private:
+  struct Header {
+    std::uint64_t tag;
+    std::uint64_t size;
+  };
+  static std::size_t record_size(std::size_t payload);
+  // Where a record of this size goes now; nothing when it does not fit in the array as it is.
+  std::optional<std::size_t> place(std::size_t record) const;
+  bool grow(std::size_t record);
+  void put(std::size_t at, Bytes payload, std::uint64_t tag);
+
+  std::size_t limit_;
+  std::vector<std::uint8_t> array_;
+  std::size_t head_ = 0;  // the first record
+  std::size_t tail_ = 0;  // behind the last one
+  // The records from `head_` end here, and go on at the array's start; 0: they do not.
+  std::size_t turn_ = 0;
+  std::size_t count_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace sheaf::quic
