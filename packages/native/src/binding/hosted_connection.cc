@@ -76,7 +76,8 @@ void HostedConnection::make_session(quic::Time now) {
     auto session = std::make_unique<http3::Session>(transport_, config_, random_);
     http3_ = session.get();
     session_ = std::move(session);
-    if (config_.webtransport) sessions_ = std::make_unique<webtransport::SessionSet>(*http3_, datagrams_);
+    if (config_.webtransport)
+      sessions_ = std::make_unique<webtransport::SessionSet>(*http3_, datagrams_);
   }
   session_->start(now);
   if (shutting_down_) session_->announce_shutdown();

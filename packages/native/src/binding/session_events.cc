@@ -80,13 +80,13 @@ void EndpointObject::report_webtransport_event(HostedConnection& hosted,
 // Those of a turn as one Buffer, with their sizes beside it.
 void EndpointObject::report_datagrams(HostedConnection& hosted, Napi::Array& events) {
   Napi::Env env = events.Env();
-  hosted.datagrams().drain([&](quic::StreamId session, quic::Bytes bytes,
-                               const std::vector<std::uint32_t>& sizes) {
-    auto lengths = Napi::Uint32Array::New(env, sizes.size());
-    std::copy(sizes.begin(), sizes.end(), lengths.Data());
-    push(events, EventKind::kSessionDatagrams, hosted, number(session.value),
-         Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size()), lengths);
-  });
+  hosted.datagrams().drain(
+      [&](quic::StreamId session, quic::Bytes bytes, const std::vector<std::uint32_t>& sizes) {
+        auto lengths = Napi::Uint32Array::New(env, sizes.size());
+        std::copy(sizes.begin(), sizes.end(), lengths.Data());
+        push(events, EventKind::kSessionDatagrams, hosted, number(session.value),
+             Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size()), lengths);
+      });
 }
 
 }  // namespace sheaf::binding

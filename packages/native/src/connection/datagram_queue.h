@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "util/datagram_ring.h"
 #include "recovery/sent_packets.h"
 #include "util/bytes.h"
+#include "util/datagram_ring.h"
 
 namespace sheaf::quic {
 

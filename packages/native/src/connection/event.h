@@ -87,10 +87,10 @@ struct ConnectionClosed {
 
 using Event =
     std::variant<EstablishedEvent, HandshakeConfirmedEvent, StreamEvent, DatagramReceivedEvent,
-                 DatagramsWritableEvent, DatagramAcknowledgedEvent, DatagramLostEvent, NewTokenEvent,
-                 PostHandshakeCryptoEvent, SessionTicketEvent, PathChangedEvent, PathOpenedEvent,
-                 PathValidatedEvent, PathAbandonedEvent, PathStatusEvent, PathsAvailableEvent,
-                 EndOfferedEvent, EndWithdrawnEvent, EndLeftEvent, PrimaryLostEvent,
-                 ConnectionClosed>;
+                 DatagramsWritableEvent, DatagramAcknowledgedEvent, DatagramLostEvent,
+                 NewTokenEvent, PostHandshakeCryptoEvent, SessionTicketEvent, PathChangedEvent,
+                 PathOpenedEvent, PathValidatedEvent, PathAbandonedEvent, PathStatusEvent,
+                 PathsAvailableEvent, EndOfferedEvent, EndWithdrawnEvent, EndLeftEvent,
+                 PrimaryLostEvent, ConnectionClosed>;
 
 }  // namespace sheaf::quic

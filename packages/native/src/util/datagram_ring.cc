@@ -41,7 +41,8 @@ void DatagramRing::put(std::size_t at, Bytes payload, std::uint64_t tag) {
   const std::size_t record = record_size(payload.size());
   const Header header{tag, payload.size()};
   std::memcpy(array_.data() + at, &header, sizeof header);
-  std::copy(payload.begin(), payload.end(), array_.begin() + static_cast<std::ptrdiff_t>(at + sizeof header));
+  std::copy(payload.begin(), payload.end(),
+            array_.begin() + static_cast<std::ptrdiff_t>(at + sizeof header));
   tail_ = at + record;
   ++count_;
   bytes_ += record;
