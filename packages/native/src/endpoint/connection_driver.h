@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "crypto/handshake.h"
 #include "ends/end_exchange.h"
 #include "ends/primary_exchange.h"
+#include "util/ring.h"
 
 namespace sheaf::quic {
 
@@ -121,7 +121,7 @@ class ConnectionDriver {
   bool address_validated_ = false;
   std::uint64_t handshake_bytes_received_ = 0;
   std::uint64_t handshake_bytes_sent_ = 0;
-  std::deque<Event> events_;
+  Ring<Event> events_;
 };
 
 }  // namespace sheaf::quic

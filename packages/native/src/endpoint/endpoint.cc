@@ -188,8 +188,8 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
 // Few are in a queue when they go, so that the queues are walked seldom, and once for all of them.
 void Endpoint::forget_queued() {
   const auto is_finished = [](const Slot* slot) { return slot->finished; };
-  if (std::ranges::any_of(finished_, &Slot::sending)) std::erase_if(senders_, is_finished);
-  if (std::ranges::any_of(finished_, &Slot::active)) std::erase_if(active_, is_finished);
+  if (std::ranges::any_of(finished_, &Slot::sending)) senders_.erase_if(is_finished);
+  if (std::ranges::any_of(finished_, &Slot::active)) active_.erase_if(is_finished);
 }
 
 void Endpoint::add_connection(EndpointStats& stats, const Connection& connection) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "endpoint/memory_governor.h"
 #include "endpoint/networks.h"
 #include "endpoint/timer_queue.h"
+#include "util/ring.h"
 
 namespace sheaf::quic {
 
@@ -160,9 +160,9 @@ class Endpoint {
   std::unordered_map<ConnectionId, Slot*> routes_;
   std::unordered_set<Slot*> called_;  // where this side is the client
   TimerQueue<Slot> timers_;
-  std::deque<Slot*> senders_;
-  std::deque<Slot*> active_;
-  std::deque<StatelessReply> replies_;
+  Ring<Slot*> senders_;
+  Ring<Slot*> active_;
+  Ring<StatelessReply> replies_;
   std::vector<Slot*> finished_;
   Networks networks_;
   std::list<Slot*> half_open_;  // oldest first

@@ -34,6 +34,17 @@ class Ring {
     head_ = (head_ + 1) & (capacity_ - 1);
     --size_;
   }
+  // Takes out those that match; the others keep their order.
+  template <typename Matches>
+  void erase_if(Matches&& matches) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (matches(std::as_const((*this)[i]))) continue;
+      if (kept != i) (*this)[kept] = std::move((*this)[i]);
+      ++kept;
+    }
+    while (size_ > kept) (*this)[--size_] = T{};
+  }
   void clear() {
     while (!empty()) pop_front();
     head_ = 0;

@@ -40,6 +40,29 @@ TEST(Ring, GivesBackWhatLeftElementsOwn) {
   EXPECT_EQ(owned.use_count(), 1);
 }
 
+TEST(Ring, TakesOutThoseThatMatch) {
+  SeededRandom random(2);
+  Ring<std::shared_ptr<std::uint64_t>> ring;
+  std::deque<std::shared_ptr<std::uint64_t>> reference;
+  for (int step = 0; step < 2000; ++step) {
+    const auto element = std::make_shared<std::uint64_t>(random.below(10));
+    ring.push_back(element);
+    reference.push_back(element);
+    if (step % 50 == 0) {
+      const std::uint64_t least = random.below(10);
+      const auto matches = [&](const auto& other) { return *other >= least; };
+      ring.erase_if(matches);
+      std::erase_if(reference, matches);
+      EXPECT_EQ(element.use_count(), matches(element) ? 1 : 3) << "what left is given back";
+    } else if (random.below(4) == 0) {
+      ring.pop_front();
+      reference.pop_front();
+    }
+    ASSERT_EQ(ring.size(), reference.size());
+    for (std::size_t i = 0; i < ring.size(); ++i) ASSERT_EQ(ring[i], reference[i]);
+  }
+}
+
 TEST(Ring, KeepsItsArrayUnlessItIsLarge) {
   Ring<int> ring;
   for (int i = 0; i < 20; ++i) ring.push_back(i);
