@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createHttp3Server, createLinkRelay, type Http3Server, type ServerOptions } from '@sheaf/native';
+import { createHttp3Server, createLinkRelay, type Http3Server, type ServerOptions, type WebTransportSession } from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDevCertificate } from '../src/tls/dev_certificate.js';
 import { collect } from './support/client.js';
@@ -115,6 +115,47 @@ describe('datagrams of a session', () => {
       expect([sent, acknowledged + lost]).toEqual([20, 20]);
     }, 30_000);
     expect(datagrams.counts().acknowledged).toBeGreaterThan(0);
+  });
+});
+
+describe('many datagrams', () => {
+  const count = 2_000;
+  const written = async (session: WebTransportSession): Promise<void> => {
+    const writer = session.datagrams.writable.getWriter();
+    await Promise.all(Array.from({ length: count }, () => writer.write(Buffer.alloc(1_000))));
+  };
+
+  it('wait for room, and none expires', async () => {
+    const { server, port } = await startServer();
+    server.on('webtransport', (request) => void request.accept());
+    const session = await (await connect(port, { webtransport: true })).openWebTransport('/');
+    await written(session);
+    expect(session.datagrams.counts()).toMatchObject({ sent: count, expired: 0 });
+  });
+
+  it('fail with the session when there is no room any more', async () => {
+    const { server, port } = await startServer();
+    server.on('webtransport', (request) => void request.accept());
+    const session = await (await connect(port, { webtransport: true })).openWebTransport('/');
+    const outcome = expect(written(session)).rejects.toThrow('closed');
+    session.close({ closeCode: 3 });
+    await outcome;
+  });
+
+  it('cost JavaScript one call per turn', async () => {
+    const { server, port } = await startServer();
+    const accepted = new Promise<WebTransportSession>((resolve) => server.on('webtransport', (request) => resolve(request.accept())));
+    const session = await (await connect(port, { webtransport: true })).openWebTransport('/');
+    const receiver = await accepted;
+    const before = server.counters().javascriptCalls;
+    await written(session);
+    await vi.waitFor(() => {
+      const { acknowledged, lost } = session.datagrams.counts();
+      expect(acknowledged + lost).toBeGreaterThanOrEqual(count);
+    }, 30_000);
+    const { acknowledged } = session.datagrams.counts();
+    expect(receiver.datagrams.counts().dropped).toBeGreaterThan(acknowledged / 2);
+    expect(server.counters().javascriptCalls - before).toBeLessThan(acknowledged / 4);
   });
 });
 

@@ -203,7 +203,10 @@ export interface NativeEndpoint {
   setStreamPriority(connection: number, stream: number, priority: StreamPriority): void;
   /** How long it will be, for schedulers that look at what remains; responses tell it by their Content-Length. */
   setExpectedBytes(connection: number, stream: number, bytes: number): void;
-  sendSessionDatagram(connection: number, session: number, payload: Uint8Array): number;
+  /** 1 = taken, 0 = no room. That is counted as expired, unless the caller waits for `sessionDatagramsWritable` to try again. */
+  sendSessionDatagram(connection: number, session: number, payload: Uint8Array, waits: boolean): number;
+  /** Datagrams of these sizes, one behind the other. Those that find no room expire. */
+  sendSessionDatagrams(connection: number, session: number, bytes: Uint8Array, sizes: Uint32Array): void;
   maxSessionDatagram(connection: number, session: number): number;
   /** What became of the datagrams of a session that is open. */
   sessionDatagramCounts(connection: number, session: number): DatagramCounts | undefined;

@@ -233,7 +233,7 @@ export interface WebTransportBidirectionalStream {
 export interface WebTransportDatagrams {
   /** 256 datagrams and 256 KiB wait for the reader at most; beyond that the oldest are dropped. */
   readonly readable: ReadableStream<Uint8Array>;
-  /** One that all who ask share. */
+  /** One that all who ask share. A write waits while 512 KiB of datagrams wait to be sent. */
   readonly writable: WritableStream<Uint8Array>;
   createWritable(): WritableStream<Uint8Array>;
   readonly maxDatagramSize: number;
@@ -246,7 +246,7 @@ export interface WebTransportDatagramCounts {
   acknowledged: number;
   /** Sent and thought lost; one that is acknowledged after that counts as both. */
   lost: number;
-  /** Not sent: the queue was full. */
+  /** Not sent: relayed ones that found the queue full. */
   expired: number;
   /** Received, and dropped because nobody read them. */
   dropped: number;

@@ -2,6 +2,7 @@ import { EventKind, refusalText, type FlatFields, type NativeEndpoint, type Nati
 import { closedError, type Closed } from '../connection_closed.js';
 import { toHeaderMap } from '../headers.js';
 import { QuicError } from '../quic_error.js';
+import { DatagramBatch } from './datagram_batch.js';
 import { NativeSession } from './native_session.js';
 import type { NativeStream } from './native_stream.js';
 
@@ -73,7 +74,7 @@ export class WebTransportConnection {
       case EventKind.sessionDraining:
         return this.sessions.get(id)?.onDraining();
       case EventKind.sessionDatagrams:
-        return this.onDatagrams(id, event[3] as Buffer, event[4] as Uint32Array);
+        return this.sessions.get(id)?.onDatagrams(new DatagramBatch(event[3] as Buffer, event[4] as Uint32Array));
       case EventKind.sessionDatagramsWritable:
         for (const session of this.sessions.values()) session.onDatagramsWritable();
         return;
@@ -120,17 +121,6 @@ export class WebTransportConnection {
     session.headers = toHeaderMap(fields);
     session.onReady();
     waiting.resolve(session);
-  }
-
-  /** Those of a turn, one behind the other. Each gets memory of its own: whoever keeps one does not keep all. */
-  private onDatagrams(id: number, bytes: Buffer, sizes: Uint32Array): void {
-    const session = this.sessions.get(id);
-    if (!session) return;
-    let offset = 0;
-    for (const size of sizes) {
-      session.onDatagram(Uint8Array.prototype.slice.call(bytes, offset, offset + size));
-      offset += size;
-    }
   }
 
   private onStreamEvent(event: NativeEvent, id: number): void {

@@ -1,6 +1,7 @@
 import type { DatagramCounts, NativeEndpoint } from '../addon.js';
 import { later, type OnFault } from '../contain.js';
 import type { HeaderMap } from '../types.js';
+import type { DatagramBatch } from './datagram_batch.js';
 import { NativeStream } from './native_stream.js';
 
 /** Who uses a session: `WebSession`, one side of a relay, or the `HttpWTSession` of @fails-components/webtransport. */
@@ -8,13 +9,17 @@ export interface SessionHandler {
   onReady(event: { object: NativeSession; protocol?: string }): void;
   onClose(event: { errorcode: number; error: string }): void;
   onStream(event: { stream: NativeStream; bidirectional: boolean; incoming: boolean; sendOrder: number }): void;
-  onDatagramReceived(event: { datagram: Uint8Array }): void;
-  /** `writeDatagram` said `blocked`, and there is room again. */
+  /** What @fails-components/webtransport has in the place of `onDatagramsReceived`. */
+  onDatagramReceived?(event: { datagram: Uint8Array }): void;
+  onDatagramsReceived?(batch: DatagramBatch): void;
+  /** `offerDatagram` said `blocked`, and there is room again. */
   onDatagramsWritable?(): void;
   onGoAwayReceived(event: object): void;
   onSessionStats(event: Record<string, number>): void;
   onDatagramStats(event: Record<string, number>): void;
 }
+
+type DatagramOutcome = 'success' | 'blocked' | 'internalError' | 'tooBig';
 
 interface StreamOptions {
   waitUntilAvailable?: boolean;
@@ -39,6 +44,8 @@ export class NativeSession {
   private readonly wanted: Array<{ unidirectional: boolean }> = [];
   private closed = false;
   private lostConnection = false;
+  /** A datagram that found no room waits. */
+  private offered = false;
   private lastCounts: DatagramCounts = { sent: 0, acknowledged: 0, lost: 0, expired: 0 };
 
   /** Client: of the response. */
@@ -75,10 +82,19 @@ export class NativeSession {
     return this.order(true, options);
   }
 
-  writeDatagram(payload: Uint8Array): { code: 'success' | 'blocked' | 'internalError' | 'tooBig' } {
-    if (this.closed) return { code: 'internalError' };
-    if (payload.byteLength > this.getMaxDatagramSize()) return { code: 'tooBig' };
-    return { code: this.endpoint.sendSessionDatagram(this.connection, this.id, payload) > 0 ? 'success' : 'blocked' };
+  /** One that finds no room is lost. */
+  writeDatagram(payload: Uint8Array): { code: DatagramOutcome } {
+    return { code: this.sendDatagram(payload, false) };
+  }
+  /** One that finds no room is the caller's to offer again, after `onDatagramsWritable`. */
+  offerDatagram(payload: Uint8Array): DatagramOutcome {
+    const outcome = this.sendDatagram(payload, true);
+    this.offered ||= outcome === 'blocked';
+    return outcome;
+  }
+  /** Those that find no room are lost. */
+  writeDatagrams({ bytes, sizes }: DatagramBatch): void {
+    if (!this.closed) this.endpoint.sendSessionDatagrams(this.connection, this.id, bytes, sizes);
   }
   getMaxDatagramSize(): number {
     return this.closed ? 0 : this.endpoint.maxSessionDatagram(this.connection, this.id);
@@ -128,10 +144,15 @@ export class NativeSession {
     const stream = this.stream(id);
     this.tell((handler) => handler.onStream({ stream, bidirectional: !unidirectional, incoming: true, sendOrder: 0 }));
   }
-  onDatagram(datagram: Uint8Array): void {
-    this.tell((handler) => handler.onDatagramReceived({ datagram }));
+  onDatagrams(batch: DatagramBatch): void {
+    this.tell((handler) => {
+      if (handler.onDatagramsReceived) return handler.onDatagramsReceived(batch);
+      for (const datagram of batch) handler.onDatagramReceived?.({ datagram });
+    });
   }
   onDatagramsWritable(): void {
+    if (!this.offered) return;
+    this.offered = false;
     this.tell((handler) => handler.onDatagramsWritable?.());
   }
   onDraining(): void {
@@ -149,6 +170,12 @@ export class NativeSession {
   /** The peer allows more streams. */
   onStreamsAvailable(): void {
     while (this.wanted.length > 0 && this.open(this.wanted[0]!.unidirectional)) this.wanted.shift();
+  }
+
+  private sendDatagram(payload: Uint8Array, waits: boolean): DatagramOutcome {
+    if (this.closed) return 'internalError';
+    if (payload.byteLength > this.getMaxDatagramSize()) return 'tooBig';
+    return this.endpoint.sendSessionDatagram(this.connection, this.id, payload, waits) > 0 ? 'success' : 'blocked';
   }
 
   private order(unidirectional: boolean, options: StreamOptions): boolean {

@@ -1,4 +1,5 @@
 import type { Http3Client, RelayedSession, RequestHeaders, WebTransportRequest } from '../types.js';
+import type { DatagramBatch } from './datagram_batch.js';
 import type { NativeSession, SessionHandler } from './native_session.js';
 import type { NativeStream, NetworkTask, StreamHandler } from './native_stream.js';
 import type { SessionClient } from '../http3_client.js';
@@ -95,9 +96,9 @@ class SessionSide implements SessionHandler {
     source.join(end);
     end.join(source);
   }
-  onDatagramReceived({ datagram }: { datagram: Uint8Array }): void {
-    // One that does not fit, or finds the queue full, is lost: datagrams may be.
-    this.other.writeDatagram(datagram);
+  onDatagramsReceived(batch: DatagramBatch): void {
+    // Those that do not fit, or find the queue full, are lost: datagrams may be.
+    this.other.writeDatagrams(batch);
   }
   onGoAwayReceived(): void {
     this.other.notifySessionDraining();

@@ -1,5 +1,6 @@
 import { WritableStream, type ReadableStream } from 'node:stream/web';
 import type { WebTransportBidirectionalStream, WebTransportCloseInfo, WebTransportDatagramCounts, WebTransportDatagrams, WebTransportSession } from '../types.js';
+import type { DatagramBatch } from './datagram_batch.js';
 import { WebTransportError } from './errors.js';
 import { IncomingDatagrams } from './incoming_datagrams.js';
 import type { NativeSession, SessionHandler } from './native_session.js';
@@ -26,6 +27,7 @@ export class WebSession implements SessionHandler, WebTransportSession {
   readonly closed: Promise<WebTransportCloseInfo>;
   readonly draining: Promise<undefined>;
   readonly datagrams: WebTransportDatagrams;
+  private readonly outgoing: Datagrams;
   private over = false;
   private resolveClosed!: (info: WebTransportCloseInfo) => void;
   private resolveDraining!: (nothing: undefined) => void;
@@ -45,7 +47,7 @@ export class WebSession implements SessionHandler, WebTransportSession {
   constructor(private readonly native: NativeSession) {
     this.closed = new Promise((resolve) => (this.resolveClosed = resolve));
     this.draining = new Promise((resolve) => (this.resolveDraining = resolve));
-    this.datagrams = new Datagrams(native, this.arrived);
+    this.datagrams = this.outgoing = new Datagrams(native, this.arrived);
     native.jsobj = this;
   }
 
@@ -82,8 +84,11 @@ export class WebSession implements SessionHandler, WebTransportSession {
     const wanted = (bidirectional ? this.wantedBidirectional : this.wantedUnidirectional).shift();
     wanted?.resolve(this.open(stream, { readable: bidirectional, writable: true }));
   }
-  onDatagramReceived({ datagram }: { datagram: Uint8Array }): void {
-    this.arrived.add(datagram);
+  onDatagramsReceived(batch: DatagramBatch): void {
+    for (const datagram of batch) this.arrived.add(datagram);
+  }
+  onDatagramsWritable(): void {
+    this.outgoing.resume();
   }
   onGoAwayReceived(): void {
     this.resolveDraining(undefined);
@@ -97,6 +102,7 @@ export class WebSession implements SessionHandler, WebTransportSession {
     this.bidirectional.end();
     this.unidirectional.end();
     this.arrived.end();
+    this.outgoing.resume();
     this.resolveClosed({ closeCode: errorcode, reason });
   }
   onSessionStats(): void {
@@ -137,6 +143,7 @@ function refuse(stream: NativeStream, bidirectional: boolean): void {
 
 class Datagrams implements WebTransportDatagrams {
   private shared: WritableStream<Uint8Array> | undefined;
+  private waiting: Array<() => void> = [];
 
   constructor(
     private readonly session: NativeSession,
@@ -160,9 +167,22 @@ class Datagrams implements WebTransportDatagrams {
     return new WritableStream<Uint8Array>({
       write: (chunk: unknown) => {
         if (!(chunk instanceof Uint8Array)) throw new TypeError('a datagram is a Uint8Array');
-        // One that is too large, or finds the queue full, is lost: datagrams may be.
-        if (this.session.writeDatagram(chunk).code === 'internalError') throw new WebTransportError('the session is closed', 'session');
+        return this.write(chunk);
       },
     });
+  }
+  /** There is room again, or the session is over: those who wait try again. */
+  resume(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const tryAgain of waiting) tryAgain();
+  }
+
+  /** Waits for room. One that is too large is lost: datagrams may be. */
+  private write(datagram: Uint8Array): Promise<void> | undefined {
+    const outcome = this.session.offerDatagram(datagram);
+    if (outcome === 'internalError') throw new WebTransportError('the session is closed', 'session');
+    if (outcome !== 'blocked') return undefined;
+    return new Promise<void>((resolve) => this.waiting.push(resolve)).then(() => this.write(datagram));
   }
 }

@@ -33,6 +33,9 @@ class DatagramBatch final : public http3::DatagramConsumer {
       offset += length;
     }
     bytes_.clear();
+    if (bytes_.capacity() > quic::DatagramRing::k_kept_array) {
+      std::vector<std::uint8_t>().swap(bytes_);
+    }
     records_.clear();
   }
 

@@ -67,6 +67,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::set_stream_priority>("setStreamPriority"),
        InstanceMethod<&EndpointObject::set_expected_bytes>("setExpectedBytes"),
        InstanceMethod<&EndpointObject::send_session_datagram>("sendSessionDatagram"),
+       InstanceMethod<&EndpointObject::send_session_datagrams>("sendSessionDatagrams"),
        InstanceMethod<&EndpointObject::session_datagram_counts>("sessionDatagramCounts"),
        InstanceMethod<&EndpointObject::max_session_datagram>("maxSessionDatagram"),
        InstanceMethod<&EndpointObject::open_path>("openPath"),

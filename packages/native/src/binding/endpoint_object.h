@@ -61,6 +61,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   void set_stream_priority(const Napi::CallbackInfo& info);
   void set_expected_bytes(const Napi::CallbackInfo& info);
   Napi::Value send_session_datagram(const Napi::CallbackInfo& info);
+  void send_session_datagrams(const Napi::CallbackInfo& info);
   Napi::Value session_datagram_counts(const Napi::CallbackInfo& info);
   Napi::Value max_session_datagram(const Napi::CallbackInfo& info);
   Napi::Value open_path(const Napi::CallbackInfo& info);

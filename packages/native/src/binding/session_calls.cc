@@ -117,9 +117,21 @@ Napi::Value EndpointObject::send_session_datagram(const Napi::CallbackInfo& info
   webtransport::SessionSet* sessions = sessions_of(info);
   const auto payload = as_bytes(info[2]);
   if (!sessions || !payload) return number_value(info, 0);
-  const bool queued =
-      sessions->send_datagram(stream_argument(info), {payload->Data(), payload->ByteLength()});
+  const bool queued = sessions->send_datagram(
+      stream_argument(info), {payload->Data(), payload->ByteLength()}, info[3].ToBoolean());
   return number_value(info, queued ? 1 : 0);
+}
+
+void EndpointObject::send_session_datagrams(const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = sessions_of(info);
+  const auto payloads = as_bytes(info[2]);
+  if (!sessions || !payloads) return;
+  quic::Bytes rest(payloads->Data(), payloads->ByteLength());
+  const auto sizes = info[3].As<Napi::Uint32Array>();
+  for (std::size_t i = 0; i < sizes.ElementLength() && sizes[i] <= rest.size(); ++i) {
+    sessions->send_datagram(stream_argument(info), rest.first(sizes[i]));
+    rest = rest.subspan(sizes[i]);
+  }
 }
 
 Napi::Value EndpointObject::session_datagram_counts(const Napi::CallbackInfo& info) {

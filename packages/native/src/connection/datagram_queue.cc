@@ -21,6 +21,7 @@ void DatagramQueue::write_frames(Writer& writer, SentPackets& sent) {
     ++sent_count_;
     outgoing_.pop();
   }
+  outgoing_.release_spare();
 }
 
 std::optional<std::uint64_t> DatagramQueue::discard_larger_than(std::size_t packet_room) {
@@ -47,8 +48,9 @@ std::size_t DatagramQueue::receive(Bytes payload) {
 }
 
 std::optional<Bytes> DatagramQueue::read() {
-  const auto datagram = incoming_.pop();
-  return datagram ? std::optional(datagram->payload) : std::nullopt;
+  if (const auto datagram = incoming_.pop()) return datagram->payload;
+  incoming_.release_spare();
+  return std::nullopt;
 }
 
 }  // namespace sheaf::quic

@@ -9,7 +9,7 @@
 namespace sheaf::quic {
 
 // Datagrams one behind the other in one array, bounded by the bytes that they take with their
-// headers. The array grows up to the bound as it is needed, and is reused from then on.
+// headers. The array grows up to the bound as it is needed, and is used again.
 class DatagramRing {
  public:
   struct Entry {
@@ -21,6 +21,7 @@ class DatagramRing {
   explicit DatagramRing(std::size_t limit) : limit_(limit) {}
 
   static constexpr std::size_t k_overhead = 24;
+  static constexpr std::size_t k_kept_array = 64 << 10;
 
   // Copies. False when there is no room.
   bool push(Bytes payload, std::uint64_t tag);
@@ -28,11 +29,15 @@ class DatagramRing {
   // Takes the first one off; its bytes are valid until the next `push`.
   std::optional<Entry> pop();
 
+  // Gives the memory of a burst back once the ring is empty; what was popped is no longer valid.
+  void release_spare();
+
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
   // Taken by datagrams and their headers.
   std::size_t bytes() const { return bytes_; }
   std::size_t limit() const { return limit_; }
+  std::size_t allocated() const { return array_.capacity(); }
 
  private:
   struct Header {

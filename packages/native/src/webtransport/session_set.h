@@ -67,7 +67,8 @@ class SessionSet final : private http3::DatagramConsumer {
   std::size_t max_datagram_payload(StreamId session) const;
   // As a capsule where the peer takes no datagrams (RFC 9297 §3.5). False when it is too large or the
   // queue is full: it has expired before it was sent. DatagramsWritable tells when there is room again.
-  bool send_datagram(StreamId session, Bytes payload);
+  // `waits`: the caller keeps one that finds no room, and it has not expired.
+  bool send_datagram(StreamId session, Bytes payload, bool waits = false);
   // Nothing for a session that is gone.
   std::optional<DatagramCounts> datagram_counts(StreamId session) const;
 

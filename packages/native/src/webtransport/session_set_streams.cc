@@ -219,12 +219,13 @@ bool SessionSet::send_datagram_capsule(StreamId id, Session& session, Bytes payl
 }
 
 // The session's id serves as the datagram's identifier: counting needs no more.
-bool SessionSet::send_datagram(StreamId id, Bytes payload) {
+bool SessionSet::send_datagram(StreamId id, Bytes payload, bool waits) {
   Session* session = find(id);
   if (!session || session->state() != Session::State::kEstablished) return false;
   const bool taken = http_.peer_lacks_datagrams() ? send_datagram_capsule(id, *session, payload)
                                                   : http_.send_datagram(id, payload, id.value);
-  ++(taken ? session->datagrams().sent : session->datagrams().expired);
+  if (taken) ++session->datagrams().sent;
+  if (!taken && !waits) ++session->datagrams().expired;
   return taken;
 }
 

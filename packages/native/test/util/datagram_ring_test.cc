@@ -44,6 +44,26 @@ TEST(DatagramRing, IsBoundedByBytesAlsoForEmptyDatagrams) {
   EXPECT_TRUE(small.push(filled(70, 1), 1));
 }
 
+TEST(DatagramRing, GivesTheMemoryOfABurstBack) {
+  DatagramRing ring(512 << 10);
+  ring.push(filled(1000, 1), 1);
+  ring.pop();
+  const std::size_t few = ring.allocated();
+  ring.release_spare();
+  EXPECT_EQ(ring.allocated(), few) << "what is used all the time stays";
+  while (ring.push(filled(1000, 2), 2)) {
+  }
+  EXPECT_GE(ring.allocated(), 500u << 10);
+  ring.release_spare();
+  EXPECT_TRUE(std::ranges::equal(ring.front()->payload, filled(1000, 2))) << "it is not empty";
+  while (ring.pop()) {
+  }
+  ring.release_spare();
+  EXPECT_EQ(ring.allocated(), 0u);
+  EXPECT_TRUE(ring.push(filled(1000, 3), 3));
+  EXPECT_TRUE(std::ranges::equal(ring.pop()->payload, filled(1000, 3)));
+}
+
 // Against a plain queue, with sizes that leave the array's end unused in every way.
 TEST(DatagramRing, IsAQueueWhateverTheSizes) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
