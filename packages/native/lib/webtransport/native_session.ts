@@ -92,7 +92,7 @@ export class NativeSession {
     this.offered ||= outcome === 'blocked';
     return outcome;
   }
-  /** Those that find no room are lost. */
+  /** As `writeDatagram`, for all of a turn in one call of the transport. */
   writeDatagrams({ bytes, sizes }: DatagramBatch): void {
     if (!this.closed) this.endpoint.sendSessionDatagrams(this.connection, this.id, bytes, sizes);
   }
