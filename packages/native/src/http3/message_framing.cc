@@ -2,6 +2,7 @@
 
 #include <nghttp3/nghttp3.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -49,6 +50,16 @@ ConnectionError error_of(nghttp3_ssize status) {
   }
   return {static_cast<ErrorCode>(nghttp3_err_infer_quic_app_error_code(code)),
           nghttp3_strerror(code)};
+}
+
+// Of a dictionary's member (RFC 8941 §3.2), with space around it.
+bool has_key(std::string_view member) {
+  member.remove_prefix(std::min(member.find_first_not_of(' '), member.size()));
+  const std::string_view key = member.substr(0, member.find_first_of("=; "));
+  const auto may_begin = [](char c) { return (c >= 'a' && c <= 'z') || c == '*'; };
+  return !key.empty() && may_begin(key[0]) && std::ranges::all_of(key, [&](char c) {
+    return may_begin(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  });
 }
 
 std::vector<nghttp3_nv> name_values_of(const FieldSection& fields) {
@@ -162,6 +173,11 @@ quic::Result<std::size_t, ConnectionError> MessageFraming::read(StreamId stream,
                                                                 bool fin) {
   const nghttp3_ssize used =
       nghttp3_conn_read_stream(connection_, id_of(stream), bytes.data(), bytes.size(), fin);
+  if (used == NGHTTP3_ERR_MALFORMED_HTTP_MESSAGING) {
+    // RFC 9114 §4.1.2: a body of another length than announced costs the stream, too.
+    listener_.on_message_error(stream, value_of(ErrorCode::kMessageError));
+    return bytes.size();
+  }
   if (used < 0) return error_of(used);
   return static_cast<std::size_t>(used);
 }
@@ -270,7 +286,19 @@ bool MessageFraming::valid(const Field& field) {
 std::optional<StreamPriority> MessageFraming::parse_priority(Bytes value) {
   nghttp3_pri priority{};
   priority.urgency = NGHTTP3_DEFAULT_URGENCY;
-  if (nghttp3_pri_parse_priority(&priority, value.data(), value.size()) != 0) return std::nullopt;
+  const auto parse = [&priority](std::string_view text) {
+    return nghttp3_pri_parse_priority(&priority, bytes_of(text), text.size()) == 0;
+  };
+  std::string_view rest(reinterpret_cast<const char*>(value.data()), value.size());
+  // RFC 9218 §4: members of another type or out of range are ignored, for which nghttp3 refuses
+  // the whole.
+  for (bool whole = parse(rest); !whole;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view member = rest.substr(0, comma);
+    if (!parse(member) && !has_key(member)) return std::nullopt;
+    whole = comma == std::string_view::npos;
+    if (!whole) rest.remove_prefix(comma + 1);
+  }
   return StreamPriority{static_cast<std::uint8_t>(priority.urgency), priority.inc != 0};
 }
 

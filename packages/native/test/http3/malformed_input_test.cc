@@ -169,9 +169,41 @@ TEST(MalformedInput, BodyAfterTrailers) {
 TEST(MalformedInput, ContentLengthThatIsNotKept) {
   // content-length: literal with static name reference 4.
   const std::string post_frame = "01 14 0000 d4 d7 c1 50 09 6c6f63616c686f7374 54 02 3130";  // "10"
+  const std::pair<const char*, bool> bodies[] = {
+      {"", true}, {"00 03 616263", true}, {"00 0b 6162636465666768696a6b", false}};
+  for (const auto& [body, fin] : bodies) {
+    SCOPED_TRACE(body);
+    Attack attack(Role::kServer);
+    // RFC 9114 §4.1.2: a malformed message costs its stream, and others nothing.
+    const StreamId other = attack.bidirectional(k_get_frame);
+    const StreamId broken = attack.bidirectional(post_frame + body, fin);
+    EXPECT_FALSE(attack.error());
+    EXPECT_EQ(attack.resets[broken], value_of(ErrorCode::kMessageError));
+    EXPECT_FALSE(attack.victim.messages[broken].finished);
+    EXPECT_TRUE(attack.attacker.write(other, {}, true));
+    EXPECT_FALSE(attack.error());
+    EXPECT_TRUE(attack.victim.messages[other].finished);
+  }
+}
+
+// RFC 9218 §4.
+TEST(MalformedInput, PrioritiesThatMeanNothingAreIgnored) {
+  const auto parse = [](std::string_view text) {
+    return MessageFraming::parse_priority(
+        {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  };
+  const StreamPriority usual;
+  for (const char* text : {"", "u=9", "u=-1", "u=1.5", "i=3", "u=\"1\"", "u=8, i=0", "x=1, u=99"}) {
+    EXPECT_EQ(parse(text), usual) << text;
+  }
+  EXPECT_EQ(parse("u=9, i"), (StreamPriority{usual.urgency, true}));
+  EXPECT_EQ(parse("i=7,u=1"), (StreamPriority{1, false}));
+  EXPECT_EQ(parse("u=2,i"), (StreamPriority{2, true}));
+  for (const char* text : {"~~~", "U=1", "u=9, \xff"}) EXPECT_EQ(parse(text), std::nullopt);
+
   Attack attack(Role::kServer);
-  attack.bidirectional(post_frame + "00 03 616263", true);
-  EXPECT_EQ(attack.error(), value_of(ErrorCode::kMessageError));
+  attack.unidirectional("00 0400 800f0700 07 00 75 3d 39 2c 20 69");  // stream 0, "u=9, i"
+  EXPECT_FALSE(attack.error());
 }
 
 TEST(MalformedInput, CostsTheStreamWhereTheMessageIsWrong) {
