@@ -29,34 +29,35 @@ const http3Alone = (port: number): Record<string, unknown> => ({
 
 export interface Firefox {
   browser: Browser;
+  /** Once, however often it is called. */
   stop(): Promise<void>;
 }
 
 export interface FirefoxOptions {
   /** PEM file: it is trusted as if a user had imported it. */
-  authority: string;
+  authority?: string;
   /** UDP port to which HTTP/3 for localhost goes, whatever the URL's port is. */
   http3Port?: number;
 }
 
+function trust(authority: string, database: string): void {
+  execFileSync('certutil', ['-N', '-d', database, '--empty-password']);
+  execFileSync('certutil', ['-A', '-d', database, '-n', 'Sheaf test authority', '-t', 'C,,', '-i', authority]);
+}
+
 /** Starts the distribution's Firefox without a window, with a profile of its own. @throws Error when it is not installed. */
-export async function launchFirefox({ authority, http3Port }: FirefoxOptions): Promise<Firefox> {
+export async function launchFirefox({ authority, http3Port }: FirefoxOptions = {}): Promise<Firefox> {
   if (!existsSync(executablePath)) throw new Error(`${executablePath} is missing; run \`npm run setup\``);
   const profile = mkdtempSync(join(tmpdir(), 'sheaf-firefox-'));
   const remove = (): void => rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
   try {
-    const database = `sql:${profile}`;
-    execFileSync('certutil', ['-N', '-d', database, '--empty-password']);
-    execFileSync('certutil', ['-A', '-d', database, '-n', 'Sheaf test authority', '-t', 'C,,', '-i', authority]);
+    if (authority !== undefined) trust(authority, `sql:${profile}`);
     const browser = await launch({
       browser: 'firefox', executablePath, headless: true, userDataDir: profile, timeout: patienceMs, protocolTimeout: patienceMs,
       extraPrefsFirefox: { ...quiet, ...(http3Port === undefined ? {} : http3Alone(http3Port)) },
     });
-    const stop = async (): Promise<void> => {
-      await browser.close();
-      remove();
-    };
-    return { browser, stop };
+    let stopped: Promise<void> | undefined;
+    return { browser, stop: () => (stopped ??= browser.close().then(remove)) };
   } catch (error) {
     remove();
     throw error;

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'puppeteer-core';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { launchFirefox, type Firefox } from './firefox_browser.js';
+import { fileOf, modules, startModulesGateway, type ModulesGateway } from './modules_gateway.js';
+import { call } from './peers/browser.js';
+import { echoInPage, endSessionsInPage } from './peers/page_sessions.js';
+import { root } from './programs.js';
+
+/** What the demo page puts into `window.demo`. */
+interface DemoState {
+  scripts: string[];
+  errors: string[];
+  arrivals: { path: string; carriedBy: string }[];
+}
+
+let site: string;
+let gateway: ModulesGateway;
+let firefox: Firefox;
+
+beforeAll(async () => {
+  site = mkdtempSync(join(tmpdir(), 'sheaf-firefox-site-'));
+  const { buildDemoSite } = (await import(join(root, 'fixtures', 'demo', 'build.mjs'))) as { buildDemoSite(directory: string): Promise<string> };
+  gateway = await startModulesGateway({ limits: 'idle: 10s', files: await buildDemoSite(site) });
+  firefox = await launchFirefox();
+}, 180_000);
+afterAll(async () => {
+  await firefox.stop();
+  expect(await gateway.stop()).toBe(0);
+  rmSync(site, { recursive: true, force: true });
+}, 60_000);
+
+const urlOf = (path: string): string => `http://localhost:${gateway.httpPort}${path}`;
+
+/** Runs `use` with a page in a profile of its own, which goes away with all its connections. */
+async function onPage<Result>(path: string, use: (page: Page) => Promise<Result>): Promise<Result> {
+  const context = await firefox.browser.createBrowserContext();
+  try {
+    const page = await context.newPage();
+    await page.goto(urlOf(path));
+    return await use(page);
+  } finally {
+    await context.close();
+  }
+}
+
+test('Firefox loads every resource of a page over WebTransport, by the page loader', { timeout: 180_000 }, async () => {
+  await onPage('/.well-known/sheaf/start?to=/', async (page) => {
+    const resources = 22;
+    const state = async (): Promise<DemoState> => JSON.parse((await page.evaluate('JSON.stringify(globalThis.demo)')) as string) as DemoState;
+    // The start page leads to it, and what is asked of a page that goes away fails.
+    await vi.waitFor(async () => {
+      const { arrivals, scripts } = await state();
+      expect(arrivals.length).toBeGreaterThanOrEqual(resources);
+      expect([...scripts].sort()).toEqual(['async', 'classic', 'module']);
+    }, { timeout: 120_000, interval: 200 });
+    const { arrivals, errors } = await state();
+    expect([...new Set(arrivals.map(({ carriedBy }) => carriedBy))]).toEqual(['WebTransport']);
+    expect(errors).toEqual([]);
+  });
+});
+
+/** Every way of streams to end meets every way of sessions. */
+const sessions = 12;
+const everyModule = [...Object.entries(modules), ['listens', 'every session'] as const];
+
+test.each(everyModule)('a module that %s ends nothing else, however Firefox ends its streams and sessions', { timeout: 180_000 }, async (name) => {
+  expect(await onPage('/', (page) => page.evaluate(call(endSessionsInPage, [name])))).toBe(sessions);
+  expect(await onPage('/', (page) => page.evaluate(call(echoInPage, ['still here'])))).toBe('still here');
+});
+
+test('sessions that pages have left end with Firefox, and modules cost no more than they may', { timeout: 180_000 }, async () => {
+  await firefox.stop();
+  await gateway.allEnded();
+  const lines = await gateway.logLines();
+  const met = everyModule.filter(([name]) => lines.some(({ route }) => route === `/${name}`));
+  for (const [name, cost] of met) {
+    expect(lines.filter(({ route, msg }) => route === `/${name}` && msg === 'webtransport session')).toHaveLength(sessions);
+    const failures = lines.filter(({ application, msg }) => application === fileOf(name) && String(msg).startsWith('WebTransport application failed'));
+    if (cost === 'nothing') expect(failures).toEqual([]);
+    if (cost === 'every session') expect(failures.length).toBeGreaterThan(0);
+  }
+});
