@@ -1,6 +1,6 @@
 // A short run of every fuzz target. What a target finds is kept in build/fuzz/artifacts; its corpus
-// grows in build/fuzz/corpus, and fuzz/corpus/<target> holds the committed seeds.
-import { existsSync, mkdirSync } from 'node:fs';
+// grows in build/fuzz/corpus, and fuzz/seeds/<target>.txt holds the inputs that it begins with.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
@@ -29,13 +29,31 @@ async function runTarget(build, target, seconds) {
   const artifacts = join(build, 'artifacts');
   mkdirSync(corpus, { recursive: true });
   mkdirSync(artifacts, { recursive: true });
-  const seeds = join(root, 'packages', 'native', 'fuzz', 'corpus', target);
-  const args = [`-max_total_time=${seconds}`, '-timeout=5', '-rss_limit_mb=2048', `-artifact_prefix=${artifacts}/${target}-`, corpus];
-  if (existsSync(seeds)) args.push(seeds);
+  const args = [`-max_total_time=${seconds}`, '-timeout=5', '-rss_limit_mb=2048', `-artifact_prefix=${artifacts}/${target}-`, corpus, ...writeSeeds(build, target)];
   const { code, output } = await execute(join(build, 'fuzz', target), args);
   if (code !== 0) progress(output);
   progress(`  ${target}: ${code === 0 ? `${executions(output)} inputs without a finding` : `ended with ${code}; input in ${artifacts}`}`);
   return { code, inputs: executions(output) };
+}
+
+/** Writes a target's seeds as libFuzzer takes them; the folder, if there are any. */
+function writeSeeds(build, target) {
+  const text = join(root, 'packages', 'native', 'fuzz', 'seeds', `${target}.txt`);
+  if (!existsSync(text)) return [];
+  const folder = join(build, 'seeds', target);
+  mkdirSync(folder, { recursive: true });
+  for (const [index, bytes] of parseSeeds(readFileSync(text, 'utf8')).entries()) writeFileSync(join(folder, String(index)), bytes);
+  return [folder];
+}
+
+/** An input on each line, in hexadecimal, with a comment behind it. */
+export function parseSeeds(text) {
+  const lines = text.split('\n').map((line) => line.replace(/#.*/, '').trim()).filter((line) => line !== '');
+  return lines.map((line) => {
+    const bytes = Buffer.from(line, 'hex');
+    if (bytes.length * 2 !== line.length) throw new Error(`not hexadecimal: ${line}`);
+    return bytes;
+  });
 }
 
 /** How many inputs libFuzzer says that it ran. */

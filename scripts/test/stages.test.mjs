@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { withLock } from '../setup/lock.mjs';
 import { run } from '../setup/process.mjs';
-import { root } from '../setup/stamp.mjs';
-import { executions } from '../stages/fuzz.mjs';
+import { filesBelow, root } from '../setup/stamp.mjs';
+import { executions, parseSeeds } from '../stages/fuzz.mjs';
 import { declaredTests, fuzzTargets, notRun, playwrightFiles, unitPrograms, vitestFiles } from '../stages/listed.mjs';
 
 test('what exists and did not run is a failure, and so is nothing at all', () => {
@@ -29,6 +29,17 @@ test('declared tests are counted where they begin', () => {
 test('a fuzz target that ran no input has not run', () => {
   assert.equal(executions('#2\tINITED\nDone 12345 runs in 10 second(s)\n'), 12345);
   assert.equal(executions('nothing'), 0);
+});
+
+test('the seeds of fuzz targets are bytes in hexadecimal, for targets that exist', () => {
+  const files = filesBelow('packages/native/fuzz/seeds', () => true);
+  assert.ok(files.length > 0);
+  for (const file of files) {
+    assert.ok(fuzzTargets().includes(basename(file, '.txt')), file);
+    assert.ok(parseSeeds(readFileSync(join(root, file), 'utf8')).every((bytes) => bytes.length > 1), file);
+  }
+  assert.deepEqual(parseSeeds('00ff  # both ends\n\n'), [Buffer.from([0, 255])]);
+  assert.throws(() => parseSeeds('0'), /not hexadecimal/);
 });
 
 test('a program that a signal ended has the exit code that a shell gives it', async () => {

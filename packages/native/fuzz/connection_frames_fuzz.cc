@@ -6,9 +6,10 @@
 #include "sim/known_secret.h"
 #include "wire/packet_header.h"
 
-// Authenticated packets with any payload, on any path, for a server that speaks multipath: what
-// comes of it is an answer or an error, never a crash. Each packet is a byte for the path, one for
-// the number of payload bytes, and these.
+// Authenticated packets with any payload, on any path, for a connection that speaks multipath: what
+// comes of it is an answer or an error, never a crash. The first byte tells whether it is a client
+// and whether it speaks Multi-End. Each packet is a byte for the path, one for the number of
+// payload bytes, and these.
 namespace {
 
 using namespace sheaf::quic;
@@ -21,42 +22,43 @@ AddressPair address(std::uint8_t last) {
   return pair;
 }
 
-}  // namespace
+// One connection, whose peer sends what the fuzzer wants.
+class Victim {
+ public:
+  explicit Victim(std::uint8_t kind)
+      : ends_((kind & 2) != 0),
+        connection_(kind & 1 ? Role::kClient : Role::kServer, config(ends_), random_, now_) {
+    ConnectionSeed seed;
+    seed.send_secret = known_secret(1);
+    seed.receive_secret = known_secret(2);
+    seed.peer_parameters.initial_max_data = 1 << 20;
+    seed.peer_parameters.initial_max_path_id = 3;
+    seed.peer_parameters.active_connection_id_limit = 2;
+    if (ends_) seed.peer_parameters.multi_end = EndKeyModes::k_shared;
+    seed.local_id = ConnectionId(std::vector<std::uint8_t>(8, 0x55));
+    seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 0xaa));
+    seed.path = address(1);
+    connection_.set_reset_key(std::vector<std::uint8_t>(32, 9));
+    ids_.push_back(seed.local_id);
+    keys_.install_send_secret(known_secret(2));
+    if (!connection_.establish(seed, now_)) std::abort();
+    if (kind & 1) {
+      // What confirms it and opens paths.
+      receive(0, std::vector<std::uint8_t>{static_cast<std::uint8_t>(FrameType::kHandshakeDone)});
+    } else {
+      connection_.confirm_handshake({}, now_);
+    }
+    settle();
+  }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  SeededRandom random(1);
-  Time now{std::chrono::seconds(1)};
-  Connection server(Role::kServer, {}, random, now);
-  ConnectionSeed seed;
-  seed.send_secret = known_secret(1);
-  seed.receive_secret = known_secret(2);
-  seed.peer_parameters.initial_max_data = 1 << 20;
-  seed.peer_parameters.initial_max_path_id = 3;
-  seed.peer_parameters.active_connection_id_limit = 2;
-  seed.local_id = ConnectionId(std::vector<std::uint8_t>(8, 0x55));
-  seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 0xaa));
-  seed.path = address(1);
-  server.set_reset_key(std::vector<std::uint8_t>(32, 9));
-  if (!server.establish(seed, now)) return 0;
-  server.confirm_handshake({}, now);
-  std::vector<ConnectionId> ids{seed.local_id};
-  while (const auto change = server.poll_id_change()) ids.push_back(change->id);
-
-  OneRttKeys keys;
-  keys.install_send_secret(known_secret(2));
-  std::vector<std::uint8_t> buffer(65536);
-  PacketNumber number = 0;
-  for (Reader reader{Bytes{data, size}}; reader.remaining() >= 2;) {
-    const std::uint8_t which = reader.read_u8();
-    const std::size_t length = std::min<std::size_t>(reader.read_u8(), reader.remaining());
-    const Bytes payload = reader.read_bytes(length);
+  void receive(std::uint8_t which, Bytes payload) {
     // Ids were issued to path 0 first, two for each of the others after that.
-    const std::size_t index = which % ids.size();
+    const std::size_t index = which % ids_.size();
     std::vector<std::uint8_t> packet(600);
     Writer writer(packet);
     writer.write_u8(k_fixed_bit | 3);
-    writer.write_bytes(ids[index].view());
-    writer.write_u32(static_cast<std::uint32_t>(number));
+    writer.write_bytes(ids_[index].view());
+    writer.write_u32(static_cast<std::uint32_t>(number_));
     writer.write_bytes(payload);
     const std::size_t padded = std::max<std::size_t>(payload.size(), 4);
     SealJob job;
@@ -64,21 +66,57 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     job.header_length = 13;
     job.packet_number_length = 4;
     job.payload_length = static_cast<std::uint32_t>(padded);
-    job.number = number++;
+    job.number = number_++;
     job.path = PathId{static_cast<std::uint32_t>(which >> 4 & 3)};
-    if (!keys.seal({&job, 1})) std::abort();
+    if (!keys_.seal({&job, 1})) std::abort();
     packet.resize(13 + padded + k_aead_tag_length);
-    server.receive({packet, address(static_cast<std::uint8_t>(1 + (which & 3)))}, now);
-    now += std::chrono::milliseconds(which);
-    if (server.next_timeout() <= now) server.on_timeout(now);
+    connection_.receive({packet, address(static_cast<std::uint8_t>(1 + (which & 3)))}, now_);
+    now_ += std::chrono::milliseconds(which);
+    settle();
+  }
+
+ private:
+  static ConnectionConfig config(bool ends) {
+    ConnectionConfig config;
+    if (ends) config.multi_end = EndKeyModes::k_shared;
+    return config;
+  }
+
+  void settle() {
+    while (const auto change = connection_.poll_id_change()) {
+      if (change->added && ids_.size() < k_most_ids) ids_.push_back(change->id);
+    }
+    if (connection_.next_timeout() <= now_) connection_.on_timeout(now_);
     for (int batches = 0; batches < 64; ++batches) {
       TransmitBatch batch;
-      batch.buffer = buffer;
-      server.poll_transmit(batch, now);
+      batch.buffer = buffer_;
+      connection_.poll_transmit(batch, now_);
       if (batch.size == 0) break;
     }
-    while (server.poll_event()) {
+    while (connection_.poll_event()) {
     }
+  }
+
+  static constexpr std::size_t k_most_ids = 64;
+  bool ends_;
+  SeededRandom random_{1};
+  Time now_{std::chrono::seconds(1)};
+  Connection connection_;
+  OneRttKeys keys_;
+  PacketNumber number_ = 0;
+  std::vector<ConnectionId> ids_;
+  std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(65536);
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Reader reader{Bytes{data, size}};
+  Victim victim(reader.read_u8());
+  while (reader.remaining() >= 2) {
+    const std::uint8_t which = reader.read_u8();
+    const std::size_t length = std::min<std::size_t>(reader.read_u8(), reader.remaining());
+    victim.receive(which, reader.read_bytes(length));
   }
   return 0;
 }
