@@ -16,15 +16,18 @@ const quiet = {
   'services.settings.server': 'data:,#remote-settings-dummy/v1',
 };
 
+/** TCP is not tried beside HTTP/3, however slow the machine is. */
+const patient = {
+  'network.http.http3.backup_timer_delay': 100_000,
+  'network.http.http3.parallel_fallback_conn_limit': 0,
+  'network.http.http3.fallback_to_h2_on_error': false,
+};
+
 /** HTTP/3 where an authority of one's own vouches for the server, from the first request to localhost on. */
 const http3Alone = (port: number): Record<string, unknown> => ({
   'network.http.http3.disable_when_third_party_roots_found': false,
   'network.http.http3.alt-svc-mapping-for-testing': `localhost;h3=:${port}`,
   'network.http.http3.force-use-alt-svc-mapping-for-testing': true,
-  // TCP is not tried beside it, however slow the machine is.
-  'network.http.http3.backup_timer_delay': 100_000,
-  'network.http.http3.parallel_fallback_conn_limit': 0,
-  'network.http.http3.fallback_to_h2_on_error': false,
 });
 
 export interface Firefox {
@@ -54,7 +57,7 @@ export async function launchFirefox({ authority, http3Port }: FirefoxOptions = {
     if (authority !== undefined) trust(authority, `sql:${profile}`);
     const browser = await launch({
       browser: 'firefox', executablePath, headless: true, userDataDir: profile, timeout: patienceMs, protocolTimeout: patienceMs,
-      extraPrefsFirefox: { ...quiet, ...(http3Port === undefined ? {} : http3Alone(http3Port)) },
+      extraPrefsFirefox: { ...quiet, ...patient, ...(http3Port === undefined ? {} : http3Alone(http3Port)) },
     });
     let stopped: Promise<void> | undefined;
     return { browser, stop: () => (stopped ??= browser.close().then(remove)) };

@@ -62,12 +62,12 @@ test('Firefox loads every resource of a page over WebTransport, by the page load
   });
 });
 
-/** Every way of streams to end meets every way of sessions. */
-const sessions = 12;
+/** Every way of streams to end meets every way of sessions. How many sessions became ready, by module. */
+const ready = new Map<string, number>();
 const everyModule = [...Object.entries(modules), ['listens', 'every session'] as const];
 
 test.each(everyModule)('a module that %s ends nothing else, however Firefox ends its streams and sessions', { timeout: 180_000 }, async (name) => {
-  expect(await onPage('/', (page) => page.evaluate(call(endSessionsInPage, [name])))).toBe(sessions);
+  ready.set(name, Number(await onPage('/', (page) => page.evaluate(call(endSessionsInPage, [name])))));
   expect(await onPage('/', (page) => page.evaluate(call(echoInPage, ['still here'])))).toBe('still here');
 });
 
@@ -75,10 +75,12 @@ test('sessions that pages have left end with Firefox, and modules cost no more t
   await firefox.stop();
   await gateway.allEnded();
   const lines = await gateway.logLines();
-  const met = everyModule.filter(([name]) => lines.some(({ route }) => route === `/${name}`));
-  for (const [name, cost] of met) {
-    expect(lines.filter(({ route, msg }) => route === `/${name}` && msg === 'webtransport session')).toHaveLength(sessions);
+  for (const [name, cost] of everyModule) {
+    const sessions = lines.filter(({ route, msg }) => route === `/${name}` && msg === 'webtransport session');
     const failures = lines.filter(({ application, msg }) => application === fileOf(name) && String(msg).startsWith('WebTransport application failed'));
+    console.log(`${name}: ${ready.get(name)} sessions became ready, ${sessions.length} ended, ${failures.length} failures`);
+    // What the module ends at once never becomes ready.
+    expect(sessions.length).toBeGreaterThanOrEqual(Math.max(ready.get(name) ?? 0, 1));
     if (cost === 'nothing') expect(failures).toEqual([]);
     if (cost === 'every session') expect(failures.length).toBeGreaterThan(0);
   }

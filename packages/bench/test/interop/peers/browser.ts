@@ -2,7 +2,7 @@ import { serverFeatures } from '../matrix.js';
 import type { ConnectionReport, DownloadOptions, Peer } from '../peer.js';
 import { startRelay, type Relay } from '../relay.js';
 import type { Site } from '../site.js';
-import { downloadInPage, exerciseInPage, textInPage } from './page.js';
+import { downloadInPage, exerciseInPage, textInPage, textOfPage } from './page.js';
 
 /** A page of the site in a browser, over HTTP/3. Its profile is its own: it shares no connection with other pages. */
 export interface BrowserPage {
@@ -25,15 +25,15 @@ export const call = (work: (...given: never[]) => unknown, given: readonly unkno
 /** A browser as a client. It is started once, when the first check needs it. */
 export function browserPeer(slug: string, name: string, start: StartBrowser): Peer {
   let started: Promise<Pages> | undefined;
-  const withPage: WithPage = async (site, port, use) => {
+  const withPage: WithPage = async (site, port, use, path) => {
     started ??= startPages(site, start);
-    return (await started).withPage(site, port, use);
+    return (await started).withPage(site, port, use, path);
   };
   return {
     slug, name, protocol: 'h3',
     exerciseSessions: (site) => withPage(site, site.port, (page, authority) => page.run(exerciseInPage, authority)),
     async download({ site, port, paths, connections = 1, resume = false }) {
-      if (resume) return withPage(site, site.idlePort, (page) => resumedDownloads(page, { site, paths, connections }));
+      if (resume) return withPage(site, site.idlePort, (page) => resumedDownloads(page, { site, paths, connections }), '/early');
       const reports: ConnectionReport[] = [];
       while (reports.length < connections) reports.push(await withPage(site, port, (page) => downloads(page, paths)));
       return reports;
@@ -47,8 +47,8 @@ export function browserPeer(slug: string, name: string, start: StartBrowser): Pe
   };
 }
 
-/** Opens the page at the UDP port of a gateway, or of a relay before it. */
-type WithPage = <Result>(site: Site, port: number, use: (page: BrowserPage, authority: string) => Promise<Result>) => Promise<Result>;
+/** Opens the page `path` (default: /) at the UDP port of a gateway, or of a relay before it. */
+type WithPage = <Result>(site: Site, port: number, use: (page: BrowserPage, authority: string) => Promise<Result>, path?: string) => Promise<Result>;
 
 interface Pages {
   withPage: WithPage;
@@ -62,11 +62,11 @@ async function startPages(site: Site, start: StartBrowser): Promise<Pages> {
   const browser = await start(site, front.port);
   const authority = `localhost:${front.port}`;
   return {
-    async withPage(_, port, use) {
+    async withPage(_, port, use, path = '/') {
       // The port of a client that is gone may come again.
       front.rebind();
       target = port;
-      const page = await browser.open(`https://${authority}/`);
+      const page = await browser.open(`https://${authority}${path}`);
       try {
         return await use(page, authority);
       } finally {
@@ -94,7 +94,8 @@ const attempts = 5;
 /** Connections end by silence, and the next request makes another one. That it came in 0-RTT shows that the ticket was used, too. */
 async function resumedDownloads(page: BrowserPage, { site, paths, connections }: { site: Site } & Required<Pick<DownloadOptions, 'paths' | 'connections'>>): Promise<ConnectionReport[]> {
   const comesEarly = async (): Promise<boolean> => (await page.run(textInPage, '/early')) === 'early';
-  const first = await comesEarly();
+  // The page itself is what the first connection of the profile brought.
+  const first = (await page.run(textOfPage)) === 'early';
   const reports: ConnectionReport[] = [{ ...(await downloads(page, paths)), early: first, resumed: first }];
   while (reports.length < connections) {
     let early = false;

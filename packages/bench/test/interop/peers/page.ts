@@ -22,6 +22,10 @@ export async function downloadInPage(paths: string[]): Promise<(Body & { protoco
   );
 }
 
+export async function textOfPage(): Promise<string> {
+  return Promise.resolve(document.body.textContent);
+}
+
 /**
  * The text, by a connection that may have to be made for it. A browser may take one for alive that the gateway has
  * forgotten: the gateway resets it, and what was asked there is asked again.

@@ -3,18 +3,18 @@
 /**
  * Opens a session with the module `name` for each way in which streams can end (they are ended, reset, stopped, or stay
  * open) and each in which the session can: closed, closed while its streams are still under way, or left to the page.
+ * Returns how many became ready.
  */
 export async function endSessionsInPage(name: string): Promise<number> {
   const { hashes, authority } = (await (await fetch('/.well-known/sheaf/certificate-hashes')).json()) as { hashes: string[]; authority: string };
   const serverCertificateHashes = hashes.map((hash) => ({ algorithm: 'sha-256', value: Uint8Array.from(hash.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)) }));
-  let opened = 0;
+  let ready = 0;
   for (const behaviour of ['end', 'reset', 'stop', 'open']) {
     for (const ending of ['close', 'close at once', 'leave']) {
       const session = new WebTransport(`https://${authority}/${name}`, { serverCertificateHashes });
       // It is rejected, too, where the gateway closes the session before the page got to it.
       const over = session.closed.catch(() => undefined);
-      await session.ready.catch(() => undefined);
-      opened += 1;
+      await session.ready.then(() => (ready += 1), () => undefined);
       // What fails because the session is over is as good as what succeeds; in Firefox some of it never settles.
       const attempt = (work: () => Promise<unknown>): Promise<unknown> => Promise.race([over, work().catch(() => undefined)]);
       const behave = async (writable: WritableStream<Uint8Array>, readable?: ReadableStream<Uint8Array>): Promise<void> => {
@@ -38,7 +38,7 @@ export async function endSessionsInPage(name: string): Promise<number> {
       await done;
     }
   }
-  return opened;
+  return ready;
 }
 
 /** Says something to the module that echoes; resolves with what comes back. */
