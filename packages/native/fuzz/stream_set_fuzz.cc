@@ -44,6 +44,7 @@ class Session {
     peer.initial_max_stream_data_bidi_local = peer.initial_max_stream_data_bidi_remote =
         peer.initial_max_stream_data_uni = initial_stream_limit_ = 1000;
     peer.initial_max_streams_bidi = peer.initial_max_streams_uni = 3;
+    peer.reset_stream_at = true;
     require(bool(streams_->set_peer_parameters(peer)));
   }
   ~Session() {
@@ -62,6 +63,7 @@ class Session {
   std::uint64_t take(std::uint64_t bound) { return input_.read_u16() % bound; }
   StreamId any_stream() { return {take(40)}; }
   bool frame_from_peer();
+  bool reset_from_peer(StreamId id);
   void application_call();
   void write(StreamId id);
   void read(StreamId id);
@@ -108,7 +110,7 @@ bool Session::frame_from_peer() {
   const StreamId id = any_stream();
   switch (take(10)) {
     case 0:
-      return bool(streams_->on_reset_stream({id, take(10), take(12'000)}));
+      return reset_from_peer(id);
     case 1:
       return bool(streams_->on_stop_sending({id, take(10)}));
     case 2: {
@@ -137,9 +139,15 @@ bool Session::frame_from_peer() {
   }
 }
 
+bool Session::reset_from_peer(StreamId id) {
+  const std::uint64_t final_size = take(12'000);
+  const std::uint64_t reliable = take(2) == 0 ? take(final_size + 1) : 0;
+  return bool(streams_->on_reset_stream({id, take(2), final_size, reliable}));
+}
+
 void Session::application_call() {
   const StreamId id = any_stream();
-  switch (take(9)) {
+  switch (take(10)) {
     case 0:
       (void)streams_->open(static_cast<Directionality>(take(2)));
       break;
@@ -159,6 +167,9 @@ void Session::application_call() {
       break;
     case 6:
       poll();
+      break;
+    case 7:
+      streams_->keep_reliable(id, take(4000));
       break;
     default:
       read(id);
@@ -227,6 +238,9 @@ void Session::send() {
   while (!reader.empty()) {
     const auto frame = decode_frame(reader, PacketType::kOneRtt);
     require(bool(frame));
+    if (const auto* reset = std::get_if<ResetStreamFrame>(&*frame)) {
+      require(reset->final_size == sent_up_to_[reset->stream.value]);
+    }
     const auto* data = std::get_if<StreamFrame>(&*frame);
     if (data == nullptr) continue;
     const std::uint64_t end = data->offset + data->data.size();

@@ -17,6 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::uint8_t> appended;
   append_extension_parameters(appended, *parameters);
   const auto again = decode_transport_parameters(appended);
-  if (!again || again->initial_max_path_id != parameters->initial_max_path_id) std::abort();
+  if (!again || again->initial_max_path_id != parameters->initial_max_path_id ||
+      again->reset_stream_at != parameters->reset_stream_at) {
+    std::abort();
+  }
   return 0;
 }

@@ -30,6 +30,7 @@ TransportParameters Connection::local_parameters() const {
   parameters.active_connection_id_limit = config.active_connection_id_limit;
   parameters.max_datagram_frame_size = config.max_datagram_frame_size;
   parameters.grease_quic_bit = true;
+  parameters.reset_stream_at = true;
   if (config.multipath) {
     parameters.initial_max_path_id = PathTable::initial_maximum(config.offers_ends());
   }
@@ -295,6 +296,10 @@ Result<ReadResult, StreamRefusal> Connection::consume(StreamId stream, std::size
 
 Status<StreamRefusal> Connection::reset_stream(StreamId stream, std::uint64_t error) {
   return parts_->streams.reset(stream, error);
+}
+
+void Connection::keep_reliable(StreamId stream, std::uint64_t bytes) {
+  parts_->streams.keep_reliable(stream, bytes);
 }
 
 Status<StreamRefusal> Connection::stop_sending(StreamId stream, std::uint64_t error) {

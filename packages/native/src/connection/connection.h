@@ -85,6 +85,7 @@ class Connection {
   Bytes peek(StreamId stream) const;
   Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);
   Status<StreamRefusal> reset_stream(StreamId stream, std::uint64_t error);
+  void keep_reliable(StreamId stream, std::uint64_t bytes);
   Status<StreamRefusal> stop_sending(StreamId stream, std::uint64_t error);
   void set_priority(StreamId stream, const StreamPriority& priority);
   void set_dependency(StreamId stream, const Dependency& dependency);

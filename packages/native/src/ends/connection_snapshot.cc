@@ -8,7 +8,7 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::uint8_t k_version = 1;
+constexpr std::uint8_t k_version = 2;
 constexpr std::size_t k_max_ids = 16;
 // What an end lends a connection in memory, at most.
 constexpr std::uint64_t k_max_window = std::uint64_t{1} << 30;
@@ -92,6 +92,7 @@ void write_parameters(Output& out, const TransportParameters& peer) {
   out.integer(milliseconds(peer.max_ack_delay));
   out.u8(peer.ack_delay_exponent);
   out.u8(peer.grease_quic_bit ? 1 : 0);
+  out.u8(peer.reset_stream_at ? 1 : 0);
 }
 
 void read_parameters(Input& in, TransportParameters& peer) {
@@ -103,6 +104,7 @@ void read_parameters(Input& in, TransportParameters& peer) {
   peer.max_ack_delay = in.milliseconds((1 << 14) - 1);
   peer.ack_delay_exponent = in.u8(0, 20);
   peer.grease_quic_bit = in.u8(0, 1) == 1;
+  peer.reset_stream_at = in.u8(0, 1) == 1;
 }
 
 void write_lease(Output& out, const StreamLease& lease) {

@@ -30,9 +30,12 @@ class ConnectionTransport final : public Transport {
                                                               Time now) override {
     return connection_.consume(stream, bytes, now);
   }
-  // Both are idle where the stream is gone already, which is what the caller wanted.
+  // These are idle where the stream is gone already, which is what the caller wanted.
   void reset_stream(StreamId stream, std::uint64_t error) override {
     static_cast<void>(connection_.reset_stream(stream, error));
+  }
+  void keep_reliable(StreamId stream, std::uint64_t bytes) override {
+    connection_.keep_reliable(stream, bytes);
   }
   void stop_sending(StreamId stream, std::uint64_t error) override {
     static_cast<void>(connection_.stop_sending(stream, error));

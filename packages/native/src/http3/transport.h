@@ -36,6 +36,7 @@ class Transport {
                                                                       std::size_t bytes,
                                                                       Time now) = 0;
   virtual void reset_stream(StreamId stream, std::uint64_t error) = 0;
+  virtual void keep_reliable(StreamId stream, std::uint64_t bytes) = 0;
   virtual void stop_sending(StreamId stream, std::uint64_t error) = 0;
   virtual void set_priority(StreamId stream, const StreamPriority& priority) = 0;
   virtual void set_expected_bytes(StreamId stream, std::uint64_t total) = 0;

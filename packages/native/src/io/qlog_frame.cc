@@ -37,7 +37,7 @@ class Fields {
     acknowledged(frame);
   }
   void operator()(const ResetStreamFrame& frame) const {
-    type("reset_stream");
+    type(frame.reliable_size > 0 ? "reset_stream_at" : "reset_stream");
     field("stream_id", frame.stream.value);
     field("error_code", frame.error);
     field("final_size", frame.final_size);

@@ -1,5 +1,7 @@
 #include "stream/receive_stream.h"
 
+#include <algorithm>
+
 namespace sheaf::quic {
 
 namespace {
@@ -16,11 +18,12 @@ void ReceiveStream::open(BlockPool& pool, const ReceiveWindow& window) {
   final_size_ = k_unknown;
   credited_ = 0;
   reset_error_.reset();
+  reliable_size_ = k_unknown;
   reset_read_ = end_read_ = abandoned_ = stop_sending_unsettled_ = false;
 }
 
 ReceiveStream::State ReceiveStream::state() const {
-  if (reset_error_) return reset_read_ ? State::kResetRead : State::kResetReceived;
+  if (reset_due()) return reset_read_ ? State::kResetRead : State::kResetReceived;
   if (end_read_) return State::kDataRead;
   if (all_received()) return State::kDataReceived;
   return final_size_ == k_unknown ? State::kReceive : State::kSizeKnown;
@@ -70,7 +73,7 @@ Result<bool, TransportError> ReceiveStream::on_stream(const StreamFrame& frame,
   }
   const bool end_known = final_size_ != k_unknown;
   if (frame.fin) final_size_ = end;
-  if (reset_error_ || end_read_) return false;
+  if (reset_due() || end_read_) return false;
   if (abandoned_) {
     discard(context);
     return false;
@@ -82,24 +85,31 @@ Result<bool, TransportError> ReceiveStream::on_stream(const StreamFrame& frame,
 
 Result<bool, TransportError> ReceiveStream::on_reset(const ResetStreamFrame& frame,
                                                      const ReceiveContext& context) {
-  if (TransportStatus status = check_size(frame.final_size, true, FrameType::kResetStream);
-      !status) {
+  const FrameType type = type_of(frame);
+  if (TransportStatus status = check_size(frame.final_size, true, type); !status) {
     return status.error();
   }
-  if (TransportStatus status = count(frame.final_size, FrameType::kResetStream, context); !status) {
+  if (TransportStatus status = count(frame.final_size, type, context); !status) {
     return status.error();
+  }
+  // Draft-ietf-quic-reliable-stream-reset-09 §5.2. RFC 9000 says nothing of two RESET_STREAM.
+  const bool reliable = frame.reliable_size > 0 || (reset_error_ && reliable_size_ > 0);
+  if (reliable && reset_error_.value_or(frame.error) != frame.error) {
+    return violation(TransportErrorCode::kStreamStateError, type, "error code of a reset changed");
   }
   // RFC 9000 §3.2: a reset may be ignored when all the data is here.
-  if (reset_error_ || (all_received() && !abandoned_)) return false;
+  if (reset_due() || (!reset_error_ && all_received() && !abandoned_)) return false;
   final_size_ = frame.final_size;
   reset_error_ = frame.error;
-  discard(context);
-  return true;
+  // One that comes late may be larger.
+  reliable_size_ = std::min(reliable_size_, frame.reliable_size);
+  if (reset_due()) discard(context);
+  return reset_due();
 }
 
 bool ReceiveStream::readable() const {
   if (abandoned_) return false;
-  if (reset_error_) return !reset_read_;
+  if (reset_due()) return !reset_read_;
   return readable_bytes() > 0 || (all_received() && !end_read_);
 }
 
@@ -108,6 +118,7 @@ bool ReceiveStream::consume(std::uint64_t bytes, const ReceiveContext& context) 
   credited_ += bytes;
   context.connection.consume(bytes, context.now, context.rtt);
   const bool moved = window_.consume(bytes, context.now, context.rtt);
+  if (reset_due()) discard(context);
   // RFC 9000 §3.2: no more credit once the size is known.
   return moved && final_size_ == k_unknown;
 }

@@ -37,7 +37,7 @@ class ReceiveStream {
 
   // --- frames from the peer; true = the application has something new to read -------------------
   Result<bool, TransportError> on_stream(const StreamFrame& frame, const ReceiveContext& context);
-  // True = this is the reset.
+  // True = the reset is to be told: what it leaves reliable has been read.
   Result<bool, TransportError> on_reset(const ResetStreamFrame& frame,
                                         const ReceiveContext& context);
 
@@ -51,7 +51,9 @@ class ReceiveStream {
   // At most what is readable. True when MAX_STREAM_DATA is due.
   bool consume(std::uint64_t bytes, const ReceiveContext& context);
   // Nothing is missing that the application waits for.
-  bool complete() const { return reset_error_ || all_received(); }
+  bool complete() const {
+    return all_received() || (reset_error_ && in_order_end() >= reliable_size_);
+  }
   // Of what has arrived in order, when more cannot come.
   bool nothing_left() const { return abandoned_ || (!complete() && readable_bytes() == 0); }
   std::uint64_t in_order_end() const { return reassembler_.contiguous_end(); }
@@ -60,7 +62,10 @@ class ReceiveStream {
   }
   // Everything up to the end has been read; remembers that the application was told.
   bool take_end();
-  std::optional<std::uint64_t> reset_error() const { return reset_error_; }
+  // Once everything that the reset leaves reliable has been read.
+  std::optional<std::uint64_t> reset_error() const {
+    return reset_due() ? reset_error_ : std::nullopt;
+  }
   void on_reset_read() { reset_read_ = true; }
 
   // Gives up reading (STOP_SENDING). True when the peer has to be told.
@@ -75,6 +80,9 @@ class ReceiveStream {
 
   TransportStatus check_size(std::uint64_t end, bool final, FrameType type) const;
   TransportStatus count(std::uint64_t end, FrameType type, const ReceiveContext& context);
+  bool reset_due() const {
+    return reset_error_ && (abandoned_ || reassembler_.read_offset() >= reliable_size_);
+  }
   bool all_received() const { return reassembler_.contiguous_end() == final_size_; }
   void discard(const ReceiveContext& context);
 
@@ -83,6 +91,7 @@ class ReceiveStream {
   std::uint64_t final_size_ = k_unknown;
   std::uint64_t credited_ = 0;  // bytes whose connection credit was given back
   std::optional<std::uint64_t> reset_error_;
+  std::uint64_t reliable_size_ = k_unknown;  // the smallest of those in the resets
   bool reset_read_ = false;
   bool end_read_ = false;
   bool abandoned_ = false;

@@ -8,9 +8,9 @@ void SendStream::open(std::uint64_t limit) {
   buffer_.clear();
   lost_ = {};
   limit_ = SendLimit(limit);
-  reset_error_ = 0;
+  reset_error_ = reliable_size_ = 0;
   state_ = State::kSend;
-  fin_written_ = fin_due_ = fin_acknowledged_ = false;
+  fin_written_ = fin_due_ = fin_acknowledged_ = reset_acknowledged_ = false;
 }
 
 void SendStream::write(SendChunk chunk, bool fin) {
@@ -20,18 +20,19 @@ void SendStream::write(SendChunk chunk, bool fin) {
   fin_due_ = true;
 }
 
-bool SendStream::reset(std::uint64_t error) {
+bool SendStream::reset(std::uint64_t error, bool permit_reliable) {
   if (was_reset() || terminal()) return false;
-  buffer_.clear();
-  lost_ = {};
-  fin_due_ = false;
+  reliable_size_ = permit_reliable ? std::min(reliable_size_, buffer_.end()) : 0;
+  // The rest is done with.
+  buffer_.acknowledge(reliable_size_, buffer_.end() - reliable_size_);
+  lost_.erase(reliable_size_, k_max_varint);
+  fin_written_ = fin_due_ = false;
   reset_error_ = error;
   state_ = State::kResetSent;
   return true;
 }
 
 SendStream::Sendability SendStream::sendability() const {
-  if (was_reset()) return Sendability::kNothing;
   if (!lost_.empty()) return Sendability::kNowPossible;
   if (unsent_bytes() == 0) return fin_due_ ? Sendability::kNowPossible : Sendability::kNothing;
   return limit_.available() > 0 ? Sendability::kNewData : Sendability::kNothing;
@@ -65,7 +66,7 @@ void SendStream::on_sent(const Segment& sent) {
 }
 
 bool SendStream::on_acknowledged(std::uint64_t offset, std::uint64_t length, bool fin) {
-  if (was_reset() || terminal()) return false;
+  if (terminal()) return false;
   const std::uint64_t before = buffer_.acknowledged();
   buffer_.acknowledge(offset, length);
   if (!lost_.empty()) lost_.erase(offset, offset + length);
@@ -73,29 +74,38 @@ bool SendStream::on_acknowledged(std::uint64_t offset, std::uint64_t length, boo
     fin_acknowledged_ = true;
     fin_due_ = false;
   }
-  if (fin_acknowledged_ && buffer_.acknowledged() == buffer_.end()) {
-    state_ = State::kDataReceived;
-    return true;
-  }
-  return buffer_.acknowledged() > before;
+  return settle() || buffer_.acknowledged() > before;
+}
+
+bool SendStream::settle() {
+  const bool end_known = was_reset() ? reset_acknowledged_ : fin_acknowledged_;
+  if (!end_known || buffer_.acknowledged() < buffer_.end()) return false;
+  state_ = was_reset() ? State::kResetReceived : State::kDataReceived;
+  return true;
 }
 
 void SendStream::on_lost(std::uint64_t offset, std::uint64_t length, bool fin) {
-  if (was_reset() || terminal()) return;
+  if (terminal()) return;
   buffer_.for_each_unacknowledged(
       offset, offset + length,
       [this](std::uint64_t start, std::uint64_t end) { lost_.insert(start, end); });
-  if (fin && !fin_acknowledged_) fin_due_ = true;
+  if (fin && fin_written_ && !fin_acknowledged_) fin_due_ = true;
 }
 
 void SendStream::on_reset_acknowledged() {
-  if (state_ == State::kResetSent) state_ = State::kResetReceived;
+  reset_acknowledged_ = true;
+  settle();
 }
 
 void SendStream::restart() {
   lost_ = {};
   limit_.forget_used();
-  if (was_reset()) return;
+  if (was_reset()) {
+    // It may have forgotten RESET_STREAM_AT, too.
+    reliable_size_ = 0;
+    buffer_.acknowledge(0, buffer_.end());
+    return;
+  }
   state_ = State::kSend;
   fin_due_ = fin_written_;
 }

@@ -38,9 +38,15 @@ class SendStream {
   // --- application ----------------------------------------------------------------------------
   bool writable() const { return !fin_written_ && !was_reset(); }
   void write(SendChunk chunk, bool fin);
+  // So many bytes from the beginning arrive even if it is reset then, when `reset` permits it.
+  void keep_reliable(std::uint64_t bytes) { reliable_size_ = bytes; }
   // RFC 9000 §3.1. False when there is nothing left to abandon.
-  bool reset(std::uint64_t error);
-  std::uint64_t unsent_bytes() const { return was_reset() ? 0 : buffer_.end() - limit_.used(); }
+  bool reset(std::uint64_t error, bool permit_reliable);
+  // Of what is to arrive.
+  std::uint64_t unsent_bytes() const {
+    const std::uint64_t end = was_reset() ? reliable_size_ : buffer_.end();
+    return end > limit_.used() ? end - limit_.used() : 0;
+  }
   std::uint64_t held_bytes() const { return buffer_.held_bytes(); }
   std::uint64_t acknowledged() const { return buffer_.acknowledged(); }
 
@@ -63,19 +69,26 @@ class SendStream {
   // 0-RTT was rejected: the peer has seen nothing.
   void restart();
 
-  // RESET_STREAM's fields.
+  // RESET_STREAM's fields, or RESET_STREAM_AT's.
   std::uint64_t reset_error() const { return reset_error_; }
   std::uint64_t final_size() const { return limit_.used(); }
+  std::uint64_t reliable_size() const { return reliable_size_; }
+  bool reset_acknowledged() const { return reset_acknowledged_; }
 
  private:
+  // True when all that is to arrive did.
+  bool settle();
+
   SendBuffer buffer_;
   IntervalSet lost_;  // sent, lost and not acknowledged
   SendLimit limit_;   // `used` is the offset of the first byte never sent
   std::uint64_t reset_error_ = 0;
+  std::uint64_t reliable_size_ = 0;
   State state_ = State::kSend;
   bool fin_written_ = false;
   bool fin_due_ = false;  // not sent, or lost
   bool fin_acknowledged_ = false;
+  bool reset_acknowledged_ = false;
 };
 
 }  // namespace sheaf::quic

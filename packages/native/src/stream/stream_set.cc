@@ -53,8 +53,14 @@ Status<StreamRefusal> StreamSet::reset(StreamId id, std::uint64_t error) {
   Stream* stream = state_->streams.find(id);
   if (stream == nullptr) return StreamRefusal::kUnknownStream;
   if (!stream->sends) return StreamRefusal::kWrongDirection;
-  if (stream->send.reset(error)) state_->reset_sending(*stream);
+  const bool permit_reliable = state_->peer_limits && state_->peer_limits->reset_stream_at;
+  if (stream->send.reset(error, permit_reliable)) state_->reset_sending(*stream);
   return {};
+}
+
+void StreamSet::keep_reliable(StreamId id, std::uint64_t bytes) {
+  Stream* stream = state_->streams.find(id);
+  if (stream != nullptr && stream->sends) stream->send.keep_reliable(bytes);
 }
 
 Status<StreamRefusal> StreamSet::stop_sending(StreamId id, std::uint64_t error) {

@@ -76,6 +76,9 @@ class StreamSet {
   // Takes the chunk whole. `false` = taken, but the buffer is now full: wait for kWritable.
   Result<bool, StreamRefusal> write(StreamId stream, SendChunk chunk, bool fin);
   Status<StreamRefusal> reset(StreamId stream, std::uint64_t error);
+  // So many bytes from the stream's beginning arrive even if it is reset then, when the peer takes
+  // RESET_STREAM_AT and does not ask for an end itself.
+  void keep_reliable(StreamId stream, std::uint64_t bytes);
   Status<StreamRefusal> stop_sending(StreamId stream, std::uint64_t error);
   // Copies in-order bytes out; flow control credit is given back as they are read.
   Result<ReadResult, StreamRefusal> read(StreamId stream, MutableBytes out, Time now);

@@ -9,7 +9,7 @@ bool StreamSet::State::PeerLimits::below(const PeerLimits& other) const {
   return data < other.data || stream_opened_here < other.stream_opened_here ||
          stream_opened_there < other.stream_opened_there ||
          stream_unidirectional < other.stream_unidirectional || streams[0] < other.streams[0] ||
-         streams[1] < other.streams[1];
+         streams[1] < other.streams[1] || reset_stream_at < other.reset_stream_at;
 }
 
 std::uint64_t StreamSet::State::PeerLimits::for_stream(StreamId id, Role role) const {
@@ -72,7 +72,8 @@ TransportStatus StreamSet::set_peer_parameters(const TransportParameters& parame
       .stream_opened_here = parameters.initial_max_stream_data_bidi_remote,
       .stream_opened_there = parameters.initial_max_stream_data_bidi_local,
       .stream_unidirectional = parameters.initial_max_stream_data_uni,
-      .streams = {parameters.initial_max_streams_bidi, parameters.initial_max_streams_uni}};
+      .streams = {parameters.initial_max_streams_bidi, parameters.initial_max_streams_uni},
+      .reset_stream_at = parameters.reset_stream_at};
   if (state.peer_limits_void) {
     state.peer_limits_void = false;
     state.connection_send.replace(0);
@@ -83,7 +84,7 @@ TransportStatus StreamSet::set_peer_parameters(const TransportParameters& parame
   } else if (state.peer_limits && limits.below(*state.peer_limits)) {
     // RFC 9000 §7.4.1.
     return TransportError{TransportErrorCode::kProtocolViolation, 0,
-                          "limits are below those remembered for 0-RTT"};
+                          "less is permitted than was remembered for 0-RTT"};
   }
   state.apply_peer_limits(limits);
   return {};

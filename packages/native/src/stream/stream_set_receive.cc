@@ -109,7 +109,7 @@ TransportStatus StreamSet::on_stream(const StreamFrame& frame, Time now) {
 
 TransportStatus StreamSet::on_reset_stream(const ResetStreamFrame& frame) {
   State& state = *state_;
-  const auto found = state.find_receiving(frame.stream, FrameType::kResetStream);
+  const auto found = state.find_receiving(frame.stream, type_of(frame));
   if (!found) return found.error();
   if (*found == nullptr) return {};
   Stream& stream = **found;
@@ -117,12 +117,8 @@ TransportStatus StreamSet::on_reset_stream(const ResetStreamFrame& frame) {
   const auto news = stream.receive.on_reset(frame, state.receive_context());
   stream.lane->use.received += state.connection_receive.received() - counted;
   if (!news) return news.error();
-  if (!*news) return {};
-  state.announce_connection_window();
-  state.cancel_control(stream, Stream::k_max_stream_data | Stream::k_stop_sending);
-  state.events.push(stream, StreamEvent::Kind::kReadable);
-  state.events.push(stream, StreamEvent::Kind::kReset);
-  state.close_if_finished(stream);
+  state.cancel_control(stream, Stream::k_max_stream_data);  // the final size is known
+  if (*news) state.tell_reset(stream);
   return {};
 }
 
@@ -132,7 +128,7 @@ TransportStatus StreamSet::on_stop_sending(const StopSendingFrame& frame) {
   if (!found) return found.error();
   if (*found == nullptr) return {};
   // RFC 9000 §3.5: answered with RESET_STREAM and the same error, unless that is under way.
-  if (!(*found)->send.reset(frame.error)) return {};
+  if (!(*found)->send.reset(frame.error, false)) return {};
   state.reset_sending(**found);
   state.events.push(**found, StreamEvent::Kind::kStopSending);
   return {};

@@ -73,9 +73,11 @@ bool StreamSet::State::write_stream_control(Stream& stream, Writer& writer, Sent
   if (stream.control_due & Stream::k_max_stream_data) stream.receive.announce_window();
   const std::uint64_t max_data = stream.receive.window().limit();
   const std::uint64_t send_limit = stream.send.limit().limit();
-  return write(Stream::k_reset_stream,
-               ResetStreamFrame{stream.id, stream.send.reset_error(), stream.send.final_size()},
-               Kind::kResetStream, 0) &&
+  const ResetStreamFrame reset{.stream = stream.id,
+                               .error = stream.send.reset_error(),
+                               .final_size = stream.send.final_size(),
+                               .reliable_size = stream.send.reliable_size()};
+  return write(Stream::k_reset_stream, reset, Kind::kResetStream, 0) &&
          write(Stream::k_stop_sending, StopSendingFrame{stream.id, stream.stop_sending_error},
                Kind::kStopSending, 0) &&
          write(Stream::k_max_stream_data, MaxStreamDataFrame{stream.id, max_data},
@@ -150,6 +152,9 @@ std::optional<std::size_t> StreamSet::State::write_stream_frame(Stream& stream, 
     stream.lane->use.sent += segment.length;
   }
   stream.send.on_sent(segment);
+  const bool reset_follows =
+      segment.is_new && stream.send.was_reset() && stream.send.unsent_bytes() == 0;
+  if (reset_follows) request_control(stream, Stream::k_reset_stream);
   if (stream.write_refused && has_room(stream)) wake(stream);
   return segment.length;
 }
@@ -259,7 +264,7 @@ void StreamSet::State::on_lost(Stream& stream, const SentFrame& frame) {
     stream.send.on_lost(frame.offset, frame.length, frame.fin);
     refresh_sending(stream);
   } else if (frame.kind == Kind::kResetStream) {
-    if (!stream.send.terminal()) request_control(stream, Stream::k_reset_stream);
+    if (!stream.send.reset_acknowledged()) request_control(stream, Stream::k_reset_stream);
   } else if (frame.kind == Kind::kStopSending) {
     if (stream.receive.stop_sending_needed()) request_control(stream, Stream::k_stop_sending);
   } else if (frame.kind == Kind::kMaxStreamData) {

@@ -44,7 +44,7 @@ EndUse StreamSet::lose(PathId path) {
     state.cancel_control(stream, 0xff);
     const bool complete = stream.receives ? stream.receive.complete() : stream.send.terminal();
     if (stream.sends) {
-      stream.send.reset(0);
+      stream.send.reset(0, false);
       stream.send.on_reset_acknowledged();
       state.refresh_sending(stream);
     }

@@ -168,8 +168,11 @@ void StreamSet::State::cancel_control(Stream& stream, std::uint8_t bit) {
 }
 
 void StreamSet::State::reset_sending(Stream& stream) {
-  cancel_control(stream, Stream::k_stream_data_blocked);
-  request_control(stream, Stream::k_reset_stream);
+  // What it leaves reliable goes first: the final size is not below that.
+  if (stream.send.unsent_bytes() == 0) {
+    cancel_control(stream, Stream::k_stream_data_blocked);
+    request_control(stream, Stream::k_reset_stream);
+  }
   stream.reserved = 0;
   room_waiters.remove(stream);
   room_to_look_for = true;
@@ -186,6 +189,15 @@ void StreamSet::State::announce_connection_window() {
 
 void StreamSet::State::consume(Stream& stream, std::uint64_t bytes) {
   if (stream.receive.consume(bytes, receive_context())) announce_stream_window(stream);
+  if (stream.receive.reset_error()) tell_reset(stream);
+}
+
+void StreamSet::State::tell_reset(Stream& stream) {
+  announce_connection_window();
+  cancel_control(stream, Stream::k_max_stream_data | Stream::k_stop_sending);
+  events.push(stream, StreamEvent::Kind::kReadable);
+  events.push(stream, StreamEvent::Kind::kReset);
+  close_if_finished(stream);
 }
 
 void StreamSet::State::widen_over_gap(Stream& stream) {
@@ -203,7 +215,7 @@ void StreamSet::State::announce_stream_window(Stream& stream) {
 
 void StreamSet::State::finish_read(Stream& stream, ReadResult& result) {
   result.finished = stream.receive.take_end();
-  result.reset = stream.receive.reset_error();
+  if (result.bytes == 0) result.reset = stream.receive.reset_error();
   if (result.reset) stream.receive.on_reset_read();
   announce_connection_window();
   close_if_finished(stream);

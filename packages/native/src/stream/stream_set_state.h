@@ -24,6 +24,7 @@ struct StreamSet::State {
     std::uint64_t stream_opened_there = 0;  // bidirectional
     std::uint64_t stream_unidirectional = 0;
     std::array<std::uint64_t, 2> streams{};  // by Directionality
+    bool reset_stream_at = false;
 
     bool below(const PeerLimits& other) const;
     std::uint64_t for_stream(StreamId id, Role role) const;
@@ -117,6 +118,8 @@ struct StreamSet::State {
   // Credit of the connection was given back: MAX_DATA may be due.
   void announce_connection_window();
   void consume(Stream& stream, std::uint64_t bytes);
+  // The application has read what the reset leaves reliable.
+  void tell_reset(Stream& stream);
   void widen_over_gap(Stream& stream);
   void announce_stream_window(Stream& stream);
   void finish_read(Stream& stream, ReadResult& result);

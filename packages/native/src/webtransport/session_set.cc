@@ -147,7 +147,11 @@ void SessionSet::close(StreamId id, const CloseInfo& info) {
     return end(id, *session, event);
   }
   const CloseInfo cut{info.code, std::string(quic::utf8_prefix(info.reason, k_max_close_reason))};
-  static_cast<void>(http_.write_body(id, quic::SendChunk::copy_of(encode_close(cut)), true));
+  if (!http_.write_body(id, quic::SendChunk::copy_of(encode_close(cut)), true)) {
+    // The peer does not read it.
+    http_.reset(id, value_of(http3::ErrorCode::kNoError));
+    return end(id, *session, event);
+  }
   // The peer should learn the code before it sees its streams cut off: they are reset once it has
   // answered (`end`). Chromium may tell the page "Connection lost" when both come together.
   finish(id, *session, event);
@@ -294,16 +298,12 @@ bool SessionSet::handle(http3::StreamReset& event, quic::Time) {
 
 bool SessionSet::handle(http3::WritingStopped& event, quic::Time) {
   // Nothing can be said any more on a CONNECT stream that the peer does not read. Before the answer
-  // it announces a refusal, after a close it only means that the peer was quicker.
+  // it announces a refusal, after a close it only means that the peer was quicker. Otherwise the
+  // peer's own end of the stream is on its way with the reason: webtransport-go stops reading before
+  // it sends its close capsule.
   Session* session = find(event.stream);
-  if (!session) return false;
-  if (session->state() == Session::State::kEstablished) {
-    http_.reset(event.stream, value_of(http3::ErrorCode::kNoError));
-    end(event.stream, *session, {event.stream, 0, {}, false});
-  } else if (session->state() == Session::State::kClosed) {
-    reset_streams(*session);
-  }
-  return true;
+  if (session && session->state() == Session::State::kClosed) reset_streams(*session);
+  return session != nullptr;
 }
 
 bool SessionSet::handle(http3::StreamClosed& event, quic::Time) {

@@ -36,6 +36,8 @@ quic::Result<StreamId, quic::StreamRefusal> SessionSet::open_stream(
   http_.transport().set_priority(*stream, k_in_turn);
   static_cast<void>(
       http_.transport().write(*stream, quic::SendChunk::copy_of(writer.written()), false));
+  // Draft-ietf-webtrans-http3-15 §4.4: the peer learns whose stream it was.
+  http_.transport().keep_reliable(*stream, writer.size());
   return stream;
 }
 

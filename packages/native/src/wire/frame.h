@@ -37,10 +37,13 @@ struct AckFrame {
   std::optional<EcnCounts> ecn{};
 };
 
+// RESET_STREAM, and RESET_STREAM_AT (draft-ietf-quic-reliable-stream-reset-09 §4) when some of the
+// stream is to be delivered all the same.
 struct ResetStreamFrame {
   StreamId stream{};
   std::uint64_t error = 0;
   std::uint64_t final_size = 0;
+  std::uint64_t reliable_size = 0;  // bytes from the stream's beginning
 };
 struct StopSendingFrame {
   StreamId stream{};
@@ -184,7 +187,8 @@ using Frame =
                  PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame,
                  PathCidsBlockedFrame, EndOfferFrame, EndWithdrawFrame, EndAbandonFrame>;
 
-// RFC 9000 §19, RFC 9221 §4, RFC 10069 §4, and private ones (docs/wire.md).
+// RFC 9000 §19, RFC 9221 §4, draft-ietf-quic-reliable-stream-reset-09 §4, RFC 10069 §4, and private
+// ones (docs/wire.md).
 enum class FrameType : std::uint64_t {
   kPadding = 0x00,
   kPing = 0x01,
@@ -210,6 +214,7 @@ enum class FrameType : std::uint64_t {
   kConnectionCloseTransport = 0x1c,
   kConnectionCloseApplication = 0x1d,
   kHandshakeDone = 0x1e,
+  kResetStreamAt = 0x24,
   kDatagram = 0x30,  // to the end of the packet
   kDatagramWithLength = 0x31,
   kPathAck = 0x3e,
@@ -226,5 +231,9 @@ enum class FrameType : std::uint64_t {
   kEndWithdraw = 0x5ea1,
   kEndAbandon = 0x5ea2,
 };
+
+constexpr FrameType type_of(const ResetStreamFrame& frame) {
+  return frame.reliable_size > 0 ? FrameType::kResetStreamAt : FrameType::kResetStream;
+}
 
 }  // namespace sheaf::quic

@@ -95,6 +95,17 @@ Decoded decode_padding(Reader& reader) {
   return Frame{frame};
 }
 
+Decoded decode_reset_stream(Reader& reader, FrameType type) {
+  ResetStreamFrame frame{{reader.read_varint()}};
+  frame.error = reader.read_varint();
+  frame.final_size = reader.read_varint();
+  if (type == FrameType::kResetStreamAt) frame.reliable_size = reader.read_varint();
+  if (frame.reliable_size > frame.final_size) {
+    return encoding_error(type, "reliable size is above the final size");
+  }
+  return complete(reader, type, frame);
+}
+
 Decoded decode_crypto(Reader& reader) {
   CryptoFrame frame;
   frame.offset = reader.read_varint();
@@ -291,12 +302,9 @@ Decoded decode_body(Reader& reader, FrameType type) {
       return decode_padding(reader);
     case FrameType::kPing:
       return Frame{PingFrame{}};
-    case FrameType::kResetStream: {
-      ResetStreamFrame frame{{reader.read_varint()}};
-      frame.error = reader.read_varint();
-      frame.final_size = reader.read_varint();
-      return complete(reader, type, frame);
-    }
+    case FrameType::kResetStream:
+    case FrameType::kResetStreamAt:
+      return decode_reset_stream(reader, type);
     case FrameType::kStopSending: {
       StopSendingFrame frame{{reader.read_varint()}};
       frame.error = reader.read_varint();

@@ -39,8 +39,9 @@ class FrameVisitor {
     acknowledgement(frame);
   }
   void operator()(const ResetStreamFrame& frame) {
-    type(FrameType::kResetStream);
+    type(type_of(frame));
     integers({frame.stream.value, frame.error, frame.final_size});
+    if (frame.reliable_size > 0) sink_.write_varint(frame.reliable_size);
   }
   void operator()(const StopSendingFrame& frame) {
     type(FrameType::kStopSending);

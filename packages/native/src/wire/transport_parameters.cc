@@ -5,7 +5,8 @@
 namespace sheaf::quic {
 namespace {
 
-// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, RFC 10069 §3.
+// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, draft-ietf-quic-reliable-stream-reset-09 §3,
+// RFC 10069 §3.
 enum class ParameterId : std::uint64_t {
   kOriginalDestinationConnectionId = 0x00,
   kMaxIdleTimeout = 0x01,
@@ -25,9 +26,11 @@ enum class ParameterId : std::uint64_t {
   kInitialSourceConnectionId = 0x0f,
   kRetrySourceConnectionId = 0x10,
   kMaxDatagramFrameSize = 0x20,
+  kResetStreamAt = 0x1d,
   kInitialMaxPathId = 0x3e,
   kGreaseQuicBit = 0x2ab2,
   kMultiEnd = 0x5ea0,
+  kResetStreamAtOfDrafts = 0x17f7586d2cb571,  // until 1d was assigned, for the same frame
 };
 
 constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
@@ -123,6 +126,10 @@ const char* read_value(TransportParameters& out, ParameterId id, Reader& value) 
     case ParameterId::kMultiEnd:
       out.multi_end = value.read_varint();
       return *out.multi_end == 0 ? "multi_end without a key mode" : nullptr;
+    case ParameterId::kResetStreamAt:
+    case ParameterId::kResetStreamAtOfDrafts:
+      out.reset_stream_at = true;
+      return nullptr;
     case ParameterId::kGreaseQuicBit:
       out.grease_quic_bit = true;
       return nullptr;
@@ -169,17 +176,22 @@ Result<TransportParameters, TransportError> decode_transport_parameters(Bytes ex
 void append_extension_parameters(std::vector<std::uint8_t>& out,
                                  const TransportParameters& parameters) {
   const auto append = [&out](ParameterId id, const std::optional<std::uint64_t>& value) {
-    if (!value) return;
     std::array<std::uint8_t, 3 * 8> buffer;
     Writer writer{buffer};
     writer.write_varint(static_cast<std::uint64_t>(id));
-    writer.write_varint(varint_size(*value));
-    writer.write_varint(*value);
+    writer.write_varint(value ? varint_size(*value) : 0);
+    if (value) writer.write_varint(*value);
     const MutableBytes written = writer.written();
     out.insert(out.end(), written.begin(), written.end());
   };
-  append(ParameterId::kInitialMaxPathId, parameters.initial_max_path_id);
-  append(ParameterId::kMultiEnd, parameters.multi_end);
+  if (parameters.reset_stream_at) {
+    append(ParameterId::kResetStreamAt, std::nullopt);
+    append(ParameterId::kResetStreamAtOfDrafts, std::nullopt);
+  }
+  if (parameters.initial_max_path_id) {
+    append(ParameterId::kInitialMaxPathId, parameters.initial_max_path_id);
+  }
+  if (parameters.multi_end) append(ParameterId::kMultiEnd, parameters.multi_end);
 }
 
 }  // namespace sheaf::quic

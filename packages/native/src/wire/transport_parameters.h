@@ -28,7 +28,8 @@ struct PreferredAddress {
   StatelessResetToken reset_token{};
 };
 
-// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, RFC 10069 §3, docs/wire.md. Defaults are those of an
+// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, draft-ietf-quic-reliable-stream-reset-09 §3,
+// RFC 10069 §3, docs/wire.md. Defaults are those of an
 // absent parameter.
 struct TransportParameters {
   Duration max_idle_timeout = Duration::zero();  // zero: none
@@ -46,6 +47,7 @@ struct TransportParameters {
   std::uint64_t active_connection_id_limit = 2;
   std::uint64_t max_datagram_frame_size = 0;
   bool grease_quic_bit = false;
+  bool reset_stream_at = false;  // this side takes RESET_STREAM_AT
   std::optional<std::uint64_t> initial_max_path_id;
   // docs/wire.md: key modes of Multi-End that this side can do, a bit each (`EndKeyModes`).
   std::optional<std::uint64_t> multi_end;
@@ -56,8 +58,8 @@ struct TransportParameters {
 // parameters are skipped; a repeated one or a bad value is TRANSPORT_PARAMETER_ERROR.
 Result<TransportParameters, TransportError> decode_transport_parameters(Bytes extension);
 
-// The parameters that ngtcp2 cannot encode: grease_quic_bit is its own, initial_max_path_id and
-// private ones are ours. Appended to what ngtcp2 wrote.
+// The parameters that ngtcp2 cannot encode: grease_quic_bit is its own, reset_stream_at,
+// initial_max_path_id and private ones are ours. Appended to what ngtcp2 wrote.
 void append_extension_parameters(std::vector<std::uint8_t>& out,
                                  const TransportParameters& parameters);
 

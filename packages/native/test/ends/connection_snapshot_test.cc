@@ -91,7 +91,7 @@ TEST(ConnectionSnapshot, RefusesEveryTruncationAndWhatIsLeftOver) {
 
 TEST(ConnectionSnapshot, RefusesOtherVersions) {
   std::vector<std::uint8_t> bytes = encode_snapshot(seed_of_an_end());
-  for (const int version : {0, 2, 255}) {
+  for (const int version : {0, 1, 3, 255}) {
     bytes[0] = static_cast<std::uint8_t>(version);
     EXPECT_EQ(fault_of(bytes), SnapshotFault::kUnknownVersion);
   }

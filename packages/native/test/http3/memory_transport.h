@@ -127,6 +127,7 @@ class MemoryNetwork {
       }
       stream->stop_queued = error;
     }
+    void keep_reliable(StreamId id, std::uint64_t bytes) override { reliable[id] = bytes; }
     void set_expected_bytes(StreamId id, std::uint64_t total) override { expected[id] = total; }
     void set_priority(StreamId id, const StreamPriority& priority) override {
       priorities[id] = priority;
@@ -170,6 +171,7 @@ class MemoryNetwork {
     }
     std::map<StreamId, StreamPriority> priorities;
     std::map<StreamId, std::uint64_t> expected;
+    std::map<StreamId, std::uint64_t> reliable;
     std::optional<std::uint64_t> close_error;
     std::string close_reason;
     bool early = false;

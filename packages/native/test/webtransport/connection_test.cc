@@ -87,6 +87,7 @@ class EchoApplication : public http3::DatagramConsumer {
     }
   }
   void handle(SessionClosed& event) { closed = event; }
+  void handle(StreamReset& event) { reset[event.stream] = event.error; }
   template <typename Other>
   void handle(Other&) {}
 
@@ -104,6 +105,7 @@ class EchoApplication : public http3::DatagramConsumer {
   std::vector<std::pair<StreamId, std::vector<std::uint8_t>>> to_echo;
   int lost_datagrams = 0;
   std::optional<SessionClosed> closed;
+  std::map<StreamId, std::optional<std::uint32_t>> reset;
 };
 
 using EchoPair = http3::ConnectionPair<EchoApplication>;
@@ -187,6 +189,38 @@ TEST_P(WebTransportUnderWeather, EchoesStreamsAndDatagramsThenCloses) {
     EXPECT_FALSE(pair.client.close_error) << pair.client.close_reason;
     EXPECT_FALSE(pair.server.close_error) << pair.server.close_reason;
   }
+}
+
+// Their prefix is lost with one of ten packets, and arrives all the same.
+TEST_P(WebTransportUnderWeather, StreamsThatAreResetAtOnceReachTheirSession) {
+  EchoPair pair(1, GetParam().link);
+  EchoApplication& client = pair.client.application;
+  EchoApplication& server = pair.server.application;
+  constexpr auto k_limit = 10min;
+  ASSERT_EQ(
+      pair.simulation.run_until([&] { return client.http.peer_settings().has_value(); }, k_limit),
+      Outcome::kReached);
+  ASSERT_TRUE(client.sessions.connect({{":authority", "localhost"}, {":path", "/echo"}}));
+  ASSERT_EQ(pair.simulation.run_until([&] { return client.established; }, k_limit),
+            Outcome::kReached);
+  std::map<StreamId, std::uint32_t> codes;
+  const std::vector<std::uint8_t> bytes(5000);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    const auto stream = client.sessions.open_stream(
+        client.session,
+        i % 2 == 0 ? Directionality::kBidirectional : Directionality::kUnidirectional);
+    ASSERT_TRUE(stream);
+    codes[*stream] = i;
+    EXPECT_TRUE(client.sessions.write(*stream, SendChunk::copy_of(bytes), false));
+    // Some are reset when part of them is under way.
+    if (i % 3 == 0) pair.simulation.run_for(3ms);
+    client.sessions.reset_stream(*stream, i);
+  }
+  const auto all_reset = [&] { return server.reset.size() == codes.size(); };
+  ASSERT_EQ(pair.simulation.run_until(all_reset, k_limit), Outcome::kReached)
+      << server.reset.size();
+  for (const auto& [stream, code] : codes) EXPECT_EQ(server.reset[stream], code);
+  EXPECT_FALSE(pair.server.close_error) << pair.server.close_reason;
 }
 
 // The session's close is not overtaken by the connection's.

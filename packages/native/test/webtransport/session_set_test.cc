@@ -294,6 +294,47 @@ TEST(SessionSet, StreamOfAClosedSessionIsRefusedWithSessionGone) {
   EXPECT_FALSE(pair.server.transport.close_error);
 }
 
+// As webtransport-go does: nothing that the gateway says matters any more, but why it ends does.
+TEST(SessionSet, CloseIsToldBehindStopSendingOnItsStream) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Pair pair(seed);
+    const StreamId session = pair.connect();
+    pair.run();
+    pair.client.transport.stop_sending(session, 1337);
+    pair.client.sessions.close(session, {4242, "enough"});
+    pair.run();
+    ASSERT_TRUE(pair.server.closed.contains(session));
+    EXPECT_EQ(pair.server.closed[session].code, 4242u);
+    EXPECT_EQ(pair.server.closed[session].reason, "enough");
+    EXPECT_EQ(pair.server.sessions.open_sessions(), 0u);
+    EXPECT_EQ(pair.server.http.open_requests(), 0u);
+  }
+}
+
+TEST(SessionSet, SessionWhoseStreamIsNotReadCanBeClosed) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  pair.client.transport.stop_sending(session, 1337);
+  pair.network.step();
+  pair.server.drain();
+  pair.server.sessions.close(session, {1, "not heard"});
+  pair.run();
+  EXPECT_TRUE(pair.server.closed.contains(session));
+  EXPECT_EQ(pair.server.sessions.open_sessions(), 0u);
+}
+
+TEST(SessionSet, PrefixOfAStreamIsReliable) {
+  Pair pair;
+  const StreamId session = pair.connect();
+  pair.run();
+  const StreamId both = pair.open(pair.client, session, Directionality::kBidirectional);
+  EXPECT_EQ(pair.client.transport.reliable[both], 3u);  // type in two bytes, session in one
+  pair.run();
+  EXPECT_FALSE(pair.server.transport.reliable.contains(both)) << "the peer wrote the prefix";
+}
+
 TEST(SessionSet, ResetAndStopSendingCarryApplicationCodes) {
   Pair pair;
   const StreamId session = pair.connect();

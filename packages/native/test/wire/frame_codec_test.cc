@@ -72,6 +72,7 @@ std::vector<Golden> goldens() {
        AckFrame{.largest = 9, .delay = 0, .first_range = 9, .ecn = EcnCounts{1, 2, 70}},
        "03 09 00 00 09 01 02 4046"},
       {"RESET_STREAM", ResetStreamFrame{stream, 0x101, 70000}, "04 04 4101 80011170"},
+      {"RESET_STREAM_AT", ResetStreamFrame{stream, 0x101, 70000, 3}, "24 04 4101 80011170 03"},
       {"STOP_SENDING", StopSendingFrame{stream, 5}, "05 04 05"},
       {"CRYPTO", CryptoFrame{64, k_data}, "06 4040 05 0102030405"},
       {"NEW_TOKEN", NewTokenFrame{k_data}, "07 05 0102030405"},
@@ -189,7 +190,8 @@ TEST(FrameCodec, RefusesWhatAFrameAloneCanViolate) {
   EXPECT_EQ(error_of("06 ffffffffffffffff 01 aa"), k_encoding);     // CRYPTO beyond 2^62-1
   EXPECT_EQ(error_of("12 d000000000000001"), k_encoding);           // 2^60 + 1 streams
   EXPECT_EQ(error_of("17 d000000000000001"), k_encoding);
-  EXPECT_EQ(error_of("07 00"), k_encoding);  // empty token
+  EXPECT_EQ(error_of("07 00"), k_encoding);                   // empty token
+  EXPECT_EQ(error_of("24 04 00 05 06"), k_encoding);          // reliable size above the final one
   EXPECT_EQ(error_of("18 01 02 01 aa 00000000000000000000000000000000"), k_encoding);
   EXPECT_EQ(error_of("18 01 00 00 00000000000000000000000000000000"), k_encoding);
   EXPECT_EQ(error_of("18 01 00 15 000000000000000000000000000000000000000000"

@@ -27,6 +27,7 @@ constexpr const char* k_all_parameters =
     "20 04 8000ffff"
     "3e 01 02"
     "6ab2 00"
+    "1d 00"
     "80005ea0 01 03"  // multi_end, both key modes
     "4d12 03 010203";  // nobody's
 
@@ -52,6 +53,7 @@ TEST(TransportParameters, DecodesAllOfThem) {
   EXPECT_EQ(parameters->active_connection_id_limit, 8u);
   EXPECT_EQ(parameters->max_datagram_frame_size, 65535u);
   EXPECT_TRUE(parameters->grease_quic_bit);
+  EXPECT_TRUE(parameters->reset_stream_at);
   EXPECT_EQ(parameters->initial_max_path_id, 2u);
   EXPECT_EQ(parameters->multi_end, EndKeyModes::k_shared | EndKeyModes::k_per_path);
   ASSERT_TRUE(parameters->stateless_reset_token);
@@ -73,6 +75,7 @@ TEST(TransportParameters, HasDefaults) {
   EXPECT_EQ(parameters->max_ack_delay, std::chrono::milliseconds(25));
   EXPECT_EQ(parameters->active_connection_id_limit, 2u);
   EXPECT_FALSE(parameters->initial_max_path_id);
+  EXPECT_FALSE(parameters->reset_stream_at);
 }
 
 TEST(TransportParameters, EveryTruncationIsRefusedOrEndsBetweenTwoParameters) {
@@ -86,7 +89,7 @@ TEST(TransportParameters, EveryTruncationIsRefusedOrEndsBetweenTwoParameters) {
       EXPECT_EQ(parameters.error().code, TransportErrorCode::kTransportParameterError);
     }
   }
-  EXPECT_EQ(accepted, 20);  // before each of the parameters
+  EXPECT_EQ(accepted, 21);  // before each of the parameters
 }
 
 TEST(TransportParameters, RefusesValuesOutsideTheirRange) {
@@ -123,6 +126,8 @@ TEST(TransportParameters, RefusesWrongLengths) {
   EXPECT_EQ(error_of("04 02 2500"), k_error);  // a varint of one byte, and one byte more
   EXPECT_EQ(error_of("0c 01 00"), k_error);
   EXPECT_EQ(error_of("6ab2 01 00"), k_error);
+  EXPECT_EQ(error_of("1d 01 00"), k_error);
+  EXPECT_EQ(error_of("c017f7586d2cb571 01 00"), k_error);
   EXPECT_EQ(error_of("02 0f 000102030405060708090a0b0c0d0e"), k_error);
   EXPECT_EQ(error_of("04 00"), k_error);
 }
@@ -143,6 +148,17 @@ TEST(TransportParameters, BoundsTheIdleTimeout) {
   ASSERT_TRUE(parameters);
   EXPECT_GT(parameters->max_idle_timeout, std::chrono::hours(24));
   EXPECT_LT(parameters->max_idle_timeout, std::chrono::hours(24 * 366));
+}
+
+TEST(TransportParameters, AppendsResetStreamAtWithBothOfItsNumbers) {
+  std::vector<std::uint8_t> out;
+  TransportParameters parameters;
+  parameters.reset_stream_at = true;
+  append_extension_parameters(out, parameters);
+  EXPECT_EQ(out, from_hex("1d 00 c017f7586d2cb571 00"));
+  const auto older = decode_transport_parameters(from_hex("c017f7586d2cb571 00"));
+  ASSERT_TRUE(older);
+  EXPECT_TRUE(older->reset_stream_at);
 }
 
 TEST(TransportParameters, AppendsTheOnesOfMultipath) {

@@ -15,14 +15,11 @@ import (
 )
 
 func main() {
-	common.Main(common.Library{TracedConfig: tracedConfig, Sessions: exercise})
+	common.Main(common.Library{TracedConfig: tracedConfig, Sessions: sessions.With(client)})
 }
 
-func exercise(ctx context.Context, config *tls.Config, address string) (any, error) {
-	return sessions.Exercise(ctx, address, func(ctx context.Context, url string) (*webtransport.Session, error) {
-		_, session, err := (&webtransport.Dialer{TLSClientConfig: config}).Dial(ctx, url, nil)
-		return session, err
-	})
+func client(config *tls.Config) sessions.Dial {
+	return (&webtransport.Dialer{TLSClientConfig: config}).Dial
 }
 
 func tracedConfig() (*quic.Config, *atomic.Int64) {

@@ -2,36 +2,10 @@
 package main
 
 import (
-	"context"
-	"sync/atomic"
-
-	"github.com/quic-go/quic-go"
-	"github.com/quic-go/quic-go/qlog"
-	"github.com/quic-go/quic-go/qlogwriter"
-
 	"sheaf-interop/common"
+	"sheaf-interop/common/tracing"
 )
 
 func main() {
-	common.Main(common.Library{TracedConfig: tracedConfig})
-}
-
-// keyUpdateCounter takes what the connection traces.
-type keyUpdateCounter struct{ phases atomic.Int64 }
-
-func (c *keyUpdateCounter) AddProducer() qlogwriter.Recorder { return c }
-func (c *keyUpdateCounter) SupportsSchemas(string) bool      { return true }
-func (c *keyUpdateCounter) Close() error                     { return nil }
-
-func (c *keyUpdateCounter) RecordEvent(event qlogwriter.Event) {
-	// One event for the keys of each side; those of the handshake come without a phase.
-	if update, ok := event.(qlog.KeyUpdated); ok && update.KeyType == qlog.KeyTypeClient1RTT && update.KeyPhase > 0 {
-		c.phases.Add(1)
-	}
-}
-
-func tracedConfig() (*quic.Config, *atomic.Int64) {
-	counter := &keyUpdateCounter{}
-	trace := func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace { return counter }
-	return &quic.Config{Tracer: trace}, &counter.phases
+	common.Main(common.Library{TracedConfig: tracing.Config})
 }

@@ -4,44 +4,39 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"sync/atomic"
+	"net/http"
+	"net/url"
 
 	"github.com/quic-go/quic-go"
-	"github.com/quic-go/quic-go/qlog"
-	"github.com/quic-go/quic-go/qlogwriter"
+	"github.com/quic-go/quic-go/http3"
 	"github.com/quic-go/webtransport-go"
 
 	"sheaf-interop/common"
 	"sheaf-interop/common/sessions"
+	"sheaf-interop/common/tracing"
 )
 
 func main() {
-	common.Main(common.Library{TracedConfig: tracedConfig, Sessions: exercise})
+	common.Main(common.Library{TracedConfig: tracing.Config, Sessions: sessions.With(client)})
 }
 
-func exercise(ctx context.Context, config *tls.Config, address string) (any, error) {
-	return sessions.Exercise(ctx, address, func(ctx context.Context, url string) (*webtransport.Session, error) {
-		_, session, err := (&webtransport.Transport{TLSClientConfig: config}).Dial(ctx, url, nil)
-		return session, err
-	})
-}
-
-// keyUpdateCounter takes what the connection traces.
-type keyUpdateCounter struct{ phases atomic.Int64 }
-
-func (c *keyUpdateCounter) AddProducer() qlogwriter.Recorder { return c }
-func (c *keyUpdateCounter) SupportsSchemas(string) bool      { return true }
-func (c *keyUpdateCounter) Close() error                     { return nil }
-
-func (c *keyUpdateCounter) RecordEvent(event qlogwriter.Event) {
-	// One event for the keys of each side; those of the handshake come without a phase.
-	if update, ok := event.(qlog.KeyUpdated); ok && update.KeyType == qlog.KeyTypeClient1RTT && update.KeyPhase > 0 {
-		c.phases.Add(1)
+// The connection is made here and stays open: that of Transport.Dial is closed together with its
+// session, before the capsule with the code of the close is in a packet.
+func client(config *tls.Config) sessions.Dial {
+	return func(ctx context.Context, address string, header http.Header) (*http.Response, *webtransport.Session, error) {
+		target, err := url.Parse(address)
+		if err != nil {
+			return nil, nil, err
+		}
+		settings := &quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true}
+		connection, err := quic.DialAddr(ctx, target.Host, http3.ConfigureTLSConfig(config), settings)
+		if err != nil {
+			return nil, nil, err
+		}
+		client, err := (&webtransport.Transport{}).NewClientConn(connection)
+		if err != nil {
+			return nil, nil, err
+		}
+		return client.Dial(ctx, address, header)
 	}
-}
-
-func tracedConfig() (*quic.Config, *atomic.Int64) {
-	counter := &keyUpdateCounter{}
-	trace := func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace { return counter }
-	return &quic.Config{Tracer: trace}, &counter.phases
 }

@@ -10,18 +10,14 @@ export const quicGo: Peer = {
   cannot: { streams: noSessions, datagrams: noSessions, closes: noSessions },
 };
 
-const noPartialDelivery = 'it requires stream resets with partial delivery (reset_stream_at), which Sheaf does not have';
-
 export const webtransportGo: Peer = {
   slug: 'webtransport-go', name: 'webtransport-go 0.13 (quic-go 0.62)', protocol: 'h3',
   ...commonProgram(program('webtransport')),
   cannot: {},
-  fails: { streams: noPartialDelivery, datagrams: noPartialDelivery, closes: noPartialDelivery },
 };
 
 export const webtransportGoDraft02: Peer = {
   slug: 'webtransport-go-draft-02', name: 'webtransport-go 0.9, draft-02 (quic-go 0.53)', protocol: 'h3',
   ...commonProgram(program('draft02')),
   cannot: {},
-  fails: { closes: 'the module is told code 0 and no reason when the client closes with 4242' },
 };

@@ -4,16 +4,31 @@ package sessions
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/quic-go/webtransport-go"
 )
 
-// Open opens a session on a connection of its own.
-type Open func(ctx context.Context, url string) (*webtransport.Session, error)
+// Dial is the method of a client that opens a session, alike in all versions of webtransport-go.
+type Dial = func(ctx context.Context, url string, header http.Header) (*http.Response, *webtransport.Session, error)
+
+// opener opens a session on a connection of its own.
+type opener func(ctx context.Context, url string) (*webtransport.Session, error)
+
+// With returns what exercises the clients that `client` makes.
+func With(client func(config *tls.Config) Dial) func(context.Context, *tls.Config, string) (any, error) {
+	return func(ctx context.Context, config *tls.Config, address string) (any, error) {
+		return exerciseAll(ctx, address, func(ctx context.Context, url string) (*webtransport.Session, error) {
+			_, session, err := client(config)(ctx, url, nil)
+			return session, err
+		})
+	}
+}
 
 type sessionReport struct {
 	Bidirectional  bool `json:"bidirectional"`
@@ -29,8 +44,8 @@ type closeReport struct {
 	Reason string `json:"reason"`
 }
 
-// Exercise opens two sessions: one to exercise, closed from here, and one that the gateway closes.
-func Exercise(ctx context.Context, address string, open Open) (any, error) {
+// Opens two sessions: one to exercise, closed from here, and one that the gateway closes.
+func exerciseAll(ctx context.Context, address string, open opener) (any, error) {
 	report, err := exercise(ctx, address, open)
 	if err != nil {
 		return report, err
@@ -48,7 +63,7 @@ func Exercise(ctx context.Context, address string, open Open) (any, error) {
 	return report, nil
 }
 
-func exercise(ctx context.Context, address string, open Open) (sessionReport, error) {
+func exercise(ctx context.Context, address string, open opener) (sessionReport, error) {
 	var report sessionReport
 	session, err := open(ctx, "https://"+address+"/exercise")
 	if err != nil {
