@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events';
-import { lookup } from 'node:dns/promises';
 import { addon, EventKind, refusalText, type FlatFields, type NativeAddress, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, type Closed } from './connection_closed.js';
 import { ConnectionEnds, isEndEvent, UNKNOWN_END } from './connection_ends.js';
@@ -7,6 +6,7 @@ import { ConnectionPaths, isPathEvent } from './connection_paths.js';
 import { endRefused } from './end_refused.js';
 import { contain, throwLater } from './contain.js';
 import { clientEndpointOptions } from './endpoint_options.js';
+import { firstConnected, remotesOf, type Attempt } from './first_connected.js';
 import { appendFields, pseudoField, toHeaderMap } from './headers.js';
 import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, streamError, type StreamLocation } from './http3_body.js';
 import { lendable } from './lent_bytes.js';
@@ -55,7 +55,7 @@ interface Exchange {
   stopped: boolean;
 }
 
-class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> implements SessionClient {
+class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> implements SessionClient, Attempt {
   alpn = '';
   private readonly endpoint: NativeEndpoint;
   private handle = -1;
@@ -79,10 +79,10 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     });
   }
 
-  connect(): Promise<void> {
+  async connect(): Promise<void> {
     this.endpoint.bind();
     const { connectTimeoutMs } = this.options;
-    const timer = connectTimeoutMs === undefined ? undefined : setTimeout(() => this.giveUp(connectTimeoutMs), connectTimeoutMs);
+    const timer = connectTimeoutMs === undefined ? undefined : setTimeout(() => this.giveUp(`no answer within ${connectTimeoutMs / 1_000} s`), connectTimeoutMs);
     const connected = new Promise<void>((resolve, reject) => {
       this.started = { resolve, reject };
       this.handle = this.start({
@@ -105,8 +105,8 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     return connected.finally(() => clearTimeout(timer));
   }
 
-  private giveUp(afterMs: number): void {
-    this.started?.reject(new QuicError('CONNECT_TIMEOUT', `no answer within ${afterMs / 1_000} s`));
+  giveUp(reason: string): void {
+    this.started?.reject(new QuicError('CONNECT_TIMEOUT', reason));
     this.started = undefined;
     this.endpoint.closeConnection(this.handle, H3_NO_ERROR, '');
   }
@@ -398,27 +398,19 @@ export interface SessionClient extends Http3Client {
   openNativeSession(path: string, headers?: RequestHeaders, authority?: string): Promise<NativeSession>;
 }
 
-/** Where the connection begins: an address of the family that it is sent from. */
-async function remoteOf({ host, port, remote, localAddress }: ClientOptions): Promise<NativeAddress> {
-  if (remote) return remote;
-  const family = localAddress === undefined ? 0 : localAddress.includes(':') ? 6 : 4;
-  const { address } = await lookup(host, { family });
-  return { address, port };
-}
-
 /** As `connectHttp3`, for WebTransport. */
-export async function openSessionClient(options: ClientOptions): Promise<SessionClient> {
-  const client = new Client({ ...options, webtransport: true }, await remoteOf(options));
-  await client.connect();
-  return client;
+export function openSessionClient(options: ClientOptions): Promise<SessionClient> {
+  return open({ ...options, webtransport: true });
 }
 
 /**
  * Connects for HTTP/3 or hq-interop requests.
  * @throws QuicError `HANDSHAKE_FAILED` with the reason in plain words
  */
-export async function connectHttp3(options: ClientOptions): Promise<Http3Client> {
-  const client = new Client({ ...options }, await remoteOf(options));
-  await client.connect();
-  return client;
+export function connectHttp3(options: ClientOptions): Promise<Http3Client> {
+  return open({ ...options });
+}
+
+async function open(options: ClientOptions): Promise<Client> {
+  return firstConnected(await remotesOf(options), (remote) => new Client(options, remote));
 }

@@ -84,7 +84,8 @@ class StreamSet {
   Result<ReadResult, StreamRefusal> read(StreamId stream, MutableBytes out, Time now);
   // How much `read` gives.
   std::uint64_t readable_bytes(StreamId stream) const;
-  // In-order bytes without a copy, as far as they lie side by side; valid until the next call on this object.
+  // In-order bytes without a copy, as far as they lie side by side; valid until the next call on
+  // this object.
   Bytes peek(StreamId stream) const;
   // Consumes what `peek` showed, as `read` does.
   Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);

@@ -32,7 +32,8 @@ unsigned status_of(const http3::FieldSection& fields) {
 
 // Sessions that a server takes at a time, as far as it says so.
 std::size_t session_limit(const http3::WebTransportSettings& settings) {
-  const std::uint64_t limit = std::max(settings.max_sessions_draft07, settings.max_sessions_draft13);
+  const std::uint64_t limit =
+      std::max(settings.max_sessions_draft07, settings.max_sessions_draft13);
   return limit == 0 ? SIZE_MAX : static_cast<std::size_t>(limit);
 }
 
@@ -106,8 +107,7 @@ quic::Status<http3::Refusal> SessionSet::accept(StreamId id, const http3::FieldS
   establish(id, *session);
   // Safari counts streams and bytes of a session, and takes its limits from these.
   if (http_.peer_settings() && http_.peer_settings()->webtransport.flow_control) {
-    static_cast<void>(
-        http_.write_body(id, quic::SendChunk::copy_of(encode_no_limits()), false));
+    static_cast<void>(http_.write_body(id, quic::SendChunk::copy_of(encode_no_limits()), false));
   }
   read_capsules(id, *session, now);
   return {};
@@ -299,8 +299,8 @@ bool SessionSet::handle(http3::StreamReset& event, quic::Time) {
 bool SessionSet::handle(http3::WritingStopped& event, quic::Time) {
   // Nothing can be said any more on a CONNECT stream that the peer does not read. Before the answer
   // it announces a refusal, after a close it only means that the peer was quicker. Otherwise the
-  // peer's own end of the stream is on its way with the reason: webtransport-go stops reading before
-  // it sends its close capsule.
+  // peer's own end of the stream is on its way with the reason: webtransport-go stops reading
+  // before it sends its close capsule.
   Session* session = find(event.stream);
   if (session && session->state() == Session::State::kClosed) reset_streams(*session);
   return session != nullptr;

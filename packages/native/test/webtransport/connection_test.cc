@@ -206,9 +206,9 @@ TEST_P(WebTransportUnderWeather, StreamsThatAreResetAtOnceReachTheirSession) {
   std::map<StreamId, std::uint32_t> codes;
   const std::vector<std::uint8_t> bytes(5000);
   for (std::uint32_t i = 0; i < 100; ++i) {
-    const auto stream = client.sessions.open_stream(
-        client.session,
-        i % 2 == 0 ? Directionality::kBidirectional : Directionality::kUnidirectional);
+    const auto stream =
+        client.sessions.open_stream(client.session, i % 2 == 0 ? Directionality::kBidirectional
+                                                               : Directionality::kUnidirectional);
     ASSERT_TRUE(stream);
     codes[*stream] = i;
     EXPECT_TRUE(client.sessions.write(*stream, SendChunk::copy_of(bytes), false));

@@ -669,12 +669,12 @@ TEST(SessionSet, DatagramsGoAsCapsulesToAClientThatTakesNoOthers) {
 
 TEST(SessionSet, MalformedCapsulesCostTheirSession) {
   const std::pair<std::string, std::uint64_t> cases[] = {
-      {{0x68, 0x43, 0x03, 0, 0, 0}, 0x10e},              // close that is too short
-      {{0x68, 0x43, 0x44, 0x05}, 0x10e},                 // one whose reason has 1,025 bytes
-      {{0x68, 0x43, 0x05, 0, 0, 0, 0, '\xff'}, 0x10e},   // one whose reason is not UTF-8
-      {{'\x80', 0x00, 0x78, '\xae', 0x20}, 0x10e},       // drain with a value beyond measure
-      {{'\x99', 0x0b, 0x4d, 0x3e, 0x00}, 0x045d4487},    // WT_MAX_STREAM_DATA
-      {{'\x99', 0x0b, 0x4d, 0x42, 0x00}, 0x045d4487},    // WT_STREAM_DATA_BLOCKED
+      {{0x68, 0x43, 0x03, 0, 0, 0}, 0x10e},             // close that is too short
+      {{0x68, 0x43, 0x44, 0x05}, 0x10e},                // one whose reason has 1,025 bytes
+      {{0x68, 0x43, 0x05, 0, 0, 0, 0, '\xff'}, 0x10e},  // one whose reason is not UTF-8
+      {{'\x80', 0x00, 0x78, '\xae', 0x20}, 0x10e},      // drain with a value beyond measure
+      {{'\x99', 0x0b, 0x4d, 0x3e, 0x00}, 0x045d4487},   // WT_MAX_STREAM_DATA
+      {{'\x99', 0x0b, 0x4d, 0x42, 0x00}, 0x045d4487},   // WT_STREAM_DATA_BLOCKED
   };
   for (const auto& [capsule, error] : cases) {
     RawClient client;

@@ -190,8 +190,8 @@ TEST(FrameCodec, RefusesWhatAFrameAloneCanViolate) {
   EXPECT_EQ(error_of("06 ffffffffffffffff 01 aa"), k_encoding);     // CRYPTO beyond 2^62-1
   EXPECT_EQ(error_of("12 d000000000000001"), k_encoding);           // 2^60 + 1 streams
   EXPECT_EQ(error_of("17 d000000000000001"), k_encoding);
-  EXPECT_EQ(error_of("07 00"), k_encoding);                   // empty token
-  EXPECT_EQ(error_of("24 04 00 05 06"), k_encoding);          // reliable size above the final one
+  EXPECT_EQ(error_of("07 00"), k_encoding);           // empty token
+  EXPECT_EQ(error_of("24 04 00 05 06"), k_encoding);  // reliable size above the final one
   EXPECT_EQ(error_of("18 01 02 01 aa 00000000000000000000000000000000"), k_encoding);
   EXPECT_EQ(error_of("18 01 00 00 00000000000000000000000000000000"), k_encoding);
   EXPECT_EQ(error_of("18 01 00 15 000000000000000000000000000000000000000000"

@@ -28,7 +28,7 @@ constexpr const char* k_all_parameters =
     "3e 01 02"
     "6ab2 00"
     "1d 00"
-    "80005ea0 01 03"  // multi_end, both key modes
+    "80005ea0 01 03"   // multi_end, both key modes
     "4d12 03 010203";  // nobody's
 
 TransportErrorCode error_of(const char* hex) {
