@@ -4,6 +4,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { collect, get } from './support/client.js';
 import { startFullGateway, type RunningGateway } from './support/gateway.js';
@@ -166,4 +167,31 @@ describe('requests that find no room at an upstream', () => {
     await vi.waitFor(() => expect(checks).toBeGreaterThan(before + 3), 10_000);
     expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ up: true });
   });
+});
+
+it('a client of HTTP/1.1 that has its response and does not send the rest of its body loses its connection', { timeout: 60_000 }, async () => {
+  const { port } = await startFullGateway('limits: { idle: 1s }\nroutes: [{ files: . }]');
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+  onTestFinished(() => void socket.destroy());
+  const closed = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve));
+  socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n');
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  expect(head.toString()).toMatch(/^HTTP\/1\.1 405 /);
+  // It goes on, too slowly.
+  const trickle = setInterval(() => socket.write('x'), 300);
+  onTestFinished(() => clearInterval(trickle));
+  await closed;
+});
+
+it('a client of HTTP/1.1 that sends the rest of its body behind its response keeps its connection', async () => {
+  const { port } = await startFullGateway('limits: { idle: 20s }\nroutes: [{ files: . }]');
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+  onTestFinished(() => void socket.destroy());
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  const answers = (): number => received.split('HTTP/1.1 405 ').length - 1;
+  socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n');
+  await vi.waitFor(() => expect(answers()).toBe(1), 15_000);
+  socket.write('0123456789POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n');
+  await vi.waitFor(() => expect(answers()).toBe(2), 15_000);
 });

@@ -29,9 +29,9 @@ interface Heard {
 }
 
 /** A gateway before an upstream with this certificate; `keys` are further ones of the route's `upstream`. */
-async function startBefore(certificate: IssuedCertificate, keys: string, options: ServerOptions = {}) {
+async function startBefore(certificate: IssuedCertificate, keys: string, options: ServerOptions = {}, files: Record<string, string> = {}) {
   const directory = await temporaryDirectory();
-  await writeFile(join(directory, 'ca.pem'), authority.ca);
+  for (const [name, content] of Object.entries({ 'ca.pem': authority.ca, ...files })) await writeFile(join(directory, name), content);
   const upstream = await startTlsUpstream({ ...certificate, ...options }, mirror);
   // The name is the one that certificates for `localhost` have; the client asks for another one.
   const origin = upstream.origin.replace('127.0.0.1', 'localhost');
@@ -94,6 +94,33 @@ describe('an upstream over TLS', () => {
     const unknown = await startBefore(await authority.issue(['localhost']), `${health}, tls: { ca: ca.pem }`, mutual);
     expect((await get(unknown.port, '/')).status).toBe(502);
     expect(unknown.health()).toMatchObject({ up: false });
+  });
+});
+
+describe('the files for an upstream over TLS are read again', () => {
+  it('when the authority is replaced', { timeout: 60_000 }, async () => {
+    const { ask, directory, port } = await startBefore(await authority.issue(['localhost']), 'tls: { ca: other.pem }', {}, { 'other.pem': (await createAuthority()).ca });
+    expect((await get(port, '/')).status).toBe(502);
+    await writeFile(join(directory, 'other.pem'), authority.ca);
+    await vi.waitFor(async () => expect(await ask('localhost')).toMatchObject({ servername: 'localhost' }), { timeout: 30_000, interval: 200 });
+  });
+
+  it('when the certificate of the gateway is replaced; a broken one is refused', { timeout: 60_000 }, async () => {
+    const [stranger, known] = [await (await createAuthority()).issue(['gateway.internal']), await authority.issue(['gateway.internal'])];
+    const mutual = { ca: authority.ca, requestCert: true, rejectUnauthorized: true };
+    const keys = 'tls: { ca: ca.pem, certificate: { cert: client.pem, key: client.key } }';
+    const { ask, directory, port } = await startBefore(await authority.issue(['localhost']), keys, mutual, { 'client.pem': stranger.cert, 'client.key': stranger.key });
+    expect((await get(port, '/')).status).toBe(502);
+    const write = async ({ cert, key }: IssuedCertificate): Promise<void> => {
+      await writeFile(join(directory, 'client.pem'), cert);
+      await writeFile(join(directory, 'client.key'), key);
+    };
+    await write(known);
+    await vi.waitFor(async () => expect(await ask('localhost')).toMatchObject({ servername: 'localhost' }), { timeout: 30_000, interval: 200 });
+    await write({ cert: 'nothing', key: 'nothing' });
+    // Looked at by then.
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(await ask('localhost')).toMatchObject({ servername: 'localhost' });
   });
 });
 

@@ -20,6 +20,8 @@ interface Network {
   sockets: number;
   requests: number;
   sessions: Set<Session>;
+  /** Its clients were told to have only a few streams open. */
+  scarce: boolean;
 }
 
 /** What HTTP/2 clients have under way. */
@@ -27,8 +29,16 @@ class Session {
   /** With the bytes that each was told it may write, until it has. */
   readonly responses = new Map<GatewayResponse, number>();
   readonly #waiting: (() => void)[] = [];
+  readonly #session: ServerHttp2Session;
 
-  constructor(readonly network: Network) {}
+  constructor(readonly network: Network, session: ServerHttp2Session) {
+    this.#session = session;
+  }
+
+  /** RFC 9113 §5.1.2: a client that knows keeps its requests to itself, and need not be refused each. */
+  allow(streams: number): void {
+    if (!this.#session.destroyed && !this.#session.closed) this.#session.settings({ maxConcurrentStreams: streams });
+  }
 
   /** Bytes to write next. */
   async room(response: GatewayResponse): Promise<number> {
@@ -64,19 +74,22 @@ class Session {
 export class TcpClients {
   readonly hits = { tcp_network_connections: 0, tcp_network_requests: 0, tcp_pipelined_requests: 0 };
   readonly #connectionsPerNetwork: number;
+  readonly #streams: number;
   readonly #networks = new Map<string, Network>();
   readonly #sessions = new WeakMap<ServerHttp2Session, Session>();
   /** Of connections with a request under way: those that wait for it. */
   readonly #pipelined = new WeakMap<Socket, (() => void)[]>();
 
-  constructor(connectionsPerNetwork: number) {
+  /** `streams`: that a client of HTTP/2 may have open while there is no shortage. */
+  constructor(connectionsPerNetwork: number, streams: number) {
     this.#connectionsPerNetwork = connectionsPerNetwork;
+    this.#streams = streams;
   }
 
   /** False: its network has its share; the connection is closed. */
   admit(socket: Socket, address: string): boolean {
     const name = networkOf(address);
-    const network = this.#networks.get(name) ?? { name, sockets: 0, requests: 0, sessions: new Set() };
+    const network = this.#networks.get(name) ?? { name, sockets: 0, requests: 0, sessions: new Set(), scarce: false };
     if (network.sockets >= this.#connectionsPerNetwork) {
       this.hits.tcp_network_connections += 1;
       socket.destroy();
@@ -95,8 +108,9 @@ export class TcpClients {
   open(session: ServerHttp2Session, address: string): void {
     const network = this.#networks.get(networkOf(address));
     if (!network) return;
-    const own = new Session(network);
+    const own = new Session(network, session);
     network.sessions.add(own);
+    if (network.scarce) own.allow(this.#few);
     this.#sessions.set(session, own);
     session.once('close', () => network.sessions.delete(own));
   }
@@ -152,14 +166,26 @@ export class TcpClients {
       return false;
     }
     network.requests += 1;
+    if (network.requests >= networkRequests) this.#makeScarce(network, true);
     responses.set(response, 0);
     response.room = () => own.room(response);
     response.on('drain', () => own.goOn());
     response.once('close', () => {
       network.requests -= 1;
+      if (network.requests <= networkRequests / 2) this.#makeScarce(network, false);
       responses.delete(response);
       own.goOn();
     });
     return true;
+  }
+
+  get #few(): number {
+    return Math.min(fewRequests, this.#streams);
+  }
+
+  #makeScarce(network: Network, scarce: boolean): void {
+    if (network.scarce === scarce) return;
+    network.scarce = scarce;
+    for (const session of network.sessions) session.allow(scarce ? this.#few : this.#streams);
   }
 }

@@ -6,8 +6,9 @@ export const sessionLimits = {
   maxOutstandingPings: 10,
   /** In one SETTINGS frame. */
   maxSettings: 32,
-  maxSessionInvalidFrames: 100,
-  maxSessionRejectedStreams: 100,
+  // Both count streams beyond the limit; a client that is told to open fewer (limits/tcp_clients.ts) has more on the way.
+  maxSessionInvalidFrames: 256,
+  maxSessionRejectedStreams: 256,
 } satisfies SecureServerSessionOptions;
 
 /**

@@ -27,9 +27,6 @@ const maxHttp2Streams = 128;
 /** Of one HTTP/2 session, in MB, as Node counts it: headers, frames that wait, and data that is not sent. */
 const sessionMemory = 8;
 
-/** And this long for all of a request of HTTP/1.1. */
-const requestTimeoutMs = 300_000;
-
 export interface TcpListenerOptions {
   address: ListenAddress;
   handler: RequestHandler;
@@ -64,13 +61,14 @@ export class TcpListener {
   constructor(options: TcpListenerOptions) {
     this.#options = options;
     const { limits, certificate } = options;
+    const streams = Math.min(limits.streams, maxHttp2Streams);
     this.#server = certificate
       ? createSecureServer({
           allowHTTP1: true,
           handshakeTimeout: headersTimeoutMs,
           ...sessionLimits,
           ...secureContext(certificate, options.minimumTls),
-          settings: { maxConcurrentStreams: Math.min(limits.streams, maxHttp2Streams), maxHeaderListSize: limits.header_size },
+          settings: { maxConcurrentStreams: streams, maxHeaderListSize: limits.header_size },
           maxSessionMemory: sessionMemory,
         })
       : createServer();
@@ -80,14 +78,15 @@ export class TcpListener {
       // Their size is limited; of more than so many Node would drop the rest and say nothing.
       maxHeadersCount: 0,
       headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
+      // A body may take as long as it gets on: whoever waits for it watches that (slow_clients/slow_clients.ts).
+      requestTimeout: 0,
       connectionsCheckingInterval: headersTimeoutMs / 2,
       keepAliveTimeout: limits.idle,
     });
 
     this.#server.maxConnections = limits.connections;
     this.#proxyProtocol = options.balancers && new ProxyProtocol(options.balancers, headersTimeoutMs);
-    this.#clients = new TcpClients(limits.connections_per_network);
+    this.#clients = new TcpClients(limits.connections_per_network, streams);
     this.#admitInTurn();
     this.#watchConnections();
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response));
@@ -190,7 +189,10 @@ export class TcpListener {
     if (request.httpVersionMajor === 1) {
       if (this.#draining || !valid) response.setHeader('connection', 'close');
       busySockets.add(socket);
-      response.once('close', () => busySockets.delete(socket));
+      response.once('close', () => {
+        busySockets.delete(socket);
+        if (!request.complete) awaitRest(request, this.#options.limits.idle);
+      });
     }
     const { certificate, handler, proxies } = this.#options;
     const client = { scheme: certificate ? 'https' : 'http', address: this.#proxyProtocol?.clientOf(socket) } as const;
@@ -224,6 +226,16 @@ function hasOneHost({ rawHeaders, httpVersion, headers }: Http2ServerRequest): b
 
 /** HTTP/1.1 connections with a request under way. */
 const busySockets = new WeakSet<Socket>();
+
+/** RFC 9112 §9.6: a client that has its response gets some time to send the rest of its body, for which nobody waits. */
+function awaitRest(request: Http2ServerRequest, ms: number): void {
+  const { socket } = request;
+  const timer = setTimeout(() => socket.destroy(), ms).unref();
+  const rest = request as unknown as NodeJS.EventEmitter;
+  const done = (): void => clearTimeout(timer);
+  rest.once('end', done);
+  socket.once('close', done);
+}
 
 function isHttp2(socket: Socket): boolean {
   return (socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2';

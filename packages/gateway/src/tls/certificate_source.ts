@@ -1,12 +1,11 @@
-import { stat } from 'node:fs/promises';
 import type { CertificatePair } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { errorMessage } from '../errors/user_error.js';
-import { certificateExpiry, certificateHash, readCertificateFiles, type CertificateFiles } from './certificate_files.js';
+import { certificateExpiry, certificateHash, readCertificateFiles } from './certificate_files.js';
 import { loadDevCertificate } from './dev_certificate.js';
+import { filePollMs, FileState } from './file_state.js';
 import type { TlsOptions } from './options.js';
 
-const filePollMs = 1_000;
 const devPollMs = 60_000;
 
 export interface CertificateSourceOptions {
@@ -23,22 +22,25 @@ export interface CertificateSourceOptions {
 /** The certificate in use. It is replaced by renewal or by new files. */
 export class CertificateSource {
   readonly #options: CertificateSourceOptions;
+  /** Absent for the development certificate. */
+  readonly #files: FileState | undefined;
   #pair: CertificatePair;
-  #fingerprint: string;
   #timer: NodeJS.Timeout | undefined;
   /** Makes whoever listens use a new pair; when it throws, the old one stays in use. */
   install: (pair: CertificatePair) => void = () => undefined;
 
-  private constructor(options: CertificateSourceOptions, pair: CertificatePair, fingerprint: string) {
+  private constructor(options: CertificateSourceOptions, pair: CertificatePair, files: FileState | undefined) {
     this.#options = options;
     this.#pair = pair;
-    this.#fingerprint = fingerprint;
+    this.#files = files;
   }
 
   /** @throws UserError when the certificate cannot be read or made. */
   static async open(options: CertificateSourceOptions): Promise<CertificateSource> {
-    const fingerprint = options.tls === 'dev' ? '' : await fileFingerprint(options.tls);
-    const source = new CertificateSource(options, await load(options), fingerprint);
+    const { tls } = options;
+    // Before they are read: what is written meanwhile is read again.
+    const files = tls === 'dev' ? undefined : await FileState.of([tls.cert, tls.key]);
+    const source = new CertificateSource(options, await load(options), files);
     source.#schedule();
     return source;
   }
@@ -63,14 +65,9 @@ export class CertificateSource {
 
   /** Looks for a newer certificate now. A broken one is logged and the old one stays in use. */
   async refresh(): Promise<void> {
-    const { tls, log } = this.#options;
+    const { log } = this.#options;
     try {
-      if (tls !== 'dev') {
-        const fingerprint = await fileFingerprint(tls);
-        if (fingerprint === this.#fingerprint) return;
-        // Set before reading: a pair that is half replaced is tried again when its other half arrives.
-        this.#fingerprint = fingerprint;
-      }
+      if (this.#files && !(await this.#files.changed())) return;
       const pair = await load(this.#options);
       if (pair.certificate === this.#pair.certificate && pair.privateKey === this.#pair.privateKey) return;
       this.install(pair);
@@ -98,10 +95,4 @@ export class CertificateSource {
 async function load(options: CertificateSourceOptions): Promise<CertificatePair> {
   const { tls, directory, names, now } = options;
   return tls === 'dev' ? loadDevCertificate(directory, names, now?.() ?? new Date()) : readCertificateFiles(tls);
-}
-
-/** Changes when one of the files is written or replaced, also behind a symbolic link. */
-async function fileFingerprint(files: CertificateFiles): Promise<string> {
-  const stats = await Promise.all([files.cert, files.key].map((file) => stat(file).catch(() => undefined)));
-  return stats.map((entry) => `${entry?.ino}:${entry?.size}:${entry?.mtimeMs}`).join(' ');
 }

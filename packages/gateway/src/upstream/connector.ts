@@ -1,17 +1,8 @@
 import { isIP } from 'node:net';
-import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
+import { checkServerIdentity } from 'node:tls';
 import { buildConnector } from 'undici';
-import { readAuthorityFile, readCertificateFiles } from '../tls/certificate_files.js';
-import type { UpstreamOptions, UpstreamTlsOptions } from './options.js';
-
-/** What the files of `tls` hold. */
-export type UpstreamSecrets = Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
-
-/** @throws CertificateError */
-export async function readSecrets({ ca, certificate }: UpstreamTlsOptions = {}): Promise<UpstreamSecrets> {
-  const pair = certificate && (await readCertificateFiles(certificate));
-  return { ...(ca === undefined ? {} : { ca: await readAuthorityFile(ca) }), ...(pair && { cert: pair.certificate, key: pair.privateKey }) };
-}
+import type { UpstreamOptions } from './options.js';
+import type { SecretsSource } from './secrets.js';
 
 /** How connections to one upstream are opened, those of requests and those of checks. */
 export interface UpstreamConnector {
@@ -21,15 +12,28 @@ export interface UpstreamConnector {
   readonly connect: buildConnector.connector;
 }
 
-export function createConnector({ hostname }: URL, options: UpstreamOptions, secrets: UpstreamSecrets): UpstreamConnector {
+export function createConnector({ hostname }: URL, options: UpstreamOptions, source: SecretsSource): UpstreamConnector {
   const name = options.tls?.name ?? hostname.replace(/^\[|\]$/g, '');
-  const connect = buildConnector({
-    timeout: options.connect_timeout,
-    ...secrets,
-    // undici would take the name from the `Host` that the client chose.
-    checkServerIdentity: (_asked, certificate) => checkServerIdentity(name, certificate),
-  });
   // RFC 6066 §3: an IP address is not asked for.
   const servername = isIP(name) === 0 ? name : '';
-  return { name, connect: (target, done) => connect({ ...target, host: name, servername }, done) };
+  const build = (): buildConnector.connector =>
+    buildConnector({
+      timeout: options.connect_timeout,
+      ...secrets,
+      // undici would take the name from the `Host` that the client chose.
+      checkServerIdentity: (_asked, certificate) => checkServerIdentity(name, certificate),
+    });
+  let secrets = source.current;
+  let connect = build();
+  return {
+    name,
+    connect: (target, done) => {
+      if (secrets !== source.current) {
+        secrets = source.current;
+        // Another one: it would resume sessions of the old authorities and certificates.
+        connect = build();
+      }
+      return connect({ ...target, host: name, servername }, done);
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import { Pool, type Dispatcher } from 'undici';
 import { Places } from '../slow_clients/places.js';
-import { createConnector, type UpstreamConnector, type UpstreamSecrets } from './connector.js';
+import { createConnector, type UpstreamConnector } from './connector.js';
 import type { UpstreamOptions } from './options.js';
+import type { SecretsSource } from './secrets.js';
 
 /** Failures of connections in a row after which a server counts as down. */
 const failuresUntilDown = 3;
@@ -35,7 +36,7 @@ export class UpstreamMember {
   #health: Health | undefined;
   #observedAt = 0;
 
-  constructor(url: URL, options: UpstreamOptions, secrets: UpstreamSecrets) {
+  constructor(url: URL, options: UpstreamOptions, secrets: SecretsSource) {
     this.url = url;
     this.origin = url.origin;
     this.connector = createConnector(url, options, secrets);

@@ -45,7 +45,7 @@ const upstreamTlsOptions = z.strictObject({
 
 const upstreamObject = z.strictObject({
   to: oneOrMore(origin).describe('One origin, or several that share the requests.'),
-  tls: upstreamTlsOptions.optional().describe('How an upstream over `https://` is known. Files are read at the start.'),
+  tls: upstreamTlsOptions.optional().describe('How an upstream over `https://` is known. Files are read again when they change.'),
   host: z
     .enum(['keep', 'upstream'])
     .default('keep')

@@ -12,10 +12,10 @@ import { declaredLength, ReceivedBody, respondBodyFault } from '../http/received
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
 import { SlowClient } from '../slow_clients/pace.js';
 import { createBalance, type Balance } from './balance.js';
-import { readSecrets, type UpstreamSecrets } from './connector.js';
 import { tlsFault, failureReason, HealthCheck, probe } from './health_check.js';
 import { UpstreamMember } from './member.js';
 import type { UpstreamOptions } from './options.js';
+import { SecretsSource } from './secrets.js';
 
 export interface UpstreamStatus {
   origin: string;
@@ -38,6 +38,8 @@ export interface UpstreamStatus {
 
 /** What was seen of a server this short a time ago need not be looked at again. */
 const freshMs = 1_000;
+/** What is read ahead for a client that may not want it, beside one piece of the socket. */
+const readAheadBytes = 16 * 1024;
 /** Before a server is asked again for the same request, in milliseconds. */
 const retryPauses: BackOff = { first: 50, longest: 1_000, jitter: true };
 
@@ -46,21 +48,23 @@ export class UpstreamGroup implements Target {
   readonly #options: UpstreamOptions;
   readonly #maxBodyBytes: number;
   readonly #log: Logger;
+  readonly #secrets: SecretsSource;
   readonly #members: UpstreamMember[];
   readonly #balance: Balance;
   #healthCheck: HealthCheck | undefined;
 
-  private constructor(options: UpstreamOptions, secrets: UpstreamSecrets, maxBodyBytes: number, log: Logger) {
+  private constructor(options: UpstreamOptions, secrets: SecretsSource, maxBodyBytes: number, log: Logger) {
     this.#options = options;
     this.#maxBodyBytes = maxBodyBytes;
     this.#log = log;
+    this.#secrets = secrets;
     this.#members = options.to.map((origin) => new UpstreamMember(origin, options, secrets));
     this.#balance = createBalance(options.balance);
   }
 
   /** Opens no connection yet. @throws CertificateError when a file of `tls` cannot be used */
   static async open(options: UpstreamOptions, maxBodyBytes: number, log: Logger): Promise<UpstreamGroup> {
-    return new UpstreamGroup(options, await readSecrets(options.tls), maxBodyBytes, log);
+    return new UpstreamGroup(options, await SecretsSource.open(options.tls, log), maxBodyBytes, log);
   }
 
   /** Asks every server once: a gateway starts although its upstreams are down, and says so. */
@@ -80,6 +84,7 @@ export class UpstreamGroup implements Target {
 
   async close(): Promise<void> {
     this.#healthCheck?.stop();
+    this.#secrets.close();
     await Promise.all(this.#members.map((member) => member.close()));
   }
 
@@ -172,6 +177,7 @@ export class UpstreamGroup implements Target {
       // undici takes any async iterable; its types name only some.
       body: (body as Readable | undefined) ?? null,
       signal: exchange.signal,
+      highWaterMark: readAheadBytes,
       onInfo: ({ statusCode, headers }) => {
         if (!interim.pass(statusCode, headers)) throw new Error(`more than ${mostInterimResponses} interim responses`);
       },

@@ -1,0 +1,31 @@
+import { stat } from 'node:fs/promises';
+
+/** So often files are looked at, in milliseconds. */
+export const filePollMs = 1_000;
+
+/** Notices when one of some files is written or replaced, also behind a symbolic link. */
+export class FileState {
+  readonly #files: readonly string[];
+  #seen: string;
+
+  private constructor(files: readonly string[], seen: string) {
+    this.#files = files;
+    this.#seen = seen;
+  }
+
+  static async of(files: readonly string[]): Promise<FileState> {
+    return new FileState(files, await fingerprint(files));
+  }
+
+  /** Since it was asked for the last time. Files that are half replaced have changed again once their other half is there. */
+  async changed(): Promise<boolean> {
+    const before = this.#seen;
+    this.#seen = await fingerprint(this.#files);
+    return this.#seen !== before;
+  }
+}
+
+async function fingerprint(files: readonly string[]): Promise<string> {
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
+  return stats.map((entry) => `${entry?.ino}:${entry?.size}:${entry?.mtimeMs}`).join(' ');
+}
