@@ -37,8 +37,9 @@ async function startMeasured(routes: string, limits = ''): Promise<Measured> {
   const memory = (): number => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))![1]) * 1_024;
   // Code is loaded and compiled, and the heap has the size that it has under load.
   const warm = await connect(port);
+  const base = routes.includes('/up') ? ['', '/up'] : [''];
   for (let i = 0; i < 300; i++) {
-    for await (const chunk of await warm.request({ path: i % 10 === 0 ? '/large.bin' : '/small.txt' })) void chunk;
+    for (const path of base) for await (const chunk of await warm.request({ path: `${path}${i % 10 === 0 ? '/large.bin' : '/small.txt'}` })) void chunk;
   }
   await warm.close();
   const before = memory();
@@ -111,6 +112,20 @@ describe('over HTTP/3', () => {
     expect((await late.request({ path: '/small.txt' })).status).toBe(200);
   });
 
+  it('100 that all connect before the first of them asks cost as little, and nobody else loses a connection', async () => {
+    const gateway = await startMeasured(files);
+    const other = await connect(gateway.port, { keepAliveMs: 5_000 });
+    const clients = await Promise.all(Array.from({ length: 100 }, () => connect(gateway.port, { ...greedy, connectTimeoutMs: 60_000 })));
+    for (const client of clients) askAndIgnore(client, 1_000);
+    const most = await highest(gateway);
+    console.log(`100 clients that were there before: ${(most / MB).toFixed(1)} MB`);
+    expect(most).toBeLessThan(256 * MB);
+    const { transport } = await gateway.status();
+    expect(transport.limitHits['memory_evicted']).toBe(0);
+    expect(transport.limitHits['idle_evicted']).toBe(0);
+    expect((await other.request({ path: '/small.txt' })).status).toBe(200);
+  });
+
   it('a client that takes its responses one after the other gets them all', async () => {
     const gateway = await startMeasured(files, 'limits: { connection_memory: 1MiB }\n');
     const client = await connect(gateway.port, greedy);
@@ -122,28 +137,44 @@ describe('over HTTP/3', () => {
     }
   });
 
-  it('bodies that are never sent, and responses of an upstream that are never read, cost as little', async () => {
-    const upstream = createServer((request, response) => {
-      request.resume();
-      if (request.method === 'GET') response.end(Buffer.alloc(fileSize));
-    }).listen(0, '127.0.0.1');
-    await once(upstream, 'listening');
-    onTestFinished(() => void upstream.close());
-    const { port } = upstream.address() as AddressInfo;
-    const gateway = await startMeasured(`- { path: /up, upstream: "http://127.0.0.1:${port}" }\n  ${files}`);
-    const reader = await connect(gateway.port, greedy);
-    askAndIgnore(reader, 500, '/up/large');
-    const sender = await connect(gateway.port);
+  it('responses of an upstream that one client never reads cost at most 24 MB', async () => {
+    const gateway = await startBeforeUpstream();
+    askAndIgnore(await connect(gateway.port, greedy), 1_000, '/up/large.bin');
+    const most = await highest(gateway);
+    console.log(`1,000 unread responses of an upstream: ${(most / MB).toFixed(1)} MB`);
+    expect(most).toBeLessThan(24 * MB);
+    expect((await gateway.status()).requestsActive).toBeGreaterThan(50);
+  });
+
+  it('unread responses of an upstream, and bodies that are never sent, cost one client at most 24 MB', async () => {
+    const gateway = await startBeforeUpstream();
+    const client = await connect(gateway.port, greedy);
+    askAndIgnore(client, 500, '/up/large.bin');
     const never = async function* () {
       yield Buffer.alloc(1_000);
       await new Promise(() => undefined);
     };
-    for (let i = 0; i < 500; i++) void sender.request({ path: '/up/post', method: 'POST', body: never() }).catch(() => undefined);
+    for (let i = 0; i < 500; i++) void client.request({ path: '/up/post', method: 'POST', body: never() }).catch(() => undefined);
     const most = await highest(gateway);
     console.log(`unread responses and unsent bodies, 500 each: ${(most / MB).toFixed(1)} MB`);
-    expect(most).toBeLessThan(48 * MB);
+    expect(most).toBeLessThan(24 * MB);
   });
 });
+
+/** Before an upstream that answers 3 MB, 1 KB when it is asked for `small`. */
+async function startBeforeUpstream(): Promise<Measured> {
+  const upstream = createServer((request, response) => {
+    request.on('error', () => undefined).resume();
+    if (request.method === 'GET') response.end(Buffer.alloc(request.url?.includes('small') ? 1_024 : fileSize));
+  }).listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  onTestFinished(() => {
+    upstream.close();
+    upstream.closeAllConnections();
+  });
+  const { port } = upstream.address() as AddressInfo;
+  return startMeasured(`- { path: /up, upstream: "http://127.0.0.1:${port}" }\n  ${files}`);
+}
 
 describe('over TCP', () => {
   it('an HTTP/2 client with 1,000 requests that reads nothing costs at most 24 MB', async () => {

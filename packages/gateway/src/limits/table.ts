@@ -37,6 +37,7 @@ const fixed: Bound[] = [
   { resource: 'ClientHellos with 0-RTT, remembered for 6 hours', default: '28 MiB, over 1,000 a second; one network has half of what is left', pays: 'the network', gets: '1-RTT' },
   { resource: 'stateless resets', default: '200 a second', pays: 'who sends to a connection that is gone', gets: 'a timeout' },
   { resource: 'requests of one network over HTTP/2', default: '1,000 under way; beyond that 8 for each connection', pays: 'the network', gets: 'credit for 8 streams; REFUSED_STREAM' },
+  { resource: 'requests over HTTP/3 that wait unread, where a connection holds twice its share', default: '100', pays: 'the connection', gets: 'H3_REQUEST_REJECTED' },
   { resource: 'time for the rest of a body behind its response over HTTP/1.1', default: 'as `limits.idle`', pays: 'the connection', gets: 'it is closed' },
   { resource: 'unsent bytes of responses over HTTP/2', default: '3 MiB a connection, 32 MiB a network', pays: 'the connection', gets: 'its responses wait' },
   { resource: 'pipelined requests over HTTP/1.1', default: '32', pays: 'the connection', gets: 'it is closed' },

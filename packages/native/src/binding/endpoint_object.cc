@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <utility>
 
 #include "binding/call_arguments.h"
@@ -21,16 +22,40 @@ namespace {
 // Bytes given to JavaScript per call; more waits in the transport.
 constexpr std::size_t k_read_size = 64 << 10;
 
+// In a thread that is being ended these calls fail at any time, and who asked is gone. What the C++
+// wrapper makes of that would end the process.
+struct NewBuffer {
+  NewBuffer(napi_env env, std::size_t length) : env(env), length(length) {
+    void* data = nullptr;
+    if (napi_create_buffer(env, length, &data, &value) == napi_ok) {
+      bytes = static_cast<std::uint8_t*>(data);
+    }
+  }
+
+  napi_env env;
+  std::size_t length;
+  napi_value value = nullptr;
+  std::uint8_t* bytes = nullptr;  // null: there is no Buffer
+};
+
 // A view where little of the Buffer is unused, a smaller Buffer otherwise: nobody keeps much more
 // memory alive than there are bytes in it.
-Napi::Value first_bytes(const Napi::Buffer<std::uint8_t>& buffer, std::size_t size) {
-  if (size == buffer.Length()) return buffer;
-  if (size < buffer.Length() / 2) {
-    return Napi::Buffer<std::uint8_t>::Copy(buffer.Env(), buffer.Data(), size);
+Napi::Value first_bytes(const NewBuffer& buffer, std::size_t size) {
+  const napi_env env = buffer.env;
+  napi_value result = nullptr;
+  if (size == buffer.length) return {env, buffer.value};
+  if (size < buffer.length / 2) {
+    napi_create_buffer_copy(env, size, buffer.bytes, nullptr, &result);
+    return {env, result};
   }
-  const auto subarray = buffer.Get("subarray").As<Napi::Function>();
-  return subarray.Call(buffer, {Napi::Number::New(buffer.Env(), 0),
-                                Napi::Number::New(buffer.Env(), static_cast<double>(size))});
+  napi_value subarray = nullptr;
+  std::array<napi_value, 2> bounds{};
+  napi_create_uint32(env, 0, &bounds[0]);
+  napi_create_uint32(env, static_cast<std::uint32_t>(size), &bounds[1]);
+  if (napi_get_named_property(env, buffer.value, "subarray", &subarray) == napi_ok) {
+    napi_call_function(env, buffer.value, subarray, bounds.size(), bounds.data(), &result);
+  }
+  return {env, result};
 }
 
 }  // namespace
@@ -349,9 +374,10 @@ Napi::Value EndpointObject::read_body(const Napi::CallbackInfo& info) {
   const StreamId stream = stream_argument(info);
   const std::size_t most = std::min(hosted->session()->readable_body(stream), k_read_size);
   if (most == 0) return info.Env().Undefined();
-  auto buffer = Napi::Buffer<std::uint8_t>::New(info.Env(), most);
+  const NewBuffer buffer(info.Env(), most);
+  if (!buffer.bytes) return {};
   const std::size_t size =
-      hosted->session()->read_body(stream, {buffer.Data(), most}, io::monotonic_now());
+      hosted->session()->read_body(stream, {buffer.bytes, most}, io::monotonic_now());
   return first_bytes(buffer, size);
 }
 

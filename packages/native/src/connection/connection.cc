@@ -326,9 +326,13 @@ bool Connection::has_room_to_hold(std::uint64_t bytes) const {
   return parts_->streams.has_room_to_hold(bytes);
 }
 
+bool Connection::has_room_to_wait() const { return parts_->streams.has_room_to_wait(); }
+
 void Connection::hold(std::uint64_t bytes) { parts_->streams.hold(bytes); }
 
 void Connection::release(std::uint64_t bytes) { parts_->streams.release(bytes); }
+
+void Connection::drop_streams() { parts_->streams.drop(); }
 
 void Connection::set_memory(std::uint64_t bytes) { parts_->streams.set_memory(bytes); }
 

@@ -94,9 +94,12 @@ class Connection {
   std::uint64_t unsent_bytes(StreamId stream) const;
   std::uint64_t reserve(StreamId stream);
   bool has_room_to_hold(std::uint64_t bytes) const;
+  bool has_room_to_wait() const;
   void hold(std::uint64_t bytes);
   void release(std::uint64_t bytes);
   void set_memory(std::uint64_t bytes);
+  // Nobody wants what the streams hold: the connection is closed.
+  void drop_streams();
   // Buffered and held, in bytes.
   std::size_t memory_bytes() const;
   std::size_t open_bidirectional_streams() const;

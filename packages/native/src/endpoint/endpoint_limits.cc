@@ -72,6 +72,7 @@ void Endpoint::leave_network(Slot& slot) {
 }
 
 void Endpoint::account(Slot& slot) {
+  if (slot.evicted) return;
   const std::uint64_t memory = slot.driver->memory_bytes();
   if (!slot.driver->idle()) slot.last_busy = now_;
   if (memory < slot.memory || memory <= MemoryGovernor::k_least) slot.last_relief = now_;
@@ -92,9 +93,12 @@ void Endpoint::evict(Slot& slot, LimitHit hit) {
   const bool idle = hit == LimitHit::kIdleEvicted;
   slot.driver->close(idle ? config_.idle_close_error : config_.overload_error,
                      idle ? "makes room for others" : "holds too much and reads too little", now_);
-  // What it holds is for nobody any more.
-  slot.driver->connection().set_memory(0);
+  slot.driver->connection().drop_streams();
   update_ids(slot);
+  // While it lingers it has nothing to give: others would be closed in its stead.
+  governor_.change(slot.memory, 0);
+  if (slot.network) slot.network->memory -= slot.memory;
+  slot.memory = 0;
   if (slot.sending) return;
   slot.sending = true;
   senders_.push_back(&slot);
@@ -143,10 +147,8 @@ void Endpoint::evict_slow() {
     if (rank(one) != rank(other)) return rank(one) < rank(other);
     return one->last_relief < other->last_relief;
   });
-  std::uint64_t left = governor_.used();
   for (Slot* slot : candidates) {
-    if (left <= governor_.target() || rank(slot) == 3) return;
-    left -= std::min(left, slot->memory);
+    if (governor_.used() <= governor_.target() || rank(slot) == 3) return;
     evict(*slot, slot->driver->idle() ? LimitHit::kIdleEvicted : LimitHit::kMemoryEvicted);
   }
 }

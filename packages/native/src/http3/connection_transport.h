@@ -50,6 +50,7 @@ class ConnectionTransport final : public Transport {
   bool has_room_to_hold(std::uint64_t bytes) const override {
     return connection_.has_room_to_hold(bytes);
   }
+  bool has_room_to_wait() const override { return connection_.has_room_to_wait(); }
   void hold(std::uint64_t bytes) override { connection_.hold(bytes); }
   void release(std::uint64_t bytes) override { connection_.release(bytes); }
   bool received_early(StreamId stream) const override { return connection_.received_early(stream); }

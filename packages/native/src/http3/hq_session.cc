@@ -112,7 +112,12 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
 }
 
 void HqSession::read(StreamId id, Exchange& exchange, Time now) {
-  if (exchange.reading_done || !admission_.admit(id, exchange.place)) return;
+  if (exchange.reading_done) return;
+  const auto answer = admission_.admit(id, exchange.place);
+  if (answer == RequestAdmission::Answer::kReject) {
+    return reset(id, value_of(ErrorCode::kRequestRejected));
+  }
+  if (answer == RequestAdmission::Answer::kWait) return;
   if (transport_.role() == Role::kServer) return read_request(id, exchange, now);
   if (!std::exchange(exchange.begun, true)) {
     events_.push_back(ResponseReceived{id, {{":status", "200"}}, false});

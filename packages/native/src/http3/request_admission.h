@@ -9,31 +9,37 @@ namespace sheaf::http3 {
 
 // Which of the peer's streams are read. Each one that is costs the application memory beside its
 // bytes: while the connection has no room for that, streams wait in the transport, unread, in the
-// order in which they came. What they bring meanwhile is bounded by flow control.
+// order in which they came. What they bring meanwhile is bounded by flow control. Of a connection
+// that has more than its share of memory only so many wait, and more are rejected: nothing was done
+// for them, so they may be sent again (RFC 9114 §4.1.1).
 class RequestAdmission {
  public:
   enum class Place : std::uint8_t { kNew, kWaiting, kAdmitted };
+  enum class Answer : std::uint8_t { kRead, kWait, kReject };
   // What a request costs in bytes: half for JavaScript's objects, headers and streams, half for the
   // chunk that its response may always write (stream/send_budget.h).
   static constexpr std::uint64_t k_request_memory = 32 << 10;
   // Requests that a connection always has, so that there is one whose end makes room.
   static constexpr std::size_t k_least = 8;
+  // Streams that may wait in any case: RFC 9114 §6.1 wants 100 at one time.
+  static constexpr std::size_t k_least_waiting = 100;
 
   explicit RequestAdmission(Transport& transport) : transport_(transport) {}
 
-  // True when the stream may be read now; else `next` will name it.
-  bool admit(StreamId id, Place& place) {
-    if (place == Place::kAdmitted || id.initiator() == transport_.role()) return true;
+  // Whether the stream may be read now. `next` will name one that waits.
+  Answer admit(StreamId id, Place& place) {
+    if (place == Place::kAdmitted || id.initiator() == transport_.role()) return Answer::kRead;
     const bool turn = place == Place::kWaiting ? turn_ == id : waiting_.empty();
     if (!turn || !room()) {
+      if (place == Place::kNew && !may_wait()) return Answer::kReject;
       if (place == Place::kNew) waiting_.push_back(id);
       place = Place::kWaiting;
-      return false;
+      return Answer::kWait;
     }
     place = Place::kAdmitted;
     ++admitted_;
     transport_.hold(k_request_memory);
-    return true;
+    return Answer::kRead;
   }
   // The stream is closed.
   void leave(Place place) {
@@ -51,6 +57,9 @@ class RequestAdmission {
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
+  bool may_wait() const {
+    return waiting_.size() < k_least_waiting || transport_.has_room_to_wait();
+  }
   bool room() const { return admitted_ < k_least || transport_.has_room_to_hold(k_request_memory); }
 
   Transport& transport_;

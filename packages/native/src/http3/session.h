@@ -132,6 +132,7 @@ class Session final : public RequestSession,
   // session_reading.cc: the peer's messages
   void read_stream(StreamId id);
   void read_request(StreamId id, RequestStream& stream);
+  bool admitted(StreamId id, RequestStream& stream);
   std::size_t read_frame_header(StreamId id, RequestStream& stream, Bytes bytes);
   void begin_frame(StreamId id, RequestStream& stream);
   std::size_t read_frame_payload(StreamId id, RequestStream& stream, Bytes bytes);

@@ -110,7 +110,13 @@ void Session::read_qpack(StreamId id) {
 }
 
 void Session::read_webtransport_prefix(StreamId id, PeerStream& stream) {
-  if (!admission_.admit(id, stream.place)) return;
+  const auto answer = admission_.admit(id, stream.place);
+  if (answer == RequestAdmission::Answer::kReject) {
+    stream.kind = PeerStream::Kind::kIgnored;
+    transport_.stop_sending(id, value_of(ErrorCode::kRequestRejected));
+    return discard(id);
+  }
+  if (answer == RequestAdmission::Answer::kWait) return;
   while (true) {
     const Bytes bytes = transport_.peek(id);
     const std::size_t used = stream.session.append(bytes);

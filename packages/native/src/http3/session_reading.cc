@@ -26,7 +26,7 @@ void Session::read_stream(StreamId id) {
 }
 
 void Session::read_request(StreamId id, RequestStream& stream) {
-  if (!stream.reading_done && !admission_.admit(id, stream.place)) return;
+  if (!stream.reading_done && !admitted(id, stream)) return;
   while (!closed_ && stream.blocked_bytes == 0) {
     if (stream.reading_done) return discard(id);
     std::size_t used = std::exchange(stream.held_bytes, 0);
@@ -60,6 +60,14 @@ void Session::read_request(StreamId id, RequestStream& stream) {
     if (starved && stream.lost) return on_reset(id, quic::k_end_lost);
     if (starved) return;
   }
+}
+
+bool Session::admitted(StreamId id, RequestStream& stream) {
+  const auto answer = admission_.admit(id, stream.place);
+  if (answer == RequestAdmission::Answer::kReject) {
+    abandon(id, stream, value_of(ErrorCode::kRequestRejected));
+  }
+  return answer == RequestAdmission::Answer::kRead;
 }
 
 std::size_t Session::read_frame_header(StreamId id, RequestStream& stream, Bytes bytes) {

@@ -43,6 +43,7 @@ class Transport {
   // --- memory (stream/stream_set.h) ---------------------------------------------------------
   virtual std::uint64_t reserve(StreamId stream) = 0;
   virtual bool has_room_to_hold(std::uint64_t bytes) const = 0;
+  virtual bool has_room_to_wait() const = 0;
   virtual void hold(std::uint64_t bytes) = 0;
   virtual void release(std::uint64_t bytes) = 0;
 

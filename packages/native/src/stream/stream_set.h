@@ -128,6 +128,8 @@ class StreamSet {
   void hold(std::uint64_t bytes);
   void release(std::uint64_t bytes);
   bool has_room_to_hold(std::uint64_t bytes) const;
+  // For streams that nobody reads yet.
+  bool has_room_to_wait() const;
   // How large a chunk to write next; kept free for the stream until its next `write`. 0: wait for
   // kWritable.
   std::uint64_t reserve(StreamId stream);
@@ -136,6 +138,8 @@ class StreamSet {
   std::size_t open_bidirectional_streams() const;
   // Frees what is kept for streams to come; for a connection that is idle.
   void trim_memory();
+  // What streams were to send and have received is for nobody any more: the connection closes.
+  void drop();
   std::uint64_t streams_total() const;
 
   // --- several servers (docs/multi-end.md) ---------------------------------------------------

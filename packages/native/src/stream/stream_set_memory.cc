@@ -70,6 +70,21 @@ bool StreamSet::has_room_to_hold(std::uint64_t bytes) const {
   return state_->budget.has_room_to_hold(bytes, state_->connection_receive.window());
 }
 
+// Streams that wait are no part of what the budget divides: a share of any size has room for what
+// the limit of streams allows it to begin with.
+bool StreamSet::has_room_to_wait() const { return memory_bytes() <= 2 * state_->budget.memory(); }
+
+void StreamSet::drop() {
+  std::vector<StreamId> all;
+  all.reserve(state_->streams.size());
+  state_->streams.for_each([&](const Stream& stream) { all.push_back(stream.id); });
+  for (const StreamId id : all) {
+    static_cast<void>(reset(id, 0));
+    static_cast<void>(stop_sending(id, 0));
+  }
+  trim_memory();
+}
+
 std::uint64_t StreamSet::reserve(StreamId id) {
   State& state = *state_;
   Stream* stream = state.streams.find(id);

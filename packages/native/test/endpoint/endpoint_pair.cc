@@ -42,6 +42,7 @@ EndpointPair::EndpointPair(const Options& options)
   client_tls_ = *client_tls;
   server_config_.connection = options.connection;
   server_config_.admission = options.admission;
+  server_config_.memory = options.memory;
   server_config_.static_key = options.static_key;
   restart_server_without_ticket_keys();
   EndpointConfig config;

@@ -31,6 +31,7 @@ class EndpointPair {
     Weather weather;
     ConnectionConfig connection;
     AdmissionConfig admission;
+    MemoryConfig memory;  // of the server
     bool early_data = true;
     std::vector<std::uint8_t> static_key;  // random when empty
     bool client_serves = false;            // the client's endpoint takes connections, too

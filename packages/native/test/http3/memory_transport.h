@@ -135,6 +135,7 @@ class MemoryNetwork {
     bool received_early(StreamId) const override { return early; }
     std::uint64_t reserve(StreamId) override { return 16 << 10; }
     bool has_room_to_hold(std::uint64_t bytes) const override { return held + bytes <= memory; }
+    bool has_room_to_wait() const override { return held <= memory; }
     void hold(std::uint64_t bytes) override { held += bytes; }
     void release(std::uint64_t bytes) override { held -= bytes; }
     bool peer_takes_datagrams() const override { return network_.options_.max_datagram > 0; }

@@ -599,6 +599,33 @@ TEST(Session, AFewRequestsAreServedWhateverTheMemory) {
   EXPECT_EQ(pair.server.order.size(), RequestAdmission::k_least);
 }
 
+// RFC 9114 §4.1.1: whoever is rejected may ask again, since nothing was done.
+TEST(Session, OfAConnectionWithoutMemoryOnlySoManyRequestsWait) {
+  MemoryOptions options;
+  options.max_bidirectional = 1000;
+  SessionPair pair(1, {}, options);
+  pair.run();
+  constexpr std::size_t k_kept = RequestAdmission::k_least + RequestAdmission::k_least_waiting;
+  pair.network.end(Role::kServer).memory = 0;
+  for (std::size_t i = 0; i < k_kept + 50; ++i) request(pair.client, get("/a"));
+  pair.run();
+  std::size_t rejected = 0;
+  for (const auto& [stream, message] : pair.client.messages) {
+    rejected += message.reset == value_of(ErrorCode::kRequestRejected);
+  }
+  EXPECT_EQ(rejected, 50u);
+  // All others get their turn.
+  std::size_t answered = 0;
+  while (answered < pair.server.order.size()) {
+    const StreamId next = pair.server.order[answered++];
+    EXPECT_TRUE(pair.server.session.submit_response(next, {{":status", "204"}}, false));
+    pair.run();
+  }
+  EXPECT_EQ(answered, k_kept);
+  EXPECT_EQ(pair.server.session.open_requests(), 0u);
+  EXPECT_FALSE(pair.network.end(Role::kServer).close_error);
+}
+
 TEST(Session, RequestsThatAreCancelledWhileTheyWaitLeaveNothing) {
   SessionPair pair;
   pair.run();

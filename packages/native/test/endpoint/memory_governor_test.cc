@@ -1,0 +1,136 @@
+#include "endpoint/memory_governor.h"
+
+#include <gtest/gtest.h>
+
+#include "endpoint/transfer.h"
+
+namespace sheaf::quic {
+namespace {
+
+constexpr std::uint64_t k_mib = 1 << 20;
+
+MemoryGovernor with(std::uint64_t used) {
+  MemoryGovernor governor({.connection = 8 * k_mib, .total = 256 * k_mib});
+  governor.change(0, used);
+  return governor;
+}
+
+TEST(MemoryGovernorTest, AConnectionHasItsFullShareUntilHalfIsInUse) {
+  EXPECT_EQ(with(0).share(0), 8 * k_mib);
+  EXPECT_EQ(with(128 * k_mib).share(0), 8 * k_mib);
+  EXPECT_EQ(with(192 * k_mib).share(0), 4 * k_mib);
+  EXPECT_EQ(with(255 * k_mib).share(0), MemoryGovernor::k_least);
+  EXPECT_EQ(with(1000 * k_mib).share(0), MemoryGovernor::k_least);
+}
+
+TEST(MemoryGovernorTest, ANetworkHasAQuarterOfAll) {
+  const MemoryGovernor governor = with(64 * k_mib);
+  EXPECT_EQ(governor.network_total(), 64 * k_mib);
+  EXPECT_EQ(governor.share(32 * k_mib), 8 * k_mib);
+  EXPECT_EQ(governor.share(48 * k_mib), 4 * k_mib);
+  EXPECT_EQ(governor.share(64 * k_mib), MemoryGovernor::k_least);
+  // Other networks feel nothing of it.
+  EXPECT_EQ(governor.share(0), 8 * k_mib);
+}
+
+TEST(MemoryGovernorTest, AShareIsNeverMoreThanWhatIsConfigured) {
+  MemoryGovernor governor({.connection = 64 << 10, .total = k_mib});
+  EXPECT_EQ(governor.share(0), 64u << 10);
+  governor.change(0, k_mib);
+  EXPECT_EQ(governor.share(0), 64u << 10);
+}
+
+TEST(MemoryGovernorTest, IsExhaustedBeyondSevenEighthsAndEvictsDownToThreeQuarters) {
+  EXPECT_FALSE(with(224 * k_mib).exhausted());
+  EXPECT_TRUE(with(224 * k_mib + 1).exhausted());
+  EXPECT_EQ(with(0).target(), 192 * k_mib);
+  MemoryGovernor governor = with(230 * k_mib);
+  governor.change(100 * k_mib, 10 * k_mib);
+  EXPECT_EQ(governor.used(), 140 * k_mib);
+  EXPECT_FALSE(governor.exhausted());
+}
+
+constexpr std::uint64_t k_total = 4 * k_mib;
+
+// A server whose memory is a few megabytes, and clients of one network that write to it what it
+// does not read.
+class Eviction : public testing::Test {
+ protected:
+  static EndpointPair::Options options() {
+    EndpointPair::Options options;
+    // Half of it is for what the peer sends.
+    options.memory = {.connection = 2 * k_mib, .total = k_total};
+    options.connection.streams.initial_connection_window = k_mib;
+    options.connection.streams.initial_stream_window = k_mib;
+    return options;
+  }
+
+  ConnectionDriver& connect() {
+    ConnectionDriver& driver = pair_.connect();
+    EXPECT_TRUE(pair_.run_until([&] { return driver.handshake_completed(); }));
+    pair_.run_for(1s);
+    return driver;
+  }
+  // Most of what its window allows. Until then, or until somebody was closed.
+  void fill(ConnectionDriver& driver) {
+    const auto stream = driver.connection().open_stream(Directionality::kBidirectional);
+    ASSERT_TRUE(stream);
+    for (std::uint64_t part = 0; part < 15; ++part) {
+      const auto bytes = pattern(*stream, part * k_part, k_part);
+      ASSERT_TRUE(driver.connection().write(*stream, SendChunk::copy_of(bytes), false));
+    }
+    pair_.wake(driver);
+    const std::uint64_t before = evicted();
+    pair_.run_until([&] { return evicted() > before; }, 2s);
+  }
+  std::uint64_t evicted() const { return hits(LimitHit::kMemoryEvicted); }
+  std::uint64_t hits(LimitHit hit) const {
+    return pair_.server->stats().limit_hits[static_cast<std::size_t>(hit)];
+  }
+
+  static constexpr std::uint64_t k_part = 64 << 10;
+  EndpointPair pair_{options()};
+};
+
+TEST_F(Eviction, ClosesAsManySlowReadersAsItTakesAndNobodyElse) {
+  ConnectionDriver& polite = connect();
+  // Connected while there was room for all, so that each has its whole window.
+  std::vector<ConnectionDriver*> greedy;
+  for (int i = 0; i < 6; ++i) greedy.push_back(&connect());
+  for (ConnectionDriver* driver : greedy) {
+    fill(*driver);
+    EXPECT_LE(pair_.server->memory_bytes(), k_total / 8 * 7);
+  }
+  pair_.run_for(1s);
+  const auto closed = std::ranges::count_if(
+      greedy, [&](const ConnectionDriver* driver) { return pair_.closed(driver) != nullptr; });
+  EXPECT_EQ(closed, 3);
+  EXPECT_EQ(evicted(), 3u);
+  // Those that took nothing for the longest time.
+  EXPECT_NE(pair_.closed(greedy.front()), nullptr);
+  EXPECT_EQ(pair_.closed(greedy.back()), nullptr);
+  EXPECT_EQ(pair_.closed(&polite), nullptr);
+  EXPECT_EQ(hits(LimitHit::kIdleEvicted), 0u);
+}
+
+// Its close is repeated for three probe timeouts (RFC 9000 §10.2), and nothing else is kept.
+TEST_F(Eviction, WhatAConnectionHeldIsFreeWhileItLingers) {
+  std::vector<ConnectionDriver*> greedy;
+  for (int i = 0; i < 6; ++i) greedy.push_back(&connect());
+  for (ConnectionDriver* driver : greedy) {
+    if (evicted() == 0) fill(*driver);
+  }
+  EXPECT_EQ(pair_.server->connection_count(), greedy.size());
+  EXPECT_EQ(evicted(), 1u);
+  EXPECT_LE(pair_.server->memory_bytes(), k_total / 4 * 3);
+  std::size_t lingering = 0;
+  pair_.server->for_each([&](const ConnectionDriver& driver) {
+    if (driver.connection().state() != Connection::State::kClosing) return;
+    ++lingering;
+    EXPECT_LT(driver.connection().memory_bytes(), k_part);
+  });
+  EXPECT_EQ(lingering, 1u);
+}
+
+}  // namespace
+}  // namespace sheaf::quic
