@@ -162,10 +162,14 @@ void Endpoint::wake(ConnectionDriver& driver) {
 }
 
 ConnectionDriver* Endpoint::next_active() {
+  // What the requests of one connection hold now is nothing that the next one may hold as well.
+  if (Slot* last = std::exchange(draining_, nullptr)) account(*last);
   if (active_.empty()) return nullptr;
   Slot* slot = active_.front();
   active_.pop_front();
   slot->active = false;
+  account(*slot);
+  draining_ = slot;
   return slot->driver.get();
 }
 

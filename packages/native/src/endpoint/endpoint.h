@@ -162,6 +162,7 @@ class Endpoint {
   TimerQueue<Slot> timers_;
   Ring<Slot*> senders_;
   Ring<Slot*> active_;
+  Slot* draining_ = nullptr;  // the latest of `next_active`
   Ring<StatelessReply> replies_;
   std::vector<Slot*> finished_;
   Networks networks_;

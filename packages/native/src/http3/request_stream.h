@@ -1,11 +1,10 @@
 #pragma once
 
-#include <deque>
-
 #include "http3/field_section.h"
 #include "http3/request_admission.h"
 #include "http3/transport.h"
 #include "http3/varint_accumulator.h"
+#include "util/ring.h"
 
 namespace sheaf::http3 {
 
@@ -47,7 +46,7 @@ struct RequestStream {
 
   // It is known what the request is.
   bool head_known() const { return own_request || message_begun; }
-  std::deque<SendChunk> chunks;   // not yet taken by the transport
+  quic::Ring<SendChunk> chunks;   // not yet taken by the transport
   std::size_t chunks_framed = 0;  // of these, the first so many are in a DATA frame already
   bool transport_full = false;
   bool wants_writable = false;

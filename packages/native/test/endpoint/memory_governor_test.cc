@@ -113,6 +113,20 @@ TEST_F(Eviction, ClosesAsManySlowReadersAsItTakesAndNobodyElse) {
   EXPECT_EQ(hits(LimitHit::kIdleEvicted), 0u);
 }
 
+// All that came in one turn is read before anything else happens.
+TEST_F(Eviction, WhatOneConnectionHoldsIsNotThereForTheNextOne) {
+  for (int i = 0; i < 3; ++i) connect();
+  Endpoint& server = *pair_.server;
+  for (ConnectionDriver* driver : pair_.accepted) server.wake(*driver);
+  std::vector<bool> had_room;
+  while (ConnectionDriver* driver = server.next_active()) {
+    Connection& connection = driver->connection();
+    had_room.push_back(connection.has_room_to_hold(k_mib / 2));
+    if (had_room.back()) connection.hold(k_mib);
+  }
+  EXPECT_EQ(had_room, (std::vector{true, false, false}));
+}
+
 // Its close is repeated for three probe timeouts (RFC 9000 §10.2), and nothing else is kept.
 TEST_F(Eviction, WhatAConnectionHeldIsFreeWhileItLingers) {
   std::vector<ConnectionDriver*> greedy;
