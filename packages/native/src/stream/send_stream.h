@@ -39,7 +39,9 @@ class SendStream {
   bool writable() const { return !fin_written_ && !was_reset(); }
   void write(SendChunk chunk, bool fin);
   // So many bytes from the beginning arrive even if it is reset then, when `reset` permits it.
-  void keep_reliable(std::uint64_t bytes) { reliable_size_ = bytes; }
+  void keep_reliable(std::uint64_t bytes) {
+    if (!was_reset()) reliable_size_ = bytes;
+  }
   // RFC 9000 §3.1. False when there is nothing left to abandon.
   bool reset(std::uint64_t error, bool permit_reliable);
   // Of what is to arrive.

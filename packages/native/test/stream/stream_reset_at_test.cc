@@ -50,6 +50,15 @@ TEST_F(StreamResetAt, PrefixGoesBeforeTheReset) {
   EXPECT_EQ(client_.event_text(), "closed 2");
 }
 
+TEST_F(StreamResetAt, NothingBecomesReliableBehindTheReset) {
+  ASSERT_TRUE(client_.streams.reset(id_, 77));
+  client_.streams.keep_reliable(id_, 3);
+  const StreamPacket packet = client_.send();
+  ASSERT_EQ(packet.all<ResetStreamFrame>().size(), 1u);
+  EXPECT_EQ(packet.all<ResetStreamFrame>()[0].final_size, 0u);
+  EXPECT_EQ(packet.all<ResetStreamFrame>()[0].reliable_size, 0u);
+}
+
 TEST_F(StreamResetAt, PrefixIsRepeatedAndTheRestIsNot) {
   write_with_prefix(500);
   const StreamPacket data = client_.send();
