@@ -137,6 +137,7 @@ class Endpoint {
   // --- endpoint_limits.cc
   Admission::Decision admit(const Address& remote, bool validated, Time now);
   Admission::Load load_from(const Address& remote) const;
+  void forget_memory(Slot& slot);
   void leave_network(Slot& slot);
   void begin_half_open(Slot& slot);
   void end_half_open(Slot& slot);

@@ -62,11 +62,16 @@ void Endpoint::end_half_open(Slot& slot) {
   half_open_.erase(slot.half_open_place);
 }
 
-void Endpoint::leave_network(Slot& slot) {
+void Endpoint::forget_memory(Slot& slot) {
   governor_.change(slot.memory, 0);
+  if (slot.network) slot.network->memory -= slot.memory;
+  slot.memory = 0;
+}
+
+void Endpoint::leave_network(Slot& slot) {
+  forget_memory(slot);
   if (slot.evicted) --evicted_;
   if (!slot.network) return;
-  slot.network->memory -= slot.memory;
   if (slot.evicted) --slot.network->evicted;
   networks_.leave(*slot.network);
 }
@@ -96,9 +101,7 @@ void Endpoint::evict(Slot& slot, LimitHit hit) {
   slot.driver->connection().drop_streams();
   update_ids(slot);
   // While it lingers it has nothing to give: others would be closed in its stead.
-  governor_.change(slot.memory, 0);
-  if (slot.network) slot.network->memory -= slot.memory;
-  slot.memory = 0;
+  forget_memory(slot);
   if (slot.sending) return;
   slot.sending = true;
   senders_.push_back(&slot);
