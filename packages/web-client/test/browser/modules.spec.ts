@@ -16,6 +16,12 @@ interface ModulesGateway {
   log(): Promise<Record<string, unknown>[]>;
 }
 
+/** Where pages find the gateway's sessions. */
+interface Server {
+  hashes: string[];
+  authority: string;
+}
+
 /** A gateway with a route for each module in fixtures/modules. */
 const test = base.extend<{ modules: ModulesGateway }>({
   modules: async ({}, use) => {
@@ -61,8 +67,7 @@ async function onPage<Result>(context: BrowserContext, url: string, work: (page:
 }
 
 /** Opens eight sessions with the module `name`, one for each way in which the page ends its streams and the session. */
-async function endInEveryWay(name: string): Promise<number> {
-  const { hashes, authority } = (await (await fetch('/.well-known/sheaf/certificate-hashes')).json()) as { hashes: string[]; authority: string };
+async function endInEveryWay({ hashes, authority, name }: Server & { name: string }): Promise<number> {
   const serverCertificateHashes = hashes.map((hash) => ({ algorithm: 'sha-256', value: Uint8Array.from(hash.match(/../g)!, (pair) => Number.parseInt(pair, 16)) }));
   const quietly = (work: Promise<unknown>): Promise<unknown> => work.catch(() => undefined);
   const end = async (behaviour: string, writable: WritableStream<Uint8Array>): Promise<void> => {
@@ -99,8 +104,7 @@ async function endInEveryWay(name: string): Promise<number> {
 }
 
 /** Says something to the module that echoes; resolves with what comes back. */
-async function hearEcho(): Promise<string> {
-  const { hashes, authority } = (await (await fetch('/.well-known/sheaf/certificate-hashes')).json()) as { hashes: string[]; authority: string };
+async function hearEcho({ hashes, authority }: Server): Promise<string> {
   const serverCertificateHashes = hashes.map((hash) => ({ algorithm: 'sha-256', value: Uint8Array.from(hash.match(/../g)!, (pair) => Number.parseInt(pair, 16)) }));
   const session = new WebTransport(`https://${authority}/echo`, { serverCertificateHashes });
   await session.ready;
@@ -113,8 +117,9 @@ async function hearEcho(): Promise<string> {
 test('no module ends the gateway, however a page ends its streams and sessions', async ({ context, modules }) => {
   test.setTimeout(300_000);
   const url = `${modules.httpUrl}/page.html`;
-  for (const name of modules.names) expect(await onPage(context, url, (page) => page.evaluate(endInEveryWay, name))).toBe(8);
-  expect(await onPage(context, url, (page) => page.evaluate(hearEcho))).toBe('still here');
+  const server = (await (await fetch(`${modules.httpUrl}/.well-known/sheaf/certificate-hashes`)).json()) as Server;
+  for (const name of modules.names) expect(await onPage(context, url, (page) => page.evaluate(endInEveryWay, { ...server, name }))).toBe(8);
+  expect(await onPage(context, url, (page) => page.evaluate(hearEcho, server))).toBe('still here');
   const failed = new Set((await modules.log()).filter(({ msg }) => msg === 'WebTransport application failed').map(({ route }) => route));
   for (const name of ['strays', 'throws_at_once', 'throws_later']) expect(failed).toContain(`/${name}`);
   // A module that reads or writes a stream may fail by what the page does; these do neither, or catch it.
