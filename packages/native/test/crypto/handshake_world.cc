@@ -147,7 +147,12 @@ void HandshakeWorld::receive(Peer& peer, std::vector<std::uint8_t> datagram) {
 }
 
 void HandshakeWorld::on_done(Bytes packet) {
-  if (packet.empty() || packet[0] != k_done_packet || confirmed) return;
+  // Stands for the tag of a 1-RTT packet: nobody else can make one (RFC 9001 §5).
+  const bool authentic =
+      std::find_if(done_packets_.begin(), done_packets_.end(), [packet](const auto& sent) {
+        return std::equal(sent.begin(), sent.end(), packet.begin(), packet.end());
+      }) != done_packets_.end();
+  if (!authentic || confirmed) return;
   client.poll();
   if (!client.handshake->completed()) return;  // the server repeats it
   confirmed = true;
@@ -193,6 +198,7 @@ void HandshakeWorld::repeat_done() {
       packet.insert(packet.end(), event.data.begin(), event.data.end());
     }
   }
+  done_packets_.push_back(packet);
   send(false, packet);
 }
 

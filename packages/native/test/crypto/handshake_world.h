@@ -99,6 +99,7 @@ class HandshakeWorld {
   std::priority_queue<InFlight> in_flight_;
   std::uint64_t order_ = 0;
   Time next_done_ = k_never;
+  std::vector<std::vector<std::uint8_t>> done_packets_;  // that the server sent
   std::vector<std::uint8_t> address_token_;
   std::vector<ConnectionId> gone_;  // first destinations of connections that exist or existed
 };
