@@ -174,10 +174,12 @@ export interface NativeEndpoint {
   submitResponse(connection: number, stream: number, fields: FlatFields, hasBody: boolean): number;
   /** Ends the body and the message. */
   submitTrailers(connection: number, stream: number, fields: FlatFields): number;
-  /** 1 = taken, 0 = taken and full: wait for `bodyWritable`. The buffer is lent until acknowledged. */
-  writeBody(connection: number, stream: number, chunk: Uint8Array | undefined, fin: boolean): number;
+  /** 1 = taken, 0 = taken and full: wait for `bodyWritable`. The buffer is lent until acknowledged; then the pool has it, if it is from there. */
+  writeBody(connection: number, stream: number, chunk: Uint8Array | undefined, fin: boolean, fromPool?: boolean): number;
   /** Bytes to write next, kept free until they are written; 0: wait for `bodyWritable`. */
   reserveBody(connection: number, stream: number): number;
+  /** A Buffer of so many bytes from the endpoint's pool, with whatever was in it. */
+  takeBuffer(bytes: number): Buffer;
   readBody(connection: number, stream: number): Buffer | undefined;
   stopReading(connection: number, stream: number, code: number): void;
   resetStream(connection: number, stream: number, code: number): void;

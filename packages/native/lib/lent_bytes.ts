@@ -1,4 +1,5 @@
 import { markAsUntransferable } from 'node:worker_threads';
+import type { NativeEndpoint } from './addon.js';
 
 /**
  * Whether memory that is marked stays where it is. Node 20 has no `ArrayBuffer.prototype.transfer`; 21 to 23 have it, and it
@@ -37,4 +38,22 @@ export function lendable(chunk: Uint8Array): Uint8Array {
   if (!marksHold || !Buffer.isBuffer(chunk) || !fixed) return ownCopy(chunk);
   markAsUntransferable(memory);
   return chunk;
+}
+
+/** What `room` says: of other sizes there are too few to keep. */
+const pooledSizes = new Set([16 * 1024, 256 * 1024]);
+
+/** By identity, so that a part of one, or another Buffer where one was, is lent like any other. */
+const fromPool = new WeakSet<Uint8Array>();
+
+/** A Buffer to fill and to lend once, whose memory the endpoint uses again where it can. */
+export function takeFromPool(endpoint: NativeEndpoint, bytes: number): Buffer {
+  if (!marksHold || !pooledSizes.has(bytes)) return Buffer.allocUnsafeSlow(bytes);
+  const buffer = endpoint.takeBuffer(bytes);
+  fromPool.add(buffer);
+  return buffer;
+}
+
+export function isFromPool(chunk: Uint8Array | undefined): boolean {
+  return chunk !== undefined && fromPool.has(chunk);
 }

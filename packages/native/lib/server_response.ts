@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { refusalText, type FlatFields } from './addon.js';
 import { appendFields } from './headers.js';
 import { H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, type StreamLocation } from './http3_body.js';
-import { lendable, ownCopy } from './lent_bytes.js';
+import { isFromPool, lendable, ownCopy, takeFromPool } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
 import { inConnection, requestNodes } from './priority_nodes.js';
 import type { ServerResponse, StreamPriority } from './types.js';
@@ -108,6 +108,10 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     return size > 0 ? size : new Promise((resolve) => (this.awaited = resolve));
   }
 
+  takeBuffer(bytes: number): Buffer {
+    return takeFromPool(this.location.endpoint, bytes);
+  }
+
   /** The addon's buffer has room again. */
   onWritable(): void {
     const { resume, awaited } = this;
@@ -153,7 +157,8 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
 
   private send(chunk: Buffer | undefined, fin: boolean, callback: (error?: Error | null) => void): void {
     const { endpoint, connection, stream } = this.location;
-    const outcome = endpoint.writeBody(connection, stream, chunk && (this.keepsChunks ? lendable(chunk) : ownCopy(chunk)), fin);
+    const bytes = chunk && (this.keepsChunks ? lendable(chunk) : ownCopy(chunk));
+    const outcome = endpoint.writeBody(connection, stream, bytes, fin, this.keepsChunks && isFromPool(chunk));
     if (outcome < 0) callback(new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`));
     else if (outcome === 0 && !fin) this.resume = callback;
     else callback();

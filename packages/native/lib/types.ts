@@ -205,6 +205,11 @@ export interface ServerResponse extends Writable {
    */
   room(): number | Promise<number>;
   /**
+   * A Buffer of so many bytes, with whatever was in it, for `write` where `keepsChunks`: its memory serves again once the client
+   * has its bytes. Nobody reads or writes it after `write` got it.
+   */
+  takeBuffer(bytes: number): Buffer;
+  /**
    * Sends an interim response (1xx, but no 101) before the final one; after that it does nothing. HTTP/0.9 has none.
    * @throws QuicError `WRITE_REFUSED` for a field or a status that is not allowed
    */

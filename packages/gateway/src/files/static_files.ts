@@ -97,7 +97,7 @@ export class StaticFiles implements Target {
         return;
       }
       streams = true;
-      await sendBody(exchange, fileBody(file.handle, body, exchange.response.room && (() => exchange.response.room!())));
+      await sendBody(exchange, fileBody(file.handle, body, exchange.response));
     } finally {
       // The body closes the file by itself.
       if (!streams && 'handle' in file) await file.handle.close();

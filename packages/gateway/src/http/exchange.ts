@@ -56,6 +56,8 @@ export interface GatewayResponse extends NodeJS.WritableStream {
   readonly writableNeedDrain?: boolean;
   /** Bytes to write next; waits while there is no memory for them. Who reads a body from somewhere asks before it reads. */
   room?(): number | Promise<number>;
+  /** A Buffer of so many bytes to write once, whose memory serves again when the client has them. */
+  takeBuffer?(bytes: number): Buffer;
   setHeader(name: string, value: number | string | string[]): unknown;
   getHeader(name: string): number | string | string[] | undefined;
   removeHeader(name: string): void;

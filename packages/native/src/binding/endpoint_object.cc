@@ -72,6 +72,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::submit_trailers>("submitTrailers"),
        InstanceMethod<&EndpointObject::write_body>("writeBody"),
        InstanceMethod<&EndpointObject::reserve_body>("reserveBody"),
+       InstanceMethod<&EndpointObject::take_buffer>("takeBuffer"),
        InstanceMethod<&EndpointObject::read_body>("readBody"),
        InstanceMethod<&EndpointObject::stop_reading>("stopReading"),
        InstanceMethod<&EndpointObject::reset_stream>("resetStream"),
@@ -353,7 +354,11 @@ Napi::Value EndpointObject::write_body(const Napi::CallbackInfo& info) {
   double outcome = refusal_code(http3::Refusal::kConnectionClosed);
   if (hosted && hosted->session()) {
     const auto bytes = as_bytes(info[2]);
-    quic::SendChunk chunk = bytes && bytes->ByteLength() > 0 ? lend(*bytes) : quic::SendChunk{};
+    const bool from_pool = info[4].ToBoolean();
+    quic::SendChunk chunk;
+    if (bytes && bytes->ByteLength() > 0) {
+      chunk = from_pool ? body_buffers_.lend(*bytes) : lend(*bytes);
+    }
     const auto taken =
         hosted->session()->write_body(stream_argument(info), std::move(chunk), info[3].ToBoolean());
     outcome = taken ? (*taken ? 1 : 0) : refusal_code(taken.error());
@@ -366,6 +371,10 @@ Napi::Value EndpointObject::reserve_body(const Napi::CallbackInfo& info) {
   if (!hosted || !hosted->session()) return Napi::Number::New(info.Env(), 0);
   return Napi::Number::New(
       info.Env(), static_cast<double>(hosted->session()->reserve_body(stream_argument(info))));
+}
+
+Napi::Value EndpointObject::take_buffer(const Napi::CallbackInfo& info) {
+  return body_buffers_.take(info.Env(), info[0].ToNumber().Uint32Value());
 }
 
 Napi::Value EndpointObject::read_body(const Napi::CallbackInfo& info) {

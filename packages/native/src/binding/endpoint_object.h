@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "binding/buffer_pool.h"
 #include "binding/endpoint_settings.h"
 #include "binding/event_kind.h"
 #include "binding/hosted_connection.h"
@@ -41,6 +42,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value submit_trailers(const Napi::CallbackInfo& info);
   Napi::Value write_body(const Napi::CallbackInfo& info);
   Napi::Value reserve_body(const Napi::CallbackInfo& info);
+  Napi::Value take_buffer(const Napi::CallbackInfo& info);
   Napi::Value read_body(const Napi::CallbackInfo& info);
   void stop_reading(const Napi::CallbackInfo& info);
   void reset_stream(const Napi::CallbackInfo& info);
@@ -112,6 +114,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   EndpointSettings settings_;
   io::SystemRandom random_;
   std::optional<io::QlogDirectory> qlogs_;
+  BufferPool body_buffers_;  // outlives the connections, which give them back
   std::unique_ptr<quic::Endpoint> endpoint_;
   std::unique_ptr<io::EndpointLoop> loop_;
   Napi::FunctionReference on_events_;
