@@ -50,6 +50,8 @@ describe('an edge tells pages of its paths', () => {
     const pair = await startPair({ ...site });
     expect((await get(pair.port, '/')).status).toBe(200);
     expect((await ask(pair.port)).status).toBe(404);
+    expect((await get(pair.port, '/.well-known/sheaf/responses')).status).toBe(404);
+    expect((await get(pair.port, '/')).headers).not.toHaveProperty('sheaf-response');
     expect((await get(pair.gateway.address.port, '/.well-known/sheaf/paths')).status).toBe(404);
   });
 

@@ -24,6 +24,7 @@ import { gatewayTarget, type GatewayTarget } from './gateway_target.js';
 import { LeaseReports } from './lease_reports.js';
 import { PathPolicy } from './path_policy.js';
 import { pathReports } from './path_reports.js';
+import { ResponseReports } from './response_reports.js';
 import { SessionForwarder } from './session_forwarder.js';
 import { startingWith, wantedPaths, type WantedPath } from './wanted_paths.js';
 
@@ -90,10 +91,12 @@ export class Edge extends FrontNode {
       certificateExpiry: () => certificate.expiry,
     });
     const observer = combineObservers([metrics.observer(), ...(node.log.access ? [accessLog(log)] : [])]);
+    const responses = node.show_paths ? new ResponseReports() : undefined;
     const handler = new RequestHandler({
-      routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log))],
+      routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log, responses))],
       wellKnown: new WellKnown(describeListener(node, certificate, () => front.address.port), {
         paths: node.show_paths ? () => pathReports(gateway.status(), this.#leases?.latest() ?? new Map()) : undefined,
+        responses: responses && (() => responses.latest()),
         pageLoader: node.page_loader,
       }),
       wellKnownPrefix: WELL_KNOWN_PREFIX,

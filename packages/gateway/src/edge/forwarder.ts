@@ -6,19 +6,24 @@ import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
 import { ReceivedBody, respondBodyFault } from '../http/received_body.js';
 import { respondStatus, respondText } from '../http/respond.js';
+import { RESPONSE_HEADER } from '@sheaf/web-client/protocol';
 import { SlowClients } from '../slow_clients/slow_clients.js';
 import { GatewayUnreachable, mostUnread, type GatewayConnection } from './gateway_connection.js';
+import type { ResponseReports } from './response_reports.js';
 
 /** Carries requests to the gateway or to one of its ends, each on a stream of the one connection; both directions stream. */
 export class Forwarder implements Target {
   readonly #gateway: GatewayConnection;
   readonly #log: Logger;
+  readonly #reports: ResponseReports | undefined;
   /** All responses share the credit of the one connection to the gateway (RFC 9000 §4.1), and each may hold as much as a stream's window. */
   readonly #unread = new SlowClients({ most: mostUnread });
 
-  constructor(gateway: GatewayConnection, log: Logger) {
+  /** `reports`: remembers who sent each response. */
+  constructor(gateway: GatewayConnection, log: Logger, reports?: ResponseReports) {
     this.#gateway = gateway;
     this.#log = log;
+    this.#reports = reports;
   }
 
   async handle(exchange: Exchange): Promise<void> {
@@ -30,13 +35,15 @@ export class Forwarder implements Target {
     }
     const body = new ReceivedBody(exchange);
     for (let attempt = 0; ; attempt++) {
+      const report = this.#reports?.add();
       let client: Http3Client | undefined;
       let answered = false;
       try {
         client = await this.#gateway.open();
         if (exchange.aborted) return;
-        const response = await this.#gateway.endsOf(client).request(requestOf(exchange, await body.open()));
+        const response = await this.#gateway.endsOf(client).request(requestOf(exchange, await body.open()), report);
         checkStatus(response);
+        if (report) response.headers[RESPONSE_HEADER] = String(report.id);
         answered = true;
         this.#unread.add(exchange);
         await answerWith(exchange, response);
@@ -56,6 +63,7 @@ export class Forwarder implements Target {
         respondUnreachable(exchange, error, this.#gateway.status().address);
         return;
       } finally {
+        report?.end();
         this.#unread.delete(exchange);
       }
     }

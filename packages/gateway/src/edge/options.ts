@@ -54,7 +54,7 @@ export const edgeConfiguration = z.strictObject({
   tls: frontKeys.tls,
   gateway: gatewayOptions,
   paths: pathsOptions.default('auto'),
-  show_paths: z.boolean().default(false).describe('Tell pages that come through the edge which paths it has, for the live page: addresses, round-trip times, losses and bytes.'),
+  show_paths: z.boolean().default(false).describe('Tell pages that come through the edge which paths it has, for the live page: addresses, round-trip times, losses and bytes; and which server sent each of the latest responses.'),
   congestion: frontKeys.congestion,
   path_scheduler: frontKeys.path_scheduler,
   stream_scheduler: frontKeys.stream_scheduler,

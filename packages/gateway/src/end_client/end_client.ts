@@ -21,6 +21,22 @@ export interface EndClientOptions {
   elsewhere?: (options: ClientRequestOptions) => Promise<ClientResponse>;
 }
 
+/** Hears which server sends which part of a response. */
+export interface PartListener {
+  /** This backend is asked, or the gateway: what follows comes from there. */
+  begin(backend: number | undefined): void;
+  /** So many bytes of the body arrived. */
+  received(bytes: number): void;
+}
+
+/** A response on its way, and what asks for the rest of it. */
+interface Delivery {
+  options: ClientRequestOptions;
+  resumption: Resumption | undefined;
+  excluded: Set<number>;
+  parts: PartListener | undefined;
+}
+
 /** An answer, and the end that it comes from. */
 interface Answer {
   response: ClientResponse;
@@ -48,7 +64,8 @@ export class EndClient {
     this.#routes = routes;
     this.#elsewhere = elsewhere;
     this.#ends = new OpenEnds(client);
-    client.once('endOffered', () => void routes.load(client));
+    if (this.#ends.any) void routes.load(client);
+    else client.once('endOffered', () => void routes.load(client));
     client.once('primaryLost', () => this.#onPrimaryLost());
   }
 
@@ -62,15 +79,15 @@ export class EndClient {
     await Promise.race([opened, new Promise((resolve) => setTimeout(resolve, patienceMs).unref())]);
   }
 
-  /** As `Http3Client.request`. @throws QuicError, PrimaryLost */
-  async request(options: ClientRequestOptions): Promise<ClientResponse> {
+  /** As `Http3Client.request`; `parts` hears where the response's body comes from. @throws QuicError, PrimaryLost */
+  async request(options: ClientRequestOptions, parts?: PartListener): Promise<ClientResponse> {
     const excluded = new Set<number>();
     const held = this.#ends.any && options.body !== undefined && !Buffer.isBuffer(options.body) ? new HeldBody(options.body) : undefined;
-    const answer = await this.#ask(held ? { ...options, body: held } : options, excluded).finally(() => held?.release());
+    const answer = await this.#ask(held ? { ...options, body: held } : options, excluded, parts).finally(() => held?.release());
     const resumption = resumptionOf(options.method ?? 'GET', answer.response);
-    if (answer.end === undefined && !(resumption && this.#ends.any && this.#elsewhere)) return answer.response;
+    if (answer.end === undefined && !parts && !(resumption && this.#ends.any && this.#elsewhere)) return answer.response;
     const { status, headers } = answer.response;
-    const body = this.#body(answer, resumption, options, excluded, (last) => (whole.trailers = last.trailers));
+    const body = this.#body(answer, { options, resumption, excluded, parts }, (last) => (whole.trailers = last.trailers));
     const whole = Object.assign(Readable.from(body, { objectMode: false, highWaterMark: 256 * 1024 }), { status, headers, trailers: {} as ClientResponse['trailers'] });
     // Who never began to read has not begun with the first server either.
     whole.once('close', () => answer.response.destroy());
@@ -90,12 +107,13 @@ export class EndClient {
   }
 
   /** Asks end after end, and at last the gateway. */
-  async #ask(options: ClientRequestOptions, excluded: Set<number>): Promise<Answer> {
+  async #ask(options: ClientRequestOptions, excluded: Set<number>, parts: PartListener | undefined): Promise<Answer> {
     const candidates = this.#candidates(options);
     // A connection that has lost its gateway ends as soon as nothing is under way: what is asked now goes elsewhere.
     while (excluded.size < mostEnds && !(this.#primaryLost && this.#elsewhere)) {
       const end = this.#ends.choose(candidates, excluded);
       if (end === undefined) break;
+      parts?.begin(end);
       try {
         return { response: await this.#askEnd(end, options), end };
       } catch (error) {
@@ -103,6 +121,7 @@ export class EndClient {
         excluded.add(end);
       }
     }
+    parts?.begin(undefined);
     return { response: await this.#askPrimary(options) };
   }
 
@@ -159,8 +178,8 @@ export class EndClient {
   }
 
   /** The body of an answer, with what was missing from other servers. */
-  async *#body({ response, end }: Answer, resumption: Resumption | undefined, options: ClientRequestOptions, excluded: Set<number>, onEnd: (last: ClientResponse) => void): AsyncGenerator<Buffer> {
-    const counter = { received: 0 };
+  async *#body({ response, end }: Answer, { options, resumption, excluded, parts }: Delivery, onEnd: (last: ClientResponse) => void): AsyncGenerator<Buffer> {
+    const counter = { received: 0, parts };
     let current = response;
     let from = end;
     for (;;) {
@@ -172,13 +191,13 @@ export class EndClient {
         if (from !== undefined) excluded.add(from);
         if (!resumption || !isLost(error) || options.signal?.aborted) throw error;
         if (resumption.last !== undefined && resumption.first + counter.received > resumption.last) return;
-        ({ response: current, end: from } = await this.#rest(resumption, counter.received, options, excluded, error));
+        ({ response: current, end: from } = await this.#rest({ options, resumption, excluded, parts }, counter.received, error));
       }
     }
   }
 
   /** One server's part of the body. */
-  async *#read(response: ClientResponse, counter: { received: number }): AsyncGenerator<Buffer> {
+  async *#read(response: ClientResponse, counter: { received: number; parts: PartListener | undefined }): AsyncGenerator<Buffer> {
     const wait: Wait = { since: undefined, giveUp: () => void response.destroy(new PrimaryLost()) };
     this.#stalls.add(wait);
     const chunks = (response as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
@@ -189,6 +208,7 @@ export class EndClient {
         wait.since = undefined;
         if (done) return;
         counter.received += value.length;
+        counter.parts?.received(value.length);
         yield value;
       }
     } finally {
@@ -197,8 +217,8 @@ export class EndClient {
     }
   }
 
-  async #rest(resumption: Resumption, received: number, options: ClientRequestOptions, excluded: Set<number>, lost: unknown): Promise<{ response: ClientResponse; end: number | undefined }> {
-    const { response, end } = await this.#ask({ ...options, headers: { ...options.headers, ...rangeHeaders(resumption, received) } }, excluded);
+  async #rest({ options, resumption, excluded, parts }: Delivery & { resumption: Resumption }, received: number, lost: unknown): Promise<{ response: ClientResponse; end: number | undefined }> {
+    const { response, end } = await this.#ask({ ...options, headers: { ...options.headers, ...rangeHeaders(resumption, received) } }, excluded, parts);
     if (isRest(response, resumption, received)) return { response, end };
     response.destroy();
     throw lost;

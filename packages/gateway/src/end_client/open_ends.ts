@@ -30,6 +30,8 @@ export class OpenEnds {
     client.on('endPathOpen', ({ end }) => this.#set(end, 'open'));
     client.on('endWithdrawn', ({ end }) => this.#set(end, 'withdrawn'));
     client.on('endLost', ({ end }) => this.#ends.delete(end));
+    // Offers may have come before anybody listened.
+    for (const { end, state } of client.status().ends ?? []) if (state === 'offered') void this.#open(end);
   }
 
   get any(): boolean {

@@ -1,5 +1,5 @@
 import { pageLoaderResource, type PageLoaderSwitch } from '@sheaf/web-client/server';
-import { WELL_KNOWN, type GatewayDescription, type PathReport } from '@sheaf/web-client/protocol';
+import { WELL_KNOWN, type GatewayDescription, type PathReport, type ResponseReport } from '@sheaf/web-client/protocol';
 import type { Exchange, Target } from './exchange.js';
 import { respondLease } from '../ends/lease.js';
 import { respondStatus, respondText, setHead } from './respond.js';
@@ -10,6 +10,7 @@ const changing = { 'content-type': 'application/json', 'cache-control': 'no-stor
 /** What a node may tell beside; nobody is told what is absent. */
 export interface ToldOnRequest {
   paths?: (() => readonly PathReport[]) | undefined;
+  responses?: (() => readonly ResponseReport[]) | undefined;
   routes?: Target | undefined;
   /** `off`: browsers that have the page loader remove it. */
   pageLoader?: PageLoaderSwitch;
@@ -37,8 +38,11 @@ export class WellKnown implements Target {
       return;
     }
     if (exchange.pathname === WELL_KNOWN.paths && this.#told.paths) {
-      // For pages of this origin alone: it tells addresses.
-      respondText(exchange, 200, `${JSON.stringify({ paths: this.#told.paths() })}\n`, { ...changing, 'cross-origin-resource-policy': 'same-origin' });
+      respondToOwnPages(exchange, { paths: this.#told.paths() });
+      return;
+    }
+    if (exchange.pathname === WELL_KNOWN.responses && this.#told.responses) {
+      respondToOwnPages(exchange, { responses: this.#told.responses() });
       return;
     }
     if (exchange.pathname === WELL_KNOWN.certificate_hashes) {
@@ -72,4 +76,9 @@ export class WellKnown implements Target {
       ...(this.#told.pageLoader === 'off' && { page_loader: 'off' as const }),
     };
   }
+}
+
+/** For pages of this origin alone: it tells addresses, and what others receive. */
+function respondToOwnPages(exchange: Exchange, value: object): void {
+  respondText(exchange, 200, `${JSON.stringify(value)}\n`, { ...changing, 'cross-origin-resource-policy': 'same-origin' });
 }

@@ -132,6 +132,15 @@ describe('a client of several servers', () => {
     expect(fake.maps).toBe(0);
   });
 
+  it('opens ends that were offered before it looked', async () => {
+    const fake = new FakeClient();
+    fake.status = () => ({ ends: [{ end: 0, state: 'offered', smoothedRttMs: 0 }, { end: 1, state: 'withdrawn', smoothedRttMs: 0 }] });
+    const client = new EndClient(fake as unknown as Http3Client);
+    await client.ready(10_000);
+    await collect(await client.request({ path: '/images/a.png' }));
+    expect(askedEnds(fake)).toEqual([0]);
+  });
+
   it('chooses by round trip, by what is under way, and by load', async () => {
     const { fake, client } = await connected();
     const held: ClientResponse[] = [];
@@ -205,6 +214,24 @@ describe('when an end is lost', () => {
     expect(response.status).toBe(206);
     expect((await collect(response)).equals(whole.subarray(100, 300))).toBe(true);
     expect(fake.asked[1]).toMatchObject({ end: 1, range: 'bytes=150-299' });
+  });
+
+  it('its owner hears which server sends which part', async () => {
+    const { fake, client } = await connected();
+    fake.answers.set(0, (options) => serve(options, 250));
+    fake.answers.set(1, (options) => serve(options, 300));
+    const parts: { backend: number | undefined; bytes: number }[] = [];
+    const listener = { begin: (backend: number | undefined) => void parts.push({ backend, bytes: 0 }), received: (bytes: number) => void (parts.at(-1)!.bytes += bytes) };
+    expect((await collect(await client.request({ path: '/images/a.png' }, listener))).equals(whole)).toBe(true);
+    expect(parts).toEqual([{ backend: 0, bytes: 250 }, { backend: 1, bytes: 300 }, { backend: undefined, bytes: 450 }]);
+    parts.length = 0;
+    fake.answers.set(0, fail({ code: 'END_LOST' }));
+    fake.answers.delete(1);
+    expect((await collect(await client.request({ path: '/images/a.png' }, listener))).equals(whole)).toBe(true);
+    expect(parts).toEqual([{ backend: 0, bytes: 0 }, { backend: 1, bytes: 1_000 }]);
+    parts.length = 0;
+    expect((await collect(await client.request({ path: '/' }, listener))).equals(whole)).toBe(true);
+    expect(parts).toEqual([{ backend: undefined, bytes: 1_000 }]);
   });
 
   it('an answer that was complete is complete', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EndLease, Http3Client } from '@sheaf/native';
-import { parsePathReports } from '@sheaf/web-client/protocol';
+import { parsePathReports, parseResponseReports } from '@sheaf/web-client/protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { EndClient } from '../../src/end_client/end_client.js';
 import { collect, get, getByHttp2 } from '../support/client.js';
@@ -158,6 +158,26 @@ describe('an edge', () => {
     expect((await get(port, '/one/a.bin')).body.equals(large)).toBe(true);
     const lease = async () => (await reports()).find(({ end }) => end === 0)?.lease;
     await vi.waitFor(async () => expect((await lease())?.used).toBeGreaterThan(large.length), { timeout: 20_000, interval: 50 });
+  });
+
+  it('tells pages which server sent each response', async () => {
+    const running = await site({ withEdge: true });
+    await serving(running);
+    const port = running.edge!.address.port;
+    await get(port, '/');
+    await vi.waitFor(() => expect(running.edge!.status().gateway.connection?.ends.filter(({ state }) => state === 'open')).toHaveLength(3), 10_000);
+    const [page, fromEnd, carried] = [await get(port, '/'), await get(port, '/one/a.bin'), await get(port, '/proxied/a.bin')];
+    const told = () => get(port, '/.well-known/sheaf/responses');
+    expect((await told()).headers).toMatchObject({ 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' });
+    const reportOf = async ({ headers }: typeof page) => parseResponseReports(JSON.parse((await told()).body.toString())).find(({ id }) => String(id) === headers['sheaf-response']);
+    // The edge learns that a body has ended a moment after it was received.
+    for (const response of [page, fromEnd, carried]) await vi.waitFor(async () => expect((await reportOf(response))?.ended).toBe(true), 10_000);
+    expect((await reportOf(page))?.parts).toEqual([{ bytes: 4 }]);
+    expect((await reportOf(fromEnd))?.parts).toEqual([{ backend: 0, bytes: large.length }]);
+    expect((await reportOf(carried))?.parts).toEqual([{ bytes: large.length }]);
+    // Neither the gateway nor an edge that keeps its paths to itself.
+    expect((await get(running.gateway.address.port, '/.well-known/sheaf/responses')).status).toBe(404);
+    expect((await get(running.gateway.address.port, '/')).headers).not.toHaveProperty('sheaf-response');
   });
 
   it('finishes downloads although the end that sends them is closed', async () => {

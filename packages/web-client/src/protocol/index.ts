@@ -30,6 +30,13 @@ export {
 export { answerPing, decodePong, encodePing } from './ping.js';
 export { parsePathReports, type LeaseReport, type PathReport } from './path_report.js';
 export {
+  MAXIMUM_RESPONSES,
+  RESPONSE_HEADER,
+  parseResponseReports,
+  type ResponsePart,
+  type ResponseReport,
+} from './response_report.js';
+export {
   bodyStream,
   readHead,
   streamError,

@@ -8,6 +8,8 @@ export const WELL_KNOWN = {
   certificate_hashes: `${WELL_KNOWN_PREFIX}certificate-hashes`,
   /** JSON `{ paths }`: {@link PathReport} of each path of an edge that shows them. */
   paths: `${WELL_KNOWN_PREFIX}paths`,
+  /** JSON `{ responses }`: {@link ResponseReport} of the latest responses of an edge that shows its paths. */
+  responses: `${WELL_KNOWN_PREFIX}responses`,
   /** JSON: which server answers what (docs/multi-end.md). */
   routes: `${WELL_KNOWN_PREFIX}routes`,
   /** JSON: an end's lease of the connection that asks (docs/multi-end.md). */
