@@ -56,6 +56,14 @@ await Promise.all([
     entryPoints: [source('page/live/live.ts')],
     outfile: output('live/live.js'),
   }),
+  // Of the page in fixtures/multi-end.
+  build({
+    ...shared,
+    format: 'esm',
+    target: 'es2022',
+    entryPoints: [source('page/servers/servers.ts')],
+    outfile: output('servers/servers.js'),
+  }),
   ...['index.html', 'live.css', 'icon.svg'].map((file) =>
     cp(source(`page/live/${file}`), output(`live/${file}`)),
   ),

@@ -4,7 +4,8 @@ import { join, resolve } from 'node:path';
 import { exitCodes, Gateway, onlyGateway, parseConfiguration, systemErrorCode, UserError, type ListenAddress } from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
-import { demoSite, startUploadServer } from '../demo/site.js';
+import { MultiEndSite } from '../demo/multi_end_site.js';
+import { demoSite, multiEndFiles, startUploadServer } from '../demo/site.js';
 import { publicKeyHash } from '../public_key_hash.js';
 import { serveUntilSignal } from '../serve.js';
 import { printLine, type World } from '../world.js';
@@ -14,6 +15,7 @@ import { announceNode, announceReady, browserUrl } from './up.js';
 interface DemoOptions {
   port: number | undefined;
   'http-port': number | undefined;
+  site: 'page' | 'multi-end';
   once: boolean;
   /** Empty: to standard output. */
   json: string | undefined;
@@ -28,13 +30,19 @@ export const demo: Command<DemoOptions> = {
   summary: 'Serve the demo site; with --once load it in Chromium over every transport',
   options: (yargs) =>
     yargs
+      .option('site', { choices: ['page', 'multi-end'] as const, default: 'page' as const, describe: 'A page of many resources, or a picture that three backends send and you may stop' })
       .option('port', { type: 'number', requiresArg: true, describe: `UDP and TCP port (default: ${defaultPort}; with --once a free one)` })
       .option('http-port', { type: 'number', requiresArg: true, describe: `Port without TLS (default: ${defaultHttpPort}; with --once a free one)` })
       .option('once', { type: 'boolean', default: false, describe: 'Load the page in a headless Chromium, report, and end' })
       .option('json', { type: 'string', describe: 'Report as JSON on one line, to standard output or with --json=FILE to a file (with --once)' })
       .example('$0 demo', 'Serve until Ctrl-C, and open the printed address in a browser')
+      .example('$0 demo --site multi-end', 'A gateway, an edge and three backends; stop one in the browser')
       .example('$0 demo --once --json', 'Load it over WebTransport, HTTP/3 and TCP, and print what came of it') as never,
-  async run({ port, 'http-port': httpPort, once, json }, world) {
+  async run({ port, 'http-port': httpPort, site, once, json }, world) {
+    if (site === 'multi-end') {
+      if (once) throw new UserError('USAGE', '--once goes with the site `page`', { hint: 'leave out --site or --once' });
+      return serveMultiEnd({ port: port ?? defaultPort, httpPort: httpPort ?? defaultHttpPort }, world);
+    }
     if (json !== undefined && !once) throw new UserError('USAGE', '--json goes with --once', { hint: 'add --once' });
     const started = performance.now();
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
@@ -63,6 +71,26 @@ export const demo: Command<DemoOptions> = {
     }
   },
 };
+
+/** Serves the page of several servers, with its backends in processes of their own. */
+async function serveMultiEnd(ports: { port: number; httpPort: number }, world: World): Promise<number> {
+  const started = performance.now();
+  const files = await multiEndFiles(world.stderr);
+  const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
+  try {
+    const site = await MultiEndSite.start({ directory, files, ...ports });
+    try {
+      const { edge } = site;
+      await announceReady(performance.now() - started, world);
+      await announceNode(edge, world, edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined);
+      return await serveUntilSignal(site.nodes, world);
+    } finally {
+      await site.close();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
 
 /** `localhost` is a secure context without TLS; an address need not be. */
 function localUrl(address: ListenAddress): string {

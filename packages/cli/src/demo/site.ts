@@ -6,14 +6,26 @@ import type { Writable } from 'node:stream';
 import { errorMessage, UserError } from '@sheaf/gateway';
 import { printLine } from '../world.js';
 
-/** The demo site is part of the repository, not of the package. */
-const directory = new URL('../../../../fixtures/demo/', import.meta.url);
+/** The demo sites are part of the repository, not of the package. */
+const fixtures = new URL('../../../../fixtures/', import.meta.url);
 
 /** The directory of the demo site; made first when it is not there or older than its sources. @throws UserError */
 export async function demoSite(progress: Writable): Promise<string> {
-  const { ensureDemoSite } = await load<{ ensureDemoSite(options: { onBuild(): void }): Promise<string> }>('build.mjs');
+  const { ensureDemoSite } = await load<{ ensureDemoSite: EnsureSite }>('demo/build.mjs');
+  return ensureSite(ensureDemoSite, progress);
+}
+
+/** The directory with the page of several servers, `site`, and what the backends serve, `pieces`. @throws UserError */
+export async function multiEndFiles(progress: Writable): Promise<string> {
+  const { ensureMultiEndSite } = await load<{ ensureMultiEndSite: EnsureSite }>('multi-end/build.mjs');
+  return ensureSite(ensureMultiEndSite, progress);
+}
+
+type EnsureSite = (options: { onBuild(): void }) => Promise<string>;
+
+async function ensureSite(ensure: EnsureSite, progress: Writable): Promise<string> {
   try {
-    return await ensureDemoSite({ onBuild: () => void printLine(progress, 'making the demo site') });
+    return await ensure({ onBuild: () => void printLine(progress, 'making the demo site') });
   } catch (error) {
     throw new UserError('DEMO_UNAVAILABLE', `the demo site cannot be made: ${errorMessage(error)}`, { hint: 'run `npm run setup`', cause: error });
   }
@@ -27,7 +39,7 @@ export interface UploadServer {
 
 /** @throws UserError */
 export async function startUploadServer(): Promise<UploadServer> {
-  const { startUploadReceiver } = await load<{ startUploadReceiver(): Promise<Server> }>('upload_receiver.mjs');
+  const { startUploadReceiver } = await load<{ startUploadReceiver(): Promise<Server> }>('demo/upload_receiver.mjs');
   const server = await startUploadReceiver();
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -41,7 +53,7 @@ export async function startUploadServer(): Promise<UploadServer> {
 }
 
 async function load<Module>(name: string): Promise<Module> {
-  const file = new URL(name, directory);
+  const file = new URL(name, fixtures);
   if (!existsSync(file)) {
     throw new UserError('DEMO_UNAVAILABLE', 'the demo site is not part of this package', { hint: 'run `npm run demo` in a clone of the repository' });
   }

@@ -1,10 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { randomInt } from 'node:crypto';
-import { createSocket } from 'node:dgram';
-import { once, type EventEmitter } from 'node:events';
-import { createServer } from 'node:http';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+
+export { freePort } from '../../src/demo/free_port.js';
 
 const program = fileURLToPath(new URL('../../bin/sheaf.js', import.meta.url));
 
@@ -25,22 +24,3 @@ export function start(args: readonly string[], cwd: string, nodeArgs: readonly s
   return { child, out: () => text.out, err: () => text.err, exit: once(child, 'close').then(([code]) => code as number | null) };
 }
 
-/** A port that is free, of those that systems give to nobody who does not ask for them: it stays so until a node starts late. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 32_000);
-    if ((await canListen(createServer().listen(port, '127.0.0.1'))) && (await canListen(createSocket('udp4').bind(port, '127.0.0.1')))) return port;
-  }
-}
-
-async function canListen(server: EventEmitter & { close(): unknown }): Promise<boolean> {
-  const listens = await once(server, 'listening').then(
-    () => true,
-    () => false,
-  );
-  if (!listens) return false;
-  const closed = once(server, 'close');
-  server.close();
-  await closed;
-  return true;
-}

@@ -1,4 +1,5 @@
 /** Entry of the live page: a session with the echo application, measured and drawn. */
+import { find, write } from '../elements.js';
 import { RoundTripChart, ThroughputChart } from './charts.js';
 import { EchoSession } from './echo_session.js';
 import { formatNumber, median } from './format.js';
@@ -11,11 +12,6 @@ import { Traffic } from './traffic.js';
 
 const BURST_BYTES = 16 * 1024 * 1024;
 
-const find = <Type extends Element>(id: string): Type => document.querySelector<Type>(`#${id}`)!;
-const write = (id: string, text: string): void => {
-  const element = find(id);
-  if (element.textContent !== text) element.textContent = text;
-};
 
 const counts = { open: 0, finished: 0, failed: 0 };
 const history = new ThroughputHistory(performance.now());

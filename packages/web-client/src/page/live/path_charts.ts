@@ -14,12 +14,12 @@ export class PathChart {
     this.chart = new Chart(svg);
   }
 
-  draw(series: readonly PathSeries[], now: number): void {
+  draw(series: readonly Pick<PathSeries, 'place' | 'samples'>[], now: number): void {
     const highest = Math.max(1, ...series.flatMap(({ samples }) => samples.map(this.value)));
     this.chart.draw(highest, (frame) => series.flatMap((each) => this.marks(frame, each, now)));
   }
 
-  private marks(frame: Frame, { place, samples }: PathSeries, now: number): SVGElement[] {
+  private marks(frame: Frame, { place, samples }: Pick<PathSeries, 'place' | 'samples'>, now: number): SVGElement[] {
     const x = ({ at }: PathSample): string => frame.x((now - at) / 1_000).toFixed(1);
     const points = samples.map((sample) => `${x(sample)} ${frame.y(this.value(sample)).toFixed(1)}`);
     const line = element('path', { class: `line ${pathClass(place)}`, d: points.length === 0 ? '' : `M ${points.join(' L ')}` });

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type BackendAction = 'kill' | 'drain' | 'resume' | 'start';
+
+export interface ControlledSite {
+  /** What pages are told of the backends. */
+  backends(): object[];
+  /** Rejects when it cannot be done; false when there is no backend of the name. */
+  act(name: string, action: BackendAction): Promise<boolean>;
+}
+
+/** Pages of other origins cannot send it without being asked first (CORS), and nobody here would answer. */
+const demoHeader = 'sheaf-demo';
+
+/**
+ * Lets the demo's own page stop and start backends, and nobody else's: it listens on loopback, answers nobody who asks under
+ * another host's name (DNS rebinding), and does nothing for pages of other origins.
+ */
+export class BackendControl {
+  readonly #server: Server;
+  readonly #site: ControlledSite;
+  /** `host:port` of the demo's page. */
+  #hosts: ReadonlySet<string> = new Set();
+
+  constructor(site: ControlledSite) {
+    this.#site = site;
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch((error: unknown) => send(response, 500, error instanceof Error ? error.message : String(error)));
+    });
+  }
+
+  /** Resolves with its origin. */
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The page has these hosts and ports; before this is known nobody is answered. */
+  serve(hosts: readonly string[]): void {
+    this.#hosts = new Set(hosts);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method, url, headers } = request;
+    if (!this.#hosts.has(headers.host ?? '')) return send(response, 421, 'This is for the page of the demo alone.');
+    if (url === '/demo/backends' && method === 'GET') return send(response, 200, JSON.stringify({ backends: this.#site.backends() }), 'application/json');
+    const [, name, action] = /^\/demo\/backends\/([\w-]+)\/(kill|drain|resume|start)$/.exec(url ?? '') ?? [];
+    if (name === undefined) return send(response, 404, 'There is nothing here.');
+    if (method !== 'POST') return send(response, 405, 'Use POST.');
+    if (headers[demoHeader] === undefined || !this.#isOwnOrigin(headers.origin)) return send(response, 403, 'This is for the page of the demo alone.');
+    if (!(await this.#site.act(name, action as BackendAction))) return send(response, 404, `There is no backend ${name}.`);
+    send(response, 200, `${action}: done`);
+  }
+
+  /** Browsers name the origin of every POST. */
+  #isOwnOrigin(origin: string | undefined): boolean {
+    return origin !== undefined && URL.canParse(origin) && this.#hosts.has(new URL(origin).host);
+  }
+}
+
+function send(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' }).end(text);
+}

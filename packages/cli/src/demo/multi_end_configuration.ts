@@ -1,0 +1,70 @@
+import { formatAddress, type ListenAddress } from '@sheaf/gateway';
+
+/** One backend of the demo, behind a link. */
+export interface BackendDescription {
+  name: string;
+  /** What clients call it. */
+  number: number;
+  listenPort: number;
+  backbonePort: number;
+  /** Where clients reach it: the link in front of it. */
+  address: ListenAddress;
+}
+
+export interface MultiEndConfiguration {
+  /** Of the edge, for browsers. */
+  port: number;
+  httpPort: number;
+  backbonePort: number;
+  backends: readonly BackendDescription[];
+  /** Origin of what stops and starts backends. */
+  control: string;
+  /** Directory with `site` and `pieces`. */
+  files: string;
+}
+
+/** Log of the node, in the directory of the configuration. */
+const logOf = (name: string): string => `log: { file: ${name}.log }`;
+
+/** The configuration file behind `sheaf demo --site multi-end`. JSON strings are YAML strings, whatever they hold. */
+export function multiEndConfiguration({ port, httpPort, backbonePort, backends, control, files }: MultiEndConfiguration): string {
+  const names = backends.map(({ name }) => name).join(', ');
+  const references = backends.map(({ name, number, address }) => `      - { name: ${name}, id: ${number}, address: "${formatAddress(address)}" }`);
+  const nodes = backends.map((backend) => backendNode(backend, files));
+  return `nodes:
+  site:
+    role: gateway
+    listen: 127.0.0.1:0
+    admin: 127.0.0.1:0
+    backbone: 127.0.0.1:${backbonePort}
+    ends:
+${references.join('\n')}
+    routes:
+      - { path: /pieces, ends: [${names}] }
+      - { path: /proxied, ends: [${names}], delivery: proxy }
+      - { path: /demo, upstream: ${JSON.stringify(control)} }
+      - { path: /, files: ${JSON.stringify(`${files}/site`)} }
+    ${logOf('site')}
+${nodes.join('\n')}
+  laptop:
+    role: edge
+    listen: 127.0.0.1:${port}
+    http: 127.0.0.1:${httpPort}
+    gateway: site
+    paths: [{ local: 127.0.0.1 }]
+    show_paths: true
+    page_loader: off
+    ${logOf('laptop')}
+`;
+}
+
+function backendNode({ name, listenPort, backbonePort }: BackendDescription, files: string): string {
+  const pieces = JSON.stringify(`${files}/pieces`);
+  return `  ${name}:
+    role: end
+    listen: 127.0.0.1:${listenPort}
+    backbone: 127.0.0.1:${backbonePort}
+    primary: site
+    routes: [{ path: /pieces, files: ${pieces} }, { path: /proxied, files: ${pieces} }]
+    ${logOf(name)}`;
+}

@@ -1,0 +1,128 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { closeNodes, formatAddress, Gateway, loadConfiguration, loadNativeModule, startNodes, adminHeader, type RunningNode } from '@sheaf/gateway';
+import type { LinkRelay } from '@sheaf/native';
+import { askAdmin } from '../admin.js';
+import { BackendControl, type BackendAction, type ControlledSite } from './backend_control.js';
+import { DemoBackend } from './demo_backend.js';
+import { freePort } from './free_port.js';
+import { multiEndConfiguration, type BackendDescription } from './multi_end_configuration.js';
+
+/** The links between the edge and the backends: fast enough for a picture, slow enough to be watched. */
+const links = [
+  { megabitsPerSecond: 8, delayMs: 10 },
+  { megabitsPerSecond: 6, delayMs: 14 },
+  { megabitsPerSecond: 5, delayMs: 18 },
+];
+const queueBytes = 128 * 1024;
+
+export interface MultiEndSiteOptions {
+  /** For the configuration, keys, certificate and logs. */
+  directory: string;
+  /** With `site` and `pieces`. */
+  files: string;
+  /** Of the edge; 0 takes a free one. */
+  port: number;
+  httpPort: number;
+}
+
+interface RunningBackend extends BackendDescription {
+  process: DemoBackend;
+  relay: LinkRelay;
+}
+
+/** A gateway and an edge in this process, three backends in processes of their own, each behind a link. */
+export class MultiEndSite implements ControlledSite {
+  readonly #options: MultiEndSiteOptions;
+  readonly #control = new BackendControl(this);
+  readonly #backends: RunningBackend[] = [];
+  #nodes: RunningNode[] = [];
+
+  private constructor(options: MultiEndSiteOptions) {
+    this.#options = options;
+  }
+
+  /** @throws UserError */
+  static async start(options: MultiEndSiteOptions): Promise<MultiEndSite> {
+    const site = new MultiEndSite(options);
+    try {
+      await site.#start();
+      return site;
+    } catch (error) {
+      await site.close();
+      throw error;
+    }
+  }
+
+  /** Gateway and edge. */
+  get nodes(): readonly RunningNode[] {
+    return this.#nodes;
+  }
+
+  get edge(): RunningNode {
+    return this.#nodes.find(({ role }) => role === 'edge')!;
+  }
+
+  get #gateway(): Gateway {
+    return this.#nodes.find((node) => node instanceof Gateway)!;
+  }
+
+  backends(): object[] {
+    const reports = this.#gateway.status().ends ?? [];
+    return this.#backends.map(({ name, number, process }, index) => ({
+      name,
+      number,
+      process: process.process,
+      pid: process.pid,
+      state: reports.find((report) => report.name === name)?.state ?? 'unknown',
+      ...links[index],
+    }));
+  }
+
+  async act(name: string, action: BackendAction): Promise<boolean> {
+    const backend = this.#backends.find((each) => each.name === name);
+    if (!backend) return false;
+    if (action === 'kill') await backend.process.kill();
+    else if (action === 'start') await backend.process.start();
+    else await this.#drain(name, action);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await closeNodes(this.#nodes, 0);
+    await Promise.all(this.#backends.map(({ process }) => process.kill()));
+    for (const { relay } of this.#backends) relay.close();
+    await this.#control.close();
+  }
+
+  async #start(): Promise<void> {
+    const { directory, files, port, httpPort } = this.#options;
+    const control = await this.#control.listen();
+    const file = join(directory, 'sheaf.yaml');
+    const { createLinkRelay } = await loadNativeModule();
+    for (const [index, { megabitsPerSecond, delayMs }] of links.entries()) {
+      const [listenPort, backbonePort] = [await freePort(), await freePort()];
+      const direction = { rate: megabitsPerSecond * 1e6, delayMs, queueBytes };
+      const relay = createLinkRelay({ listen: { address: `127.0.0.${index + 2}`, port: 0 }, target: { address: '127.0.0.1', port: listenPort }, there: direction, back: direction, seed: index + 1 });
+      const name = `backend${index + 1}`;
+      this.#backends.push({ name, number: index + 1, listenPort, backbonePort, address: relay.listen(), relay, process: new DemoBackend(name, file) });
+    }
+    await writeFile(file, multiEndConfiguration({ port, httpPort, backbonePort: await freePort(), backends: this.#backends, control, files }));
+    // The first one makes the certificate that all use.
+    const [first, ...others] = this.#backends;
+    await first?.process.start();
+    await Promise.all(others.map((backend) => backend.process.start()));
+    const { nodes } = await loadConfiguration(file);
+    this.#nodes = await startNodes(nodes.filter(({ role }) => role !== 'end'));
+    const { address, httpAddress } = this.edge;
+    const ports = [address, httpAddress].flatMap((each) => (each ? [each.port] : []));
+    this.#control.serve(ports.flatMap((each) => [`localhost:${each}`, `127.0.0.1:${each}`]));
+  }
+
+  async #drain(name: string, action: 'drain' | 'resume'): Promise<void> {
+    const admin = this.#gateway.adminAddress;
+    if (!admin) throw new Error('the gateway has no admin address');
+    const { status, text } = await askAdmin(formatAddress(admin), `/ends/${name}/${action}`, { method: 'POST', headers: { [adminHeader]: '1' } });
+    if (status !== 200) throw new Error(text.trim());
+  }
+}

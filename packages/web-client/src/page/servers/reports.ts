@@ -1,0 +1,46 @@
+import { WELL_KNOWN, parsePathReports, parseResponseReports, type PathReport, type ResponseReport } from '../../protocol/index.js';
+import { fetchBackends, type DemoBackend } from './demo_control.js';
+
+const TURN_MS = 250;
+/** Paths and processes are asked for in every fourth turn. */
+const TURNS_A_SECOND = 4;
+
+export interface ReportEvents {
+  responses(reports: readonly ResponseReport[]): void;
+  /** Once a second. */
+  paths(reports: readonly PathReport[]): void;
+  /** Once a second, where a demo tells. */
+  backends(backends: readonly DemoBackend[]): void;
+  /** This page did not come through an edge that tells. */
+  untold(): void;
+  unreachable(): void;
+}
+
+/** Asks the edge and the demo, one question at a time, for as long as the page is open. */
+export async function followReports(events: ReportEvents): Promise<void> {
+  let controlled = true;
+  for (let turn = 0; ; turn += 1) {
+    try {
+      const responses = await ask(WELL_KNOWN.responses);
+      if (responses === undefined) return events.untold();
+      events.responses(parseResponseReports(responses));
+      if (turn % TURNS_A_SECOND === 0) {
+        events.paths(parsePathReports(await ask(WELL_KNOWN.paths)));
+        const backends: readonly DemoBackend[] | undefined = controlled ? await fetchBackends() : undefined;
+        controlled = backends !== undefined;
+        if (backends) events.backends(backends);
+      }
+    } catch {
+      events.unreachable();
+    }
+    do await new Promise((resolve) => setTimeout(resolve, TURN_MS));
+    while (document.hidden);
+  }
+}
+
+async function ask(resource: string): Promise<unknown> {
+  const response = await fetch(resource, { cache: 'no-store' });
+  if (response.status === 404) return undefined;
+  if (!response.ok) throw new Error(`${resource}: status ${response.status}`);
+  return response.json();
+}
