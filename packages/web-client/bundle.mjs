@@ -64,7 +64,7 @@ await Promise.all([
     entryPoints: [source('page/servers/servers.ts')],
     outfile: output('servers/servers.js'),
   }),
-  ...['index.html', 'live.css', 'icon.svg'].map((file) =>
+  ...['index.html', 'live.css', 'charts.css', 'icon.svg'].map((file) =>
     cp(source(`page/live/${file}`), output(`live/${file}`)),
   ),
   ...Object.entries(fonts).map(([file, path]) => cp(resolve(path), output(`live/fonts/${file}`))),
