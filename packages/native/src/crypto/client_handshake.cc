@@ -64,6 +64,11 @@ bool Handshake::State::start_client(const ClientHandshakeConfig& config, Time no
     tls_config.early_data = stored.front() == k_ticket_with_early_data;
     tls_config.resume = stored.subspan(1);
   }
+  if (tls_config.early_data) {
+    without_early_data = std::make_unique<ClientHandshakeConfig>(config);
+    without_early_data->session->tls_session.front() = k_ticket_without_early_data;
+    without_early_data->session->token.clear();  // RFC 9000 §8.1.3: for one attempt
+  }
   std::string problem;
   tls = TlsSession::make(tls_config, *this, problem);
   if (!tls) {
@@ -116,6 +121,22 @@ bool Handshake::State::write_first_datagram(Time now) {
   first_datagram.resize(length_or_zero(length));
   if (length < 0) fail(failure_from_ngtcp2(static_cast<int>(length)));
   return !failure;
+}
+
+// RFC 8446 §4.1.2: the second ClientHello has no early_data extension. GnuTLS would repeat it, and
+// has no place for another set of keys.
+bool Handshake::State::on_hello_retry_request() {
+  retry_requested = without_early_data != nullptr;
+  return !retry_requested;
+}
+
+void Handshake::State::begin_again(Time now) {
+  retry_requested = false;
+  const std::unique_ptr<ClientHandshakeConfig> config = std::move(without_early_data);
+  ngtcp2_conn_del(connection);
+  connection = nullptr;
+  emit({.kind = HandshakeEvent::Kind::kEarlyRejected});
+  start_client(*config, now);
 }
 
 bool Handshake::State::finish_client() {

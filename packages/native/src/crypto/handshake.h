@@ -29,6 +29,7 @@ namespace sheaf::quic {
 struct HandshakeEvent {
   enum class Kind : std::uint8_t {
     kEarlySecret,     // 0-RTT: client sends with it, server receives with it
+    kEarlyRejected,   // client: nothing more is to be sent with it
     kSendSecret,      // 1-RTT; on a server before the client's Finished arrived (0.5-RTT)
     kReceiveSecret,   // 1-RTT
     kPeerParameters,  // raw extension bytes in `data`

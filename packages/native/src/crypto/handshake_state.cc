@@ -155,7 +155,7 @@ int Handshake::State::on_crypto_data(ngtcp2_encryption_level level, Bytes data) 
   if (role == Role::kServer) tls_context->set_network(client_network);
   const auto progress = tls->advance(from_ngtcp2(level), data);
   if (progress == TlsSession::Progress::kFailed) {
-    fail(failure_from_tls(tls->failure()));
+    if (!retry_requested) fail(failure_from_tls(tls->failure()));
     return NGTCP2_ERR_CRYPTO;
   }
   // ngtcp2 is never told that TLS is complete, so it stays with Initial and Handshake packets.
@@ -177,6 +177,7 @@ void Handshake::State::read(MutableBytes datagram, Ecn ecn, Time now) {
   const ngtcp2_pkt_info info{.ecn = static_cast<std::uint8_t>(ecn)};
   const int result = ngtcp2_conn_read_pkt(connection, &path, &info, datagram.data(),
                                           datagram.size(), to_nanoseconds(now));
+  if (retry_requested) return begin_again(now);
   if (result == NGTCP2_ERR_RETRY) return hold_back(datagram, ecn, now);
   if (result == NGTCP2_ERR_DRAINING) {
     fail(failure_from_peer(*ngtcp2_conn_get_ccerr(connection)));
@@ -214,6 +215,7 @@ void Handshake::State::report_completion() {
   version = ngtcp2_conn_get_negotiated_version(connection);
   if (role == Role::kClient && !finish_client()) return;
   completed = true;
+  without_early_data.reset();
   emit({.kind = HandshakeEvent::Kind::kCompleted});
   if (role == Role::kServer) finish_server();
 }

@@ -25,6 +25,7 @@ struct Handshake::State final : TlsObserver {
   bool on_message(TlsLevel level, Bytes message) override;
   bool on_peer_parameters(Bytes extension) override;
   bool write_parameters(std::vector<std::uint8_t>& out) override;
+  bool on_hello_retry_request() override;
   void on_session_ticket(Bytes session) override;
 
   // --- called by ngtcp2: 0 or its error code
@@ -54,6 +55,8 @@ struct Handshake::State final : TlsObserver {
   // --- client_handshake.cc
   bool start_client(const ClientHandshakeConfig& config, Time now);
   bool write_first_datagram(Time now);
+  // Another attempt in the place of one that cannot go on, without 0-RTT.
+  void begin_again(Time now);
   bool finish_client();
   // --- post_handshake.cc
   TransportStatus receive_ticket(Bytes message);
@@ -92,6 +95,8 @@ struct Handshake::State final : TlsObserver {
   std::unique_ptr<ServerHandshakeConfig> restart;
   std::vector<HeldBack> held_back;
   // Client.
+  std::unique_ptr<ClientHandshakeConfig> without_early_data;  // while 0-RTT is offered
+  bool retry_requested = false;
   std::optional<SessionState> session;
   std::vector<std::uint8_t> first_datagram;  // until it is fetched
   std::uint32_t common_version = 0;

@@ -127,6 +127,10 @@ int TlsSession::Callbacks::around_message(gnutls_session_t native, unsigned type
   if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO) {
     before_client_hello(session_of(native), bytes(message->data, message->size));
   }
+  if (type == GNUTLS_HANDSHAKE_HELLO_RETRY_REQUEST &&
+      !session_of(native).observer_.on_hello_retry_request()) {
+    return GNUTLS_E_INTERNAL_ERROR;
+  }
   return 0;
 }
 

@@ -25,6 +25,8 @@ class TlsObserver {
   virtual bool on_message(TlsLevel level, Bytes message) = 0;
   virtual bool on_peer_parameters(Bytes extension) = 0;
   virtual bool write_parameters(std::vector<std::uint8_t>& out) = 0;
+  // Client: a HelloRetryRequest.
+  virtual bool on_hello_retry_request() = 0;
   // Client: a NewSessionTicket, with all that is needed to resume.
   virtual void on_session_ticket(Bytes session) = 0;
 };

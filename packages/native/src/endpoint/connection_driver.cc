@@ -233,6 +233,9 @@ TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now)
       if (role_ == Role::kClient) peer_parameters_.reset();
       return status;
     }
+    case Kind::kEarlyRejected:
+      connection_->reject_early_data(now);
+      return {};
     case Kind::kSendSecret:
       send_secret_ = event.secret;
       alpn_ = handshake_->alpn();

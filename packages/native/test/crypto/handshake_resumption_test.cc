@@ -155,19 +155,24 @@ TEST(HandshakeResumption, ResumesAfterAHelloRetryRequest) {
   EXPECT_TRUE(world.server.handshake->resumed());
 }
 
-// RFC 8446 §4.2.10. GnuTLS as a client has no key slot left then, and repeats the extension; the
-// server does its part.
+// RFC 8446 §4.2.10, and §4.1.2: the second ClientHello must not offer it again. GnuTLS as a client
+// would, and has no key slot left then: the client begins again with another connection.
 TEST(HandshakeResumption, NoEarlyDataAroundAHelloRetryRequest) {
   auto options = fresh_options();
   options.session = remember(options, 48);
   change_groups(options);
   HandshakeWorld world(options, 49);
-  world.run();
+  ASSERT_TRUE(world.run());
   EXPECT_NE(world.client.find(Kind::kEarlySecret), nullptr);
+  EXPECT_EQ(world.client.count(Kind::kEarlyRejected), 1u);
+  ASSERT_TRUE(world.former_server.handshake);
+  EXPECT_EQ(world.former_server.find(Kind::kEarlySecret), nullptr);
+
   EXPECT_EQ(world.server.find(Kind::kEarlySecret), nullptr);
   EXPECT_NE(world.server.find(Kind::kSendSecret), nullptr);
-  ASSERT_TRUE(world.server.handshake->failure());
-  EXPECT_TRUE(world.server.handshake->failure()->by_peer);
+  EXPECT_TRUE(secrets_match(world));
+  EXPECT_TRUE(world.client.handshake->resumed());
+  EXPECT_FALSE(world.client.handshake->early_data_accepted());
 
   // The ticket is as good as before.
   options.client_context = client_context();

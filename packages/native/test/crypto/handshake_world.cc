@@ -110,13 +110,19 @@ void HandshakeWorld::accept(const std::vector<std::uint8_t>& datagram) {
   config.source = random_id(8);
   auto made = Handshake::make_server(config, random_, now);
   ASSERT_TRUE(made) << made.error().reason;
-  server = Peer{};
+  former_server = std::exchange(server, Peer{});
   server.handshake = std::move(*made);
   gone_.push_back(initial->destination);
 }
 
+bool HandshakeWorld::client_began_again() {
+  client.poll();
+  return client.count(HandshakeEvent::Kind::kEarlyRejected) > 0 && !former_server.handshake;
+}
+
 void HandshakeWorld::deliver(bool to_server, std::vector<std::uint8_t> datagram) {
-  if (to_server && !server.handshake && !datagram.empty() && (datagram[0] & 0x80) != 0) {
+  if (to_server && !datagram.empty() && (datagram[0] & 0x80) != 0 &&
+      (!server.handshake || client_began_again())) {
     accept(datagram);
   }
   Peer& peer = to_server ? server : client;

@@ -62,6 +62,7 @@ class HandshakeWorld {
 
   Peer client;
   Peer server;
+  Peer former_server;  // of the attempt before, where the client began again
   Time now{std::chrono::seconds(1)};
   bool confirmed = false;
   bool early_secret_at_once = false;  // before anything was sent
@@ -85,6 +86,7 @@ class HandshakeWorld {
 
   void start_client();
   void accept(const std::vector<std::uint8_t>& datagram);
+  bool client_began_again();
   void receive(Peer& peer, std::vector<std::uint8_t> datagram);
   void send(bool to_server, std::vector<std::uint8_t> datagram);
   void flush(Peer& peer, bool to_server);

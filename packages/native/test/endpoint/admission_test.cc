@@ -282,6 +282,53 @@ TEST(EarlyDataTest, RejectedEarlyDataIsSentAgain) {
   EXPECT_FALSE(pair.accepted[0]->connection().received_early(*stream));
 }
 
+// RFC 8446 §4.1.2: the client leaves early data out of its second ClientHello.
+void lose_nothing_around_another_hello(EndpointPair& pair) {
+  ConnectionDriver& first = pair.connect();
+  ASSERT_TRUE(pair.run_until([&] { return pair.count<SessionTicketEvent>(first) > 0; }));
+  const auto session = first.session();
+  pair.change_groups();
+  ConnectionDriver& driver = pair.connect(session);
+  ASSERT_TRUE(driver.application_ready());
+  const auto stream = driver.connection().open_stream(Directionality::kBidirectional);
+  ASSERT_TRUE(stream);
+  const auto bytes = pattern(*stream, 0, 5000);
+  ASSERT_TRUE(driver.connection().write(*stream, SendChunk::copy_of(bytes), true));
+  pair.wake(driver);
+  Receiver receiver;
+  ASSERT_TRUE(pair.run_until([&] {
+    for (ConnectionDriver* served : pair.accepted) {
+      receiver.drain(*served, pair.events(*served), pair.now);
+      pair.wake(*served);
+    }
+    return receiver.finished[stream->value];
+  }));
+  EXPECT_TRUE(receiver.intact);
+  EXPECT_EQ(receiver.received[stream->value], 5000u);
+  EXPECT_TRUE(driver.resumed());
+  EXPECT_FALSE(driver.early_data_accepted());
+}
+
+TEST(EarlyDataTest, ARequestForAnotherHelloLosesNothing) {
+  EndpointPair pair;
+  lose_nothing_around_another_hello(pair);
+  // The server gives the first attempt up by itself.
+  pair.run_for(20s);
+  EXPECT_EQ(pair.server->half_open_count(), 0u);
+}
+
+TEST(EarlyDataTest, ARequestForAnotherHelloUnderLossAndWithRetry) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    EndpointPair::Options options;
+    options.seed = seed;
+    options.weather = {.loss = 0.1, .duplication = 0.1, .reordering = 0.2};
+    if (seed % 2 == 0) options.admission.retry = RetryPolicy::kAlways;
+    EndpointPair pair(options);
+    lose_nothing_around_another_hello(pair);
+  }
+}
+
 // What is pinned to the first path need not wait for the handshake.
 TEST(EarlyDataTest, WhatIsPinnedToTheFirstPathLeavesInTheFirstFlight) {
   EndpointPair pair;

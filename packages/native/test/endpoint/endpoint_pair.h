@@ -45,6 +45,8 @@ class EndpointPair {
   void restart_server();
   // As above, and it has lost the keys of its tickets: it rejects 0-RTT.
   void restart_server_without_ticket_keys();
+  // Clients get a HelloRetryRequest from now on: their key shares are of other groups.
+  void change_groups();
   ConnectionDriver& connect(std::vector<std::uint8_t> session = {});
   // Runs until `done` or for `limit` of virtual time; true when done.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::seconds(60));
