@@ -214,6 +214,8 @@ export interface NativeEndpoint {
   sessionDatagramCounts(connection: number, session: number): DatagramCounts | undefined;
   /** The path's id, or a `PathRefusal`. Port 0 makes a socket. Throws with `code` set to the system's error name. */
   openPath(connection: number, local: NativeAddress, remote: NativeAddress): number;
+  /** False when that is not permitted now. Port 0 makes a socket. Throws as `openPath`. */
+  migrate(connection: number, local: NativeAddress): boolean;
   /** This and the next three: 0, or a `PathRefusal`. */
   abandonPath(connection: number, path: number, code: number): number;
   setPathStatus(connection: number, path: number, backup: boolean): number;

@@ -184,6 +184,10 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     this.assertOpen();
     return this.paths!.open({ address: local, port: localPort }, remote);
   }
+  migrate(local: NativeAddress): boolean {
+    this.assertOpen();
+    return this.endpoint.migrate(this.handle, local);
+  }
   abandonPath(id: number, code?: number): void {
     this.assertOpen();
     this.paths!.abandonPath(id, code);

@@ -330,6 +330,10 @@ export interface ConnectionStatus {
   datagramsReceived: number;
   /** How often the keys of packets were replaced, by either side (RFC 9001 §6). */
   keyUpdates: number;
+  /** With a ticket of an earlier connection (RFC 8446 §2.2); false while the handshake is under way. */
+  resumed: boolean;
+  /** The server took what came in 0-RTT packets (RFC 9001 §4.6); false while the handshake is under way. */
+  earlyData: boolean;
   /** Both sides offered it: there may be several paths. */
   multipath: boolean;
   /** Both sides speak Multi-End: there may be several servers. */
@@ -501,6 +505,12 @@ export interface Http3Client extends PathControl, KeyControl, NodeJS.EventEmitte
    * or with the system's `code`, such as `EADDRNOTAVAIL`.
    */
   openPath(options: OpenPathOptions): Promise<number>;
+  /**
+   * Goes over to another address or port of this host, with its first path (RFC 9000 §9). Port 0 makes a socket. False, and
+   * nothing happens, before the handshake is confirmed, where the server forbids it, and while no unused connection id of
+   * the server is here. Throws with the system's `code`, such as `EADDRNOTAVAIL`.
+   */
+  migrate(local: { address: string; port: number }): boolean;
   /**
    * Resolves with the id of the path to an offered end once both have shown that they can be reached on it. Rejects with
    * QuicError `NO_MULTI_END`, `END_REFUSED` (not offered, or opened already) or `PATH_FAILED` (it does not answer).

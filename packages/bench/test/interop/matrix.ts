@@ -25,7 +25,10 @@ export const serverFeatures = {
   servesLoss: '5 % loss',
   servesKeyUpdate: 'key update',
   servesRebinding: 'rebinding',
+  servesMigration: 'migration',
   servesResumption: 'resumption',
+  servesEarly: '0-RTT',
+  servesHelloRetry: 'HelloRetryRequest to 0-RTT',
   servesHandshakes: '50 handshakes',
 } as const;
 

@@ -49,6 +49,8 @@ export interface SessionReport {
 export interface ServerOptions {
   site: Site;
   retry: boolean;
+  /** Takes key shares of another group than Sheaf's client has: it asks for another ClientHello. */
+  otherGroup: boolean;
 }
 
 /** An implementation that is not ours. What it lacks is in `cannot`. */

@@ -18,6 +18,8 @@ export interface Relay {
     carried: number;
     /** Full datagrams of the client before the server's first full one, which has the ServerHello: the ClientHello. */
     hello: number;
+    /** Datagrams of the client that begin with a 0-RTT packet. */
+    early: number;
     /** Datagrams of the server since the client's port changed. */
     afterRebinding: number;
   };
@@ -35,10 +37,13 @@ interface Inside {
 /** The least size of a client's datagram with an Initial packet: RFC 9000 §14.1. */
 const leastInitial = 1200;
 
+/** Long header and packet type, RFC 9000 §17.2.3. */
+const [typeBits, zeroRtt] = [0xb0, 0x90];
+
 /** `target`: the server's port, asked for with the first datagram of a client if it is a function. */
 export async function startRelay(target: number | (() => number), { loss = 0, seed = 1, after }: RelayOptions = {}): Promise<Relay> {
   const random = seededRandom(seed);
-  const counts = { dropped: 0, carried: 0, hello: 0, afterRebinding: 0 };
+  const counts = { dropped: 0, carried: 0, hello: 0, early: 0, afterRebinding: 0 };
   const outside = createSocket('udp4');
   const portOfServer = typeof target === 'number' ? (): number => target : target;
   const insides = new Map<number, Inside>();
@@ -67,6 +72,7 @@ export async function startRelay(target: number | (() => number), { loss = 0, se
     return inside;
   };
   outside.on('message', (datagram, client) => {
+    if (((datagram[0] ?? 0) & typeBits) === zeroRtt) counts.early += 1;
     if (!answered && datagram.length >= leastInitial) counts.hello += 1;
     const { socket, port } = insides.get(client.port) ?? openInside(client.port);
     pass(() => socket.send(datagram, port, '127.0.0.1'));

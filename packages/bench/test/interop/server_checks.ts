@@ -16,9 +16,9 @@ const bodyBytes = { small: 1_000, medium: 1_000_000, lossy: 3_000_000, large: 12
 export const servedSizes = Object.values(bodyBytes);
 const bytesOf = (count: number): string => `/bytes/${count}`;
 
-async function serving<Result>(peer: Peer, site: Site, use: (port: number) => Promise<Result>, retry = false): Promise<Result> {
+async function serving<Result>(peer: Peer, site: Site, use: (port: number) => Promise<Result>, { retry = false, otherGroup = false } = {}): Promise<Result> {
   if (!peer.serve) throw new Error(`${peer.name} is no server here`);
-  const server = await peer.serve({ site, retry });
+  const server = await peer.serve({ site, retry, otherGroup });
   try {
     return await use(server.port);
   } finally {
@@ -36,14 +36,23 @@ async function expectFetched(peer: Peer, site: Site, port: number, count: number
 const connect = (peer: Peer, port: number, options: Partial<ClientOptions> = {}): Promise<Http3Client> =>
   connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', insecure: true, alpn: [peer.protocol], ...options });
 
-/** Downloads with a connection that is there; `during` is called when the first bytes are here. */
+/** A session of this server, once a download has used the connection that it came with. */
+async function firstSession(peer: Peer, port: number): Promise<Buffer> {
+  const client = await connect(peer, port);
+  const [session] = (await once(client, 'session')) as [Buffer];
+  await get(client, bodyBytes.small);
+  await client.close();
+  return session;
+}
+
+/** Downloads with a connection that is there; `during` is called with each part of the body. */
 async function get(client: Http3Client, count: number, during = (): void => undefined): Promise<void> {
   const response = await client.request({ method: 'GET', path: bytesOf(count), authority: 'localhost', headers: {} });
   const hash = createHash('sha256');
   let bytes = 0;
   for await (const part of response as AsyncIterable<Uint8Array>) {
-    if (bytes === 0) during();
     bytes += part.length;
+    during();
     hash.update(part);
   }
   expect({ bytes, sha256: hash.digest('hex') }).toEqual({ bytes: count, sha256: sha256(patternBytes(count)) });
@@ -58,13 +67,30 @@ async function relayed(port: number, options: RelayOptions, use: (relay: Awaited
   }
 }
 
+const earlyConnections = 5;
+
+/** What the server took of a client that offers 0-RTT, and sent its part of HTTP/3 in it. */
+async function resumeEarly(peer: Peer, port: number, session: Buffer): Promise<{ resumed: boolean; earlyData: boolean }> {
+  let taken = { resumed: false, earlyData: false };
+  await relayed(port, {}, async (relay) => {
+    const client = await connect(peer, relay.port, { session });
+    await get(client, bodyBytes.medium);
+    const { resumed, earlyData } = client.status();
+    taken = { resumed, earlyData };
+    await client.close();
+    // HTTP/0.9 has nothing to send before the first request.
+    if (peer.protocol === 'h3') expect(relay.counts.early).toBeGreaterThan(0);
+  });
+  return taken;
+}
+
 export const serverChecks: Record<keyof typeof serverFeatures, Check> = {
   servesParallel: (peer, site) =>
     serving(peer, site, async (port) => {
       await expectFetched(peer, site, port, bodyBytes.medium, ['--repeat', '8', '--parallel', '8']);
     }),
 
-  servesRetry: (peer, site) => serving(peer, site, (port) => expectFetched(peer, site, port, bodyBytes.medium), true),
+  servesRetry: (peer, site) => serving(peer, site, (port) => expectFetched(peer, site, port, bodyBytes.medium), { retry: true }),
 
   servesLoss: (peer, site) =>
     serving(peer, site, async (port) => {
@@ -100,15 +126,41 @@ export const serverChecks: Record<keyof typeof serverFeatures, Check> = {
 
   servesResumption: (peer, site) =>
     serving(peer, site, async (port) => {
-      const first = await connect(peer, port);
-      const [session] = (await once(first, 'session')) as [Buffer];
-      await get(first, bodyBytes.small);
-      await first.close();
+      const session = await firstSession(peer, port);
       // With a ticket of this server nothing asks for its certificate, which this client would refuse.
       const second = await connect(peer, port, { session, insecure: false, certificateHashes: ['00'.repeat(32)] });
       await get(second, bodyBytes.small);
       await second.close();
     }),
+
+  servesMigration: (peer, site) =>
+    serving(peer, site, async (port) => {
+      const client = await connect(peer, port);
+      const localPort = (): number | undefined => client.status().paths[0]?.local.port;
+      const before = localPort();
+      let moved = false;
+      // As soon as the handshake is confirmed and an unused connection id of the server is here.
+      await get(client, bodyBytes.large, () => void (moved ||= client.migrate({ address: '127.0.0.1', port: 0 })));
+      expect(moved).toBe(true);
+      expect(localPort()).not.toBe(before);
+      await get(client, bodyBytes.medium);
+      await client.close();
+    }),
+
+  servesEarly: (peer, site) =>
+    serving(peer, site, async (port) => {
+      for (let index = 0; index < earlyConnections; index += 1) expect(await resumeEarly(peer, port, await firstSession(peer, port))).toEqual({ resumed: true, earlyData: true });
+    }),
+
+  servesHelloRetry: (peer, site) =>
+    serving(
+      peer,
+      site,
+      async (port) => {
+        expect(await resumeEarly(peer, port, await firstSession(peer, port))).toEqual({ resumed: true, earlyData: false });
+      },
+      { otherGroup: true },
+    ),
 
   servesHandshakes: (peer, site) =>
     serving(peer, site, async (port) => {

@@ -97,6 +97,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::session_datagram_counts>("sessionDatagramCounts"),
        InstanceMethod<&EndpointObject::max_session_datagram>("maxSessionDatagram"),
        InstanceMethod<&EndpointObject::open_path>("openPath"),
+       InstanceMethod<&EndpointObject::migrate>("migrate"),
        InstanceMethod<&EndpointObject::abandon_path>("abandonPath"),
        InstanceMethod<&EndpointObject::set_path_status>("setPathStatus"),
        InstanceMethod<&EndpointObject::set_path_weight>("setPathWeight"),

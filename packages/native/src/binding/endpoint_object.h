@@ -67,6 +67,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value session_datagram_counts(const Napi::CallbackInfo& info);
   Napi::Value max_session_datagram(const Napi::CallbackInfo& info);
   Napi::Value open_path(const Napi::CallbackInfo& info);
+  Napi::Value migrate(const Napi::CallbackInfo& info);
   Napi::Value abandon_path(const Napi::CallbackInfo& info);
   Napi::Value set_path_status(const Napi::CallbackInfo& info);
   Napi::Value set_path_weight(const Napi::CallbackInfo& info);

@@ -45,6 +45,24 @@ Napi::Value EndpointObject::open_path(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), path ? path->value : code_of(path.error()));
 }
 
+Napi::Value EndpointObject::migrate(const Napi::CallbackInfo& info) {
+  const auto fail = [&](Napi::Error error) {
+    error.ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  };
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted) return Napi::Boolean::New(info.Env(), false);
+  const auto local = address_argument(info[1]);
+  if (!local) return fail(address_error(info.Env(), info[1]));
+  const bool lasting = *local == loop_->local_address();
+  const auto bound = loop_->add_local_address(*local);
+  if (!bound) return fail(system_error(info.Env(), bound.error()));
+  const bool moved = hosted->driver().connection().migrate(*bound, io::monotonic_now());
+  if (moved && !lasting) path_sockets_.add(*hosted, quic::PathId{0}, *bound);
+  if (!moved && !lasting && !path_sockets_.uses(*bound)) loop_->remove_local_address(*bound);
+  return Napi::Boolean::New(info.Env(), moved);
+}
+
 Napi::Value EndpointObject::abandon_path(const Napi::CallbackInfo& info) {
   HostedConnection* hosted = connection_of(info);
   double result = code_of(quic::PathRefusal::kUnknownPath);

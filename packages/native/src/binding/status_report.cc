@@ -135,6 +135,8 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
   out.Set("datagramsSent", number(stats.datagrams_sent));
   out.Set("datagramsReceived", number(stats.datagrams_received));
   out.Set("keyUpdates", number(stats.key_updates));
+  out.Set("resumed", driver.resumed());
+  out.Set("earlyData", driver.early_data_accepted());
   out.Set("multipath", driver.connection().multipath());
   out.Set("multiEnd", driver.connection().multi_end());
   Napi::Array paths = Napi::Array::New(env);

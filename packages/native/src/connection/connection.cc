@@ -412,7 +412,8 @@ bool Connection::migrate(const Address& local, Time now, PathId id) {
   PathEntry* entry = parts.paths.find(id);
   // RFC 9000 §9: after the handshake, if the peer allows it.
   if (parts.role != Role::kClient || !parts.handshake_confirmed || !entry || !entry->usable() ||
-      parts.peer_parameters.disable_active_migration) {
+      parts.peer_parameters.disable_active_migration ||
+      entry->path->addresses.remote.family != local.family) {
     return false;
   }
   return AddressChange(parts, now).move(*entry, local);

@@ -26,7 +26,10 @@ type Library struct {
 
 const usage = `usage: interop download [flags] ADDRESS PATH…             all paths at once over one connection
        interop webtransport --authority FILE ADDRESS     every kind of stream, datagrams, close codes
-       interop serve CERTIFICATE KEY [--retry]           GET /bytes/N and POST /echo; prints "ready PORT"
+       interop serve CERTIFICATE KEY [flags]             GET /bytes/N and POST /echo; prints "ready PORT"
+flags of serve:
+  --retry           asks every client to prove its address
+  --other-group     takes key shares of P-384 alone
 flags of download:
   --authority FILE  whose certificates to take
   --connections N   connections one after the other, each with all downloads

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,10 +27,13 @@ func runServer(arguments []string) error {
 		return err
 	}
 	transport := &quic.Transport{Conn: socket}
-	if len(arguments) > 2 && arguments[2] == "--retry" {
+	if slices.Contains(arguments[2:], "--retry") {
 		transport.VerifySourceAddress = func(net.Addr) bool { return true }
 	}
 	config := http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate}})
+	if slices.Contains(arguments[2:], "--other-group") {
+		config.CurvePreferences = []tls.CurveID{tls.CurveP384}
+	}
 	listener, err := transport.ListenEarly(config, &quic.Config{Allow0RTT: true})
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ const USAGE: &str = "\
 usage: noq-interop server ADDRESS:PORT
        noq-interop client ADDRESS:PORT STEP…
        noq-interop download [flags] ADDRESS:PORT PATH…    all paths at once over one connection
-       noq-interop serve CERTIFICATE KEY [--retry]        GET /bytes/N; prints `ready PORT`
+       noq-interop serve CERTIFICATE KEY [flags]          GET /bytes/N; prints `ready PORT`
 
 The server answers GET /BYTES. After it, `?key-update`, `?backup=PATH` or `?abandon=PATH` is done
 when the first part of the body is on its way.
@@ -38,6 +38,10 @@ Steps of the client, one after the other:
   start TARGET          begins to download and goes on when the first bytes are here
   finish                waits for the end of what `start` began
   sleep MILLISECONDS
+
+Flags of serve:
+  --retry           asks every client to prove its address
+  --other-group     takes key shares of P-384 alone
 
 Flags of download:
   --authority FILE  whose certificates to take
@@ -62,8 +66,7 @@ async fn main() {
             Some(options) => download::run(options).await,
             None => Err(USAGE.into()),
         },
-        ["serve", certificate, key] => serve::run(certificate, key, false).await,
-        ["serve", certificate, key, "--retry"] => serve::run(certificate, key, true).await,
+        ["serve", certificate, key, flags @ ..] => serve::run(certificate, key, flags.contains(&"--retry"), flags.contains(&"--other-group")).await,
         _ => {
             eprintln!("{USAGE}");
             std::process::exit(2);

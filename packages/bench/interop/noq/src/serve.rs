@@ -5,8 +5,8 @@ use noq::{Incoming, RecvStream, SendStream};
 
 const LONGEST_REQUEST: usize = 1024;
 
-pub async fn run(certificate: &str, key: &str, retry: bool) -> Result<(), Failure> {
-    let endpoint = socket::endpoint("127.0.0.1:0".parse()?, Some(tls::server_of(certificate.as_ref(), key.as_ref())?))?;
+pub async fn run(certificate: &str, key: &str, retry: bool, other_group: bool) -> Result<(), Failure> {
+    let endpoint = socket::endpoint("127.0.0.1:0".parse()?, Some(tls::server_of(certificate.as_ref(), key.as_ref(), other_group)?))?;
     println!("ready {}", endpoint.local_addr()?.port());
     while let Some(incoming) = endpoint.accept().await {
         if retry && !incoming.remote_address_validated() {

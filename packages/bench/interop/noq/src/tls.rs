@@ -27,18 +27,22 @@ fn transport() -> Arc<TransportConfig> {
 /// With a certificate of its own.
 pub fn server() -> Result<ServerConfig, Failure> {
     let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(vec![HOST.into()])?;
-    server_with(vec![cert.der().clone()], PrivatePkcs8KeyDer::from(signing_key.serialize_der()).into())
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    server_with(vec![cert.der().clone()], PrivatePkcs8KeyDer::from(signing_key.serialize_der()).into(), provider)
 }
 
 /// With a certificate and a key from PEM files.
-pub fn server_of(certificate: &Path, key: &Path) -> Result<ServerConfig, Failure> {
+pub fn server_of(certificate: &Path, key: &Path, other_group: bool) -> Result<ServerConfig, Failure> {
     let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<Vec<_>, _>>()?;
-    server_with(chain, PrivateKeyDer::from_pem_file(key)?)
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    if other_group {
+        provider.kx_groups = vec![rustls::crypto::aws_lc_rs::kx_group::SECP384R1];
+    }
+    server_with(chain, PrivateKeyDer::from_pem_file(key)?, provider)
 }
 
-fn server_with(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<ServerConfig, Failure> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+fn server_with(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>, provider: rustls::crypto::CryptoProvider) -> Result<ServerConfig, Failure> {
+    let mut tls = rustls::ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_single_cert(chain, key)?;

@@ -34,9 +34,9 @@ export function commonProgram(program: () => string, leading: () => readonly str
         `127.0.0.1:${port}`, ...paths,
       ]),
     exerciseSessions: (site) => printedJson<SessionReport>(program(), [...leading(), 'webtransport', '--authority', site.certificates.authority, `127.0.0.1:${site.port}`]),
-    async serve({ site, retry }) {
+    async serve({ site, retry, otherGroup }) {
       const { certificate, key } = site.certificates;
-      const server = await startProgram(program(), [...leading(), 'serve', certificate, key, ...(retry ? ['--retry'] : [])], /^ready \d+$/);
+      const server = await startProgram(program(), [...leading(), 'serve', certificate, key, ...(retry ? ['--retry'] : []), ...(otherGroup ? ['--other-group'] : [])], /^ready \d+$/);
       return { ...server, port: Number(server.line.split(' ')[1]) };
     },
   };

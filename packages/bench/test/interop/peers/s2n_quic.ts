@@ -16,9 +16,10 @@ const cannot: Partial<Record<Feature, string>> = {
 
 function s2nQuic(tls: 's2n-tls' | 'rustls'): Peer {
   const { download, serve } = commonProgram(program, () => [tls]);
-  const servesResumption = 's2n-quic\'s server issues no tickets as it is set up';
+  const noTickets = 's2n-quic\'s server issues no tickets as it is set up';
+  const serving = { servesResumption: noTickets, servesEarly: noTickets, servesHelloRetry: noTickets };
   const resumption = 's2n-quic lets rustls go after the handshake, and with it the tickets';
-  const more: Partial<Record<Feature, string>> = tls === 'rustls' ? { resumption, servesResumption } : { servesResumption };
+  const more: Partial<Record<Feature, string>> = tls === 'rustls' ? { resumption, ...serving } : serving;
   return { slug: `s2n-quic-${tls}`, name: `s2n-quic 1.91 (${tls})`, protocol: 'hq-interop', download, serve, cannot: { ...cannot, ...more } };
 }
 
