@@ -17,9 +17,25 @@ const settledMs = 2_000;
  * weak until the file has settled (RFC 9110 §8.8.1: a strong one must change with the content).
  * `coding` sets precompressed forms apart, which are other representations.
  */
-export function validatorsOf({ size, mtimeMs, mtime }: Stats, coding: string | undefined, now: number): Validators {
-  const opaque = [size.toString(16), Math.trunc(mtimeMs * 1_000).toString(16), ...(coding === undefined ? [] : [coding])].join('-');
-  return { etag: `${now - mtimeMs < settledMs ? 'W/' : ''}"${opaque}"`, lastModified: mtime.toUTCString() };
+export function validatorsOf(stats: Stats, coding: string | undefined, now: number): Validators {
+  const { opaque, lastModified } = described(stats);
+  return { etag: `${now - stats.mtimeMs < settledMs ? 'W/' : ''}"${opaque}${coding === undefined ? '' : `-${coding}`}"`, lastModified };
+}
+
+interface Description {
+  opaque: string;
+  lastModified: string;
+}
+
+/** Of files that are kept in memory, whose state is the same object for each request. */
+const descriptions = new WeakMap<Stats, Description>();
+
+function described(stats: Stats): Description {
+  const known = descriptions.get(stats);
+  if (known) return known;
+  const made = { opaque: `${stats.size.toString(16)}-${Math.trunc(stats.mtimeMs * 1_000).toString(16)}`, lastModified: stats.mtime.toUTCString() };
+  descriptions.set(stats, made);
+  return made;
 }
 
 export type Verdict = 'proceed' | 'not_modified' | 'failed';

@@ -113,17 +113,17 @@ export class StaticFiles implements Target {
       respondStatus(exchange, 412);
       return undefined;
     }
-    const common = {
+    const head: Record<string, string | number> = {
       'accept-ranges': 'bytes',
       'cache-control': `public, max-age=${Math.floor(this.#options.max_age / 1_000)}`,
       'x-content-type-options': 'nosniff',
       etag: validators.etag,
       'last-modified': validators.lastModified,
-      ...(encoding || isWorthCompressing(path) ? { vary: 'accept-encoding' } : {}),
     };
+    if (encoding || isWorthCompressing(path)) head['vary'] = 'accept-encoding';
     if (verdict === 'not_modified') {
       // RFC 9110 §15.4.5: what a cache needs to bring its entry up to date, and nothing about the content.
-      setHead(exchange, 304, common);
+      setHead(exchange, 304, head);
       exchange.response.end();
       return undefined;
     }
@@ -134,13 +134,11 @@ export class StaticFiles implements Target {
       return undefined;
     }
     const body = range ?? { start: 0, end: stats.size };
-    setHead(exchange, range ? 206 : 200, {
-      ...common,
-      'content-type': contentType(extname(path)) || 'application/octet-stream',
-      'content-length': body.end - body.start,
-      ...(encoding && { 'content-encoding': encoding.name }),
-      ...(range && { 'content-range': `bytes ${range.start}-${range.end - 1}/${stats.size}` }),
-    });
+    head['content-type'] = contentType(extname(path)) || 'application/octet-stream';
+    head['content-length'] = body.end - body.start;
+    if (encoding) head['content-encoding'] = encoding.name;
+    if (range) head['content-range'] = `bytes ${range.start}-${range.end - 1}/${stats.size}`;
+    setHead(exchange, range ? 206 : 200, head);
     if (method === 'GET') return body;
     exchange.response.end();
     return undefined;

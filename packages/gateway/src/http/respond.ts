@@ -43,12 +43,14 @@ export function respondText(exchange: Exchange, status: number, text: string, he
  */
 export function setHead(exchange: Exchange, status: number, headers: Headers): void {
   exchange.response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    const value = headers[name]!;
     exchange.response.setHeader(name, Array.isArray(value) && name !== 'set-cookie' ? value.join(', ') : value);
   }
   // A page loader's worker never sees Set-Cookie, even where it fetches over the network (docs/wire.md).
   if (headers['set-cookie'] !== undefined) exchange.response.setHeader(CREDENTIALS_HEADER, 'set');
-  exchange.response.setHeader(timingHeader, [headers[timingHeader] ?? [], exchange.timing()].flat().join(', '));
+  const further = headers[timingHeader];
+  exchange.response.setHeader(timingHeader, further === undefined ? exchange.timing() : [further, exchange.timing()].flat().join(', '));
 }
 
 /**

@@ -8,7 +8,9 @@ import type { SessionObserver } from '../webtransport/session_server.js';
 export function accessLog(log: Logger): RequestObserver & SessionObserver {
   return {
     requestStarted: () => undefined,
-    requestEnded: (record) => log.info(requestLine(record), 'request'),
+    requestEnded(record) {
+      if (log.isLevelEnabled('info')) log.info(requestLine(record), 'request');
+    },
     sessionStarted: () => undefined,
     sessionEnded: ({ seconds, path, ...record }) =>
       log.info({ ...record, path: withoutQuery(path), ms: milliseconds(seconds) }, 'webtransport session'),

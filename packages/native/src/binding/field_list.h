@@ -2,6 +2,9 @@
 
 #include <napi.h>
 
+#include <string>
+#include <string_view>
+
 #include "http3/field_section.h"
 
 namespace sheaf::binding {
@@ -21,16 +24,30 @@ inline Napi::Array to_array(Napi::Env env, const http3::FieldSection& fields) {
   return out;
 }
 
+// The octets of a string of Latin-1 in `room`, which grows where it is too small.
+inline std::string_view latin1(napi_env env, napi_value text, std::string& room) {
+  std::size_t length = 0;
+  napi_get_value_string_latin1(env, text, room.data(), room.size(), &length);
+  if (length + 1 >= room.size()) {  // possibly cut off
+    napi_get_value_string_latin1(env, text, nullptr, 0, &length);
+    room.resize(length + 2);
+    napi_get_value_string_latin1(env, text, room.data(), room.size(), &length);
+  }
+  return {room.data(), length};
+}
+
+// Every response comes through here: no more calls into the engine than two for each string.
 inline http3::FieldSection to_fields(const Napi::Array& list) {
   http3::FieldSection fields;
-  for (std::uint32_t i = 0; i + 1 < list.Length(); i += 2) {
-    const std::string name = list.Get(i).ToString();
-    const Napi::String text = list.Get(i + 1).ToString();
-    std::size_t length = 0;
-    napi_get_value_string_latin1(list.Env(), text, nullptr, 0, &length);
-    std::string value(length, '\0');
-    napi_get_value_string_latin1(list.Env(), text, value.data(), length + 1, &length);
-    fields.add({name, value});
+  std::string name(128, '\0');
+  std::string value(512, '\0');
+  const napi_env env = list.Env();
+  const std::uint32_t length = list.Length();
+  for (std::uint32_t i = 0; i + 1 < length; i += 2) {
+    napi_value strings[2]{};
+    napi_get_element(env, list, i, &strings[0]);
+    napi_get_element(env, list, i + 1, &strings[1]);
+    fields.add({latin1(env, strings[0], name), latin1(env, strings[1], value)});
   }
   return fields;
 }
