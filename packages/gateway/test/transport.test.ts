@@ -43,6 +43,24 @@ describe('received bytes', () => {
   });
 });
 
+describe('the fields of a response', () => {
+  it('arrive whole, whatever their length', async () => {
+    const { server, port } = await startServer();
+    const sent = Object.fromEntries(
+      [0, 1, 126, 127, 128, 129, 509, 510, 511, 512, 513, 5000].flatMap((length) => [
+        [`value-${length}`, 'ü'.repeat(length)],
+        [`name-${'n'.repeat(Math.min(length, 200))}`, 'value'],
+      ]),
+    );
+    server.on('request', (_request, response) => {
+      response.writeHead(200, sent);
+      response.end();
+    });
+    const { headers } = await ask(await connect(port), { method: 'GET', path: '/' });
+    expect(headers).toMatchObject(sent);
+  });
+});
+
 describe('the end of a thread', () => {
   it('takes its open endpoints with it, and nothing else', async () => {
     const directory = await temporaryDirectory();
