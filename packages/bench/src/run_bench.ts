@@ -3,6 +3,7 @@ import { closest, exitCodes, UserError } from '@sheaf/gateway';
 import { ZodError } from 'zod';
 import { engineBench } from './engine/engine_bench.js';
 import type { Experiment, ResultTable } from './experiment.js';
+import { greedyBench } from './greedy/greedy_bench.js';
 import { httpBench } from './http/http_bench.js';
 import { machineLine, type Machine } from './measure/machine.js';
 import { multiEndBench } from './multi_end/multi_end_bench.js';
@@ -12,7 +13,7 @@ import { schedulersBench } from './schedulers/schedulers_bench.js';
 import { soakBench } from './soak/soak_bench.js';
 import { uploadBench } from './upload/upload_bench.js';
 
-const experiments: readonly Experiment[] = [engineBench, httpBench, multiEndBench, pagesBench, pathsBench, schedulersBench, soakBench, uploadBench];
+const experiments: readonly Experiment[] = [engineBench, greedyBench, httpBench, multiEndBench, pagesBench, pathsBench, schedulersBench, soakBench, uploadBench];
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);
 

@@ -15,6 +15,7 @@ import { createBalance, type Balance } from './balance.js';
 import { tlsFault, failureReason, HealthCheck, probe } from './health_check.js';
 import { UpstreamMember } from './member.js';
 import type { UpstreamOptions } from './options.js';
+import { loadResponseParser } from './response_parser.js';
 import { SecretsSource } from './secrets.js';
 
 export interface UpstreamStatus {
@@ -64,6 +65,7 @@ export class UpstreamGroup implements Target {
 
   /** Opens no connection yet. @throws CertificateError when a file of `tls` cannot be used */
   static async open(options: UpstreamOptions, maxBodyBytes: number, log: Logger): Promise<UpstreamGroup> {
+    await loadResponseParser();
     return new UpstreamGroup(options, await SecretsSource.open(options.tls, log), maxBodyBytes, log);
   }
 

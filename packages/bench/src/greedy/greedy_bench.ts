@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectHttp3, type Http3Client } from '@sheaf/native';
+import { z } from 'zod';
+import type { Experiment, Outcome } from '../experiment.js';
+import { makeSite } from '../http/gateways.js';
+import { describeMachine } from '../measure/machine.js';
+import { median, round } from '../measure/statistics.js';
+import { firstOutput, freePort, stop } from '../process/service.js';
+import { residentMebibytes, smallRequest } from '../soak/requests.js';
+import { behaviours, protocols, startGreedyClient, type Behaviour, type GreedyClient, type Protocol } from './greedy_clients.js';
+
+const fileBytes = 3_000_000;
+/** Marks, in MB and as a ratio. */
+const mostOfOne = 24;
+const mostOfMany = 256;
+const mostTimes = 2;
+/** Requests of the other client whose median is one measurement. */
+const requestsMeasured = 41;
+
+const list = <T extends string>(all: readonly [T, ...T[]]) =>
+  z
+    .string()
+    .default(all.join())
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(all)).min(1));
+
+const optionsSchema = z.strictObject({
+  clients: z.coerce.number().int().min(1).default(1),
+  requests: z.coerce.number().int().min(1).default(1_000),
+  runs: z.coerce.number().int().min(1).default(5),
+  protocols: list(protocols),
+  cases: list(behaviours),
+});
+type Options = z.output<typeof optionsSchema>;
+
+interface Result {
+  protocol: Protocol;
+  behaviour: Behaviour;
+  /** What the gateway's process grew by, in MB. */
+  growth_mb: number;
+  /** What another client's request takes, in milliseconds. */
+  idle_ms: number;
+  greedy_ms: number;
+  ratio: number;
+}
+
+/** What greedy clients cost a gateway that has just started, and other clients of it. */
+export const greedyBench: Experiment = {
+  name: 'greedy',
+  options: Object.keys(optionsSchema.shape),
+  async run(rawOptions, { progress }) {
+    const options = optionsSchema.parse(rawOptions);
+    const machine = describeMachine();
+    const results: Result[] = [];
+    for (const protocol of options.protocols) {
+      for (const behaviour of options.cases) {
+        const result = await measure(options, protocol, behaviour);
+        progress(`${protocol} ${behaviour}: ${JSON.stringify(result)}`);
+        results.push(result);
+      }
+    }
+    return summarize(options, machine, results);
+  },
+};
+
+async function measure(options: Options, protocol: Protocol, behaviour: Behaviour): Promise<Result> {
+  const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-greedy-'));
+  const upstream = await startUpstream();
+  const gateway = await startGateway(directory, (upstream.address() as AddressInfo).port);
+  const other = await connect(gateway.port);
+  try {
+    await smallRequest(other);
+    const before = await residentMebibytes(gateway.pid);
+    let highest = before;
+    const idle: number[] = [];
+    const greedy: number[] = [];
+    for (let run = 0; run < options.runs; run++) {
+      if (run > 0) idle.push(await timeOfSmallRequests(other));
+      const clients: GreedyClient[] = [];
+      for (let i = 0; i < options.clients; i++) clients.push(await startGreedyClient(protocol, behaviour, gateway.port, options.requests));
+      highest = Math.max(highest, await highestMemory(gateway.pid));
+      greedy.push(await timeOfSmallRequests(other));
+      highest = Math.max(highest, await residentMebibytes(gateway.pid));
+      for (const client of clients) client.close();
+      await sleep(2_000);
+    }
+    idle.push(await timeOfSmallRequests(other));
+    const [idleMs, greedyMs] = [median(idle), median(greedy)];
+    return { protocol, behaviour, growth_mb: round((highest - before) * 1.048576, 3), idle_ms: round(idleMs, 3), greedy_ms: round(greedyMs, 3), ratio: round(greedyMs / idleMs, 3) };
+  } finally {
+    await other.close().catch(() => undefined);
+    await stop(gateway.child);
+    upstream.close();
+    upstream.closeAllConnections();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Answers 3 MB; never answers a POST. */
+async function startUpstream(): Promise<Server> {
+  const server = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
+    request.on('error', () => undefined).resume();
+    if (request.method === 'GET') response.end(Buffer.alloc(fileBytes));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+async function startGateway(directory: string, upstreamPort: number) {
+  const { files } = await makeSite(directory, fileBytes);
+  const port = await freePort();
+  const configuration = join(directory, 'sheaf.yaml');
+  await writeFile(configuration, `listen: 127.0.0.1:${port}\ntls: dev\nlog: { level: warn, access: false }\nroutes:\n  - { path: /up, upstream: "http://127.0.0.1:${upstreamPort}" }\n  - { path: /, files: ${JSON.stringify(files)} }\n`);
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../http/sheaf_process.js'), configuration], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await firstOutput(child, 'sheaf');
+  return { child, port, pid: child.pid ?? 0 };
+}
+
+function connect(port: number): Promise<Http3Client> {
+  return connectHttp3({ alpn: ['h3'], host: '127.0.0.1', port, serverName: 'localhost', insecure: true, keepAliveMs: 5_000, connectTimeoutMs: 60_000 });
+}
+
+/** The most until it has not grown for two seconds, in MiB. */
+async function highestMemory(pid: number): Promise<number> {
+  let most = 0;
+  for (let calm = 0; calm < 20; calm++) {
+    const now = await residentMebibytes(pid);
+    if (now > most + 0.25) calm = 0;
+    most = Math.max(most, now);
+    await sleep(100);
+  }
+  return most;
+}
+
+async function timeOfSmallRequests(client: Http3Client): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < requestsMeasured; i++) {
+    const begun = performance.now();
+    await smallRequest(client);
+    times.push(performance.now() - begun);
+  }
+  return median(times);
+}
+
+function summarize(options: Options, machine: unknown, results: readonly Result[]): Outcome {
+  const most = options.clients === 1 ? mostOfOne : mostOfMany;
+  const missed = results.flatMap(({ protocol, behaviour, growth_mb, ratio }) => [
+    ...(growth_mb > most ? [`${protocol} ${behaviour}: the gateway grew by ${growth_mb} MB, not at most ${most}`] : []),
+    ...(ratio > mostTimes ? [`${protocol} ${behaviour}: requests of others take ${ratio} times as long`] : []),
+  ]);
+  return {
+    report: { experiment: 'greedy', machine, parameters: options, results } as Outcome['report'],
+    tables: [{ head: ['protocol', 'case', 'MB', 'ms idle', 'ms greedy', 'ratio'], rows: results.map((result) => Object.values(result).map(String)), notes: missed }],
+    ...(missed.length > 0 && { failure: missed.join('; ') }),
+  };
+}

@@ -1,0 +1,94 @@
+// Clients that ask for much and take nothing. Each function resolves once the client is there and has asked.
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectTls } from 'node:tls';
+import { connectHttp3, type ClientResponse } from '@sheaf/native';
+
+export const protocols = ['h3', 'h2', 'h1'] as const;
+export type Protocol = (typeof protocols)[number];
+
+/** What is wanted: `headers` asks an upstream with 30 KB of header fields, `bodies` never sends what it announced. */
+export const behaviours = ['files', 'upstream', 'headers', 'bodies'] as const;
+export type Behaviour = (typeof behaviours)[number];
+
+interface Wanted {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+}
+
+export interface GreedyClient {
+  close(): void;
+}
+
+const headerBytes = 30_000;
+const windowBytes = 1_024;
+/** As many as the gateway lets wait on one connection of HTTP/1.1. */
+const pipelined = 32;
+
+export function wantedBy(behaviour: Behaviour): Wanted {
+  const path = behaviour === 'files' ? '/large' : behaviour === 'bodies' ? '/up/post' : '/up/large';
+  const method = behaviour === 'bodies' ? 'POST' : 'GET';
+  return { method, path, headers: behaviour === 'headers' ? largeFields() : {} };
+}
+
+/** Each below the 16 KB that upstreams take of one, and no two alike, so that no table shortens them. */
+let fieldsMade = 0;
+function largeFields(): Record<string, string> {
+  fieldsMade += 1;
+  return Object.fromEntries([0, 1, 2, 3].map((at) => [`x-large-${at}`, `${fieldsMade}-${at}-`.padEnd(headerBytes / 4, 'abcdefghij')]));
+}
+
+/** A client of `protocol` that asks so many times as `behaviour` says; `closed` is told when it loses its connection. */
+export async function startGreedyClient(protocol: Protocol, behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
+  return { h3: http3, h2: http2, h1: http1 }[protocol](behaviour, port, requests);
+}
+
+async function http3(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
+  const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, initialStreamWindow: windowBytes, maxStreamWindow: windowBytes, idleTimeoutMs: 120_000, connectTimeoutMs: 60_000 });
+  for (let i = 0; i < requests; i++) {
+    const wanted = wantedBy(behaviour);
+    void client.request({ ...wanted, ...(behaviour === 'bodies' && { body: neverSent() }) }).then(ignore, () => undefined);
+  }
+  return { close: () => void client.close().catch(() => undefined) };
+}
+
+async function* neverSent(): AsyncGenerator<Buffer> {
+  yield Buffer.alloc(1_000);
+  await new Promise(() => undefined);
+}
+
+function ignore(response: ClientResponse): void {
+  response.on('error', () => undefined);
+}
+
+async function http2(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings: { initialWindowSize: windowBytes }, maxOutstandingPings: 100 });
+  session.on('error', () => undefined);
+  await once(session, 'remoteSettings');
+  for (let i = 0; i < requests; i++) {
+    const { method, path, headers } = wantedBy(behaviour);
+    const stream = session.request({ ':method': method, ':path': path, ...headers }, { endStream: method === 'GET' });
+    stream.on('error', () => undefined).pause();
+    if (method === 'POST') stream.write(Buffer.alloc(1_000));
+  }
+  return { close: () => session.destroy() };
+}
+
+/** As many connections as it takes to have so many requests under way, each with as many ahead as the gateway lets wait. */
+async function http1(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
+  const sockets = Array.from({ length: Math.ceil(requests / pipelined) }, () => {
+    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+    socket.on('error', () => undefined).pause();
+    for (let i = 0; i < pipelined; i++) socket.write(requestText(behaviour));
+    return socket;
+  });
+  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve))));
+  return { close: () => sockets.forEach((socket) => socket.destroy()) };
+}
+
+function requestText(behaviour: Behaviour): string {
+  const { method, path, headers } = wantedBy(behaviour);
+  const fields = Object.entries({ host: 'localhost', ...headers, ...(method === 'POST' && { 'content-length': '100000' }) });
+  return `${method} ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${method === 'POST' ? 'x'.repeat(1_000) : ''}`;
+}

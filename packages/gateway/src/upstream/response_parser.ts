@@ -1,0 +1,38 @@
+import { Duplex } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { Client } from 'undici';
+
+let loaded: Promise<void> | undefined;
+
+/**
+ * Loads undici's parser of HTTP/1.1, so that no request pays for it. It is WebAssembly, and stays as V8's first compiler makes it: the
+ * second one takes 30 MB and half a second of processor time for it once there were some hundred responses, and saves nothing
+ * that can be measured. Other modules of WebAssembly are compiled as ever.
+ */
+export function loadResponseParser(): Promise<void> {
+  loaded ??= load();
+  return loaded;
+}
+
+async function load(): Promise<void> {
+  optimiseWebAssembly(false);
+  const client = new Client('http://parser.invalid', { connect: (_target, done) => done(null, silentSocket() as never) });
+  const connected = new Promise((resolve) => client.once('connect', resolve));
+  const asked = client.request({ method: 'GET', path: '/' }).catch(() => undefined);
+  try {
+    await connected;
+  } finally {
+    optimiseWebAssembly(true);
+  }
+  await client.destroy();
+  await asked;
+}
+
+/** Of modules that are made from now on. What is compiled lazily goes by what holds then. */
+function optimiseWebAssembly(wanted: boolean): void {
+  for (const flag of ['wasm-tier-up', 'wasm-dynamic-tiering', 'wasm-lazy-compilation']) setFlagsFromString(`--${wanted ? '' : 'no-'}${flag}`);
+}
+
+function silentSocket(): Duplex {
+  return new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+}
