@@ -27,7 +27,8 @@ export class ServerCard {
 
   constructor(
     private readonly server: Server,
-    private readonly act: (name: string, action: BackendAction) => void,
+    /** Settles when it was done, or said why not; never rejects. */
+    private readonly act: (name: string, action: BackendAction) => Promise<void>,
   ) {
     this.element.className = `server ${markOf(server)}`;
     this.element.dataset['server'] = String(server);
@@ -77,7 +78,7 @@ export class ServerCard {
     button.setAttribute('aria-label', DESCRIPTIONS[action](name));
     button.addEventListener('click', () => {
       button.disabled = true;
-      this.act(name, action);
+      void this.act(name, action).then(() => (button.disabled = false));
     });
     return button;
   }

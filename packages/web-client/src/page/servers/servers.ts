@@ -60,7 +60,7 @@ function knownServers(): Server[] {
 function showCards(): void {
   const servers = knownServers();
   for (const server of servers) {
-    if (!cards.has(server)) cards.set(server, new ServerCard(server, (name, action) => void act(name, action)));
+    if (!cards.has(server)) cards.set(server, new ServerCard(server, act));
     cards.get(server)!.show({ share: tally.shareOf(server), path: pathTo(server), backend: server === 'gateway' ? undefined : backends.get(server) });
   }
   const wanted = servers.map((server) => cards.get(server)!.element);
@@ -135,15 +135,18 @@ function pieceEvents(mosaic: Mosaic): PieceEvents {
     received: (place, share) => mosaic.setProgress(place, share),
     verified(place, piece) {
       counts.verified += 1;
+      showCounts();
       mosaic.draw(place, piece);
     },
     failed(place, reason) {
       counts.failed += 1;
+      showCounts();
       mosaic.setState(place, 'failed');
       happenings.tell(`Piece ${place + 1} failed (${reason}) and is requested again.`);
     },
     damaged(place) {
       counts.damaged += 1;
+      showCounts();
       mosaic.setState(place, 'failed');
     },
     waited(milliseconds) {
