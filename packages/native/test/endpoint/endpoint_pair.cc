@@ -74,8 +74,7 @@ void EndpointPair::change_groups() {
   const std::string common =
       "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:"
       "%DISABLE_TLS13_COMPAT_MODE:-GROUP-ALL";
-  const auto server_problem =
-      server_config_.server_tls->set_priority(common + ":+GROUP-SECP256R1");
+  const auto server_problem = server_config_.server_tls->set_priority(common + ":+GROUP-SECP256R1");
   const auto client_problem =
       client_tls_->set_priority(common + ":+GROUP-X25519:+GROUP-SECP384R1:+GROUP-SECP256R1");
   if (server_problem || client_problem) std::abort();
