@@ -1,7 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { GatewayResponse } from '../http/exchange.js';
-import { youngMemory } from '../limits/young_memory.js';
 import type { Range } from './requested_range.js';
 
 /** Where the response does not say how much there is room for. */
@@ -46,12 +45,7 @@ export function fileBody(handle: FileHandle, { start, end }: Range, response: Bo
 async function readPiece(handle: FileHandle, at: number, end: number, response: BodyMemory): Promise<Buffer> {
   const room = (await response.room?.()) ?? readBytes;
   const bytes = Math.min(room, end - at);
-  const buffer = response.takeBuffer?.(bytes) ?? usedOnce(bytes);
+  const buffer = response.takeBuffer?.(bytes) ?? Buffer.allocUnsafeSlow(bytes);
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
   return bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
-}
-
-function usedOnce(bytes: number): Buffer {
-  youngMemory.allocated(bytes);
-  return Buffer.allocUnsafeSlow(bytes);
 }

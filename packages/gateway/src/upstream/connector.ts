@@ -12,17 +12,12 @@ export interface UpstreamConnector {
   readonly connect: buildConnector.connector;
 }
 
-/** Node reads 64 KB at a time; it reads no more while so much waits for a client that does not take it. */
-const readAheadBytes = 16 * 1024;
-
 export function createConnector({ hostname }: URL, options: UpstreamOptions, source: SecretsSource): UpstreamConnector {
   const name = options.tls?.name ?? hostname.replace(/^\[|\]$/g, '');
   // RFC 6066 §3: an IP address is not asked for.
   const servername = isIP(name) === 0 ? name : '';
   const build = (): buildConnector.connector =>
     buildConnector({
-      // Undici passes it on, and its types do not know it.
-      ...({ highWaterMark: readAheadBytes } as object),
       timeout: options.connect_timeout,
       ...secrets,
       // undici would take the name from the `Host` that the client chose.

@@ -10,7 +10,6 @@ import { InterimRelay, mostInterimResponses } from '../http/interim_response.js'
 import { isIdempotent, isSafe } from '../http/methods.js';
 import { declaredLength, ReceivedBody, respondBodyFault } from '../http/received_body.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
-import { youngMemory } from '../limits/young_memory.js';
 import { SlowClient } from '../slow_clients/pace.js';
 import { createBalance, type Balance } from './balance.js';
 import { tlsFault, failureReason, HealthCheck, probe } from './health_check.js';
@@ -194,9 +193,7 @@ export class UpstreamGroup implements Target {
       throw error;
     }
     member.observe({ up: true }, Date.now());
-    const sent = sendBody(exchange, response.body, () => response.trailers);
-    response.body.on('data', (chunk: Buffer) => youngMemory.allocated(chunk.length));
-    await sent;
+    await sendBody(exchange, response.body, () => response.trailers);
     member.succeeded(Date.now());
   }
 
