@@ -1,9 +1,19 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createHttp3Server, type ServerResponse } from '@sheaf/native';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect as connectHttp2 } from 'node:http2';
+import { get as getHttps } from 'node:https';
+import { join } from 'node:path';
+import { Writable, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WrittenBuffers } from '../src/http/written_buffers.js';
 import { createDevCertificate } from '../src/tls/dev_certificate.js';
+import { startGateway } from './support/gateway.js';
 import { connect } from './support/http3_client.js';
+import { temporaryDirectory } from './support/temporary_directory.js';
 
 const size = 256 * 1024;
 /** Node 21 to 23 take memory away although it is marked: there each Buffer is a new one. */
@@ -82,4 +92,57 @@ it('a Buffer that the client does not have yet is never given out again; of thos
   await vi.waitFor(() => expect(lent).toContain(takeBuffer()), 10_000);
   const taken = Array.from({ length: pieces }, takeBuffer);
   expect(taken.filter((memory) => lent.has(memory)).length).toBeLessThan(16);
+});
+
+/** Takes a body in fits and starts, some of the time with less room than comes. */
+async function slowHash(body: Readable, pause: number): Promise<string> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const sink = new Writable({
+    highWaterMark: 1,
+    write(chunk: Buffer, _encoding, callback) {
+      hash.update(chunk);
+      const rests = Math.floor(bytes / 1e6) !== Math.floor((bytes + chunk.length) / 1e6);
+      bytes += chunk.length;
+      if (rests) void sleep(pause).then(() => callback());
+      else callback();
+    },
+  });
+  await pipeline(body, sink);
+  return hash.digest('hex');
+}
+
+it('files over HTTP/1.1 and HTTP/2 arrive whole at clients that read at different speeds', async () => {
+  const directory = await temporaryDirectory();
+  await mkdir(join(directory, 'site'));
+  const content = randomFillSync(Buffer.alloc(12_345_678));
+  await writeFile(join(directory, 'site', 'large.bin'), content);
+  const expected = createHash('sha256').update(content).digest('hex');
+  const { port } = await startGateway('routes: [{ files: ./site }]', directory);
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  onTestFinished(() => session.destroy());
+  const overHttp1 = (pause: number): Promise<string> =>
+    new Promise((resolve, reject) => {
+      getHttps(`https://127.0.0.1:${port}/large.bin`, { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'], agent: false }, (response) => resolve(slowHash(response, pause))).on('error', reject);
+    });
+  const hashes = await Promise.all([0, 5, 20, 50].flatMap((pause) => [overHttp1(pause), slowHash(session.request({ ':path': '/large.bin' }), pause)]));
+  expect(new Set(hashes)).toEqual(new Set([expected]));
+});
+
+it('Buffers that were written serve again, 4 MiB of them at most', () => {
+  const buffers = new WrittenBuffers();
+  const first = buffers.take(64 * 1024);
+  const second = buffers.take(64 * 1024);
+  expect(second).not.toBe(first);
+  expect(buffers.isTaken(first)).toBe(true);
+  expect(buffers.isTaken(first.subarray(0, 10))).toBe(false);
+  expect(buffers.isTaken(buffers.take(1000))).toBe(false);
+  buffers.giveBack(first);
+  expect(buffers.isTaken(first)).toBe(false);
+  expect(buffers.take(16 * 1024)).not.toBe(first);
+  expect(buffers.take(64 * 1024)).toBe(first);
+  const many = Array.from({ length: 100 }, () => buffers.take(64 * 1024));
+  for (const buffer of many) buffers.giveBack(buffer);
+  const again = Array.from({ length: 100 }, () => buffers.take(64 * 1024));
+  expect(again.filter((buffer) => many.includes(buffer))).toHaveLength(64);
 });

@@ -1,13 +1,31 @@
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import type { GatewayResponse } from './exchange.js';
+import { WrittenBuffers } from './written_buffers.js';
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
 /** A response of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. */
 export function fromNodeResponse(response: ServerResponse | Http2ServerResponse): GatewayResponse {
   const writeInformational = 'stream' in response ? interimOfHttp2(response) : interimOfHttp1(response);
-  return Object.assign(response, { writeInformational }) as unknown as GatewayResponse;
+  const takeBuffer = (bytes: number): Buffer => buffers.take(bytes);
+  return Object.assign(response, { writeInformational, takeBuffer, write: writingFrom(response) }) as unknown as GatewayResponse;
+}
+
+/** Of all responses of this thread. */
+const buffers = new WrittenBuffers();
+
+type Write = (chunk: unknown, ...rest: unknown[]) => boolean;
+
+/** The response's `write`, which takes Buffers back once Node has done with them; after a failure it may still read them. */
+function writingFrom(response: ServerResponse | Http2ServerResponse): Write {
+  const write = response.write.bind(response) as Write;
+  return (chunk, ...rest) => {
+    if (!buffers.isTaken(chunk)) return write(chunk, ...rest);
+    return write(chunk, (error?: Error | null) => {
+      if (!error) buffers.giveBack(chunk);
+    });
+  };
 }
 
 function interimOfHttp2({ stream }: Http2ServerResponse): (status: number, headers: Headers) => void {
