@@ -40,11 +40,16 @@ export async function runBench(name: string, { json, ...options }: Record<string
   return exitCodes.success;
 }
 
+/** Options of earlier versions, and what they are called now. */
+const renamedOptions = [{ was: 'ends', now: 'backends' }];
+
 function optionError(error: ZodError, { name, options }: Experiment): UserError {
   const known = `\`bench ${name}\` takes ${[...options, 'json'].map((option) => `--${option}`).join(', ')}`;
   const issue = error.issues[0];
   if (issue?.code === 'unrecognized_keys') {
     const unknown = issue.keys[0] ?? '';
+    const now = renamedOptions.find(({ was }) => was === unknown)?.now;
+    if (now !== undefined && options.includes(now)) return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, { hint: `it is called --${now} now` });
     const near = closest(unknown, options);
     return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, { hint: near ? `did you mean --${near}?` : known });
   }

@@ -13,7 +13,7 @@ const commands: Record<string, (add: Add) => Promise<void>> = {
   check: async (add) => add((await import('./commands/check.js')).check),
   schema: async (add) => add((await import('./commands/schema.js')).schema),
   status: async (add) => add((await import('./commands/status.js')).status),
-  end: async (add) => add((await import('./commands/end.js')).end),
+  backend: async (add) => add((await import('./commands/backend.js')).backend),
   fetch: async (add) => add((await import('./commands/fetch.js')).fetch),
   cert: async (add) => add((await import('./commands/cert.js')).cert),
   keys: async (add) => add((await import('./commands/keys.js')).keys),
@@ -22,6 +22,9 @@ const commands: Record<string, (add: Add) => Promise<void>> = {
   record: async (add) => add((await import('./commands/record.js')).record),
   bench: async (add) => add((await import('./commands/bench.js')).bench),
 };
+
+/** Commands of earlier versions, and what they are called now. */
+const renamedCommands: Readonly<Record<string, string>> = { end: 'backend' };
 
 const epilogue = `Exit codes:
   0    done
@@ -44,6 +47,7 @@ export async function run(world: World): Promise<number> {
 }
 
 async function dispatch(world: World): Promise<number> {
+  refuseRenamed(world.args);
   let outcome: Promise<number> | undefined;
   const parser = yargs()
     .scriptName('sheaf')
@@ -79,6 +83,12 @@ async function dispatch(world: World): Promise<number> {
   const output = await parse(parser, world);
   if (output !== '') await write(world.stdout, output.endsWith('\n') ? output : `${output}\n`);
   return outcome === undefined ? exitCodes.success : outcome;
+}
+
+/** @throws UserError for the name that a command had earlier */
+function refuseRenamed([name = '', ...rest]: readonly string[]): void {
+  const now = Object.hasOwn(renamedCommands, name) ? renamedCommands[name] : undefined;
+  if (now !== undefined) throw new UserError('USAGE', `unknown command \`${name}\``, { hint: `it is called \`sheaf ${[now, ...rest].join(' ')}\` now` });
 }
 
 /** The one that is named; all of them where help, a completion or a suggestion is wanted. */

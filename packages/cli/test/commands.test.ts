@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { exampleConfiguration } from '../src/commands/init.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
 
-const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'keys', 'end', 'demo', 'link', 'bench'];
+const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'keys', 'backend', 'demo', 'link', 'bench'];
 
 describe('help', () => {
   it('lists every command and every exit code', async () => {
@@ -39,6 +39,7 @@ describe('wrong use', () => {
   it.each([
     [[], 'name a command'],
     [['chekc', 'a'], 'did you mean `check`'],
+    [['end', 'drain', 'one'], 'it is called `sheaf backend drain one` now'],
     [['up', '--nod', 'a'], 'unknown argument: nod'],
     [['fetch'], '`sheaf fetch` needs a value'],
     [['fetch', 'http://127.0.0.1/'], 'is not an https URL'],
@@ -61,6 +62,7 @@ describe('wrong use', () => {
     [['demo', '--json'], '--json goes with --once'],
     [['bench', 'nothing'], 'there is no experiment'],
     [['bench', 'engine', '--rnus', '3'], 'did you mean --runs?'],
+    [['bench', 'multi-end', '--real', '--ends', '3'], 'it is called --backends now'],
     [['bench', 'soak', '--seconds', '1'], '--seconds'],
     [['bench', 'engine', 'http'], 'does not take `http`'],
   ])('%s', async (args, message) => {
@@ -160,7 +162,7 @@ describe('schema', () => {
     const [gateway, nodes] = anyOf;
     expect([gateway?.additionalProperties, nodes?.additionalProperties]).toEqual([false, false]);
     expect(Object.keys(nodes?.properties ?? {})).toEqual(['nodes']);
-    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'public_url', 'trusted_proxies', 'proxy_protocol', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'stream_scheduler', 'page_loader', 'http', 'admin', 'routes', 'ends', 'backbone', 'key', 'public_key', 'limits', 'log', 'qlog']);
+    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'public_url', 'trusted_proxies', 'proxy_protocol', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'stream_scheduler', 'page_loader', 'http', 'admin', 'routes', 'backends', 'backbone', 'key', 'public_key', 'limits', 'log', 'qlog']);
   });
 });
 

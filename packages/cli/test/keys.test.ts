@@ -5,16 +5,16 @@ import { sheaf, temporaryDirectory } from './support/world.js';
 
 it('makes a key once, shows its public part, and never the private one', async () => {
   const home = await temporaryDirectory();
-  const made = await sheaf(['keys', 'new', 'end1'], home);
+  const made = await sheaf(['keys', 'new', 'backend1'], home);
   expect(made).toMatchObject({ code: 0, err: '' });
   const publicKey = /^public_key: (ed25519:[\w-]{43})$/m.exec(made.out)?.[1];
   expect(publicKey).toBeDefined();
-  const file = join(home, '.sheaf', 'keys', 'end1.key');
+  const file = join(home, '.sheaf', 'keys', 'backend1.key');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const pem = await readFile(file, 'utf8');
-  const shown = await sheaf(['keys', 'show', 'end1', '--json'], home);
+  const shown = await sheaf(['keys', 'show', 'backend1', '--json'], home);
   expect(JSON.parse(shown.out)).toEqual({ file, public_key: publicKey });
-  const again = await sheaf(['keys', 'new', 'end1'], home);
+  const again = await sheaf(['keys', 'new', 'backend1'], home);
   expect(again.code).toBe(2);
   expect(again.err).toContain('KEY_EXISTS');
   expect(await readFile(file, 'utf8')).toBe(pem);
@@ -23,7 +23,7 @@ it('makes a key once, shows its public part, and never the private one', async (
 });
 
 it('refuses a name that would leave the directory', async () => {
-  const { code, err } = await sheaf(['keys', 'new', '../end1']);
+  const { code, err } = await sheaf(['keys', 'new', '../backend1']);
   expect(code).toBe(2);
   expect(err).toContain('is not a name of a node');
 });

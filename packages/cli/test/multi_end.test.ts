@@ -17,10 +17,10 @@ interface Nodes {
   running: Record<string, RunningProcess>;
 }
 
-const names = ['end1', 'end2', 'end3', 'site', 'laptop'] as const;
-const addressOf: Record<string, string> = { site: '127.0.0.1', end1: '127.0.0.2', end2: '127.0.0.3', end3: '127.0.0.4', laptop: '127.0.0.1' };
+const names = ['backend1', 'backend2', 'backend3', 'site', 'laptop'] as const;
+const addressOf: Record<string, string> = { site: '127.0.0.1', backend1: '127.0.0.2', backend2: '127.0.0.3', backend3: '127.0.0.4', laptop: '127.0.0.1' };
 
-/** A gateway, three ends and an edge, each a process of its own. */
+/** A gateway, three backends and an edge, each a process of its own. */
 async function startNodes(): Promise<Nodes> {
   const directory = await temporaryDirectory();
   await mkdir(join(directory, 'files', 'any'), { recursive: true });
@@ -31,8 +31,8 @@ async function startNodes(): Promise<Nodes> {
   const ports: Record<string, number> = {};
   for (const name of names) for (const kind of ['listen', 'backbone', 'admin']) ports[`${name} ${kind}`] = await freePort();
   const node = (name: string, kinds: string[], rest: string[]): string => [`  ${name}:`, ...kinds.map((kind) => `${kind}: ${addressOf[name]}:${ports[`${name} ${kind}`]}`).concat(rest).map((line) => `    ${line}`)].join('\n');
-  const end = (name: string): string => node(name, ['listen', 'backbone', 'admin'], ['role: end', 'primary: site', 'routes: [{ files: files }]']);
-  const text = ['nodes:', node('site', ['listen', 'backbone', 'admin'], ['role: gateway', 'ends: [end1, end2, end3]', 'routes: [{ path: /any, ends: [end1, end2, end3] }, { files: files }]']), ...['end1', 'end2', 'end3'].map(end), node('laptop', ['listen', 'admin'], ['role: edge', 'gateway: site', 'paths: [{ local: 127.0.0.1 }]'])].join('\n');
+  const backend = (name: string): string => node(name, ['listen', 'backbone', 'admin'], ['role: backend', 'primary: site', 'routes: [{ files: files }]']);
+  const text = ['nodes:', node('site', ['listen', 'backbone', 'admin'], ['role: gateway', 'backends: [backend1, backend2, backend3]', 'routes: [{ path: /any, backends: [backend1, backend2, backend3] }, { files: files }]']), ...['backend1', 'backend2', 'backend3'].map(backend), node('laptop', ['listen', 'admin'], ['role: edge', 'gateway: site', 'paths: [{ local: 127.0.0.1 }]'])].join('\n');
   await writeFile(join(directory, 'sheaf.yaml'), text);
   // One after the other: the first makes the certificate that they share.
   const nodes: Nodes = { directory, ports, running: {} };
@@ -51,28 +51,28 @@ async function status(nodes: Nodes, name: string): Promise<NodeStatus> {
   return JSON.parse((await askAdmin(`${addressOf[name]}:${nodes.ports[`${name} admin`]}`, '/status')).text) as NodeStatus;
 }
 
-async function endStates(nodes: Nodes): Promise<string[]> {
+async function backendStates(nodes: Nodes): Promise<string[]> {
   const asked = await status(nodes, 'site');
-  return asked.role === 'gateway' ? (asked.ends ?? []).map(({ state }) => state) : [];
+  return asked.role === 'gateway' ? (asked.backends ?? []).map(({ state }) => state) : [];
 }
 
-/** The edge has its connection, and knows all ends. */
+/** The edge has its connection, and knows all backends. */
 async function ready(nodes: Nodes): Promise<void> {
-  await vi.waitFor(async () => expect(await endStates(nodes)).toEqual(['serving', 'serving', 'serving']), { timeout: 60_000, interval: 200 });
+  await vi.waitFor(async () => expect(await backendStates(nodes)).toEqual(['serving', 'serving', 'serving']), { timeout: 60_000, interval: 200 });
   await fetchFrom(nodes, 'laptop', '/any/small.bin');
-  await vi.waitFor(async () => expect(await openEnds(nodes)).toBe(3), { timeout: 60_000, interval: 200 });
+  await vi.waitFor(async () => expect(await openBackends(nodes)).toBe(3), { timeout: 60_000, interval: 200 });
 }
 
-async function openEnds(nodes: Nodes): Promise<number> {
+async function openBackends(nodes: Nodes): Promise<number> {
   const asked = await status(nodes, 'laptop');
-  return asked.role === 'edge' ? (asked.gateway.connection?.ends ?? []).filter(({ state }) => state === 'open').length : 0;
+  return asked.role === 'edge' ? (asked.gateway.connection?.backends ?? []).filter(({ state }) => state === 'open').length : 0;
 }
 
 interface Report {
   status: number;
   sha256: string | null;
   bytes: number;
-  ends: { end: number; bytes_received: number }[];
+  backends: { backend: number; bytes_received: number }[];
 }
 
 async function fetchFrom(nodes: Nodes, name: string, path: string, ...options: string[]): Promise<Report> {
@@ -82,17 +82,17 @@ async function fetchFrom(nodes: Nodes, name: string, path: string, ...options: s
 }
 
 const busy = async (nodes: Nodes): Promise<string[]> => {
-  const asked = await Promise.all(['end1', 'end2', 'end3'].map(async (name) => [name, (await status(nodes, name)).requestsActive] as const));
+  const asked = await Promise.all(['backend1', 'backend2', 'backend3'].map(async (name) => [name, (await status(nodes, name)).requestsActive] as const));
   return asked.filter(([, requests]) => requests > 0).map(([name]) => name);
 };
 
 const count = 6;
 const whole = { status: 200, sha256, bytes: count * large.length };
 
-/** Downloads through the edge while something happens to one of the ends that send. */
-async function downloadsDuring(nodes: Nodes, fault: (end: string) => Promise<unknown> | void): Promise<Report> {
+/** Downloads through the edge while something happens to one of the backends that send. */
+async function downloadsDuring(nodes: Nodes, fault: (backend: string) => Promise<unknown> | void): Promise<Report> {
   const downloads = fetchFrom(nodes, 'laptop', '/any/large.bin', '--repeat', String(count), '--parallel', String(count));
-  const [end] = await vi.waitFor(
+  const [backend] = await vi.waitFor(
     async () => {
       const sending = await busy(nodes);
       expect(sending.length).toBeGreaterThan(0);
@@ -100,40 +100,40 @@ async function downloadsDuring(nodes: Nodes, fault: (end: string) => Promise<unk
     },
     { timeout: 60_000, interval: 5 },
   );
-  await fault(end!);
+  await fault(backend!);
   return downloads;
 }
 
 describe('a site of several processes', () => {
-  it('serves downloads whole while ends crash, drain and come, and while the gateway crashes', { timeout: 300_000 }, async () => {
+  it('serves downloads whole while backends crash, drain and come, and while the gateway crashes', { timeout: 300_000 }, async () => {
     const nodes = await startNodes();
     await ready(nodes);
 
-    // A client that is not told of ends in time asks the gateway.
+    // A client that is not told of backends in time asks the gateway.
     await vi.waitFor(
       async () => {
         const direct = await fetchFrom(nodes, 'site', '/any/large.bin', '--repeat', '6', '--parallel', '6');
         expect(direct).toMatchObject({ status: 200, sha256 });
-        expect(direct.ends.reduce((sum, { bytes_received: bytes }) => sum + bytes, 0)).toBeGreaterThan(6 * large.length);
+        expect(direct.backends.reduce((sum, { bytes_received: bytes }) => sum + bytes, 0)).toBeGreaterThan(6 * large.length);
       },
       { timeout: 120_000, interval: 100 },
     );
 
     let crashed = '';
-    expect(await downloadsDuring(nodes, (end) => void nodes.running[(crashed = end)]!.child.kill('SIGKILL'))).toMatchObject(whole);
+    expect(await downloadsDuring(nodes, (backend) => void nodes.running[(crashed = backend)]!.child.kill('SIGKILL'))).toMatchObject(whole);
     await startNode(nodes, crashed);
-    await vi.waitFor(async () => expect(await openEnds(nodes)).toBe(3), { timeout: 90_000, interval: 200 });
+    await vi.waitFor(async () => expect(await openBackends(nodes)).toBe(3), { timeout: 90_000, interval: 200 });
 
-    const drained = await downloadsDuring(nodes, async (end) => {
-      expect((await sheaf(['end', 'drain', end], nodes.directory)).code).toBe(0);
-      crashed = end;
+    const drained = await downloadsDuring(nodes, async (backend) => {
+      expect((await sheaf(['backend', 'drain', backend], nodes.directory)).code).toBe(0);
+      crashed = backend;
     });
     expect(drained).toMatchObject(whole);
-    await sheaf(['end', 'resume', crashed], nodes.directory);
-    await vi.waitFor(async () => expect(await endStates(nodes)).toEqual(['serving', 'serving', 'serving']), { timeout: 60_000, interval: 200 });
-    await vi.waitFor(async () => expect(await openEnds(nodes)).toBe(3), { timeout: 90_000, interval: 200 });
+    await sheaf(['backend', 'resume', crashed], nodes.directory);
+    await vi.waitFor(async () => expect(await backendStates(nodes)).toEqual(['serving', 'serving', 'serving']), { timeout: 60_000, interval: 200 });
+    await vi.waitFor(async () => expect(await openBackends(nodes)).toBe(3), { timeout: 90_000, interval: 200 });
 
-    // Ends go on without the gateway with the credit that they have; the rest comes once it is back.
+    // Backends go on without the gateway with the credit that they have; the rest comes once it is back.
     const restarted = await downloadsDuring(nodes, async () => {
       nodes.running['site']!.child.kill('SIGKILL');
       await nodes.running['site']!.exit;

@@ -1,4 +1,4 @@
-import type { EndKeyMode } from '@sheaf/native';
+import type { BackendKeyMode } from '@sheaf/native';
 import { describe, expect, it, vi } from 'vitest';
 import { Downloads } from './support/downloads.js';
 import { MultiEndSite } from './support/multi_end_site.js';
@@ -7,23 +7,23 @@ interface Fault {
   name: string;
   /** What docs/multi-end.md states for the longest stall; printed beside what was seen. */
   statedMs: number;
-  /** Ends that are there before. */
-  ends: number;
+  /** Backends that are there before. */
+  backends: number;
   happen(site: MultiEndSite, downloads: Downloads): Promise<void> | void;
   /** What has to be seen before the downloads may end. */
   seen?(site: MultiEndSite, downloads: Downloads): Promise<void> | void;
   undo?(site: MultiEndSite): Promise<void> | void;
 }
 
-const isLost = async (site: MultiEndSite, end: number): Promise<void> => expect((await site.ends())[end]?.state).toBe('lost');
+const isLost = async (site: MultiEndSite, backend: number): Promise<void> => expect((await site.backends())[backend]?.state).toBe('lost');
 
-/** RFC 9000 §9.3: gateway and ends see the client elsewhere, which does not know of it. */
+/** RFC 9000 §9.3: gateway and backends see the client elsewhere, which does not know of it. */
 function behindAnotherPort(): Fault {
   let before: (string | undefined)[] = [];
   return {
     name: 'client behind another port',
     statedMs: 500,
-    ends: 3,
+    backends: 3,
     happen: async (site) => {
       before = await site.clientAddresses();
       expect(before).not.toContain(undefined);
@@ -35,22 +35,22 @@ function behindAnotherPort(): Fault {
 
 const faults: readonly Fault[] = [
   {
-    name: 'end joins',
+    name: 'backend joins',
     statedMs: 1_000,
-    ends: 2,
-    happen: (site) => site.run('end3'),
+    backends: 2,
+    happen: (site) => site.run('backend3'),
     seen: (_site, downloads) => expect(downloads.receivedFrom(2)).toBeGreaterThan(100_000),
   },
-  { name: 'end drains', statedMs: 1_000, ends: 3, happen: (site) => site.drain('end1', 'drain'), undo: (site) => site.drain('end1', 'resume') },
-  { name: 'end killed', statedMs: 4_000, ends: 3, happen: (site) => site.kill('end2'), seen: (site) => isLost(site, 1), undo: (site) => site.run('end2') },
-  { name: 'path to an end cut', statedMs: 4_000, ends: 3, happen: (site) => site.cutPath(0, true), undo: (site) => site.cutPath(0, false) },
-  { name: 'backbone cut', statedMs: 8_000, ends: 3, happen: (site) => site.cutBackbone(1, true), seen: (site) => isLost(site, 1), undo: (site) => site.cutBackbone(1, false) },
+  { name: 'backend drains', statedMs: 1_000, backends: 3, happen: (site) => site.drain('backend1', 'drain'), undo: (site) => site.drain('backend1', 'resume') },
+  { name: 'backend killed', statedMs: 4_000, backends: 3, happen: (site) => site.kill('backend2'), seen: (site) => isLost(site, 1), undo: (site) => site.run('backend2') },
+  { name: 'path to a backend cut', statedMs: 4_000, backends: 3, happen: (site) => site.cutPath(0, true), undo: (site) => site.cutPath(0, false) },
+  { name: 'backbone cut', statedMs: 8_000, backends: 3, happen: (site) => site.cutBackbone(1, true), seen: (site) => isLost(site, 1), undo: (site) => site.cutBackbone(1, false) },
   behindAnotherPort(),
-  { name: 'client at another address', statedMs: 1_000, ends: 3, happen: (_site, downloads) => downloads.moveTo('127.0.0.2') },
+  { name: 'client at another address', statedMs: 1_000, backends: 3, happen: (_site, downloads) => downloads.moveTo('127.0.0.2') },
   {
     name: 'primary killed',
     statedMs: 18_000,
-    ends: 3,
+    backends: 3,
     happen: async (site) => {
       await site.kill('site');
       await site.run('site');
@@ -60,7 +60,7 @@ const faults: readonly Fault[] = [
 
 interface Row {
   fault: string;
-  keys: EndKeyMode;
+  keys: BackendKeyMode;
   requests: number;
   failed: number;
   bytesLost: number;
@@ -69,14 +69,14 @@ interface Row {
   keyUpdates: number;
 }
 
-async function suffer(site: MultiEndSite, fault: Fault, keyMode: EndKeyMode): Promise<Row> {
-  await site.serving(fault.ends);
+async function suffer(site: MultiEndSite, fault: Fault, keyMode: BackendKeyMode): Promise<Row> {
+  await site.serving(fault.backends);
   const downloads = new Downloads({ port: site.linkToGateway(), path: '/any/file.bin', content: site.file, keyMode });
-  await downloads.open(fault.ends);
+  await downloads.open(fault.backends);
   downloads.begin();
-  // All ends are sending: their links carry 12 Mbit/s each, and no download is shorter than a second.
+  // All backends are sending: their links carry 12 Mbit/s each, and no download is shorter than a second.
   const beginning = { timeout: 60_000, interval: 20 };
-  await vi.waitFor(() => Array.from({ length: fault.ends }, (_, end) => expect(downloads.receivedFrom(end)).toBeGreaterThan(300_000)), beginning);
+  await vi.waitFor(() => Array.from({ length: fault.backends }, (_, backend) => expect(downloads.receivedFrom(backend)).toBeGreaterThan(300_000)), beginning);
   downloads.measure();
   await fault.happen(site, downloads);
   downloads.mark();
@@ -93,8 +93,8 @@ async function suffer(site: MultiEndSite, fault: Fault, keyMode: EndKeyMode): Pr
 }
 
 describe('a site of several processes, whose clients update keys all the time', () => {
-  it.each<EndKeyMode>(['per-path', 'shared'])('fails no request and loses no byte when something breaks, %s keys', { timeout: 900_000 }, async (keyMode) => {
-    const site = await MultiEndSite.start(['site', 'end1', 'end2']);
+  it.each<BackendKeyMode>(['per-path', 'shared'])('fails no request and loses no byte when something breaks, %s keys', { timeout: 900_000 }, async (keyMode) => {
+    const site = await MultiEndSite.start(['site', 'backend1', 'backend2']);
     const rows: Row[] = [];
     for (const fault of faults) {
       const row = await suffer(site, fault, keyMode);

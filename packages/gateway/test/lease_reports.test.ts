@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { ClientRequestOptions, ClientResponse, ConnectionStatus, EndStatus } from '@sheaf/native';
+import type { ClientRequestOptions, ClientResponse, ConnectionStatus, BackendStatus } from '@sheaf/native';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaseReports } from '../src/edge/lease_reports.js';
 
@@ -9,17 +9,17 @@ const told = { granted: 4_000, used: 3_000 };
 
 const answer = (status: number, body: string): ClientResponse => Object.assign(Readable.from([Buffer.from(body)]), { status, headers: {} });
 
-/** A client whose ends answer as said, by id; an end without an answer is silent. */
-function clientOf(ends: Record<number, (() => ClientResponse) | undefined>) {
+/** A client whose backends answer as said, by id; a backend without an answer is silent. */
+function clientOf(backends: Record<number, (() => ClientResponse) | undefined>) {
   const asked: number[] = [];
-  const states: Record<number, EndStatus['state']> = {};
+  const states: Record<number, BackendStatus['state']> = {};
   return {
     asked,
     states,
-    status: () => ({ ends: Object.keys(ends).map((end) => ({ end: Number(end), path: 2 * Number(end) + 1, state: states[Number(end)] ?? 'open' })) }) as unknown as ConnectionStatus,
-    request({ end = -1, signal }: ClientRequestOptions): Promise<ClientResponse> {
-      asked.push(end);
-      const answering = ends[end];
+    status: () => ({ backends: Object.keys(backends).map((backend) => ({ backend: Number(backend), path: 2 * Number(backend) + 1, state: states[Number(backend)] ?? 'open' })) }) as unknown as ConnectionStatus,
+    request({ backend = -1, signal }: ClientRequestOptions): Promise<ClientResponse> {
+      asked.push(backend);
+      const answering = backends[backend];
       if (answering) return Promise.resolve(answering());
       return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('given up'))));
     },
@@ -42,7 +42,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('the leases of ends', () => {
+describe('the leases of backends', () => {
   it('are asked for once a second at most, for all pages together, and not when none asks', async () => {
     const client = clientOf({ 0: () => answer(200, JSON.stringify(lease)), 2: () => answer(200, JSON.stringify(lease)) });
     const reports = new LeaseReports(client);
@@ -65,7 +65,7 @@ describe('the leases of ends', () => {
     expect(reports.latest().size).toBe(0);
   });
 
-  it('of ends that are silent or away are not known, those of others are', async () => {
+  it('of backends that are silent or away are not known, those of others are', async () => {
     const client = clientOf({ 0: undefined, 1: () => answer(200, JSON.stringify(lease)), 2: () => answer(200, JSON.stringify(lease)) });
     client.states[2] = 'withdrawn';
     const reports = new LeaseReports(client);
@@ -78,15 +78,15 @@ describe('the leases of ends', () => {
   });
 
   it.each([
-    ['an end that does not know the question', () => answer(404, '404 Not Found')],
+    ['a backend that does not know the question', () => answer(404, '404 Not Found')],
     ['text', () => answer(200, 'no')],
     ['numbers that are missing', () => answer(200, '{"granted":1,"returned":0}')],
     ['numbers below 0', () => answer(200, '{"granted":1,"returned":0,"left":-1}')],
     ['more left than there was', () => answer(200, '{"granted":1,"returned":0,"left":2}')],
     ['too much', () => answer(200, `${JSON.stringify(lease)}${' '.repeat(2_000)}`)],
     ['a broken answer', () => Object.assign(new Readable({ read() { this.destroy(new Error('lost')); } }), { status: 200, headers: {} })],
-  ])('are not known after %s', async (_what, ofEnd) => {
-    const client = clientOf({ 0: ofEnd, 1: () => answer(200, JSON.stringify(lease)) });
+  ])('are not known after %s', async (_what, ofBackend) => {
+    const client = clientOf({ 0: ofBackend, 1: () => answer(200, JSON.stringify(lease)) });
     const reports = new LeaseReports(client);
     reports.latest();
     await turn(1);

@@ -4,8 +4,8 @@
 // The setting has a line for each of (delays one way in ms, rates in Mbit/s, 0: no limit):
 //   access RATE QUEUE_BYTES                          everything of the client crosses it
 //   primary RATE DELAY JITTER                        between client and primary
-//   end RATE DELAY JITTER PRIMARY_RATE PRIMARY_DELAY between client and end, primary and end
-//   transfer ANSWER_BYTES UPLOAD_BYTES END           all are asked for at once
+//   backend RATE DELAY JITTER PRIMARY_RATE PRIMARY_DELAY   to the client, and to the primary
+//   transfer ANSWER_BYTES UPLOAD_BYTES BACKEND             all are asked for at once
 // Prints one JSON line for each run; the run with index i has the seed SEED + i and replays with
 // it.
 #include <algorithm>
@@ -71,33 +71,36 @@ void read_primary(std::istream& in, Setting& setting) {
   setting.network.primary = link_of(mbps, delay_ms, jitter_ms);
 }
 
-void read_end(std::istream& in, Setting& setting) {
+void read_backend(std::istream& in, Setting& setting) {
   double mbps = 0, delay_ms = 0, jitter_ms = 0, primary_mbps = 0, primary_delay_ms = 0;
   in >> mbps >> delay_ms >> jitter_ms >> primary_mbps >> primary_delay_ms;
-  setting.network.ends.push_back({.client = link_of(mbps, delay_ms, jitter_ms),
-                                  .primary = link_of(primary_mbps, primary_delay_ms, jitter_ms)});
+  setting.network.backends.push_back(
+      {.client = link_of(mbps, delay_ms, jitter_ms),
+       .primary = link_of(primary_mbps, primary_delay_ms, jitter_ms)});
 }
 
 void read_transfer(std::istream& in, Setting& setting) {
   TransferWanted wanted;
-  std::size_t end = 0;
-  in >> wanted.length >> wanted.upload >> end;
-  wanted.end = end;
+  std::size_t backend = 0;
+  in >> wanted.length >> wanted.upload >> backend;
+  wanted.backend = backend;
   setting.transfers.push_back(wanted);
 }
 
 Setting read_setting(std::istream& lines) {
   const LineReaders<Setting> readers{{"access", read_access},
                                      {"primary", read_primary},
-                                     {"end", read_end},
+                                     {"backend", read_backend},
                                      {"transfer", read_transfer}};
   Setting setting;
   if (const auto line = read_lines(lines, readers, setting)) refuse("not understood: " + *line);
-  if (setting.network.ends.empty() || setting.transfers.empty()) refuse("no end or no transfer");
+  if (setting.network.backends.empty() || setting.transfers.empty())
+    refuse("no backend or no transfer");
   for (const TransferWanted& wanted : setting.transfers) {
-    if (*wanted.end >= setting.network.ends.size()) refuse("a transfer from an unknown end");
+    if (*wanted.backend >= setting.network.backends.size())
+      refuse("a transfer from an unknown backend");
   }
-  setting.network.client.multi_end = setting.network.server.multi_end = EndKeyModes::k_per_path;
+  setting.network.client.multi_end = setting.network.server.multi_end = BackendKeyModes::k_per_path;
   return setting;
 }
 
@@ -108,7 +111,7 @@ class Run {
   Run(const Setting& setting, MultiEndClient::Delivery delivery, std::uint64_t seed)
       : simulation_(seed), network_(simulation_, setting.network), client_(simulation_, delivery) {
     client_.use(network_);
-    run_until([&] { return network_.open_paths() == network_.ends(); });
+    run_until([&] { return network_.open_paths() == network_.backends(); });
     // Not always in the same phase of timers.
     SeededRandom random(seed);
     simulation_.run_for(k_pause + Duration(random.below(1'000'000)));
@@ -144,12 +147,12 @@ class Run {
         refuse("a transfer is not what was asked for");
       }
     }
-    std::uint64_t at_ends = 0;
-    for (std::size_t i = 0; i < network_.ends(); ++i) {
-      at_ends += network_.end(i).connection()->stats().streams_total;
+    std::uint64_t at_backends = 0;
+    for (std::size_t i = 0; i < network_.backends(); ++i) {
+      at_backends += network_.backend(i).connection()->stats().streams_total;
     }
     const bool direct = delivery == MultiEndClient::Delivery::kDirect;
-    if (at_ends != (direct ? client_.transfers().size() : 0)) refuse("it went another way");
+    if (at_backends != (direct ? client_.transfers().size() : 0)) refuse("it went another way");
   }
 
   template <typename Value>
@@ -205,7 +208,7 @@ int main(int argc, char** argv) {
     return transfers(words[1], number(2), number(3));
   }
   if (words.size() != 6 || words[0] != "faults") refuse("no such experiment");
-  const auto fault = end_fault_named(words[1]);
+  const auto fault = backend_fault_named(words[1]);
   if (!fault) refuse("no such fault: " + words[1]);
   if (words[2] != "per-path" && words[2] != "shared") refuse("no such keys: " + words[2]);
   return faults({.fault = *fault,

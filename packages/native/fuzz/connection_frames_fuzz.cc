@@ -26,15 +26,15 @@ AddressPair address(std::uint8_t last) {
 class Victim {
  public:
   explicit Victim(std::uint8_t kind)
-      : ends_((kind & 2) != 0),
-        connection_(kind & 1 ? Role::kClient : Role::kServer, config(ends_), random_, now_) {
+      : backends_((kind & 2) != 0),
+        connection_(kind & 1 ? Role::kClient : Role::kServer, config(backends_), random_, now_) {
     ConnectionSeed seed;
     seed.send_secret = known_secret(1);
     seed.receive_secret = known_secret(2);
     seed.peer_parameters.initial_max_data = 1 << 20;
     seed.peer_parameters.initial_max_path_id = 3;
     seed.peer_parameters.active_connection_id_limit = 2;
-    if (ends_) seed.peer_parameters.multi_end = EndKeyModes::k_shared;
+    if (backends_) seed.peer_parameters.multi_end = BackendKeyModes::k_shared;
     seed.local_id = ConnectionId(std::vector<std::uint8_t>(8, 0x55));
     seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 0xaa));
     seed.path = address(1);
@@ -76,9 +76,9 @@ class Victim {
   }
 
  private:
-  static ConnectionConfig config(bool ends) {
+  static ConnectionConfig config(bool backends) {
     ConnectionConfig config;
-    if (ends) config.multi_end = EndKeyModes::k_shared;
+    if (backends) config.multi_end = BackendKeyModes::k_shared;
     return config;
   }
 
@@ -98,7 +98,7 @@ class Victim {
   }
 
   static constexpr std::size_t k_most_ids = 64;
-  bool ends_;
+  bool backends_;
   SeededRandom random_{1};
   Time now_{std::chrono::seconds(1)};
   Connection connection_;

@@ -1,7 +1,7 @@
 #include <cstdlib>
 
+#include "backends/connection_snapshot.h"
 #include "connection/connection.h"
-#include "ends/connection_snapshot.h"
 
 // A hand-over from another node: what is taken is written again as it was, and makes a connection
 // or is refused.
@@ -13,16 +13,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = decode_snapshot(bytes);
   if (!again || encode_snapshot(*again) != bytes) std::abort();
   SeededRandom random(1);
-  Connection end(Role::kServer, seed->adapt({}), random, Time(1s));
-  if (!end.establish_end(*seed, Time(1s))) return 0;
+  Connection backend(Role::kServer, seed->adapt({}), random, Time(1s));
+  if (!backend.establish_backend(*seed, Time(1s))) return 0;
   std::vector<std::uint8_t> packet(64, 0x40);
   const auto& id = seed->local_ids.front().id;
   std::copy_n(id.bytes.begin(), id.length, packet.begin() + 1);
-  end.receive({packet, {}}, Time(1s));
+  backend.receive({packet, {}}, Time(1s));
   std::vector<std::uint8_t> buffer(65536);
   TransmitBatch batch;
   batch.buffer = buffer;
-  end.poll_transmit(batch, Time(1s));
-  end.on_timeout(Time(2s));
+  backend.poll_transmit(batch, Time(1s));
+  backend.on_timeout(Time(2s));
   return 0;
 }

@@ -1,12 +1,12 @@
 import { EventKind, type NativeEndpoint, type NativeEvent } from './addon.js';
 import type { OnFault } from './contain.js';
-import { endMessageRefused, endRefused } from './end_refused.js';
-import type { EndControl, EndWithdrawal, ServerConnectionEvents } from './multi_end_types.js';
+import { backendMessageRefused, backendRefused } from './backend_refused.js';
+import type { BackendControl, BackendWithdrawal, ServerConnectionEvents } from './multi_end_types.js';
 import { HostedConnection } from './hosted_connection.js';
 import type { PathEvent, SocketAddress } from './types.js';
 
-/** A connection that shook hands here; the primary of its ends, if it has any. */
-export class AcceptedConnection extends HostedConnection<ServerConnectionEvents> implements EndControl {
+/** A connection that shook hands here; the primary of its backends, if it has any. */
+export class AcceptedConnection extends HostedConnection<ServerConnectionEvents> implements BackendControl {
   multiEnd = false;
 
   constructor(
@@ -21,32 +21,32 @@ export class AcceptedConnection extends HostedConnection<ServerConnectionEvents>
     super(endpoint, handle, (event) => onPath(this, event), onFault);
   }
 
-  handOver(end: number, { address, port }: SocketAddress): Buffer {
-    const snapshot = this.endpoint.handOverEnd(this.handle, end, { address, port });
-    if (typeof snapshot === 'number') throw endRefused(snapshot);
+  handOver(backend: number, { address, port }: SocketAddress): Buffer {
+    const snapshot = this.endpoint.handOverBackend(this.handle, backend, { address, port });
+    if (typeof snapshot === 'number') throw backendRefused(snapshot);
     return snapshot;
   }
-  offerEnd(end: number): void {
-    check(this.endpoint.offerEnd(this.handle, end));
+  offerBackend(backend: number): void {
+    check(this.endpoint.offerBackend(this.handle, backend));
   }
-  withdrawEnd(end: number, how: EndWithdrawal): void {
-    check(this.endpoint.withdrawEnd(this.handle, end, how === 'gone'));
+  withdrawBackend(backend: number, how: BackendWithdrawal): void {
+    check(this.endpoint.withdrawBackend(this.handle, backend, how === 'gone'));
   }
-  receiveEndMessage(end: number, message: Uint8Array): void {
-    if (!this.endpoint.receiveEndMessage(this.handle, end, message)) throw endMessageRefused();
+  receiveBackendMessage(backend: number, message: Uint8Array): void {
+    if (!this.endpoint.receiveBackendMessage(this.handle, backend, message)) throw backendMessageRefused();
   }
 
-  onEndEvent(event: NativeEvent): void {
+  onBackendEvent(event: NativeEvent): void {
     switch (event[0]) {
       case EventKind.multiEndReady:
         this.multiEnd = true;
         this.emit('multiEndReady');
         return;
-      case EventKind.endMessage:
-        this.emit('endMessage', event[2] as number, event[3] as Buffer);
+      case EventKind.backendMessage:
+        this.emit('backendMessage', event[2] as number, event[3] as Buffer);
         return;
-      case EventKind.endPathAbandoned:
-        this.emit('endPathAbandoned', event[2] as number, event[4] as number);
+      case EventKind.backendPathAbandoned:
+        this.emit('backendPathAbandoned', event[2] as number, event[4] as number);
         return;
       default:
         return;
@@ -58,5 +58,5 @@ export class AcceptedConnection extends HostedConnection<ServerConnectionEvents>
 }
 
 function check(outcome: number): void {
-  if (outcome < 0) throw endRefused(outcome);
+  if (outcome < 0) throw backendRefused(outcome);
 }

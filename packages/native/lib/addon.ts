@@ -42,12 +42,12 @@ export const EventKind = {
   pathStatus: 44,
   pathAbandoned: 45,
   multiEndReady: 50,
-  endMessage: 51,
-  endPathAbandoned: 52,
+  backendMessage: 51,
+  backendPathAbandoned: 52,
   primaryMessage: 53,
   drained: 54,
-  endOffered: 55,
-  endWithdrawn: 56,
+  backendOffered: 55,
+  backendWithdrawn: 56,
   primaryLost: 57,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
@@ -77,8 +77,8 @@ export interface NativeEndpointOptions {
   maxDatagramFrameSize: number;
   congestionControl: string;
   multipath: boolean;
-  /** Bits: 1 shared, 2 per path; 0: no ends. */
-  endKeyModes: number;
+  /** Bits: 1 shared, 2 per path; 0: no backends. */
+  backendKeyModes: number;
   pathScheduler: string;
   streamScheduler: string;
   maxConnections: number;
@@ -132,8 +132,8 @@ export const PathRefusal = {
   [-10]: 'the stream belongs to another server than the path leads to',
 } as const;
 
-/** As `EndRefusal` in src/connection/connection.h. */
-export const EndRefusal = {
+/** As `BackendRefusal` in src/connection/connection.h. */
+export const BackendRefusal = {
   [-1]: 'the peer does not speak Multi-End',
   [-2]: 'the handshake is not confirmed yet, or keys are being replaced',
   [-3]: 'no path is left for it',
@@ -221,20 +221,20 @@ export interface NativeEndpoint {
   setPathStatus(connection: number, path: number, backup: boolean): number;
   setPathWeight(connection: number, path: number, weight: number): number;
   pinStream(connection: number, path: number, stream: number): number;
-  /** The snapshot, or an `EndRefusal`. */
-  handOverEnd(connection: number, end: number, address: NativeAddress): Buffer | number;
-  /** This and the next: 0, or an `EndRefusal`. */
-  offerEnd(connection: number, end: number): number;
-  withdrawEnd(connection: number, end: number, gone: boolean): number;
+  /** The snapshot, or a `BackendRefusal`. */
+  handOverBackend(connection: number, backend: number, address: NativeAddress): Buffer | number;
+  /** This and the next: 0, or a `BackendRefusal`. */
+  offerBackend(connection: number, backend: number): number;
+  withdrawBackend(connection: number, backend: number, gone: boolean): number;
   /** False: no such node writes that. */
-  receiveEndMessage(connection: number, end: number, message: Uint8Array): boolean;
+  receiveBackendMessage(connection: number, backend: number, message: Uint8Array): boolean;
   /** The connection, or an `ImportRefusal`. */
   importConnection(snapshot: Uint8Array): number;
   receivePrimaryMessage(connection: number, message: Uint8Array): boolean;
-  drainEnd(connection: number): void;
+  drainBackend(connection: number): void;
   forgetConnection(connection: number): void;
-  /** The path's id, or an `EndRefusal`; as `openPath`. No address: the endpoint's own. */
-  openEnd(connection: number, end: number, local: NativeAddress | undefined): number;
+  /** The path's id, or a `BackendRefusal`; as `openPath`. No address: the endpoint's own. */
+  openBackend(connection: number, backend: number, local: NativeAddress | undefined): number;
   /** Packets have new keys from now on (RFC 9001 §6); false: not yet. */
   updateKeys(connection: number): boolean;
   connectionStatus(connection: number): unknown;

@@ -1,13 +1,13 @@
 import type { NativeEndpointOptions } from './addon.js';
-import type { EndKeyMode } from './multi_end_types.js';
+import type { BackendKeyMode } from './multi_end_types.js';
 import type { ServerOptions, TransportOptions } from './types.js';
 
 const MiB = 1024 * 1024;
 /** The bits of the transport parameter (docs/wire.md). */
-const endKeyModeBits = { shared: 1, 'per-path': 2 } as const satisfies Record<EndKeyMode, number>;
+const backendKeyModeBits = { shared: 1, 'per-path': 2 } as const satisfies Record<BackendKeyMode, number>;
 
-function endKeyModes({ multiEnd = false, endKeyModes: modes = ['per-path', 'shared'] }: Partial<TransportOptions>): number {
-  return multiEnd ? modes.reduce((bits, mode) => bits | endKeyModeBits[mode], 0) : 0;
+function backendKeyModes({ multiEnd = false, backendKeyModes: modes = ['per-path', 'shared'] }: Partial<TransportOptions>): number {
+  return multiEnd ? modes.reduce((bits, mode) => bits | backendKeyModeBits[mode], 0) : 0;
 }
 
 /** Defaults of both roles; the limits bound what one peer can make us hold. */
@@ -25,7 +25,7 @@ function transportOptions(options: Partial<TransportOptions>) {
     maxDatagramFrameSize: options.maxDatagramFrameSize ?? 65535,
     congestionControl: options.congestionControl ?? 'cubic',
     multipath: options.multipath ?? true,
-    endKeyModes: endKeyModes(options),
+    backendKeyModes: backendKeyModes(options),
     pathScheduler: options.pathScheduler ?? 'ecf',
     streamScheduler: options.streamScheduler ?? 'critical-first',
     qlogDirectory: options.qlogDirectory ?? '',

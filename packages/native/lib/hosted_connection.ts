@@ -36,7 +36,7 @@ export abstract class HostedConnection<Events extends Record<keyof Events, unkno
   }
 
   /** About several servers on one connection. */
-  abstract onEndEvent(event: NativeEvent): void;
+  abstract onBackendEvent(event: NativeEvent): void;
   abstract onClosed(error: Error | undefined): void;
 
   updateKeys(): boolean {

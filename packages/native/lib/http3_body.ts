@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FlatFields, NativeEndpoint } from './addon.js';
 import { toHeaderMap } from './headers.js';
-import { END_LOST } from './multi_end_types.js';
+import { BACKEND_LOST } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
 import type { HeaderMap } from './types.js';
 
@@ -22,8 +22,8 @@ export interface StreamLocation {
 
 /** What to tell of a stream that ended early with this code on the wire. */
 export function streamError(code: number): QuicError {
-  return code === END_LOST
-    ? new QuicError('END_LOST', 'the server at the end of the path is gone', code)
+  return code === BACKEND_LOST
+    ? new QuicError('BACKEND_LOST', 'the server at the end of the path is gone', code)
     : new QuicError('STREAM_RESET', `the peer reset the stream (0x${code.toString(16)})`, code);
 }
 
@@ -64,8 +64,8 @@ export class IncomingBody extends Readable {
     if (this.finished) return;
     this.finished = true;
     const error = streamError(code);
-    // What had arrived from an end that is lost is good: somebody else is asked for the rest.
-    if (code === END_LOST && this.readableLength > 0) this.lost = error;
+    // What had arrived from a backend that is lost is good: somebody else is asked for the rest.
+    if (code === BACKEND_LOST && this.readableLength > 0) this.lost = error;
     else this.destroy(error);
   }
 

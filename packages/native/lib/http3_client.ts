@@ -1,16 +1,16 @@
 import { EventEmitter } from 'node:events';
 import { addon, EventKind, refusalText, type FlatFields, type NativeAddress, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, type Closed } from './connection_closed.js';
-import { ConnectionEnds, isEndEvent, UNKNOWN_END } from './connection_ends.js';
+import { ConnectionBackends, isBackendEvent, UNKNOWN_BACKEND } from './connection_backends.js';
 import { ConnectionPaths, isPathEvent } from './connection_paths.js';
-import { endRefused } from './end_refused.js';
+import { backendRefused } from './backend_refused.js';
 import { contain, throwLater } from './contain.js';
 import { clientEndpointOptions } from './endpoint_options.js';
 import { firstConnected, remotesOf, type Attempt } from './first_connected.js';
 import { appendFields, pseudoField, toHeaderMap } from './headers.js';
 import { H3_NO_ERROR, H3_REQUEST_CANCELLED, IncomingBody, streamError, type StreamLocation } from './http3_body.js';
 import { lendable } from './lent_bytes.js';
-import type { EndEvents, OpenEndOptions } from './multi_end_types.js';
+import type { BackendEvents, OpenBackendOptions } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
 import type {
   ClientOptions,
@@ -62,7 +62,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   private readonly exchanges = new Map<number, Exchange>();
   private webtransport: WebTransportConnection | undefined;
   private paths: ConnectionPaths | undefined;
-  private ends: ConnectionEnds | undefined;
+  private backends: ConnectionBackends | undefined;
   private closed: { error: Error | undefined } | undefined;
   private lastStatus: ConnectionStatus | undefined;
   private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
@@ -96,10 +96,10 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
         session: this.options.session,
       });
       this.webtransport = new WebTransportConnection(this.endpoint, this.handle, throwLater);
-      this.ends = new ConnectionEnds(this.endpoint, this.handle, this as EventEmitter<EndEvents>);
+      this.backends = new ConnectionBackends(this.endpoint, this.handle, this as EventEmitter<BackendEvents>);
       this.paths = new ConnectionPaths(this.endpoint, this.handle, (event) => {
         this.emit('path', event);
-        this.ends!.onPathEvent(event);
+        this.backends!.onPathEvent(event);
       });
     });
     return connected.finally(() => clearTimeout(timer));
@@ -138,14 +138,14 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     return response;
   }
 
-  /** @throws QuicError `END_REFUSED` for the path of an end that is gone, which events have yet to say; else as `pinStream` */
-  private pin(stream: number, path: number, ofEnd: boolean): void {
+  /** @throws QuicError `BACKEND_REFUSED` for the path of a backend that is gone, which events have yet to say; else as `pinStream` */
+  private pin(stream: number, path: number, ofBackend: boolean): void {
     try {
       this.paths!.pinStream(stream, path);
     } catch (error) {
       this.endpoint.resetStream(this.handle, stream, H3_REQUEST_CANCELLED);
       this.endpoint.stopReading(this.handle, stream, H3_REQUEST_CANCELLED);
-      throw ofEnd ? endRefused(UNKNOWN_END) : error;
+      throw ofBackend ? backendRefused(UNKNOWN_BACKEND) : error;
     }
   }
 
@@ -201,9 +201,9 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     this.paths!.setPathWeight(id, weight);
   }
 
-  async openEnd(end: number, { local, localPort = 0 }: OpenEndOptions = {}): Promise<number> {
+  async openBackend(backend: number, { local, localPort = 0 }: OpenBackendOptions = {}): Promise<number> {
     this.assertOpen();
-    return this.ends!.open(end, local === undefined ? undefined : { address: local, port: localPort });
+    return this.backends!.open(backend, local === undefined ? undefined : { address: local, port: localPort });
   }
 
   updateKeys(): boolean {
@@ -246,11 +246,11 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     const fields = this.requestFields(options);
     for (;;) {
       this.assertOpen();
-      const path = options.end === undefined ? options.onPath : this.ends!.pathOf(options.end);
+      const path = options.backend === undefined ? options.onPath : this.backends!.pathOf(options.backend);
       const stream = this.endpoint.submitRequest(this.handle, fields, hasBody);
       if (stream >= 0) {
         // At once: the first byte decides which server the stream belongs to.
-        if (path !== undefined) this.pin(stream, path, options.end !== undefined);
+        if (path !== undefined) this.pin(stream, path, options.backend !== undefined);
         return stream;
       }
       if (stream !== -2 && stream !== -1) {
@@ -314,7 +314,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
         return this.wakeRequests();
       default:
         if (isPathEvent(kind)) this.paths?.onEvent(event);
-        else if (isEndEvent(kind)) this.ends?.onEvent(event);
+        else if (isBackendEvent(kind)) this.backends?.onEvent(event);
         else if (isSessionEvent(kind)) this.webtransport?.onEvent(event);
         else this.onStreamEvent(event);
     }
@@ -379,7 +379,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     const failure = error ?? new QuicError('CONNECTION_CLOSED', 'the connection was closed');
     this.started?.reject(failure);
     this.paths?.onConnectionClosed(failure);
-    this.ends?.onConnectionClosed(failure);
+    this.backends?.onConnectionClosed(failure);
     for (const exchange of this.exchanges.values()) {
       exchange.stopped = true;
       exchange.writable?.();

@@ -3,7 +3,7 @@ import { AcceptedConnection } from './accepted_connection.js';
 import { addon, EventKind, type FlatFields, type NativeEndpoint, type NativeEvent } from './addon.js';
 import { closedError, closedLabel, type Closed } from './connection_closed.js';
 import { contain, throwLater } from './contain.js';
-import { isEndEvent } from './connection_ends.js';
+import { isBackendEvent } from './connection_backends.js';
 import { isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
 import { importSnapshot, TakenOverConnection } from './imported_connection.js';
@@ -113,7 +113,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
       return this.onRequest(connection, event[2] as number, event[3] as FlatFields, event[4] as boolean);
     }
     if (isPathEvent(kind)) return connection.paths.onEvent(event);
-    if (isEndEvent(kind)) return connection.onEndEvent(event);
+    if (isBackendEvent(kind)) return connection.onBackendEvent(event);
     if (isSessionEvent(kind)) return connection.webtransport.onEvent(event);
     this.onStreamEvent(connection, event);
   }

@@ -1,6 +1,6 @@
 import { EventKind, ImportRefusal, type NativeEndpoint, type NativeEvent } from './addon.js';
 import type { OnFault } from './contain.js';
-import { endMessageRefused } from './end_refused.js';
+import { backendMessageRefused } from './backend_refused.js';
 import type { ImportedConnection, ImportedConnectionEvents } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
 import { HostedConnection } from './hosted_connection.js';
@@ -26,16 +26,16 @@ export class TakenOverConnection extends HostedConnection<ImportedConnectionEven
   }
 
   receivePrimaryMessage(message: Uint8Array): void {
-    if (!this.endpoint.receivePrimaryMessage(this.handle, message)) throw endMessageRefused();
+    if (!this.endpoint.receivePrimaryMessage(this.handle, message)) throw backendMessageRefused();
   }
   drain(): void {
-    this.endpoint.drainEnd(this.handle);
+    this.endpoint.drainBackend(this.handle);
   }
   forget(): void {
     this.endpoint.forgetConnection(this.handle);
   }
 
-  onEndEvent(event: NativeEvent): void {
+  onBackendEvent(event: NativeEvent): void {
     if (event[0] === EventKind.primaryMessage) this.emit('primaryMessage', event[2] as Buffer);
     else if (event[0] === EventKind.drained) this.emit('drained');
   }

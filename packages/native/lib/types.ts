@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { LinkRelay, LinkRelayOptions } from './link_relay.js';
-import type { EndControl, EndEvents, EndKeyMode, EndStatus, ImportedConnection, OpenEndOptions, ServerConnectionEvents } from './multi_end_types.js';
+import type { BackendControl, BackendEvents, BackendKeyMode, BackendStatus, ImportedConnection, OpenBackendOptions, ServerConnectionEvents } from './multi_end_types.js';
 
 /** Request or response headers: lower-case names; pseudo-headers (`:path`) are never in here. */
 export type HeaderMap = Record<string, string | string[]>;
@@ -64,8 +64,8 @@ export interface TransportOptions {
    * `multipath`. Default false.
    */
   multiEnd?: boolean;
-  /** Acceptable ways to protect ends' packets; default both, and per path is preferred. */
-  endKeyModes?: readonly EndKeyMode[];
+  /** Acceptable ways to protect backends' packets; default both, and per path is preferred. */
+  backendKeyModes?: readonly BackendKeyMode[];
   /** Default `ecf`. */
   pathScheduler?: PathScheduler;
   /** Default `critical-first`. */
@@ -154,7 +154,7 @@ export interface ServerRequest extends Readable {
   readonly httpVersion: '3' | '0.9';
   readonly remoteAddress: SocketAddress;
   readonly streamId: number;
-  /** A {@link ServerConnection}, or an {@link ImportedConnection} where this server is an end of it. */
+  /** A {@link ServerConnection}, or an {@link ImportedConnection} where this server is a backend of it. */
   readonly connection: ServedConnection;
   /** Received in 0-RTT packets: may be a replay (RFC 8470). */
   readonly early: boolean;
@@ -340,7 +340,7 @@ export interface ConnectionStatus {
   multiEnd: boolean;
   paths: PathStatus[];
   /** As far as this side knows; empty without Multi-End. */
-  ends: EndStatus[];
+  backends: BackendStatus[];
 }
 
 /** One path of a connection, told at the end of the turn in which it happened. */
@@ -393,7 +393,7 @@ export interface ServedConnection extends PathControl, KeyControl {
 /** A connection that shook hands with this server. */
 export interface ServerConnection
   extends ServedConnection,
-    EndControl,
+    BackendControl,
     NodeJS.EventEmitter<{ [K in keyof ServerConnectionEvents]: ServerConnectionEvents[K] }> {}
 
 /** Monotonic counters of one server since it was made; gauges where the name says so. */
@@ -448,10 +448,10 @@ export interface ClientRequestOptions {
    */
   onPath?: number;
   /**
-   * The end that answers, see {@link Http3Client.openEnd}. Rejects with QuicError `END_REFUSED` while no path to it is
-   * open. When the end is lost, the request fails with `END_LOST`; the response first gives what had arrived.
+   * The backend that answers, see {@link Http3Client.openBackend}. Rejects with QuicError `BACKEND_REFUSED` while no path to it is
+   * open. When the backend is lost, the request fails with `BACKEND_LOST`; the response first gives what had arrived.
    */
-  end?: number;
+  backend?: number;
   /** Asked once the body has ended, for the fields behind it. Without a body it is not asked. */
   trailers?(): RequestHeaders | undefined;
   /** Hears of interim responses (1xx). */
@@ -487,7 +487,7 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
   close(drainMs?: number): Promise<void>;
 }
 
-export interface Http3ClientEvents extends EndEvents {
+export interface Http3ClientEvents extends BackendEvents {
   close: [error: Error | undefined];
   session: [ticket: Buffer];
   path: [event: PathEvent];
@@ -512,10 +512,10 @@ export interface Http3Client extends PathControl, KeyControl, NodeJS.EventEmitte
    */
   migrate(local: { address: string; port: number }): boolean;
   /**
-   * Resolves with the id of the path to an offered end once both have shown that they can be reached on it. Rejects with
-   * QuicError `NO_MULTI_END`, `END_REFUSED` (not offered, or opened already) or `PATH_FAILED` (it does not answer).
+   * Resolves with the id of the path to an offered backend once both have shown that they can be reached on it. Rejects with
+   * QuicError `NO_MULTI_END`, `BACKEND_REFUSED` (not offered, or opened already) or `PATH_FAILED` (it does not answer).
    */
-  openEnd(end: number, options?: OpenEndOptions): Promise<number>;
+  openBackend(backend: number, options?: OpenBackendOptions): Promise<number>;
   status(): ConnectionStatus;
   close(code?: number, reason?: string): Promise<void>;
 }

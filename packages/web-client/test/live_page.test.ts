@@ -92,7 +92,7 @@ describe('the history of paths', () => {
     [{ paths: [{ ...report(0, 0), roundTripMs: '1' }] }, 'roundTripMs'],
     [{ paths: [{ ...report(0, 0), local: 1 }] }, 'local'],
     [{ paths: [{ ...report(0, 0), state: 'odd' }] }, 'state'],
-    [{ paths: [{ ...report(0, 0), end: 'one' }] }, 'end'],
+    [{ paths: [{ ...report(0, 0), backend: 'one' }] }, 'backend'],
     [{ paths: [{ ...report(0, 0), backup: 'no' }] }, 'backup'],
     [{ paths: [{ ...report(0, 0), lease: 1 }] }, 'lease'],
     [{ paths: [{ ...report(0, 0), lease: null }] }, 'lease'],
@@ -101,8 +101,8 @@ describe('the history of paths', () => {
     [{ paths: [{ ...report(0, 0), lease: { granted: 1, used: -1 } }] }, 'lease'],
   ])('refuses what is no report: %j', (value, field) => {
     expect(() => parsePathReports(value)).toThrow(new RegExp(`^${field}:`));
-    const ofEnd = report(1, 0, { end: 0, lease: { granted: 4096, used: 12 } });
-    expect(parsePathReports({ paths: [report(0, 0), ofEnd] })).toEqual([report(0, 0), ofEnd]);
+    const ofBackend = report(1, 0, { backend: 0, lease: { granted: 4096, used: 12 } });
+    expect(parsePathReports({ paths: [report(0, 0), ofBackend] })).toEqual([report(0, 0), ofBackend]);
   });
 });
 

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
 import { runHandOver } from './hand_over/hand_over_cost.js';
-import { runRealEnds } from './real/real_outcome.js';
-import { measureSimulatedEnds } from './simulation/simulated_ends.js';
+import { runRealBackends } from './real/real_outcome.js';
+import { measureSimulatedBackends } from './simulation/simulated_backends.js';
 import { simulatedTables } from './simulation/tables.js';
 
 /** Where simulated runs are kept, below the working directory. */
@@ -17,7 +17,7 @@ const realSchema = z.strictObject({
   clients: z.coerce.number().int().min(1).max(64).default(8),
   requests: z.coerce.number().int().min(1).default(100),
   bytes: z.coerce.number().int().min(1_000).max(3_000_000).default(500_000),
-  ends: z
+  backends: z
     .string()
     .default('1,3')
     .transform((numbers) => numbers.split(',').map(Number))
@@ -31,7 +31,7 @@ const handOverSchema = z.strictObject({
 });
 
 const simulatedSchema = z.strictObject({
-  sim: z.literal(true, { error: 'give --sim (virtual time), --real (processes on loopback) or --hand-over (what a connection costs at an end)' }),
+  sim: z.literal(true, { error: 'give --sim (virtual time), --real (processes on loopback) or --hand-over (what a connection costs at a backend)' }),
   runs: z.coerce.number().int().min(1).default(20),
   'fault-runs': z.coerce.number().int().min(1).default(50),
   seed: z.coerce.number().int().min(0).default(1),
@@ -45,8 +45,8 @@ export const multiEndBench: Experiment = {
   async run(rawOptions, context) {
     if (rawOptions['hand-over'] === true) return runHandOver(handOverSchema.parse(rawOptions), context);
     if (rawOptions['real'] !== true) return runSimulated(simulatedSchema.parse(rawOptions), context);
-    const { runs, clients, requests, bytes, ends } = realSchema.parse(rawOptions);
-    return runRealEnds({ runs, clients, requests, bytes, ends }, context);
+    const { runs, clients, requests, bytes, backends } = realSchema.parse(rawOptions);
+    return runRealBackends({ runs, clients, requests, bytes, backends }, context);
   },
 };
 
@@ -59,7 +59,7 @@ async function runSimulated({ runs, 'fault-runs': faultRuns, seed, resume }: z.o
   };
   process.once('SIGINT', onSignal);
   try {
-    const measured = await measureSimulatedEnds({ runs, faultRuns, seed, directory: DIRECTORY, resume, stop: stop.signal }, progress);
+    const measured = await measureSimulatedBackends({ runs, faultRuns, seed, directory: DIRECTORY, resume, stop: stop.signal }, progress);
     const { missed } = measured;
     const report = { experiment: 'multi-end', machine, parameters: { runs, fault_runs: faultRuns, seed }, ...measured };
     return {

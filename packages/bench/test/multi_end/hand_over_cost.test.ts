@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runBench } from '../../src/index.js';
 import type { HandOverCost } from '../../src/multi_end/hand_over/hand_over_cost.js';
 
-test('what a connection costs at an end, in both key modes', async () => {
+test('what a connection costs at a backend, in both key modes', async () => {
   const stdout = new PassThrough();
   // On a busy machine an import may take longer than it should: that fails no test.
   await runBench('multi-end', { json: true, 'hand-over': true, runs: '2', connections: '50' }, { stdout, stderr: new PassThrough() }).catch((error: unknown) => expect(error).toMatchObject({ code: 'BENCH_FAILED', message: expect.stringContaining('an import takes') }));
@@ -22,5 +22,5 @@ test('what a connection costs at an end, in both key modes', async () => {
 });
 
 test('options of the other measurements are refused', async () => {
-  await expect(runBench('multi-end', { 'hand-over': true, ends: '3' }, { stdout: new PassThrough(), stderr: new PassThrough() })).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('ends') });
+  await expect(runBench('multi-end', { 'hand-over': true, backends: '3' }, { stdout: new PassThrough(), stderr: new PassThrough() })).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('backends') });
 });

@@ -14,7 +14,7 @@ const options = {
   sim: { type: 'boolean', describe: 'multi-end, pages, paths: in virtual time' },
   browser: { type: 'boolean', describe: 'pages: in Chromium, over links in real time' },
   real: { type: 'boolean', describe: 'multi-end: processes on loopback, next to Caddy; paths: over loopback, next to noq' },
-  'hand-over': { type: 'boolean', describe: 'multi-end: time and memory of a connection at an end' },
+  'hand-over': { type: 'boolean', describe: 'multi-end: time and memory of a connection at a backend' },
   runs: { type: 'string', requiresArg: true, describe: 'engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): measurements of each' },
   'fault-runs': { type: 'string', requiresArg: true, describe: 'multi-end (50): seeds of each simulated fault' },
   bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB), upload (1 GB): size of a transfer' },
@@ -23,7 +23,7 @@ const options = {
   seed: { type: 'string', requiresArg: true, describe: 'multi-end, pages, paths (1): of the first simulated run; soak (random): of the hostile clients' },
   clients: { type: 'string', requiresArg: true, describe: 'greedy (1): clients at one time; multi-end (8): client processes; pages (1): clients that load the page at one time over the same links' },
   requests: { type: 'string', requiresArg: true, describe: 'greedy (1,000): of each client; multi-end (100): downloads of each client; soak: so many at full load, instead of a rate' },
-  ends: { type: 'string', requiresArg: true, describe: 'multi-end (1,3): numbers of ends, with commas between' },
+  backends: { type: 'string', requiresArg: true, describe: 'multi-end (1,3): numbers of backends, with commas between' },
   page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
   tree: { type: 'string', requiresArg: true, describe: 'pages: only these styles of priorities' },
   level: { type: 'string', requiresArg: true, describe: 'pages: only these levels of dynamicity' },
@@ -51,7 +51,7 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench greedy', 'What clients that take nothing cost the gateway, and other clients of it')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
       .example('$0 bench multi-end --sim', 'Servers that answer on paths of one connection, next to proxying, and what happens when one fails, in virtual time')
-      .example('$0 bench multi-end --real', 'Processor time of a primary and its ends for direct delivery, proxying, and Caddy')
+      .example('$0 bench multi-end --real', 'Processor time of a primary and its backends for direct delivery, proxying, and Caddy')
       .example('$0 bench pages --sim --report pages', 'Page loads over two paths with every stream scheduler, in virtual time')
       .example('$0 bench pages --browser --page news --tree extensible --report pages', 'The same in Chromium, through edge, links and gateway')
       .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')

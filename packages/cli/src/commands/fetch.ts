@@ -97,10 +97,10 @@ async function transfer({ connection, paths, request, options }: Transfer, world
   const client = await connect(connectHttp3, connection, paths[0]);
   try {
     await openPaths(client, paths, world);
-    const requester = await withEnds(client);
+    const requester = await withBackends(client);
     const results = await withTimeout(downloadRepeatedly(requester, request, options, destination?.sink), options.timeout);
-    const { paths: used, ends } = client.status();
-    const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: used, ends: ends ?? [] });
+    const { paths: used, backends } = client.status();
+    const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: used, backends: backends ?? [] });
     const refusal = judge(report.status, report.sha256, options);
     if (!refusal) await destination?.commit?.();
     if (options.json) await printLine(world.stdout, JSON.stringify(report));
@@ -112,16 +112,16 @@ async function transfer({ connection, paths, request, options }: Transfer, world
   }
 }
 
-/** The least time for ends to be offered and opened, in milliseconds; longer where round trips are. */
-const endPatienceMs = 500;
+/** The least time for backends to be offered and opened, in milliseconds; longer where round trips are. */
+const backendPatienceMs = 500;
 
-/** A server that has ends names them at once, so that the first request already finds its way. */
-async function withEnds(client: Http3Client): Promise<Requester> {
+/** A server that has backends names them at once, so that the first request already finds its way. */
+async function withBackends(client: Http3Client): Promise<Requester> {
   const { multiEnd, paths } = client.status();
   if (!multiEnd) return client;
-  const { EndClient } = await import('@sheaf/gateway');
-  const requester = new EndClient(client);
-  await requester.ready(Math.max(endPatienceMs, 4 * (paths[0]?.smoothedRttMs ?? 0)));
+  const { BackendClient } = await import('@sheaf/gateway');
+  const requester = new BackendClient(client);
+  await requester.ready(Math.max(backendPatienceMs, 4 * (paths[0]?.smoothedRttMs ?? 0)));
   return requester;
 }
 

@@ -1,4 +1,4 @@
-import { exitCodes, formatAddress, loadConfiguration, UserError, type EndReport, type GatewayLinkStatus, type NodeStatus, type RouteStatus } from '@sheaf/gateway';
+import { exitCodes, formatAddress, loadConfiguration, UserError, type BackendReport, type GatewayLinkStatus, type NodeStatus, type RouteStatus } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { renderTable } from '../table.js';
@@ -63,15 +63,15 @@ export function renderStatus(status: NodeStatus): string {
   ];
   if (transport) facts.push(['UDP', `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`]);
   if (status.role === 'edge') facts.push(['gateway', describeLink(status.gateway)]);
-  if (status.role === 'end') facts.push(['primary', `${status.primary.name}, ${status.primary.connected ? 'connected' : 'not connected'}; ${status.guests} of its connections here${status.serving ? '' : ', draining'}`]);
+  if (status.role === 'backend') facts.push(['primary', `${status.primary.name}, ${status.primary.connected ? 'connected' : 'not connected'}; ${status.guests} of its connections here${status.serving ? '' : ', draining'}`]);
   const link = status.role === 'edge' ? status.gateway.connection : undefined;
   const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, '')];
   if (status.role !== 'edge') sections.push(renderRoutes(status.routes));
-  if (status.role === 'gateway' && status.ends) sections.push(renderEnds(status.ends));
-  if (link) sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)), ...connectionEnds([link]));
+  if (status.role === 'gateway' && status.backends) sections.push(renderBackends(status.backends));
+  if (link) sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)), ...connectionBackends([link]));
   if (status.connections.length > 0) {
     sections.push(renderTable(['connection', 'protocol', 'state', 'age', 'streams'], status.connections.map(connectionRow)));
-    sections.push(renderTable(['connection', ...pathColumns], status.connections.flatMap(pathRows)), ...connectionEnds(status.connections));
+    sections.push(renderTable(['connection', ...pathColumns], status.connections.flatMap(pathRows)), ...connectionBackends(status.connections));
   }
   return sections.join('\n\n');
 }
@@ -80,8 +80,8 @@ function renderRoutes(routes: readonly RouteStatus[]): string {
   return renderTable(['route', 'target', 'health'], routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(upstreamHealth).join('\n') ?? '']));
 }
 
-function renderEnds(ends: readonly EndReport[]): string {
-  const rows = ends.map(({ name, id, addresses, state, backbone, connections, load, requestsActive, proxied, bytesSent, bytesReceived }) => [
+function renderBackends(backends: readonly BackendReport[]): string {
+  const rows = backends.map(({ name, id, addresses, state, backbone, connections, load, requestsActive, proxied, bytesSent, bytesReceived }) => [
     name,
     id,
     addresses.join('\n'),
@@ -94,15 +94,15 @@ function renderEnds(ends: readonly EndReport[]): string {
     bytesSent,
     bytesReceived,
   ]);
-  return renderTable(['end', 'id', 'address', 'state', 'backbone', 'connections', 'load', 'requests', 'proxied', 'sent', 'received'], rows);
+  return renderTable(['backend', 'id', 'address', 'state', 'backbone', 'connections', 'load', 'requests', 'proxied', 'sent', 'received'], rows);
 }
 
-/** The ends of connections that have some. */
-function connectionEnds(connections: readonly Connection[]): string[] {
+/** The backends of connections that have some. */
+function connectionBackends(connections: readonly Connection[]): string[] {
   const rows = connections.flatMap((connection) =>
-    (connection.ends ?? []).map(({ end, path, address, port, state, smoothedRttMs, lease, bytesSent, bytesReceived }) => [
+    (connection.backends ?? []).map(({ backend, path, address, port, state, smoothedRttMs, lease, bytesSent, bytesReceived }) => [
       shortId(connection),
-      end,
+      backend,
       path,
       formatAddress({ address, port }),
       state,
@@ -112,7 +112,7 @@ function connectionEnds(connections: readonly Connection[]): string[] {
       bytesReceived,
     ]),
   );
-  return rows.length === 0 ? [] : [renderTable(['connection', 'end', 'path', 'address', 'state', 'rtt', 'lease', 'sent', 'received'], rows)];
+  return rows.length === 0 ? [] : [renderTable(['connection', 'backend', 'path', 'address', 'state', 'rtt', 'lease', 'sent', 'received'], rows)];
 }
 
 function describeLink({ address, state, reason, opened, connection }: GatewayLinkStatus): string {

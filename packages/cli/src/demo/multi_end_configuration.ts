@@ -37,11 +37,11 @@ export function multiEndConfiguration({ port, httpPort, backbonePort, backends, 
     listen: 127.0.0.1:0
     admin: 127.0.0.1:0
     backbone: 127.0.0.1:${backbonePort}
-    ends:
+    backends:
 ${references.join('\n')}
     routes:
-      - { path: /pieces, ends: [${names}] }
-      - { path: /proxied, ends: [${names}], delivery: proxy }
+      - { path: /pieces, backends: [${names}] }
+      - { path: /proxied, backends: [${names}], delivery: proxy }
       - { path: /demo, upstream: ${JSON.stringify(control)} }
       - { path: /, files: ${JSON.stringify(`${files}/site`)} }
     ${logOf('site')}
@@ -61,7 +61,7 @@ ${nodes.join('\n')}
 function backendNode({ name, listenPort, backbonePort }: BackendDescription, files: string): string {
   const pieces = JSON.stringify(`${files}/pieces`);
   return `  ${name}:
-    role: end
+    role: backend
     listen: 127.0.0.1:${listenPort}
     backbone: 127.0.0.1:${backbonePort}
     primary: site

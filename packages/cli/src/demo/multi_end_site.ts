@@ -68,7 +68,7 @@ export class MultiEndSite implements ControlledSite {
   }
 
   backends(): object[] {
-    const reports = this.#gateway.status().ends ?? [];
+    const reports = this.#gateway.status().backends ?? [];
     return this.#backends.map(({ name, number, process }, index) => ({
       name,
       number,
@@ -113,7 +113,7 @@ export class MultiEndSite implements ControlledSite {
     await first?.process.start();
     await Promise.all(others.map((backend) => backend.process.start()));
     const { nodes } = await loadConfiguration(file);
-    this.#nodes = await startNodes(nodes.filter(({ role }) => role !== 'end'));
+    this.#nodes = await startNodes(nodes.filter(({ role }) => role !== 'backend'));
     const { address, httpAddress } = this.edge;
     const ports = [address, httpAddress].flatMap((each) => (each ? [each.port] : []));
     this.#control.serve(ports.flatMap((each) => [`localhost:${each}`, `127.0.0.1:${each}`]));
@@ -122,7 +122,7 @@ export class MultiEndSite implements ControlledSite {
   async #drain(name: string, action: 'drain' | 'resume'): Promise<void> {
     const admin = this.#gateway.adminAddress;
     if (!admin) throw new Error('the gateway has no admin address');
-    const { status, text } = await askAdmin(formatAddress(admin), `/ends/${name}/${action}`, { method: 'POST', headers: { [adminHeader]: '1' } });
+    const { status, text } = await askAdmin(formatAddress(admin), `/backends/${name}/${action}`, { method: 'POST', headers: { [adminHeader]: '1' } });
     if (status !== 200) throw new Error(text.trim());
   }
 }

@@ -23,7 +23,7 @@ export interface InterimResponse {
 /** More are counted in nobody's favour. */
 const mostInterim = 16;
 
-/** A connection, or a connection with the ends that it reaches. */
+/** A connection, or a connection with the backends that it reaches. */
 export interface Requester {
   request(options: ClientRequestOptions): Promise<ClientResponse>;
 }

@@ -1,5 +1,5 @@
 import { formatAddress } from '@sheaf/gateway/client';
-import type { EndStatus, PathStatus } from '@sheaf/native';
+import type { BackendStatus, PathStatus } from '@sheaf/native';
 import type { Downloaded } from './download.js';
 
 /** A path at the end of the transfer. */
@@ -16,12 +16,12 @@ export interface PathReport {
   lost: number;
 }
 
-/** An end at the end of the transfer; its path is among the paths, too. */
-export interface EndReport {
-  end: number;
+/** A backend at the end of the transfer; its path is among the paths, too. */
+export interface BackendReport {
+  backend: number;
   path: number;
   address: string;
-  state: EndStatus['state'];
+  state: BackendStatus['state'];
   rtt_ms: number;
   bytes_sent: number;
   bytes_received: number;
@@ -40,7 +40,7 @@ export interface FetchReport {
   alpn: string;
   paths: PathReport[];
   /** Servers beside the one of the URL (Multi-End). */
-  ends: EndReport[];
+  backends: BackendReport[];
   /** Fields behind the body of the first response. */
   trailers?: Downloaded['trailers'];
   /** What came before the first response. */
@@ -53,10 +53,10 @@ export interface ConnectionFacts {
   ms: number;
   alpn: string;
   paths: PathStatus[];
-  ends: EndStatus[];
+  backends: BackendStatus[];
 }
 
-export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths, ends }: ConnectionFacts): FetchReport {
+export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths, backends }: ConnectionFacts): FetchReport {
   const hashes = new Set(results.map((result) => result.sha256));
   return {
     status: Math.max(...results.map((result) => result.status)),
@@ -65,7 +65,7 @@ export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths, e
     ms: rounded(ms),
     alpn,
     paths: paths.map(pathReport),
-    ends: ends.map(endReport),
+    backends: backends.map(backendReport),
     ...(results[0]?.trailers ? { trailers: results[0].trailers } : {}),
     ...(results[0]?.interim ? { interim: results[0].interim } : {}),
     ...(results.length > 1 ? { requests: results.map((result) => ({ ...result, ms: rounded(result.ms) })) } : {}),
@@ -86,22 +86,22 @@ function pathReport(path: PathStatus): PathReport {
   };
 }
 
-function endReport({ end, path, address, port, state, smoothedRttMs, bytesSent, bytesReceived }: EndStatus): EndReport {
-  return { end, path, address: formatAddress({ address, port }), state, rtt_ms: rounded(smoothedRttMs), bytes_sent: bytesSent, bytes_received: bytesReceived };
+function backendReport({ backend, path, address, port, state, smoothedRttMs, bytesSent, bytesReceived }: BackendStatus): BackendReport {
+  return { backend, path, address: formatAddress({ address, port }), state, rtt_ms: rounded(smoothedRttMs), bytes_sent: bytesSent, bytes_received: bytesReceived };
 }
 
 /** One line for people. */
-export function reportLine({ status, bytes, sha256, ms, alpn, requests, ends }: FetchReport): string {
+export function reportLine({ status, bytes, sha256, ms, alpn, requests, backends }: FetchReport): string {
   const count = requests === undefined ? '' : `${requests.length} requests, `;
   const rate = ms > 0 ? `, ${((bytes * 8) / ms / 1_000).toFixed(1)} Mbit/s` : '';
-  return `${status}: ${count}${bytes} bytes in ${ms} ms${rate} over ${alpn}${describeEnds(ends)}, sha256 ${sha256 ?? 'differs'}`;
+  return `${status}: ${count}${bytes} bytes in ${ms} ms${rate} over ${alpn}${describeBackends(backends)}, sha256 ${sha256 ?? 'differs'}`;
 }
 
 function rounded(milliseconds: number): number {
   return Math.round(milliseconds * 1_000) / 1_000;
 }
 
-function describeEnds(ends: readonly EndReport[]): string {
-  const used = ends.filter((end) => end.bytes_received > 0);
-  return used.length === 0 ? '' : ` from ${used.map(({ end, address, bytes_received: bytes }) => `end ${end} (${address}, ${bytes} bytes)`).join(' and ')}`;
+function describeBackends(backends: readonly BackendReport[]): string {
+  const used = backends.filter((backend) => backend.bytes_received > 0);
+  return used.length === 0 ? '' : ` from ${used.map(({ backend, address, bytes_received: bytes }) => `backend ${backend} (${address}, ${bytes} bytes)`).join(' and ')}`;
 }

@@ -1,5 +1,5 @@
-import { EndClient, errorMessage, systemErrorCode } from '@sheaf/gateway';
-import { connectHttp3, type ClientRequestOptions, type ClientResponse, type EndKeyMode, type Http3Client } from '@sheaf/native';
+import { BackendClient, errorMessage, systemErrorCode } from '@sheaf/gateway';
+import { connectHttp3, type ClientRequestOptions, type ClientResponse, type BackendKeyMode, type Http3Client } from '@sheaf/native';
 import { expect } from 'vitest';
 
 /** How long a request that needs another connection keeps trying, in milliseconds. */
@@ -14,7 +14,7 @@ export interface DownloadsOptions {
   /** What it has to be. */
   content: Buffer;
   /** Undefined: a client without Multi-End. */
-  keyMode?: EndKeyMode;
+  keyMode?: BackendKeyMode;
 }
 
 /** Downloads, several at a time and one after the other, with what became of them. */
@@ -30,7 +30,7 @@ export class Downloads {
   keyUpdates = 0;
   readonly #options: DownloadsOptions;
   #client!: Http3Client;
-  #ends!: EndClient;
+  #backends!: BackendClient;
   /** The connection is. */
   #open = false;
   #dialling: Promise<void> | undefined;
@@ -44,12 +44,12 @@ export class Downloads {
     this.#options = options;
   }
 
-  /** Resolves once the client has as many open ends as it gets. Keys are updated whenever that is permitted. */
-  async open(ends: number): Promise<void> {
+  /** Resolves once the client has as many open backends as it gets. Keys are updated whenever that is permitted. */
+  async open(backends: number): Promise<void> {
     await this.#dial();
     // What is asked before the routes are known goes to the gateway.
-    if (ends > 0) await this.#ends.ready(dialMs);
-    while (this.#openEnds() < ends) await new Promise((resolve) => setTimeout(resolve, 50));
+    if (backends > 0) await this.#backends.ready(dialMs);
+    while (this.#openBackends() < backends) await new Promise((resolve) => setTimeout(resolve, 50));
     this.#timer = setInterval(() => this.#updateKeys(), 100);
   }
 
@@ -68,16 +68,16 @@ export class Downloads {
     this.#markedAt = performance.now();
   }
 
-  /** Bytes that came from each end, by id. */
-  receivedFrom(end: number): number {
-    return this.#client.status().ends.filter((each) => each.end === end).reduce((sum, { bytesReceived }) => sum + bytesReceived, 0);
+  /** Bytes that came from each backend, by id. */
+  receivedFrom(backend: number): number {
+    return this.#client.status().backends.filter((each) => each.backend === backend).reduce((sum, { bytesReceived }) => sum + bytesReceived, 0);
   }
 
   /** The path to the gateway begins at another address of this machine from now on. */
   async moveTo(local: string): Promise<void> {
-    const { paths, ends } = this.#client.status();
+    const { paths, backends } = this.#client.status();
     const path = await this.#client.openPath({ local });
-    for (const { id } of paths) if (!ends.some((end) => end.path === id)) this.#client.abandonPath(id);
+    for (const { id } of paths) if (!backends.some((backend) => backend.path === id)) this.#client.abandonPath(id);
     expect(this.#client.status().paths.find(({ id }) => id === path)?.local.address).toBe(local);
   }
 
@@ -92,8 +92,8 @@ export class Downloads {
     if (this.#open && this.#client.updateKeys()) this.keyUpdates += 1;
   }
 
-  #openEnds(): number {
-    return this.#client.status().ends.filter(({ state }) => state === 'open').length;
+  #openBackends(): number {
+    return this.#client.status().backends.filter(({ state }) => state === 'open').length;
   }
 
   async #work(): Promise<void> {
@@ -111,7 +111,7 @@ export class Downloads {
       heardAt = now;
     };
     try {
-      const response = await this.#ends.request({ path: this.#options.path, headers: sharing });
+      const response = await this.#backends.request({ path: this.#options.path, headers: sharing });
       for await (const chunk of response as AsyncIterable<Buffer>) {
         heard();
         chunks.push(chunk);
@@ -130,7 +130,7 @@ export class Downloads {
   /** As an edge does: the gateway of the connection is gone, and comes back. */
   async #elsewhere(request: ClientRequestOptions, lost: Http3Client): Promise<ClientResponse> {
     if (this.#client === lost) await (this.#dialling ??= this.#dial().finally(() => (this.#dialling = undefined)));
-    return this.#ends.request(request);
+    return this.#backends.request(request);
   }
 
   async #dial(): Promise<void> {
@@ -138,13 +138,13 @@ export class Downloads {
     for (;;) {
       try {
         const { port, keyMode } = this.#options;
-        const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, multiEnd: keyMode !== undefined, endKeyModes: keyMode && [keyMode], connectTimeoutMs: 1_000, keepAliveMs: 10_000 });
+        const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, multiEnd: keyMode !== undefined, backendKeyModes: keyMode && [keyMode], connectTimeoutMs: 1_000, keepAliveMs: 10_000 });
         this.#client = client;
         this.#open = true;
         client.once('close', () => {
           if (this.#client === client) this.#open = false;
         });
-        this.#ends = new EndClient(client, { elsewhere: (request) => this.#elsewhere(request, client) });
+        this.#backends = new BackendClient(client, { elsewhere: (request) => this.#elsewhere(request, client) });
         return;
       } catch (error) {
         if (performance.now() > deadline) throw error;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { EndReport, GatewayStatus, NodeStatus } from '@sheaf/gateway';
+import type { BackendReport, GatewayStatus, NodeStatus } from '@sheaf/gateway';
 import type { LinkOptions } from '@sheaf/native';
 import { expect, vi } from 'vitest';
 import { askAdmin } from '../../src/admin.js';
@@ -9,9 +9,9 @@ import { ClientLink } from './client_link.js';
 import { freePort, start, type RunningProcess } from './process.js';
 import { sheaf, temporaryDirectory } from './world.js';
 
-const endNames = ['end1', 'end2', 'end3'] as const;
-type EndName = (typeof endNames)[number];
-type Name = EndName | 'site';
+const backendNames = ['backend1', 'backend2', 'backend3'] as const;
+type BackendName = (typeof backendNames)[number];
+type Name = BackendName | 'site';
 
 interface Ports {
   listen: number;
@@ -19,24 +19,24 @@ interface Ports {
   admin: number;
 }
 
-/** Between clients and each end: a download of a few MB takes seconds. */
+/** Between clients and each backend: a download of a few MB takes seconds. */
 const clientLink: LinkOptions = { rate: 12e6, delayMs: 10, queueBytes: 64 * 1024 };
-/** Of clients whose requests the gateway carries: as wide as those to the ends together. */
+/** Of clients whose requests the gateway carries: as wide as those to the backends together. */
 const gatewayLink: LinkOptions = { ...clientLink, rate: 36e6 };
 
 /**
- * A gateway and three ends, each a process of its own; between clients and each end, and between the gateway and each
- * end, lies a link that can be cut.
+ * A gateway and three backends, each a process of its own; between clients and each backend, and between the gateway and each
+ * backend, lies a link that can be cut.
  */
 export class MultiEndSite {
-  /** What every end has as `/any/file.bin`. */
+  /** What every backend has as `/any/file.bin`. */
   readonly file = randomBytes(1_500_000);
-  /** What every end has as `/any/large.bin`: more than waits in a gateway for a client. */
+  /** What every backend has as `/any/large.bin`: more than waits in a gateway for a client. */
   readonly large = randomBytes(5_000_000);
   /** As `/any/small.bin`. */
   readonly small = randomBytes(1_000);
   readonly #running = new Map<Name, RunningProcess>();
-  /** To the ends. */
+  /** To the backends. */
   readonly #clientLinks: ClientLink[] = [];
   readonly #gatewayLinks: ClientLink[] = [];
   readonly #backboneLinks: ClientLink[] = [];
@@ -49,7 +49,7 @@ export class MultiEndSite {
   /** The nodes named run; the others can be started later. */
   static async start(names: readonly Name[]): Promise<MultiEndSite> {
     const ports = async (): Promise<Ports> => ({ listen: await freePort(), backbone: await freePort(), admin: await freePort() });
-    const site = new MultiEndSite(await temporaryDirectory(), { site: await ports(), end1: await ports(), end2: await ports(), end3: await ports() });
+    const site = new MultiEndSite(await temporaryDirectory(), { site: await ports(), backend1: await ports(), backend2: await ports(), backend3: await ports() });
     await site.#writeFile('file.bin', site.file);
     await site.#writeFile('large.bin', site.large);
     await site.#writeFile('small.bin', site.small);
@@ -62,7 +62,7 @@ export class MultiEndSite {
   }
 
   async run(name: Name): Promise<void> {
-    const process = start(['up', name === 'site' ? 'site.yaml' : 'ends.yaml', '--node', name], this.directory);
+    const process = start(['up', name === 'site' ? 'site.yaml' : 'backends.yaml', '--node', name], this.directory);
     this.#running.set(name, process);
     await vi.waitFor(() => expect(process.out() + process.err()).toMatch(/ready|error\[/), 180_000);
     expect(process.err()).not.toContain('error[');
@@ -81,40 +81,40 @@ export class MultiEndSite {
     return link.port;
   }
 
-  /** All links of clients have other ports towards gateway and ends from now on. */
+  /** All links of clients have other ports towards gateway and backends from now on. */
   async rebindLinks(): Promise<void> {
     await Promise.all([...this.#clientLinks, ...this.#gatewayLinks].map((link) => link.rebind()));
   }
 
-  /** Where gateway and ends, in this order, see the latest client that is connected. */
+  /** Where gateway and backends, in this order, see the latest client that is connected. */
   async clientAddresses(): Promise<(string | undefined)[]> {
-    const statuses = await Promise.all((['site', ...endNames] as const).map((name) => this.#status<NodeStatus>(name)));
+    const statuses = await Promise.all((['site', ...backendNames] as const).map((name) => this.#status<NodeStatus>(name)));
     return statuses.map(({ connections }) => {
       const path = connections.filter(({ state }) => state === 'established').sort((left, right) => left.ageMs - right.ageMs)[0]?.paths.find(({ state }) => state !== 'abandoned');
       return path && `${path.remote.address}:${path.remote.port}`;
     });
   }
 
-  /** Cuts what lies between clients and the end, or mends it. */
-  cutPath(end: number, cut: boolean): void {
-    this.#clientLinks[end]!.cut(cut);
+  /** Cuts what lies between clients and the backend, or mends it. */
+  cutPath(backend: number, cut: boolean): void {
+    this.#clientLinks[backend]!.cut(cut);
   }
 
-  cutBackbone(end: number, cut: boolean): void {
-    this.#backboneLinks[end]!.cut(cut);
+  cutBackbone(backend: number, cut: boolean): void {
+    this.#backboneLinks[backend]!.cut(cut);
   }
 
-  async drain(name: EndName, action: 'drain' | 'resume'): Promise<void> {
-    expect((await sheaf(['end', action, name, '--admin', `127.0.0.1:${this.ports.site.admin}`], this.directory)).code).toBe(0);
+  async drain(name: BackendName, action: 'drain' | 'resume'): Promise<void> {
+    expect((await sheaf(['backend', action, name, '--admin', `127.0.0.1:${this.ports.site.admin}`], this.directory)).code).toBe(0);
   }
 
-  async ends(): Promise<EndReport[]> {
-    return (await this.#status<GatewayStatus>('site')).ends ?? [];
+  async backends(): Promise<BackendReport[]> {
+    return (await this.#status<GatewayStatus>('site')).backends ?? [];
   }
 
-  /** The gateway sees this many ends serve. */
+  /** The gateway sees this many backends serve. */
   async serving(count: number): Promise<void> {
-    await vi.waitFor(async () => expect((await this.ends()).filter(({ state }) => state === 'serving')).toHaveLength(count), { timeout: 90_000, interval: 200 });
+    await vi.waitFor(async () => expect((await this.backends()).filter(({ state }) => state === 'serving')).toHaveLength(count), { timeout: 90_000, interval: 200 });
   }
 
   async #status<Status>(name: Name): Promise<Status> {
@@ -133,19 +133,19 @@ export class MultiEndSite {
   /** Two files, as of nodes that do not share theirs: addresses of others are those of the links. */
   async #configure(): Promise<void> {
     const key = async (name: Name): Promise<string> => (JSON.parse((await sheaf(['keys', 'new', name, '--json'], this.directory)).out) as { public_key: string }).public_key;
-    const keys = { site: await key('site'), end1: await key('end1'), end2: await key('end2'), end3: await key('end3') };
+    const keys = { site: await key('site'), backend1: await key('backend1'), backend2: await key('backend2'), backend3: await key('backend3') };
     const node = (name: Name, lines: readonly string[]): string => {
       const { listen, backbone, admin } = this.ports[name];
       return [`  ${name}:`, `listen: 127.0.0.1:${listen}`, `backbone: 127.0.0.1:${backbone}`, `admin: 127.0.0.1:${admin}`, ...lines].join('\n    ');
     };
-    const references = endNames.map((name) => {
+    const references = backendNames.map((name) => {
       const [link, backbone] = [new ClientLink(this.ports[name].listen, clientLink), new ClientLink(this.ports[name].backbone, {})];
       this.#clientLinks.push(link);
       this.#backboneLinks.push(backbone);
       return `{ name: ${name}, address: "${link.address}", backbone: "${backbone.address}", public_key: "${keys[name]}" }`;
     });
-    await writeFile(join(this.directory, 'site.yaml'), `nodes:\n${node('site', ['role: gateway', `ends: [${references.join(', ')}]`, 'routes: [{ path: /any, ends: [end1, end2, end3] }, { files: files }]'])}\n`);
+    await writeFile(join(this.directory, 'site.yaml'), `nodes:\n${node('site', ['role: gateway', `backends: [${references.join(', ')}]`, 'routes: [{ path: /any, backends: [backend1, backend2, backend3] }, { files: files }]'])}\n`);
     const primary = `primary: { name: site, backbone: "127.0.0.1:${this.ports.site.backbone}", public_key: "${keys.site}" }`;
-    await writeFile(join(this.directory, 'ends.yaml'), `nodes:\n${endNames.map((name) => node(name, ['role: end', primary, 'routes: [{ files: files }]'])).join('\n')}\n`);
+    await writeFile(join(this.directory, 'backends.yaml'), `nodes:\n${backendNames.map((name) => node(name, ['role: backend', primary, 'routes: [{ files: files }]'])).join('\n')}\n`);
   }
 }

@@ -12,19 +12,19 @@ const longestReason = 200;
 export const nonceBytes = 32;
 export const runBytes = 16;
 
-/** How an end is: it takes connections over, or lets those that it has come to an end. */
-export type EndState = 'serving' | 'draining';
+/** How a backend is: it takes connections over, or lets those that it has come to an end. */
+export type BackendState = 'serving' | 'draining';
 
 /**
- * What nodes say to each other, in order, over one stream. A gateway calls its end; a connection that it hands over is
+ * What nodes say to each other, in order, over one stream. A gateway calls its backend; a connection that it hands over is
  * named by a number that it never uses again on this stream.
  */
 export type BackboneMessage =
-  /** End, first of all: what the caller has to sign. */
+  /** Backend, first of all: what the caller has to sign. */
   | { type: 'challenge'; version: number; nonce: Buffer; session: Buffer }
   /** `run` names the process of the caller: with another one, everything that was handed over is from another life. */
   | { type: 'hello'; version: number; name: string; run: Buffer; publicKey: Buffer; signature: Buffer }
-  /** `run` names the process of the end. */
+  /** `run` names the process of the backend. */
   | { type: 'welcome'; run: Buffer }
   /** The stream ends with it. */
   | { type: 'farewell'; reason: string }
@@ -33,15 +33,15 @@ export type BackboneMessage =
   | { type: 'refused'; connection: number; reason: string }
   /** Both directions: a message of the engine about credit and about whether the client was heard. */
   | { type: 'lease'; connection: number; bytes: Buffer }
-  /** The end has no more to do with it: its path is gone (gateway), or it has nothing left of it (end). */
+  /** The backend has no more to do with it: its path is gone (gateway), or it has nothing left of it (backend). */
   | { type: 'left'; connection: number; code: number }
   /** Gateway: no new requests on it; `left` follows when none is under way. */
   | { type: 'release'; connection: number }
-  /** Gateway: the end takes over nothing more, or does so again. */
+  /** Gateway: the backend takes over nothing more, or does so again. */
   | { type: 'drain'; drains: boolean }
   | { type: 'ping'; sequence: number }
-  /** End. `load`: the share of the time, in thousandths, in which its process was busy; `requests` under way; bytes since its start. */
-  | { type: 'pong'; sequence: number; state: EndState; load: number; connections: number; requests: number; bytesSent: number; bytesReceived: number };
+  /** Backend. `load`: the share of the time, in thousandths, in which its process was busy; `requests` under way; bytes since its start. */
+  | { type: 'pong'; sequence: number; state: BackendState; load: number; connections: number; requests: number; bytesSent: number; bytesReceived: number };
 
 type MessageType = BackboneMessage['type'];
 

@@ -5,7 +5,7 @@ import { NodePublicKey, publicKeyBytes, signatureBytes, type NodeKey } from './n
 export type Sodium = typeof sodium;
 
 /**
- * The state of a connection on its way to an end: it holds keys of packets, so that it is signed by the
+ * The state of a connection on its way to a backend: it holds keys of packets, so that it is signed by the
  * node that sends it and sealed to the one that may read it, whatever carries it. Inside the seal:
  *
  *   version (8), sender's key (256), receiver's key (256), session (128), counter (48), snapshot, signature (512)
@@ -54,7 +54,7 @@ export interface SealingSession {
   session: Buffer;
 }
 
-/** Seals snapshots for one end. */
+/** Seals snapshots for one backend. */
 export class SnapshotSealer {
   readonly #session: SealingSession;
   readonly #key: NodeKey;

@@ -3,6 +3,7 @@ import { errorCodes, type ErrorCode } from '../errors/error_codes.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
 import { closest, knownKeys } from './known_keys.js';
+import { renamedKey, renamedValue } from './renamed.js';
 
 type Issue = z.core.$ZodIssue;
 
@@ -69,6 +70,8 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
     case 'invalid_value': {
       if (value === undefined) return [missingKey(path, context)];
       const values = issue.values.map(String);
+      const renamed = renamedValue(path, value);
+      if (renamed !== undefined) return [{ code: 'CONFIG_VALUE', message: `\`${String(value)}\` is not a value of ${name(path)}`, range, hint: `it is called \`${renamed}\` now` }];
       const meant = closest(String(value), values);
       const hint = meant === undefined ? `one of ${values.map((item) => `\`${item}\``).join(', ')}` : `did you mean \`${meant}\`?`;
       return [{ code: 'CONFIG_VALUE', message: `\`${String(value)}\` is not a value of ${name(path)}`, range, hint }];
@@ -100,6 +103,10 @@ function unknownKey(key: string, path: ValuePath, { document, schema }: Context)
   const candidates = knownKeys(schema, path);
   if (path.length === 0 && candidates.includes('nodes')) {
     return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: 'in a file with `nodes` every other key belongs to one of them' };
+  }
+  const renamed = renamedKey(key, candidates);
+  if (renamed !== undefined) {
+    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: `it is called \`${renamed}\` now`, meantKey: keyOf([...path, renamed]) };
   }
   const meant = closest(key, candidates);
   if (meant !== undefined) {

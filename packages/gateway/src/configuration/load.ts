@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { EdgeConfiguration } from '../edge/options.js';
-import type { EndConfiguration } from '../ends/options.js';
+import type { BackendConfiguration } from '../backends/options.js';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
 import { renderDiagnostic, type Diagnostic } from './diagnostic.js';
 import { ConfigurationDocument } from './document.js';
@@ -88,8 +88,8 @@ function nodesOf(file: NodeConfiguration | { nodes: Record<string, NamedNode> },
     switch (role) {
       case 'edge':
         return { name, role, at, node: resolveEdgePaths(node as EdgeConfiguration, directory) };
-      case 'end':
-        return { name, role, at, node: resolvePaths(node as EndConfiguration, directory) };
+      case 'backend':
+        return { name, role, at, node: resolvePaths(node as BackendConfiguration, directory) };
       case 'gateway':
         return { name, role, at, node: resolvePaths(node as NodeConfiguration, directory) };
     }

@@ -1,8 +1,8 @@
 import { certificateNames } from '../gateway/names.js';
 import { renderPlace } from './diagnostic.js';
 import type { ConfigurationDocument } from './document.js';
-import type { LoadedEnd, LoadedEndReference, LoadedGateway, LoadedNode, LoadedPeer, NodeKeySource } from './loaded.js';
-import { endNumbers } from './multi_end.js';
+import type { LoadedBackend, LoadedBackendReference, LoadedGateway, LoadedNode, LoadedPeer, NodeKeySource } from './loaded.js';
+import { backendNumbers } from './multi_end.js';
 import type { ParsedNode } from './nodes.js';
 import { eachAddress, isWildcard } from './scalars.js';
 
@@ -18,32 +18,32 @@ export function loadNodes(nodes: readonly ParsedNode[], directory: string, docum
     certificateNames: names,
     place: (path: readonly PropertyKey[]) => renderPlace(document.file, document.text, document.locateValue([...at, ...path])),
   });
-  const gateway = (parsed: Parsed<'gateway'>): LoadedGateway => ({ ...base(parsed), role: 'gateway', node: parsed.node, ends: endsOf(parsed, nodes, directory) });
+  const gateway = (parsed: Parsed<'gateway'>): LoadedGateway => ({ ...base(parsed), role: 'gateway', node: parsed.node, backends: backendsOf(parsed, nodes, directory) });
   const gateways = new Map(nodes.flatMap((parsed) => (parsed.role === 'gateway' ? [[parsed.name, gateway(parsed)]] : [])));
   return nodes.map((parsed): LoadedNode => {
     switch (parsed.role) {
       case 'gateway':
         return gateways.get(parsed.name) ?? gateway(parsed);
-      case 'end':
-        return { ...base(parsed), role: 'end', node: parsed.node, primary: primaryOf(parsed, nodes, directory) };
+      case 'backend':
+        return { ...base(parsed), role: 'backend', node: parsed.node, primary: primaryOf(parsed, nodes, directory) };
       case 'edge':
         return { ...base(parsed), role: 'edge', node: parsed.node, gateway: typeof parsed.node.gateway === 'string' ? gateways.get(parsed.node.gateway) : undefined };
     }
   });
 }
 
-function endsOf({ node }: Parsed<'gateway'>, nodes: readonly ParsedNode[], directory: string): LoadedEndReference[] {
-  const numbers = endNumbers(node.ends ?? []);
-  return (node.ends ?? []).map(({ name, address, backbone, public_key: publicKey, health }, index): LoadedEndReference => {
+function backendsOf({ node }: Parsed<'gateway'>, nodes: readonly ParsedNode[], directory: string): LoadedBackendReference[] {
+  const numbers = backendNumbers(node.backends ?? []);
+  return (node.backends ?? []).map(({ name, address, backbone, public_key: publicKey, health }, index): LoadedBackendReference => {
     const id = numbers[index]!;
-    const end = nodes.find((other): other is Parsed<'end'> => other.name === name && other.role === 'end');
-    if (end) return { ...peer(end, directory), id, health, addresses: address ?? eachAddress(end.node.listen) };
-    if (!backbone || !publicKey) throw new Error(`the end ${name} got lost`);
+    const backend = nodes.find((other): other is Parsed<'backend'> => other.name === name && other.role === 'backend');
+    if (backend) return { ...peer(backend, directory), id, health, addresses: address ?? eachAddress(backend.node.listen) };
+    if (!backbone || !publicKey) throw new Error(`the backend ${name} got lost`);
     return { name, id, health, addresses: address ?? [], backbone, identity: publicKey };
   });
 }
 
-function primaryOf({ node: { primary } }: Parsed<'end'>, nodes: readonly ParsedNode[], directory: string): LoadedEnd['primary'] {
+function primaryOf({ node: { primary } }: Parsed<'backend'>, nodes: readonly ParsedNode[], directory: string): LoadedBackend['primary'] {
   if (typeof primary !== 'string') return { name: primary.name, backbone: primary.backbone, identity: primary.public_key };
   const gateway = nodes.find((other): other is Parsed<'gateway'> => other.name === primary && other.role === 'gateway');
   if (!gateway) throw new Error(`the gateway ${primary} got lost`);
@@ -51,7 +51,7 @@ function primaryOf({ node: { primary } }: Parsed<'end'>, nodes: readonly ParsedN
 }
 
 /** A node of this file. */
-function peer(parsed: Parsed<'gateway' | 'end'>, directory: string): LoadedPeer {
+function peer(parsed: Parsed<'gateway' | 'backend'>, directory: string): LoadedPeer {
   const { backbone } = parsed.node;
   if (!backbone) throw new Error(`${parsed.name} has no backbone`);
   return { name: parsed.name, backbone: { host: isWildcard(backbone.address) ? '127.0.0.1' : backbone.address, port: backbone.port }, identity: keySource(parsed, directory) };

@@ -1,7 +1,7 @@
 import type { NodePublicKey } from '../backbone/node_key.js';
 import type { NodeKeyOptions } from '../backbone/options.js';
 import type { EdgeConfiguration } from '../edge/options.js';
-import type { EndConfiguration, EndHealthOptions } from '../ends/options.js';
+import type { BackendConfiguration, BackendHealthOptions } from '../backends/options.js';
 import type { ValuePath } from './document.js';
 import type { NodeConfiguration } from './node.js';
 import type { ListenAddress } from './scalars.js';
@@ -35,23 +35,23 @@ export interface NodeKeySource {
   publicKey: NodePublicKey | undefined;
 }
 
-/** An end of a gateway. */
-export interface LoadedEndReference extends LoadedPeer {
+/** A backend of a gateway. */
+export interface LoadedBackendReference extends LoadedPeer {
   id: number;
   /** Where clients reach it; port 0 as in `backbone`. */
   addresses: readonly ListenAddress[];
-  health: EndHealthOptions;
+  health: BackendHealthOptions;
 }
 
 export interface LoadedGateway extends LoadedBase {
   role: 'gateway';
   node: NodeConfiguration;
-  ends: readonly LoadedEndReference[];
+  backends: readonly LoadedBackendReference[];
 }
 
-export interface LoadedEnd extends LoadedBase {
-  role: 'end';
-  node: EndConfiguration;
+export interface LoadedBackend extends LoadedBase {
+  role: 'backend';
+  node: BackendConfiguration;
   primary: LoadedPeer;
 }
 
@@ -63,7 +63,7 @@ export interface LoadedEdge extends LoadedBase {
 }
 
 /** A valid node, with every path absolute. */
-export type LoadedNode = LoadedGateway | LoadedEnd | LoadedEdge;
+export type LoadedNode = LoadedGateway | LoadedBackend | LoadedEdge;
 
 /** A valid configuration file: one gateway, or the nodes that it names. */
 export interface LoadedConfiguration {

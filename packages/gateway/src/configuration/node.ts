@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { backboneKeys } from '../backbone/options.js';
 import { edgeConfiguration } from '../edge/options.js';
-import { endConfiguration, endsOptions } from '../ends/options.js';
+import { backendConfiguration, backendsOptions } from '../backends/options.js';
 import { frontKeys } from '../front/options.js';
 import { reachKeys } from '../front/reach_options.js';
 import { limitsOptions } from '../limits/options.js';
@@ -27,7 +27,7 @@ export const nodeConfiguration = z
     http: frontKeys.http,
     admin: frontKeys.admin,
     routes: z.array(routeOptions).min(1).describe('The first route that matches a request answers it.'),
-    ends: endsOptions.optional(),
+    backends: backendsOptions.optional(),
     backbone: backboneKeys.backbone.optional(),
     key: backboneKeys.key,
     public_key: backboneKeys.public_key,
@@ -39,20 +39,20 @@ export const nodeConfiguration = z
 
 export type NodeConfiguration = z.output<typeof nodeConfiguration>;
 
-const roleDescription = 'What the node does: `gateway` answers requests, `end` answers some of a gateway\'s directly, `edge` carries those of a browser beside it to a gateway.';
+const roleDescription = 'What the node does: `gateway` answers requests, `backend` answers some of a gateway\'s directly, `edge` carries those of a browser beside it to a gateway.';
 
 const gatewayNode = nodeConfiguration.extend({ role: z.literal('gateway').describe(roleDescription) });
-const endNode = endConfiguration.extend({ role: z.literal('end').describe(roleDescription) });
+const backendNode = backendConfiguration.extend({ role: z.literal('backend').describe(roleDescription) });
 const edgeNode = edgeConfiguration.extend({ role: z.literal('edge').describe(roleDescription) });
 
 /** A node as it stands in the map `nodes`. */
-export type NamedNode = z.output<typeof gatewayNode> | z.output<typeof endNode> | z.output<typeof edgeNode>;
+export type NamedNode = z.output<typeof gatewayNode> | z.output<typeof backendNode> | z.output<typeof edgeNode>;
 
 const nodeName = z.string().regex(/^[a-z][a-z0-9_-]*$/i, 'a name is made of letters, digits, `-` and `_`');
 
 const nodesConfiguration = z.strictObject({
   nodes: z
-    .record(nodeName, z.discriminatedUnion('role', [gatewayNode, endNode, edgeNode]))
+    .record(nodeName, z.discriminatedUnion('role', [gatewayNode, backendNode, edgeNode]))
     .describe('Several nodes by name, such as `nodes: { site: { role: gateway, … } }`.'),
 });
 
@@ -62,7 +62,7 @@ const atLeastOneNode = nodesConfiguration.shape.nodes.refine((map) => Object.key
 });
 
 /** A node whose role says nothing about its other keys: these wait until it is put right. */
-const roleAlone = z.looseObject({ role: z.enum(['gateway', 'end', 'edge']).describe(roleDescription) });
+const roleAlone = z.looseObject({ role: z.enum(['gateway', 'backend', 'edge']).describe(roleDescription) });
 
 /** A whole file with a role: the other keys wait until they are those of a node. */
 const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, context) => {
@@ -96,8 +96,8 @@ function schemaOfNode(value: unknown): z.ZodType {
       return gatewayNode;
     case 'edge':
       return edgeNode;
-    case 'end':
-      return endNode;
+    case 'backend':
+      return backendNode;
     default:
       return roleAlone;
   }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { EdgeConfiguration } from '../edge/options.js';
-import type { EndConfiguration } from '../ends/options.js';
+import type { BackendConfiguration } from '../backends/options.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
 import { shadowedRoutes } from '../routing/shadowed_routes.js';
@@ -10,7 +10,7 @@ import type { NodeConfiguration } from './node.js';
 import { eachAddress, isWildcard, type ListenAddress } from './scalars.js';
 
 /** A node of a file with the place of its keys. */
-export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; node: NodeConfiguration } | { role: 'end'; node: EndConfiguration } | { role: 'edge'; node: EdgeConfiguration });
+export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; node: NodeConfiguration } | { role: 'backend'; node: BackendConfiguration } | { role: 'edge'; node: EdgeConfiguration });
 
 /** What is wrong with nodes that are right each by itself. */
 export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
@@ -37,7 +37,7 @@ function checkGateway({ node, at }: ParsedEdge, nodes: readonly ParsedNode[], do
     if (target.node.alpn.includes('h3')) return [];
     return [{ code: 'CONFIG_CONFLICT', message: `the gateway \`${gateway}\` does not serve HTTP/3, by which an edge reaches it`, range, hint: 'add `h3` to its `alpn`' }];
   }
-  if (target) return [{ code: 'CONFIG_VALUE', message: `\`${gateway}\` is an ${target.role}, not a gateway`, range, hint: 'an edge leads to a gateway' }];
+  if (target) return [{ code: 'CONFIG_VALUE', message: `\`${gateway}\` is ${target.role === 'edge' ? 'an edge' : 'a backend'}, not a gateway`, range, hint: 'an edge leads to a gateway' }];
   const names = nodes.filter(({ role }) => role === 'gateway').map(({ name }) => name);
   const meant = closest(gateway, names);
   const known = names.length === 0 ? 'this file has no gateway' : `the gateways of this file: ${names.map((name) => `\`${name}\``).join(', ')}`;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { NodeKeyOptions } from '../backbone/options.js';
 import type { EdgeConfiguration } from '../edge/options.js';
-import type { EndConfiguration } from '../ends/options.js';
+import type { BackendConfiguration } from '../backends/options.js';
 import type { RouteOptions } from '../routing/options.js';
 import type { TlsOptions } from '../tls/options.js';
 import type { UpstreamTlsOptions } from '../upstream/options.js';
@@ -12,7 +12,7 @@ import type { NodeConfiguration } from './node.js';
 type FileKeys = Pick<NodeConfiguration, 'tls' | 'qlog' | 'log'>;
 
 /** The same configuration with every relative path taken from `directory`. */
-export function resolvePaths<Node extends NodeConfiguration | EndConfiguration>(node: Node, directory: string): Node {
+export function resolvePaths<Node extends NodeConfiguration | BackendConfiguration>(node: Node, directory: string): Node {
   const absolute = (path: string): string => resolve(directory, path);
   return { ...resolveFileKeys(node, absolute), key: resolveKey(node.key, absolute), routes: node.routes.map((route) => resolveRoute(route, absolute)) };
 }

@@ -11,7 +11,7 @@ import { SlowClients } from '../slow_clients/slow_clients.js';
 import { GatewayUnreachable, mostUnread, type GatewayConnection } from './gateway_connection.js';
 import type { ResponseReports } from './response_reports.js';
 
-/** Carries requests to the gateway or to one of its ends, each on a stream of the one connection; both directions stream. */
+/** Carries requests to the gateway or to one of its backends, each on a stream of the one connection; both directions stream. */
 export class Forwarder implements Target {
   readonly #gateway: GatewayConnection;
   readonly #log: Logger;
@@ -41,7 +41,7 @@ export class Forwarder implements Target {
       try {
         client = await this.#gateway.open();
         if (exchange.aborted) return;
-        const response = await this.#gateway.endsOf(client).request(requestOf(exchange, await body.open()), report);
+        const response = await this.#gateway.backendsOf(client).request(requestOf(exchange, await body.open()), report);
         checkStatus(response);
         if (report) response.headers[RESPONSE_HEADER] = String(report.id);
         answered = true;

@@ -1,8 +1,8 @@
 import type { ClientOptions, ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { backOffMs, type BackOff } from '../back_off.js';
-import { EndClient } from '../end_client/end_client.js';
-import { RouteMapCache } from '../end_client/route_map_cache.js';
+import { BackendClient } from '../backend_client/backend_client.js';
+import { RouteMapCache } from '../backend_client/route_map_cache.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import { formatAddress } from '../listeners/listen_error.js';
 import type { GatewayLinkStatus } from '../observability/status.js';
@@ -31,7 +31,7 @@ export interface GatewayConnectionOptions {
 
 /** Between failed attempts. */
 const pauses: BackOff = { first: 100, longest: 3_000 };
-/** How long a download that an end could not finish waits for a gateway. */
+/** How long a download that a backend could not finish waits for a gateway. */
 const anewMs = 15_000;
 /** A connection that ends sooner than this was no success. */
 const shortLifeMs = 1_000;
@@ -63,8 +63,8 @@ export class GatewayConnection {
   #closed = false;
   /** Connections that take no more requests but may still answer some. */
   readonly #retired = new Set<Http3Client>();
-  /** Each connection with the ends that it reaches. */
-  readonly #ends = new WeakMap<Http3Client, EndClient>();
+  /** Each connection with the backends that it reaches. */
+  readonly #backends = new WeakMap<Http3Client, BackendClient>();
   readonly #routes = new RouteMapCache();
 
   constructor(options: GatewayConnectionOptions) {
@@ -84,10 +84,10 @@ export class GatewayConnection {
   }
 
   /** The way of requests on a connection that `open` gave. */
-  endsOf(client: Http3Client): EndClient {
-    const ends = this.#ends.get(client);
-    if (!ends) throw new Error('this connection is not one of ours');
-    return ends;
+  backendsOf(client: Http3Client): BackendClient {
+    const backends = this.#backends.get(client);
+    if (!backends) throw new Error('this connection is not one of ours');
+    return backends;
   }
 
   /** It takes no more requests: the next one opens another connection. */
@@ -120,7 +120,7 @@ export class GatewayConnection {
     const deadline = Date.now() + anewMs;
     for (;;) {
       try {
-        return await this.endsOf(await this.open()).request(request);
+        return await this.backendsOf(await this.open()).request(request);
       } catch (error) {
         if (!(error instanceof GatewayUnreachable) || this.#closed || request.signal?.aborted || Date.now() > deadline) throw error;
       }
@@ -137,8 +137,8 @@ export class GatewayConnection {
         throw new Error('the edge is stopping');
       }
       const openedAt = Date.now();
-      this.#ends.set(client, new EndClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }));
-      // Ends may have answers under way; new requests need a gateway.
+      this.#backends.set(client, new BackendClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }));
+      // Backends may have answers under way; new requests need a gateway.
       client.once('primaryLost', () => this.retire(client));
       const end = onOpen(client);
       client.once('close', (error) => {

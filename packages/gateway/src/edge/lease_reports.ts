@@ -1,13 +1,13 @@
 import type { Http3Client } from '@sheaf/native';
 import { WELL_KNOWN, type LeaseReport } from '@sheaf/web-client/protocol';
-import { leaseSchema } from '../ends/lease.js';
+import { leaseSchema } from '../backends/lease.js';
 import { readText } from '../http/read_text.js';
 
 /** Times in milliseconds. */
 const times = {
   /** Between two questions. */
   period: 1_000,
-  /** An end that has not answered by then is not waited for. */
+  /** A backend that has not answered by then is not waited for. */
   patience: 2_000,
   /** What was said longer ago is not told any more. */
   kept: 4_000,
@@ -15,7 +15,7 @@ const times = {
 /** More than any answer has. */
 const mostBytes = 1_024;
 
-/** The leases of the ends of one connection: each end is asked on its own path, and only while somebody wants to know. */
+/** The leases of the backends of one connection: each backend is asked on its own path, and only while somebody wants to know. */
 export class LeaseReports {
   readonly #client: Pick<Http3Client, 'request' | 'status'>;
   #leases: ReadonlyMap<number, LeaseReport> = new Map();
@@ -26,7 +26,7 @@ export class LeaseReports {
     this.#client = client;
   }
 
-  /** By path, as the ends said last; they are asked again for the next time. */
+  /** By path, as the backends said last; they are asked again for the next time. */
   latest(): ReadonlyMap<number, LeaseReport> {
     const age = performance.now() - this.#askedAt;
     if (age > times.kept) this.#leases = new Map();
@@ -38,16 +38,16 @@ export class LeaseReports {
   async #askAll(): Promise<void> {
     this.#asking = true;
     this.#askedAt = performance.now();
-    const open = this.#client.status().ends.filter(({ state }) => state === 'open');
-    const answers = await Promise.all(open.map(async ({ end, path }) => [path, await this.#ask(end).catch(() => undefined)] as const));
+    const open = this.#client.status().backends.filter(({ state }) => state === 'open');
+    const answers = await Promise.all(open.map(async ({ backend, path }) => [path, await this.#ask(backend).catch(() => undefined)] as const));
     this.#leases = new Map(answers.flatMap(([path, lease]) => (lease ? [[path, lease] as const] : [])));
     this.#asking = false;
   }
 
-  async #ask(end: number): Promise<LeaseReport | undefined> {
-    const response = await this.#client.request({ path: WELL_KNOWN.lease, end, signal: AbortSignal.timeout(times.patience) });
+  async #ask(backend: number): Promise<LeaseReport | undefined> {
+    const response = await this.#client.request({ path: WELL_KNOWN.lease, backend, signal: AbortSignal.timeout(times.patience) });
     try {
-      // An older end does not know the question.
+      // An older backend does not know the question.
       if (response.status !== 200) return undefined;
       const { granted, returned, left } = leaseSchema.parse(JSON.parse(await readText(response, mostBytes)));
       const used = granted - returned - left;

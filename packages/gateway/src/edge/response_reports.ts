@@ -1,5 +1,5 @@
 import { MAXIMUM_RESPONSES, type ResponsePart, type ResponseReport } from '@sheaf/web-client/protocol';
-import type { PartListener } from '../end_client/end_client.js';
+import type { PartListener } from '../backend_client/backend_client.js';
 
 /** One response: hears of its parts while they arrive. */
 export class RecordedResponse implements PartListener {

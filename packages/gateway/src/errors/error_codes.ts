@@ -23,7 +23,7 @@ export const errorCodes = {
   KEY_UNUSABLE: { exitCode: exitCodes.environment, meaning: 'The key of a node is missing, cannot be read, is no Ed25519 key, or every user can read it.' },
   PAGE_TABLE: { exitCode: exitCodes.usage, meaning: 'A table of the resources of a page is not well-formed or too large.' },
   HAR_INVALID: { exitCode: exitCodes.usage, meaning: 'A HAR file cannot be read, is not one, or holds no page.' },
-  NODE_UNKNOWN: { exitCode: exitCodes.usage, meaning: '`--node` or a command names a node or an end that the configuration file does not have.' },
+  NODE_UNKNOWN: { exitCode: exitCodes.usage, meaning: '`--node` or a command names a node or a backend that the configuration file does not have.' },
   PORT_TAKEN: { exitCode: exitCodes.environment, meaning: 'Another process already has the address and port.' },
   PORT_FORBIDDEN: { exitCode: exitCodes.environment, meaning: 'The system does not allow this user to have the port.' },
   ADDRESS_UNAVAILABLE: { exitCode: exitCodes.environment, meaning: 'An address to listen on or to send from does not belong to this machine.' },

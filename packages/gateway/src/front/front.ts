@@ -60,8 +60,8 @@ export interface Service {
   headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
   /** Takes the sessions of a QUIC listener. */
   acceptSessions(native: Http3Server): Promise<Sessions>;
-  /** Lets an end rest, or use it again; false when there is none of the name. */
-  drainEnd?(name: string, drains: boolean): boolean;
+  /** Lets a backend rest, or use it again; false when there is none of the name. */
+  drainBackend?(name: string, drains: boolean): boolean;
   registry: Registry;
   status(): NodeStatus;
   /** Brings up to date what metrics and status say. */

@@ -1,7 +1,7 @@
 import { WELL_KNOWN, WELL_KNOWN_PREFIX } from '@sheaf/web-client/protocol';
 import type { PageLoaderSwitch } from '@sheaf/web-client/server';
 import type { Logger } from 'pino';
-import type { EndConfiguration } from '../ends/options.js';
+import type { BackendConfiguration } from '../backends/options.js';
 import type { NodeConfiguration } from '../configuration/node.js';
 import type { Target } from '../http/exchange.js';
 import { RequestHandler } from '../http/request_handler.js';
@@ -26,16 +26,16 @@ export interface Application {
 }
 
 export interface ApplicationOptions {
-  node: Pick<NodeConfiguration | EndConfiguration, 'listen' | 'public_url' | 'log' | 'limits'>;
+  node: Pick<NodeConfiguration | BackendConfiguration, 'listen' | 'public_url' | 'log' | 'limits'>;
   log: Logger;
   routes: CompiledRoutes;
   metrics: Metrics;
   certificate: CertificateSource;
   quicPort: () => number;
   pageLoader?: PageLoaderSwitch;
-  /** Tells what the ends of this gateway answer. */
+  /** Tells what the backends of this gateway answer. */
   routeMap?: Target;
-  /** Answers what no route does, and for ends what only their gateway knows. */
+  /** Answers what no route does, and for backends what only their gateway knows. */
   fallback?: Target;
 }
 

@@ -1,7 +1,7 @@
 import type { Http3Server, ServedConnection } from '@sheaf/native';
 import type { LoadedGateway } from '../configuration/loaded.js';
-import { Primary } from '../ends/primary.js';
-import { RouteMapResource } from '../ends/route_map.js';
+import { Primary } from '../backends/primary.js';
+import { RouteMapResource } from '../backends/route_map.js';
 import { Front } from '../front/front.js';
 import { FrontNode } from '../front/front_node.js';
 import type { ListenAddress } from '../configuration/scalars.js';
@@ -33,7 +33,7 @@ export class Gateway extends FrontNode {
    * @throws UserError
    */
   static async start(loaded: LoadedGateway, options: SiteOptions = {}): Promise<Gateway> {
-    const front = await Front.open({ ...loaded, options: { ...loaded.node, multiEnd: loaded.ends.length > 0 } }, options);
+    const front = await Front.open({ ...loaded, options: { ...loaded.node, multiEnd: loaded.backends.length > 0 } }, options);
     try {
       const gateway = new Gateway(loaded, options, front);
       await gateway.#start();
@@ -58,7 +58,7 @@ export class Gateway extends FrontNode {
       ...this.front.status(),
       role: 'gateway',
       routes: reportRoutes(this.#loaded.node, this.#routes),
-      ...(this.#primary ? { ends: this.#primary.report() } : {}),
+      ...(this.#primary ? { backends: this.#primary.report() } : {}),
     };
   }
 
@@ -66,9 +66,9 @@ export class Gateway extends FrontNode {
     const { front } = this;
     const { node } = this.#loaded;
     const { log, certificate } = front;
-    const primary = this.#loaded.ends.length > 0 ? await this.#openPrimary() : undefined;
+    const primary = this.#loaded.backends.length > 0 ? await this.#openPrimary() : undefined;
     this.#primary = primary;
-    this.#routes = await compileRoutes(node, log, primary && ((ends) => primary.route(ends)));
+    this.#routes = await compileRoutes(node, log, primary && ((backends) => primary.route(backends)));
     for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
     const metrics = new Metrics({
       transport: () => front.quic?.counters(),
@@ -76,7 +76,7 @@ export class Gateway extends FrontNode {
       tcpConnections: () => front.tcpConnections,
       upstreams: () => allUpstreams(this.#routes),
       certificateExpiry: () => certificate.expiry,
-      ends: () => primary?.report() ?? [],
+      backends: () => primary?.report() ?? [],
     });
     const { handler, carried, sessions } = createApplication({
       node,
@@ -95,7 +95,7 @@ export class Gateway extends FrontNode {
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),
-        drainEnd: (name: string, drains: boolean) => primary.drain(name, drains),
+        drainBackend: (name: string, drains: boolean) => primary.drain(name, drains),
       }),
       acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
       registry: metrics.registry,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { NodeConfiguration } from '../configuration/node.js';
-import type { EndConfiguration } from '../ends/options.js';
+import type { BackendConfiguration } from '../backends/options.js';
 import { StaticFiles } from '../files/static_files.js';
 import type { Target } from '../http/exchange.js';
 import type { RouteStatus } from '../observability/status.js';
@@ -15,15 +15,15 @@ export interface CompiledRoutes {
   sessions: Route<SessionTarget>[];
 }
 
-type RouteSource = Pick<NodeConfiguration | EndConfiguration, 'routes' | 'limits'>;
+type RouteSource = Pick<NodeConfiguration | BackendConfiguration, 'routes' | 'limits'>;
 
-/** Makes what the routes lead to; `toEnds` carries requests to ends. @throws UserError when an application cannot be loaded. */
-export async function compileRoutes(node: RouteSource, log: Logger, toEnds?: (ends: readonly string[]) => Target): Promise<CompiledRoutes> {
+/** Makes what the routes lead to; `toBackends` carries requests to backends. @throws UserError when an application cannot be loaded. */
+export async function compileRoutes(node: RouteSource, log: Logger, toBackends?: (backends: readonly string[]) => Target): Promise<CompiledRoutes> {
   const compiled: CompiledRoutes = { requests: [], sessions: [] };
   for (const [index, route] of node.routes.entries()) {
     if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
     if (route.upstream) compiled.requests.push(compileRoute(route, index, await UpstreamGroup.open(route.upstream, node.limits.body_size, log)));
-    if (route.ends && toEnds) compiled.requests.push(compileRoute(route, index, toEnds(route.ends)));
+    if (route.backends && toBackends) compiled.requests.push(compileRoute(route, index, toBackends(route.backends)));
     if (route.webtransport) {
       const { application, origins } = route.webtransport;
       const target: SessionTarget = {
@@ -46,7 +46,7 @@ function mayOpenSessions(origins: readonly string[] | undefined, origin: string 
 function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.files) return `files ${route.files.root}`;
   if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
-  if (route.ends) return `ends ${route.ends.join(', ')} (${route.delivery ?? 'direct'})`;
+  if (route.backends) return `backends ${route.backends.join(', ')} (${route.delivery ?? 'direct'})`;
   return `webtransport ${route.webtransport?.application ?? ''}`;
 }
 

@@ -1,7 +1,7 @@
 import { pageLoaderResource, type PageLoaderSwitch } from '@sheaf/web-client/server';
 import { WELL_KNOWN, type GatewayDescription, type PathReport, type ResponseReport } from '@sheaf/web-client/protocol';
 import type { Exchange, Target } from './exchange.js';
-import { respondLease } from '../ends/lease.js';
+import { respondLease } from '../backends/lease.js';
 import { respondStatus, respondText, setHead } from './respond.js';
 
 /** JSON that is old a moment later. */

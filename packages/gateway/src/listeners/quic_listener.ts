@@ -13,7 +13,7 @@ export interface QuicListenerOptions {
   alpn: readonly string[];
   congestion: FrontOptions['congestion'];
   multipath: boolean;
-  /** Offer clients ends, or take over connections. */
+  /** Offer clients backends, or take over connections. */
   multiEnd: boolean;
   pathScheduler: FrontOptions['path_scheduler'];
   streamScheduler: FrontOptions['stream_scheduler'];

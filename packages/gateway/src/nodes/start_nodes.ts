@@ -1,15 +1,15 @@
 import type { LoadedNode } from '../configuration/loaded.js';
 import { Edge } from '../edge/edge.js';
-import { End } from '../ends/end.js';
+import { Backend } from '../backends/backend.js';
 import type { NodeOptions } from '../front/front.js';
 import { Gateway } from '../gateway/gateway.js';
 import { RunningAddresses } from './running_addresses.js';
 
 /** A node that runs in this process. */
-export type RunningNode = Gateway | End | Edge;
+export type RunningNode = Gateway | Backend | Edge;
 
 /**
- * Starts nodes of one file: ends first, then gateways, which call their ends, then edges, which need gateways. When one
+ * Starts nodes of one file: backends first, then gateways, which call their backends, then edges, which need gateways. When one
  * cannot start, the others are stopped.
  * @throws UserError
  */
@@ -17,7 +17,7 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   const started = new Map<LoadedNode, RunningNode>();
   const running = new RunningAddresses();
   try {
-    for (const role of ['end', 'gateway', 'edge'] as const) {
+    for (const role of ['backend', 'gateway', 'edge'] as const) {
       for (const loaded of nodes) if (loaded.role === role) started.set(loaded, await startNode(loaded, { ...options, running }));
     }
   } catch (error) {
@@ -30,9 +30,9 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
 async function startNode(loaded: LoadedNode, options: NodeOptions & { running: RunningAddresses }): Promise<RunningNode> {
   const { running } = options;
   switch (loaded.role) {
-    case 'end':
+    case 'backend':
     case 'gateway': {
-      const node = loaded.role === 'end' ? await End.start(loaded, options) : await Gateway.start(loaded, options);
+      const node = loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
       const { backboneAddress } = node;
       running.set(loaded.name, { listen: node.address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
       return node;

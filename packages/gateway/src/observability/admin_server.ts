@@ -12,8 +12,8 @@ export interface AdminSources {
   status(): NodeStatus;
   /** Brings up to date what metrics and status say. */
   refresh(): Promise<void>;
-  /** Lets an end rest, or use it again; false when there is none of the name. */
-  drainEnd?(name: string, drains: boolean): boolean;
+  /** Lets a backend rest, or use it again; false when there is none of the name. */
+  drainBackend?(name: string, drains: boolean): boolean;
 }
 
 /** Pages of other origins cannot send it without being asked first (CORS), and nobody here would answer. */
@@ -57,16 +57,16 @@ function isOwnName(host: string): boolean {
   return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || /^[a-z0-9_-]+$/.test(name) || /\.(?:localhost|local|internal|home\.arpa|test)$/.test(name);
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, { registry, status, refresh, drainEnd }: AdminSources): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, { registry, status, refresh, drainBackend }: AdminSources): Promise<void> {
   const send = (code: number, type: string, text: string): void => {
     response.writeHead(code, { 'content-type': type, 'cache-control': 'no-store' }).end(request.method === 'HEAD' ? undefined : text);
   };
   const { host } = request.headers;
   if (host !== undefined && !isOwnName(host)) return send(421, 'text/plain', '421 Misdirected Request: ask by an IP address, localhost or a name without a dot\n');
-  const [, end, action] = /^\/ends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
-  if (end !== undefined && request.method === 'POST') {
+  const [, backend, action] = /^\/backends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
+  if (backend !== undefined && request.method === 'POST') {
     if (request.headers[adminHeader] === undefined) return send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);
-    if (drainEnd?.(end, action === 'drain') !== true) return send(404, 'text/plain', '404 Not Found: there is no such end\n');
+    if (drainBackend?.(backend, action === 'drain') !== true) return send(404, 'text/plain', '404 Not Found: there is no such backend\n');
     return send(200, 'text/plain', `${action}\n`);
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {

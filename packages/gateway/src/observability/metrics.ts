@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { strayErrorCounts } from '../faults/stray_errors.js';
 import type { RequestObserver } from '../http/request_handler.js';
 import type { SlowReason } from '../slow_clients/slow_clients.js';
-import type { EndReport } from '../ends/end_watch.js';
+import type { BackendReport } from '../backends/backend_watch.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
 import { logLinesDropped } from './log_stream.js';
 import type { SessionObserver } from '../webtransport/session_server.js';
@@ -16,8 +16,8 @@ export interface MetricSources {
   upstreams(): UpstreamStatus[];
   certificateExpiry(): Date;
   /** Of a gateway. */
-  ends?(): EndReport[];
-  /** Connections that an end took over. */
+  backends?(): BackendReport[];
+  /** Connections that a backend took over. */
   guests?(): number;
 }
 
@@ -30,7 +30,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     transportMetrics(this.registry, sources);
     upstreamMetrics(this.registry, sources);
-    if (sources.ends) endMetrics(this.registry, sources.ends);
+    if (sources.backends) backendMetrics(this.registry, sources.backends);
     if (sources.guests) guestMetrics(this.registry, sources.guests);
     const registers = [this.registry];
     new Gauge({
@@ -118,7 +118,7 @@ function knownMethod(method: string): string {
 
 const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 'connectionsClosed' | 'limitHits'>, [name: string, help: string]> = {
   connectionsAccepted: ['connections_accepted_total', 'QUIC connections accepted.'],
-  connectionsImported: ['connections_imported_total', 'QUIC connections taken over from their primaries, as an end.'],
+  connectionsImported: ['connections_imported_total', 'QUIC connections taken over from their primaries, as a backend.'],
   connectionsOpenGauge: ['connections_open', 'QUIC connections open.'],
   handshakesPendingGauge: ['handshakes_pending', 'QUIC handshakes under way.'],
   handshakesFailed: ['handshakes_failed_total', 'QUIC handshakes that failed.'],
@@ -188,32 +188,32 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
   gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);
 }
 
-function endMetrics(registry: Registry, ends: () => EndReport[]): void {
-  const metric = (Kind: typeof Gauge | typeof Counter, name: string, help: string, read: (end: EndReport) => number): void => {
+function backendMetrics(registry: Registry, backends: () => BackendReport[]): void {
+  const metric = (Kind: typeof Gauge | typeof Counter, name: string, help: string, read: (backend: BackendReport) => number): void => {
     new Kind({
-      name: `sheaf_end_${name}`,
+      name: `sheaf_backend_${name}`,
       help,
-      labelNames: ['end'],
+      labelNames: ['backend'],
       registers: [registry],
       collect() {
         this.reset();
-        for (const end of ends()) this.inc({ end: end.name }, read(end));
+        for (const backend of backends()) this.inc({ backend: backend.name }, read(backend));
       },
     });
   };
-  metric(Gauge, 'serving', '1 while the end takes connections over.', ({ state }) => (state === 'serving' ? 1 : 0));
-  metric(Gauge, 'connections', 'Connections whose clients know the end.', ({ connections }) => connections);
-  metric(Gauge, 'load', 'Share of the time in which the end was busy.', ({ load }) => load);
-  metric(Gauge, 'requests_active', 'Requests under way at the end.', ({ requestsActive }) => requestsActive);
-  metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the end sent.', ({ bytesSent }) => bytesSent);
-  metric(Counter, 'bytes_received_total', 'Bytes of UDP datagrams that the end received.', ({ bytesReceived }) => bytesReceived);
-  metric(Counter, 'proxied_total', 'Requests that the gateway carried to the end.', ({ proxied }) => proxied);
+  metric(Gauge, 'serving', '1 while the backend takes connections over.', ({ state }) => (state === 'serving' ? 1 : 0));
+  metric(Gauge, 'connections', 'Connections whose clients know the backend.', ({ connections }) => connections);
+  metric(Gauge, 'load', 'Share of the time in which the backend was busy.', ({ load }) => load);
+  metric(Gauge, 'requests_active', 'Requests under way at the backend.', ({ requestsActive }) => requestsActive);
+  metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the backend sent.', ({ bytesSent }) => bytesSent);
+  metric(Counter, 'bytes_received_total', 'Bytes of UDP datagrams that the backend received.', ({ bytesReceived }) => bytesReceived);
+  metric(Counter, 'proxied_total', 'Requests that the gateway carried to the backend.', ({ proxied }) => proxied);
 }
 
 function guestMetrics(registry: Registry, guests: () => number): void {
   new Gauge({
     name: 'sheaf_guest_connections',
-    help: 'Connections of the gateway\'s clients that this end serves.',
+    help: 'Connections of the gateway\'s clients that this backend serves.',
     registers: [registry],
     collect() {
       this.set(guests());

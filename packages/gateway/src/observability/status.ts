@@ -1,5 +1,5 @@
 import type { ConnectionStatus, TransportCounters } from '@sheaf/native';
-import type { EndReport } from '../ends/end_watch.js';
+import type { BackendReport } from '../backends/backend_watch.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
 
 export type NodeState = 'starting' | 'serving' | 'draining' | 'stopped';
@@ -40,12 +40,12 @@ export interface RouteStatus {
 export interface GatewayStatus extends FrontStatus {
   role: 'gateway';
   routes: RouteStatus[];
-  /** Of a gateway that has ends. */
-  ends?: EndReport[];
+  /** Of a gateway that has backends. */
+  backends?: BackendReport[];
 }
 
-export interface EndNodeStatus extends FrontStatus {
-  role: 'end';
+export interface BackendNodeStatus extends FrontStatus {
+  role: 'backend';
   /** Its gateway, and whether that is connected. */
   primary: { name: string; connected: boolean };
   /** False while it drains. */
@@ -74,4 +74,4 @@ export interface EdgeStatus extends FrontStatus {
 }
 
 /** What /status answers and `sheaf status` shows. */
-export type NodeStatus = GatewayStatus | EndNodeStatus | EdgeStatus;
+export type NodeStatus = GatewayStatus | BackendNodeStatus | EdgeStatus;

@@ -5,7 +5,7 @@ import { upstreamOptions } from '../upstream/options.js';
 import { webTransportOptions } from '../webtransport/options.js';
 
 /** The keys that say what answers a request; a route has exactly one of them. */
-export const targetKeys = ['files', 'upstream', 'webtransport', 'ends'] as const;
+export const targetKeys = ['files', 'upstream', 'webtransport', 'backends'] as const;
 
 export const routeOptions = z
   .strictObject({
@@ -23,11 +23,11 @@ export const routeOptions = z
     files: filesOptions.optional(),
     upstream: upstreamOptions.optional(),
     webtransport: webTransportOptions.optional(),
-    ends: oneOrMore(z.string().min(1)).optional().describe('Ends that answer these requests: names out of `ends` of the gateway.'),
+    backends: oneOrMore(z.string().min(1)).optional().describe('Backends that answer these requests: names out of `backends` of the gateway.'),
     delivery: z
       .enum(['direct', 'proxy'])
       .optional()
-      .describe('With `ends`: `direct`, the default, lets clients that speak Multi-End ask the ends themselves; `proxy` carries every request through the gateway.'),
+      .describe('With `backends`: `direct`, the default, lets clients that speak Multi-End ask the backends themselves; `proxy` carries every request through the gateway.'),
   })
   .superRefine((route, context) => {
     const present = targetKeys.filter((key) => route[key] !== undefined);
@@ -35,7 +35,7 @@ export const routeOptions = z
       context.addIssue({
         code: 'custom',
         message: 'this route has nothing that answers requests',
-        params: { code: 'CONFIG_MISSING_KEY', missing: targetKeys, hint: 'add `files`, `upstream`, `webtransport` or `ends`' },
+        params: { code: 'CONFIG_MISSING_KEY', missing: targetKeys, hint: 'add `files`, `upstream`, `webtransport` or `backends`' },
       });
     }
     if (present.length > 1) {
@@ -46,12 +46,12 @@ export const routeOptions = z
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'make two routes of it' },
       });
     }
-    if (route.delivery !== undefined && route.ends === undefined) {
+    if (route.delivery !== undefined && route.backends === undefined) {
       context.addIssue({
         code: 'custom',
-        message: '`delivery` says how requests get to ends, and this route has none',
+        message: '`delivery` says how requests get to backends, and this route has none',
         path: ['delivery'],
-        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'add `ends`, or remove `delivery`' },
+        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'add `backends`, or remove `delivery`' },
       });
     }
     if (route.webtransport !== undefined && route.methods !== undefined) {

@@ -10,7 +10,7 @@ import { NodeKey, NodePublicKey } from '../../src/backbone/node_key.js';
 import { loadNativeModule } from '../../src/listeners/native_module.js';
 
 const siteKey = NodeKey.generate();
-const endKey = NodeKey.generate();
+const backendKey = NodeKey.generate();
 let module: Awaited<ReturnType<typeof loadNativeModule>>;
 let listener: BackboneListener;
 const open: { close(): Promise<void> }[] = [];
@@ -19,16 +19,16 @@ const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(
 
 beforeAll(async () => void (module = await loadNativeModule()));
 
-const listen = (port = 0, key = endKey, introductionMs?: number): Promise<BackboneListener> =>
-  BackboneListener.listen({ module, name: 'end1', key, run: Buffer.alloc(runBytes, 1), address: { address: '127.0.0.1', port }, callers: new Map([['site', siteKey.publicKey]]), hint: 'let `primary` of `end1` be the node with the key', onRequest: answer, log, ...(introductionMs === undefined ? {} : { introductionMs }) });
+const listen = (port = 0, key = backendKey, introductionMs?: number): Promise<BackboneListener> =>
+  BackboneListener.listen({ module, name: 'backend1', key, run: Buffer.alloc(runBytes, 1), address: { address: '127.0.0.1', port }, callers: new Map([['site', siteKey.publicKey]]), hint: 'let `primary` of `backend1` be the node with the key', onRequest: answer, log, ...(introductionMs === undefined ? {} : { introductionMs }) });
 
 function answer(request: ServerRequest, response: ServerResponse): void {
   request.pipe(response.writeHead(200, { 'x-path': request.url }));
 }
 
 const link = (options: { use?: BackboneUse; key?: NodeKey; name?: string; publicKey?: NodePublicKey; port?: () => number } = {}): BackboneLink => {
-  const { use = 'messages', key = siteKey, name = 'site', publicKey = endKey.publicKey, port = () => listener.address.port } = options;
-  const made = new BackboneLink({ module, use, name, key, run: Buffer.alloc(runBytes, 9), peer: { name: 'end1', publicKey }, address: () => ({ host: '127.0.0.1', port: port() }), log });
+  const { use = 'messages', key = siteKey, name = 'site', publicKey = backendKey.publicKey, port = () => listener.address.port } = options;
+  const made = new BackboneLink({ module, use, name, key, run: Buffer.alloc(runBytes, 9), peer: { name: 'backend1', publicKey }, address: () => ({ host: '127.0.0.1', port: port() }), log });
   open.push(made);
   made.start();
   return made;
@@ -82,7 +82,7 @@ test('a node that nobody knows is refused, and told what to do', async () => {
     const [reason] = (await once(node, 'close')) as [string];
     expect(reason).toMatch(expected);
     expect(node.client).toBeUndefined();
-    expect(node.status()).toMatchObject({ peer: 'end1', reason });
+    expect(node.status()).toMatchObject({ peer: 'backend1', reason });
   }
 });
 
@@ -97,7 +97,7 @@ test('a node with another key than the expected one is not talked to', async () 
 });
 
 test('who has the name and the public key of a node, and not its key, is refused', async () => {
-  const client = await module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, serverName: 'backbone', publicKeyHashes: [endKey.publicKey.hash], multipath: false });
+  const client = await module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, serverName: 'backbone', publicKeyHashes: [backendKey.publicKey.hash], multipath: false });
   open.push({ close: () => client.close() });
   const hello = encodeMessage({ type: 'hello', version: backboneVersion, name: 'site', run: Buffer.alloc(runBytes), publicKey: siteKey.publicKey.bytes, signature: NodeKey.generate().sign(Buffer.from('x')) });
   const response = await client.request({ method: 'POST', path: backbonePaths.messages, body: hello });
@@ -114,7 +114,7 @@ test('before a node has introduced itself, its requests are refused', async () =
 
 test('who connects and says nothing, or asks for something else, does not stay; nodes do', async () => {
   await listener.close();
-  listener = await listen(0, endKey, 500);
+  listener = await listen(0, backendKey, 500);
   const channel = await opened(link());
   const strangers = await Promise.all([0, 1].map(() => module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, insecure: true, multipath: false, keepAliveMs: 100 })));
   const gone = strangers.map((client) => once(client, 'close'));
@@ -133,10 +133,10 @@ test('an introduction cannot be used again, nor passed on to another node', asyn
   const greedy = NodeKey.generate();
   signatures.push(siteKey.sign(introduction({ nonce, session, called: greedy.publicKey, caller: siteKey.publicKey, name: 'site' })));
   nonces.push(nonce);
-  const forThisEnd = introduction({ nonce, session, called: endKey.publicKey, caller: siteKey.publicKey, name: 'site' });
-  expect(siteKey.publicKey.verifies(forThisEnd, signatures[0]!)).toBe(false);
-  const again = introduction({ nonce: Buffer.alloc(32, 3), session, called: endKey.publicKey, caller: siteKey.publicKey, name: 'site' });
-  expect(siteKey.publicKey.verifies(again, siteKey.sign(forThisEnd))).toBe(false);
+  const forThisBackend = introduction({ nonce, session, called: backendKey.publicKey, caller: siteKey.publicKey, name: 'site' });
+  expect(siteKey.publicKey.verifies(forThisBackend, signatures[0]!)).toBe(false);
+  const again = introduction({ nonce: Buffer.alloc(32, 3), session, called: backendKey.publicKey, caller: siteKey.publicKey, name: 'site' });
+  expect(siteKey.publicKey.verifies(again, siteKey.sign(forThisBackend))).toBe(false);
 });
 
 test('a node comes back by itself after the other one was restarted', async () => {
@@ -168,7 +168,7 @@ test('no key is in the log', async () => {
   await once(open.at(-1) as BackboneLink, 'close');
   const written = lines.join('');
   expect(written).toContain('connected to a node');
-  for (const key of [siteKey, endKey]) expect(written).not.toContain(key.seed().toString('base64url'));
+  for (const key of [siteKey, backendKey]) expect(written).not.toContain(key.seed().toString('base64url'));
   expect(written).not.toContain('PRIVATE KEY');
 });
 

@@ -10,7 +10,7 @@ beforeEach(async () => void (directory = await mkdtemp(join(tmpdir(), 'sheaf-key
 afterEach(() => rm(directory, { recursive: true }));
 
 test('a new key is kept where only its user can read it, and is never written over', async () => {
-  const file = nodeKeyFile(directory, 'end1');
+  const file = nodeKeyFile(directory, 'backend1');
   const key = await createNodeKey(file);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await stat(join(directory, '.sheaf', 'keys'))).mode & 0o077).toBe(0);

@@ -4,7 +4,7 @@ import { NodeKey, NodePublicKey } from '../../src/backbone/node_key.js';
 import { largestSnapshot, loadSodium, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes, type SealingSession } from '../../src/backbone/sealed_snapshot.js';
 
 const primary = NodeKey.generate();
-const end = NodeKey.generate();
+const backend = NodeKey.generate();
 const stranger = NodeKey.generate();
 const session = randomBytes(sessionBytes);
 const secret = Buffer.from('the keys of a path');
@@ -13,9 +13,9 @@ const makeSealer = async (key: NodeKey, of: SealingSession): Promise<SnapshotSea
 const makeOpener = async (key: NodeKey, of: SealingSession): Promise<SnapshotOpener> => new SnapshotOpener(key, of, await loadSodium());
 
 let opener: SnapshotOpener;
-beforeEach(async () => void (opener = await makeOpener(end, { sender: primary.publicKey, receiver: end.publicKey, session })));
+beforeEach(async () => void (opener = await makeOpener(backend, { sender: primary.publicKey, receiver: backend.publicKey, session })));
 
-const sealerOf = (from = primary, to = end, chosen = session): Promise<SnapshotSealer> => makeSealer(from, { sender: from.publicKey, receiver: to.publicKey, session: chosen });
+const sealerOf = (from = primary, to = backend, chosen = session): Promise<SnapshotSealer> => makeSealer(from, { sender: from.publicKey, receiver: to.publicKey, session: chosen });
 const refusal = (sealed: Uint8Array): string => {
   try {
     opener.open(sealed);
@@ -56,11 +56,11 @@ test('a snapshot is taken once and in order', async () => {
 });
 
 test('a snapshot of another connection, as before a restart, is refused', async () => {
-  const earlier = await sealerOf(primary, end, randomBytes(sessionBytes));
+  const earlier = await sealerOf(primary, backend, randomBytes(sessionBytes));
   expect(refusal(earlier.seal(Buffer.from(secret)))).toBe('session');
 });
 
-test('a snapshot for another end is refused, also when it was sealed again by who could read it', async () => {
+test('a snapshot for another backend is refused, also when it was sealed again by who could read it', async () => {
   const other = await makeOpener(stranger, { sender: primary.publicKey, receiver: stranger.publicKey, session });
   const sealed = (await sealerOf(primary, stranger)).seal(Buffer.from(secret));
   expect(refusal(sealed)).toBe('unreadable');
@@ -70,18 +70,18 @@ test('a snapshot for another end is refused, also when it was sealed again by wh
   const pair = sodium.crypto_sign_seed_keypair(seed);
   const box = { public: sodium.crypto_sign_ed25519_pk_to_curve25519(pair.publicKey), private: sodium.crypto_sign_ed25519_sk_to_curve25519(pair.privateKey) };
   const plain = sodium.crypto_box_seal_open(sealed, box.public, box.private);
-  const to = sodium.crypto_sign_ed25519_pk_to_curve25519(end.publicKey.bytes);
+  const to = sodium.crypto_sign_ed25519_pk_to_curve25519(backend.publicKey.bytes);
   expect(refusal(sodium.crypto_box_seal(plain, to))).toBe('receiver');
   // With the receiver's name put right, the signature is no longer one.
   const forged = Buffer.from(plain);
-  end.publicKey.bytes.copy(forged, 1 + 32);
+  backend.publicKey.bytes.copy(forged, 1 + 32);
   expect(refusal(sodium.crypto_box_seal(forged, to))).toBe('signature');
   expect(other.open(sealed)).toEqual(secret);
 });
 
 test('a snapshot of a stranger is refused, also in the primary\'s name', async () => {
   expect(refusal((await sealerOf(stranger)).seal(Buffer.from(secret)))).toBe('sender');
-  const liar = await makeSealer(stranger, { sender: primary.publicKey, receiver: end.publicKey, session });
+  const liar = await makeSealer(stranger, { sender: primary.publicKey, receiver: backend.publicKey, session });
   expect(refusal(liar.seal(Buffer.from(secret)))).toBe('signature');
 });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import {
   createHttp3Server,
-  type EndKeyMode,
+  type BackendKeyMode,
   type Http3Client,
   type Http3Server,
   type ImportedConnection,
@@ -28,9 +28,9 @@ export interface NamedServer {
 }
 
 /** `GET /N` gives N bytes, `POST` takes any; the response's `server-name` says who answered. */
-async function startServer(name: string, endKeyModes: readonly EndKeyMode[]): Promise<NamedServer> {
+async function startServer(name: string, backendKeyModes: readonly BackendKeyMode[]): Promise<NamedServer> {
   const certificate = await createDevCertificate(['localhost'], new Date());
-  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate, multiEnd: true, endKeyModes });
+  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate, multiEnd: true, backendKeyModes });
   onTestFinished(() => server.close(0));
   const named: NamedServer = { name, server, address: await server.listen(), uploaded: 0 };
   server.on('request', (request, response) => {
@@ -47,46 +47,46 @@ async function startServer(name: string, endKeyModes: readonly EndKeyMode[]): Pr
 
 export interface Site {
   primary: NamedServer;
-  ends: NamedServer[];
+  backends: NamedServer[];
   client: Http3Client;
   /** The client's connection at the primary. */
   connection: ServerConnection;
 }
 
-/** A client of a primary server, and servers that can become ends; all in this process, on loopback. */
-export async function startSite({ endKeyModes = ['per-path', 'shared'], ends = 2 }: { endKeyModes?: readonly EndKeyMode[]; ends?: number } = {}): Promise<Site> {
-  const primary = await startServer('primary', endKeyModes);
+/** A client of a primary server, and servers that can become backends; all in this process, on loopback. */
+export async function startSite({ backendKeyModes = ['per-path', 'shared'], backends = 2 }: { backendKeyModes?: readonly BackendKeyMode[]; backends?: number } = {}): Promise<Site> {
+  const primary = await startServer('primary', backendKeyModes);
   const servers = [];
-  for (let end = 0; end < ends; end += 1) servers.push(await startServer(`end${end}`, endKeyModes));
+  for (let backend = 0; backend < backends; backend += 1) servers.push(await startServer(`backend${backend}`, backendKeyModes));
   const accepted = once(primary.server, 'connection') as Promise<[ServerConnection]>;
   const client = await connect(primary.address.port, { multiEnd: true, localAddress: '127.0.0.1' });
   const [connection] = await accepted;
   if (!connection.multiEnd) await once(connection, 'multiEndReady');
-  return { primary, ends: servers, client, connection };
+  return { primary, backends: servers, client, connection };
 }
 
 /** Hands a path over to the server and carries what they tell each other, as a backbone would. */
-export async function handOver({ connection, client }: Site, end: number, server: NamedServer): Promise<ImportedConnection> {
-  const imported = server.server.importConnection(connection.handOver(end, server.address));
-  imported.on('primaryMessage', (message) => connection.receiveEndMessage(end, message));
+export async function handOver({ connection, client }: Site, backend: number, server: NamedServer): Promise<ImportedConnection> {
+  const imported = server.server.importConnection(connection.handOver(backend, server.address));
+  imported.on('primaryMessage', (message) => connection.receiveBackendMessage(backend, message));
   const carry = (to: number, message: Buffer): void => {
-    if (to === end) imported.receivePrimaryMessage(message);
+    if (to === backend) imported.receivePrimaryMessage(message);
   };
-  connection.on('endMessage', carry);
-  connection.on('endPathAbandoned', (left) => {
-    if (left !== end) return;
-    connection.off('endMessage', carry);
+  connection.on('backendMessage', carry);
+  connection.on('backendPathAbandoned', (left) => {
+    if (left !== backend) return;
+    connection.off('backendMessage', carry);
     imported.forget();
   });
-  const offered = once(client, 'endOffered');
-  connection.offerEnd(end);
+  const offered = once(client, 'backendOffered');
+  connection.offerBackend(backend);
   await offered;
   return imported;
 }
 
-/** An end that the client can send requests to. */
-export async function joinEnd(site: Site, end: number, server = site.ends[end]!): Promise<ImportedConnection> {
-  const imported = await handOver(site, end, server);
-  await site.client.openEnd(end);
+/** A backend that the client can send requests to. */
+export async function joinBackend(site: Site, backend: number, server = site.backends[backend]!): Promise<ImportedConnection> {
+  const imported = await handOver(site, backend, server);
+  await site.client.openBackend(backend);
   return imported;
 }

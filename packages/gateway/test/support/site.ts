@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseConfiguration } from '../../src/configuration/load.js';
 import { Edge } from '../../src/edge/edge.js';
-import { End } from '../../src/ends/end.js';
+import { Backend } from '../../src/backends/backend.js';
 import { Gateway } from '../../src/gateway/gateway.js';
 import { closeNodes, startNodes } from '../../src/nodes/start_nodes.js';
 import { logTo } from './nodes.js';
@@ -11,7 +11,7 @@ import { temporaryDirectory } from './temporary_directory.js';
 
 export interface Site {
   gateway: Gateway;
-  ends: Record<string, End>;
+  backends: Record<string, Backend>;
   edge: Edge | undefined;
   directory: string;
   /** What all nodes logged so far, line by line. */
@@ -21,17 +21,17 @@ export interface Site {
 export interface SiteDescription {
   /** Routes of the gateway, as YAML. */
   routes: string;
-  /** Routes of each end. */
-  ends: Record<string, string>;
+  /** Routes of each backend. */
+  backends: Record<string, string>;
   gateway?: string[];
   withEdge?: boolean;
   files: Record<string, string | Buffer>;
-  /** One of the `ends:`, instead of its name. */
-  endKeys?: (name: string) => string;
+  /** One of the `backends:`, instead of its name. */
+  backendKeys?: (name: string) => string;
 }
 
-/** A gateway with ends, and an edge, in this process; stop with the test. */
-export async function startSite({ routes, ends, gateway = [], withEdge = false, files, endKeys = (name) => name }: SiteDescription): Promise<Site> {
+/** A gateway with backends, and an edge, in this process; stop with the test. */
+export async function startSite({ routes, backends, gateway = [], withEdge = false, files, backendKeys = (name) => name }: SiteDescription): Promise<Site> {
   const directory = await temporaryDirectory();
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true });
@@ -41,8 +41,8 @@ export async function startSite({ routes, ends, gateway = [], withEdge = false, 
   const listen = ['listen: 127.0.0.1:0', 'backbone: 127.0.0.1:0'];
   const text = [
     'nodes:',
-    node('site', ['role: gateway', ...listen, `ends: [${Object.keys(ends).map(endKeys).join(', ')}]`, `routes: ${routes}`, ...gateway]),
-    ...Object.entries(ends).map(([name, own]) => node(name, ['role: end', ...listen, 'primary: site', `routes: ${own}`])),
+    node('site', ['role: gateway', ...listen, `backends: [${Object.keys(backends).map(backendKeys).join(', ')}]`, `routes: ${routes}`, ...gateway]),
+    ...Object.entries(backends).map(([name, own]) => node(name, ['role: backend', ...listen, 'primary: site', `routes: ${own}`])),
     ...(withEdge ? [node('laptop', ['role: edge', 'listen: 127.0.0.1:0', 'gateway: site', 'show_paths: true', 'paths: [{ local: 127.0.0.1 }]'])] : []),
   ].join('\n');
   const log: Record<string, unknown>[] = [];
@@ -50,7 +50,7 @@ export async function startSite({ routes, ends, gateway = [], withEdge = false, 
   onTestFinished(() => closeNodes(nodes, 0));
   return {
     gateway: nodes.find((each) => each instanceof Gateway)!,
-    ends: Object.fromEntries(nodes.flatMap((each) => (each instanceof End ? [[each.name, each]] : []))),
+    backends: Object.fromEntries(nodes.flatMap((each) => (each instanceof Backend ? [[each.name, each]] : []))),
     edge: nodes.find((each) => each instanceof Edge),
     directory,
     log,

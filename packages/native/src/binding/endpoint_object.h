@@ -72,15 +72,15 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value set_path_status(const Napi::CallbackInfo& info);
   Napi::Value set_path_weight(const Napi::CallbackInfo& info);
   Napi::Value pin_stream(const Napi::CallbackInfo& info);
-  Napi::Value hand_over_end(const Napi::CallbackInfo& info);
-  Napi::Value offer_end(const Napi::CallbackInfo& info);
-  Napi::Value withdraw_end(const Napi::CallbackInfo& info);
-  Napi::Value receive_end_message(const Napi::CallbackInfo& info);
+  Napi::Value hand_over_backend(const Napi::CallbackInfo& info);
+  Napi::Value offer_backend(const Napi::CallbackInfo& info);
+  Napi::Value withdraw_backend(const Napi::CallbackInfo& info);
+  Napi::Value receive_backend_message(const Napi::CallbackInfo& info);
   Napi::Value import_connection(const Napi::CallbackInfo& info);
   Napi::Value receive_primary_message(const Napi::CallbackInfo& info);
-  void drain_end(const Napi::CallbackInfo& info);
+  void drain_backend(const Napi::CallbackInfo& info);
   void forget_connection(const Napi::CallbackInfo& info);
-  Napi::Value open_end(const Napi::CallbackInfo& info);
+  Napi::Value open_backend(const Napi::CallbackInfo& info);
   Napi::Value update_keys(const Napi::CallbackInfo& info);
   Napi::Value connection_status(const Napi::CallbackInfo& info);
   Napi::Value connections(const Napi::CallbackInfo& info);
@@ -101,7 +101,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   void report_webtransport_event(HostedConnection& hosted, const webtransport::Event& event,
                                  Napi::Array& events);
   void report_datagrams(HostedConnection& hosted, Napi::Array& events);
-  void report_end_messages(HostedConnection& hosted, Napi::Array& events, quic::Time now);
+  void report_backend_messages(HostedConnection& hosted, Napi::Array& events, quic::Time now);
   void report_connection_event(HostedConnection& hosted, const quic::Event& event,
                                Napi::Array& events);
   void report_established(HostedConnection& hosted, Napi::Array& events);

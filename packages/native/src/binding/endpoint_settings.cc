@@ -71,7 +71,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   connection.streams.max_unidirectional_streams = number(options, "maxUnidirectionalStreams");
   connection.congestion.algorithm = congestion(text(options, "congestionControl"));
   connection.multipath = flag(options, "multipath");
-  connection.multi_end = number(options, "endKeyModes");
+  connection.multi_end = number(options, "backendKeyModes");
   connection.path_scheduler = path_scheduler(text(options, "pathScheduler"));
   connection.streams.scheduler = quic::stream_scheduler_named(text(options, "streamScheduler"))
                                      .value_or(connection.streams.scheduler);

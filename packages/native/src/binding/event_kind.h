@@ -42,12 +42,12 @@ enum class EventKind : std::uint32_t {
   kPathStatus = 44,
   kPathAbandoned = 45,
   kMultiEndReady = 50,
-  kEndMessage = 51,
-  kEndPathAbandoned = 52,
+  kBackendMessage = 51,
+  kBackendPathAbandoned = 52,
   kPrimaryMessage = 53,
   kDrained = 54,
-  kEndOffered = 55,
-  kEndWithdrawn = 56,
+  kBackendOffered = 55,
+  kBackendWithdrawn = 56,
   kPrimaryLost = 57,
 };
 

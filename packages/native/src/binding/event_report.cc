@@ -40,12 +40,12 @@ void EndpointObject::report(HostedConnection& hosted, Napi::Array& events) {
   while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
   }
   report_datagrams(hosted, events);
-  report_end_messages(hosted, events, now);
+  report_backend_messages(hosted, events, now);
 }
 
 // What the servers of one connection tell each other: a few per round trip of a transfer.
-void EndpointObject::report_end_messages(HostedConnection& hosted, Napi::Array& events,
-                                         quic::Time now) {
+void EndpointObject::report_backend_messages(HostedConnection& hosted, Napi::Array& events,
+                                             quic::Time now) {
   Napi::Env env = events.Env();
   const auto buffer = [&](const std::vector<std::uint8_t>& bytes) {
     return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size());
@@ -57,11 +57,11 @@ void EndpointObject::report_end_messages(HostedConnection& hosted, Napi::Array& 
       push(events, EventKind::kMultiEndReady, hosted);
     }
     while (const auto outgoing = exchange->poll_message(now)) {
-      push(events, EventKind::kEndMessage, hosted, number(outgoing->end.value),
+      push(events, EventKind::kBackendMessage, hosted, number(outgoing->backend.value),
            buffer(outgoing->message));
     }
   }
-  if (quic::EndExchange* exchange = hosted.driver().end_exchange()) {
+  if (quic::BackendExchange* exchange = hosted.driver().backend_exchange()) {
     const bool drained = hosted.poll_drained();
     while (const auto message = exchange->poll_message(now)) {
       push(events, EventKind::kPrimaryMessage, hosted, buffer(*message));
@@ -113,20 +113,20 @@ void report_path_event(HostedConnection& hosted, const quic::Event& event, Napi:
       event);
 }
 
-void report_end_event(HostedConnection& hosted, const quic::Event& event, Napi::Array& events) {
+void report_backend_event(HostedConnection& hosted, const quic::Event& event, Napi::Array& events) {
   const auto report = [&](EventKind kind, const auto& about, auto... values) {
-    push(events, kind, hosted, number(about.end.value), number(about.path.value), values...);
+    push(events, kind, hosted, number(about.backend.value), number(about.path.value), values...);
   };
-  std::visit(Overloaded{[&](const quic::EndOfferedEvent& offered) {
-                          report(EventKind::kEndOffered, offered,
+  std::visit(Overloaded{[&](const quic::BackendOfferedEvent& offered) {
+                          report(EventKind::kBackendOffered, offered,
                                  Napi::String::New(events.Env(), ip_text(offered.address)),
                                  static_cast<double>(offered.address.port));
                         },
-                        [&](const quic::EndWithdrawnEvent& withdrawn) {
-                          report(EventKind::kEndWithdrawn, withdrawn, number(withdrawn.reason));
+                        [&](const quic::BackendWithdrawnEvent& withdrawn) {
+                          report(EventKind::kBackendWithdrawn, withdrawn, number(withdrawn.reason));
                         },
-                        [&](const quic::EndLeftEvent& left) {
-                          report(EventKind::kEndPathAbandoned, left, number(left.error));
+                        [&](const quic::BackendLeftEvent& left) {
+                          report(EventKind::kBackendPathAbandoned, left, number(left.error));
                         },
                         [&](const quic::PrimaryLostEvent&) {
                           push(events, EventKind::kPrimaryLost, hosted);
@@ -152,7 +152,7 @@ void EndpointObject::report_connection_event(HostedConnection& hosted, const qui
     report_established(hosted, events);
   } else {
     report_path_event(hosted, event, events);
-    report_end_event(hosted, event, events);
+    report_backend_event(hosted, event, events);
   }
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 // A server that shook hands may send before it has heard the end of that (RFC 9001 §4.1.2).
 bool handshake_complete(const quic::Event& event, const quic::ConnectionDriver& driver) {
-  const bool waits = driver.connection().role() == quic::Role::kServer && !driver.end_exchange();
+  const bool waits =
+      driver.connection().role() == quic::Role::kServer && !driver.backend_exchange();
   return waits ? std::holds_alternative<quic::HandshakeConfirmedEvent>(event)
                : std::holds_alternative<quic::EstablishedEvent>(event);
 }
@@ -22,8 +23,9 @@ bool concerns_application(const quic::Event& event) {
   return is_one_of<quic::EstablishedEvent, quic::HandshakeConfirmedEvent, quic::ConnectionClosed,
                    quic::SessionTicketEvent, quic::PathOpenedEvent, quic::PathValidatedEvent,
                    quic::PathAbandonedEvent, quic::PathStatusEvent, quic::PathChangedEvent,
-                   quic::PathsAvailableEvent, quic::EndOfferedEvent, quic::EndWithdrawnEvent,
-                   quic::EndLeftEvent, quic::PrimaryLostEvent>(event);
+                   quic::PathsAvailableEvent, quic::BackendOfferedEvent,
+                   quic::BackendWithdrawnEvent, quic::BackendLeftEvent, quic::PrimaryLostEvent>(
+      event);
 }
 
 template <typename Kind>
@@ -49,7 +51,7 @@ HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver&
       config_(config),
       transport_(driver.connection()),
       logs_(logs) {
-  if (!driver.end_exchange()) return;
+  if (!driver.backend_exchange()) return;
   // docs/multi-end.md: sessions are the primary's.
   config_.requests_only = true;
   config_.webtransport = config_.extended_connect = config_.datagrams = false;
@@ -89,12 +91,12 @@ void HostedConnection::announce_shutdown() {
 }
 
 void HostedConnection::drain_requests() {
-  driver_.end_exchange()->drain();
+  driver_.backend_exchange()->drain();
   announce_shutdown();
 }
 
 bool HostedConnection::poll_drained() {
-  quic::EndExchange& exchange = *driver_.end_exchange();
+  quic::BackendExchange& exchange = *driver_.backend_exchange();
   if (!exchange.drains() || exchange.gave_up()) return false;
   if (session_ && session_->open_requests() > 0) return false;
   exchange.give_up();
@@ -102,8 +104,8 @@ bool HostedConnection::poll_drained() {
 }
 
 void HostedConnection::drain(quic::Time now) {
-  // An end may never be asked: its session comes with the first stream.
-  const bool at_once = !driver_.end_exchange();
+  // A backend may never be asked: its session comes with the first stream.
+  const bool at_once = !driver_.backend_exchange();
   if (at_once) make_session(now);
   while (auto event = driver_.poll_event(now)) {
     if (at_once || std::holds_alternative<quic::StreamEvent>(*event)) make_session(now);

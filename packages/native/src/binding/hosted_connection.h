@@ -34,7 +34,7 @@ class HostedConnection {
   DatagramBatch& datagrams() { return datagrams_; }
   // No new requests from now on, also where the handshake is still under way.
   void announce_shutdown();
-  // End: refuses new requests. `poll_drained` is true once, when the last one is done and the
+  // Backend: refuses new requests. `poll_drained` is true once, when the last one is done and the
   // primary has its credit back.
   void drain_requests();
   bool poll_drained();

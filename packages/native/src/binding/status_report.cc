@@ -1,6 +1,6 @@
 #include "binding/status_report.h"
 
-#include "binding/end_report.h"
+#include "binding/backend_report.h"
 #include "io/socket_address.h"
 
 namespace sheaf::binding {
@@ -144,7 +144,7 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
     paths.Set(paths.Length(), path_object(env, path));
   }
   out.Set("paths", paths);
-  out.Set("ends", ends_array(env, driver));
+  out.Set("backends", backends_array(env, driver));
   return out;
 }
 

@@ -13,7 +13,7 @@ struct ConnectionConfig {
   CongestionConfig congestion;
   // RFC 10069 §2.1: offers multipath; used when the peer offers it too.
   bool multipath = true;
-  // docs/multi-end.md: key modes that are offered (`EndKeyModes`); 0: none, no ends.
+  // docs/multi-end.md: key modes that are offered (`BackendKeyModes`); 0: none, no backends.
   std::uint64_t multi_end = 0;
   PathSchedulerKind path_scheduler = PathSchedulerKind::kEcf;
   // What would arrive late at the end is sent again on another path (connection/retransmission.h).
@@ -34,7 +34,7 @@ struct ConnectionConfig {
   std::size_t max_held_bytes = 24 << 10;
   std::size_t datagram_queue_limit = 512 << 10;  // bytes of datagrams that wait, each way
 
-  bool offers_ends() const { return multipath && multi_end != 0; }
+  bool offers_backends() const { return multipath && multi_end != 0; }
 };
 
 }  // namespace sheaf::quic

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "connection/address_change.h"
-#include "connection/end_management.h"
+#include "connection/backend_management.h"
 #include "connection/frame_outcome.h"
 #include "connection/packet_builder.h"
 #include "connection/packet_receiver.h"
@@ -32,9 +32,9 @@ TransportParameters Connection::local_parameters() const {
   parameters.grease_quic_bit = true;
   parameters.reset_stream_at = true;
   if (config.multipath) {
-    parameters.initial_max_path_id = PathTable::initial_maximum(config.offers_ends());
+    parameters.initial_max_path_id = PathTable::initial_maximum(config.offers_backends());
   }
-  if (config.offers_ends()) parameters.multi_end = config.multi_end;
+  if (config.offers_backends()) parameters.multi_end = config.multi_end;
   parts_->streams.fill_local_parameters(parameters);
   return parameters;
 }
@@ -212,7 +212,7 @@ Time Connection::next_timeout() const {
   Time next = std::min(parts.idle.deadline(parts.probe_timeout()),
                        parts.established ? parts.idle.keep_alive_deadline() : k_never);
   next = std::min({next, parts.pacing_deadline, PathManagement(*parts_, {}).next_timeout()});
-  if (parts.ends) next = std::min(next, EndManagement(*parts_, {}).next_timeout());
+  if (parts.backends) next = std::min(next, BackendManagement(*parts_, {}).next_timeout());
   for (PathEntry* entry : parts.paths.in_use()) {
     const Path& path = *entry->path;
     if (!entry->abandonment) {
@@ -237,7 +237,7 @@ void Connection::on_timeout(Time now) {
     ping();
   }
   PathManagement(parts, now).on_timeout();
-  if (parts.ends) EndManagement(parts, now).on_timeout();
+  if (parts.backends) BackendManagement(parts, now).on_timeout();
   Retransmission retransmission(parts, now);
   for (PathEntry* entry : parts.paths.in_use()) {
     if (!entry->open()) continue;
@@ -358,7 +358,7 @@ std::size_t Connection::max_datagram_payload() const {
   const std::uint64_t peer_limit = parts_->peer_parameters.max_datagram_frame_size;
   std::size_t room = SIZE_MAX;  // on any of the paths
   for (PathEntry* entry : parts_->paths.in_use()) {
-    if (!entry->usable() || entry->end) continue;
+    if (!entry->usable() || entry->backend) continue;
     // Header with the longest packet number, tag, frame type and a length of two bytes.
     const std::size_t overhead =
         1 + entry->remote_ids.current().length + 4 + k_aead_tag_length + 1 + 2;
@@ -461,8 +461,9 @@ Status<PathRefusal> Connection::set_path_weight(PathId path, std::uint32_t weigh
 Status<PathRefusal> Connection::pin_stream(StreamId stream, PathId path) {
   const PathEntry* entry = parts_->paths.find(path);
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
-  if (entry->end && EndManagement(*parts_, {}).withdrawn(*entry)) return PathRefusal::kForbidden;
-  const auto pinned = parts_->streams.pin(stream, path, entry->end.has_value());
+  if (entry->backend && BackendManagement(*parts_, {}).withdrawn(*entry))
+    return PathRefusal::kForbidden;
+  const auto pinned = parts_->streams.pin(stream, path, entry->backend.has_value());
   if (pinned) return {};
   return pinned.error() == StreamRefusal::kElsewhere ? PathRefusal::kOtherServer
                                                      : PathRefusal::kUnknownStream;
@@ -470,30 +471,31 @@ Status<PathRefusal> Connection::pin_stream(StreamId stream, PathId path) {
 
 // --- several servers ----------------------------------------------------------------------------
 
-bool Connection::multi_end() const { return parts_->ends != nullptr; }
+bool Connection::multi_end() const { return parts_->backends != nullptr; }
 
-Result<EndSeed, EndRefusal> Connection::hand_over(EndId end, const Address& address,
-                                                  const StreamLease& wanted) {
-  return EndManagement(*parts_, {}).hand_over(end, address, wanted);
+Result<BackendSeed, BackendRefusal> Connection::hand_over(BackendId backend, const Address& address,
+                                                          const StreamLease& wanted) {
+  return BackendManagement(*parts_, {}).hand_over(backend, address, wanted);
 }
 
-Connection::FreePaths Connection::free_end_paths() const {
-  return EndManagement(*parts_, {}).free_paths();
+Connection::FreePaths Connection::free_backend_paths() const {
+  return BackendManagement(*parts_, {}).free_paths();
 }
 
-Status<EndRefusal> Connection::offer_end(EndId end) {
-  return EndManagement(*parts_, {}).offer(end);
+Status<BackendRefusal> Connection::offer_backend(BackendId backend) {
+  return BackendManagement(*parts_, {}).offer(backend);
 }
 
-Status<EndRefusal> Connection::withdraw_end(EndId end, std::uint64_t reason) {
-  return EndManagement(*parts_, {}).withdraw(end, reason);
+Status<BackendRefusal> Connection::withdraw_backend(BackendId backend, std::uint64_t reason) {
+  return BackendManagement(*parts_, {}).withdraw(backend, reason);
 }
 
-Result<PathId, EndRefusal> Connection::open_end(EndId end, const Address& local, Time now) {
-  return EndManagement(*parts_, now).open(end, local);
+Result<PathId, BackendRefusal> Connection::open_backend(BackendId backend, const Address& local,
+                                                        Time now) {
+  return BackendManagement(*parts_, now).open(backend, local);
 }
 
-TransportStatus Connection::establish_end(const EndSeed& seed, Time now) {
+TransportStatus Connection::establish_backend(const BackendSeed& seed, Time now) {
   const auto unusable = [](const char* reason) {
     return TransportError{TransportErrorCode::kInternalError, 0, reason};
   };
@@ -524,7 +526,7 @@ Time Connection::last_received() const { return parts_->idle.last_received(); }
 
 Duration Connection::idle_timeout() const { return parts_->idle.timeout(); }
 
-bool Connection::at_end(StreamId stream) const { return parts_->streams.apart(stream); }
+bool Connection::at_backend(StreamId stream) const { return parts_->streams.apart(stream); }
 
 void Connection::set_event_log(EventLog* log) { parts_->log = log; }
 
@@ -556,12 +558,12 @@ ConnectionStats Connection::stats() const {
   return stats;
 }
 
-std::vector<EndStats> Connection::end_stats() const {
-  std::vector<EndStats> stats;
-  if (!parts_->ends) return stats;
-  for (const EndRecord& record : parts_->ends->records()) {
+std::vector<BackendStats> Connection::backend_stats() const {
+  std::vector<BackendStats> stats;
+  if (!parts_->backends) return stats;
+  for (const BackendRecord& record : parts_->backends->records()) {
     const PathEntry* entry = parts_->paths.find(record.path);
-    stats.push_back({.end = record.end,
+    stats.push_back({.backend = record.backend,
                      .path = record.path,
                      .address = record.address,
                      .offered = record.offered,

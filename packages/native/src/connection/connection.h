@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "connection/backend_seed.h"
 #include "connection/config.h"
-#include "connection/end_seed.h"
 #include "connection/event.h"
 #include "connection/seed.h"
 #include "connection/stats.h"
@@ -30,12 +30,12 @@ enum class PathRefusal : std::uint8_t {
   kOtherServer,  // the stream lives at another server than the path leads to
 };
 
-enum class EndRefusal : std::uint8_t {
-  kNotNegotiated,  // or not this role's affair
-  kNotReady,       // the handshake is not confirmed, or the keys cannot be given away now
-  kNoPath,         // no path id with connection ids of both sides is left
-  kUnknownEnd,     // not handed over, not offered, or withdrawn
-  kAlready,        // offered, opened, or used up
+enum class BackendRefusal : std::uint8_t {
+  kNotNegotiated,   // or not this role's affair
+  kNotReady,        // the handshake is not confirmed, or the keys cannot be given away now
+  kNoPath,          // no path id with connection ids of both sides is left
+  kUnknownBackend,  // not handed over, not offered, or withdrawn
+  kAlready,         // offered, opened, or used up
 };
 
 // One QUIC connection's 0-RTT and 1-RTT life, for either role. Sans-IO: driven by `receive`,
@@ -150,26 +150,28 @@ class Connection {
 
   // --- several servers (docs/multi-end.md) -----------------------------------------------------
   bool multi_end() const;
-  // Primary: what the end needs for a path of its own; `wanted` is given as far as there is.
-  // Nothing of that path is done here any more. `offer_end` when the end has it.
-  Result<EndSeed, EndRefusal> hand_over(EndId end, const Address& address,
-                                        const StreamLease& wanted);
+  // Primary: what the backend needs for a path of its own; `wanted` is given as far as there is.
+  // Nothing of that path is done here any more. `offer_backend` when the backend has it.
+  Result<BackendSeed, BackendRefusal> hand_over(BackendId backend, const Address& address,
+                                                const StreamLease& wanted);
   // Primary: paths that can be handed over now, and those with the ones whose connection ids have
   // not come yet.
   struct FreePaths {
     std::size_t now = 0;
     std::size_t soon = 0;
   };
-  FreePaths free_end_paths() const;
-  Status<EndRefusal> offer_end(EndId end);
-  Status<EndRefusal> withdraw_end(EndId end, std::uint64_t reason);  // event.h: k_end_drains …
-  // Client, after EndOfferedEvent: streams pinned to the path are the end's. What an end does wrong
-  // costs it its path (PathAbandonedEvent), and its streams are lost (StreamEvent::Kind::kLost).
-  Result<PathId, EndRefusal> open_end(EndId end, const Address& local, Time now);
-  // End, in the place of `establish`; made with `EndSeed::adapt` of its configuration. An error
-  // means that the seed is unusable.
-  TransportStatus establish_end(const EndSeed& seed, Time now);
-  // For ends/credit_leases: the part of StreamSet that is about several servers.
+  FreePaths free_backend_paths() const;
+  Status<BackendRefusal> offer_backend(BackendId backend);
+  Status<BackendRefusal> withdraw_backend(BackendId backend,
+                                          std::uint64_t reason);  // event.h: k_backend_drains …
+  // Client, after BackendOfferedEvent: streams pinned to the path are the backend's. What a backend
+  // does wrong costs it its path (PathAbandonedEvent), and its streams are lost
+  // (StreamEvent::Kind::kLost).
+  Result<PathId, BackendRefusal> open_backend(BackendId backend, const Address& local, Time now);
+  // Backend, in the place of `establish`; made with `BackendSeed::adapt` of its configuration. An
+  // error means that the seed is unusable.
+  TransportStatus establish_backend(const BackendSeed& seed, Time now);
+  // For backends/credit_leases: the part of StreamSet that is about several servers.
   StreamSet& shared_limits();
   // Another of the servers has heard the client: the connection is not idle.
   void heard_elsewhere(Time now);
@@ -177,10 +179,10 @@ class Connection {
   Time last_received() const;
   // As agreed with the client; zero: none.
   Duration idle_timeout() const;
-  // Client: an end answers it.
-  bool at_end(StreamId stream) const;
-  // Of all that this side knows of; of an end: itself.
-  std::vector<EndStats> end_stats() const;
+  // Client: a backend answers it.
+  bool at_backend(StreamId stream) const;
+  // Of all that this side knows of; of a backend: itself.
+  std::vector<BackendStats> backend_stats() const;
 
   // --- ids for the endpoint's routing
   // ------------------------------------------------------------- The endpoint asks after each call

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "connection/end_seed.h"
+#include "connection/backend_seed.h"
 #include "util/interval_set.h"
 #include "util/random.h"
 #include "util/ring.h"
@@ -36,8 +36,8 @@ class LocalConnectionIds {
   std::size_t active_count() const { return active_.size(); }
   // For another server, which goes on with them (docs/multi-end.md). `take_over`: false when the
   // sequence numbers do not rise.
-  std::vector<EndSeed::IssuedId> given() const;
-  bool take_over(const std::vector<EndSeed::IssuedId>& ids);
+  std::vector<BackendSeed::IssuedId> given() const;
+  bool take_over(const std::vector<BackendSeed::IssuedId>& ids);
   // Of the id that is issued next.
   std::uint64_t next_sequence() const { return next_sequence_; }
   // The path is gone: no packet with one of these ids is ours any more.

@@ -46,27 +46,27 @@ struct PathStatusEvent {  // the peer prefers another use of it
 struct PathsAvailableEvent {};  // client: `open_path` can work now
 
 // Several servers (docs/multi-end.md).
-struct EndOfferedEvent {  // client: `open_end` can reach it
-  EndId end;
+struct BackendOfferedEvent {  // client: `open_backend` can reach it
+  BackendId backend;
   PathId path;
   Address address;
 };
-// Client: no new streams for it. With another reason than `k_end_drains` its path is abandoned.
-struct EndWithdrawnEvent {
-  EndId end;
+// Client: no new streams for it. With another reason than `k_backend_drains` its path is abandoned.
+struct BackendWithdrawnEvent {
+  BackendId backend;
   PathId path;
   std::uint64_t reason = 0;
 };
-// Reasons in END_WITHDRAW (docs/wire.md).
-inline constexpr std::uint64_t k_end_drains = 0;
-inline constexpr std::uint64_t k_end_gone = 1;
-struct EndLeftEvent {  // primary: the client abandoned the end's path
-  EndId end;
+// Reasons in BACKEND_WITHDRAW (docs/wire.md).
+inline constexpr std::uint64_t k_backend_drains = 0;
+inline constexpr std::uint64_t k_backend_gone = 1;
+struct BackendLeftEvent {  // primary: the client abandoned the backend's path
+  BackendId backend;
   PathId path;
   std::uint64_t error = 0;
-  EndUse use;  // the client's account of what they exchanged
+  BackendUse use;  // the client's account of what they exchanged
 };
-struct PrimaryLostEvent {};  // client: only ends answer
+struct PrimaryLostEvent {};  // client: only backends answer
 
 // Ends the connection. Local and remote closing, in the terms of RFC 9000 §10.
 struct ConnectionClosed {
@@ -90,7 +90,7 @@ using Event =
                  DatagramsWritableEvent, DatagramAcknowledgedEvent, DatagramLostEvent,
                  NewTokenEvent, PostHandshakeCryptoEvent, SessionTicketEvent, PathChangedEvent,
                  PathOpenedEvent, PathValidatedEvent, PathAbandonedEvent, PathStatusEvent,
-                 PathsAvailableEvent, EndOfferedEvent, EndWithdrawnEvent, EndLeftEvent,
+                 PathsAvailableEvent, BackendOfferedEvent, BackendWithdrawnEvent, BackendLeftEvent,
                  PrimaryLostEvent, ConnectionClosed>;
 
 }  // namespace sheaf::quic

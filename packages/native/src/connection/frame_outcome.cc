@@ -1,6 +1,6 @@
 #include "connection/frame_outcome.h"
 
-#include "connection/end_management.h"
+#include "connection/backend_management.h"
 
 namespace sheaf::quic {
 
@@ -61,8 +61,8 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
     case Kind::kMaxPathId:
     case Kind::kPathsBlocked:
     case Kind::kPathCidsBlocked:
-    case Kind::kEndOffer:
-    case Kind::kEndWithdraw:
+    case Kind::kBackendOffer:
+    case Kind::kBackendWithdraw:
       break;
   }
 }
@@ -108,9 +108,9 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
         entry->own_preference.frame_due = true;
       }
       break;
-    case Kind::kEndOffer:
-    case Kind::kEndWithdraw:
-      EndManagement(parts_, now_).on_frame_lost(frame);
+    case Kind::kBackendOffer:
+    case Kind::kBackendWithdraw:
+      BackendManagement(parts_, now_).on_frame_lost(frame);
       break;
     case Kind::kMaxPathId:
       if (frame.offset == parts_.paths.local_maximum().value) parts_.paths.set_maximum_due(true);

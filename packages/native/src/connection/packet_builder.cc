@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "connection/end_management.h"
+#include "connection/backend_management.h"
 #include "connection/path_frames.h"
 #include "connection/retransmission.h"
 #include "recovery/write_frame.h"
@@ -97,7 +97,7 @@ bool PacketBuilder::pinned_due() const {
 bool PacketBuilder::pinned_goes_first() const { return path_.loss.sent().next_number() % 2 == 0; }
 
 bool PacketBuilder::path_management_due() const {
-  return parts_.paths.frames_due() || (parts_.ends && parts_.ends->frames_due());
+  return parts_.paths.frames_due() || (parts_.backends && parts_.backends->frames_due());
 }
 
 // What any path could carry.
@@ -116,7 +116,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   const bool probes = path_.probe_credits > 0 && !path_.validation.pending() &&
                       !Retransmission(parts_, now_).another_path_works(entry_);
   carries_data_ =
-      !entry_.end && connection_wants_to_send() && (probes || selection_.chooses(entry_));
+      !entry_.backend && connection_wants_to_send() && (probes || selection_.chooses(entry_));
   if (path_wants_to_send() || carries_data_) {
     if (path_.probe_credits > 0) return Admission::kFull;
     const std::uint64_t window = path_.controller->window();
@@ -132,7 +132,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
 }
 
 bool PacketBuilder::acknowledges_others() const {
-  return !entry_.end && std::ranges::any_of(parts_.paths.in_use(), [this](const auto& other) {
+  return !entry_.backend && std::ranges::any_of(parts_.paths.in_use(), [this](const auto& other) {
     return other != &entry_ && selection_.acknowledged_elsewhere(*other);
   });
 }
@@ -181,7 +181,7 @@ bool PacketBuilder::write_packet(MutableBytes room, Admission admission, Draft& 
   SentPackets& sent = path_.loss.sent();
   if (path_.received.ack_pending()) write_ack(writer, entry_);
   for (const auto& other : parts_.paths.in_use()) {
-    if (other != &entry_ && !entry_.end && selection_.acknowledged_elsewhere(*other)) {
+    if (other != &entry_ && !entry_.backend && selection_.acknowledged_elsewhere(*other)) {
       write_ack(writer, *other);
     }
   }
@@ -263,7 +263,7 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
   write_rare_frames(writer);
   if (frames_due_) {
     PathFrames(parts_).write(writer, sent);
-    if (parts_.ends) EndManagement(parts_, now_).write_frames(writer, sent);
+    if (parts_.backends) BackendManagement(parts_, now_).write_frames(writer, sent);
     frames_due_ = path_management_due();
   }
   if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
@@ -299,7 +299,7 @@ void PacketBuilder::queue_copies(const Draft& draft) {
     if (parts_.streams.pinned({frames[i].stream})) continue;
     for (const auto& other : parts_.paths.in_use()) {
       const bool rests = selection_.is_backup(*other) && !selection_.is_backup(entry_);
-      if (other == &entry_ || !other->usable() || other->end || rests) continue;
+      if (other == &entry_ || !other->usable() || other->backend || rests) continue;
       other->copies.push_back(frames[i]);
       if (other->copies.size() > PathEntry::k_max_copies) other->copies.pop_front();
     }

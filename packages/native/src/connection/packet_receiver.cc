@@ -1,7 +1,7 @@
 #include "connection/packet_receiver.h"
 
 #include "connection/address_change.h"
-#include "connection/end_management.h"
+#include "connection/backend_management.h"
 #include "connection/frame_outcome.h"
 #include "connection/path_management.h"
 #include "wire/packet_header.h"
@@ -28,9 +28,9 @@ constexpr bool is_probing =
     std::is_same_v<FrameStruct, PathResponseFrame> ||
     std::is_same_v<FrameStruct, NewConnectionIdFrame>;
 
-// docs/multi-end.md: what an end may speak of besides its own path.
+// docs/multi-end.md: what a backend may speak of besides its own path.
 template <typename FrameStruct>
-constexpr bool is_for_ends =
+constexpr bool is_for_backends =
     std::is_same_v<FrameStruct, PaddingFrame> || std::is_same_v<FrameStruct, PingFrame> ||
     std::is_same_v<FrameStruct, ResetStreamFrame> || std::is_same_v<FrameStruct, StreamFrame> ||
     std::is_same_v<FrameStruct, StopSendingFrame> ||
@@ -52,7 +52,7 @@ TransportError not_negotiated() {
           "frame of multipath, which was not negotiated"};
 }
 
-TransportError no_ends() {
+TransportError no_backends() {
   return {TransportErrorCode::kFrameEncodingError, 0,
           "frame of Multi-End, which was not negotiated"};
 }
@@ -78,8 +78,8 @@ void PacketReceiver::receive(const Datagram& datagram) {
 // A packet that names this path has arrived; false when it cannot be from the peer.
 bool PacketReceiver::begin(PathEntry* entry, const Datagram& datagram) {
   entry_ = entry;
-  // Handed over, or an end that is gone.
-  if (entry && entry->end && !entry->open()) return false;
+  // Handed over, or a backend that is gone.
+  if (entry && entry->backend && !entry->open()) return false;
   if (!entry || !entry->path) return true;
   Path& path = *entry->path;
   // RFC 9000 §9: a client ignores packets from addresses that are not its server's.
@@ -154,10 +154,12 @@ OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
 }
 
 void PacketReceiver::reset_statelessly(Bytes token) {
-  // docs/multi-end.md: an end that forgot the connection speaks for its path alone.
-  if (PathEntry* end = parts_.ends ? parts_.paths.end_with_reset_token(token) : nullptr) {
+  // docs/multi-end.md: a backend that forgot the connection speaks for its path alone.
+  if (PathEntry* backend =
+          parts_.backends ? parts_.paths.backend_with_reset_token(token) : nullptr) {
     return PathManagement(parts_, now_)
-        .abandon_end(*end, static_cast<std::uint64_t>(TransportErrorCode::kNoViablePath), true);
+        .abandon_backend(*backend, static_cast<std::uint64_t>(TransportErrorCode::kNoViablePath),
+                         true);
   }
   parts_.close.start_draining(
       {.cause = ConnectionClosed::Cause::kStatelessReset, .reason = "stateless reset"}, now_,
@@ -200,21 +202,22 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
         now_, {path.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
   }
   // docs/multi-end.md: the account of this path is closed.
-  if (entry_->end && entry_->abandonment) {
+  if (entry_->backend && entry_->abandonment) {
     return parts_.drop(DropReason::kClosing, datagram.payload.size(), now_);
   }
-  if (parts_.ends) {
+  if (parts_.backends) {
     entry_->last_heard = now_;
-    parts_.streams.set_arrival(entry_->end ? std::optional(entry_->id) : std::nullopt);
+    parts_.streams.set_arrival(entry_->backend ? std::optional(entry_->id) : std::nullopt);
   }
   const TransportStatus status = process_frames(packet.payload, type);
-  if (parts_.ends) parts_.streams.set_arrival(std::nullopt);
-  if (!status && entry_->end) {
-    // docs/multi-end.md: an end's fault costs it its path, and others nothing.
+  if (parts_.backends) parts_.streams.set_arrival(std::nullopt);
+  if (!status && entry_->backend) {
+    // docs/multi-end.md: a backend's fault costs it its path, and others nothing.
     return PathManagement(parts_, now_)
-        .abandon_end(*entry_, static_cast<std::uint64_t>(status.error().code), false);
+        .abandon_backend(*entry_, static_cast<std::uint64_t>(status.error().code), false);
   }
-  if (!status && parts_.ends && EndManagement(parts_, now_).blame_for(status.error())) return;
+  if (!status && parts_.backends && BackendManagement(parts_, now_).blame_for(status.error()))
+    return;
   if (!status) return parts_.fail(status.error(), now_);
   path.received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
                             parts_.config.max_ack_delay);
@@ -248,7 +251,7 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
         [this]<typename FrameStruct>(const FrameStruct& decoded) {
           if (is_ack_eliciting<FrameStruct>) ack_eliciting_ = true;
           if (!is_probing<FrameStruct>) probing_only_ = false;
-          if (entry_->end) {
+          if (entry_->backend) {
             if (TransportStatus admitted = admit(decoded); !admitted) return admitted;
           }
           return handle(decoded);
@@ -265,16 +268,16 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
   return {};
 }
 
-// docs/multi-end.md: an end speaks of its own path and of its streams.
+// docs/multi-end.md: a backend speaks of its own path and of its streams.
 template <typename FrameStruct>
 TransportStatus PacketReceiver::admit(const FrameStruct& frame) const {
-  if constexpr (requires { frame.path; } && !std::is_same_v<FrameStruct, EndOfferFrame>) {
+  if constexpr (requires { frame.path; } && !std::is_same_v<FrameStruct, BackendOfferFrame>) {
     if (frame.path == entry_->id) return {};
-  } else if constexpr (is_for_ends<FrameStruct>) {
+  } else if constexpr (is_for_backends<FrameStruct>) {
     return {};
   }
   static_cast<void>(frame);
-  return violation("frame that an end may not send");
+  return violation("frame that a backend may not send");
 }
 
 void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest) {
@@ -391,7 +394,7 @@ TransportStatus PacketReceiver::handle(const MaxStreamsFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const DataBlockedFrame& frame) {
-  if (entry_->end) {
+  if (entry_->backend) {
     entry_->blocked_limit = frame.limit;
     entry_->blocked_at = now_;
     return {};
@@ -444,24 +447,24 @@ TransportStatus PacketReceiver::handle(const PathResponseFrame& frame) {
   return {};
 }
 
-TransportStatus PacketReceiver::handle(const EndOfferFrame& frame) {
-  if (!parts_.ends) return no_ends();
-  return EndManagement(parts_, now_).on_frame(frame);
+TransportStatus PacketReceiver::handle(const BackendOfferFrame& frame) {
+  if (!parts_.backends) return no_backends();
+  return BackendManagement(parts_, now_).on_frame(frame);
 }
 
-TransportStatus PacketReceiver::handle(const EndWithdrawFrame& frame) {
-  if (!parts_.ends) return no_ends();
-  return EndManagement(parts_, now_).on_frame(frame);
+TransportStatus PacketReceiver::handle(const BackendWithdrawFrame& frame) {
+  if (!parts_.backends) return no_backends();
+  return BackendManagement(parts_, now_).on_frame(frame);
 }
 
-TransportStatus PacketReceiver::handle(const EndAbandonFrame& frame) {
-  if (!parts_.ends) return no_ends();
-  return EndManagement(parts_, now_).on_frame(frame);
+TransportStatus PacketReceiver::handle(const BackendAbandonFrame& frame) {
+  if (!parts_.backends) return no_backends();
+  return BackendManagement(parts_, now_).on_frame(frame);
 }
 
 TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
-  if (entry_->end) {
-    PathManagement(parts_, now_).abandon_end(*entry_, frame.error, true);
+  if (entry_->backend) {
+    PathManagement(parts_, now_).abandon_backend(*entry_, frame.error, true);
     return {};
   }
   const auto* reason = reinterpret_cast<const char*>(frame.reason.data());

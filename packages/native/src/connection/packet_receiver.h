@@ -48,9 +48,9 @@ class PacketReceiver {
   TransportStatus handle(const DatagramFrame&);
   TransportStatus handle(const PathAckFrame&);
   TransportStatus handle(const PathRetireConnectionIdFrame&);
-  TransportStatus handle(const EndOfferFrame&);
-  TransportStatus handle(const EndWithdrawFrame&);
-  TransportStatus handle(const EndAbandonFrame&);
+  TransportStatus handle(const BackendOfferFrame&);
+  TransportStatus handle(const BackendWithdrawFrame&);
+  TransportStatus handle(const BackendAbandonFrame&);
   // The frames that only path management knows.
   template <typename FrameStruct>
   TransportStatus handle(const FrameStruct& frame);

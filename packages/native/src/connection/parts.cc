@@ -65,7 +65,7 @@ Duration Connection::Parts::key_probe_timeout(const PathEntry& of) const {
 }
 
 bool Connection::Parts::may_update_keys() const {
-  if (keys.mode() != KeyMode::kShared || (!ends && !paths.only_one())) return true;
+  if (keys.mode() != KeyMode::kShared || (!backends && !paths.only_one())) return true;
   return role == Role::kClient && std::ranges::all_of(paths.in_use(), [&](const PathEntry* entry) {
            return !entry->open() || entry->key_generation == keys.updates();
          });

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "congestion/olia.h"
+#include "connection/backend_table.h"
 #include "connection/close_state.h"
 #include "connection/connection.h"
 #include "connection/crypto_stream.h"
 #include "connection/datagram_queue.h"
-#include "connection/end_table.h"
 #include "connection/event_log.h"
 #include "connection/idle_timer.h"
 #include "connection/path_table.h"
@@ -35,9 +35,9 @@ struct Connection::Parts {
   bool established = false;
   bool handshake_confirmed = false;
 
-  std::unique_ptr<EndTable> ends;  // of a client or primary; null unless negotiated
-  bool primary_lost = false;       // the client was told
-  Time primary_lost_at{};          // the last time
+  std::unique_ptr<BackendTable> backends;  // of a client or primary; null unless negotiated
+  bool primary_lost = false;               // the client was told
+  Time primary_lost_at{};                  // the last time
 
   PathTable paths;  // path 0 has its entry from the start, but no path before the first seed
   std::unique_ptr<PathScheduler> path_scheduler;

@@ -38,8 +38,8 @@ void PathFrames::write_limits(Writer& writer, SentPackets& sent) {
 void PathFrames::write_entry(PathEntry& entry, Writer& writer, SentPackets& sent) {
   if (entry.abandonment) {
     const std::uint64_t error = entry.abandonment->error;
-    const bool settles = entry.end && role_ == Role::kClient;
-    const Frame frame = settles ? Frame{EndAbandonFrame{entry.id, error, entry.end_use}}
+    const bool settles = entry.backend && role_ == Role::kClient;
+    const Frame frame = settles ? Frame{BackendAbandonFrame{entry.id, error, entry.backend_use}}
                                 : Frame{PathAbandonFrame{entry.id, error}};
     if (write_frame(writer, sent, frame, {.stream = entry.id.value, .kind = Kind::kPathAbandon})) {
       entry.abandonment->frame_due = false;

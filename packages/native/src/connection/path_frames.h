@@ -11,7 +11,7 @@ class PathFrames {
   explicit PathFrames(Connection::Parts& parts) : paths_(parts.paths), role_(parts.role) {}
   // As many as fit.
   void write(Writer& writer, SentPackets& sent);
-  // Those that an end has to know, on its path.
+  // Those that a backend has to know, on its path.
   void write_own(PathEntry& entry, Writer& writer, SentPackets& sent) {
     write_entry(entry, writer, sent);
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "connection/end_management.h"
+#include "connection/backend_management.h"
 #include "connection/frame_outcome.h"
 
 namespace sheaf::quic {
@@ -26,9 +26,9 @@ TransportStatus PathManagement::enable(const TransportParameters& peer) {
     return TransportError{TransportErrorCode::kProtocolViolation, 0,
                           "multipath with a connection id of length zero"};
   }
-  parts_.paths.enable(PathId{PathTable::initial_maximum(parts_.config.offers_ends())},
+  parts_.paths.enable(PathId{PathTable::initial_maximum(parts_.config.offers_backends())},
                       PathId{static_cast<std::uint32_t>(*peer.initial_max_path_id)});
-  EndManagement(parts_, now_).enable(peer);
+  BackendManagement(parts_, now_).enable(peer);
   return {};
 }
 
@@ -36,11 +36,11 @@ void PathManagement::issue_connection_ids() {
   PathTable& paths = parts_.paths;
   if (PathEntry* first = paths.find(PathId{0})) issue_connection_ids(*first);
   if (!paths.enabled() || paths.only_one()) return;
-  // Few ids are not gone, however many there were; with ends, so many of either kind count.
+  // Few ids are not gone, however many there were; with backends, so many of either kind count.
   std::array<std::uint32_t, 2> left{PathTable::k_max_concurrent, PathTable::k_max_concurrent};
   for (auto id = paths.next_not_gone(1); id <= paths.common_maximum().value;
        id = paths.next_not_gone(id + 1)) {
-    if (paths.ends()) {
+    if (paths.backends()) {
       if (left[id % 2] == 0) continue;
       --left[id % 2];
     }
@@ -49,8 +49,8 @@ void PathManagement::issue_connection_ids() {
 }
 
 void PathManagement::issue_connection_ids(PathEntry& entry) {
-  // Of a path that was handed over, the end issues them.
-  if (entry.abandonment || (entry.end && parts_.role == Role::kServer)) return;
+  // Of a path that was handed over, the backend issues them.
+  if (entry.abandonment || (entry.backend && parts_.role == Role::kServer)) return;
   // One to open the path with and one to change to; on path 0 as many as the peer takes.
   const std::uint64_t limit = parts_.peer_parameters.active_connection_id_limit;
   entry.local_ids.issue(entry.id == PathId{0} ? limit : std::min<std::uint64_t>(limit, 2),
@@ -102,7 +102,7 @@ Status<PathRefusal> PathManagement::abandon(PathId id, std::uint64_t error) {
   PathEntry* entry = parts_.paths.find(id);
   if (!parts_.paths.enabled()) return PathRefusal::kNotNegotiated;
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
-  if (!entry->end && parts_.paths.open_count() < 2) return PathRefusal::kLastPath;
+  if (!entry->backend && parts_.paths.open_count() < 2) return PathRefusal::kLastPath;
   end(*entry, error, false);
   return {};
 }
@@ -180,7 +180,7 @@ void PathManagement::fail_validation(PathEntry& entry) {
     entry.former.reset();  // it is back there
     return;
   }
-  if (entry.end || parts_.paths.open_count() > 1) {
+  if (entry.backend || parts_.paths.open_count() > 1) {
     // RFC 10069 §3.1: the id is used up, so the path is closed.
     const auto error = entry.remote_ids.assigned() ? TransportErrorCode::kPathUnstableOrPoor
                                                    : TransportErrorCode::kNoCidAvailableForPath;
@@ -197,9 +197,9 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
   if (first) {
     entry.abandonment.emplace(Abandonment{.error = error});
     entry.copies.clear();
-    if (entry.end) {
-      if (parts_.role == Role::kClient) entry.end_use = parts_.streams.lose(entry.id);
-      EndManagement(parts_, now_).on_abandoned(entry);
+    if (entry.backend) {
+      if (parts_.role == Role::kClient) entry.backend_use = parts_.streams.lose(entry.id);
+      BackendManagement(parts_, now_).on_abandoned(entry);
     } else {
       parts_.streams.unpin_all(entry.id);
     }
@@ -219,12 +219,12 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
   }
   announce_availability();
   if (first && by_peer && parts_.paths.only_one()) {
-    // docs/multi-end.md: the connection goes on without this end.
+    // docs/multi-end.md: the connection goes on without this backend.
     return parts_.close.finish({.cause = ConnectionClosed::Cause::kPeerApplication,
                                 .error = error,
-                                .reason = "the path of this end was abandoned"});
+                                .reason = "the path of this backend was abandoned"});
   }
-  if (first && by_peer && !entry.end && parts_.paths.open_count() == 0) {
+  if (first && by_peer && !entry.backend && parts_.paths.open_count() == 0) {
     parts_.start_closing({.cause = ConnectionClosed::Cause::kLocalError,
                           .error = code(TransportErrorCode::kNoError),
                           .reason = "the last path was abandoned"},

@@ -22,7 +22,7 @@ class PathManagement {
   Status<PathRefusal> set_status(PathId id, PathStatus status);
 
   // Several servers (docs/multi-end.md): with the path its streams end.
-  void abandon_end(PathEntry& entry, std::uint64_t error, bool by_peer) {
+  void abandon_backend(PathEntry& entry, std::uint64_t error, bool by_peer) {
     end(entry, error, by_peer);
   }
 

@@ -25,7 +25,7 @@ bool PathSelection::chooses_among_several(const PathEntry& entry) {
 std::size_t PathSelection::fill(bool validated_only) {
   std::size_t count = 0;
   for (const auto& entry : parts_.paths.in_use()) {
-    if (!entry->usable() || entry->end || (validated_only && entry->path->validation.pending()))
+    if (!entry->usable() || entry->backend || (validated_only && entry->path->validation.pending()))
       continue;
     if (count < snapshots_.size()) snapshots_[count++] = snapshot(*entry);
   }
@@ -84,13 +84,13 @@ bool PathSelection::acknowledgement_can_leave(const PathEntry& entry) const {
   if (sends(entry)) return true;
   return parts_.paths.enabled() && left_to_others(entry) &&
          std::ranges::any_of(parts_.paths.in_use(), [&](const auto& other) {
-           return other != &entry && !other->end && sends(*other);
+           return other != &entry && !other->backend && sends(*other);
          });
 }
 
 bool PathSelection::left_to_others(const PathEntry& entry) {
-  // docs/multi-end.md: nobody else can tell an end.
-  if (entry.end) return false;
+  // docs/multi-end.md: nobody else can tell a backend.
+  if (entry.backend) return false;
   return entry.abandonment || !entry.remote_ids.assigned() || entry.suspect();
 }
 

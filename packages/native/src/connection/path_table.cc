@@ -56,7 +56,7 @@ bool PathTable::frames_due() const {
 
 Path* PathTable::any_open() {
   for (const PathEntry* entry : in_use_) {
-    if (entry->open() && !entry->end) return entry->path.get();
+    if (entry->open() && !entry->backend) return entry->path.get();
   }
   return nullptr;
 }
@@ -84,9 +84,9 @@ bool PathTable::is_reset_token(Bytes token) const {
   return found;
 }
 
-PathEntry* PathTable::end_with_reset_token(Bytes token) {
+PathEntry* PathTable::backend_with_reset_token(Bytes token) {
   for (const auto& entry : entries_) {
-    if (entry->end && !entry->abandonment && entry->remote_ids.is_reset_token(token)) {
+    if (entry->backend && !entry->abandonment && entry->remote_ids.is_reset_token(token)) {
       return entry.get();
     }
   }
@@ -104,7 +104,7 @@ std::optional<PathId> PathTable::next_unused(std::uint64_t from) const {
        value = next_not_gone(value + 1)) {
     const PathId id{static_cast<std::uint32_t>(value)};
     const PathEntry* entry = find(id);
-    if (ends_ && value % 2 == 1) continue;
+    if (backends_ && value % 2 == 1) continue;
     if (!entry || (!entry->path && !entry->abandonment)) return id;
   }
   return std::nullopt;
@@ -129,7 +129,7 @@ void PathTable::add_to_use(PathEntry& entry) {
 
 std::size_t PathTable::open_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(
-      in_use_, [](const PathEntry* entry) { return entry->open() && !entry->end; }));
+      in_use_, [](const PathEntry* entry) { return entry->open() && !entry->backend; }));
 }
 
 void PathTable::forget(PathId id) {
@@ -142,11 +142,11 @@ void PathTable::forget(PathId id) {
   std::erase(in_use_, found->get());
   entries_.erase(found);
   gone_.insert(id.value);
-  const std::uint32_t highest = ends_ ? k_highest_with_ends : UINT32_MAX;
+  const std::uint32_t highest = backends_ ? k_highest_with_backends : UINT32_MAX;
   if (local_maximum_.value >= highest) return;
   // RFC 10069 §4.6: a new id for one that cannot be used again; one of its kind, which is the one
   // after the next.
-  local_maximum_.value += ends_ ? 2 : 1;
+  local_maximum_.value += backends_ ? 2 : 1;
   maximum_due_ = true;
 }
 

@@ -61,7 +61,8 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
   const std::uint64_t bound = sent / 20 + 64 * 1024;
   TakenOver taken_over(parts_, now_);
   for (PathEntry* entry : parts_.paths.in_use()) {
-    if (entry == &fast || !entry->open() || entry->end || parts_.repeated_bytes >= bound) continue;
+    if (entry == &fast || !entry->open() || entry->backend || parts_.repeated_bytes >= bound)
+      continue;
     const Duration gain = entry->path->rtt.smoothed() - path.rtt.smoothed();
     if (gain <= Duration::zero()) continue;
     // Sent after this moment means: its acknowledgement comes later than one of a packet from now.
@@ -71,9 +72,9 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
 }
 
 bool Retransmission::another_path_works(const PathEntry& entry) const {
-  if (entry.end) return false;
+  if (entry.backend) return false;
   return std::ranges::any_of(parts_.paths.in_use(), [&](const auto& other) {
-    return other != &entry && other->usable() && !other->end && !other->suspect() &&
+    return other != &entry && other->usable() && !other->backend && !other->suspect() &&
            !other->path->validation.pending();
   });
 }

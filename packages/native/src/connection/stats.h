@@ -6,7 +6,7 @@
 
 #include "util/address.h"
 #include "util/time.h"
-#include "wire/end_id.h"
+#include "wire/backend_id.h"
 #include "wire/frame.h"
 #include "wire/types.h"
 
@@ -55,8 +55,8 @@ struct PathStats {
 };
 
 // A server beside the primary, as client and primary know it.
-struct EndStats {
-  EndId end;
+struct BackendStats {
+  BackendId backend;
   PathId path;
   Address address;
   bool offered = false;    // and not withdrawn

@@ -62,15 +62,15 @@ Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> ConnectionDriver::ma
   return driver;
 }
 
-Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make_end(
-    const EndSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
+Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make_backend(
+    const BackendSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
     Time now) {
   std::unique_ptr<ConnectionDriver> driver(
       new ConnectionDriver(Role::kServer, seed.adapt(config), random, now));
   driver->connection_->set_reset_key(reset_key);
-  const TransportStatus status = driver->connection_->establish_end(seed, now);
+  const TransportStatus status = driver->connection_->establish_backend(seed, now);
   if (!status) return status.error();
-  driver->end_exchange_ = std::make_unique<EndExchange>(*driver->connection_, seed);
+  driver->backend_exchange_ = std::make_unique<BackendExchange>(*driver->connection_, seed);
   driver->local_id_ = driver->original_destination_ = seed.local_ids.front().id;
   driver->alpn_ = "h3";
   driver->established_ = driver->completed_ = driver->address_validated_ = true;
@@ -162,7 +162,7 @@ Time ConnectionDriver::next_timeout() const {
   if (handshake_) next = std::min(next, handshake_->next_timeout());
   // Their messages are asked for like events.
   if (primary_exchange_) next = std::min(next, primary_exchange_->next_timeout());
-  if (end_exchange_) next = std::min(next, end_exchange_->next_timeout());
+  if (backend_exchange_) next = std::min(next, backend_exchange_->next_timeout());
   return next;
 }
 
@@ -301,8 +301,8 @@ std::optional<Event> ConnectionDriver::poll_event(Time now) {
 }
 
 void ConnectionDriver::on_connection_event(const Event& event, Time now) {
-  if (const auto* left = std::get_if<EndLeftEvent>(&event)) {
-    primary_exchange_->on_end_left(*left, now);
+  if (const auto* left = std::get_if<BackendLeftEvent>(&event)) {
+    primary_exchange_->on_backend_left(*left, now);
   }
   if (std::holds_alternative<HandshakeConfirmedEvent>(event) && role_ == Role::kServer &&
       connection_->multi_end()) {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "backends/backend_exchange.h"
+#include "backends/primary_exchange.h"
 #include "connection/connection.h"
 #include "crypto/handshake.h"
-#include "ends/end_exchange.h"
-#include "ends/primary_exchange.h"
 #include "util/ring.h"
 
 namespace sheaf::quic {
@@ -26,9 +26,9 @@ class ConnectionDriver {
   static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_server(
       ServerHandshakeConfig handshake, const ConnectionConfig& config, Random& random,
       Bytes reset_key, Time now);
-  // An end's. The error says why the seed is unusable.
-  static Result<std::unique_ptr<ConnectionDriver>, TransportError> make_end(
-      const EndSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
+  // A backend's. The error says why the seed is unusable.
+  static Result<std::unique_ptr<ConnectionDriver>, TransportError> make_backend(
+      const BackendSeed& seed, const ConnectionConfig& config, Random& random, Bytes reset_key,
       Time now);
   ~ConnectionDriver();
 
@@ -62,8 +62,8 @@ class ConnectionDriver {
   PrimaryExchange* primary_exchange() { return primary_exchange_.get(); }
   const PrimaryExchange* primary_exchange() const { return primary_exchange_.get(); }
   // Null unless another server handed it over.
-  EndExchange* end_exchange() { return end_exchange_.get(); }
-  const EndExchange* end_exchange() const { return end_exchange_.get(); }
+  BackendExchange* backend_exchange() { return backend_exchange_.get(); }
+  const BackendExchange* backend_exchange() const { return backend_exchange_.get(); }
   // Client, after SessionTicketEvent.
   std::vector<std::uint8_t> session() const { return serialize(session_); }
 
@@ -100,7 +100,7 @@ class ConnectionDriver {
   std::unique_ptr<Handshake> handshake_;
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<PrimaryExchange> primary_exchange_;
-  std::unique_ptr<EndExchange> end_exchange_;
+  std::unique_ptr<BackendExchange> backend_exchange_;
   AddressPair path_;
   ConnectionId local_id_;
   ConnectionId original_destination_;

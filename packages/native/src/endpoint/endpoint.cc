@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "backends/connection_snapshot.h"
 #include "connection/connection_ids.h"
-#include "ends/connection_snapshot.h"
 
 namespace sheaf::quic {
 
@@ -108,7 +108,7 @@ ImportRefusal refusal_of(SnapshotFault fault) {
 Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time now) {
   const auto seed = decode_snapshot(snapshot);
   if (!seed) return refusal_of(seed.error());
-  for (const EndSeed::IssuedId& issued : seed->local_ids) {
+  for (const BackendSeed::IssuedId& issued : seed->local_ids) {
     if (issued.id.length != k_local_id_length) return ImportRefusal::kUnusable;
     // With the keys in use at two places, packet numbers would be used twice.
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
@@ -116,7 +116,7 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
   if (!accepting_ || slots_.size() - evicted_ >= config_.admission.max_connections) {
     return ImportRefusal::kFull;
   }
-  auto driver = ConnectionDriver::make_end(*seed, config_.connection, random_, reset_key_, now);
+  auto driver = ConnectionDriver::make_backend(*seed, config_.connection, random_, reset_key_, now);
   if (!driver) return ImportRefusal::kUnusable;
   ++stats_.connections_imported;
   Slot& slot = add(std::move(*driver));

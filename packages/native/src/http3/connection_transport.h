@@ -55,7 +55,7 @@ class ConnectionTransport final : public Transport {
   void release(std::uint64_t bytes) override { connection_.release(bytes); }
   bool received_early(StreamId stream) const override { return connection_.received_early(stream); }
   bool multi_end() const override { return connection_.multi_end(); }
-  bool at_end(StreamId stream) const override { return connection_.at_end(stream); }
+  bool at_backend(StreamId stream) const override { return connection_.at_backend(stream); }
   bool peer_takes_datagrams() const override {
     return connection_.peer_parameters().max_datagram_frame_size > 0;
   }

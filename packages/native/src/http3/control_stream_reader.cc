@@ -36,7 +36,7 @@ ConnectionStatus ControlStreamReader::read(Bytes bytes) {
     bytes = bytes.subspan(part);
     payload_left_ -= part;
     if (payload_left_ > 0) return {};
-    if (auto status = end_frame(); !status) return status;
+    if (auto status = backend_frame(); !status) return status;
     in_payload_ = false;
     header_.reset();
     payload_.clear();
@@ -80,7 +80,7 @@ ConnectionStatus ControlStreamReader::begin_frame() {
   return {};
 }
 
-ConnectionStatus ControlStreamReader::end_frame() {
+ConnectionStatus ControlStreamReader::backend_frame() {
   if (skipped_) return {};
   switch (header_.type()) {
     case k_frame_settings: {

@@ -29,7 +29,7 @@ class ControlStreamReader {
 
  private:
   ConnectionStatus begin_frame();
-  ConnectionStatus end_frame();
+  ConnectionStatus backend_frame();
   ConnectionStatus on_go_away(Bytes payload);
   ConnectionStatus on_max_push_id(Bytes payload);
   ConnectionStatus on_priority_update(Bytes payload);

@@ -85,14 +85,14 @@ void HqSession::on_stream_event(const quic::StreamEvent& event, Time now) {
       events_.push_back(WritingStopped{id, event.value});
       return;
     case Kind::kLost:
-      transport_.stop_sending(id, quic::k_end_lost);  // what is left of it is not read
+      transport_.stop_sending(id, quic::k_backend_lost);  // what is left of it is not read
       [[fallthrough]];
     case Kind::kReset:
       static_cast<void>(transport_.consume(id, 0, now));
       exchange->reading_done = true;
       if (exchange->begun || transport_.role() == Role::kClient) {
         events_.push_back(
-            StreamReset{id, event.kind == Kind::kLost ? quic::k_end_lost : event.value});
+            StreamReset{id, event.kind == Kind::kLost ? quic::k_backend_lost : event.value});
       } else {
         transport_.reset_stream(id, value_of(ErrorCode::kRequestCancelled));
       }

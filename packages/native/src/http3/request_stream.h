@@ -29,7 +29,7 @@ struct RequestStream {
   std::size_t held_bytes = 0;
   bool cancelled = false;      // by the peer
   bool reading_done = false;   // end, reset, error, or nobody wants the rest
-  bool lost = false;           // its end is gone: what arrived is all there is
+  bool lost = false;           // its backend is gone: what arrived is all there is
   bool message_begun = false;  // request or final response fields have come
   // A request with `:protocol` (RFC 9220), whose protocol may give datagrams a meaning.
   bool extended_connect = false;

@@ -188,16 +188,16 @@ void Session::on_reset(StreamId id, std::uint64_t error) {
   events_.push_back(StreamReset{id, error});
 }
 
-// What arrived from an end that is gone is good, and is read first.
+// What arrived from a backend that is gone is good, and is read first.
 void Session::on_lost(StreamId id) {
   RequestStream* stream = find(id);
   if (!stream || stream->reading_done) {
-    return transport_.stop_sending(id, quic::k_end_lost);  // nobody reads the rest
+    return transport_.stop_sending(id, quic::k_backend_lost);  // nobody reads the rest
   }
   stream->lost = true;
   if (stream->writing == RequestStream::Writing::kBody || !stream->chunks.empty()) {
     end_writing(id, *stream);
-    events_.push_back(WritingStopped{id, quic::k_end_lost});
+    events_.push_back(WritingStopped{id, quic::k_backend_lost});
   }
   read_request(id, *stream);
 }

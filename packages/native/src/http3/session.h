@@ -28,7 +28,7 @@ struct SessionConfig {
   // Announces WebTransport, and with it extended CONNECT and datagrams.
   bool webtransport = false;
   std::size_t max_webtransport_sessions = 256;  // at a time; announced and enforced
-  // An end's: control and QPACK streams are the primary's, which exchanged SETTINGS with the
+  // A backend's: control and QPACK streams are the primary's, which exchanged SETTINGS with the
   // client. Requests are all there is here, and QPACK has no dynamic table (docs/multi-end.md).
   bool requests_only = false;
 };

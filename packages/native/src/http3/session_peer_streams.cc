@@ -154,7 +154,7 @@ ConnectionStatus Session::on_settings(const Settings& settings) {
   // The stream that says so is the only control stream so far.
   for (const auto& [id, stream] : peer_streams_) {
     if (stream.kind == PeerStream::Kind::kControl) {
-      // docs/multi-end.md: ends know nothing of a dynamic table.
+      // docs/multi-end.md: backends know nothing of a dynamic table.
       Settings usable = settings;
       if (transport_.multi_end() && transport_.role() == Role::kClient) {
         usable.qpack_max_table_capacity = usable.qpack_blocked_streams = 0;
@@ -171,7 +171,7 @@ void Session::on_go_away(std::uint64_t id) {
   peer_going_away_ = true;
   for (auto& [stream_id, stream] : requests_) {
     if (stream_id.value < id || stream_id.initiator() == Role::kServer || stream.reading_done ||
-        transport_.at_end(stream_id)) {
+        transport_.at_backend(stream_id)) {
       continue;
     }
     abandon(stream_id, stream, value_of(ErrorCode::kRequestCancelled));

@@ -57,7 +57,7 @@ void Session::read_request(StreamId id, RequestStream& stream) {
       return hand_over_incoming(id, session, result->finished);
     }
     if (result->finished) return finish_reading(id, stream);
-    if (starved && stream.lost) return on_reset(id, quic::k_end_lost);
+    if (starved && stream.lost) return on_reset(id, quic::k_backend_lost);
     if (starved) return;
   }
 }

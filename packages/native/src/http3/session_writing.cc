@@ -162,7 +162,7 @@ void Session::write_pending() {
 // Body chunks go on as they are; frame headers and field sections are nghttp3's and are copied.
 void Session::write_output(const MessageFraming::Output& output) {
   RequestStream* stream = find(output.stream);
-  if (!stream && config_.requests_only) return;  // QPACK's streams, which an end has not
+  if (!stream && config_.requests_only) return;  // QPACK's streams, which a backend has not
   scratch_.clear();
   for (std::size_t i = 0; i < output.part_count; ++i) {
     const Bytes part = output.parts[i];

@@ -50,7 +50,7 @@ class Transport {
   virtual bool received_early(StreamId stream) const = 0;
   // docs/multi-end.md: other servers answer part of the requests; this one is one of them.
   virtual bool multi_end() const { return false; }
-  virtual bool at_end(StreamId) const { return false; }
+  virtual bool at_backend(StreamId) const { return false; }
 
   virtual bool peer_takes_datagrams() const = 0;
   virtual std::size_t max_datagram_payload() const = 0;

@@ -146,20 +146,20 @@ class Fields {
     path(frame.path);
     field("next_sequence_number", frame.next_sequence);
   }
-  void operator()(const EndOfferFrame& frame) const {
-    type("end_offer");
-    field("end_id", frame.end.value);
+  void operator()(const BackendOfferFrame& frame) const {
+    type("backend_offer");
+    field("backend_id", frame.backend.value);
     field("sequence_number", frame.sequence);
     path(frame.path);
   }
-  void operator()(const EndWithdrawFrame& frame) const {
-    type("end_withdraw");
-    field("end_id", frame.end.value);
+  void operator()(const BackendWithdrawFrame& frame) const {
+    type("backend_withdraw");
+    field("backend_id", frame.backend.value);
     field("sequence_number", frame.sequence);
     field("reason", frame.reason);
   }
-  void operator()(const EndAbandonFrame& frame) const {
-    type("end_abandon");
+  void operator()(const BackendAbandonFrame& frame) const {
+    type("backend_abandon");
     path(frame.path);
     field("error_code", frame.error);
     field("received", frame.use.received);
@@ -245,10 +245,10 @@ const char* name_of(SentFrame::Kind kind) {
       return "paths_blocked";
     case Kind::kPathCidsBlocked:
       return "path_cids_blocked";
-    case Kind::kEndOffer:
-      return "end_offer";
-    case Kind::kEndWithdraw:
-      return "end_withdraw";
+    case Kind::kBackendOffer:
+      return "backend_offer";
+    case Kind::kBackendWithdraw:
+      return "backend_withdraw";
   }
   return "unknown";
 }

@@ -40,8 +40,8 @@ struct SentFrame {
     kPathsBlocked,     // offset = limit
     kPathCidsBlocked,  // stream = path id
     // docs/wire.md.
-    kEndOffer,     // stream = end id, offset = sequence
-    kEndWithdraw,  // stream = end id, offset = sequence
+    kBackendOffer,     // stream = backend id, offset = sequence
+    kBackendWithdraw,  // stream = backend id, offset = sequence
   };
   std::uint64_t stream = 0;  // or path id
   std::uint64_t offset = 0;

@@ -42,7 +42,7 @@ struct Stream {
   bool scheduled = false;      // known to the scheduler
   bool write_refused = false;  // the application waits for kWritable
   bool overfilled = false;     // its last write filled the buffer, so it is likely to have more
-  bool lost = false;           // its end is gone: no frame about it is sent
+  bool lost = false;           // its backend is gone: no frame about it is sent
   bool counted_open_ended = false;  // counted in StreamLane::open_ended
 
   // A stream whose end nobody has named yet counts as so much longer than what is written: who

@@ -5,21 +5,21 @@
 namespace sheaf::quic {
 
 // What layers above that know only resets make of kLost (docs/wire.md).
-inline constexpr std::uint64_t k_end_lost = 0x5ea0;
+inline constexpr std::uint64_t k_backend_lost = 0x5ea0;
 
 // Coalesced: a stream has at most one pending event of each kind.
 struct StreamEvent {
   enum class Kind : std::uint8_t {
-    kOpened,            // the peer opened it
-    kReadable,          // bytes, the end, or a reset can be read
-    kWritable,          // send buffer fell below its low-water mark after `write` was refused bytes
-    kStopSending,       // the peer does not want more; `value` = its error
-    kReset,             // the peer reset its side; `value` = its error, as `read` would tell
-    kAcknowledged,      // `value` = offset up to which the peer has everything
-    kLost,              // its end is gone: nothing comes any more, nothing sent counts as received;
-                        // `value` = offset up to which everything arrived, which can still be
-                        // read: kClosed follows when it was, or nobody wants it
-    kClosed,            // both sides are done; the id is forgotten after this event
+    kOpened,        // the peer opened it
+    kReadable,      // bytes, the end, or a reset can be read
+    kWritable,      // send buffer fell below its low-water mark after `write` was refused bytes
+    kStopSending,   // the peer does not want more; `value` = its error
+    kReset,         // the peer reset its side; `value` = its error, as `read` would tell
+    kAcknowledged,  // `value` = offset up to which the peer has everything
+    kLost,          // its backend is gone: nothing comes any more, nothing sent counts as received;
+                    // `value` = offset up to which everything arrived, which can still be
+                    // read: kClosed follows when it was, or nobody wants it
+    kClosed,        // both sides are done; the id is forgotten after this event
     kStreamsAvailable,  // more streams may be opened; `stream` only tells the directionality
   };
   Kind kind;

@@ -22,7 +22,7 @@ struct StreamLane {
   std::uint64_t unsent = 0;                   // bytes written but not yet in a packet
   std::size_t open_ended = 0;                 // streams with more to come than is written
   StreamList<Stream, &Stream::control_link> control_queue;
-  EndUse use;  // client, with `apart`
+  BackendUse use;  // client, with `apart`
 
   std::size_t& senders(SendStream::Sendability sendability) {
     return sender_count[static_cast<std::size_t>(sendability)];

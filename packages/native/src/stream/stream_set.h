@@ -151,29 +151,29 @@ class StreamSet {
   void set_arrival(std::optional<PathId> path);
   // Client: that server is gone, and with it its streams (kLost). Nothing may come from it later:
   // what is returned is the final account.
-  EndUse lose(PathId path);
+  BackendUse lose(PathId path);
   std::size_t pinned_count(PathId path) const;
   // Client: some stream there cannot go on before the primary gives more credit, to us or to the
-  // end, which said that `limit` bytes are all that it may send.
+  // backend, which said that `limit` bytes are all that it may send.
   bool starved(PathId path, std::optional<std::uint64_t> limit) const;
-  // Client: whether the connection's limit is what the last frame exceeded. Some end may have used
-  // more than it had: `tolerate` lets the primary use what it was granted all the same.
+  // Client: whether the connection's limit is what the last frame exceeded. Some backend may have
+  // used more than it had: `tolerate` lets the primary use what it was granted all the same.
   bool exceeded() const;
   void tolerate();
-  // End: the limits are a lease; those of the connection are the primary's affair.
+  // Backend: the limits are a lease; those of the connection are the primary's affair.
   void start_leased(const StreamLease& lease);
-  // End: more credit; ids when those it had are used up, false before.
+  // Backend: more credit; ids when those it had are used up, false before.
   void extend_credit(std::uint64_t bytes);
   bool replace_ids(Directionality directionality, const StreamLease::Ids& ids);
-  // End: gives up credit that is not used, at most so many bytes; returns how many.
+  // Backend: gives up credit that is not used, at most so many bytes; returns how many.
   std::uint64_t give_up_credit(std::uint64_t bytes);
-  // End: the largest MAX_DATA that arrived here instead of at the primary.
+  // Backend: the largest MAX_DATA that arrived here instead of at the primary.
   std::uint64_t told_max_data() const;
   // Primary: takes credit and ids out of what it may use itself: as much as there is.
   StreamLease lease_out(const StreamLease& wanted);
-  // Primary: of so much credit that was leased, so much was used; more when the end lied.
+  // Primary: of so much credit that was leased, so much was used; more when the backend lied.
   void settle(std::uint64_t leased, std::uint64_t used);
-  // Primary: what an end's application read, and how many of the client's streams it closed.
+  // Primary: what a backend's application read, and how many of the client's streams it closed.
   void count_elsewhere(std::uint64_t consumed, std::uint64_t streams_closed, Time now);
   // What the application read here, and the peer's bidirectional streams that are closed.
   std::uint64_t consumed() const;

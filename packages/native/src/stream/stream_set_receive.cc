@@ -51,7 +51,7 @@ Result<Stream*, TransportError> StreamSet::State::open_alone(StreamId id, FrameT
   }
   if (known != nullptr || opened.contains(id.index())) return known;
   PeerStreamLimit& limit = peer_limit(id);
-  // An end does not hear of the limit, which moves as streams close anywhere: not more are open
+  // A backend does not hear of the limit, which moves as streams close anywhere: not more are open
   // here than anywhere could be.
   const bool allowed = !limit.full() && (leased || limit.allows(id.index()));
   if (!allowed) {
@@ -158,7 +158,7 @@ TransportStatus StreamSet::on_max_stream_data(const MaxStreamDataFrame& frame) {
 
 TransportStatus StreamSet::on_max_streams(const MaxStreamsFrame& frame) {
   State& state = *state_;
-  // RFC 9000 §19.11 speaks of all streams, and an end has a lease of some.
+  // RFC 9000 §19.11 speaks of all streams, and a backend has a lease of some.
   if (state.leased) return {};
   const SendLimit& limit = state.local_streams[State::index_of(frame.directionality)];
   const bool some_wait = limit.used() > limit.limit();

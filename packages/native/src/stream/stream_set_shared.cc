@@ -34,11 +34,11 @@ bool StreamSet::starved(PathId path, std::optional<std::uint64_t> limit) const {
   return takes_no_more || (limit && lane->use.received == *limit);
 }
 
-EndUse StreamSet::lose(PathId path) {
+BackendUse StreamSet::lose(PathId path) {
   State& state = *state_;
   const StreamLane* lane = state.pinned_lane(path);
   if (!lane) return {};
-  const EndUse use = lane->use;
+  const BackendUse use = lane->use;
   state.streams.for_each([&](Stream& stream) {
     if (stream.lane != lane) return;
     state.cancel_control(stream, 0xff);
@@ -63,7 +63,7 @@ EndUse StreamSet::lose(PathId path) {
 bool StreamSet::exceeded() const { return state_->connection_receive.exceeded(); }
 void StreamSet::tolerate() { state_->connection_receive.tolerate(); }
 
-// --- end ----------------------------------------------------------------------------------------
+// --- backend -------------------------------------------------------------------------------------
 
 void StreamSet::start_leased(const StreamLease& lease) {
   State& state = *state_;

@@ -214,7 +214,7 @@ void StreamSet::State::announce_stream_window(Stream& stream) {
 }
 
 void StreamSet::State::finish_read(Stream& stream, ReadResult& result) {
-  result.finished = stream.receive.take_end();
+  result.finished = stream.receive.take_backend();
   if (result.bytes == 0) result.reset = stream.receive.reset_error();
   if (result.reset) stream.receive.on_reset_read();
   announce_connection_window();

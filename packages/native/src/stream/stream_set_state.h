@@ -147,7 +147,7 @@ struct StreamSet::State {
   StreamList<Stream, &Stream::room_link> room_waiters;  // in the order in which they were refused
   bool room_to_look_for = false;                        // something changed since it was last
   std::uint8_t control_due = 0;                         // of ControlBit
-  // An end speaks of its lease alone.
+  // A backend speaks of its lease alone.
   std::uint8_t connection_control_due() const {
     return leased ? control_due & k_data_blocked : control_due;
   }
@@ -163,7 +163,7 @@ struct StreamSet::State {
   bool leased = false;
   std::optional<PathId> arrival;           // of the frame in hand, client
   std::array<IntervalSet, 2> peer_opened;  // indices, bounded; only with `shared_streams`
-  std::uint64_t told_max_data = 0;         // end
+  std::uint64_t told_max_data = 0;         // backend
   std::uint64_t peer_bidirectional_closed = 0;
   std::uint64_t created = 0;  // streams, ever
   std::size_t open_bidirectional = 0;

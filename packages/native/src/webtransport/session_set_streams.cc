@@ -186,8 +186,8 @@ bool SessionSet::handle(http3::HandedOverStreamEvent& handed, quic::Time now) {
       events_.push_back(StreamReset{event.stream, to_application_error(event.value)});
       break;
     case Kind::kLost:
-      http_.transport().stop_sending(event.stream, quic::k_end_lost);  // the rest is not read
-      events_.push_back(StreamReset{event.stream, to_application_error(quic::k_end_lost)});
+      http_.transport().stop_sending(event.stream, quic::k_backend_lost);  // the rest is not read
+      events_.push_back(StreamReset{event.stream, to_application_error(quic::k_backend_lost)});
       break;
     case Kind::kAcknowledged:
       events_.push_back(StreamAcknowledged{

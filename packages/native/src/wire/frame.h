@@ -6,7 +6,7 @@
 
 #include "util/address.h"
 #include "util/result.h"
-#include "wire/end_id.h"
+#include "wire/backend_id.h"
 #include "wire/transport_error.h"
 #include "wire/types.h"
 
@@ -153,39 +153,38 @@ struct PathCidsBlockedFrame {
 };
 
 // docs/wire.md: the primary offers a path to a server of its own.
-struct EndOfferFrame {
-  EndId end{};
-  std::uint64_t sequence = 0;  // one space per end, with END_WITHDRAW
+struct BackendOfferFrame {
+  BackendId backend{};
+  std::uint64_t sequence = 0;  // one space per backend, with BACKEND_WITHDRAW
   PathId path{};
   Address address{};  // IPv4 or IPv6, without a zone
 };
-struct EndWithdrawFrame {
-  EndId end{};
+struct BackendWithdrawFrame {
+  BackendId backend{};
   std::uint64_t sequence = 0;
   std::uint64_t reason = 0;
 };
-// What a client and an end exchanged, in terms of the connection's flow control.
-struct EndUse {
+// What a client and a backend exchanged, in terms of the connection's flow control.
+struct BackendUse {
   std::uint64_t received = 0;  // bytes of streams that count against the client's MAX_DATA
   std::uint64_t sent = 0;      // that count against the servers'
   std::uint64_t streams = 0;   // bidirectional ones that the client opened there
 };
-// docs/wire.md: PATH_ABANDON for an end's path, with the final account of it.
-struct EndAbandonFrame {
+// docs/wire.md: PATH_ABANDON for a backend's path, with the final account of it.
+struct BackendAbandonFrame {
   PathId path{};
   std::uint64_t error = 0;
-  EndUse use{};
+  BackendUse use{};
 };
 
-using Frame =
-    std::variant<PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
-                 NewTokenFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame, MaxStreamsFrame,
-                 DataBlockedFrame, StreamDataBlockedFrame, StreamsBlockedFrame,
-                 NewConnectionIdFrame, RetireConnectionIdFrame, PathChallengeFrame,
-                 PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame,
-                 PathAckFrame, PathAbandonFrame, PathStatusFrame, PathNewConnectionIdFrame,
-                 PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame,
-                 PathCidsBlockedFrame, EndOfferFrame, EndWithdrawFrame, EndAbandonFrame>;
+using Frame = std::variant<
+    PaddingFrame, PingFrame, AckFrame, ResetStreamFrame, StopSendingFrame, CryptoFrame,
+    NewTokenFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame, MaxStreamsFrame, DataBlockedFrame,
+    StreamDataBlockedFrame, StreamsBlockedFrame, NewConnectionIdFrame, RetireConnectionIdFrame,
+    PathChallengeFrame, PathResponseFrame, ConnectionCloseFrame, HandshakeDoneFrame, DatagramFrame,
+    PathAckFrame, PathAbandonFrame, PathStatusFrame, PathNewConnectionIdFrame,
+    PathRetireConnectionIdFrame, MaxPathIdFrame, PathsBlockedFrame, PathCidsBlockedFrame,
+    BackendOfferFrame, BackendWithdrawFrame, BackendAbandonFrame>;
 
 // RFC 9000 §19, RFC 9221 §4, draft-ietf-quic-reliable-stream-reset-09 §4, RFC 10069 §4, and private
 // ones (docs/wire.md).
@@ -227,9 +226,9 @@ enum class FrameType : std::uint64_t {
   kMaxPathId = 0x3e7a,
   kPathsBlocked = 0x3e7b,
   kPathCidsBlocked = 0x3e7c,
-  kEndOffer = 0x5ea0,
-  kEndWithdraw = 0x5ea1,
-  kEndAbandon = 0x5ea2,
+  kBackendOffer = 0x5ea0,
+  kBackendWithdraw = 0x5ea1,
+  kBackendAbandon = 0x5ea2,
 };
 
 constexpr FrameType type_of(const ResetStreamFrame& frame) {

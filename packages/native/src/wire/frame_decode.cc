@@ -48,9 +48,9 @@ bool forbidden_in_zero_rtt(FrameType type) {
     case FrameType::kPathsBlocked:
     case FrameType::kPathCidsBlocked:
     // docs/wire.md.
-    case FrameType::kEndOffer:
-    case FrameType::kEndWithdraw:
-    case FrameType::kEndAbandon:
+    case FrameType::kBackendOffer:
+    case FrameType::kBackendWithdraw:
+    case FrameType::kBackendAbandon:
       return true;
     default:
       return false;
@@ -236,15 +236,15 @@ Decoded decode_path_new_connection_id(Reader& reader) {
   return complete_path_frame(reader, type, frame, valid);
 }
 
-// An end id that cannot exist exceeds the maximum that every receiver has.
-EndId read_end_id(Reader& reader, bool& valid) {
+// A backend id that cannot exist exceeds the maximum that every receiver has.
+BackendId read_backend_id(Reader& reader, bool& valid) {
   const std::uint64_t value = reader.read_varint();
-  valid = valid && value <= EndId::k_maximum;
+  valid = valid && value <= BackendId::k_maximum;
   return {static_cast<std::uint32_t>(value)};
 }
 
 // What is wrong with the address comes back.
-const char* read_end_address(Reader& reader, Address& address) {
+const char* read_backend_address(Reader& reader, Address& address) {
   const std::uint8_t version = reader.read_u8();
   if (reader.ok() && version != 4 && version != 6) return "neither IPv4 nor IPv6";
   address.family = version == 4 ? Address::Family::kIpv4 : Address::Family::kIpv6;
@@ -255,34 +255,34 @@ const char* read_end_address(Reader& reader, Address& address) {
   return address.port == 0 ? "port 0" : nullptr;
 }
 
-Decoded decode_end_offer(Reader& reader) {
-  constexpr FrameType type = FrameType::kEndOffer;
-  EndOfferFrame frame;
+Decoded decode_backend_offer(Reader& reader) {
+  constexpr FrameType type = FrameType::kBackendOffer;
+  BackendOfferFrame frame;
   bool valid = true;
-  frame.end = read_end_id(reader, valid);
+  frame.backend = read_backend_id(reader, valid);
   frame.sequence = reader.read_varint();
   frame.path = read_path_id(reader, valid);
-  if (const char* fault = read_end_address(reader, frame.address)) {
+  if (const char* fault = read_backend_address(reader, frame.address)) {
     return encoding_error(type, fault);
   }
-  if (!valid) return violation(type, "end id above 63 or path id above 2^32-1");
+  if (!valid) return violation(type, "backend id above 63 or path id above 2^32-1");
   return Frame{frame};
 }
 
-Decoded decode_end_withdraw(Reader& reader) {
-  constexpr FrameType type = FrameType::kEndWithdraw;
+Decoded decode_backend_withdraw(Reader& reader) {
+  constexpr FrameType type = FrameType::kBackendWithdraw;
   bool valid = true;
-  EndWithdrawFrame frame{read_end_id(reader, valid)};
+  BackendWithdrawFrame frame{read_backend_id(reader, valid)};
   frame.sequence = reader.read_varint();
   frame.reason = reader.read_varint();
-  if (reader.ok() && !valid) return violation(type, "end id above 63");
+  if (reader.ok() && !valid) return violation(type, "backend id above 63");
   return complete(reader, type, frame);
 }
 
-Decoded decode_end_abandon(Reader& reader) {
-  constexpr FrameType type = FrameType::kEndAbandon;
+Decoded decode_backend_abandon(Reader& reader) {
+  constexpr FrameType type = FrameType::kBackendAbandon;
   bool valid = true;
-  EndAbandonFrame frame{read_path_id(reader, valid)};
+  BackendAbandonFrame frame{read_path_id(reader, valid)};
   frame.error = reader.read_varint();
   frame.use.received = reader.read_varint();
   frame.use.sent = reader.read_varint();
@@ -369,12 +369,12 @@ Decoded decode_body(Reader& reader, FrameType type) {
       return decode_path_frame<PathsBlockedFrame>(reader, type);
     case FrameType::kPathCidsBlocked:
       return decode_path_frame<PathCidsBlockedFrame>(reader, type);
-    case FrameType::kEndOffer:
-      return decode_end_offer(reader);
-    case FrameType::kEndWithdraw:
-      return decode_end_withdraw(reader);
-    case FrameType::kEndAbandon:
-      return decode_end_abandon(reader);
+    case FrameType::kBackendOffer:
+      return decode_backend_offer(reader);
+    case FrameType::kBackendWithdraw:
+      return decode_backend_withdraw(reader);
+    case FrameType::kBackendAbandon:
+      return decode_backend_abandon(reader);
     default:
       return encoding_error(type, "unknown frame type");
   }

@@ -147,21 +147,21 @@ class FrameVisitor {
     type(FrameType::kPathCidsBlocked);
     integers({frame.path.value, frame.next_sequence});
   }
-  void operator()(const EndOfferFrame& frame) {
-    type(FrameType::kEndOffer);
-    integers({frame.end.value, frame.sequence, frame.path.value});
+  void operator()(const BackendOfferFrame& frame) {
+    type(FrameType::kBackendOffer);
+    integers({frame.backend.value, frame.sequence, frame.path.value});
     const bool ipv4 = frame.address.family == Address::Family::kIpv4;
     sink_.write_u8(ipv4 ? 4 : 6);
     sink_.write_bytes(Bytes(frame.address.ip).first(ipv4 ? 4 : 16));
     sink_.write_u8(static_cast<std::uint8_t>(frame.address.port >> 8));
     sink_.write_u8(static_cast<std::uint8_t>(frame.address.port));
   }
-  void operator()(const EndWithdrawFrame& frame) {
-    type(FrameType::kEndWithdraw);
-    integers({frame.end.value, frame.sequence, frame.reason});
+  void operator()(const BackendWithdrawFrame& frame) {
+    type(FrameType::kBackendWithdraw);
+    integers({frame.backend.value, frame.sequence, frame.reason});
   }
-  void operator()(const EndAbandonFrame& frame) {
-    type(FrameType::kEndAbandon);
+  void operator()(const BackendAbandonFrame& frame) {
+    type(FrameType::kBackendAbandon);
     integers({frame.path.value, frame.error});
     integers({frame.use.received, frame.use.sent, frame.use.streams});
   }

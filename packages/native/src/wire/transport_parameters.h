@@ -11,10 +11,10 @@
 namespace sheaf::quic {
 
 // Bits of the transport parameter multi_end (docs/wire.md). Others may come.
-struct EndKeyModes {
-  // Every end has the connection's traffic secrets.
+struct BackendKeyModes {
+  // Every backend has the connection's traffic secrets.
   static constexpr auto k_shared = static_cast<std::uint64_t>(KeyMode::kShared);
-  // An end has the secrets of its own path.
+  // A backend has the secrets of its own path.
   static constexpr auto k_per_path = static_cast<std::uint64_t>(KeyMode::kPerPath);
   static constexpr std::uint64_t k_all = k_shared | k_per_path;
 };
@@ -49,7 +49,7 @@ struct TransportParameters {
   bool grease_quic_bit = false;
   bool reset_stream_at = false;  // this side takes RESET_STREAM_AT
   std::optional<std::uint64_t> initial_max_path_id;
-  // docs/wire.md: key modes of Multi-End that this side can do, a bit each (`EndKeyModes`).
+  // docs/wire.md: key modes of Multi-End that this side can do, a bit each (`BackendKeyModes`).
   std::optional<std::uint64_t> multi_end;
   std::optional<StatelessResetToken> stateless_reset_token;
 };

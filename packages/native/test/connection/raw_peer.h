@@ -68,7 +68,7 @@ class RawPeer {
     seed.peer_parameters.initial_max_streams_uni = 8;
     seed.peer_parameters.active_connection_id_limit = 2;
     if (options.multipath) seed.peer_parameters.initial_max_path_id = 7;
-    if (options.per_path_keys) seed.peer_parameters.multi_end = EndKeyModes::k_per_path;
+    if (options.per_path_keys) seed.peer_parameters.multi_end = BackendKeyModes::k_per_path;
     seed.local_id = to;
     seed.remote_id = id(0);
     seed.path = path;
@@ -84,7 +84,7 @@ class RawPeer {
 
   static ConnectionConfig with_keys(const Options& options) {
     ConnectionConfig config = options.config;
-    if (options.per_path_keys) config.multi_end = EndKeyModes::k_per_path;
+    if (options.per_path_keys) config.multi_end = BackendKeyModes::k_per_path;
     return config;
   }
   static AddressPair address(std::uint8_t last) {

@@ -23,12 +23,12 @@ struct Packet {
   std::optional<PacketNumber> acknowledges = {};
 };
 
-// A client, the primary and ends to which paths go; everything is lost, late and out of order.
+// A client, the primary and backends to which paths go; everything is lost, late and out of order.
 class World {
  public:
   World(KeyMode mode, std::uint64_t seed) : pair_(mode), random_(seed), nodes_(k_nodes) {
     nodes_[0] = &pair_.server;
-    for (std::size_t i = 1; i < k_nodes; ++i) nodes_[i] = &ends_[i - 1];
+    for (std::size_t i = 1; i < k_nodes; ++i) nodes_[i] = &backends_[i - 1];
   }
 
   void run() {
@@ -169,7 +169,7 @@ class World {
 
   KeyPair pair_;
   SeededRandom random_;
-  KeyPeer ends_[k_nodes - 1];
+  KeyPeer backends_[k_nodes - 1];
   std::vector<KeyPeer*> nodes_;
   std::vector<Packet> under_way_;
   std::set<std::vector<std::uint8_t>> keystreams_;

@@ -14,7 +14,7 @@ constexpr PathId k_other{4};
 class PathHandOverTest : public testing::TestWithParam<KeyMode>, protected KeyPair {
  protected:
   PathHandOverTest() : KeyPair(GetParam()) {}
-  KeyPeer end;
+  KeyPeer backend;
 };
 
 INSTANTIATE_TEST_SUITE_P(KeyModes, PathHandOverTest,
@@ -57,9 +57,9 @@ TEST(PathKeys, PacketsAreThoseOfAnIndependentComputation) {
 
 TEST_P(PathHandOverTest, TheNewHolderTakesPartAndTheOldOneNoLonger) {
   exchange(k_start, k_path);
-  ASSERT_TRUE(end.take_over(server.keys.hand_over(k_path)));
-  EXPECT_EQ(end.next_number[k_path.value], 2u);
-  exchange(end, k_start, k_path);
+  ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
+  EXPECT_EQ(backend.next_number[k_path.value], 2u);
+  exchange(backend, k_start, k_path);
 
   EXPECT_FALSE(server.keys.can_send(k_path));
   EXPECT_FALSE(server.keys.can_receive(k_path));
@@ -71,17 +71,17 @@ TEST_P(PathHandOverTest, TheNewHolderTakesPartAndTheOldOneNoLonger) {
 }
 
 TEST_P(PathHandOverTest, TheNewHolderKnowsNoOtherPath) {
-  ASSERT_TRUE(end.take_over(server.keys.hand_over(k_path)));
-  EXPECT_FALSE(end.keys.can_send(k_other));
-  EXPECT_FALSE(end.keys.can_receive(k_other));
-  EXPECT_TRUE(end.seal(k_other).empty());
-  EXPECT_EQ(end.open(client.seal(k_other), k_start, k_other).outcome, Outcome::kDropped);
-  EXPECT_FALSE(end.keys.hand_over(k_other));
-  end.keys.forget(k_path);
-  EXPECT_TRUE(end.seal(k_path).empty());
+  ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
+  EXPECT_FALSE(backend.keys.can_send(k_other));
+  EXPECT_FALSE(backend.keys.can_receive(k_other));
+  EXPECT_TRUE(backend.seal(k_other).empty());
+  EXPECT_EQ(backend.open(client.seal(k_other), k_start, k_other).outcome, Outcome::kDropped);
+  EXPECT_FALSE(backend.keys.hand_over(k_other));
+  backend.keys.forget(k_path);
+  EXPECT_TRUE(backend.seal(k_path).empty());
 }
 
-// What an end could do that keeps to no rule: it has the bytes of the secrets.
+// What a backend could do that keeps to no rule: it has the bytes of the secrets.
 TEST_P(PathHandOverTest, SecretsOfOnePathOpenAnotherPathOnlyWhenShared) {
   const auto given = server.keys.hand_over(k_path);
   ASSERT_TRUE(given);
@@ -90,11 +90,11 @@ TEST_P(PathHandOverTest, SecretsOfOnePathOpenAnotherPathOnlyWhenShared) {
   forged.path = k_other;
   forged.send = given->send;
   forged.receive = given->receive;
-  ASSERT_TRUE(end.keys.take_over(forged));
+  ASSERT_TRUE(backend.keys.take_over(forged));
   const bool shared = mode == KeyMode::kShared;
-  EXPECT_EQ(end.open(client.seal(k_other), k_start, k_other).outcome,
+  EXPECT_EQ(backend.open(client.seal(k_other), k_start, k_other).outcome,
             shared ? Outcome::kOpened : Outcome::kDropped);
-  EXPECT_EQ(client.open(end.seal(k_other), k_start, k_other).outcome,
+  EXPECT_EQ(client.open(backend.seal(k_other), k_start, k_other).outcome,
             shared ? Outcome::kOpened : Outcome::kDropped);
   // Nor by taking the secret for the one that path secrets come from.
   KeyPeer root;
@@ -118,16 +118,16 @@ TEST(PathKeys, HeaderProtectionIsThatOfThePath) {
 
 TEST_P(PathHandOverTest, TheNewHolderUpdatesKeysInTurnWithTheClient) {
   exchange(k_start, k_path);
-  ASSERT_TRUE(end.take_over(server.keys.hand_over(k_path)));
-  exchange(end, k_start, k_path);
+  ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
+  exchange(backend, k_start, k_path);
   Time now = k_start;
   for (std::uint64_t update = 1; update <= 4; ++update) {
     now += 4 * k_pto;
-    KeyPeer& initiator = update % 2 == 1 ? end : client;
+    KeyPeer& initiator = update % 2 == 1 ? backend : client;
     ASSERT_TRUE(initiator.keys.initiate_update(k_path, now, k_pto)) << update;
-    exchange(end, now, k_path);
+    exchange(backend, now, k_path);
     EXPECT_EQ(client.keys.updates(), update);
-    EXPECT_EQ(end.keys.updates(), update);
+    EXPECT_EQ(backend.keys.updates(), update);
   }
 }
 
@@ -139,18 +139,18 @@ TEST_P(PathHandOverTest, KeysGoOnAfterUpdatesAndInTheMiddleOfOne) {
   exchange(now, k_path);
   // The client has updated again and nobody has seen it; the new holder follows.
   ASSERT_TRUE(client.keys.initiate_update(k_path, now, k_pto));
-  ASSERT_TRUE(end.take_over(server.keys.hand_over(k_path)));
-  const OpenedPacket opened = end.open(client.seal(k_path), now, k_path);
+  ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
+  const OpenedPacket opened = backend.open(client.seal(k_path), now, k_path);
   EXPECT_EQ(opened.outcome, Outcome::kOpened);
   EXPECT_TRUE(opened.key_updated);
-  exchange(end, now, k_path);
+  exchange(backend, now, k_path);
   // The old holder has begun one and the client has not seen it.
   now += 4 * k_pto;
-  exchange(end, now, k_path);
-  ASSERT_TRUE(end.keys.initiate_update(k_path, now, k_pto));
-  if (mode == KeyMode::kShared) return;  // an end hands shared keys to nobody
+  exchange(backend, now, k_path);
+  ASSERT_TRUE(backend.keys.initiate_update(k_path, now, k_pto));
+  if (mode == KeyMode::kShared) return;  // a backend hands shared keys to nobody
   KeyPeer next;
-  ASSERT_TRUE(next.take_over(end.keys.hand_over(k_path)));
+  ASSERT_TRUE(next.take_over(backend.keys.hand_over(k_path)));
   exchange(next, now, k_path);
   EXPECT_EQ(client.keys.updates(), 3u);
 }
@@ -188,8 +188,8 @@ TEST(PathKeys, OnlyAnAcknowledgementOnThePathConfirmsItsUpdate) {
   EXPECT_TRUE(pair.client.keys.initiate_update(k_path, k_start + 9 * k_pto, k_pto));
 }
 
-// Two ends and the primary with the same keys: who hears of an update follows it on its own.
-TEST(SharedKeys, AnUpdateByOneEndReachesTheOthersThroughTheClient) {
+// Two backends and the primary with the same keys: who hears of an update follows it on its own.
+TEST(SharedKeys, AnUpdateByOneBackendReachesTheOthersThroughTheClient) {
   KeyPair pair(KeyMode::kShared);
   KeyPeer first, second;
   ASSERT_TRUE(first.take_over(pair.server.keys.hand_over(k_path)));
@@ -213,17 +213,17 @@ TEST(SharedKeys, AnUpdateByOneEndReachesTheOthersThroughTheClient) {
   }
 }
 
-TEST(SharedKeys, AnEndThatGetsASecondPathGoesOnInTheLaterPhase) {
+TEST(SharedKeys, ABackendThatGetsASecondPathGoesOnInTheLaterPhase) {
   KeyPair pair(KeyMode::kShared);
   pair.exchange();
-  KeyPeer end;
-  ASSERT_TRUE(end.take_over(pair.server.keys.hand_over(k_path)));
+  KeyPeer backend;
+  ASSERT_TRUE(backend.take_over(pair.server.keys.hand_over(k_path)));
   ASSERT_TRUE(pair.server.keys.initiate_update({}, k_start, k_pto));
   pair.exchange(k_start, k_other);
-  ASSERT_TRUE(end.take_over(pair.server.keys.hand_over(k_other)));
-  EXPECT_EQ(end.keys.key_phase_bit(k_other), k_key_phase_bit);
-  pair.exchange(end, k_start, k_other);
-  pair.exchange(end, k_start, k_path);
+  ASSERT_TRUE(backend.take_over(pair.server.keys.hand_over(k_other)));
+  EXPECT_EQ(backend.keys.key_phase_bit(k_other), k_key_phase_bit);
+  pair.exchange(backend, k_start, k_other);
+  pair.exchange(backend, k_start, k_path);
 }
 
 TEST(SharedKeys, ANodeThatHasHeardNothingFindsALaterPhase) {
@@ -239,19 +239,19 @@ TEST(SharedKeys, ANodeThatHasHeardNothingFindsALaterPhase) {
       pair.exchange(now);
       now += 10 * k_pto;
     }
-    KeyPeer end;
-    ASSERT_TRUE(end.take_over(given));
+    KeyPeer backend;
+    ASSERT_TRUE(backend.take_over(given));
     std::vector<std::uint8_t> forged = pair.client.seal(PathId{1});
     forged.back() ^= 1;
-    EXPECT_EQ(end.open(forged, now, PathId{1}).outcome, OpenedPacket::Outcome::kDropped);
-    const OpenedPacket opened = end.open(pair.client.seal(PathId{1}), now, PathId{1});
+    EXPECT_EQ(backend.open(forged, now, PathId{1}).outcome, OpenedPacket::Outcome::kDropped);
+    const OpenedPacket opened = backend.open(pair.client.seal(PathId{1}), now, PathId{1});
     if (updates == 9) {
       EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kDropped) << "too many";
       continue;
     }
     ASSERT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened) << updates;
     EXPECT_EQ(opened.key_updated, updates > 0);
-    pair.exchange(end, now, PathId{1});
+    pair.exchange(backend, now, PathId{1});
   }
 }
 
@@ -278,23 +278,23 @@ TEST(PathKeys, APeerWithAShorterProbeTimeoutUpdatesAgainBeforeOldKeysAreGone) {
 TEST(SharedKeys, TheLimitsOfTheAeadAreSharedOut) {
   KeyPair pair(KeyMode::kShared);
   std::uint32_t given = 0;
-  KeyPeer end;
+  KeyPeer backend;
   for (PathId path{1}; path.value < 100; ++path.value) {
     const auto state = pair.server.keys.hand_over(path);
     if (!state) continue;
     ++given;
     if (path.value == 1) {
-      ASSERT_TRUE(end.take_over(state));
+      ASSERT_TRUE(backend.take_over(state));
     }
   }
   EXPECT_EQ(given, 32u);
   EXPECT_TRUE(pair.server.keys.can_send(PathId{99}));  // kept, since it was not handed over
   for (std::uint64_t sealed = 0;
        sealed < confidentiality_limit(CipherSuite::kAes128GcmSha256) / 64 / 2; ++sealed) {
-    ASSERT_FALSE(end.keys.wants_update(PathId{1}));
-    ASSERT_FALSE(end.seal(PathId{1}, 4).empty());
+    ASSERT_FALSE(backend.keys.wants_update(PathId{1}));
+    ASSERT_FALSE(backend.seal(PathId{1}, 4).empty());
   }
-  EXPECT_TRUE(end.keys.wants_update(PathId{1}));
+  EXPECT_TRUE(backend.keys.wants_update(PathId{1}));
 }
 
 TEST(PathKeys, TheNewHolderCountsOnWithTheLimits) {
@@ -312,40 +312,40 @@ TEST(PathKeys, TheNewHolderCountsOnWithTheLimits) {
   used.send = given->send;
   used.next_number = 10;
   used.sealed = confidentiality_limit(CipherSuite::kAes128GcmSha256) / 2;
-  KeyPeer end;
-  ASSERT_TRUE(end.keys.take_over(used));
-  EXPECT_TRUE(end.keys.wants_update(k_path));
+  KeyPeer backend;
+  ASSERT_TRUE(backend.keys.take_over(used));
+  EXPECT_TRUE(backend.keys.wants_update(k_path));
 }
 
 TEST_P(PathHandOverTest, FlippedKeyPhaseBitsAreDropped) {
   exchange(k_start, k_path);
-  ASSERT_TRUE(end.take_over(server.keys.hand_over(k_path)));
+  ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
   for (int i = 0; i < 100; ++i) {
     std::vector<std::uint8_t> packet = client.seal(k_path);
     packet[0] ^= k_key_phase_bit;
-    EXPECT_EQ(end.open(packet, k_start, k_path).outcome, Outcome::kDropped);
-    packet = end.seal(k_path);
+    EXPECT_EQ(backend.open(packet, k_start, k_path).outcome, Outcome::kDropped);
+    packet = backend.seal(k_path);
     packet[0] ^= k_key_phase_bit;
     EXPECT_EQ(client.open(packet, k_start, k_path).outcome, Outcome::kDropped);
   }
-  EXPECT_EQ(end.keys.updates() + client.keys.updates(), 0u);
-  exchange(end, k_start, k_path);
+  EXPECT_EQ(backend.keys.updates() + client.keys.updates(), 0u);
+  exchange(backend, k_start, k_path);
 }
 
 TEST_P(PathHandOverTest, ReorderedPacketsOpenAroundAnUpdate) {
-  ASSERT_TRUE(end.take_over(server.keys.hand_over(k_path)));
-  exchange(end, k_start, k_path);
+  ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
+  exchange(backend, k_start, k_path);
   std::vector<std::vector<std::uint8_t>> packets;
   for (int i = 0; i < 8; ++i) packets.push_back(client.seal(k_path));
   ASSERT_TRUE(client.keys.initiate_update(k_path, k_start, k_pto));
   for (int i = 0; i < 8; ++i) packets.push_back(client.seal(k_path));
   // New and old in turn, from the last to the first of each.
   for (std::size_t i = 8; i-- > 0;) {
-    EXPECT_EQ(end.open(packets[8 + i], k_start, k_path).outcome, Outcome::kOpened) << i;
-    EXPECT_EQ(end.open(packets[i], k_start, k_path).outcome, Outcome::kOpened) << i;
+    EXPECT_EQ(backend.open(packets[8 + i], k_start, k_path).outcome, Outcome::kOpened) << i;
+    EXPECT_EQ(backend.open(packets[i], k_start, k_path).outcome, Outcome::kOpened) << i;
   }
-  EXPECT_EQ(end.keys.updates(), 1u);
-  EXPECT_EQ(end.open(packets[0], k_start + 3 * k_pto, k_path).outcome, Outcome::kDropped);
+  EXPECT_EQ(backend.keys.updates(), 1u);
+  EXPECT_EQ(backend.open(packets[0], k_start + 3 * k_pto, k_path).outcome, Outcome::kDropped);
 }
 
 TEST_P(PathHandOverTest, NumbersThatWereSealedAreNotSealedAgain) {
@@ -353,11 +353,11 @@ TEST_P(PathHandOverTest, NumbersThatWereSealedAreNotSealedAgain) {
   ASSERT_FALSE(server.seal(k_path).empty());
   --server.next_number[k_path.value];
   EXPECT_TRUE(server.seal(k_path).empty());
-  ASSERT_TRUE(end.take_over(server.keys.hand_over(k_path)));
-  end.next_number[k_path.value] = 1;
-  EXPECT_TRUE(end.seal(k_path).empty());
-  end.next_number[k_path.value] = 2;
-  EXPECT_FALSE(end.seal(k_path).empty());
+  ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
+  backend.next_number[k_path.value] = 1;
+  EXPECT_TRUE(backend.seal(k_path).empty());
+  backend.next_number[k_path.value] = 2;
+  EXPECT_FALSE(backend.seal(k_path).empty());
 
   // Nothing of a batch that is not in order, or of two paths, is touched.
   std::vector<std::uint8_t> packets(200, 7);
@@ -385,11 +385,11 @@ TEST_P(PathHandOverTest, ANodeTakesAPathOnlyOnce) {
   const auto given = server.keys.hand_over(k_path);
   ASSERT_TRUE(given);
   EXPECT_FALSE(server.keys.take_over(*given));  // it has the secrets
-  ASSERT_TRUE(end.keys.take_over(*given));
-  EXPECT_FALSE(end.keys.take_over(*given));
-  end.keys.forget(k_path);
-  EXPECT_FALSE(end.keys.take_over(*given));
-  EXPECT_FALSE(end.keys.can_send(k_path));
+  ASSERT_TRUE(backend.keys.take_over(*given));
+  EXPECT_FALSE(backend.keys.take_over(*given));
+  backend.keys.forget(k_path);
+  EXPECT_FALSE(backend.keys.take_over(*given));
+  EXPECT_FALSE(backend.keys.can_send(k_path));
 }
 
 TEST_P(PathHandOverTest, NothingIsHandedOverBeforeTheHandshakeIsConfirmed) {
@@ -431,13 +431,13 @@ TEST_P(PathHandOverTest, WhatNoNodeGivesIsRefused) {
   EXPECT_FALSE(spoiled([](PathHandOver& state) { state.send->generation = UINT64_MAX; }));
 
   // Of the other mode, or in shared mode of another connection.
-  ASSERT_TRUE(end.take_over(server.keys.hand_over(k_path)));
+  ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
   KeyPair other(mode == KeyMode::kShared ? KeyMode::kPerPath : KeyMode::kShared);
-  EXPECT_FALSE(end.take_over(other.server.keys.hand_over(k_other)));
+  EXPECT_FALSE(backend.take_over(other.server.keys.hand_over(k_other)));
   if (mode == KeyMode::kPerPath) return;
   auto foreign = server.keys.hand_over(k_other);
   foreign->send->header_key.key[0] ^= 1;
-  EXPECT_FALSE(end.take_over(foreign));
+  EXPECT_FALSE(backend.take_over(foreign));
 }
 
 }  // namespace

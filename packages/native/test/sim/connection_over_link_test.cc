@@ -52,11 +52,11 @@ class ConnectionOverLinkTest : public ::testing::Test {
         ++datagrams_received_;
         client_driver_->connection().ping();
       }
-      note_end(event);
+      note_backend(event);
     };
     server_host_->on_event = [this](ConnectionDriver& driver, const Event& event, Time now) {
       server_driver_ = &driver;
-      note_end(event);
+      note_backend(event);
       const auto* stream = std::get_if<StreamEvent>(&event);
       if (stream && stream->kind == StreamEvent::Kind::kReadable) read(driver, stream->stream, now);
     };
@@ -98,7 +98,7 @@ class ConnectionOverLinkTest : public ::testing::Test {
     }
     server_->wake(driver);
   }
-  void note_end(const Event& event) {
+  void note_backend(const Event& event) {
     if (const auto* closed = std::get_if<ConnectionClosed>(&event)) {
       end_ = "closed: " + std::to_string(closed->error) + " " + closed->reason;
     }

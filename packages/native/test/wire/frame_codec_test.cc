@@ -122,12 +122,13 @@ std::vector<Golden> goldens() {
       {"PATHS_BLOCKED", PathsBlockedFrame{PathId{7}}, "7e7b 07"},
       {"PATH_CIDS_BLOCKED", PathCidsBlockedFrame{PathId{7}, 1}, "7e7c 07 01"},
       // docs/wire.md.
-      {"END_OFFER", EndOfferFrame{EndId{2}, 64, PathId{5}, ipv4()},
+      {"BACKEND_OFFER", BackendOfferFrame{BackendId{2}, 64, PathId{5}, ipv4()},
        "80005ea0 02 4040 05 04 c0000201 01bb"},
-      {"END_OFFER with IPv6", EndOfferFrame{EndId{63}, 0, PathId{70001}, ipv6()},
+      {"BACKEND_OFFER with IPv6", BackendOfferFrame{BackendId{63}, 0, PathId{70001}, ipv6()},
        "80005ea0 3f 00 80011171 06 20010db8000000000000000000000001 1152"},
-      {"END_WITHDRAW", EndWithdrawFrame{EndId{2}, 65, 0x101}, "80005ea1 02 4041 4101"},
-      {"END_ABANDON", EndAbandonFrame{PathId{5}, 0x3e, {64, 1, 2}}, "80005ea2 05 3e 4040 01 02"},
+      {"BACKEND_WITHDRAW", BackendWithdrawFrame{BackendId{2}, 65, 0x101}, "80005ea1 02 4041 4101"},
+      {"BACKEND_ABANDON", BackendAbandonFrame{PathId{5}, 0x3e, {64, 1, 2}},
+       "80005ea2 05 3e 4040 01 02"},
   };
 }
 
@@ -199,7 +200,7 @@ TEST(FrameCodec, RefusesWhatAFrameAloneCanViolate) {
             k_encoding);
 }
 
-TEST(FrameCodec, RefusesOffersOfEndsThatCannotExist) {
+TEST(FrameCodec, RefusesOffersOfBackendsThatCannotExist) {
   constexpr auto k_encoding = TransportErrorCode::kFrameEncodingError;
   constexpr auto k_violation = TransportErrorCode::kProtocolViolation;
   EXPECT_EQ(error_of("80005ea0 02 00 05 05 c0000201 01bb"), k_encoding);  // IPv5
@@ -211,7 +212,7 @@ TEST(FrameCodec, RefusesOffersOfEndsThatCannotExist) {
     EXPECT_EQ(error_of(("80005ea0 02 00 05 " + std::string(address) + " 01bb").c_str()), k_encoding)
         << address;
   }
-  EXPECT_EQ(error_of("80005ea0 4040 00 05 04 c0000201 01bb"), k_violation);  // end 64
+  EXPECT_EQ(error_of("80005ea0 4040 00 05 04 c0000201 01bb"), k_violation);  // backend 64
   EXPECT_EQ(error_of("80005ea0 02 00 c000000100000000 04 c0000201 01bb"), k_violation);
   EXPECT_EQ(error_of("80005ea1 4040 00 00"), k_violation);
 }

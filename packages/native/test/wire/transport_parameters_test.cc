@@ -55,7 +55,7 @@ TEST(TransportParameters, DecodesAllOfThem) {
   EXPECT_TRUE(parameters->grease_quic_bit);
   EXPECT_TRUE(parameters->reset_stream_at);
   EXPECT_EQ(parameters->initial_max_path_id, 2u);
-  EXPECT_EQ(parameters->multi_end, EndKeyModes::k_shared | EndKeyModes::k_per_path);
+  EXPECT_EQ(parameters->multi_end, BackendKeyModes::k_shared | BackendKeyModes::k_per_path);
   ASSERT_TRUE(parameters->stateless_reset_token);
   EXPECT_EQ(parameters->stateless_reset_token->back(), 0x0f);
   ASSERT_TRUE(parameters->preferred_address);
@@ -112,7 +112,7 @@ TEST(TransportParameters, AcceptsTheLimits) {
   EXPECT_EQ(error_of("3e 08 c0000000ffffffff"), TransportErrorCode::kNoError);
 }
 
-TEST(TransportParameters, RefusesEndsWithoutAKeyModeOrWithoutPaths) {
+TEST(TransportParameters, RefusesBackendsWithoutAKeyModeOrWithoutPaths) {
   constexpr auto k_error = TransportErrorCode::kTransportParameterError;
   EXPECT_EQ(error_of("3e 01 02 80005ea0 01 00"), k_error);
   EXPECT_EQ(error_of("80005ea0 01 01"), k_error);
@@ -169,7 +169,7 @@ TEST(TransportParameters, AppendsTheOnesOfMultipath) {
   parameters.initial_max_path_id = 300;
   append_extension_parameters(out, parameters);
   EXPECT_EQ(out, from_hex("aa 3e 02 412c"));
-  parameters.multi_end = EndKeyModes::k_per_path;
+  parameters.multi_end = BackendKeyModes::k_per_path;
   out.clear();
   append_extension_parameters(out, parameters);
   EXPECT_EQ(out, from_hex("3e 02 412c 80005ea0 01 02"));

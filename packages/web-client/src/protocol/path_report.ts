@@ -1,10 +1,10 @@
-/** Credit of an end to send, in bytes, since it has the path: lent by the gateway and not given back, and what it used of that. */
+/** Credit of a backend to send, in bytes, since it has the path: lent by the gateway and not given back, and what it used of that. */
 export interface LeaseReport {
   readonly granted: number;
   readonly used: number;
 }
 
-/** One path of an edge's connection to its gateway and the ends of its site, as pages are told. Counters only grow while the path lives. */
+/** One path of an edge's connection to its gateway and the backends of its site, as pages are told. Counters only grow while the path lives. */
 export interface PathReport {
   /** Of the path in its connection. */
   readonly id: number;
@@ -13,9 +13,9 @@ export interface PathReport {
   readonly remote: string;
   /** `silent`: nothing was acknowledged for a probe timeout. */
   readonly state: 'validating' | 'active' | 'silent' | 'abandoned';
-  /** It leads to this end; absent: to the gateway. */
-  readonly end?: number;
-  /** Of the end, as it said last; absent: to the gateway, or not known. */
+  /** It leads to this backend; absent: to the gateway. */
+  readonly backend?: number;
+  /** Of the backend, as it said last; absent: to the gateway, or not known. */
   readonly lease?: LeaseReport;
   /** It rests while another one works. */
   readonly backup: boolean;
@@ -42,7 +42,7 @@ function parsePathReport(value: unknown): PathReport {
   for (const name of COUNTS) if (!isCount(report[name])) throw new TypeError(`${name}: not a number from 0`);
   for (const name of ['local', 'remote'] as const) if (typeof report[name] !== 'string') throw new TypeError(`${name}: not text`);
   if (!STATES.includes(report.state)) throw new TypeError('state: not a state of a path');
-  if (report.end !== undefined && !isCount(report.end)) throw new TypeError('end: not a number from 0');
+  if (report.backend !== undefined && !isCount(report.backend)) throw new TypeError('backend: not a number from 0');
   if (report.lease !== undefined) checkLease(report.lease);
   if (typeof report.backup !== 'boolean') throw new TypeError('backup: neither true nor false');
   return report as unknown as PathReport;

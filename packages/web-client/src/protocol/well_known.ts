@@ -12,7 +12,7 @@ export const WELL_KNOWN = {
   responses: `${WELL_KNOWN_PREFIX}responses`,
   /** JSON: which server answers what (docs/multi-end.md). */
   routes: `${WELL_KNOWN_PREFIX}routes`,
-  /** JSON: an end's lease of the connection that asks (docs/multi-end.md). */
+  /** JSON: a backend's lease of the connection that asks (docs/multi-end.md). */
   lease: `${WELL_KNOWN_PREFIX}lease`,
   /** First load: registers the page loader, then goes to `?to=/path`. */
   start: `${WELL_KNOWN_PREFIX}start`,

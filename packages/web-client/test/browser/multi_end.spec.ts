@@ -7,11 +7,11 @@ import { noiseImage } from './noise_image.js';
 const images = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.bmp`, noiseImage(592, index)]));
 const bytes = images['0.bmp']!.bmp.length;
 
-/** Of the ends, too. */
+/** Of the backends, too. */
 const gallery = `<!doctype html>
 <html lang="en">
   <meta charset="utf-8" />
-  <title>Pictures of three ends</title>
+  <title>Pictures of three backends</title>
   <h1>Pictures</h1>
 ${Object.keys(images).map((name) => `  <img src="${name}" alt="Noise ${name}" width="100" height="100" />\n`).join('')}</html>
 `;
@@ -25,17 +25,17 @@ const test = base.extend<{ multiEnd: MultiEndSite }>({
   },
 });
 
-/** The edge has its connection, and has opened the paths to all ends. */
-async function waitForEnds(multiEnd: MultiEndSite): Promise<void> {
-  await expect.poll(async () => (await multiEnd.gateway()).ends.map(({ state }) => state)).toEqual(['serving', 'serving', 'serving']);
+/** The edge has its connection, and has opened the paths to all backends. */
+async function waitForBackends(multiEnd: MultiEndSite): Promise<void> {
+  await expect.poll(async () => (await multiEnd.gateway()).backends.map(({ state }) => state)).toEqual(['serving', 'serving', 'serving']);
   expect((await fetch(multiEnd.httpUrl)).status).toBe(200);
-  await expect.poll(async () => (await multiEnd.edge()).gateway.connection?.ends.map(({ state }) => state)).toEqual(['open', 'open', 'open']);
+  await expect.poll(async () => (await multiEnd.edge()).gateway.connection?.backends.map(({ state }) => state)).toEqual(['open', 'open', 'open']);
 }
 
-/** Bytes that came from each end, directly, in the order of their ids. */
+/** Bytes that came from each backend, directly, in the order of their ids. */
 async function received(multiEnd: MultiEndSite): Promise<number[]> {
-  const ends = (await multiEnd.edge()).gateway.connection?.ends ?? [];
-  return ends.sort((left, right) => left.end - right.end).map(({ bytesReceived }) => bytesReceived);
+  const backends = (await multiEnd.edge()).gateway.connection?.backends ?? [];
+  return backends.sort((left, right) => left.backend - right.backend).map(({ bytesReceived }) => bytesReceived);
 }
 
 /** What every picture of the page shows: the SHA-256 of its pixels. */
@@ -55,17 +55,17 @@ async function shown(page: Page): Promise<Record<string, string>> {
 
 test.setTimeout(600_000);
 
-test('a page over HTTP/3 whose pictures come from three ends is complete although one of them is killed', async ({ multiEnd, launchBrowser }) => {
-  await waitForEnds(multiEnd);
+test('a page over HTTP/3 whose pictures come from three backends is complete although one of them is killed', async ({ multiEnd, launchBrowser }) => {
+  await waitForBackends(multiEnd);
   const before = await received(multiEnd);
   const browser = await launchBrowser(`--ignore-certificate-errors-spki-list=${await multiEnd.publicKeyHash()}`, `--origin-to-force-quic-on=127.0.0.1:${multiEnd.edgePort}`);
   const page = await browser.newPage();
   const failed: string[] = [];
   page.on('requestfailed', (request) => failed.push(request.url()));
-  // The links carry 6 Mbit/s each: the pictures take seconds, and all three ends are sending when one of them dies.
+  // The links carry 6 Mbit/s each: the pictures take seconds, and all three backends are sending when one of them dies.
   const loaded = page.goto(`${multiEnd.httpsUrl}/images/`, { waitUntil: 'load' });
-  await expect.poll(async () => Math.min(...(await received(multiEnd)).map((count, end) => count - before[end]!)), { intervals: [20] }).toBeGreaterThan(200_000);
-  await multiEnd.process('end2').stop('SIGKILL');
+  await expect.poll(async () => Math.min(...(await received(multiEnd)).map((count, backend) => count - before[backend]!)), { intervals: [20] }).toBeGreaterThan(200_000);
+  await multiEnd.process('backend2').stop('SIGKILL');
   await loaded;
 
   expect(failed).toEqual([]);
@@ -74,27 +74,27 @@ test('a page over HTTP/3 whose pictures come from three ends is complete althoug
 
   // One connection, whose gateway carried no picture and sent less than one.
   expect((await multiEnd.edge()).gateway.opened).toBe(1);
-  const { ends, transport } = await multiEnd.gateway();
-  expect(ends.map(({ proxied }) => proxied)).toEqual([0, 0, 0]);
+  const { backends, transport } = await multiEnd.gateway();
+  expect(backends.map(({ proxied }) => proxied)).toEqual([0, 0, 0]);
   expect(await multiEnd.images('center')).toEqual([]);
   expect(transport.bytesSent).toBeLessThan(bytes);
   const rests: number[] = [];
-  for (const name of ['end1', 'end3']) {
-    const { guests, transport: own } = await multiEnd.end(name);
-    // The edge's connection was handed over: nobody shook hands with an end.
+  for (const name of ['backend1', 'backend3']) {
+    const { guests, transport: own } = await multiEnd.backend(name);
+    // The edge's connection was handed over: nobody shook hands with a backend.
     expect([guests, own.connectionsAccepted]).toEqual([1, 0]);
     const answers = await multiEnd.images(name);
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
     expect(own.bytesSent).toBeGreaterThan(answers.reduce((sum, answer) => sum + answer.bytes, 0));
     rests.push(...answers.filter(({ status }) => status === 206).map((answer) => answer.bytes));
   }
-  // What the dead end still owed came from the others, and nothing that it had sent came again.
+  // What the dead backend still owed came from the others, and nothing that it had sent came again.
   expect(rests.length).toBeGreaterThan(0);
   for (const rest of rests) expect(rest).toBeLessThan(bytes);
 });
 
-test('the live page charts the paths to the gateway and to each end with its lease, in every look', async ({ browser, multiEnd }, testInfo) => {
-  await waitForEnds(multiEnd);
+test('the live page charts the paths to the gateway and to each backend with its lease, in every look', async ({ browser, multiEnd }, testInfo) => {
+  await waitForBackends(multiEnd);
   for (const { name, options } of looks) {
     const context = await browser.newContext(options);
     const page = await context.newPage();
@@ -104,24 +104,24 @@ test('the live page charts the paths to the gateway and to each end with its lea
     const rows = page.locator('#paths tr');
     await expect(rows).toHaveCount(4);
     const servers = async (): Promise<(string | null)[]> => Promise.all((await rows.all()).map((row) => row.locator('[data-label=Server]').textContent()));
-    expect((await servers()).sort()).toEqual(['end 0', 'end 1', 'end 2', 'gateway']);
-    await expect(page.locator('#paths-legend li', { hasText: /^end \d: / })).toHaveCount(3);
-    // Bytes per end: what an end sends is in its own row.
-    const ofEnds = rows.filter({ hasText: /end \d/ });
+    expect((await servers()).sort()).toEqual(['backend 0', 'backend 1', 'backend 2', 'gateway']);
+    await expect(page.locator('#paths-legend li', { hasText: /^backend \d: / })).toHaveCount(3);
+    // Bytes per backend: what a backend sends is in its own row.
+    const ofBackends = rows.filter({ hasText: /backend \d/ });
     const megabytesReceived = async (): Promise<number> =>
-      (await ofEnds.locator('[data-label=Received]').allTextContents()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
+      (await ofBackends.locator('[data-label=Received]').allTextContents()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
     const before = await megabytesReceived();
     expect((await (await fetch(`${multiEnd.httpUrl}/images/0.bmp`)).arrayBuffer()).byteLength).toBe(bytes);
     await expect.poll(megabytesReceived).toBeGreaterThan(before);
-    // Each end tells its lease: it has used at least what it sent of the picture; the gateway has none.
+    // Each backend tells its lease: it has used at least what it sent of the picture; the gateway has none.
     await expect(rows.filter({ hasText: 'gateway' }).locator('[data-label=Lease]')).toHaveText('–');
-    const leases = async (): Promise<string[]> => Promise.all((await ofEnds.all()).map(async (row) => (await row.locator('[data-label=Lease]').textContent()) ?? ''));
+    const leases = async (): Promise<string[]> => Promise.all((await ofBackends.all()).map(async (row) => (await row.locator('[data-label=Lease]').textContent()) ?? ''));
     await expect.poll(async () => (await leases()).every((text) => /^[\d.]+ of [\d.]+ [KM]?B$/.test(text))).toBe(true);
     const megabytesUsed = async (): Promise<number> => (await leases()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
     await expect.poll(megabytesUsed).toBeGreaterThan((0.9 * bytes) / 1024 ** 2);
     const drawn = async (): Promise<number> => ((await page.locator('#path-rate-chart .line').nth(3).getAttribute('d')) ?? '').split('L').length;
     await expect.poll(drawn).toBeGreaterThan(3);
-    await page.locator('#paths-section').screenshot({ path: testInfo.outputPath(`ends-live-${name}.png`) });
+    await page.locator('#paths-section').screenshot({ path: testInfo.outputPath(`backends-live-${name}.png`) });
     await expectGoodLooks(page);
     expect(errors).toEqual([]);
     await context.close();
@@ -129,7 +129,7 @@ test('the live page charts the paths to the gateway and to each end with its lea
   const page = await browser.newPage();
   await openThroughStart(page, multiEnd.httpUrl, '/live/');
   await expect(page.locator('#paths tr')).toHaveCount(4);
-  await multiEnd.process('end2').stop('SIGKILL');
-  await expect(page.locator('#paths tr', { hasText: 'end 1' }).locator('[data-label=State]')).toHaveText(/silent|abandoned|gone/);
+  await multiEnd.process('backend2').stop('SIGKILL');
+  await expect(page.locator('#paths tr', { hasText: 'backend 1' }).locator('[data-label=State]')).toHaveText(/silent|abandoned|gone/);
   await page.close();
 });

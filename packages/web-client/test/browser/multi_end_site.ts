@@ -13,15 +13,15 @@ export interface Answer extends LoggedRequest {
 
 /** What the tests read of the nodes' statuses. */
 interface EdgeStatus {
-  gateway: { opened: number; connection?: { ends: { end: number; state: string; bytesReceived: number }[] } };
+  gateway: { opened: number; connection?: { backends: { backend: number; state: string; bytesReceived: number }[] } };
 }
 
 interface GatewayStatus {
-  ends: { name: string; state: string; proxied: number }[];
+  backends: { name: string; state: string; proxied: number }[];
   transport: { bytesSent: number };
 }
 
-interface EndNodeStatus {
+interface BackendNodeStatus {
   guests: number;
   transport: { bytesSent: number; connectionsAccepted: number };
 }
@@ -33,15 +33,15 @@ interface NodeProcess {
   readonly admin: number;
 }
 
-const endNames = ['end1', 'end2', 'end3'] as const;
-const names = [...endNames, 'center', 'laptop'] as const;
+const backendNames = ['backend1', 'backend2', 'backend3'] as const;
+const names = [...backendNames, 'center', 'laptop'] as const;
 type Name = (typeof names)[number];
 
-/** Round trips of clients to ends are twice the delay; an image of 1 MB takes an end seconds. */
+/** Round trips of clients to backends are twice the delay; an image of 1 MB takes a backend seconds. */
 const link = ['--rate', '6mbit', '--delay', '20ms', '--queue', '64KiB'];
 
 /**
- * A gateway, three ends, each behind a link, and an edge: each of them a process of its own. The ends answer what is
+ * A gateway, three backends, each behind a link, and an edge: each of them a process of its own. The backends answer what is
  * below `/images/`, the gateway the rest.
  */
 export class MultiEndSite {
@@ -54,7 +54,7 @@ export class MultiEndSite {
     private readonly site: string,
   ) {}
 
-  /** `site`: directory that the gateway serves; `images`: files of every end. */
+  /** `site`: directory that the gateway serves; `images`: files of every backend. */
   static async start(site: string, images: Readonly<Record<string, Buffer>>): Promise<MultiEndSite> {
     const started = new MultiEndSite(await mkdtemp(join(tmpdir(), 'sheaf-multi-end-test-')), site);
     await started.writeFiles(images);
@@ -75,8 +75,8 @@ export class MultiEndSite {
     return this.nodes.laptop.listen;
   }
 
-  get ends(): readonly string[] {
-    return endNames;
+  get backends(): readonly string[] {
+    return backendNames;
   }
 
   publicKeyHash(): Promise<string> {
@@ -91,7 +91,7 @@ export class MultiEndSite {
     return this.status('center');
   }
 
-  end(name: string): Promise<EndNodeStatus> {
+  backend(name: string): Promise<BackendNodeStatus> {
     return this.status(name as Name);
   }
 
@@ -115,7 +115,7 @@ export class MultiEndSite {
   }
 
   private async writeFiles(images: Readonly<Record<string, Buffer>>): Promise<void> {
-    const folder = join(this.directory, 'ends', 'images');
+    const folder = join(this.directory, 'backends', 'images');
     await mkdir(folder, { recursive: true });
     // A file that has not changed for a while has a strong tag, which resumption needs.
     const settled = new Date(Date.now() - 60_000);
@@ -131,7 +131,7 @@ export class MultiEndSite {
       this.nodes[name] = { process, listen: await freePort(), backbone: await freePort(), admin: await freePort() };
     }
     this.httpPort = await freePort();
-    const addresses = await Promise.all(endNames.map((name) => this.linkTo(this.nodes[name].listen)));
+    const addresses = await Promise.all(backendNames.map((name) => this.linkTo(this.nodes[name].listen)));
     await writeFile(join(this.directory, 'sheaf.yaml'), this.configuration(addresses));
     // The first one makes the certificate that all use.
     const [first, ...others] = names;
@@ -147,26 +147,26 @@ export class MultiEndSite {
   }
 
   private configuration(addresses: readonly string[]): string {
-    const ends = endNames.map((name, index) => `{ name: ${name}, address: "${addresses[index]}" }`).join(', ');
+    const backends = backendNames.map((name, index) => `{ name: ${name}, address: "${addresses[index]}" }`).join(', ');
     const ports = (name: Name): string => `listen: 127.0.0.1:${this.nodes[name].listen}
     admin: 127.0.0.1:${this.nodes[name].admin}
     log: { file: ${name}.log }`;
     const backbone = (name: Name): string => `backbone: 127.0.0.1:${this.nodes[name].backbone}`;
-    const endNode = (name: Name): string => `  ${name}:
-    role: end
+    const backendNode = (name: Name): string => `  ${name}:
+    role: backend
     ${ports(name)}
     ${backbone(name)}
     primary: center
-    routes: [{ files: ./ends }]
+    routes: [{ files: ./backends }]
 `;
     return `nodes:
   center:
     role: gateway
     ${ports('center')}
     ${backbone('center')}
-    ends: [${ends}]
-    routes: [{ path: /echo, webtransport: echo }, { path: /images, ends: [${endNames.join(', ')}] }, { path: /, files: ${JSON.stringify(this.site)} }]
-${endNames.map(endNode).join('')}  laptop:
+    backends: [${backends}]
+    routes: [{ path: /echo, webtransport: echo }, { path: /images, backends: [${backendNames.join(', ')}] }, { path: /, files: ${JSON.stringify(this.site)} }]
+${backendNames.map(backendNode).join('')}  laptop:
     role: edge
     ${ports('laptop')}
     http: 127.0.0.1:${this.httpPort}

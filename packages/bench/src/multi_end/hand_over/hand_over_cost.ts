@@ -5,7 +5,7 @@ import { distribution, round } from '../../measure/statistics.js';
 import { buildNativeBench } from '../../process/cmake.js';
 import { runProgram } from '../../process/run_program.js';
 
-/** What a connection may cost at an end, at most. */
+/** What a connection may cost at a backend, at most. */
 const MOST = { import_us: 50, bytes: 16 * 1024 };
 
 export interface HandOverOptions {
@@ -33,7 +33,7 @@ export interface HandOverCost {
 /** `bench multi-end --hand-over`. @throws UserError */
 export async function runHandOver({ runs, connections }: HandOverOptions, { progress }: ExperimentContext): Promise<Outcome> {
   const machine = describeMachine();
-  const program = await buildNativeBench('end_import_bench', progress);
+  const program = await buildNativeBench('backend_import_bench', progress);
   const results: z.output<typeof runSchema>[] = [];
   for (let run = 1; run <= runs; run += 1) {
     results.push(runSchema.parse(JSON.parse(await runProgram(program, [String(connections)]))));
@@ -48,7 +48,7 @@ export async function runHandOver({ runs, connections }: HandOverOptions, { prog
       {
         head: ['keys', 'import µs', 'bytes before the first packet', 'bytes after a request', 'runs'],
         rows: costs.map(({ keys, import_us, import_quartiles_us: [low, high], fresh_bytes, idle_bytes }) => [keys, `${import_us} (${low} to ${high})`, String(fresh_bytes), String(idle_bytes), String(runs)]),
-        notes: [`A connection at an end, with its leases; at most ${MOST.import_us} µs and ${MOST.bytes} bytes.`],
+        notes: [`A connection at a backend, with its leases; at most ${MOST.import_us} µs and ${MOST.bytes} bytes.`],
       },
     ],
     ...(missed.length > 0 && { failure: missed.join('; ') }),

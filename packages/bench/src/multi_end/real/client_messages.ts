@@ -1,8 +1,8 @@
 /** What one client process is to do, as its argument. */
 export interface ClientTask {
   port: number;
-  /** Ends that have to be open before the first request; 0: a client without Multi-End. */
-  ends: number;
+  /** Backends that have to be open before the first request; 0: a client without Multi-End. */
+  backends: number;
   requests: number;
   path: string;
   direction: 'download' | 'upload';
@@ -14,8 +14,8 @@ export interface ClientTask {
 export type ClientOrder = 'connect' | 'go';
 
 export interface ClientResult {
-  /** Of what it sent and received on all paths, the share on those to ends: 0 to 1. */
-  endsShare: number;
+  /** Of what it sent and received on all paths, the share on those to backends: 0 to 1. */
+  backendsShare: number;
 }
 
 /** What it tells. */

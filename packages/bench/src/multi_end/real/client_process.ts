@@ -1,10 +1,10 @@
 // One client of `bench multi-end --real`, in a process of its own; see client_messages.ts.
 import { once } from 'node:events';
-import { EndClient, errorMessage } from '@sheaf/gateway';
+import { BackendClient, errorMessage } from '@sheaf/gateway';
 import { connectHttp3, type ClientResponse, type ConnectionStatus, type Http3Client } from '@sheaf/native';
 import type { ClientNews, ClientOrder, ClientResult, ClientTask } from './client_messages.js';
 
-/** Longest wait for the ends. */
+/** Longest wait for the backends. */
 const PATIENCE_MS = 20_000;
 
 const task = JSON.parse(process.argv[2] ?? '') as ClientTask;
@@ -12,13 +12,13 @@ const body = task.direction === 'upload' ? Buffer.alloc(task.bytes, 'sheaf ') : 
 
 async function run(): Promise<ClientResult> {
   await order('connect', { state: 'loaded' });
-  const client = await connectHttp3({ host: '127.0.0.1', port: task.port, serverName: 'localhost', alpn: ['h3'], insecure: true, multiEnd: task.ends > 0 });
+  const client = await connectHttp3({ host: '127.0.0.1', port: task.port, serverName: 'localhost', alpn: ['h3'], insecure: true, multiEnd: task.backends > 0 });
   try {
-    const requester = new EndClient(client);
-    if (task.ends > 0) await Promise.all([requester.ready(PATIENCE_MS), untilOpen(client)]);
+    const requester = new BackendClient(client);
+    if (task.backends > 0) await Promise.all([requester.ready(PATIENCE_MS), untilOpen(client)]);
     await order('go', { state: 'connected' });
     for (let request = 0; request < task.requests; request += 1) await transfer(requester);
-    return { endsShare: endsShare(client.status()) };
+    return { backendsShare: backendsShare(client.status()) };
   } finally {
     await client.close().catch(() => undefined);
   }
@@ -33,15 +33,15 @@ async function order(expected: ClientOrder, news: ClientNews): Promise<void> {
 
 async function untilOpen(client: Http3Client): Promise<void> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  const open = (): number => client.status().ends.filter(({ state }) => state === 'open').length;
-  while (open() < task.ends) {
-    await once(client, 'endPathOpen', { signal }).catch(() => {
-      throw new Error(`${open()} of ${task.ends} ends are open after ${PATIENCE_MS / 1000} s`);
+  const open = (): number => client.status().backends.filter(({ state }) => state === 'open').length;
+  while (open() < task.backends) {
+    await once(client, 'backendPathOpen', { signal }).catch(() => {
+      throw new Error(`${open()} of ${task.backends} backends are open after ${PATIENCE_MS / 1000} s`);
     });
   }
 }
 
-async function transfer(requester: EndClient): Promise<void> {
+async function transfer(requester: BackendClient): Promise<void> {
   const { path } = task;
   // Caddy 2.6 passes on no body whose length it is not told.
   const upload = body && { method: 'POST', headers: { 'content-length': String(body.length) }, body };
@@ -62,11 +62,11 @@ async function text(response: ClientResponse): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function endsShare({ paths, ends }: ConnectionStatus): number {
-  const ofEnds = new Set(ends.map(({ path }) => path));
+function backendsShare({ paths, backends }: ConnectionStatus): number {
+  const ofBackends = new Set(backends.map(({ path }) => path));
   const sum = (counted: readonly { bytesSent: number; bytesReceived: number }[]): number => counted.reduce((total, { bytesSent, bytesReceived }) => total + bytesSent + bytesReceived, 0);
-  const direct = sum(ends);
-  const primary = sum(paths.filter(({ id }) => !ofEnds.has(id)));
+  const direct = sum(backends);
+  const primary = sum(paths.filter(({ id }) => !ofBackends.has(id)));
   return direct / (direct + primary);
 }
 

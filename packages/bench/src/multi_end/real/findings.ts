@@ -1,10 +1,10 @@
 import { round } from '../../measure/statistics.js';
-import type { CpuCell, RealEnds } from './real_ends.js';
+import type { CpuCell, RealBackends } from './real_backends.js';
 
-/** The primary's work with ends, over its work as their proxy, at most. */
+/** The primary's work with backends, over its work as their proxy, at most. */
 const LARGEST_PRIMARY_RATIO = 0.1;
 /** The rest is handshakes, acknowledgements and credit by way of the primary. */
-const LEAST_ENDS_SHARE = 0.95;
+const LEAST_BACKENDS_SHARE = 0.95;
 
 export interface RealFinding {
   claim: string;
@@ -12,8 +12,8 @@ export interface RealFinding {
   why: string;
 }
 
-/** What the figures say about what ends are for, in each direction and with each number of ends. */
-export function judgeRealEnds({ cpu, uploads }: Pick<RealEnds, 'cpu' | 'uploads'>): RealFinding[] {
+/** What the figures say about what backends are for, in each direction and with each number of backends. */
+export function judgeRealBackends({ cpu, uploads }: Pick<RealBackends, 'cpu' | 'uploads'>): RealFinding[] {
   return [...judge('downloads', cpu), ...judge('uploads', uploads)];
 }
 
@@ -21,9 +21,9 @@ function judge(what: string, cells: readonly CpuCell[]): RealFinding[] {
   return cells
     .filter(({ delivery }) => delivery === 'direct')
     .flatMap((direct) => {
-      const proxy = cells.find(({ delivery, ends }) => delivery === 'proxy' && ends === direct.ends);
+      const proxy = cells.find(({ delivery, backends }) => delivery === 'proxy' && backends === direct.backends);
       if (!proxy) return [];
-      const subject = `${what}, ${direct.ends} ${direct.ends === 1 ? 'end' : 'ends'}`;
+      const subject = `${what}, ${direct.backends} ${direct.backends === 1 ? 'backend' : 'backends'}`;
       return [ofPrimary(subject, direct, proxy), ofSum(subject, direct, proxy), ofPath(subject, direct)];
     });
 }
@@ -38,19 +38,19 @@ function ofPrimary(subject: string, direct: CpuCell, proxy: CpuCell): RealFindin
 }
 
 function ofSum(subject: string, direct: CpuCell, proxy: CpuCell): RealFinding {
-  const [ours, theirs] = [direct, proxy].map((cell) => cell.primary_cpu_s + cell.ends_cpu_s) as [number, number];
+  const [ours, theirs] = [direct, proxy].map((cell) => cell.primary_cpu_s + cell.backends_cpu_s) as [number, number];
   return {
-    claim: `${subject}: primary and ends together work less than with proxying`,
+    claim: `${subject}: primary and backends together work less than with proxying`,
     holds: ours < theirs,
-    why: `${round(ours, 3)} s instead of ${round(theirs, 3)} s; the ends ${direct.ends_cpu_s} s instead of ${proxy.ends_cpu_s} s`,
+    why: `${round(ours, 3)} s instead of ${round(theirs, 3)} s; the backends ${direct.backends_cpu_s} s instead of ${proxy.backends_cpu_s} s`,
   };
 }
 
-function ofPath(subject: string, { ends_share }: CpuCell): RealFinding {
+function ofPath(subject: string, { backends_share }: CpuCell): RealFinding {
   return {
-    claim: `${subject}: at least ${percent(LEAST_ENDS_SHARE)} of the bytes go between clients and ends`,
-    holds: ends_share >= LEAST_ENDS_SHARE,
-    why: percent(ends_share),
+    claim: `${subject}: at least ${percent(LEAST_BACKENDS_SHARE)} of the bytes go between clients and backends`,
+    holds: backends_share >= LEAST_BACKENDS_SHARE,
+    why: percent(backends_share),
   };
 }
 

@@ -1,4 +1,4 @@
-// What stands behind an end for uploads, in a process of its own: takes a body and answers how long it was.
+// What stands behind a backend for uploads, in a process of its own: takes a body and answers how long it was.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

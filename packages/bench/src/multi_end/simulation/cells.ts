@@ -7,7 +7,7 @@ import { JITTER_MS } from './setting.js';
 export interface TransferCell {
   topology: string;
   kind: TransferExperiment['kind'];
-  ends: number;
+  backends: number;
   requests: number;
   /** Both ways together. */
   bytes: number;
@@ -22,9 +22,9 @@ export interface TransferCell {
   paper_ratio?: number;
   /** Mean of the requests' completions. */
   object_ratio: number;
-  /** Of one request's answer, as it comes from the end. */
+  /** Of one request's answer, as it comes from the backend. */
   first_byte_ms?: number;
-  /** Between client and end, without jitter. */
+  /** Between client and backend, without jitter. */
   round_trip_ms?: number;
 }
 
@@ -44,7 +44,7 @@ export interface FaultCell extends FaultExperiment {
   /** Seed of the run with the longest. */
   longest_stall_seed: number;
   bound_ms: number;
-  /** Datagrams with a long header that reached an end. */
+  /** Datagrams with a long header that reached a backend. */
   handshake_datagrams: number;
 }
 
@@ -53,11 +53,11 @@ export function transferCell({ kind, topology, transfers, paper_ratio }: Transfe
   const objects = (delivery: Delivery) => distribution(runs[delivery].map(({ done_ms }) => mean(done_ms))).median;
   const direct = last('direct');
   const proxied = last('proxied');
-  const [end] = topology.ends;
+  const [backend] = topology.backends;
   return {
     topology: topology.name,
     kind,
-    ends: topology.ends.length,
+    backends: topology.backends.length,
     requests: transfers.length,
     bytes: transfers.reduce((sum, { answer_bytes, upload_bytes }) => sum + answer_bytes + upload_bytes, 0),
     runs: runs.direct.length,
@@ -68,7 +68,7 @@ export function transferCell({ kind, topology, transfers, paper_ratio }: Transfe
     ratio: round(direct.median / proxied.median, 3),
     ...(paper_ratio !== undefined && { paper_ratio }),
     object_ratio: round(objects('direct') / objects('proxied'), 3),
-    ...(kind === 'download' && end && { first_byte_ms: round(distribution(runs.direct.map(({ first_ms }) => first_ms[0] ?? 0)).median), round_trip_ms: 2 * end.client.delay_ms }),
+    ...(kind === 'download' && backend && { first_byte_ms: round(distribution(runs.direct.map(({ first_ms }) => first_ms[0] ?? 0)).median), round_trip_ms: 2 * backend.client.delay_ms }),
   };
 }
 
@@ -110,7 +110,7 @@ export function faultFaults(cell: FaultCell): string[] {
   if (cell.requests_failed > 0) found.push(`${name}: ${cell.requests_failed} requests failed`);
   if (cell.bytes_lost > 0) found.push(`${name}: ${cell.bytes_lost} bytes lost`);
   if (cell.longest_stall_ms > cell.bound_ms) found.push(`${name}: a request stood still for ${cell.longest_stall_ms} ms (seed ${cell.longest_stall_seed}), longer than ${cell.bound_ms}`);
-  if (cell.handshake_datagrams > 0) found.push(`${name}: ${cell.handshake_datagrams} handshake datagrams reached ends`);
+  if (cell.handshake_datagrams > 0) found.push(`${name}: ${cell.handshake_datagrams} handshake datagrams reached backends`);
   if (cell.key_update && cell.key_updates < cell.runs) found.push(`${name}: keys were not updated in every run`);
   return found;
 }

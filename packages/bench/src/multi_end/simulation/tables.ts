@@ -1,6 +1,6 @@
 import type { ResultTable } from '../../experiment.js';
 import type { TransferCell } from './cells.js';
-import type { SimulatedReport } from './simulated_ends.js';
+import type { SimulatedReport } from './simulated_backends.js';
 
 export function simulatedTables({ cells, faults, missing, missed }: SimulatedReport): ResultTable[] {
   const notes = [...(missing > 0 ? [`${missing} experiments are missing; --resume does them`] : []), ...missed];

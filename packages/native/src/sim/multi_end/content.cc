@@ -11,7 +11,7 @@ std::vector<std::uint8_t> ContentRequest::encode() const {
   store(bytes.data(), from);
   store(bytes.data() + 8, length);
   store(bytes.data() + 16, upload);
-  store(bytes.data() + 24, end);
+  store(bytes.data() + 24, backend);
   return bytes;
 }
 
@@ -20,7 +20,7 @@ std::optional<ContentRequest> ContentRequest::decode(Bytes bytes) {
   return ContentRequest{.from = load<std::uint64_t>(bytes.data()),
                         .length = load<std::uint64_t>(bytes.data() + 8),
                         .upload = load<std::uint64_t>(bytes.data() + 16),
-                        .end = load<std::uint64_t>(bytes.data() + 24)};
+                        .backend = load<std::uint64_t>(bytes.data() + 24)};
 }
 
 void ContentServer::on_event(const StreamEvent& event, Time now) {

@@ -17,7 +17,7 @@ struct ContentRequest {
   std::uint64_t from = 0;  // the first byte of the resource that is wanted
   std::uint64_t length = 0;
   std::uint64_t upload = 0;
-  std::uint64_t end = 0;  // index of the end that has it
+  std::uint64_t backend = 0;  // index of the backend that has it
 
   std::vector<std::uint8_t> encode() const;
   // Null for fewer bytes than `k_size`.

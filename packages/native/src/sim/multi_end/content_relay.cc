@@ -8,10 +8,10 @@ ContentRelay::ContentRelay(Simulation& simulation, ConnectionHost& facing,
       facing_(facing),
       upstream_(std::move(upstream)),
       down_(upstream_.size(), false) {
-  for (std::size_t end = 0; end < upstream_.size(); ++end) {
-    upstream_[end]->on_event = [this, end](const Event& event, Time now) {
+  for (std::size_t backend = 0; backend < upstream_.size(); ++backend) {
+    upstream_[backend]->on_event = [this, backend](const Event& event, Time now) {
       if (const auto* stream = std::get_if<StreamEvent>(&event))
-        on_upstream_event(end, *stream, now);
+        on_upstream_event(backend, *stream, now);
     };
   }
 }
@@ -31,14 +31,14 @@ void ContentRelay::on_client_event(const StreamEvent& event, Time now) {
   }
   if (event.kind == Kind::kStopSending || event.kind == Kind::kReset) fail(exchange);
   if (event.kind == Kind::kClosed) {
-    sides_.erase({exchange.end, exchange.up.to_stream});
+    sides_.erase({exchange.backend, exchange.up.to_stream});
     exchanges_.erase(found);
   }
 }
 
-void ContentRelay::on_upstream_event(std::size_t end, const StreamEvent& event, Time now) {
+void ContentRelay::on_upstream_event(std::size_t backend, const StreamEvent& event, Time now) {
   using Kind = StreamEvent::Kind;
-  const auto side = sides_.find({end, event.stream});
+  const auto side = sides_.find({backend, event.stream});
   if (side == sides_.end()) return;
   Exchange& exchange = exchanges_.at(side->second);
   if (event.kind == Kind::kReadable) pump(exchange.down, now);
@@ -52,27 +52,27 @@ void ContentRelay::on_upstream_event(std::size_t end, const StreamEvent& event, 
 bool ContentRelay::begin(StreamId stream) {
   const auto request = ContentRequest::decode(facing_.connection.peek(stream));
   if (!request) return false;
-  const auto end = first_up(request->end);
-  if (!end) {
+  const auto backend = first_up(request->backend);
+  if (!backend) {
     static_cast<void>(facing_.connection.reset_stream(stream, k_unavailable));
     static_cast<void>(facing_.connection.stop_sending(stream, k_unavailable));
     return false;
   }
-  ConnectionHost& up = *upstream_[*end];
+  ConnectionHost& up = *upstream_[*backend];
   const auto opened = up.connection.open_stream(Directionality::kBidirectional);
   if (!opened) return false;
   exchanges_[stream] = {
-      .end = *end,
+      .backend = *backend,
       .up = {.from = &facing_, .from_stream = stream, .to = &up, .to_stream = *opened},
       .down = {.from = &up, .from_stream = *opened, .to = &facing_, .to_stream = stream}};
-  sides_[{*end, *opened}] = stream;
+  sides_[{*backend, *opened}] = stream;
   return true;
 }
 
 std::optional<std::size_t> ContentRelay::first_up(std::uint64_t wanted) const {
   for (std::size_t i = 0; i < upstream_.size(); ++i) {
-    const std::size_t end = (wanted + i) % upstream_.size();
-    if (!down_[end]) return end;
+    const std::size_t backend = (wanted + i) % upstream_.size();
+    if (!down_[backend]) return backend;
   }
   return std::nullopt;
 }
@@ -98,11 +98,11 @@ void ContentRelay::fail(Exchange& exchange) {
   settle();
 }
 
-void ContentRelay::set_down(std::size_t end) {
-  if (end >= down_.size() || down_[end]) return;
-  down_[end] = true;
+void ContentRelay::set_down(std::size_t backend) {
+  if (backend >= down_.size() || down_[backend]) return;
+  down_[backend] = true;
   for (auto& [stream, exchange] : exchanges_) {
-    if (exchange.end == end) fail(exchange);
+    if (exchange.backend == backend) fail(exchange);
   }
 }
 

@@ -9,20 +9,20 @@
 
 namespace sheaf::quic {
 
-// A primary that proxies: for each stream of its client one on a connection to the end that has the
-// content, with bytes passed on as they come, as far as the other side takes them. As a gateway
+// A primary that proxies: for each stream of its client one on a connection to the backend that has
+// the content, with bytes passed on as they come, as far as the other side takes them. As a gateway
 // does it, without the time that it needs to think.
 class ContentRelay {
  public:
-  // The request fails with this when its end is known to be gone.
+  // The request fails with this when its backend is known to be gone.
   static constexpr std::uint64_t k_unavailable = 2;
 
   ContentRelay(Simulation& simulation, ConnectionHost& facing,
                std::vector<ConnectionHost*> upstream);
 
   void on_client_event(const StreamEvent& event, Time now);
-  // No new requests for this end, and those under way fail.
-  void set_down(std::size_t end);
+  // No new requests for this backend, and those under way fail.
+  void set_down(std::size_t backend);
 
  private:
   // One direction of an exchange.
@@ -35,12 +35,12 @@ class ContentRelay {
     bool finished = false;
   };
   struct Exchange {
-    std::size_t end = 0;
+    std::size_t backend = 0;
     Pipe up, down;
   };
 
-  void on_upstream_event(std::size_t end, const StreamEvent& event, Time now);
-  // Its end is in the first bytes of the request. False while they are not there.
+  void on_upstream_event(std::size_t backend, const StreamEvent& event, Time now);
+  // Its backend is in the first bytes of the request. False while they are not there.
   bool begin(StreamId stream);
   void pump(Pipe& pipe, Time now);
   void fail(Exchange& exchange);

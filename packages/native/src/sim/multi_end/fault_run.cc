@@ -8,22 +8,22 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::size_t k_ends = 3;
+constexpr std::size_t k_backends = 3;
 constexpr std::size_t k_requests = 24, k_at_once = 4;
 // Until another primary answers: two round trips, and a name to look up.
 constexpr Duration k_dial = 200ms;
 constexpr Duration k_limit = 60s;
 
-constexpr std::pair<std::string_view, EndFault> k_names[] = {
-    {"none", EndFault::kNone},
-    {"end-crash", EndFault::kEndCrash},
-    {"end-drain", EndFault::kEndDrain},
-    {"end-join", EndFault::kEndJoin},
-    {"primary-crash", EndFault::kPrimaryCrash},
-    {"backbone-cut", EndFault::kBackboneCut},
-    {"path-cut", EndFault::kPathCut},
-    {"client-rebinding", EndFault::kRebinding},
-    {"client-migration", EndFault::kMigration}};
+constexpr std::pair<std::string_view, BackendFault> k_names[] = {
+    {"none", BackendFault::kNone},
+    {"backend-crash", BackendFault::kBackendCrash},
+    {"backend-drain", BackendFault::kBackendDrain},
+    {"backend-join", BackendFault::kBackendJoin},
+    {"primary-crash", BackendFault::kPrimaryCrash},
+    {"backbone-cut", BackendFault::kBackboneCut},
+    {"path-cut", BackendFault::kPathCut},
+    {"client-rebinding", BackendFault::kRebinding},
+    {"client-migration", BackendFault::kMigration}};
 
 LinkConfig random_link(SeededRandom& random) {
   return {.queue_bytes = 64_kib,
@@ -35,15 +35,15 @@ LinkConfig random_link(SeededRandom& random) {
 
 MultiEndNetwork::Options random_network(const FaultSetting& setting, SeededRandom& random) {
   MultiEndNetwork::Options options{
-      .primary = random_link(random), .ends = {}, .client = {}, .server = {}};
+      .primary = random_link(random), .backends = {}, .client = {}, .server = {}};
   const LinkConfig backbone{.rate = 1000_mbps,
                             .delay = std::chrono::milliseconds(1 + random.below(30))};
-  for (std::size_t i = 0; i < k_ends; ++i) {
-    options.ends.push_back({.client = random_link(random), .primary = backbone});
+  for (std::size_t i = 0; i < k_backends; ++i) {
+    options.backends.push_back({.client = random_link(random), .primary = backbone});
   }
-  if (setting.fault == EndFault::kEndJoin) options.first_ends = 1;
+  if (setting.fault == BackendFault::kBackendJoin) options.first_backends = 1;
   options.client.multi_end = options.server.multi_end =
-      setting.keys == KeyMode::kPerPath ? EndKeyModes::k_per_path : EndKeyModes::k_shared;
+      setting.keys == KeyMode::kPerPath ? BackendKeyModes::k_per_path : BackendKeyModes::k_shared;
   return options;
 }
 
@@ -62,7 +62,7 @@ class FaultRun {
   }
 
   FaultResult run() {
-    const std::size_t offered = std::min(k_ends, options_.first_ends);
+    const std::size_t offered = std::min(k_backends, options_.first_backends);
     run_until([&] { return networks_[0]->open_paths() == offered; });
     for (std::size_t i = 0; i < k_at_once; ++i) start_next();
     const Duration when = milliseconds_below(200, 1000);
@@ -106,26 +106,26 @@ class FaultRun {
 
   void strike() {
     MultiEndNetwork& network = *networks_[0];
-    const std::size_t victim = random_.below(k_ends);
+    const std::size_t victim = random_.below(k_backends);
     switch (setting_.fault) {
-      case EndFault::kNone:
+      case BackendFault::kNone:
         return;
-      case EndFault::kEndCrash:
-        return network.crash_end(victim);
-      case EndFault::kEndDrain:
-        return network.drain_end(victim);
-      case EndFault::kEndJoin:
+      case BackendFault::kBackendCrash:
+        return network.crash_backend(victim);
+      case BackendFault::kBackendDrain:
+        return network.drain_backend(victim);
+      case BackendFault::kBackendJoin:
         network.join(1);
         return network.join(2);
-      case EndFault::kPrimaryCrash:
+      case BackendFault::kPrimaryCrash:
         return network.crash_primary();
-      case EndFault::kBackboneCut:
+      case BackendFault::kBackboneCut:
         return network.cut_backbone(victim);
-      case EndFault::kPathCut:
+      case BackendFault::kPathCut:
         return network.cut_client_path(victim);
-      case EndFault::kRebinding:
+      case BackendFault::kRebinding:
         return network.rebind_client();
-      case EndFault::kMigration:
+      case BackendFault::kMigration:
         return network.migrate_client();
     }
   }
@@ -144,8 +144,8 @@ class FaultRun {
     }
     result.key_updates = networks_[0]->client().stats().key_updates;
     for (const auto& network : networks_) {
-      for (std::size_t i = 0; i < network->ends(); ++i) {
-        result.handshake_datagrams += network->end(i).handshake_datagrams();
+      for (std::size_t i = 0; i < network->backends(); ++i) {
+        result.handshake_datagrams += network->backend(i).handshake_datagrams();
       }
     }
     result.digest = simulation_.digest();
@@ -164,7 +164,7 @@ class FaultRun {
 
 }  // namespace
 
-std::optional<EndFault> end_fault_named(std::string_view name) {
+std::optional<BackendFault> backend_fault_named(std::string_view name) {
   for (const auto& [known, fault] : k_names) {
     if (known == name) return fault;
   }
@@ -173,13 +173,13 @@ std::optional<EndFault> end_fault_named(std::string_view name) {
 
 FaultResult run_fault(const FaultSetting& setting) { return FaultRun(setting).run(); }
 
-Duration stall_bound(EndFault fault) {
+Duration stall_bound(BackendFault fault) {
   switch (fault) {
-    case EndFault::kEndCrash:
-    case EndFault::kPathCut:
+    case BackendFault::kBackendCrash:
+    case BackendFault::kPathCut:
       return 4s;
-    case EndFault::kPrimaryCrash:
-    case EndFault::kBackboneCut:
+    case BackendFault::kPrimaryCrash:
+    case BackendFault::kBackboneCut:
       return 5s;
     default:
       return 2s;

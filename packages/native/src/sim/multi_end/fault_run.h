@@ -8,21 +8,21 @@
 namespace sheaf::quic {
 
 // What goes wrong, or merely changes, while a client has requests under way (docs/multi-end.md).
-enum class EndFault : std::uint8_t {
+enum class BackendFault : std::uint8_t {
   kNone,
-  kEndCrash,
-  kEndDrain,
-  kEndJoin,
+  kBackendCrash,
+  kBackendDrain,
+  kBackendJoin,
   kPrimaryCrash,
   kBackboneCut,
-  kPathCut,    // between client and end
+  kPathCut,    // between client and backend
   kRebinding,  // the client's translator forgot its mapping
   kMigration,  // the client moves to another address
 };
-std::optional<EndFault> end_fault_named(std::string_view name);
+std::optional<BackendFault> backend_fault_named(std::string_view name);
 
 struct FaultSetting {
-  EndFault fault = EndFault::kNone;
+  BackendFault fault = BackendFault::kNone;
   KeyMode keys = KeyMode::kPerPath;
   bool key_update = false;  // at about the same time
   std::uint64_t seed = 1;
@@ -36,16 +36,16 @@ struct FaultResult {
   unsigned repeated = 0;         // attempts after the first
   unsigned resumed = 0;          // of those by a range of bytes
   std::uint64_t key_updates = 0;
-  std::uint64_t handshake_datagrams = 0;  // that reached ends
+  std::uint64_t handshake_datagrams = 0;  // that reached backends
   std::uint64_t digest = 0;
   bool finished = false;
 };
 
-// A client with four requests at a time, downloads and uploads, and three ends on links that follow
-// from the seed. Something happens in the middle of it.
+// A client with four requests at a time, downloads and uploads, and three backends on links that
+// follow from the seed. Something happens in the middle of it.
 FaultResult run_fault(const FaultSetting& setting);
 
 // Longer than this no request is without progress (docs/multi-end.md says what it is made of).
-Duration stall_bound(EndFault fault);
+Duration stall_bound(BackendFault fault);
 
 }  // namespace sheaf::quic

@@ -32,7 +32,7 @@ std::optional<MultiEndClient::Place> MultiEndClient::choose(const TransferWanted
   for (std::size_t i = links_.size(); i > 0 && delivery_ == Delivery::kDirect; --i) {
     const Link& link = links_[i - 1];
     if (link.closed) continue;
-    if (const auto end = choose_end(link, wanted)) return Place{i - 1, end};
+    if (const auto backend = choose_backend(link, wanted)) return Place{i - 1, backend};
   }
   for (std::size_t i = links_.size(); i > 0; --i) {
     if (!links_[i - 1].closed && !links_[i - 1].primary_lost) return Place{i - 1, std::nullopt};
@@ -41,20 +41,20 @@ std::optional<MultiEndClient::Place> MultiEndClient::choose(const TransferWanted
 }
 
 // The one that is wanted; else the one with the fewest requests, and of those the nearest.
-std::optional<std::size_t> MultiEndClient::choose_end(const Link& link,
-                                                      const TransferWanted& wanted) const {
-  if (wanted.end && link.network->path_to(*wanted.end)) return wanted.end;
+std::optional<std::size_t> MultiEndClient::choose_backend(const Link& link,
+                                                          const TransferWanted& wanted) const {
+  if (wanted.backend && link.network->path_to(*wanted.backend)) return wanted.backend;
   using Cost = std::tuple<std::size_t, Duration, std::size_t>;
   std::optional<Cost> best;
   const std::vector<PathStats> paths = link.network->client().path_stats();
-  for (std::size_t end = 0; end < link.network->ends(); ++end) {
-    const auto path = link.network->path_to(end);
+  for (std::size_t backend = 0; backend < link.network->backends(); ++backend) {
+    const auto path = link.network->path_to(backend);
     const auto stats =
         std::ranges::find_if(paths, [&](const PathStats& one) { return path && one.id == *path; });
     if (stats == paths.end()) continue;
     const auto load = static_cast<std::size_t>(std::ranges::count_if(
-        attempts_, [&](const auto& entry) { return entry.second.place.end == end; }));
-    const Cost cost{load, stats->smoothed_rtt, end};
+        attempts_, [&](const auto& entry) { return entry.second.place.backend == backend; }));
+    const Cost cost{load, stats->smoothed_rtt, backend};
     if (!best || cost < *best) best = cost;
   }
   return best ? std::optional(std::get<2>(*best)) : std::nullopt;
@@ -67,7 +67,7 @@ bool MultiEndClient::begin(std::size_t index) {
   MultiEndNetwork& network = *links_[place->connection].network;
   const auto stream = network.client().open_stream(Directionality::kBidirectional);
   if (!stream) return false;
-  if (place->end && !network.client().pin_stream(*stream, *network.path_to(*place->end))) {
+  if (place->backend && !network.client().pin_stream(*stream, *network.path_to(*place->backend))) {
     static_cast<void>(network.client().reset_stream(*stream, 0));
     return false;
   }
@@ -78,7 +78,7 @@ bool MultiEndClient::begin(std::size_t index) {
   const ContentRequest request{.from = transfer.received,
                                .length = transfer.wanted.length - transfer.received,
                                .upload = transfer.wanted.upload,
-                               .end = transfer.wanted.end.value_or(0)};
+                               .backend = transfer.wanted.backend.value_or(0)};
   static_cast<void>(
       network.client().write(*stream, SendChunk::copy_of(request.encode()), request.upload == 0));
   upload(index);
@@ -182,7 +182,7 @@ void MultiEndClient::lose_primary(std::size_t connection) {
     const auto found = attempts_.find(index);
     if (found == attempts_.end()) continue;
     const Place& place = found->second.place;
-    if (place.connection == connection && !place.end) again(index);
+    if (place.connection == connection && !place.backend) again(index);
   }
   if (dial) dial();
 }

@@ -8,9 +8,9 @@
 namespace sheaf::quic {
 
 struct TransferWanted {
-  std::uint64_t length = 0;          // of the answer
-  std::uint64_t upload = 0;          // with the request
-  std::optional<std::size_t> end{};  // that has it; without: any of them
+  std::uint64_t length = 0;              // of the answer
+  std::uint64_t upload = 0;              // with the request
+  std::optional<std::size_t> backend{};  // that has it; without: any of them
 };
 
 // One request until it is answered, at whichever server, with what its application sees.
@@ -34,7 +34,7 @@ struct Transfer {
 class MultiEndClient {
  public:
   enum class Delivery : std::uint8_t {
-    kDirect,   // ends are asked on their paths
+    kDirect,   // backends are asked on their paths
     kProxied,  // everything is asked of the primary
   };
   static constexpr unsigned k_most_attempts = 8;
@@ -58,7 +58,7 @@ class MultiEndClient {
  private:
   struct Place {  // where a request is
     std::size_t connection = 0;
-    std::optional<std::size_t> end{};  // nothing: the primary
+    std::optional<std::size_t> backend{};  // nothing: the primary
   };
   struct Attempt {
     Place place;
@@ -75,7 +75,7 @@ class MultiEndClient {
   void on_stream_event(std::size_t connection, const StreamEvent& event, Time now);
   void lose_primary(std::size_t connection);
   std::optional<Place> choose(const TransferWanted& wanted) const;
-  std::optional<std::size_t> choose_end(const Link& link, const TransferWanted& wanted) const;
+  std::optional<std::size_t> choose_backend(const Link& link, const TransferWanted& wanted) const;
   bool begin(std::size_t transfer);
   void upload(std::size_t transfer);
   void read(std::size_t transfer, Time now);

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cassert>
 
-#include "ends/connection_snapshot.h"
+#include "backends/connection_snapshot.h"
 #include "sim/addresses.h"
 
 namespace sheaf::quic {
 
 namespace {
 
-constexpr std::uint8_t k_client_network = 1, k_primary_network = 2, k_end_network = 3,
+constexpr std::uint8_t k_client_network = 1, k_primary_network = 2, k_backend_network = 3,
                        k_backbone_network = 4;
 constexpr std::uint16_t k_server_port = 443, k_client_port = 50'000;
 
@@ -31,14 +31,17 @@ std::uint64_t packets_received(const Connection& connection) {
 }  // namespace
 
 MultiEndNetwork::MultiEndNetwork(Simulation& simulation, const Options& options, std::size_t number)
-    : simulation_(simulation), options_(options), number_(number), ends_(options.ends.size()) {
+    : simulation_(simulation),
+      options_(options),
+      number_(number),
+      backends_(options.backends.size()) {
   if (options_.access) access_ = simulation_.add_trunk(*options_.access);
   add_primary();
-  for (std::size_t i = 0; i < ends_.size(); ++i) add_end(i);
+  for (std::size_t i = 0; i < backends_.size(); ++i) add_backend(i);
   std::vector<ConnectionHost*> upstream;
-  for (End& end : ends_) upstream.push_back(&end.upstream->client);
+  for (Backend& backend : backends_) upstream.push_back(&backend.upstream->client);
   relay_ = std::make_unique<ContentRelay>(simulation_, pair_->server, std::move(upstream));
-  for (std::size_t i = 0; i < std::min(ends_.size(), options_.first_ends); ++i) join(i);
+  for (std::size_t i = 0; i < std::min(backends_.size(), options_.first_backends); ++i) join(i);
   supervise();
 }
 
@@ -72,97 +75,100 @@ void MultiEndNetwork::add_primary() {
   pair_->server.on_activity = [this](Time) { send_grants(); };
 }
 
-void MultiEndNetwork::add_end(std::size_t index) {
-  End& end = ends_[index];
-  const std::string host = name("end " + std::to_string(index));
-  end.heard = simulation_.now();
-  end.server = std::make_unique<EndHost>(simulation_.random());
-  end.server->on_event = [this, index](const Event& event, Time now) {
+void MultiEndNetwork::add_backend(std::size_t index) {
+  Backend& backend = backends_[index];
+  const std::string host = name("backend " + std::to_string(index));
+  backend.heard = simulation_.now();
+  backend.server = std::make_unique<BackendHost>(simulation_.random());
+  backend.server->on_event = [this, index](const Event& event, Time now) {
     const auto* stream = std::get_if<StreamEvent>(&event);
-    if (stream && ends_[index].content) ends_[index].content->on_event(*stream, now);
+    if (stream && backends_[index].content) backends_[index].content->on_event(*stream, now);
   };
-  end.server->on_activity = [this, index](Time now) { on_end_activity(index, now); };
-  simulation_.add_host(host, *end.server);
-  end.link = &simulation_.connect(
+  backend.server->on_activity = [this, index](Time now) { on_backend_activity(index, now); };
+  simulation_.add_host(host, *backend.server);
+  backend.link = &simulation_.connect(
       {name("client"), address(k_client_network, client_address_, k_client_port)},
-      {host, address(k_end_network, index, k_server_port)}, options_.ends[index].client);
-  if (access_) simulation_.lead_through(*end.link, *access_);
+      {host, address(k_backend_network, index, k_server_port)}, options_.backends[index].client);
+  if (access_) simulation_.lead_through(*backend.link, *access_);
 
   const AddressPair backbone{address(k_backbone_network, index, k_client_port),
                              address(k_backbone_network, index, k_server_port)};
-  end.upstream = std::make_unique<ConnectionPair>(
+  backend.upstream = std::make_unique<ConnectionPair>(
       simulation_, ConnectionPair::Options{.client = options_.server,
                                            .server = options_.server,
                                            .path = backbone,
                                            .client_name = host + " from primary",
                                            .server_name = host + " to primary"});
-  end.upstream_link =
-      &simulation_.connect({host + " from primary", backbone.local},
-                           {host + " to primary", backbone.remote}, options_.ends[index].primary);
-  end.upstream_content = std::make_unique<ContentServer>(end.upstream->server.connection);
-  end.upstream->server.on_event = [this, index](const Event& event, Time now) {
+  backend.upstream_link = &simulation_.connect({host + " from primary", backbone.local},
+                                               {host + " to primary", backbone.remote},
+                                               options_.backends[index].primary);
+  backend.upstream_content = std::make_unique<ContentServer>(backend.upstream->server.connection);
+  backend.upstream->server.on_event = [this, index](const Event& event, Time now) {
     const auto* stream = std::get_if<StreamEvent>(&event);
-    if (stream) ends_[index].upstream_content->on_event(*stream, now);
+    if (stream) backends_[index].upstream_content->on_event(*stream, now);
   };
 }
 
-std::optional<PathId> MultiEndNetwork::path_to(std::size_t end) const { return ends_[end].open; }
+std::optional<PathId> MultiEndNetwork::path_to(std::size_t backend) const {
+  return backends_[backend].open;
+}
 
 std::size_t MultiEndNetwork::open_paths() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(ends_, [](const End& end) { return end.open.has_value(); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      backends_, [](const Backend& backend) { return backend.open.has_value(); }));
 }
 
 // --- hand-over ----------------------------------------------------------------------------------
 
 void MultiEndNetwork::join(std::size_t index) {
   if (primary_crashed_ || !primary().multi_end()) return;
-  const EndId id{static_cast<std::uint32_t>(index)};
-  auto seed = primary().hand_over(id, ends_[index].link->far.address, options_.lease);
+  const BackendId id{static_cast<std::uint32_t>(index)};
+  auto seed = primary().hand_over(id, backends_[index].link->far.address, options_.lease);
   if (!seed) {
     // The handshake is not confirmed, or connection ids for the path are on their way.
-    if (seed.error() == EndRefusal::kNotReady || seed.error() == EndRefusal::kNoPath) {
+    if (seed.error() == BackendRefusal::kNotReady || seed.error() == BackendRefusal::kNoPath) {
       simulation_.after(10ms, [this, index] { join(index); });
     }
     return;
   }
   grantor_->add(id, seed->keys.path, seed->lease);
-  tell_end(index, [this, index, id, snapshot = encode_snapshot(*seed)](EndHost& server) {
+  tell_backend(index, [this, index, id, snapshot = encode_snapshot(*seed)](BackendHost& server) {
     const bool imported =
         static_cast<bool>(server.import(snapshot, options_.server, simulation_.now()));
     assert(imported);
     if (!imported) return;
-    ends_[index].content = std::make_unique<ContentServer>(*server.connection());
-    tell_primary(index, [this, id] { static_cast<void>(primary().offer_end(id)); });
+    backends_[index].content = std::make_unique<ContentServer>(*server.connection());
+    tell_primary(index, [this, id] { static_cast<void>(primary().offer_backend(id)); });
   });
 }
 
 void MultiEndNetwork::note_client_event(const Event& event, Time now) {
-  if (const auto* offer = std::get_if<EndOfferedEvent>(&event)) {
-    End& end = ends_[offer->end.value];
-    const auto path = client().open_end(
-        offer->end, address(k_client_network, client_address_, k_client_port), now);
-    if (path) end.offered = *path;
+  if (const auto* offer = std::get_if<BackendOfferedEvent>(&event)) {
+    Backend& backend = backends_[offer->backend.value];
+    const auto path = client().open_backend(
+        offer->backend, address(k_client_network, client_address_, k_client_port), now);
+    if (path) backend.offered = *path;
   } else if (const auto* validated = std::get_if<PathValidatedEvent>(&event)) {
-    for (End& end : ends_) {
-      if (end.offered == validated->path) end.open = validated->path;
+    for (Backend& backend : backends_) {
+      if (backend.offered == validated->path) backend.open = validated->path;
     }
-  } else if (const auto* withdrawn = std::get_if<EndWithdrawnEvent>(&event)) {
-    ends_[withdrawn->end.value].open = ends_[withdrawn->end.value].offered = std::nullopt;
+  } else if (const auto* withdrawn = std::get_if<BackendWithdrawnEvent>(&event)) {
+    backends_[withdrawn->backend.value].open = backends_[withdrawn->backend.value].offered =
+        std::nullopt;
   } else if (const auto* abandoned = std::get_if<PathAbandonedEvent>(&event)) {
-    for (End& end : ends_) {
-      if (end.offered == abandoned->path) end.open = end.offered = std::nullopt;
+    for (Backend& backend : backends_) {
+      if (backend.offered == abandoned->path) backend.open = backend.offered = std::nullopt;
     }
   }
 }
 
 void MultiEndNetwork::note_primary_event(const Event& event, Time now) {
   if (const auto* stream = std::get_if<StreamEvent>(&event)) relay_->on_client_event(*stream, now);
-  if (const auto* left = std::get_if<EndLeftEvent>(&event)) {
-    const std::size_t index = left->end.value;
+  if (const auto* left = std::get_if<BackendLeftEvent>(&event)) {
+    const std::size_t index = left->backend.value;
     grantor_->settle(left->path, left->use, now);
-    tell_end(index, [this, index](EndHost& server) {
-      ends_[index].content.reset();
+    tell_backend(index, [this, index](BackendHost& server) {
+      backends_[index].content.reset();
       server.forget();
     });
   }
@@ -170,29 +176,30 @@ void MultiEndNetwork::note_primary_event(const Event& event, Time now) {
 
 // --- backbone -----------------------------------------------------------------------------------
 
-void MultiEndNetwork::tell_primary(std::size_t end, std::function<void()> message) {
-  if (ends_[end].backbone_cut) return;
-  simulation_.after(backbone(end), [this, end, message = std::move(message)] {
-    if (!primary_crashed_ && !ends_[end].backbone_cut) message();
+void MultiEndNetwork::tell_primary(std::size_t backend, std::function<void()> message) {
+  if (backends_[backend].backbone_cut) return;
+  simulation_.after(backbone(backend), [this, backend, message = std::move(message)] {
+    if (!primary_crashed_ && !backends_[backend].backbone_cut) message();
   });
 }
 
-void MultiEndNetwork::tell_end(std::size_t end, std::function<void(EndHost&)> message) {
-  if (ends_[end].backbone_cut || primary_crashed_) return;
-  simulation_.after(backbone(end), [this, end, message = std::move(message)] {
-    if (!ends_[end].crashed && !ends_[end].backbone_cut) message(*ends_[end].server);
+void MultiEndNetwork::tell_backend(std::size_t backend, std::function<void(BackendHost&)> message) {
+  if (backends_[backend].backbone_cut || primary_crashed_) return;
+  simulation_.after(backbone(backend), [this, backend, message = std::move(message)] {
+    if (!backends_[backend].crashed && !backends_[backend].backbone_cut)
+      message(*backends_[backend].server);
   });
 }
 
-void MultiEndNetwork::on_end_activity(std::size_t index, Time now) {
-  End& end = ends_[index];
-  LeaseHolder& leases = *end.server->leases();
-  const EndId id{static_cast<std::uint32_t>(index)};
+void MultiEndNetwork::on_backend_activity(std::size_t index, Time now) {
+  Backend& backend = backends_[index];
+  LeaseHolder& leases = *backend.server->leases();
+  const BackendId id{static_cast<std::uint32_t>(index)};
   if (const auto request = leases.poll_request(now)) {
     tell_primary(index, [this, index, id, request] {
       const auto grant = grantor_->on_request(id, *request);
       if (grant) {
-        tell_end(index, [grant](EndHost& server) {
+        tell_backend(index, [grant](BackendHost& server) {
           if (server.leases()) server.leases()->on_grant(*grant);
         });
       }
@@ -205,8 +212,8 @@ void MultiEndNetwork::on_end_activity(std::size_t index, Time now) {
   if (const auto given_up = leases.poll_return(now)) {
     tell_primary(index, [this, id, given_up] { grantor_->on_return(id, *given_up); });
   }
-  if (end.drains && !end.given_up && end.content->open() == 0) {
-    end.given_up = true;
+  if (backend.drains && !backend.given_up && backend.content->open() == 0) {
+    backend.given_up = true;
     tell_primary(index,
                  [this, id, given_up = leases.give_up()] { grantor_->on_return(id, given_up); });
   }
@@ -215,7 +222,7 @@ void MultiEndNetwork::on_end_activity(std::size_t index, Time now) {
 void MultiEndNetwork::send_grants() {
   if (!grantor_) return;
   for (const auto& [id, grant] : grantor_->poll_grants()) {
-    tell_end(id.value, [grant = grant](EndHost& server) {
+    tell_backend(id.value, [grant = grant](BackendHost& server) {
       if (server.leases()) server.leases()->on_grant(grant);
     });
   }
@@ -225,71 +232,72 @@ void MultiEndNetwork::send_grants() {
 void MultiEndNetwork::supervise() {
   const Time now = simulation_.now();
   const std::uint64_t heard_here = packets_received(primary());
-  for (std::size_t i = 0; i < ends_.size() && !primary_crashed_; ++i) {
-    End& end = ends_[i];
-    if (!end.crashed) {
-      const bool hears = end.server->datagrams() > end.heard_datagrams;
-      end.heard_datagrams = end.server->datagrams();
+  for (std::size_t i = 0; i < backends_.size() && !primary_crashed_; ++i) {
+    Backend& backend = backends_[i];
+    if (!backend.crashed) {
+      const bool hears = backend.server->datagrams() > backend.heard_datagrams;
+      backend.heard_datagrams = backend.server->datagrams();
       tell_primary(i, [this, i, hears] {
-        ends_[i].heard = simulation_.now();
+        backends_[i].heard = simulation_.now();
         if (hears) primary().heard_elsewhere(simulation_.now());
       });
     }
     if (heard_here > primary_heard_) {
-      tell_end(i, [this](EndHost& server) {
+      tell_backend(i, [this](BackendHost& server) {
         if (server.connection()) server.connection()->heard_elsewhere(simulation_.now());
       });
     }
-    if (now - end.heard > k_backbone_silence) give_up(i);
+    if (now - backend.heard > k_backbone_silence) give_up(i);
   }
   primary_heard_ = heard_here;
   simulation_.after(k_backbone_interval, [this] { supervise(); });
 }
 
-void MultiEndNetwork::give_up(std::size_t end) {
-  const EndId id{static_cast<std::uint32_t>(end)};
-  relay_->set_down(end);
+void MultiEndNetwork::give_up(std::size_t backend) {
+  const BackendId id{static_cast<std::uint32_t>(backend)};
+  relay_->set_down(backend);
   grantor_->remove(id);
-  static_cast<void>(primary().withdraw_end(id, k_end_gone));
+  static_cast<void>(primary().withdraw_backend(id, k_backend_gone));
 }
 
 // --- what happens to them -----------------------------------------------------------------------
 
-void MultiEndNetwork::drain_end(std::size_t end) {
-  static_cast<void>(primary().withdraw_end(EndId{static_cast<std::uint32_t>(end)}, k_end_drains));
-  tell_end(end, [this, end](EndHost& server) {
-    ends_[end].drains = true;
-    if (server.connection()) on_end_activity(end, simulation_.now());
+void MultiEndNetwork::drain_backend(std::size_t backend) {
+  static_cast<void>(
+      primary().withdraw_backend(BackendId{static_cast<std::uint32_t>(backend)}, k_backend_drains));
+  tell_backend(backend, [this, backend](BackendHost& server) {
+    backends_[backend].drains = true;
+    if (server.connection()) on_backend_activity(backend, simulation_.now());
   });
 }
 
-void MultiEndNetwork::crash_end(std::size_t end) {
-  ends_[end].crashed = true;
-  ends_[end].content.reset();
-  ends_[end].server->forget();
-  set_down(*ends_[end].upstream_link, simulation_.now());
+void MultiEndNetwork::crash_backend(std::size_t backend) {
+  backends_[backend].crashed = true;
+  backends_[backend].content.reset();
+  backends_[backend].server->forget();
+  set_down(*backends_[backend].upstream_link, simulation_.now());
 }
 
 void MultiEndNetwork::crash_primary() {
   primary_crashed_ = true;
   set_down(*primary_link_, simulation_.now());
-  for (End& end : ends_) set_down(*end.upstream_link, simulation_.now());
+  for (Backend& backend : backends_) set_down(*backend.upstream_link, simulation_.now());
 }
 
-void MultiEndNetwork::cut_backbone(std::size_t end) {
-  ends_[end].backbone_cut = true;
-  set_down(*ends_[end].upstream_link, simulation_.now());
+void MultiEndNetwork::cut_backbone(std::size_t backend) {
+  backends_[backend].backbone_cut = true;
+  set_down(*backends_[backend].upstream_link, simulation_.now());
 }
 
-void MultiEndNetwork::cut_client_path(std::size_t end) {
-  set_down(*ends_[end].link, simulation_.now());
+void MultiEndNetwork::cut_client_path(std::size_t backend) {
+  set_down(*backends_[backend].link, simulation_.now());
 }
 
 void MultiEndNetwork::rebind_client() {
   ++client_address_;
   const Address translated = address(k_client_network, client_address_, k_client_port);
   simulation_.rebind(*primary_link_, translated);
-  for (End& end : ends_) simulation_.rebind(*end.link, translated);
+  for (Backend& backend : backends_) simulation_.rebind(*backend.link, translated);
 }
 
 void MultiEndNetwork::migrate_client() {
@@ -299,7 +307,7 @@ void MultiEndNetwork::migrate_client() {
     simulation_.share(path, {path.near.host, local}, path.far);
   };
   move(*primary_link_);
-  for (End& end : ends_) move(*end.link);
+  for (Backend& backend : backends_) move(*backend.link);
   for (const PathStats& path : client().path_stats()) {
     static_cast<void>(client().migrate(local, simulation_.now(), path.id));
   }

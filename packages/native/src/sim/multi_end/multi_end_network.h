@@ -7,35 +7,35 @@
 #include <string>
 #include <vector>
 
+#include "sim/multi_end/backend_host.h"
 #include "sim/multi_end/content.h"
 #include "sim/multi_end/content_relay.h"
-#include "sim/multi_end/end_host.h"
 
 namespace sheaf::quic {
 
-// A client, the primary that it shook hands with, and ends (docs/multi-end.md): every one of them
-// on a link of its own, with a backbone between the primary and the ends. All serve one content;
-// what the client asks the primary for is proxied to an end. The primary hands over and offers
-// every end, and the client opens what it is offered.
+// A client, the primary that it shook hands with, and backends (docs/multi-end.md): every one of
+// them on a link of its own, with a backbone between the primary and the backends. All serve one
+// content; what the client asks the primary for is proxied to a backend. The primary hands over and
+// offers every backend, and the client opens what it is offered.
 class MultiEndNetwork {
  public:
-  // How long a primary hears nothing from an end over the backbone before it gives it up, and how
-  // often they speak at least.
+  // How long a primary hears nothing from a backend over the backbone before it gives it up, and
+  // how often they speak at least.
   static constexpr Duration k_backbone_silence = 3s;
   static constexpr Duration k_backbone_interval = 500ms;
 
-  struct EndLinks {
+  struct BackendLinks {
     LinkConfig client;
     LinkConfig primary;  // messages take its delay; what is proxied crosses it
   };
   struct Options {
     LinkConfig primary;  // to the client
-    std::vector<EndLinks> ends;
+    std::vector<BackendLinks> backends;
     // One link of the client that everything crosses.
     std::optional<LinkConfig> access{};
     ConnectionConfig client, server;
     // Offered from the beginning; the others when they join.
-    std::size_t first_ends = SIZE_MAX;
+    std::size_t first_backends = SIZE_MAX;
     StreamLease lease = {.credit = 64 << 10, .ids = {{{0, 4}, {0, 4}}}};
   };
 
@@ -45,29 +45,29 @@ class MultiEndNetwork {
   Simulation& simulation() { return simulation_; }
   Connection& client() { return pair_->client.connection; }
   Connection& primary() { return pair_->server.connection; }
-  EndHost& end(std::size_t index) { return *ends_[index].server; }
-  std::size_t ends() const { return ends_.size(); }
-  // The client's path to the end: validated, and open for new streams.
-  std::optional<PathId> path_to(std::size_t end) const;
+  BackendHost& backend(std::size_t index) { return *backends_[index].server; }
+  std::size_t backends() const { return backends_.size(); }
+  // The client's path to the backend: validated, and open for new streams.
+  std::optional<PathId> path_to(std::size_t backend) const;
   std::size_t open_paths() const;
   // After the network has seen them.
   std::function<void(const Event&, Time)> on_client_event;
 
   // --- what happens to them ---------------------------------------------------------------------
-  void join(std::size_t end);  // hand over and offer
-  void drain_end(std::size_t end);
-  void crash_end(std::size_t end);
+  void join(std::size_t backend);  // hand over and offer
+  void drain_backend(std::size_t backend);
+  void crash_backend(std::size_t backend);
   void crash_primary();
-  void cut_backbone(std::size_t end);
-  void cut_client_path(std::size_t end);
+  void cut_backbone(std::size_t backend);
+  void cut_client_path(std::size_t backend);
   // Behind a translator that forgot: nobody told the client.
   void rebind_client();
   // The client moves all its paths to another address.
   void migrate_client();
 
  private:
-  struct End {
-    std::unique_ptr<EndHost> server;
+  struct Backend {
+    std::unique_ptr<BackendHost> server;
     std::unique_ptr<ContentServer> content;
     std::unique_ptr<ConnectionPair> upstream;  // from the primary, for what is proxied
     std::unique_ptr<ContentServer> upstream_content;
@@ -85,17 +85,17 @@ class MultiEndNetwork {
   Address address(std::uint8_t network, std::size_t host, std::uint16_t port) const;
   std::string name(const std::string& host) const;
   void add_primary();
-  void add_end(std::size_t index);
+  void add_backend(std::size_t index);
   void note_client_event(const Event& event, Time now);
   void note_primary_event(const Event& event, Time now);
-  void on_end_activity(std::size_t end, Time now);
+  void on_backend_activity(std::size_t backend, Time now);
   void send_grants();
   void supervise();
-  void give_up(std::size_t end);
+  void give_up(std::size_t backend);
   // Carries a message, unless somebody is not there any more.
-  void tell_primary(std::size_t end, std::function<void()> message);
-  void tell_end(std::size_t end, std::function<void(EndHost&)> message);
-  Duration backbone(std::size_t end) const { return options_.ends[end].primary.delay; }
+  void tell_primary(std::size_t backend, std::function<void()> message);
+  void tell_backend(std::size_t backend, std::function<void(BackendHost&)> message);
+  Duration backbone(std::size_t backend) const { return options_.backends[backend].primary.delay; }
 
   Simulation& simulation_;
   Options options_;
@@ -104,7 +104,7 @@ class MultiEndNetwork {
   std::optional<std::size_t> access_;
   std::unique_ptr<ConnectionPair> pair_;
   NetworkPath* primary_link_ = nullptr;
-  std::vector<End> ends_;
+  std::vector<Backend> backends_;
   std::unique_ptr<LeaseGrantor> grantor_;
   std::unique_ptr<ContentRelay> relay_;
   std::uint64_t primary_heard_ = 0;

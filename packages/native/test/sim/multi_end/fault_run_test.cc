@@ -14,7 +14,7 @@ constexpr std::uint64_t k_seeds = 4;
 class Faults : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Faults, CostNoRequestAndNoByte) {
-  const auto fault = end_fault_named(GetParam());
+  const auto fault = backend_fault_named(GetParam());
   ASSERT_TRUE(fault);
   for (std::uint64_t seed = 1; seed <= k_seeds; ++seed) {
     const FaultSetting setting{.fault = *fault,
@@ -32,8 +32,8 @@ TEST_P(Faults, CostNoRequestAndNoByte) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ends, Faults,
-                         ::testing::Values("none", "end-crash", "end-drain", "end-join",
+INSTANTIATE_TEST_SUITE_P(Backends, Faults,
+                         ::testing::Values("none", "backend-crash", "backend-drain", "backend-join",
                                            "primary-crash", "backbone-cut", "path-cut",
                                            "client-rebinding", "client-migration"),
                          [](const auto& info) {
@@ -43,16 +43,16 @@ INSTANTIATE_TEST_SUITE_P(Ends, Faults,
                          });
 
 TEST(FaultRun, ReplaysWithItsSeed) {
-  const FaultSetting setting{.fault = EndFault::kEndCrash, .seed = 9};
+  const FaultSetting setting{.fault = BackendFault::kBackendCrash, .seed = 9};
   const FaultResult first = run_fault(setting);
   EXPECT_EQ(run_fault(setting).digest, first.digest);
-  EXPECT_GT(first.repeated, 0u) << "something was lost with the end";
-  EXPECT_NE(run_fault({.fault = EndFault::kEndCrash, .seed = 10}).digest, first.digest);
+  EXPECT_GT(first.repeated, 0u) << "something was lost with the backend";
+  EXPECT_NE(run_fault({.fault = BackendFault::kBackendCrash, .seed = 10}).digest, first.digest);
 }
 
 TEST(FaultRun, KnowsTheNamesOfFaults) {
-  EXPECT_EQ(end_fault_named("path-cut"), EndFault::kPathCut);
-  EXPECT_FALSE(end_fault_named("flood"));
+  EXPECT_EQ(backend_fault_named("path-cut"), BackendFault::kPathCut);
+  EXPECT_FALSE(backend_fault_named("flood"));
 }
 
 }  // namespace

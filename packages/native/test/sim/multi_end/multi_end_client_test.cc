@@ -11,21 +11,21 @@ namespace {
 
 using Delivery = MultiEndClient::Delivery;
 
-MultiEndNetwork::Options with_ends(std::size_t ends) {
+MultiEndNetwork::Options with_backends(std::size_t backends) {
   const LinkConfig near{.rate = 1000_mbps, .delay = 1ms}, far{.rate = 1000_mbps, .delay = 11ms};
-  MultiEndNetwork::Options options{.primary = far, .ends = {}, .client = {}, .server = {}};
-  options.ends.assign(ends, {.client = near, .primary = near});
-  options.client.multi_end = options.server.multi_end = EndKeyModes::k_per_path;
+  MultiEndNetwork::Options options{.primary = far, .backends = {}, .client = {}, .server = {}};
+  options.backends.assign(backends, {.client = near, .primary = near});
+  options.client.multi_end = options.server.multi_end = BackendKeyModes::k_per_path;
   return options;
 }
 
 // Everything of one run: a network, and a client that asks when all paths are there.
 struct World {
-  explicit World(Delivery delivery, const MultiEndNetwork::Options& options = with_ends(2),
+  explicit World(Delivery delivery, const MultiEndNetwork::Options& options = with_backends(2),
                  std::uint64_t seed = 5)
       : simulation(seed), network(simulation, options), client(simulation, delivery) {
     client.use(network);
-    const std::size_t offered = std::min(options.first_ends, options.ends.size());
+    const std::size_t offered = std::min(options.first_backends, options.backends.size());
     EXPECT_TRUE(run_until([&] { return network.open_paths() == offered; }));
     simulation.run_for(300ms);
   }
@@ -43,8 +43,8 @@ struct World {
       EXPECT_EQ(transfer.received, transfer.wanted.length);
     }
   }
-  std::uint64_t streams_at(std::size_t end) {
-    return network.end(end).connection()->stats().streams_total;
+  std::uint64_t streams_at(std::size_t backend) {
+    return network.backend(backend).connection()->stats().streams_total;
   }
 
   Simulation simulation;
@@ -52,10 +52,10 @@ struct World {
   MultiEndClient client;
 };
 
-TEST(MultiEndClient, AsksTheEndThatHasIt) {
+TEST(MultiEndClient, AsksTheBackendThatHasIt) {
   World world(Delivery::kDirect);
-  world.client.start({.length = 300'000, .end = 1});
-  world.client.start({.length = 10, .upload = 300'000, .end = 1});
+  world.client.start({.length = 300'000, .backend = 1});
+  world.client.start({.length = 10, .upload = 300'000, .backend = 1});
   ASSERT_TRUE(world.run_until_done());
   world.check();
   EXPECT_EQ(world.streams_at(0), 0u);
@@ -65,20 +65,20 @@ TEST(MultiEndClient, AsksTheEndThatHasIt) {
 
 TEST(MultiEndClient, ItsPrimaryProxies) {
   World world(Delivery::kProxied);
-  world.client.start({.length = 3'000'000, .end = 1});
-  world.client.start({.length = 10, .upload = 3'000'000, .end = 0});
+  world.client.start({.length = 3'000'000, .backend = 1});
+  world.client.start({.length = 10, .upload = 3'000'000, .backend = 0});
   ASSERT_TRUE(world.run_until_done());
   world.check();
   EXPECT_EQ(world.streams_at(0) + world.streams_at(1), 0u);
   EXPECT_EQ(world.network.primary().stats().streams_total, 2u);
 }
 
-TEST(MultiEndClient, HasTheFirstByteAfterARoundTripToTheEnd) {
+TEST(MultiEndClient, HasTheFirstByteAfterARoundTripToTheBackend) {
   // Two milliseconds, and the time that packets take to be put on the wire.
   constexpr Duration k_allowed = 100us;
   World direct(Delivery::kDirect), proxied(Delivery::kProxied);
   for (World* world : {&direct, &proxied}) {
-    world->client.start({.length = 1000, .end = 0});
+    world->client.start({.length = 1000, .backend = 0});
     ASSERT_TRUE(world->run_until_done());
   }
   const auto first_byte = [](const World& world) {
@@ -90,27 +90,27 @@ TEST(MultiEndClient, HasTheFirstByteAfterARoundTripToTheEnd) {
   EXPECT_GE(first_byte(proxied), 24ms);
 }
 
-TEST(MultiEndClient, SpreadsRequestsThatAnyEndCanAnswer) {
-  World world(Delivery::kDirect, with_ends(4));
+TEST(MultiEndClient, SpreadsRequestsThatAnyBackendCanAnswer) {
+  World world(Delivery::kDirect, with_backends(4));
   for (int i = 0; i < 8; ++i) world.client.start({.length = 50'000});
   ASSERT_TRUE(world.run_until_done());
   world.check();
-  for (std::size_t end = 0; end < 4; ++end) EXPECT_EQ(world.streams_at(end), 2u);
+  for (std::size_t backend = 0; backend < 4; ++backend) EXPECT_EQ(world.streams_at(backend), 2u);
 }
 
 TEST(MultiEndClient, ResumesWhereALostAnswerStopped) {
   World world(Delivery::kDirect);
-  world.client.start({.length = 5'000'000, .end = 0});
+  world.client.start({.length = 5'000'000, .backend = 0});
   ASSERT_TRUE(world.run_until([&] { return world.client.transfers()[0].received > 1'000'000; }));
-  world.network.crash_end(0);
+  world.network.crash_backend(0);
   ASSERT_TRUE(world.run_until_done());
   world.check();
   EXPECT_EQ(world.client.transfers()[0].attempts, 2u);
   EXPECT_EQ(world.client.transfers()[0].resumed, 1u);
 }
 
-TEST(MultiEndClient, WithoutAnyEndLeftThePrimaryAnswers) {
-  World world(Delivery::kDirect, with_ends(1));
+TEST(MultiEndClient, WithoutAnyBackendLeftThePrimaryAnswers) {
+  World world(Delivery::kDirect, with_backends(1));
   world.client.start({.length = 5'000'000});
   ASSERT_TRUE(world.run_until([&] { return world.client.transfers()[0].received > 1'000'000; }));
   world.network.cut_client_path(0);
@@ -122,26 +122,26 @@ TEST(MultiEndClient, WithoutAnyEndLeftThePrimaryAnswers) {
 // The answer runs out of credit, and the client has nothing to say to the primary that could be
 // missed: it asks for a sign of life.
 TEST(MultiEndClient, NoticesAPrimaryThatItHasNothingToTell) {
-  MultiEndNetwork::Options options = with_ends(1);
+  MultiEndNetwork::Options options = with_backends(1);
   options.lease.credit = 20'000;
   World world(Delivery::kDirect, options);
   bool dialled = false;
   world.client.dial = [&] { dialled = true; };
   world.network.crash_primary();
-  world.client.start({.length = 100'000, .end = 0});
+  world.client.start({.length = 100'000, .backend = 0});
   const Time asked = world.simulation.now();
   ASSERT_TRUE(world.run_until([&] { return dialled; }));
   EXPECT_LE(world.simulation.now() - asked, 4s);
   EXPECT_FALSE(world.client.transfers()[0].done());
 }
 
-// Four ends hold all that the client granted, and one of them has something to send.
-TEST(MultiEndClient, IdleEndsDoNotStarveABusyOne) {
-  MultiEndNetwork::Options options = with_ends(4);
+// Four backends hold all that the client granted, and one of them has something to send.
+TEST(MultiEndClient, IdleBackendsDoNotStarveABusyOne) {
+  MultiEndNetwork::Options options = with_backends(4);
   options.client.streams.initial_connection_window = 256_kib;
   options.lease.credit = 64 << 10;
   World world(Delivery::kDirect, options);
-  world.client.start({.length = 2'000'000, .end = 2});
+  world.client.start({.length = 2'000'000, .backend = 2});
   ASSERT_TRUE(world.run_until_done());
   world.check();
 }

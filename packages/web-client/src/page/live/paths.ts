@@ -15,7 +15,7 @@ export interface PathElements {
 }
 
 /**
- * Charts the paths of the edge that this page came through, to the gateway and to ends, for as long as the page is open. Where there is no
+ * Charts the paths of the edge that this page came through, to the gateway and to backends, for as long as the page is open. Where there is no
  * edge, or one that does not show them, the section stays hidden.
  */
 export async function showPaths(elements: PathElements): Promise<void> {
@@ -51,7 +51,7 @@ async function nextTurn(): Promise<void> {
   while (document.hidden);
 }
 
-const serverOf = ({ report: { end } }: PathSeries): string => (end === undefined ? 'gateway' : `end ${end}`);
+const serverOf = ({ report: { backend } }: PathSeries): string => (backend === undefined ? 'gateway' : `backend ${backend}`);
 
 const nameOf = ({ report: { local, remote } }: PathSeries): string => `${local} →\u00a0${remote}`;
 

@@ -28,7 +28,7 @@ const backends = new Map<number, DemoBackend>();
 const placeOfResponse = new Map<number, number>();
 const counts = { verified: 0, damaged: 0, failed: 0, longestWaitMs: 0 };
 
-const serverOfPath = ({ report: { end } }: PathSeries): Server => end ?? 'gateway';
+const serverOfPath = ({ report: { backend } }: PathSeries): Server => backend ?? 'gateway';
 
 /** The path to the server that is in use, or was last. */
 function pathTo(server: Server): PathSeries | undefined {

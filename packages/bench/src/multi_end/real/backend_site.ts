@@ -1,0 +1,99 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startCaddyWith, type GatewayUnderTest } from '../../http/gateways.js';
+import { firstOutput, freePort, stop } from '../../process/service.js';
+
+/** What a gateway does with requests for its backends. */
+export type SheafDelivery = 'direct' | 'proxy';
+
+/** A primary and its backends, each a process of its own, and Caddy before the same backends. */
+export interface BackendSite {
+  /** Port of the primary, on 127.0.0.1. */
+  port: number;
+  primary: number;
+  backends: number[];
+  /** Undefined when it is not installed. */
+  caddy: GatewayUnderTest | undefined;
+  stop(): Promise<void>;
+}
+
+interface BackendPorts {
+  name: string;
+  listen: number;
+  backbone: number;
+  /** HTTP/1.1 without TLS: what Caddy asks. */
+  http: number;
+}
+
+export const paths = {
+  download: (delivery: SheafDelivery): string => `/${delivery}/file`,
+  upload: (delivery: SheafDelivery): string => `/${delivery}/upload`,
+};
+
+/** The backends have a file of `bytes` for both deliveries, and pass uploads on to a server that counts them. @throws UserError */
+export async function startBackendSite(directory: string, count: number, bytes: number): Promise<BackendSite> {
+  const children: ChildProcess[] = [];
+  const start = async (script: string, name: string, ...args: string[]): Promise<{ pid: number; said: string }> => {
+    const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    return { said: await firstOutput(child, name), pid: child.pid ?? 0 };
+  };
+  const stopAll = async (): Promise<void> => void (await Promise.all(children.map(stop)));
+  try {
+    await writeFiles(join(directory, 'files'), bytes);
+    const sink = await start(join(import.meta.dirname, 'upload_sink.js'), 'the server behind the backends');
+    const backends = await Promise.all(Array.from({ length: count }, (_, index) => portsOf(`backend${index + 1}`)));
+    const port = await freePort();
+    const configuration = join(directory, 'sheaf.yaml');
+    await writeFile(configuration, describe({ port, backbone: await freePort(), backends, sink: `http://127.0.0.1:${sink.said.trim()}` }));
+    const node = async (name: string): Promise<number> => (await start(join(import.meta.dirname, '../../http/sheaf_process.js'), name, configuration, name)).pid;
+    const backendPids: number[] = [];
+    for (const { name } of backends) backendPids.push(await node(name));
+    const primary = await node('site');
+    const caddy = await startCaddyWith(directory, [`reverse_proxy ${backends.map(({ http }) => `127.0.0.1:${http}`).join(' ')}`]);
+    return { port, primary, backends: backendPids, caddy, stop: async () => void (await Promise.all([stopAll(), caddy?.stop()])) };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+async function portsOf(name: string): Promise<BackendPorts> {
+  return { name, listen: await freePort(), backbone: await freePort(), http: await freePort() };
+}
+
+async function writeFiles(files: string, bytes: number): Promise<void> {
+  for (const delivery of ['direct', 'proxy'] as const) {
+    await mkdir(join(files, delivery), { recursive: true });
+    await writeFile(join(files, paths.download(delivery)), Buffer.alloc(bytes, 'sheaf '));
+  }
+}
+
+function describe({ port, backbone, backends, sink }: { port: number; backbone: number; backends: readonly BackendPorts[]; sink: string }): string {
+  const names = backends.map(({ name }) => name);
+  const log = { level: 'warn' };
+  const uploads = (['direct', 'proxy'] as const).map((delivery) => ({ path: paths.upload(delivery), upstream: sink }));
+  const site = {
+    role: 'gateway',
+    listen: `127.0.0.1:${port}`,
+    backbone: `127.0.0.1:${backbone}`,
+    log,
+    backends: names,
+    routes: (['direct', 'proxy'] as const).map((delivery) => ({ path: `/${delivery}`, backends: names, delivery })),
+  };
+  const described = backends.map(({ name, listen, backbone: own, http }) => [
+    name,
+    {
+      role: 'backend',
+      listen: `127.0.0.1:${listen}`,
+      backbone: `127.0.0.1:${own}`,
+      http: `127.0.0.1:${http}`,
+      log,
+      primary: 'site',
+      routes: [...uploads, { path: '/', files: './files' }],
+    },
+  ]);
+  // JSON is YAML.
+  return JSON.stringify({ nodes: { site, ...Object.fromEntries(described) } });
+}

@@ -1,0 +1,137 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { progressBar } from '../../measure/progress_bar.js';
+import { distribution, mean, round, type Distribution } from '../../measure/statistics.js';
+import type { ClientTask } from './client_messages.js';
+import { runClients } from './clients.js';
+import { paths, startBackendSite, type BackendSite, type SheafDelivery } from './backend_site.js';
+import { processorSeconds } from '../../process/processor_time.js';
+
+/** An upload is so many downloads long, and there are so many fewer: 10 MB where downloads have 500 KB. */
+const UPLOAD_FACTOR = 20;
+
+export interface RealBackendsOptions {
+  runs: number;
+  clients: number;
+  /** Downloads of each client, one after the other. */
+  requests: number;
+  /** Of a download. */
+  bytes: number;
+  /** How many backends the sites have that are measured, one after the other. */
+  backends: readonly number[];
+}
+
+export type Delivery = SheafDelivery | 'caddy';
+
+/** Medians of the runs. */
+export interface CpuCell {
+  delivery: Delivery;
+  backends: number;
+  /** Processor time of the primary, or of Caddy in its place: user and system, connecting included. */
+  primary_cpu_s: number;
+  /** Of all backends together. */
+  backends_cpu_s: number;
+  /** From the first request to the last byte. */
+  wall_s: number;
+  /** What of `primary_cpu_s` the handshakes and hand-overs took. */
+  connecting_cpu_s: number;
+  /** Of the bytes that clients sent and received, the share that went between them and backends. */
+  backends_share: number;
+  /** First and third quartile of the runs. */
+  quartiles: Record<'primary_cpu_s' | 'backends_cpu_s' | 'wall_s', [number, number]>;
+  runs: number;
+}
+
+export interface RealBackends {
+  cpu: CpuCell[];
+  uploads: CpuCell[];
+  skipped: { delivery: Delivery; reason: string }[];
+}
+
+type Direction = ClientTask['direction'];
+
+type Sample = Omit<CpuCell, 'delivery' | 'backends' | 'quartiles' | 'runs'>;
+
+interface Plan {
+  direction: Direction;
+  delivery: Delivery;
+  backends: number;
+  samples: Sample[];
+}
+
+/** Work of a primary and its backends for clients that ask the backends, and for clients that it answers itself. @throws UserError */
+export async function measureRealBackends(options: RealBackendsOptions, progress: (line: string) => void): Promise<RealBackends> {
+  const plans: Plan[] = [];
+  let caddyMissing = false;
+  const started = performance.now();
+  for (const [index, backends] of options.backends.entries()) {
+    const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-backends-'));
+    try {
+      const site = await startBackendSite(directory, backends, options.bytes);
+      try {
+        const { caddy } = site;
+        caddyMissing = caddy === undefined;
+        const deliveries: Delivery[] = ['direct', 'proxy', ...(caddy ? (['caddy'] as const) : [])];
+        const own = (['download', 'upload'] as const).flatMap((direction) => deliveries.map((delivery): Plan => ({ direction, delivery, backends, samples: [] })));
+        plans.push(...own);
+        const total = own.length * (options.runs + 1) * options.backends.length;
+        let done = own.length * (options.runs + 1) * index;
+        for (let run = 0; run <= options.runs; run += 1) {
+          for (const plan of own) {
+            // The first round is short: programs that have not run yet are slower.
+            const sample = await measureOnce(site, plan, run === 0 ? { ...options, requests: Math.ceil(options.requests / 10) } : options);
+            if (run > 0) plan.samples.push(sample);
+            done += 1;
+            progress(`${progressBar(done, total, (performance.now() - started) / 1000)}: ${backends} ${backends === 1 ? 'backend' : 'backends'}, ${plan.direction} ${plan.delivery}: primary ${round(sample.primary_cpu_s, 3)} s, backends ${round(sample.backends_cpu_s, 3)} s`);
+          }
+        }
+      } finally {
+        await site.stop();
+      }
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  }
+  const cells = (direction: Direction): CpuCell[] => plans.filter((plan) => plan.direction === direction).map(summarize);
+  return { cpu: cells('download'), uploads: cells('upload'), skipped: caddyMissing ? [{ delivery: 'caddy', reason: 'not installed (apt-get install caddy)' }] : [] };
+}
+
+async function measureOnce(site: BackendSite, plan: Plan, options: RealBackendsOptions): Promise<Sample> {
+  const primary = plan.delivery === 'caddy' ? (site.caddy?.pid ?? 0) : site.primary;
+  const readings: { primary: number; backends: number; at: number }[] = [];
+  const read = (): void => void readings.push({ primary: processorSeconds([primary]), backends: processorSeconds(site.backends), at: performance.now() });
+  const results = await runClients(options.clients, taskFor(site, plan, options), { starting: read, connected: read, done: read });
+  const [start, connected, end] = readings as [(typeof readings)[0], (typeof readings)[0], (typeof readings)[0]];
+  return {
+    primary_cpu_s: end.primary - start.primary,
+    backends_cpu_s: end.backends - start.backends,
+    wall_s: (end.at - connected.at) / 1000,
+    connecting_cpu_s: connected.primary - start.primary,
+    backends_share: mean(results.map(({ backendsShare }) => backendsShare)),
+  };
+}
+
+/** Clients that are to be proxied do not speak Multi-End: the primary has no work with hand-overs then. */
+function taskFor(site: BackendSite, { direction, delivery, backends }: Plan, { requests, bytes }: RealBackendsOptions): ClientTask {
+  const route = delivery === 'direct' ? 'direct' : 'proxy';
+  const whole = direction === 'download' ? { requests, bytes } : { requests: Math.ceil(requests / UPLOAD_FACTOR), bytes: bytes * UPLOAD_FACTOR };
+  return { ...whole, direction, path: paths[direction](route), backends: delivery === 'direct' ? backends : 0, port: delivery === 'caddy' ? (site.caddy?.port ?? 0) : site.port };
+}
+
+function summarize({ delivery, backends, samples }: Plan): CpuCell {
+  const of = (name: keyof Sample): Distribution => distribution(samples.map((sample) => sample[name]));
+  const middle = (name: keyof Sample): number => round(of(name).median);
+  const quartiles = (name: keyof Sample): [number, number] => of(name).quartiles.map((value) => round(value)) as [number, number];
+  return {
+    delivery,
+    backends,
+    primary_cpu_s: middle('primary_cpu_s'),
+    backends_cpu_s: middle('backends_cpu_s'),
+    wall_s: middle('wall_s'),
+    connecting_cpu_s: middle('connecting_cpu_s'),
+    backends_share: middle('backends_share'),
+    quartiles: { primary_cpu_s: quartiles('primary_cpu_s'), backends_cpu_s: quartiles('backends_cpu_s'), wall_s: quartiles('wall_s') },
+    runs: samples.length,
+  };
+}

@@ -1,0 +1,95 @@
+import type { Channel } from '../backbone/channel.js';
+import type { BackboneMessage, BackendState } from '../backbone/messages.js';
+import { Guests, type GuestsOptions } from './guests.js';
+
+/** What a backend tells its gateway about itself. */
+export interface BackendReading {
+  load: number;
+  requests: number;
+  bytesSent: number;
+  bytesReceived: number;
+}
+
+export interface HostedGuestsOptions extends Omit<GuestsOptions, 'refusal'> {
+  reading(): BackendReading;
+  /** Connections that this backend serves at most. */
+  most: number;
+}
+
+/** A backend's side of the backbone: what it has of each life of its gateway. */
+export class HostedGuests {
+  readonly #options: HostedGuestsOptions;
+  readonly #byRun = new Map<string, Guests>();
+  readonly #channels = new Set<Channel>();
+  #stopping = false;
+  #drains = false;
+
+  constructor(options: HostedGuestsOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return [...this.#byRun.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
+  get state(): BackendState {
+    return this.#stopping || this.#drains ? 'draining' : 'serving';
+  }
+
+  /** The gateway is connected. */
+  get attended(): boolean {
+    return this.#channels.size > 0;
+  }
+
+  attach(channel: Channel): void {
+    this.#sweep();
+    let guests = this.#byRun.get(channel.run);
+    if (!guests) {
+      guests = new Guests({ ...this.#options, refusal: () => this.#refusal() });
+      this.#byRun.set(channel.run, guests);
+    }
+    guests.attach(channel);
+    this.#channels.add(channel);
+    channel.once('close', () => this.#channels.delete(channel));
+    const attached = guests;
+    channel.on('message', (message) => this.#onMessage(message, attached, channel));
+  }
+
+  /** The process ends: clients are let go. */
+  stop(): void {
+    this.#stopping = true;
+    this.#announce();
+    for (const guests of this.#byRun.values()) guests.drain();
+  }
+
+  #refusal(): string | undefined {
+    if (this.state === 'draining') return 'the backend is draining';
+    return this.count >= this.#options.most ? 'the backend has as many connections as it may' : undefined;
+  }
+
+  #onMessage(message: BackboneMessage, guests: Guests, channel: Channel): void {
+    switch (message.type) {
+      case 'ping':
+        return this.#answer(channel, message.sequence);
+      case 'drain':
+        this.#drains = message.drains;
+        return this.#announce();
+      default:
+        return guests.onMessage(message);
+    }
+  }
+
+  #announce(): void {
+    for (const channel of this.#channels) this.#answer(channel, 0);
+  }
+
+  #answer(channel: Channel, sequence: number): void {
+    const { load, requests, bytesSent, bytesReceived } = this.#options.reading();
+    channel.send({ type: 'pong', sequence, state: this.state, load: Math.round(load * 1_000), connections: this.count, requests, bytesSent, bytesReceived });
+  }
+
+  /** What is left of earlier lives of the gateway goes when its last client has left. */
+  #sweep(): void {
+    for (const [run, guests] of this.#byRun) if (guests.orphaned && guests.count === 0) this.#byRun.delete(run);
+  }
+}

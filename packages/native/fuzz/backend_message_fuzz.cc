@@ -1,0 +1,18 @@
+#include <cstdlib>
+
+#include "backends/lease_messages.h"
+
+// A message from another node of the connection: what is taken is written again as something that
+// means the same.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace sheaf::quic;
+  const auto message = decode_backend_message({data, size});
+  if (!message) return 0;
+  const std::vector<std::uint8_t> bytes = encode_backend_message(*message);
+  const auto again = decode_backend_message(bytes);
+  if (!again || again->path != message->path || again->body.index() != message->body.index() ||
+      encode_backend_message(*again) != bytes) {
+    std::abort();
+  }
+  return 0;
+}

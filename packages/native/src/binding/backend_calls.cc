@@ -1,0 +1,131 @@
+// Calls of `NativeEndpoint` about several servers on one connection (docs/multi-end.md).
+#include "binding/address_argument.h"
+#include "binding/endpoint_object.h"
+#include "binding/javascript_buffer.h"
+#include "crypto/wipe.h"
+#include "io/monotonic_clock.h"
+
+namespace sheaf::binding {
+
+namespace {
+
+// Refusals are the negative numbers of `BackendRefusal` and `ImportRefusal` in lib/addon.ts.
+template <typename Refusal>
+double code_of(Refusal refusal) {
+  return -1.0 - static_cast<double>(refusal);
+}
+
+Napi::Value number_value(const Napi::CallbackInfo& info, double value) {
+  return Napi::Number::New(info.Env(), value);
+}
+
+quic::BackendId backend_argument(const Napi::CallbackInfo& info) {
+  return {static_cast<std::uint32_t>(number_argument(info, 1))};
+}
+
+quic::Bytes bytes_argument(const Napi::Value& value) {
+  const auto bytes = as_bytes(value);
+  return bytes ? quic::Bytes(bytes->Data(), bytes->ByteLength()) : quic::Bytes();
+}
+
+}  // namespace
+
+// --- primary ------------------------------------------------------------------------------------
+
+Napi::Value EndpointObject::hand_over_backend(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  const auto address = address_argument(info[2]);
+  if (!address) {
+    address_error(info.Env(), info[2]).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  quic::PrimaryExchange* exchange = hosted ? hosted->driver().primary_exchange() : nullptr;
+  if (!exchange) return number_value(info, code_of(quic::BackendRefusal::kNotNegotiated));
+  auto snapshot = exchange->hand_over(backend_argument(info), *address);
+  if (!snapshot) return number_value(info, code_of(snapshot.error()));
+  auto buffer = Napi::Buffer<std::uint8_t>::Copy(info.Env(), snapshot->data(), snapshot->size());
+  quic::wipe(snapshot->data(), snapshot->size());
+  return buffer;
+}
+
+Napi::Value EndpointObject::offer_backend(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
+  const auto status = hosted->driver().connection().offer_backend(backend_argument(info));
+  return number_value(info, status ? 0 : code_of(status.error()));
+}
+
+Napi::Value EndpointObject::withdraw_backend(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
+  const std::uint64_t reason = info[2].ToBoolean() ? quic::k_backend_gone : quic::k_backend_drains;
+  const auto status =
+      hosted->driver().connection().withdraw_backend(backend_argument(info), reason);
+  return number_value(info, status ? 0 : code_of(status.error()));
+}
+
+Napi::Value EndpointObject::receive_backend_message(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  quic::PrimaryExchange* exchange = hosted ? hosted->driver().primary_exchange() : nullptr;
+  // What comes for a connection that is gone was written while it was there.
+  const bool taken = !exchange || exchange->receive(backend_argument(info), bytes_argument(info[2]),
+                                                    io::monotonic_now());
+  return Napi::Boolean::New(info.Env(), taken);
+}
+
+// --- backend -------------------------------------------------------------------------------------
+
+Napi::Value EndpointObject::import_connection(const Napi::CallbackInfo& info) {
+  if (!bound_ || loop_->closing()) return number_value(info, code_of(quic::ImportRefusal::kFull));
+  const auto imported = endpoint_->import(bytes_argument(info[0]), io::monotonic_now());
+  if (!imported) return number_value(info, code_of(imported.error()));
+  HostedConnection& hosted = host(**imported);
+  hosted.reported = true;  // the caller knows
+  loop_->wake(**imported);
+  return number_value(info, hosted.handle());
+}
+
+Napi::Value EndpointObject::receive_primary_message(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  quic::BackendExchange* exchange = hosted ? hosted->driver().backend_exchange() : nullptr;
+  const bool taken = !exchange || exchange->receive(bytes_argument(info[1]), io::monotonic_now());
+  return Napi::Boolean::New(info.Env(), taken);
+}
+
+void EndpointObject::drain_backend(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (hosted && hosted->driver().backend_exchange()) hosted->drain_requests();
+}
+
+void EndpointObject::forget_connection(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  if (hosted && hosted->driver().backend_exchange()) hosted->driver().forget();
+}
+
+// --- client -------------------------------------------------------------------------------------
+
+Napi::Value EndpointObject::open_backend(const Napi::CallbackInfo& info) {
+  const auto fail = [&](Napi::Error error) {
+    error.ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  };
+  HostedConnection* hosted = connection_of(info);
+  if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
+  quic::Address local = loop_->local_address();
+  const bool own = !info[2].IsObject();
+  if (!own) {
+    const auto given = address_argument(info[2]);
+    if (!given) return fail(address_error(info.Env(), info[2]));
+    const auto bound = loop_->add_local_address(*given);
+    if (!bound) return fail(system_error(info.Env(), bound.error()));
+    local = *bound;
+  }
+  const bool lasting = local == loop_->local_address();
+  const auto path = hosted->driver().connection().open_backend(backend_argument(info), local,
+                                                               io::monotonic_now());
+  if (path && !lasting) path_sockets_.add(*hosted, *path, local);
+  if (!path && !lasting && !path_sockets_.uses(local)) loop_->remove_local_address(local);
+  return number_value(info, path ? path->value : code_of(path.error()));
+}
+
+}  // namespace sheaf::binding

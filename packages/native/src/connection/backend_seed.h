@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "connection/config.h"
+#include "crypto/path_hand_over.h"
+#include "stream/stream_set.h"
+#include "wire/frame.h"
+
+namespace sheaf::quic {
+
+// All that a server needs to take part in a connection at one path, and no more
+// (docs/multi-end.md). backends/connection_snapshot puts it into bytes.
+struct BackendSeed {
+  BackendId backend;
+  PathHandOver keys;  // and which path they are for
+
+  struct IssuedId {
+    std::uint64_t sequence = 0;
+    ConnectionId id;
+  };
+  std::vector<IssuedId> local_ids;               // that the client sends to
+  std::vector<NewConnectionIdFrame> remote_ids;  // that the client gave for this path
+
+  // The client's, without credit of the connection and streams: those come with the lease.
+  TransportParameters peer_parameters;
+  StreamLease lease;
+
+  // What the primary announced to the client, and the backend has to keep to.
+  std::uint64_t initial_stream_window = 0;
+  std::uint64_t max_connection_window = 0;
+  std::uint64_t max_bidirectional_streams = 0;
+  std::uint64_t active_connection_id_limit = 2;
+  Duration max_idle_timeout = Duration::zero();
+  Duration max_ack_delay = Duration::zero();
+  std::uint8_t ack_delay_exponent = 3;
+
+  // The backend's own configuration with these.
+  ConnectionConfig adapt(ConnectionConfig own) const;
+};
+
+}  // namespace sheaf::quic
