@@ -9,65 +9,65 @@ const exchange = (unread = 0, remoteAddress = `client ${(clients += 1)}`) => {
   return made;
 };
 type Asked = ReturnType<typeof exchange>;
-const enter = (carried: Places, each: Asked, now = 0): boolean => carried.enter(each as unknown as Exchange, now);
-const leave = (carried: Places, each: Asked): void => carried.leave(each as unknown as Exchange);
+const enter = (places: Places, each: Asked, now = 0): boolean => places.enter(each as unknown as Exchange, now);
+const leave = (places: Places, each: Asked): void => places.leave(each as unknown as Exchange);
 
 it('has room for so many requests, and for others when they leave', () => {
-  const carried = new Places(2);
+  const places = new Places(2);
   const [one, two, three] = [exchange(), exchange(), exchange()];
-  expect([one, two, three].map((each) => enter(carried, each))).toEqual([true, true, false]);
-  expect(enter(carried, three, 3_600_000)).toBe(false);
-  leave(carried, one);
-  expect(enter(carried, three)).toBe(true);
-  expect(carried.count).toBe(2);
+  expect([one, two, three].map((each) => enter(places, each))).toEqual([true, true, false]);
+  expect(enter(places, three, 3_600_000)).toBe(false);
+  leave(places, one);
+  expect(enter(places, three)).toBe(true);
+  expect(places.count).toBe(2);
 });
 
 it('gives up the request whose client has not read for the longest time, for another one', () => {
-  const carried = new Places(3);
+  const places = new Places(3);
   const [reads, stalled, waits] = [exchange(10), exchange(10), exchange()];
-  for (const [index, each] of [reads, stalled, waits].entries()) enter(carried, each, index);
+  for (const [index, each] of [reads, stalled, waits].entries()) enter(places, each, index);
   reads.bytesSent = 1;
-  expect(enter(carried, exchange(), 4_000)).toBe(false);
+  expect(enter(places, exchange(), 4_000)).toBe(false);
   reads.bytesSent = 2;
-  expect(enter(carried, exchange(), 6_000)).toBe(true);
+  expect(enter(places, exchange(), 6_000)).toBe(true);
   expect([reads, stalled, waits].map(({ response }) => response.destroyed)).toEqual([false, true, false]);
-  expect(enter(carried, exchange(), 6_001)).toBe(false);
+  expect(enter(places, exchange(), 6_001)).toBe(false);
 });
 
 describe('one client', () => {
   /** How many of its requests get in. */
-  const fill = (carried: Places, client: string): number => {
+  const fill = (places: Places, client: string): number => {
     let count = 0;
-    while (enter(carried, exchange(10, client))) count += 1;
+    while (enter(places, exchange(10, client))) count += 1;
     return count;
   };
 
   it('leaves as much room as it takes, and so do two', () => {
-    const carried = new Places(256);
-    expect(fill(carried, 'one')).toBe(128);
-    expect(fill(carried, 'two')).toBe(64);
-    expect(fill(carried, 'three')).toBe(32);
-    expect(enter(carried, exchange())).toBe(true);
-    expect(enter(carried, exchange(10, 'one'))).toBe(false);
+    const places = new Places(256);
+    expect(fill(places, 'one')).toBe(128);
+    expect(fill(places, 'two')).toBe(64);
+    expect(fill(places, 'three')).toBe(32);
+    expect(enter(places, exchange())).toBe(true);
+    expect(enter(places, exchange(10, 'one'))).toBe(false);
   });
 
   it('that leaves can come again, to as many places', () => {
-    const carried = new Places(8);
+    const places = new Places(8);
     const mine = Array.from({ length: 4 }, () => exchange(10, 'one'));
     for (let round = 0; round < 3; round++) {
-      expect(mine.map((each) => enter(carried, each))).toEqual([true, true, true, true]);
+      expect(mine.map((each) => enter(places, each))).toEqual([true, true, true, true]);
       // Said twice, it leaves once.
-      for (const each of [...mine, ...mine]) leave(carried, each);
-      expect(carried.count).toBe(0);
+      for (const each of [...mine, ...mine]) leave(places, each);
+      expect(places.count).toBe(0);
     }
   });
 
   it('that wants more gives up what it does not read, and nothing of others', () => {
-    const carried = new Places(8);
+    const places = new Places(8);
     const [other, mine] = [exchange(10), exchange(10, 'one')];
-    for (const each of [other, mine]) enter(carried, each);
-    fill(carried, 'one');
-    expect(enter(carried, exchange(10, 'one'), 10_000)).toBe(true);
+    for (const each of [other, mine]) enter(places, each);
+    fill(places, 'one');
+    expect(enter(places, exchange(10, 'one'), 10_000)).toBe(true);
     expect([other, mine].map(({ response }) => response.destroyed)).toEqual([false, true]);
   });
 });

@@ -40,14 +40,14 @@ export interface LinkStatus {
 const pauses: BackOff = { first: 100, longest: 3_000, jitter: true };
 const connectTimeoutMs = 3_000;
 
-/** Requests of clients that are carried to one node at a time. */
-export const mostCarried = 256;
+/** Requests of clients that are proxied to one node at a time. */
+export const maxProxied = 256;
 /**
  * All answers together may wait for their clients without keeping others from coming, as they are half of what the
  * connection takes: this bounds the memory that they take, and the throughput of one answer, by the round trip between the nodes.
  */
 const answerWindow = 512 * 1024;
-const connectionWindow = 2 * mostCarried * answerWindow;
+const connectionWindow = 2 * maxProxied * answerWindow;
 const windows = { maxStreamWindow: answerWindow, initialConnectionWindow: connectionWindow, maxConnectionWindow: connectionWindow };
 
 interface LinkEvents {

@@ -13,7 +13,7 @@ import { Strangers } from './strangers.js';
 
 /**
  * What a node calls another one for. Messages have a connection of their own: what clients do not read of the requests
- * that are carried from one node to the other takes the flow control of those alone.
+ * that are proxied from one node to the other takes the flow control of those alone.
  */
 export const backbonePaths = { messages: '/.well-known/sheaf/backbone', requests: '/.well-known/sheaf/backbone/requests' } as const;
 export type BackboneUse = keyof typeof backbonePaths;
@@ -40,7 +40,7 @@ export interface BackboneListenerOptions {
   introductionMs?: number;
   /** What to change when another one calls. */
   hint: string;
-  /** Requests that a caller carries here. */
+  /** Requests that a caller proxies here. */
   onRequest(request: ServerRequest, response: ServerResponse): void;
   log: Logger;
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
 import { systemErrorCode } from '../errors/user_error.js';
 import { loadHeader, routesHeader } from '../backends/route_map.js';
-import { wasRejected } from '../http/carried_request.js';
+import { wasRejected } from '../http/proxied_request.js';
 import { headerValue } from '../http/exchange.js';
 import { isIdempotent } from '../http/methods.js';
 import { isRest, rangeHeaders, resumptionOf, type Resumption } from './byte_range.js';

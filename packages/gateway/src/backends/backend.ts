@@ -102,7 +102,7 @@ export class Backend extends FrontNode {
     const meter = new LoadMeter();
     front.shutdown.add(() => meter.close());
     const fallback = new PrimaryRoute(this.#primary, log);
-    const { handler, carried, sessions } = createApplication({ node, log, routes: this.#routes, metrics, certificate, quicPort: () => front.address.port, fallback });
+    const { handler, proxied, sessions } = createApplication({ node, log, routes: this.#routes, metrics, certificate, quicPort: () => front.address.port, fallback });
     let server: Http3Server | undefined;
     this.#guests = new HostedGuests({
       server: () => server,
@@ -117,7 +117,7 @@ export class Backend extends FrontNode {
     });
     await front.listen({
       handler,
-      carried,
+      proxied,
       attach: (native) => void (server = native),
       headersFor: () => ({ [loadHeader]: meter.load.toFixed(3) }),
       acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
@@ -125,7 +125,7 @@ export class Backend extends FrontNode {
       status: () => this.status(),
       refresh: () => refreshRoutes(this.#routes),
     });
-    this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void carried.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse));
+    this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void proxied.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse));
     front.shutdown.add(() => this.#backbone.close());
     this.#backbone.on('channel', (channel) => this.#guests.attach(channel));
     this.#warnings = await startRoutes(this.#routes);

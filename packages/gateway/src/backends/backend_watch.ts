@@ -1,6 +1,6 @@
 import type { ServerConnection } from '@sheaf/native';
 import type { Logger } from 'pino';
-import { mostCarried, type BackboneLink, type LinkStatus } from '../backbone/backbone_link.js';
+import { maxProxied, type BackboneLink, type LinkStatus } from '../backbone/backbone_link.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { NodeKey } from '../backbone/node_key.js';
@@ -28,7 +28,7 @@ export interface BackendReport {
   /** Of its UDP sockets, since its start. */
   bytesSent: number;
   bytesReceived: number;
-  /** Requests that the gateway carried there itself. */
+  /** Requests that the gateway proxied there itself. */
   proxied: number;
 }
 
@@ -56,7 +56,7 @@ type Pong = Extract<BackboneMessage, { type: 'pong' }>;
 export class BackendWatch {
   readonly handOvers: HandOvers;
   proxied = 0;
-  readonly carried = new Places(mostCarried);
+  readonly places = new Places(maxProxied);
   readonly #options: BackendWatchOptions;
   #state: BackendHealth = 'joining';
   #channel: Channel | undefined;
@@ -66,7 +66,7 @@ export class BackendWatch {
   #heardAt = Number.NEGATIVE_INFINITY;
   #pong: Pong | undefined;
   /** When it said how many requests it has. */
-  #carriedThen = 0;
+  #proxiedThen = 0;
   /** The operator wants it. */
   #drains = false;
   #checkFailed = false;
@@ -102,9 +102,9 @@ export class BackendWatch {
     return this.#state;
   }
 
-  /** Requests under way there: as it said last, and what has been carried there since. */
+  /** Requests under way there: as it said last, and what has been proxied there since. */
   get requestsActive(): number {
-    return Math.max(0, (this.#pong?.requests ?? 0) + this.carried.count - this.#carriedThen);
+    return Math.max(0, (this.#pong?.requests ?? 0) + this.places.count - this.#proxiedThen);
   }
 
   start(): void {
@@ -176,7 +176,7 @@ export class BackendWatch {
   #onMessage(message: BackboneMessage): void {
     if (message.type !== 'pong') return this.handOvers.onMessage(message);
     this.#pong = message;
-    this.#carriedThen = this.carried.count;
+    this.#proxiedThen = this.places.count;
     this.#heardAt = performance.now();
     clearTimeout(this.#patience);
     // Not at once: when it was this process that rested, what the backend said meanwhile is still to be read.

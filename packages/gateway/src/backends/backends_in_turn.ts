@@ -11,7 +11,7 @@ export interface Turn {
   signal: AbortSignal;
 }
 
-/** The backends of a route that one request is carried to, one after another: it has a place at one at a time. */
+/** The backends of a route that one request is proxied to, one after another: it has a place at one at a time. */
 export class BackendsInTurn {
   readonly #left: BackendWatch[];
   readonly #exchange: Exchange;
@@ -32,7 +32,7 @@ export class BackendsInTurn {
     this.leave();
     for (let backend = this.#best(); backend; backend = this.#best()) {
       this.#left.splice(this.#left.indexOf(backend), 1);
-      if (backend.carried.enter(this.#exchange, performance.now())) return this.#begin(backend);
+      if (backend.places.enter(this.#exchange, performance.now())) return this.#begin(backend);
       this.#full = true;
     }
     return undefined;
@@ -59,7 +59,7 @@ export class BackendsInTurn {
     this.#leave = () => {
       forget();
       exchange.signal.removeEventListener('abort', giveUp);
-      backend.carried.leave(exchange);
+      backend.places.leave(exchange);
     };
     return { backend, signal: controller.signal };
   }

@@ -5,15 +5,15 @@ import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
 import { ReceivedBody } from '../http/received_body.js';
 import { respondStatus } from '../http/respond.js';
-import { mostCarried } from '../backbone/backbone_link.js';
+import { maxProxied } from '../backbone/backbone_link.js';
 import { Places } from '../slow_clients/places.js';
-import { carryOver } from './carry_over.js';
+import { proxyRequest } from './proxy_request.js';
 
 /** What a client asked of the wrong backend, as with a route map that has changed since: the gateway answers it. */
 export class PrimaryRoute implements Target {
   readonly #primary: BackboneLink;
   readonly #log: Logger;
-  readonly #carried = new Places(mostCarried);
+  readonly #places = new Places(maxProxied);
 
   constructor(primary: BackboneLink, log: Logger) {
     this.#primary = primary;
@@ -26,12 +26,12 @@ export class PrimaryRoute implements Target {
       respondStatus(exchange, 425);
       return;
     }
-    if (!this.#carried.enter(exchange, performance.now())) {
-      this.#log.warn({ path: exchange.pathname }, 'the gateway has no room for more requests that are carried to it');
+    if (!this.#places.enter(exchange, performance.now())) {
+      this.#log.warn({ path: exchange.pathname }, 'the gateway has no room for more requests that are proxied to it');
       respondStatus(exchange, 503, { 'retry-after': '1' });
       return;
     }
-    const failure = await carryOver(exchange, new ReceivedBody(exchange), this.#primary).finally(() => this.#carried.leave(exchange));
+    const failure = await proxyRequest(exchange, new ReceivedBody(exchange), this.#primary).finally(() => this.#places.leave(exchange));
     if (!failure) return;
     this.#log.warn({ error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to the gateway');
     respondStatus(exchange, 502);

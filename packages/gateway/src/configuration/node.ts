@@ -39,7 +39,7 @@ export const nodeConfiguration = z
 
 export type NodeConfiguration = z.output<typeof nodeConfiguration>;
 
-const roleDescription = 'What the node does: `gateway` answers requests, `backend` answers some of a gateway\'s directly, `edge` carries those of a browser beside it to a gateway.';
+const roleDescription = 'What the node does: `gateway` answers requests, `backend` answers some of a gateway\'s directly, `edge` proxies those of a browser beside it to a gateway.';
 
 const gatewayNode = nodeConfiguration.extend({ role: z.literal('gateway').describe(roleDescription) });
 const backendNode = backendConfiguration.extend({ role: z.literal('backend').describe(roleDescription) });

@@ -1,7 +1,7 @@
 import type { Http3Client } from '@sheaf/native';
 import type { Logger } from 'pino';
 import { errorMessage } from '../errors/user_error.js';
-import { answerWith, checkStatus, lostConnection, mayRepeat, requestOf } from '../http/carried_request.js';
+import { answerWith, checkStatus, lostConnection, mayRepeat, requestOf } from '../http/proxied_request.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
 import { ReceivedBody, respondBodyFault } from '../http/received_body.js';
@@ -11,7 +11,7 @@ import { SlowClients } from '../slow_clients/slow_clients.js';
 import { GatewayUnreachable, mostUnread, type GatewayConnection } from './gateway_connection.js';
 import type { ResponseReports } from './response_reports.js';
 
-/** Carries requests to the gateway or to one of its backends, each on a stream of the one connection; both directions stream. */
+/** Proxies requests to the gateway or to one of its backends, each on a stream of the one connection; both directions stream. */
 export class Forwarder implements Target {
   readonly #gateway: GatewayConnection;
   readonly #log: Logger;

@@ -52,8 +52,8 @@ export interface Sessions {
 /** What answers the clients of a node. */
 export interface Service {
   handler: RequestHandler;
-  /** Of requests that other nodes carry here. */
-  carried?: RequestHandler;
+  /** Of requests that other nodes proxy here. */
+  proxied?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
   /** Said with every answer on a QUIC connection. */
@@ -147,7 +147,7 @@ export class Front {
 
   /** Requests under way. */
   get requestsActive(): number {
-    return (this.#service?.handler.active ?? 0) + (this.#service?.carried?.active ?? 0);
+    return (this.#service?.handler.active ?? 0) + (this.#service?.proxied?.active ?? 0);
   }
 
   /** How often which bound was met that protects clients from each other. */
@@ -200,7 +200,7 @@ export class Front {
         expiry: this.certificate.expiry.toISOString(),
       },
       requestsActive: this.requestsActive,
-      requestsTotal: (this.#service?.handler.total ?? 0) + (this.#service?.carried?.total ?? 0),
+      requestsTotal: (this.#service?.handler.total ?? 0) + (this.#service?.proxied?.total ?? 0),
       tcpConnections: this.tcpConnections,
       limitHits: this.limitHits(),
       webTransportSessions: this.#sessions?.openSessions ?? 0,

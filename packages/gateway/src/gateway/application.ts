@@ -20,8 +20,8 @@ import type { CompiledRoutes } from './routes.js';
 /** What answers requests and sessions, whichever listener they come from. */
 export interface Application {
   handler: RequestHandler;
-  /** For requests that another node carried here: they go no further. */
-  carried: RequestHandler;
+  /** For requests that another node proxied here: they go no further. */
+  proxied: RequestHandler;
   sessions: Omit<SessionServerOptions, 'native'>;
 }
 
@@ -53,7 +53,7 @@ export function createApplication(options: ApplicationOptions): Application {
   const slowClients = watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason));
   const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
   const handler = new RequestHandler({ ...common, slowClients, wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }), routes: [...routes.requests, ...last] });
-  const carried = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }), routes: routes.requests });
+  const proxied = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }), routes: routes.requests });
   const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: { run: pageApplication(handler) }, isOriginAllowed });
-  return { handler, carried, sessions: { routes: [page, ...routes.sessions], observer, log } };
+  return { handler, proxied, sessions: { routes: [page, ...routes.sessions], observer, log } };
 }

@@ -78,7 +78,7 @@ export class Gateway extends FrontNode {
       certificateExpiry: () => certificate.expiry,
       backends: () => primary?.report() ?? [],
     });
-    const { handler, carried, sessions } = createApplication({
+    const { handler, proxied, sessions } = createApplication({
       node,
       log,
       routes: this.#routes,
@@ -88,10 +88,10 @@ export class Gateway extends FrontNode {
       pageLoader: node.page_loader,
       ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
     });
-    primary?.answerWith(carried);
+    primary?.answerWith(proxied);
     await front.listen({
       handler,
-      carried,
+      proxied,
       ...(primary && {
         attach: (native: Http3Server) => primary.attach(native),
         headersFor: (connection: ServedConnection) => primary.headersFor(connection),

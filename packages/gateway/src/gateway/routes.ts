@@ -17,7 +17,7 @@ export interface CompiledRoutes {
 
 type RouteSource = Pick<NodeConfiguration | BackendConfiguration, 'routes' | 'limits'>;
 
-/** Makes what the routes lead to; `toBackends` carries requests to backends. @throws UserError when an application cannot be loaded. */
+/** Makes what the routes lead to; `toBackends` proxies requests to backends. @throws UserError when an application cannot be loaded. */
 export async function compileRoutes(node: RouteSource, log: Logger, toBackends?: (backends: readonly string[]) => Target): Promise<CompiledRoutes> {
   const compiled: CompiledRoutes = { requests: [], sessions: [] };
   for (const [index, route] of node.routes.entries()) {

@@ -2,11 +2,11 @@ import type { ServerRequest, ServerResponse } from '@sheaf/native';
 import { PRIORITY_HEADER, parsePriorityHeader } from '@sheaf/web-client/protocol';
 import { expectsContinue, headerValue, type GatewayRequest } from './exchange.js';
 
-/** A request that another node of the site carried here: what it says of the client is true. */
+/** A request that another node of the site proxied here: what it says of the client is true. */
 export function fromBackboneRequest(request: ServerRequest, response: ServerResponse): GatewayRequest {
-  const carried = fromQuicRequest(request, response);
+  const proxied = fromQuicRequest(request, response);
   const client = headerValue(request.headers, 'x-forwarded-for');
-  return { ...carried, scheme: headerValue(request.headers, 'x-forwarded-proto') === 'http' ? 'http' : 'https', ...(client === undefined ? {} : { remoteAddress: client }) };
+  return { ...proxied, scheme: headerValue(request.headers, 'x-forwarded-proto') === 'http' ? 'http' : 'https', ...(client === undefined ? {} : { remoteAddress: client }) };
 }
 
 /** A request of HTTP/3 or HTTP/0.9 over QUIC in the gateway's form. */

@@ -207,7 +207,7 @@ function backendMetrics(registry: Registry, backends: () => BackendReport[]): vo
   metric(Gauge, 'requests_active', 'Requests under way at the backend.', ({ requestsActive }) => requestsActive);
   metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the backend sent.', ({ bytesSent }) => bytesSent);
   metric(Counter, 'bytes_received_total', 'Bytes of UDP datagrams that the backend received.', ({ bytesReceived }) => bytesReceived);
-  metric(Counter, 'proxied_total', 'Requests that the gateway carried to the backend.', ({ proxied }) => proxied);
+  metric(Counter, 'proxied_total', 'Requests that the gateway proxied to the backend.', ({ proxied }) => proxied);
 }
 
 function guestMetrics(registry: Registry, guests: () => number): void {

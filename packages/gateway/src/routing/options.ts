@@ -27,7 +27,7 @@ export const routeOptions = z
     delivery: z
       .enum(['direct', 'proxy'])
       .optional()
-      .describe('With `backends`: `direct`, the default, lets clients that speak Multi-End ask the backends themselves; `proxy` carries every request through the gateway.'),
+      .describe('With `backends`: `direct`, the default, lets clients that speak Multi-End ask the backends themselves; `proxy` sends every request through the gateway.'),
   })
   .superRefine((route, context) => {
     const present = targetKeys.filter((key) => route[key] !== undefined);

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse, HeaderMap, Http3Client } from '@sheaf/native';
 import { describe, expect, it } from 'vitest';
 import { BackendClient } from '../../src/backend_client/backend_client.js';
-import { lostConnection } from '../../src/http/carried_request.js';
+import { lostConnection } from '../../src/http/proxied_request.js';
 import { collect } from '../support/client.js';
 
 const whole = Buffer.from(Array.from({ length: 1_000 }, (_each, index) => index % 251));

@@ -15,7 +15,7 @@ class FakeBackend {
   state: BackendHealth = 'serving';
   requestsActive: number;
   proxied = 0;
-  carried = new Places(256);
+  places = new Places(256);
   readonly asked: ClientRequestOptions[] = [];
   #giveUp = new Set<() => void>();
   readonly link = { whenOpen: () => Promise.resolve({ request: (options: ClientRequestOptions) => this.#request(options) }) };
@@ -76,8 +76,8 @@ const handle = (backends: FakeBackend[], method = 'GET'): Promise<void> => {
 };
 const text = async (): Promise<Buffer> => Buffer.concat(await response.toArray() as Buffer[]);
 /** It waits for this backend, which has sent all that it will. */
-const waitsFor = (backend: FakeBackend, passedOn = 0): Promise<void> => vi.waitFor(() => expect([backend.asked.length, backend.carried.count, response.readableLength >= passedOn]).toEqual([1, 1, true]), 20_000);
-const waiting = (backends: FakeBackend[]): number[] => backends.map((backend) => backend.waiting + backend.carried.count);
+const waitsFor = (backend: FakeBackend, passedOn = 0): Promise<void> => vi.waitFor(() => expect([backend.asked.length, backend.places.count, response.readableLength >= passedOn]).toEqual([1, 1, true]), 20_000);
+const waiting = (backends: FakeBackend[]): number[] => backends.map((backend) => backend.waiting + backend.places.count);
 
 describe('when a backend is lost, the gateway', () => {
   it('asks another one what the lost one has not answered', async () => {
@@ -116,7 +116,7 @@ describe('when a backend is lost, the gateway', () => {
 
   it('has the request in one place at a time, and finds one where there is room', async () => {
     const backends = [new FakeBackend('backend1', 0, 300), new FakeBackend('backend2', 1), new FakeBackend('backend3', 2, 700), new FakeBackend('backend4', 3)];
-    backends[1]!.carried = new Places(0);
+    backends[1]!.places = new Places(0);
     const handled = handle(backends);
     await waitsFor(backends[0]!, 300);
     expect(waiting(backends)).toEqual([2, 0, 0, 0]);
@@ -149,7 +149,7 @@ describe('when a backend is lost, the gateway', () => {
 });
 
 describe('when backends have no room, the gateway', () => {
-  const full = (name: string): FakeBackend => Object.assign(new FakeBackend(name, 0), { carried: new Places(0) });
+  const full = (name: string): FakeBackend => Object.assign(new FakeBackend(name, 0), { places: new Places(0) });
 
   it('asks another one, and when there is none, asks the client to come again', async () => {
     const backends = [full('backend1'), new FakeBackend('backend2', 1)];

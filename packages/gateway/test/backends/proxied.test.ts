@@ -74,7 +74,7 @@ describe('a backend', () => {
     expect((await get(port, '/nowhere')).status).toBe(404);
   });
 
-  it('does not send a carried request further: none goes in circles', async () => {
+  it('does not send a proxied request further: none goes in circles', async () => {
     const running = await startSite({
       routes: '[{ path: /, backends: [backend1] }]',
       backends: { backend1: '[{ path: /images, files: one }]' },

@@ -48,7 +48,7 @@ async function suffer(site: MultiEndSite, { name, statedMs, happen, undo, state 
   return again;
 }
 
-it('a gateway that carries requests fails none and loses no byte when a backend of several is lost or drains', { timeout: 600_000 }, async () => {
+it('a gateway that proxies requests fails none and loses no byte when a backend of several is lost or drains', { timeout: 600_000 }, async () => {
   const site = await MultiEndSite.start(['site', 'backend1', 'backend2', 'backend3']);
   for (const fault of faults) {
     let again = await suffer(site, fault);

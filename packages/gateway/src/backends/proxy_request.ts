@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ClientResponse } from '@sheaf/native';
 import type { BackboneLink } from '../backbone/backbone_link.js';
 import { errorMessage } from '../errors/user_error.js';
-import { answerWith, checkStatus, mayRepeat, requestOf } from '../http/carried_request.js';
+import { answerWith, checkStatus, mayRepeat, requestOf } from '../http/proxied_request.js';
 import type { Exchange } from '../http/exchange.js';
 import { respondBodyFault, type ReceivedBody } from '../http/received_body.js';
 
@@ -10,21 +10,21 @@ import { respondBodyFault, type ReceivedBody } from '../http/received_body.js';
 export const patienceMs = 2_000;
 
 /** What went wrong before anything was passed on. */
-export interface CarryFailure {
+export interface ProxyFailure {
   error: unknown;
   /** Another node may have the request. */
   repeatable: boolean;
 }
 
-export interface CarryOptions {
+export interface ProxyOptions {
   /** Gives the request up. */
   signal?: AbortSignal;
   /** What is passed on as the body of the answer. */
   bodyOf?(response: ClientResponse): Readable;
 }
 
-/** Carries a request to another node and its answer back; undefined when the client has an answer, or has left. */
-export async function carryOver(exchange: Exchange, body: ReceivedBody, link: BackboneLink, { signal = exchange.signal, bodyOf = (response) => response }: CarryOptions = {}): Promise<CarryFailure | undefined> {
+/** Proxies a request to another node; undefined when the client has an answer, or has left. */
+export async function proxyRequest(exchange: Exchange, body: ReceivedBody, link: BackboneLink, { signal = exchange.signal, bodyOf = (response) => response }: ProxyOptions = {}): Promise<ProxyFailure | undefined> {
   let sent = false;
   let answered = false;
   try {

@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
 import type { ClientResponse } from '@sheaf/native';
 import { isRest, rangeHeaders, resumptionOf, type Resumption } from '../backend_client/byte_range.js';
-import { requestOf } from '../http/carried_request.js';
+import { requestOf } from '../http/proxied_request.js';
 import type { Exchange } from '../http/exchange.js';
-import { patienceMs } from './carry_over.js';
+import { patienceMs } from './proxy_request.js';
 import type { BackendsInTurn } from './backends_in_turn.js';
 
 /** Beside what the connection to the backend holds. */
 const readAhead = 64 * 1024;
 
 /** The body of a backend's answer; what is missing when it breaks off comes from the next backends, where that can be told. */
-export function carriedBody(exchange: Exchange, response: ClientResponse, backends: BackendsInTurn): Readable {
+export function proxiedBody(exchange: Exchange, response: ClientResponse, backends: BackendsInTurn): Readable {
   const resumption = resumptionOf(exchange.request.method, response);
   if (!resumption) return response;
   const body = Readable.from(resumed(exchange, response, resumption, backends), { objectMode: false, highWaterMark: readAhead });
