@@ -74,7 +74,7 @@ describe('sheaf up', () => {
     expect(running.err()).toContain('draining');
   });
 
-  it('ends at once on a second Ctrl-C while a request is under way', async () => {
+  it('ends at once on a second Ctrl-C while a request is in flight', async () => {
     const { arrived, route } = await lateUpstream();
     const site = await makeSite(route);
     const running = await up(site);

@@ -16,7 +16,7 @@ async function open(port: number): Promise<ClientHttp2Session> {
   return session;
 }
 
-it('clients of a network with many requests under way are told to open few streams, until there are less', { timeout: 120_000 }, async () => {
+it('clients of a network with many requests in flight are told to open few streams, until there are less', { timeout: 120_000 }, async () => {
   const upstream = await startUpstream(() => undefined);
   const { port } = await startFullGateway(`limits: { connections: 100 }\nlog: { level: warn, access: false }\nroutes: [{ upstream: { to: "${upstream.origin}", queue_timeout: 5m, response_timeout: 5m } }]`);
   const greedy = await Promise.all(Array.from({ length: sessions }, () => open(port)));

@@ -116,7 +116,7 @@ describe('upstreams over HTTP/3', () => {
 });
 
 describe('stopping', () => {
-  it('lets a request under way finish', async () => {
+  it('lets a request in flight finish', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const arrived = vi.fn();

@@ -35,7 +35,7 @@ describe('stopping', () => {
   it.each([
     ['HTTP/1.1', get],
     ['HTTP/2', getByHttp2],
-  ])('lets a request under way finish over %s', async (_version, ask) => {
+  ])('lets a request in flight finish over %s', async (_version, ask) => {
     const upstream = await startSlowUpstream();
     const { gateway, port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     const answer = ask(port, '/');

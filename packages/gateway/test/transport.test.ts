@@ -98,7 +98,7 @@ describe('closing a server', () => {
     expect((await answer).body.toString()).toBe('late');
   });
 
-  it('takes no request of a client whose handshake is still under way', async () => {
+  it('takes no request of a client whose handshake is still pending', async () => {
     const { server, port } = await startServer();
     const waiting: Array<() => void> = [];
     server.on('request', (_request, response) => void waiting.push(() => response.end('served')));

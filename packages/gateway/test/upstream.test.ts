@@ -225,7 +225,7 @@ describe('several upstreams', () => {
     expect([...hits.values()]).toEqual([9]);
   });
 
-  it('get the next request where the least are under way', async () => {
+  it('get the next request where the least are in flight', async () => {
     const { hits, to } = await startThree();
     const { port } = await startGateway(`routes: [{ upstream: { to: ${to}, balance: least_requests } }]`);
     await Promise.all(Array.from({ length: 30 }, () => get(port, '/')));

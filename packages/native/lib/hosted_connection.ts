@@ -15,7 +15,7 @@ export interface Exchange {
   response: Http3ServerResponse;
 }
 
-/** A connection that brings requests, with those that are under way. */
+/** A connection that brings requests, with those that are in flight. */
 export abstract class HostedConnection<Events extends Record<keyof Events, unknown[]>> extends EventEmitter<Events> implements ServedConnection {
   readonly exchanges = new Map<number, Exchange>();
   readonly webtransport: WebTransportConnection;

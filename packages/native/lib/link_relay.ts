@@ -47,7 +47,7 @@ export interface LinkRelayOptions {
   seed?: number;
 }
 
-/** Datagrams of one direction. `sent + duplicated` is the sum of the next six and of what is under way. */
+/** Datagrams of one direction. `sent + duplicated` is the sum of the next six and of what is in flight. */
 export interface LinkStats {
   sent: number;
   duplicated: number;

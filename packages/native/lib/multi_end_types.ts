@@ -6,7 +6,7 @@ import type { ServedConnection, SocketAddress } from './types.js';
  */
 export type BackendKeyMode = 'per-path' | 'shared';
 
-/** `drains`: no new requests, those under way finish. `gone`: requests under way fail at once. */
+/** `drains`: no new requests, those in flight finish. `gone`: requests in flight fail at once. */
 export type BackendWithdrawal = 'drains' | 'gone';
 
 /** QuicError `errorCode` of a request whose backend is gone (docs/wire.md); its `code` is `BACKEND_LOST`. */
@@ -28,7 +28,7 @@ export interface BackendStatus {
   port: number;
   /**
    * Primary: `handed-over`, `offered` or `withdrawn`. Client: `offered`, then `opening` and `open`, `withdrawn` while
-   * what is under way finishes. Backend: `serving` or `draining`. All: `abandoned`.
+   * what is in flight finishes. Backend: `serving` or `draining`. All: `abandoned`.
    */
   state: 'handed-over' | 'offered' | 'opening' | 'open' | 'serving' | 'draining' | 'withdrawn' | 'abandoned';
   /** Of its path; 0 at the primary, which hears nothing of it, as the next two. */
@@ -103,7 +103,7 @@ export interface BackendEvents {
   backendWithdrawn: [withdrawal: { backend: number; path: number; reason: BackendWithdrawal }];
   /** The backend has answered on its path: requests can go there. */
   backendPathOpen: [opened: { backend: number; path: number }];
-  /** Its path is given up, and requests that were under way have failed with {@link BACKEND_LOST}. */
+  /** Its path is given up, and requests that were in flight have failed with {@link BACKEND_LOST}. */
   backendLost: [lost: { backend: number; path: number; errorCode: number }];
   /** No path to the primary answers any more; backends do. */
   primaryLost: [];

@@ -330,9 +330,9 @@ export interface ConnectionStatus {
   datagramsReceived: number;
   /** How often the keys of packets were replaced, by either side (RFC 9001 §6). */
   keyUpdates: number;
-  /** With a ticket of an earlier connection (RFC 8446 §2.2); false while the handshake is under way. */
+  /** With a ticket of an earlier connection (RFC 8446 §2.2); false while the handshake is pending. */
   resumed: boolean;
-  /** The server took what came in 0-RTT packets (RFC 9001 §4.6); false while the handshake is under way. */
+  /** The server took what came in 0-RTT packets (RFC 9001 §4.6); false while the handshake is pending. */
   earlyData: boolean;
   /** Both sides offered it: there may be several paths. */
   multipath: boolean;
@@ -365,7 +365,7 @@ export interface KeyControl {
 
 /** Both sides may do this with the paths of a connection. @throws QuicError `PATH_REFUSED`, `NO_MULTIPATH` */
 export interface PathControl {
-  /** Ends it; what is under way on it goes over the others. Not the last one. */
+  /** Ends it; what is in flight on it goes over the others. Not the last one. */
   abandonPath(id: number, code?: number): void;
   setPathStatus(id: number, status: PathUse): void;
   /** For the `weighted` scheduler of this side: 1, as at first, to 1000. */

@@ -75,7 +75,7 @@ async function http2(behaviour: Behaviour, port: number, requests: number): Prom
   return { close: () => session.destroy() };
 }
 
-/** As many connections as it takes to have so many requests under way, each with as many ahead as the gateway lets wait. */
+/** As many connections as it takes to have so many requests in flight, each with as many ahead as the gateway lets wait. */
 async function http1(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
   const sockets = Array.from({ length: Math.ceil(requests / pipelined) }, () => {
     const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });

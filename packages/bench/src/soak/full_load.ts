@@ -14,7 +14,7 @@ import { FLAT_MIB, judgeMemory } from './verdict.js';
 
 /** Requests on one connection before it is closed and another one opened. */
 const REQUESTS_PER_CONNECTION = 200;
-/** Requests under way on each connection. */
+/** Requests in flight on each connection. */
 const IN_FLIGHT = 16;
 /** Addresses of the clients that behave: no limit of what one network may do is reached. */
 const CLIENT_ADDRESSES = 250;

@@ -16,7 +16,7 @@ export const backend: Command<BackendOptions> = {
   summary: 'Let a backend of a running gateway rest, or use it again',
   options: (yargs) =>
     yargs
-      .positional('action', { type: 'string', demandOption: true, choices: ['drain', 'resume'], describe: 'No new requests, and those under way finish; or requests again' })
+      .positional('action', { type: 'string', demandOption: true, choices: ['drain', 'resume'], describe: 'No new requests, and those in flight finish; or requests again' })
       .positional('name', { type: 'string', demandOption: true, describe: 'Name of the backend' })
       .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file, for the `admin` address of its gateway' })
       .option('admin', { type: 'string', requiresArg: true, describe: 'Admin address of the gateway instead, such as 127.0.0.1:9433' })
@@ -27,7 +27,7 @@ export const backend: Command<BackendOptions> = {
     const { status, text } = await askAdmin(address, `/backends/${encodeURIComponent(name)}/${action}`, { method: 'POST', headers: { [adminHeader]: '1' } });
     if (status === 404) throw new UserError('NODE_UNKNOWN', `the gateway at ${address} has no backend \`${name}\``, { hint: '`sheaf status` lists its backends' });
     if (status !== 200) throw new UserError('ADMIN_UNREACHABLE', `${address} answered: ${text.trim()}`, { hint: 'is it the admin address of a gateway?' });
-    await printLine(world.stdout, action === 'drain' ? `${name} gets no new requests; \`sheaf status\` shows those under way` : `${name} is used again`);
+    await printLine(world.stdout, action === 'drain' ? `${name} gets no new requests; \`sheaf status\` shows those in flight` : `${name} is used again`);
     return exitCodes.success;
   },
 };

@@ -45,7 +45,7 @@ export const fetch: Command<FetchOptions> = {
       .option('path-scheduler', { choices: pathSchedulerNames, default: 'ecf', requiresArg: true, describe: 'Which path the next packet to the server takes' })
       .option('congestion', { choices: congestionNames, default: 'cubic', requiresArg: true, describe: 'Congestion controller of what is sent' })
       .option('repeat', { type: 'number', default: 1, describe: 'Number of requests, over one connection' })
-      .option('parallel', { type: 'number', default: 1, describe: 'Requests under way at one time' })
+      .option('parallel', { type: 'number', default: 1, describe: 'Requests in flight at one time' })
       .option('timeout', { type: 'number', requiresArg: true, describe: 'Give up after this many seconds' })
       .option('fail', { type: 'boolean', default: false, describe: 'Exit with code 5 for a status of 400 or more' })
       .option('qlog', { type: 'string', requiresArg: true, describe: 'Directory for a qlog file' })

@@ -58,7 +58,7 @@ export function renderStatus(status: NodeStatus): string {
     ['state', `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`],
     ['listen', `${status.listen} (${status.alpn.join(', ')})`],
     ['certificate', `${certificate.development ? 'development' : 'from files'}, until ${certificate.expiry}, sha256 ${certificate.sha256}`],
-    ['requests', `${status.requestsTotal} answered, ${status.requestsActive} under way`],
+    ['requests', `${status.requestsTotal} answered, ${status.requestsActive} in flight`],
     ['connections', `${transport?.connectionsOpenGauge ?? 0} QUIC, ${status.tcpConnections} TCP, ${status.webTransportSessions} WebTransport sessions`],
   ];
   if (transport) facts.push(['UDP', `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`]);

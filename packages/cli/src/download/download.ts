@@ -74,7 +74,7 @@ async function download(client: Requester, request: ClientRequestOptions, thread
 export interface Repetition {
   /** Number of requests. */
   repeat: number;
-  /** Requests under way at one time. */
+  /** Requests in flight at one time. */
   parallel: number;
 }
 

@@ -26,7 +26,7 @@ export class ClientLink {
 
   /**
    * From now on the other side sees everybody behind it come from another port, as with a network address translator that
-   * begins anew; what was under way is lost.
+   * begins anew; what was in flight is lost.
    */
   async rebind(): Promise<void> {
     this.#relay.close();

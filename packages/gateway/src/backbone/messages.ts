@@ -35,12 +35,12 @@ export type BackboneMessage =
   | { type: 'lease'; connection: number; bytes: Buffer }
   /** The backend has no more to do with it: its path is gone (gateway), or it has nothing left of it (backend). */
   | { type: 'left'; connection: number; code: number }
-  /** Gateway: no new requests on it; `left` follows when none is under way. */
+  /** Gateway: no new requests on it; `left` follows when none is in flight. */
   | { type: 'release'; connection: number }
   /** Gateway: the backend takes over nothing more, or does so again. */
   | { type: 'drain'; drains: boolean }
   | { type: 'ping'; sequence: number }
-  /** Backend. `load`: the share of the time, in thousandths, in which its process was busy; `requests` under way; bytes since its start. */
+  /** Backend. `load`: the share of the time, in thousandths, in which its process was busy; `requests` in flight; bytes since its start. */
   | { type: 'pong'; sequence: number; state: BackendState; load: number; connections: number; requests: number; bytesSent: number; bytesReceived: number };
 
 type MessageType = BackboneMessage['type'];

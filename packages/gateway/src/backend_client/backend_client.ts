@@ -109,7 +109,7 @@ export class BackendClient {
   /** Asks backend after backend, and at last the gateway. */
   async #ask(options: ClientRequestOptions, excluded: Set<number>, parts: PartListener | undefined): Promise<Answer> {
     const candidates = this.#candidates(options);
-    // A connection that has lost its gateway ends as soon as nothing is under way: what is asked now goes elsewhere.
+    // A connection that has lost its gateway ends as soon as nothing is in flight: what is asked now goes elsewhere.
     while (excluded.size < mostBackends && !(this.#primaryLost && this.#elsewhere)) {
       const backend = this.#backends.choose(candidates, excluded);
       if (backend === undefined) break;

@@ -3,7 +3,7 @@ import type { Http3Client } from '@sheaf/native';
 /** One backend as this client knows it. */
 interface KnownBackend {
   state: 'offered' | 'open' | 'withdrawn';
-  /** Requests under way. */
+  /** Requests in flight. */
   active: number;
   /** As it said with its latest answer: the share of the time in which it was busy. */
   load: number;

@@ -102,7 +102,7 @@ export class BackendWatch {
     return this.#state;
   }
 
-  /** Requests under way there: as it said last, and what has been proxied there since. */
+  /** Requests in flight there: as it said last, and what has been proxied there since. */
   get requestsActive(): number {
     return Math.max(0, (this.#pong?.requests ?? 0) + this.places.count - this.#proxiedThen);
   }

@@ -138,7 +138,7 @@ export class GatewayConnection {
       }
       const openedAt = Date.now();
       this.#backends.set(client, new BackendClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }));
-      // Backends may have answers under way; new requests need a gateway.
+      // Backends may have answers in flight; new requests need a gateway.
       client.once('primaryLost', () => this.retire(client));
       const end = onOpen(client);
       client.once('close', (error) => {

@@ -71,7 +71,7 @@ export interface Service {
 /** How often a free port is looked for when the configuration leaves the choice to the system. */
 const portAttempts = 8;
 
-/** Sessions that have nothing under way get this long to end by themselves. */
+/** Sessions that have nothing in flight get this long to end by themselves. */
 const sessionGraceMs = 1_000;
 
 /** The side of a node that clients see: its certificate, its listeners, its log, and its end in good order. */
@@ -145,7 +145,7 @@ export class Front {
     return this.#quic;
   }
 
-  /** Requests under way. */
+  /** Requests in flight. */
   get requestsActive(): number {
     return (this.#service?.handler.active ?? 0) + (this.#service?.proxied?.active ?? 0);
   }
@@ -209,7 +209,7 @@ export class Front {
     };
   }
 
-  /** Refuses new work, lets requests under way finish for up to `drainMs`, then ends. */
+  /** Refuses new work, lets requests in flight finish for up to `drainMs`, then ends. */
   close(drainMs = this.#configuration.options.limits.drain): Promise<void> {
     this.#closing ??= this.#close(drainMs);
     return this.#closing;
@@ -351,7 +351,7 @@ export class Front {
     await new Promise<void>((resolve) => this.log.flush(() => resolve()));
   }
 
-  /** Sessions live as long as their pages: they are told, and closed once no request is under way. */
+  /** Sessions live as long as their pages: they are told, and closed once no request is in flight. */
   async #closeQuic(drainMs: number): Promise<void> {
     const deadline = performance.now() + drainMs;
     const sessionDeadline = performance.now() + Math.min(drainMs, sessionGraceMs);

@@ -30,7 +30,7 @@ export abstract class FrontNode {
     return this.front.certificate;
   }
 
-  /** Refuses new work, lets requests under way finish for up to `drainMs`, then ends. */
+  /** Refuses new work, lets requests in flight finish for up to `drainMs`, then ends. */
   close(drainMs?: number): Promise<void> {
     return this.front.close(drainMs);
   }

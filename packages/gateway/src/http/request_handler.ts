@@ -49,7 +49,7 @@ export class RequestHandler {
     this.#options = options;
   }
 
-  /** Requests under way. */
+  /** Requests in flight. */
   get active(): number {
     return this.#active;
   }

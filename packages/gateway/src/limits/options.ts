@@ -12,7 +12,7 @@ export const limitsOptions = z.strictObject({
     .describe('Open connections of each kind from one network: one IPv4 address, or one IPv6 /56.'),
   connection_memory: byteSize
     .prefault('8MiB')
-    .describe('Bytes that the gateway holds for one QUIC connection: not sent, not acknowledged, not read, and 32 KiB for each request under way. What is beyond that waits.'),
+    .describe('Bytes that the gateway holds for one QUIC connection: not sent, not acknowledged, not read, and 32 KiB for each request in flight. What is beyond that waits.'),
   memory: byteSize
     .prefault('256MiB')
     .describe('Bytes that all QUIC connections hold together; those of one network a quarter of it. Near the limit windows shrink, then idle connections are closed, then those that take the least of what they asked for.'),
@@ -39,7 +39,7 @@ export const limitsOptions = z.strictObject({
     .min(1)
     .default(500)
     .describe('New handshakes per second; above it QUIC clients have to prove their address first (Retry), and those of TCP wait.'),
-  half_open_handshakes: z.number().int().min(1).default(2_000).describe('QUIC handshakes under way at one time, and as many TCP connections that wait for theirs.'),
+  half_open_handshakes: z.number().int().min(1).default(2_000).describe('QUIC handshakes pending at one time, and as many TCP connections that wait for theirs.'),
   retry: z
     .enum(['auto', 'always', 'never'])
     .default('auto')

@@ -22,7 +22,7 @@ const effects: Record<keyof Limits, Effect> = {
   unread_timeout: { resource: 'time in which nothing is taken of a response', pays: 'the response', gets: 'its stream is reset, its connection closed (HTTP/1.1)' },
   slow_responses: { resource: 'exchanges below 1 KB/s; one network has half of what is left', pays: 'the network', gets: 'the slowest are ended' },
   handshakes_per_second: { resource: 'new handshakes a second', pays: 'new clients', gets: 'Retry (QUIC), its turn later (TCP)' },
-  half_open_handshakes: { resource: 'handshakes under way; one network has half of what is left', pays: 'the network', gets: 'CONNECTION_REFUSED (QUIC), a closed connection (TCP)' },
+  half_open_handshakes: { resource: 'handshakes pending; one network has half of what is left', pays: 'the network', gets: 'CONNECTION_REFUSED (QUIC), a closed connection (TCP)' },
   retry: { resource: 'address validation', pays: 'new clients', gets: 'one more round trip' },
   idle: { resource: 'silence', pays: 'the connection', gets: 'it is closed' },
   drain: { resource: 'time of open requests when the gateway stops', pays: 'the request', gets: 'its connection is closed' },
@@ -30,13 +30,13 @@ const effects: Record<keyof Limits, Effect> = {
 
 /** Those that no configuration changes: they follow from the protocols, or from what the others are. */
 const fixed: Bound[] = [
-  { resource: 'memory of QUIC handshakes under way', default: '48 MiB', pays: 'the oldest handshakes', gets: 'they are forgotten' },
-  { resource: '1-RTT packets ahead of a client\'s Finished', default: '24 KiB, 2 KiB once 256 handshakes are under way', pays: 'the connection', gets: 'the packets are dropped' },
+  { resource: 'memory of QUIC handshakes pending', default: '48 MiB', pays: 'the oldest handshakes', gets: 'they are forgotten' },
+  { resource: '1-RTT packets ahead of a client\'s Finished', default: '24 KiB, 2 KiB once 256 handshakes are pending', pays: 'the connection', gets: 'the packets are dropped' },
   { resource: 'requests that an HTTP/3 client cancels', default: '1,000, and 100 a second', pays: 'the connection', gets: 'H3_EXCESSIVE_LOAD' },
   { resource: 'address tokens (NEW_TOKEN)', default: 'one use', pays: 'the client', gets: 'its address is not taken for validated' },
   { resource: 'ClientHellos with 0-RTT, remembered for 6 hours', default: '28 MiB, over 1,000 a second; one network has half of what is left', pays: 'the network', gets: '1-RTT' },
   { resource: 'stateless resets', default: '200 a second', pays: 'who sends to a connection that is gone', gets: 'a timeout' },
-  { resource: 'requests of one network over HTTP/2', default: '1,000 under way; beyond that 8 for each connection', pays: 'the network', gets: 'credit for 8 streams; REFUSED_STREAM' },
+  { resource: 'requests of one network over HTTP/2', default: '1,000 in flight; beyond that 8 for each connection', pays: 'the network', gets: 'credit for 8 streams; REFUSED_STREAM' },
   { resource: 'requests over HTTP/3 that wait unread, where a connection holds twice its share', default: '100', pays: 'the connection', gets: 'H3_REQUEST_REJECTED' },
   { resource: 'time for the rest of a body behind its response over HTTP/1.1', default: 'as `limits.idle`', pays: 'the connection', gets: 'it is closed' },
   { resource: 'unsent bytes of responses over HTTP/2', default: '3 MiB a connection, 32 MiB a network', pays: 'the connection', gets: 'its responses wait' },

@@ -24,7 +24,7 @@ interface Network {
   scarce: boolean;
 }
 
-/** What HTTP/2 clients have under way. */
+/** What HTTP/2 clients have in flight. */
 class Session {
   /** With the bytes that each was told it may write, until it has. */
   readonly responses = new Map<GatewayResponse, number>();
@@ -68,7 +68,7 @@ class Session {
 }
 
 /**
- * Shares out what clients of HTTP/1.1 and HTTP/2 may take, per network: connections, requests under way, and the bytes of
+ * Shares out what clients of HTTP/1.1 and HTTP/2 may take, per network: connections, requests in flight, and the bytes of
  * responses that they do not read. The transport does the same for QUIC.
  */
 export class TcpClients {
@@ -77,7 +77,7 @@ export class TcpClients {
   readonly #streams: number;
   readonly #networks = new Map<string, Network>();
   readonly #sessions = new WeakMap<ServerHttp2Session, Session>();
-  /** Of connections with a request under way: those that wait for it. */
+  /** Of connections with a request in flight: those that wait for it. */
   readonly #pipelined = new WeakMap<Socket, (() => void)[]>();
 
   /** `streams`: that a client of HTTP/2 may have open while there is no shortage. */
@@ -116,7 +116,7 @@ export class TcpClients {
   }
 
   /**
-   * Answers a request when it may be: on HTTP/2 at once, unless its network has as many under way as it may; on HTTP/1.1 once
+   * Answers a request when it may be: on HTTP/2 at once, unless its network has as many in flight as it may; on HTTP/1.1 once
    * the ones before it on the connection are answered, since their responses leave in order.
    */
   begin(request: Http2ServerRequest | IncomingMessage, response: GatewayResponse, answer: () => void): void {

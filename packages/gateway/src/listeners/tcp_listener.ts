@@ -47,7 +47,7 @@ export interface TcpListenerOptions {
 export class TcpListener {
   readonly #options: TcpListenerOptions;
   readonly #server: HttpServer | Http2SecureServer;
-  /** TCP connections, also those whose TLS handshake is under way. */
+  /** TCP connections, also those whose TLS handshake is pending. */
   readonly #connections = new Set<Socket>();
   /** Connections that can carry requests. */
   readonly #sockets = new Set<Socket>();
@@ -224,7 +224,7 @@ function hasOneHost({ rawHeaders, httpVersion, headers }: Http2ServerRequest): b
   return hosts === 1;
 }
 
-/** HTTP/1.1 connections with a request under way. */
+/** HTTP/1.1 connections with a request in flight. */
 const busySockets = new WeakSet<Socket>();
 
 /** RFC 9112 §9.6: a client that has its response gets some time to send the rest of its body, for which nobody waits. */

@@ -19,7 +19,7 @@ export function logLinesDropped(): number {
 }
 
 /**
- * Lines on their way to a file descriptor: whole batches, one under way at a time, none of which ends the process. What
+ * Lines on their way to a file descriptor: whole batches, one in flight at a time, none of which ends the process. What
  * cannot be written is tried again; beyond 1 MiB lines are dropped and counted, and `onMissing` is told how many once
  * writing works again. pino's own destination stops for good at EPIPE, throws for ENOSPC, and never ends its last flush
  * on a full disk.

@@ -70,7 +70,7 @@ export class Metrics {
     const registers = [this.registry];
     const requests = new Counter({ name: 'sheaf_http_requests_total', help: 'Requests answered.', labelNames: ['http', 'route', 'method', 'status'], registers });
     const seconds = new Histogram({ name: 'sheaf_http_request_seconds', help: 'Time from a request\'s headers to the end of its answer.', labelNames: ['route'], buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10], registers });
-    const active = new Gauge({ name: 'sheaf_http_requests_active', help: 'Requests under way.', registers });
+    const active = new Gauge({ name: 'sheaf_http_requests_active', help: 'Requests in flight.', registers });
     const bytes = new Counter({ name: 'sheaf_http_response_bytes_total', help: 'Bytes of response bodies.', labelNames: ['route'], registers });
     const sessions = new Counter({ name: 'sheaf_webtransport_sessions_total', help: 'WebTransport sessions opened.', labelNames: ['route'], registers });
     const open = new Gauge({ name: 'sheaf_webtransport_sessions_open', help: 'WebTransport sessions open.', labelNames: ['route'], registers });
@@ -120,7 +120,7 @@ const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 
   connectionsAccepted: ['connections_accepted_total', 'QUIC connections accepted.'],
   connectionsImported: ['connections_imported_total', 'QUIC connections taken over from their primaries, as a backend.'],
   connectionsOpenGauge: ['connections_open', 'QUIC connections open.'],
-  handshakesPendingGauge: ['handshakes_pending', 'QUIC handshakes under way.'],
+  handshakesPendingGauge: ['handshakes_pending', 'QUIC handshakes pending.'],
   handshakesFailed: ['handshakes_failed_total', 'QUIC handshakes that failed.'],
   retriesSent: ['retries_sent_total', 'Retry packets sent.'],
   versionNegotiationsSent: ['version_negotiations_sent_total', 'Version Negotiation packets sent.'],
@@ -180,7 +180,7 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
     });
   };
   gauge('up', '1 when the last attempt to reach the upstream succeeded.', ({ up }) => (up ? 1 : 0), (values) => Math.min(...values));
-  gauge('requests_active', 'Requests under way.', ({ active }) => active);
+  gauge('requests_active', 'Requests in flight.', ({ active }) => active);
   gauge('requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
   gauge('requests_refused', 'Requests answered 503 since the start, as there was no room for them.', ({ refused }) => refused);
   gauge('requests_ended', 'Requests that lost their connection to others since the start, as their clients were slow.', ({ ended }) => ended);
@@ -204,7 +204,7 @@ function backendMetrics(registry: Registry, backends: () => BackendReport[]): vo
   metric(Gauge, 'serving', '1 while the backend takes connections over.', ({ state }) => (state === 'serving' ? 1 : 0));
   metric(Gauge, 'connections', 'Connections whose clients know the backend.', ({ connections }) => connections);
   metric(Gauge, 'load', 'Share of the time in which the backend was busy.', ({ load }) => load);
-  metric(Gauge, 'requests_active', 'Requests under way at the backend.', ({ requestsActive }) => requestsActive);
+  metric(Gauge, 'requests_active', 'Requests in flight at the backend.', ({ requestsActive }) => requestsActive);
   metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the backend sent.', ({ bytesSent }) => bytesSent);
   metric(Counter, 'bytes_received_total', 'Bytes of UDP datagrams that the backend received.', ({ bytesReceived }) => bytesReceived);
   metric(Counter, 'proxied_total', 'Requests that the gateway proxied to the backend.', ({ proxied }) => proxied);

@@ -27,7 +27,7 @@ interface Waiting {
 }
 
 /**
- * The requests that are under way at one server, so that they stay within what it can bear: each network of clients has a
+ * The requests that are in flight at one server, so that they stay within what it can bear: each network of clients has a
  * share, and who does not do its part of an exchange loses its place when others wait for it.
  */
 export class Places {

@@ -23,7 +23,7 @@ export class UpstreamMember {
   readonly origin: string;
   readonly url: URL;
   readonly connector: UpstreamConnector;
-  /** The requests under way, and those that wait to be. */
+  /** The requests in flight, and those that wait to be. */
   readonly places: Places;
   requests = 0;
   failures = 0;
@@ -59,7 +59,7 @@ export class UpstreamMember {
     return this.#pool.destroy();
   }
 
-  /** Requests under way. */
+  /** Requests in flight. */
   get active(): number {
     return this.places.count;
   }

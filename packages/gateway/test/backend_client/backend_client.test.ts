@@ -141,7 +141,7 @@ describe('a client of several servers', () => {
     expect(askedBackends(fake)).toEqual([0]);
   });
 
-  it('chooses by round trip, by what is under way, and by load', async () => {
+  it('chooses by round trip, by what is in flight, and by load', async () => {
     const { fake, client } = await connected();
     const held: ClientResponse[] = [];
     for (let index = 0; index < 6; index++) held.push(await client.request({ path: '/images/a.png' }));

@@ -17,7 +17,7 @@ it('answers of a backend that end after it was offered again do not make it chea
   open(0);
   for (let each = 0; each < 2; each++) backends.ended(0);
   expect(backends.choose([0, 1], new Set())).toBe(1);
-  // Offered again without a loss: what is under way there still counts.
+  // Offered again without a loss: what is in flight there still counts.
   for (let each = 0; each < 2; each++) backends.started(1);
   open(1);
   expect(backends.choose([0, 1], new Set())).toBe(0);

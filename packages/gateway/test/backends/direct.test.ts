@@ -194,7 +194,7 @@ describe('an edge', () => {
 });
 
 describe('a backend', () => {
-  it('is used no more while it drains, and finishes what is under way', async () => {
+  it('is used no more while it drains, and finishes what is in flight', async () => {
     const running = await site({ gateway: ['admin: 127.0.0.1:0'] });
     await serving(running);
     const backends = await client(running);

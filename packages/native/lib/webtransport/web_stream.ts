@@ -100,7 +100,7 @@ export class WebStream implements StreamHandler {
     return new WritableStream<Uint8Array>({
       start: (controller) => {
         this.writing = controller;
-        // `abort` waits for the write under way: that one is not waited for.
+        // `abort` waits for the write in flight: that one is not waited for.
         (controller as AbortableController).signal.addEventListener('abort', () => this.onStreamWrite({ success: false }), { once: true });
       },
       write: (chunk: unknown) => this.send(bytesOf(chunk)),

@@ -32,7 +32,7 @@ class HostedConnection {
   webtransport::SessionSet* sessions() { return sessions_.get(); }
   // Of these sessions, for JavaScript.
   DatagramBatch& datagrams() { return datagrams_; }
-  // No new requests from now on, also where the handshake is still under way.
+  // No new requests from now on, also where the handshake is still pending.
   void announce_shutdown();
   // Backend: refuses new requests. `poll_drained` is true once, when the last one is done and the
   // primary has its credit back.

@@ -13,7 +13,7 @@ class PathSockets {
   void add(const HostedConnection& hosted, quic::PathId path, const quic::Address& local) {
     uses_.push_back({hosted.handle(), path, local});
   }
-  // Closes those of paths that are gone. An abandoned path still takes what is under way to it.
+  // Closes those of paths that are gone. An abandoned path still takes what is in flight to it.
   void release_gone(HostedConnection& hosted, io::EndpointLoop& loop);
   // The connection is gone.
   void release_all(const HostedConnection& hosted, io::EndpointLoop& loop);

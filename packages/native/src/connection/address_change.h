@@ -37,7 +37,7 @@ class AddressChange {
   // RFC 9000 §9.5: for addresses that the peer chose.
   static std::optional<ConnectionId> id_for_probe(PathEntry& entry);
   void adopt_preferred(PathEntry& entry);
-  // How long packets may be under way to addresses or ids that were left.
+  // How long packets may be in flight to addresses or ids that were left.
   Time until_settled() const { return now_ + 3 * parts_.probe_timeout(); }
 
   Connection::Parts& parts_;

@@ -230,7 +230,7 @@ TransportStatus BackendManagement::on_frame(const BackendOfferFrame& frame) {
             .address = frame.address,
             .sequence = frame.sequence,
             .offered = true};
-  // It may have been abandoned while the frame was under way.
+  // It may have been abandoned while the frame was in flight.
   const PathEntry* entry = parts_.paths.find_or_add(frame.path);
   record.offered = entry && !entry->abandonment;
   if (record.offered) {

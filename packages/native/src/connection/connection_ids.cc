@@ -304,7 +304,7 @@ bool RemoteConnectionIds::is_reset_token(Bytes token) const {
     for (std::size_t i = 0; i < token.size(); ++i) difference |= token[i] ^ (*known.token)[i];
     return difference == 0;
   };
-  // Of all ids that packets may be under way to.
+  // Of all ids that packets may be in flight to.
   bool found = is_it(current_);
   if (reserved_) found |= is_it(*reserved_);
   for (const Left& left : left_) found |= is_it(left.known);

@@ -92,7 +92,7 @@ class RemoteConnectionIds {
   std::uint64_t next_sequence() const { return seen_.empty() ? 0 : seen_.back().end; }
   bool knows(const ConnectionId& id) const;
   // Switches to an unused id; false when there is no other. The one in use is retired at once, or,
-  // when the path leads elsewhere now, after what is under way with it (`retire_left`).
+  // when the path leads elsewhere now, after what is in flight with it (`retire_left`).
   bool rotate(std::optional<Time> retire_at = std::nullopt);
   bool is_reset_token(Bytes token) const;
 

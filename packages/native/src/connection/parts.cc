@@ -48,7 +48,7 @@ Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresse
 Duration Connection::Parts::probe_timeout() const {
   Duration largest = Duration::zero();
   for (const PathEntry* entry : paths.in_use()) {
-    // Also of paths that are abandoned: packets are still under way on them.
+    // Also of paths that are abandoned: packets are still in flight on them.
     largest = std::max(largest, probe_timeout(*entry->path));
   }
   return largest > Duration::zero() ? largest : RttEstimator{}.probe_timeout(Duration::zero());

@@ -204,7 +204,7 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
       parts_.streams.unpin_all(entry.id);
     }
     if (entry.path) {
-      // What was under way is sent again elsewhere at once instead of when the path's state is
+      // What was in flight is sent again elsewhere at once instead of when the path's state is
       // dropped (§3.4.3).
       FrameOutcome outcome(parts_, now_);
       entry.path->loss.abandon_outstanding(outcome);

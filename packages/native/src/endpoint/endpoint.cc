@@ -19,7 +19,7 @@ constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 // resetting each other.
 constexpr std::size_t k_smallest_reset = 21;
 constexpr std::size_t k_largest_reset = 43;
-// Of a handshake's early packets, where many handshakes are under way: one, in bytes.
+// Of a handshake's early packets, where many handshakes are pending: one, in bytes.
 constexpr std::size_t k_held_under_load = 2048;
 // Requests at one time, of a connection that has less memory than usual: RFC 9114 §6.1 wants 100.
 constexpr std::uint64_t k_streams_under_load = 100;

@@ -105,7 +105,7 @@ class Endpoint {
     std::vector<ConnectionId> ids;
     bool sending = false;                        // in `senders_`
     bool active = false;                         // in `active_`
-    bool half_open = false;                      // its handshake is under way
+    bool half_open = false;                      // its handshake is pending
     std::list<Slot*>::iterator half_open_place;  // in `half_open_`, when it is
     bool finished = false;                       // in `finished_`
     bool evicted = false;                        // closed to make room

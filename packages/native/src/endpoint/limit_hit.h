@@ -9,7 +9,7 @@ namespace sheaf::quic {
 enum class LimitHit : std::uint8_t {
   kConnections,         // refused: there were as many as there may be
   kNetworkConnections,  // refused: the client's network had its share
-  kHalfOpen,            // refused: handshakes under way
+  kHalfOpen,            // refused: handshakes pending
   kIdleEvicted,         // closed, to make room
   kMemoryEvicted,       // closed, since it held much and took little
   kStatelessResets,     // not sent

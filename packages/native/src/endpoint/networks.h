@@ -17,7 +17,7 @@ class Networks {
   struct Use {
     Key key{};
     std::size_t connections = 0;  // that have a place here, half-open and closing ones included
-    std::size_t half_open = 0;    // whose handshake is under way
+    std::size_t half_open = 0;    // whose handshake is pending
     std::size_t evicted = 0;      // that were closed to make room
     std::uint64_t memory = 0;     // bytes
 

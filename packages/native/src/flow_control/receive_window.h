@@ -12,7 +12,7 @@ namespace sheaf::quic {
 // - all credit is used up, and the application has read all that came: a round trip on the wire is
 //   not what credit takes to come back where the application reads in turns of its own;
 // - half of it is filled by bytes behind a gap, which nobody can read: the rest may not last until
-//   the gap is closed, while one packet is under way on the slowest path.
+//   the gap is closed, while one packet is in flight on the slowest path.
 // An application that leaves bytes unread never grows it.
 class ReceiveWindow {
  public:

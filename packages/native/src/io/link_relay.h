@@ -44,7 +44,7 @@ class LinkRelay {
   // Both links, until it is called again or `set_config` is.
   void set_down(bool down);
   LinkRelayStats stats() const;
-  // Forgets what is under way. libuv frees the handles later, then calls `done`.
+  // Forgets what is in flight. libuv frees the handles later, then calls `done`.
   void close(std::function<void()> done);
   bool closing() const { return closing_; }
 

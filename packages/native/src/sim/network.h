@@ -40,7 +40,7 @@ class Network {
   // links besides. `share` of such a path has both. Before anybody sends.
   void lead_through(const NetworkPath& path, std::size_t trunk);
   // The translator forgets its mapping and makes another: from now on the far side sees
-  // `translated`, and what is under way to the old address is dropped.
+  // `translated`, and what is in flight to the old address is dropped.
   void rebind(NetworkPath& path, const Address& translated);
 
   // One direction of a path.

@@ -127,7 +127,7 @@ TransportStatus StreamSet::on_stop_sending(const StopSendingFrame& frame) {
   const auto found = state.find_sending(frame.stream, FrameType::kStopSending);
   if (!found) return found.error();
   if (*found == nullptr) return {};
-  // RFC 9000 §3.5: answered with RESET_STREAM and the same error, unless that is under way.
+  // RFC 9000 §3.5: answered with RESET_STREAM and the same error, unless that is in flight.
   if (!(*found)->send.reset(frame.error, false)) return {};
   state.reset_sending(**found);
   state.events.push(**found, StreamEvent::Kind::kStopSending);

@@ -132,7 +132,7 @@ void path_cut(BackendsWorld& world) {
   world.set_down(0, true);
   ASSERT_TRUE(world.run_until([&] { return answer.lost.has_value(); }, 10s));
   ASSERT_TRUE(world.run_until([&] { return world.client_exchange->answer(*safe).finished; }));
-  // What the backend still has under way when it can be heard again is for nobody.
+  // What the backend still has in flight when it can be heard again is for nobody.
   world.set_down(0, false);
   world.run_for(2s);
   EXPECT_EQ(*answer.lost, answer.received);

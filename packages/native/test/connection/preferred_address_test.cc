@@ -49,7 +49,7 @@ TEST(PreferredAddressTest, TheClientMovesWhenItIsAnsweredThere) {
     more_than_a_probe |= !packet.all<PingFrame>().empty() || !packet.all<AckFrame>().empty();
   }
   EXPECT_TRUE(more_than_a_probe);
-  // Packets from the address of before are still under way.
+  // Packets from the address of before are still in flight.
   server.send({PingFrame{}}, server.path);
   EXPECT_EQ(server.client.path_stats()[0].packets_received, 3u);
   std::vector<std::uint64_t> retired;

@@ -79,7 +79,7 @@ class World {
     return nullptr;
   }
 
-  // One packet each way; one in four stays under way.
+  // One packet each way; one in four stays in flight.
   void converse(PathId path) {
     send(path, pair_.client, true);
     for (KeyPeer* node : nodes_) send(path, *node, false);  // all that can

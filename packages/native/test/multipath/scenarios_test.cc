@@ -63,7 +63,7 @@ World::Options rough(SeededRandom& random) {
 // --- steps
 // ----------------------------------------------------------------------------------------
 
-// Two paths that work, and a download under way.
+// Two paths that work, and a download in flight.
 PathId begin(World& world, std::uint64_t bytes = k_bytes) {
   EXPECT_TRUE(world.run_until_confirmed());
   const auto id = world.open_path(1);

@@ -103,7 +103,7 @@ TEST_F(DownloadOrder, ALargeOneDoesNotHoldUpASmallOneOfEqualUrgency) {
   const StreamId small = begin(k_small, {});
   run_for(2s);
   ASSERT_TRUE(finished(small) && finished(large));
-  // What is under way already, at most a full window, and the way there.
+  // What is in flight already, at most a full window, and the way there.
   EXPECT_LT(*finished(small) - asked, 100ms);
   EXPECT_GT(*finished(large), *finished(small));
 }

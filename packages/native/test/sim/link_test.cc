@@ -176,7 +176,7 @@ TEST(Link, DuplicatesAsOftenAsAsked) {
 }
 
 // Whatever its parameters and however it is used: every datagram is delivered, dropped or still
-// under way, what arrives was sent, and the rate is kept.
+// in flight, what arrives was sent, and the rate is kept.
 TEST(Link, ConservesDatagrams) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

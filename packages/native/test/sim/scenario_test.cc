@@ -131,7 +131,7 @@ TEST_F(ScenarioTest, TheTranslatorRebinds) {
   for (const auto& one : server_.received) ++sources[one.path.remote];
   EXPECT_EQ(sources[k_wifi], 5);
   EXPECT_EQ(sources[translated], k_rounds - 5);
-  // One was under way, and the server goes on with the old address.
+  // One was in flight, and the server goes on with the old address.
   EXPECT_EQ(arrived(client_, k_wifi).size(), 4u);
 }
 

@@ -108,7 +108,7 @@ TEST_F(SimulationTest, RebindingChangesWhatTheFarSideSees) {
   client_.send(k_to_server, {2});
   simulation_.run_for(100ms);
   ASSERT_EQ(server_.received.size(), 2u);
-  EXPECT_EQ(server_.received[0].path.remote, k_client);  // was under way
+  EXPECT_EQ(server_.received[0].path.remote, k_client);  // was in flight
   EXPECT_EQ(server_.received[1].path.remote, translated);
   server_.send({k_server, translated}, {3});
   server_.send(k_to_client, {4});  // no mapping any more

@@ -212,7 +212,7 @@ TEST_P(WebTransportUnderWeather, StreamsThatAreResetAtOnceReachTheirSession) {
     ASSERT_TRUE(stream);
     codes[*stream] = i;
     EXPECT_TRUE(client.sessions.write(*stream, SendChunk::copy_of(bytes), false));
-    // Some are reset when part of them is under way.
+    // Some are reset when part of them is in flight.
     if (i % 3 == 0) pair.simulation.run_for(3ms);
     client.sessions.reset_stream(*stream, i);
   }

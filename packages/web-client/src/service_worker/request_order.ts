@@ -23,7 +23,7 @@ export interface Asker {
   readonly resultingClientId: string;
 }
 
-/** A request's place among the others, for as long as it is under way. */
+/** A request's place among the others, for as long as it is in flight. */
 export interface Place {
   readonly priority: StreamPriority;
   /** Of the document that it loads; undefined for other requests. */

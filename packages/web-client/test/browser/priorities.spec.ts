@@ -79,7 +79,7 @@ test.describe('a page of the published measurements, over the page session', () 
     expect(style?.priority.dependency).toMatchObject({ weight: 256, exclusive: true });
     expect(script?.priority.dependency).toMatchObject({ weight: 183, exclusive: true });
     expect(image?.priority.dependency).toMatchObject({ weight: 147, exclusive: true });
-    // The pictures are asked for together: some of them while another of their level was under way.
+    // The pictures are asked for together: some of them while another of their level was in flight.
     const pictures = (await pages.requests()).filter(({ path, destination }) => path.startsWith('/amazon/') && destination === 'image');
     expect(pictures.some(({ priority }) => (priority.dependency?.parent ?? 0) > 0)).toBe(true);
   });

@@ -21,7 +21,7 @@ class ContentRelay {
                std::vector<ConnectionHost*> upstream);
 
   void on_client_event(const StreamEvent& event, Time now);
-  // No new requests for this backend, and those under way fail.
+  // No new requests for this backend, and those in flight fail.
   void set_down(std::size_t backend);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// What goes wrong, or merely changes, while a client has requests under way (docs/multi-end.md).
+// What goes wrong, or merely changes, while a client has requests in flight (docs/multi-end.md).
 enum class BackendFault : std::uint8_t {
   kNone,
   kBackendCrash,

@@ -92,7 +92,7 @@ class MultiEndClient {
   Delivery delivery_;
   std::vector<Link> links_;
   std::vector<Transfer> transfers_;
-  std::map<std::size_t, Attempt> attempts_;  // under way, by transfer
+  std::map<std::size_t, Attempt> attempts_;  // in flight, by transfer
   std::map<std::pair<std::size_t, StreamId>, std::size_t> by_stream_;
   std::vector<std::size_t> waiting_;  // for a server
   std::vector<Time> last_progress_;   // by transfer

@@ -1,4 +1,4 @@
-/** One datagram's journey; `milliseconds` is undefined while it is under way. */
+/** One datagram's journey; `milliseconds` is undefined while it is in flight. */
 export interface Trip {
   readonly sentAt: number;
   milliseconds: number | undefined;
