@@ -169,7 +169,7 @@ describe('a running gateway', () => {
     expect(status.requestsTotal).toBeGreaterThanOrEqual(25);
   });
 
-  it('is given up on by fetch after --timeout', async () => {
+  it('is abandoned by fetch after --timeout', async () => {
     const { route } = await lateUpstream();
     const site = await makeSite(route);
     await up(site);

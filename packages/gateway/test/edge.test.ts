@@ -110,7 +110,7 @@ describe('a request through an edge', () => {
   });
 });
 
-describe('a request that is given up', () => {
+describe('a request that is abandoned', () => {
   it('by the client ends at the upstream, too', async () => {
     const closed = vi.fn();
     const upstream = await startUpstream((request, response) => {

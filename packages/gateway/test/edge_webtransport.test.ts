@@ -79,7 +79,7 @@ describe('a WebTransport session through an edge', () => {
     const writer = writable.getWriter();
     await writer.write(Buffer.from('beginning'));
     // The client's library sends a reason's `code`.
-    const failure = (code: number): Error => Object.assign(new Error('given up'), { code });
+    const failure = (code: number): Error => Object.assign(new Error('abandoned'), { code });
     await Promise.all([writer.abort(failure(11)), readable.cancel(failure(12))]);
     expect(await readNextStream(session)).toBe('reset 11 stopped 12');
   });

@@ -21,7 +21,7 @@ function clientOf(backends: Record<number, (() => ClientResponse) | undefined>) 
       asked.push(backend);
       const answering = backends[backend];
       if (answering) return Promise.resolve(answering());
-      return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('given up'))));
+      return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('abandoned'))));
     },
   };
 }

@@ -144,7 +144,7 @@ describe('a backend', () => {
     expect(await nameOf(site, 0)).toBe('backend1');
   });
 
-  it('whose path was given up a moment ago refuses requests before it is heard of', async () => {
+  it('whose path was abandoned a moment ago refuses requests before it is heard of', async () => {
     const site = await startSite({ backends: 1 });
     await joinBackend(site, 0);
     site.client.abandonPath(site.client.status().backends[0]!.path);
@@ -230,7 +230,7 @@ describe('a backend', () => {
     expect(() => site.connection.receiveBackendMessage(0, Buffer.alloc(300))).toThrow(expect.objectContaining({ code: 'BACKEND_MESSAGE' }));
   });
 
-  it('that was never offered can be given up, and its path with it', async () => {
+  it('that was never offered can be abandoned, and its path with it', async () => {
     const site = await startSite({ backends: 1 });
     await handOver(site, 0, site.backends[0]!);
     site.connection.handOver(1, site.backends[0]!.address);

@@ -22,7 +22,7 @@ it('has room for so many requests, and for others when they leave', () => {
   expect(places.count).toBe(2);
 });
 
-it('gives up the request whose client has not read for the longest time, for another one', () => {
+it('abandons the request whose client has not read for the longest time, for another one', () => {
   const places = new Places(3);
   const [reads, stalled, waits] = [exchange(10), exchange(10), exchange()];
   for (const [index, each] of [reads, stalled, waits].entries()) enter(places, each, index);

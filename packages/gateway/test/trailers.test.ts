@@ -119,7 +119,7 @@ describe.each(versions)('over %s', (_version, hear) => {
     expect(interim).toEqual([{ status: 103, headers: expect.objectContaining({ link: '</style.css>; rel=preload; as=style', 'x-hint': '1' }) as object }]);
   });
 
-  it('an upstream that never comes to its response is given up', async () => {
+  it('an upstream that never comes to its response is abandoned', async () => {
     const upstream = await startUpstream((_request, response) => {
       for (let count = 0; count <= mostInterimResponses; count++) hint(response);
     });

@@ -9,7 +9,7 @@ const maxAttempts = 6;
 /** A connection that is being made. */
 export interface Attempt {
   connect(): Promise<void>;
-  giveUp(reason: string): void;
+  abandon(reason: string): void;
 }
 
 /** Where the connection may begin: the host's addresses, one of each family in turn (RFC 8305 §4), of the family that it is sent from. */
@@ -25,7 +25,7 @@ export async function remotesOf({ host, port, remote, localAddress }: ClientOpti
 
 /**
  * The first that connects. An attempt begins when the one before has failed or had its head start; those
- * that are late are given up.
+ * that are late are abandoned.
  * @throws the first failure, when all fail
  */
 export function firstConnected<Client extends Attempt>(remotes: readonly NativeAddress[], make: (remote: NativeAddress) => Client): Promise<Client> {
@@ -56,7 +56,7 @@ export function firstConnected<Client extends Attempt>(remotes: readonly NativeA
       if (!trying.delete(client)) return;
       clearTimeout(timer);
       left.length = 0;
-      for (const late of trying) late.giveUp('another address answered first');
+      for (const late of trying) late.abandon('another address answered first');
       trying.clear();
       resolve(client);
     };

@@ -82,7 +82,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   async connect(): Promise<void> {
     this.endpoint.bind();
     const { connectTimeoutMs } = this.options;
-    const timer = connectTimeoutMs === undefined ? undefined : setTimeout(() => this.giveUp(`no answer within ${connectTimeoutMs / 1_000} s`), connectTimeoutMs);
+    const timer = connectTimeoutMs === undefined ? undefined : setTimeout(() => this.abandon(`no answer within ${connectTimeoutMs / 1_000} s`), connectTimeoutMs);
     const connected = new Promise<void>((resolve, reject) => {
       this.started = { resolve, reject };
       this.handle = this.start({
@@ -105,7 +105,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     return connected.finally(() => clearTimeout(timer));
   }
 
-  giveUp(reason: string): void {
+  abandon(reason: string): void {
     this.started?.reject(new QuicError('CONNECT_TIMEOUT', reason));
     this.started = undefined;
     this.endpoint.closeConnection(this.handle, H3_NO_ERROR, '');
@@ -153,7 +153,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   private cancel(stream: number): void {
     const exchange = this.exchanges.get(stream);
     if (!exchange) return;
-    const error = new QuicError('REQUEST_CANCELLED', 'the request was given up', H3_REQUEST_CANCELLED);
+    const error = new QuicError('REQUEST_CANCELLED', 'the request was abandoned', H3_REQUEST_CANCELLED);
     exchange.stopped = true;
     exchange.writable?.();
     this.endpoint.resetStream(this.handle, stream, H3_REQUEST_CANCELLED);

@@ -45,7 +45,7 @@ export interface ServerConnectionEvents {
   multiEndReady: [];
   /** To be carried to the backend, for its `receivePrimaryMessage`. May be lost or repeated. */
   backendMessage: [backend: number, message: Buffer];
-  /** The path of a backend is given up, by either side: the backend is to `forget` the connection. */
+  /** The path of a backend is abandoned, by either side: the backend is to `forget` the connection. */
   backendPathAbandoned: [backend: number, errorCode: number];
   /** The connection is gone, for whatever reason. */
   close: [error: Error | undefined];
@@ -103,7 +103,7 @@ export interface BackendEvents {
   backendWithdrawn: [withdrawal: { backend: number; path: number; reason: BackendWithdrawal }];
   /** The backend has answered on its path: requests can go there. */
   backendPathOpen: [opened: { backend: number; path: number }];
-  /** Its path is given up, and requests that were in flight have failed with {@link BACKEND_LOST}. */
+  /** Its path is abandoned, and requests that were in flight have failed with {@link BACKEND_LOST}. */
   backendLost: [lost: { backend: number; path: number; errorCode: number }];
   /** No path to the primary answers any more; backends do. */
   primaryLost: [];

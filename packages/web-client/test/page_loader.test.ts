@@ -249,7 +249,7 @@ describe('trouble', () => {
     expect(network).not.toHaveBeenCalled();
   });
 
-  test('a session that does not open in 3 s is given up', async () => {
+  test('a session that does not open in 3 s is abandoned', async () => {
     vi.useFakeTimers();
     const { loader } = world(async () => hello, async (_attempt, refresh, open) => {
       if (refresh) throw new Error('unchanged');

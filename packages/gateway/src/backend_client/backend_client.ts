@@ -97,7 +97,7 @@ export class BackendClient {
   /** What backends still send is taken; a connection without its gateway is of no other use. */
   #onPrimaryLost(): void {
     this.#primaryLost = true;
-    for (const giveUp of [...this.#waiting]) giveUp();
+    for (const abandon of [...this.#waiting]) abandon();
     this.#stalls.watch();
     this.#closeWhenIdle();
   }
@@ -132,7 +132,7 @@ export class BackendClient {
 
   async #askBackend(backend: number, options: ClientRequestOptions): Promise<ClientResponse> {
     const controller = new AbortController();
-    const wait: Wait = { since: performance.now(), giveUp: () => controller.abort() };
+    const wait: Wait = { since: performance.now(), abandon: () => controller.abort() };
     const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
     this.#stalls.add(wait);
     this.#backends.started(backend);
@@ -162,12 +162,12 @@ export class BackendClient {
     }
     const controller = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
-    let giveUp = (): void => controller.abort();
-    const wait = (): void => giveUp();
+    let abandon = (): void => controller.abort();
+    const wait = (): void => abandon();
     this.#waiting.add(wait);
     try {
       const response = await this.#client.request({ ...options, signal });
-      giveUp = () => void response.destroy(new PrimaryLost());
+      abandon = () => void response.destroy(new PrimaryLost());
       response.once('close', () => this.#waiting.delete(wait));
       this.#routes.learn(take(response, routesHeader) ?? '', this.#client);
       return response;
@@ -198,7 +198,7 @@ export class BackendClient {
 
   /** One server's part of the body. */
   async *#read(response: ClientResponse, counter: { received: number; parts: PartListener | undefined }): AsyncGenerator<Buffer> {
-    const wait: Wait = { since: undefined, giveUp: () => void response.destroy(new PrimaryLost()) };
+    const wait: Wait = { since: undefined, abandon: () => void response.destroy(new PrimaryLost()) };
     this.#stalls.add(wait);
     const chunks = (response as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
     try {

@@ -10,10 +10,10 @@ export const stallMs = 3_000;
 export interface Wait {
   /** When it began to wait, `performance.now()`; undefined while somebody else is slow. */
   since: number | undefined;
-  giveUp(): void;
+  abandon(): void;
 }
 
-/** What waits for backends of a connection, and is given up when they fall silent after the gateway was lost. */
+/** What waits for backends of a connection, and is abandoned when they fall silent after the gateway was lost. */
 export class Stalls {
   readonly #waits = new Set<Wait>();
   #timer: NodeJS.Timeout | undefined;
@@ -40,6 +40,6 @@ export class Stalls {
 
   #look(began: number): void {
     const now = performance.now();
-    for (const wait of this.#waits) if (wait.since !== undefined && now - Math.max(wait.since, began) > stallMs) wait.giveUp();
+    for (const wait of this.#waits) if (wait.since !== undefined && now - Math.max(wait.since, began) > stallMs) wait.abandon();
   }
 }

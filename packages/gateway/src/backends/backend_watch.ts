@@ -128,10 +128,10 @@ export class BackendWatch {
     this.#evaluate();
   }
 
-  /** Calls `giveUp` when the backend is lost: nobody should wait for it any longer. The result takes that back. */
-  whenLost(giveUp: () => void): () => void {
-    this.#whenLost.add(giveUp);
-    return () => void this.#whenLost.delete(giveUp);
+  /** Calls `abandon` when the backend is lost: nobody should wait for it any longer. The result takes that back. */
+  whenLost(abandon: () => void): () => void {
+    this.#whenLost.add(abandon);
+    return () => void this.#whenLost.delete(abandon);
   }
 
   addConnection(connection: ServerConnection): void {
@@ -225,7 +225,7 @@ export class BackendWatch {
     clearTimeout(this.#hope);
     if (state === 'lost') {
       this.#hope = setTimeout(() => this.handOvers.withdraw('gone'), lostMs).unref();
-      for (const giveUp of [...this.#whenLost]) giveUp();
+      for (const abandon of [...this.#whenLost]) abandon();
     }
     if (state === 'serving') this.handOvers.serve();
     else if (before === 'serving') this.handOvers.withdraw('drains');

@@ -53,12 +53,12 @@ export class BackendsInTurn {
     backend.proxied += 1;
     const exchange = this.#exchange;
     const controller = new AbortController();
-    const giveUp = (): void => controller.abort();
-    const forget = backend.whenLost(giveUp);
-    exchange.signal.addEventListener('abort', giveUp, { once: true });
+    const abandon = (): void => controller.abort();
+    const forget = backend.whenLost(abandon);
+    exchange.signal.addEventListener('abort', abandon, { once: true });
     this.#leave = () => {
       forget();
-      exchange.signal.removeEventListener('abort', giveUp);
+      exchange.signal.removeEventListener('abort', abandon);
       backend.places.leave(exchange);
     };
     return { backend, signal: controller.signal };

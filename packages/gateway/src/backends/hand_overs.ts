@@ -66,7 +66,7 @@ export class HandOvers {
     if (known) for (const { number, code } of unsaid) channel.send({ type: 'left', connection: number, code });
     for (const entry of [...this.#byNumber.values()]) {
       // What the backend never confirmed it may not have, and another process has none of it.
-      if (!known || entry.state === 'sent') this.#giveUp(entry);
+      if (!known || entry.state === 'sent') this.#abandon(entry);
       // The backend may not have heard it, nor we the answer.
       else if (entry.state === 'withdrawn') channel.send({ type: 'release', connection: entry.number });
     }
@@ -100,7 +100,7 @@ export class HandOvers {
   withdraw(how: BackendWithdrawal): void {
     this.#serves = false;
     for (const entry of [...this.#byNumber.values()]) {
-      if (how === 'gone' || entry.state === 'sent') this.#giveUp(entry);
+      if (how === 'gone' || entry.state === 'sent') this.#abandon(entry);
       else if (entry.state === 'offered') this.#release(entry);
     }
   }
@@ -120,12 +120,12 @@ export class HandOvers {
       case 'refused':
         return this.#with(message.connection, (entry) => {
           this.#options.log.warn({ backend: this.#options.id, reason: message.reason }, 'a backend refused a connection');
-          this.#giveUp(entry);
+          this.#abandon(entry);
         });
       case 'lease':
         return this.#with(message.connection, (entry) => this.#carry(entry, message.bytes));
       case 'left':
-        return this.#with(message.connection, (entry) => this.#giveUp(entry));
+        return this.#with(message.connection, (entry) => this.#abandon(entry));
       default:
         throw new BackboneViolation(`a backend does not send ${message.type}`);
     }
@@ -186,7 +186,7 @@ export class HandOvers {
       entry.state = 'offered';
     } catch (error) {
       this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a backend cannot be offered');
-      this.#giveUp(entry);
+      this.#abandon(entry);
     }
   }
 
@@ -206,7 +206,7 @@ export class HandOvers {
   }
 
   /** The backend does not have it, or not any more. */
-  #giveUp(entry: HandedOver): void {
+  #abandon(entry: HandedOver): void {
     this.#forget(entry, 0);
     this.#tell(entry, 'gone');
     this.#wait(entry);

@@ -93,7 +93,7 @@ export interface Exchange {
   waitForBody?: ((error: Error) => void) | undefined;
 }
 
-/** What a route leads to. `handle` settles when the answer is complete or was given up. */
+/** What a route leads to. `handle` settles when the answer is complete or was abandoned. */
 export interface Target {
   handle(exchange: Exchange): Promise<void>;
   /** Answers everybody alike: neither cookies nor `Authorization` change a response. */

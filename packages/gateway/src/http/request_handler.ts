@@ -59,7 +59,7 @@ export class RequestHandler {
     return this.#total;
   }
 
-  /** Settles when the answer is complete or was given up; never rejects. */
+  /** Settles when the answer is complete or was abandoned; never rejects. */
   async handle(request: GatewayRequest, response: GatewayResponse): Promise<void> {
     const started = performance.now();
     const target = parseRequestTarget(request.url);
@@ -80,7 +80,7 @@ export class RequestHandler {
       await this.#dispatch(exchange, target !== undefined);
     } catch (error) {
       this.#options.log.error({ err: error, path: exchange.pathname }, 'request failed');
-      giveUp(exchange);
+      abandon(exchange);
     } finally {
       exchange.complete = true;
       this.#active -= 1;
@@ -140,7 +140,7 @@ export class RequestHandler {
 }
 
 /** A fault on the way: 500 while that can still be said. Never throws. */
-function giveUp(exchange: Exchange): void {
+function abandon(exchange: Exchange): void {
   try {
     respondStatus(exchange, 500);
   } catch {

@@ -12,7 +12,7 @@ export const sessionLimits = {
 } satisfies SecureServerSessionOptions;
 
 /**
- * Streams that end by a reset, whoever sends it: a client that gives them up as soon as they are open, or makes the gateway
+ * Streams that end by a reset, whoever sends it: a client that abandons them as soon as they are open, or makes the gateway
  * do so, has work done for nothing (RFC 9113 §10.5). A browser that leaves a page cancels what is in flight, some hundreds.
  */
 const resetsPerSecond = 50;

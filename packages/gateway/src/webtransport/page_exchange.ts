@@ -84,7 +84,7 @@ export class PageResponseWriter extends PassThrough implements GatewayResponse {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     // Without effect once the head is out; then the reader of the body sees the error.
-    this.#reject(error ?? new Error('the response was given up'));
+    this.#reject(error ?? new Error('the response was abandoned'));
     super._destroy(error, callback);
   }
 

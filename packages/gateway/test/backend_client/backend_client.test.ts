@@ -88,7 +88,7 @@ class FakeClient extends EventEmitter {
     this.asked.push({ backend: options.backend, path: options.path, ...(range === undefined ? {} : { range: String(range) }) });
     const answer = this.answers.get(options.backend) ?? serve;
     return new Promise((resolve, reject) => {
-      options.signal?.addEventListener('abort', () => reject(new Error('given up')));
+      options.signal?.addEventListener('abort', () => reject(new Error('abandoned')));
       Promise.resolve(answer(options)).then((response) => setImmediate(() => resolve(response)), reject);
     });
   }
@@ -390,7 +390,7 @@ describe('when the gateway is lost', () => {
 
   it('a request that a backend leaves unanswered is asked over another connection, not of another backend of this one', { timeout: 20_000 }, async () => {
     const { fake, client } = await connectedWithNext(0, 1);
-    const silence = ({ signal }: ClientRequestOptions): Promise<never> => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('given up'))));
+    const silence = ({ signal }: ClientRequestOptions): Promise<never> => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('abandoned'))));
     fake.answers.set(0, silence as unknown as typeof serve);
     const response = client.request({ path: '/images/a.png' });
     fake.emit('primaryLost');

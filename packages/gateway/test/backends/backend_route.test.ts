@@ -17,7 +17,7 @@ class FakeBackend {
   proxied = 0;
   places = new Places(256);
   readonly asked: ClientRequestOptions[] = [];
-  #giveUp = new Set<() => void>();
+  #abandon = new Set<() => void>();
   readonly link = { whenOpen: () => Promise.resolve({ request: (options: ClientRequestOptions) => this.#request(options) }) };
 
   constructor(
@@ -29,21 +29,21 @@ class FakeBackend {
     this.requestsActive = order;
   }
 
-  whenLost(giveUp: () => void): () => void {
-    this.#giveUp.add(giveUp);
-    return () => void this.#giveUp.delete(giveUp);
+  whenLost(abandon: () => void): () => void {
+    this.#abandon.add(abandon);
+    return () => void this.#abandon.delete(abandon);
   }
   get waiting(): number {
-    return this.#giveUp.size;
+    return this.#abandon.size;
   }
   lose(): void {
     this.state = 'lost';
-    for (const giveUp of this.#giveUp) giveUp();
+    for (const abandon of this.#abandon) abandon();
   }
 
   #request(options: ClientRequestOptions): Promise<ClientResponse> {
     this.asked.push(options);
-    const cancelled = Object.assign(new Error('given up'), { code: 'REQUEST_CANCELLED' });
+    const cancelled = Object.assign(new Error('abandoned'), { code: 'REQUEST_CANCELLED' });
     return new Promise((resolve, reject) => {
       options.signal?.addEventListener('abort', () => reject(cancelled));
       if (this.silentAfter === 0) return;

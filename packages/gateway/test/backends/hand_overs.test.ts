@@ -151,7 +151,7 @@ describe('a connection', () => {
     expect(client.done).toEqual([]);
   });
 
-  it('whose path was given up is forgotten at the backend, with the reason', () => {
+  it('whose path was abandoned is forgotten at the backend, with the reason', () => {
     offered();
     handOvers.onPathAbandoned(connection, 0x5ea1);
     expect(sent).toEqual([{ type: 'left', connection: 1, code: 0x5ea1 }]);

@@ -45,7 +45,7 @@ bool PrimaryExchange::receive(BackendId backend, Bytes bytes, Time now) {
   const auto message = decode_backend_message(bytes);
   if (!message || std::holds_alternative<LeaseGrant>(message->body)) return false;
   Partner* partner = find(backend);
-  // From an earlier hand-over, or on its way while the backend was given up.
+  // From an earlier hand-over, or on its way while the backend was abandoned.
   if (!partner || partner->path != message->path) return true;
   if (const auto* request = std::get_if<LeaseRequest>(&message->body)) {
     if (const auto grant = grantor_.on_request(backend, *request)) push(*partner, *grant);

@@ -56,7 +56,7 @@ test.describe('over WebTransport, by the page loader', () => {
     expect(answer.bytes).toBeLessThan(buffer.length + 1_000);
   });
 
-  test('a download that is given up stops, and the session goes on', async ({ page }) => {
+  test('a download that is abandoned stops, and the session goes on', async ({ page }) => {
     const outcome = await page.evaluate(async () => {
       const abort = new AbortController();
       const response = await fetch('/download.bin', { signal: abort.signal });

@@ -19,7 +19,7 @@ namespace sheaf::quic {
 // offers every backend, and the client opens what it is offered.
 class MultiEndNetwork {
  public:
-  // How long a primary hears nothing from a backend over the backbone before it gives it up, and
+  // How long a primary hears nothing from a backend over the backbone before it abandons it, and
   // how often they speak at least.
   static constexpr Duration k_backbone_silence = 3s;
   static constexpr Duration k_backbone_interval = 500ms;
