@@ -3,7 +3,7 @@ import { BodyTimeout } from '../src/slow_clients/pace.js';
 import { SlowClients } from '../src/slow_clients/slow_clients.js';
 import type { Exchange } from '../src/http/exchange.js';
 
-const mostUnread = 12;
+const maxUnread = 12;
 
 const exchange = (unread: number) => {
   const made = { bytesSent: 0, bytesReceived: 0, request: {}, response: { writableLength: unread, destroyed: false, destroy: () => (made.response.destroyed = true) } };
@@ -12,14 +12,14 @@ const exchange = (unread: number) => {
 type Made = ReturnType<typeof exchange>;
 
 function watch(all: readonly Made[]): SlowClients {
-  const answers = new SlowClients({ most: mostUnread });
+  const answers = new SlowClients({ most: maxUnread });
   for (const each of all) answers.add(each as unknown as Exchange);
   return answers;
 }
 const destroyed = (all: readonly Made[]): number[] => all.flatMap(({ response }, index) => (response.destroyed ? [index] : []));
 
 it('ends the slowest answers when too many wait for their clients', () => {
-  const all = Array.from({ length: mostUnread + 2 }, () => exchange(1_000));
+  const all = Array.from({ length: maxUnread + 2 }, () => exchange(1_000));
   const answers = watch(all);
   answers.look(0);
   for (const [index, each] of all.entries()) each.bytesSent = index === 3 ? 0 : index === 7 ? 10 : 100_000;
@@ -32,7 +32,7 @@ it('ends the slowest answers when too many wait for their clients', () => {
 });
 
 it('leaves answers alone whose clients catch up, and those that wait for the gateway', () => {
-  const all = Array.from({ length: 3 * mostUnread }, (_each, index) => exchange(index % 2 === 0 ? 0 : 1_000));
+  const all = Array.from({ length: 3 * maxUnread }, (_each, index) => exchange(index % 2 === 0 ? 0 : 1_000));
   const answers = watch(all);
   answers.look(0);
   for (const each of all) each.response.writableLength = 0;
@@ -44,10 +44,10 @@ it('leaves answers alone whose clients catch up, and those that wait for the gat
 });
 
 it('forgets answers that are complete', () => {
-  const all = Array.from({ length: 2 * mostUnread }, () => exchange(1_000));
+  const all = Array.from({ length: 2 * maxUnread }, () => exchange(1_000));
   const answers = watch(all);
   answers.look(0);
-  for (const each of all.slice(mostUnread)) answers.delete(each as unknown as Exchange);
+  for (const each of all.slice(maxUnread)) answers.delete(each as unknown as Exchange);
   answers.look(10_000);
   expect(destroyed(all)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { mostInterimResponses } from '../src/http/interim_response.js';
+import { maxInterimResponses } from '../src/http/interim_response.js';
 import { collect } from './support/client.js';
 import { startFullGateway } from './support/gateway.js';
 import { ask, connect } from './support/http3_client.js';
@@ -121,12 +121,12 @@ describe.each(versions)('over %s', (_version, hear) => {
 
   it('an upstream that never comes to its response is abandoned', async () => {
     const upstream = await startUpstream((_request, response) => {
-      for (let count = 0; count <= mostInterimResponses; count++) hint(response);
+      for (let count = 0; count <= maxInterimResponses; count++) hint(response);
     });
     const { port, log } = await startFullGateway(`routes: [{ upstream: { to: "${upstream.origin}", retries: 0 } }]`);
     const heard = await hear(port);
     expect(heard.status).toBe(502);
-    expect(heard.interim).toHaveLength(mostInterimResponses);
+    expect(heard.interim).toHaveLength(maxInterimResponses);
     expect(log).toContainEqual(expect.objectContaining({ msg: 'upstream failed', error: expect.stringContaining('interim responses') as string }));
   });
 

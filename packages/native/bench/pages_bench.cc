@@ -3,7 +3,7 @@
 // The setting has a line for each of (times in ms, rates in Mbit/s, shares between 0 and 1):
 //   schedulers STREAM_SCHEDULER PATH_SCHEDULER REPEATS_LATE CONTROLLER
 //   server RATE
-//   link LEAST_RATE MOST_RATE DELAY JITTER LOSS LOSS_CORRELATION JITTER_CORRELATION QUEUE_BYTES
+//   link MIN_RATE MAX_RATE DELAY JITTER LOSS LOSS_CORRELATION JITTER_CORRELATION QUEUE_BYTES
 //   warm COUNT BYTES
 //   group NODE PARENT WEIGHT
 //   resource BYTES URGENCY INCREMENTAL NODE PARENT WEIGHT EXCLUSIVE
@@ -31,7 +31,7 @@ namespace {
 using namespace sheaf::quic;
 
 constexpr std::size_t k_packet = 1350;
-constexpr std::size_t k_most_clients = 64;
+constexpr std::size_t k_max_clients = 64;
 constexpr Duration k_limit = std::chrono::seconds(120);
 
 struct LinkSetting {
@@ -314,7 +314,7 @@ int main(int argc, char** argv) {
   const std::uint64_t seed = std::strtoull(argv[1], nullptr, 10);
   const std::uint64_t runs = std::strtoull(argv[2], nullptr, 10);
   const std::size_t clients = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
-  if (clients < 1 || clients > k_most_clients) refuse("from 1 to 64 clients");
+  if (clients < 1 || clients > k_max_clients) refuse("from 1 to 64 clients");
   const Setting setting = read_setting(std::cin);
   for (std::uint64_t run = 0; run < runs; ++run) Run(setting, seed + run, clients).print();
   return 0;

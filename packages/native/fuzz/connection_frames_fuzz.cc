@@ -84,7 +84,7 @@ class Victim {
 
   void settle() {
     while (const auto change = connection_.poll_id_change()) {
-      if (change->added && ids_.size() < k_most_ids) ids_.push_back(change->id);
+      if (change->added && ids_.size() < k_max_ids) ids_.push_back(change->id);
     }
     if (connection_.next_timeout() <= now_) connection_.on_timeout(now_);
     for (int batches = 0; batches < 64; ++batches) {
@@ -97,7 +97,7 @@ class Victim {
     }
   }
 
-  static constexpr std::size_t k_most_ids = 64;
+  static constexpr std::size_t k_max_ids = 64;
   bool backends_;
   SeededRandom random_{1};
   Time now_{std::chrono::seconds(1)};

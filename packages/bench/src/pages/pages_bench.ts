@@ -21,7 +21,7 @@ import { measureSimulatedPages } from './simulation/simulated_pages.js';
 const DEFAULT_DIRECTORY = join('.sheaf', 'bench-pages');
 const BROWSER_DIRECTORY = join('.sheaf', 'bench-pages-browser');
 const STORE = 'runs.jsonl';
-const MOST_CLIENTS = 64;
+const MAX_CLIENTS = 64;
 
 /** Those that the real browser is measured with unless others are wanted. */
 const BROWSER_SCHEDULERS = ['critical-first', 'fcfs', 'rr', 'wrr', 'swrr', 'dwrr', 'sa-ecf', 'rfc9218'];
@@ -38,7 +38,7 @@ const common = {
 const simulatedSchema = z.strictObject({
   sim: z.literal(true, { error: 'give --sim (virtual time) or --browser (Chromium)' }),
   ...common,
-  clients: z.coerce.number().int().min(1).max(MOST_CLIENTS).default(1),
+  clients: z.coerce.number().int().min(1).max(MAX_CLIENTS).default(1),
   tree: listOf(ALL_TREES, TREES),
   scheduler: listOf(SCHEDULER_NAMES, COMPARED_NAMES),
 });

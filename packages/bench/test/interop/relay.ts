@@ -35,7 +35,7 @@ interface Inside {
 }
 
 /** The least size of a client's datagram with an Initial packet: RFC 9000 §14.1. */
-const leastInitial = 1200;
+const minInitial = 1200;
 
 /** Long header and packet type, RFC 9000 §17.2.3. */
 const [typeBits, zeroRtt] = [0xb0, 0x90];
@@ -61,7 +61,7 @@ export async function startRelay(target: number | (() => number), { loss = 0, se
     const socket = createSocket('udp4');
     const inside = { socket, port: portOfServer() };
     socket.on('message', (datagram) => {
-      if (datagram.length >= leastInitial) answered = true;
+      if (datagram.length >= minInitial) answered = true;
       if (rebound) counts.afterRebinding += 1;
       const before = bytes;
       bytes += datagram.length;
@@ -73,7 +73,7 @@ export async function startRelay(target: number | (() => number), { loss = 0, se
   };
   outside.on('message', (datagram, client) => {
     if (((datagram[0] ?? 0) & typeBits) === zeroRtt) counts.early += 1;
-    if (!answered && datagram.length >= leastInitial) counts.hello += 1;
+    if (!answered && datagram.length >= minInitial) counts.hello += 1;
     const { socket, port } = insides.get(client.port) ?? openInside(client.port);
     pass(() => socket.send(datagram, port, '127.0.0.1'));
   });

@@ -21,7 +21,7 @@ export interface InterimResponse {
 }
 
 /** More are counted in nobody's favour. */
-const mostInterim = 16;
+const maxInterim = 16;
 
 /** A connection, or a connection with the backends that it reaches. */
 export interface Requester {
@@ -44,7 +44,7 @@ async function download(client: Requester, request: ClientRequestOptions, thread
     const response = await client.request({
       ...request,
       onInformational: (status, headers) => {
-        if (interim.length < mostInterim) interim.push({ status, headers });
+        if (interim.length < maxInterim) interim.push({ status, headers });
       },
     });
     for await (const chunk of response as AsyncIterable<Uint8Array>) {

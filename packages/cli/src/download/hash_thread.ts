@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 /** Bytes on their way to the thread; whoever has more waits. */
-const mostAhead = 32 * 1024 * 1024;
+const maxAhead = 32 * 1024 * 1024;
 /** Smaller chunks may share their memory with others: they are copied. */
 const ownMemory = 32 * 1024;
 
@@ -38,7 +38,7 @@ export class HashThread {
   async pass(body: number, chunks: Uint8Array[], bytes: number): Promise<void> {
     this.ahead += bytes;
     this.post({ body, chunks, bytes, last: false });
-    while (this.ahead > mostAhead && !this.failure) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    while (this.ahead > maxAhead && !this.failure) await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
   async end(body: number): Promise<string> {
@@ -70,7 +70,7 @@ export class HashThread {
 
   private onNews({ body, taken, sha256 }: HashNews, worker: Worker): void {
     this.ahead -= taken;
-    if (this.ahead <= mostAhead) this.resume();
+    if (this.ahead <= maxAhead) this.resume();
     if (sha256 === undefined) return;
     this.ends.get(body)?.resolve(sha256);
     this.ends.delete(body);

@@ -23,7 +23,7 @@ export interface PathOption {
 const endpoint = String.raw`(?:\[([^\]]*)\]|([^\s:>,[\]]+))(?::(\d{1,5}))?`;
 const grammar = new RegExp(`^${endpoint}(?:>${endpoint})?((?:,[^,]*)*)$`);
 
-const largestWeight = 1_000;
+const maxWeight = 1_000;
 
 /** @throws UserError */
 export function parsePathOption(text: string): PathOption {
@@ -50,7 +50,7 @@ function parseUse(text: string, refuse: (why: string) => UserError): Pick<PathOp
   const [written] = weights;
   if (written === undefined) return { backup: backups > 0 };
   const weight = /^\d{1,4}$/.test(written) ? Number(written) : 0;
-  if (weight < 1 || weight > largestWeight) throw refuse(`has a weight that is no whole number from 1 to ${largestWeight}`);
+  if (weight < 1 || weight > maxWeight) throw refuse(`has a weight that is no whole number from 1 to ${maxWeight}`);
   return { backup: backups > 0, weight };
 }
 

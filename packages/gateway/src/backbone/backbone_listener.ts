@@ -21,7 +21,7 @@ export type BackboneUse = keyof typeof backbonePaths;
 /** Nodes of one site. Each has two connections; more are those that come again after a fault. */
 const maxConnections = 1_024;
 /** Handshakes pending, from addresses that Retry has shown to be true; one host has half of them at most. */
-const mostHalfOpen = 256;
+const maxHalfOpen = 256;
 const introductionMs = 5_000;
 /** Until a caller that is not talked to any more has read why. */
 const refusalMs = 1_000;
@@ -85,7 +85,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
       alpn: ['h3'],
       multipath: false,
       maxConnections,
-      maxHalfOpenHandshakes: mostHalfOpen,
+      maxHalfOpenHandshakes: maxHalfOpen,
       retry: 'always',
       idleTimeoutMs: backboneIdleMs,
     });

@@ -7,7 +7,7 @@ import { encodeMessage, type BackboneMessage } from './messages.js';
 import type { SealingSession } from './sealed_snapshot.js';
 
 /** What waits for a peer that does not read; more ends the connection. */
-const largestBacklog = 4 * 1024 * 1024;
+const maxBacklog = 4 * 1024 * 1024;
 
 /** The way out of this node. */
 export interface Outgoing {
@@ -48,7 +48,7 @@ export class Channel extends EventEmitter<ChannelEvents> {
   send(message: BackboneMessage): void {
     if (this.#closed) return;
     this.#outgoing.write(encodeMessage(message));
-    if (this.#outgoing.backlog > largestBacklog) this.close('the other node does not read what it is sent');
+    if (this.#outgoing.backlog > maxBacklog) this.close('the other node does not read what it is sent');
   }
 
   close(reason: string): void {

@@ -1,5 +1,5 @@
 import { BackboneViolation } from './byte_fields.js';
-import { decodeMessage, largestMessage, type BackboneMessage } from './messages.js';
+import { decodeMessage, maxMessage, type BackboneMessage } from './messages.js';
 
 const lengthBytes = 4;
 
@@ -12,7 +12,7 @@ export class MessageReader {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     while (this.#pending.length >= lengthBytes) {
       const length = this.#pending.readUInt32BE(0);
-      if (length === 0 || length > largestMessage) throw new BackboneViolation(`a message of ${length} bytes is not allowed`);
+      if (length === 0 || length > maxMessage) throw new BackboneViolation(`a message of ${length} bytes is not allowed`);
       const end = lengthBytes + length;
       if (this.#pending.length < end) return;
       // A copy: what a message refers to must not keep or share the chunk.

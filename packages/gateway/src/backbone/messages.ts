@@ -1,14 +1,14 @@
 import { BackboneViolation, FieldReader, FieldWriter } from './byte_fields.js';
 import { publicKeyBytes, signatureBytes } from './node_key.js';
-import { largestSealed, sessionBytes } from './sealed_snapshot.js';
+import { maxSealed, sessionBytes } from './sealed_snapshot.js';
 
 /** Nodes of different versions do not talk: there is one release per site. */
 export const backboneVersion = 1;
 
 /** Of a message of the engine: a lease, its return or a report. */
-const longestLease = 512;
-const longestName = 64;
-const longestReason = 200;
+const maxLease = 512;
+const maxName = 64;
+const maxReason = 200;
 export const nonceBytes = 32;
 export const runBytes = 16;
 
@@ -49,7 +49,7 @@ const codes = { challenge: 1, hello: 2, welcome: 3, farewell: 4, snapshot: 5, ac
 const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
 
 /** The largest message without its length. */
-export const largestMessage = 1 + 4 + 2 + largestSealed;
+export const maxMessage = 1 + 4 + 2 + maxSealed;
 
 /** With the length before it (32). */
 export function encodeMessage(message: BackboneMessage): Buffer {
@@ -103,20 +103,20 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
     case 'challenge':
       return { type, version: versionOf(reader), nonce: reader.fixed(nonceBytes), session: reader.fixed(sessionBytes) };
     case 'hello':
-      return { type, version: versionOf(reader), name: reader.text(longestName), run: reader.fixed(runBytes), publicKey: reader.fixed(publicKeyBytes), signature: reader.fixed(signatureBytes) };
+      return { type, version: versionOf(reader), name: reader.text(maxName), run: reader.fixed(runBytes), publicKey: reader.fixed(publicKeyBytes), signature: reader.fixed(signatureBytes) };
     case 'welcome':
       return { type, run: reader.fixed(runBytes) };
     case 'farewell':
-      return { type, reason: reader.text(longestReason * 4) };
+      return { type, reason: reader.text(maxReason * 4) };
     case 'snapshot':
-      return { type, connection: reader.integer(4), sealed: reader.bytes(largestSealed) };
+      return { type, connection: reader.integer(4), sealed: reader.bytes(maxSealed) };
     case 'accepted':
     case 'release':
       return { type, connection: reader.integer(4) };
     case 'refused':
-      return { type, connection: reader.integer(4), reason: reader.text(longestReason * 4) };
+      return { type, connection: reader.integer(4), reason: reader.text(maxReason * 4) };
     case 'lease':
-      return { type, connection: reader.integer(4), bytes: reader.bytes(longestLease) };
+      return { type, connection: reader.integer(4), bytes: reader.bytes(maxLease) };
     case 'left':
       return { type, connection: reader.integer(4), code: reader.integer(6) };
     case 'drain':
@@ -159,5 +159,5 @@ function flag(reader: FieldReader): boolean {
 
 /** A reason for the log of another node. */
 function printable(reason: string): string {
-  return reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').slice(0, longestReason);
+  return reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').slice(0, maxReason);
 }

@@ -23,8 +23,8 @@ const headerBytes = 1 + 2 * publicKeyBytes + sessionBytes + counterBytes;
 const sealBytes = 48;
 
 /** What a snapshot may be, in bytes, before it is sealed and after. */
-export const largestSnapshot = 8 * 1024;
-export const largestSealed = largestSnapshot + headerBytes + signatureBytes + sealBytes;
+export const maxSnapshot = 8 * 1024;
+export const maxSealed = maxSnapshot + headerBytes + signatureBytes + sealBytes;
 
 export type SnapshotRefusal = 'unreadable' | 'version' | 'sender' | 'receiver' | 'session' | 'replayed' | 'signature';
 
@@ -69,7 +69,7 @@ export class SnapshotSealer {
 
   /** Wipes `snapshot`. @throws RangeError when it is too large */
   seal(snapshot: Buffer): Buffer {
-    if (snapshot.length > largestSnapshot) throw new RangeError(`a snapshot of ${snapshot.length} bytes is too large`);
+    if (snapshot.length > maxSnapshot) throw new RangeError(`a snapshot of ${snapshot.length} bytes is too large`);
     const { sender, receiver, session } = this.#session;
     this.#counter += 1;
     const signed = new FieldWriter().integer(version, 1).fixed(sender.bytes).fixed(receiver.bytes).fixed(session).integer(this.#counter, counterBytes).fixed(snapshot).finish();
@@ -119,7 +119,7 @@ export class SnapshotOpener {
   }
 
   #unseal(sealed: Uint8Array): Buffer {
-    if (sealed.length > largestSealed) throw new SnapshotRefused('unreadable');
+    if (sealed.length > maxSealed) throw new SnapshotRefused('unreadable');
     try {
       const plain = this.#sodium.crypto_box_seal_open(sealed, this.#publicKey, this.#privateKey);
       return Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength);

@@ -1,7 +1,7 @@
 import type { ServedConnection } from '@sheaf/native';
 
 /** Callers that nobody knows yet: a small part of all that may be connected, so that nodes find places. */
-export const mostStrangers = 128;
+export const maxStrangers = 128;
 
 interface Stranger {
   address: string;
@@ -21,7 +21,7 @@ export class Strangers {
   add(connection: ServedConnection): void {
     const timer = setTimeout(() => this.#turnAway(connection), this.#patienceMs).unref();
     this.#all.set(connection, { timer, address: connection.status().paths[0]?.remote.address ?? '' });
-    if (this.#all.size > mostStrangers) this.#turnAway(this.#oldestOfMost());
+    if (this.#all.size > maxStrangers) this.#turnAway(this.#oldestOfMost());
   }
 
   /** It is known now, or has left. */

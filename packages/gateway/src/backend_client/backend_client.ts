@@ -12,7 +12,7 @@ import { RouteMapCache } from './route_map_cache.js';
 import { Stalls, type Wait } from './stalls.js';
 
 /** Backends that one request is asked of; then the gateway. */
-const mostBackends = 3;
+const maxBackends = 3;
 
 export interface BackendClientOptions {
   /** Kept between connections. */
@@ -110,7 +110,7 @@ export class BackendClient {
   async #ask(options: ClientRequestOptions, excluded: Set<number>, parts: PartListener | undefined): Promise<Answer> {
     const candidates = this.#candidates(options);
     // A connection that has lost its gateway ends as soon as nothing is in flight: what is asked now goes elsewhere.
-    while (excluded.size < mostBackends && !(this.#primaryLost && this.#elsewhere)) {
+    while (excluded.size < maxBackends && !(this.#primaryLost && this.#elsewhere)) {
       const backend = this.#backends.choose(candidates, excluded);
       if (backend === undefined) break;
       parts?.begin(backend);

@@ -1,7 +1,7 @@
 type Chunk = Uint8Array | string;
 
 /** In bytes: enough for what is sent before a backend can say that it takes no more requests, as long as its distance is small. */
-const mostHeld = 64 * 1024;
+const maxHeld = 64 * 1024;
 
 /**
  * A body that streams and can still be read from its start, as long as little of it was read. For one reader at a time:
@@ -71,7 +71,7 @@ export class HeldBody implements AsyncIterable<Chunk> {
       }
       this.#chunks.push(value);
       this.#bytes += value.length;
-      if (this.#bytes > mostHeld) this.#released = true;
+      if (this.#bytes > maxHeld) this.#released = true;
     } catch (error) {
       this.#failure = { error };
     } finally {

@@ -12,9 +12,9 @@ interface KnownBackend {
 /** Round-trip times are looked at this often at most. */
 const freshMs = 100;
 /** No round-trip time is so short that the load would not count. */
-const leastRttMs = 0.5;
+const minRttMs = 0.5;
 /** Nobody is busier than this, or two busy backends could not be told apart by their distance. */
-const greatestLoad = 0.95;
+const maxLoad = 0.95;
 
 /** The backends of one connection: opens those that are offered, and knows which of several answers soonest. */
 export class OpenBackends {
@@ -75,8 +75,8 @@ export class OpenBackends {
 
   #cost(backend: number): number {
     const { active, load } = this.#backends.get(backend)!;
-    const rtt = Math.max(leastRttMs, this.#roundTrips.get(backend) ?? 0);
-    return (rtt * (1 + active)) / (1 - Math.min(load, greatestLoad));
+    const rtt = Math.max(minRttMs, this.#roundTrips.get(backend) ?? 0);
+    return (rtt * (1 + active)) / (1 - Math.min(load, maxLoad));
   }
 
   #look(): void {

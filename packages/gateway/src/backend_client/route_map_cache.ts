@@ -5,7 +5,7 @@ import { readText } from '../http/read_text.js';
 import { findRoute, compileRoute, type Route } from '../routing/router.js';
 
 /** More than any site has. */
-const largestMap = 1024 * 1024;
+const maxMap = 1024 * 1024;
 
 /** Which backends answer what, as the gateway says; outlives the connection. */
 export class RouteMapCache {
@@ -48,7 +48,7 @@ export class RouteMapCache {
       response.resume();
       throw new Error(`the route map has the status ${response.status}`);
     }
-    const map = routeMapSchema.parse(JSON.parse(await readText(response, largestMap)));
+    const map = routeMapSchema.parse(JSON.parse(await readText(response, maxMap)));
     this.#routes = map.routes.map(({ backends, ...matching }, index) => compileRoute(matching, index, backends));
     this.#map = map;
   }

@@ -7,7 +7,7 @@ import { limitsOptions } from '../limits/options.js';
 import { routeOptions } from '../routing/options.js';
 
 /** BACKEND_OFFER has backend ids from 0 to 63 (docs/wire.md). */
-export const largestBackendId = 63;
+export const maxBackendId = 63;
 
 const backendHealthOptions = z.strictObject({
   path: z.string().startsWith('/').optional().describe('Also requested with GET, over the backbone; any status below 400 is healthy. Default: that the node answers is enough.'),
@@ -17,7 +17,7 @@ const backendHealthOptions = z.strictObject({
 
 const backendObject = z.strictObject({
   name: z.string().min(1).describe('Name of the backend: a node of this file with the role `backend`, or one that is described here.'),
-  id: z.number().int().min(0).max(largestBackendId).optional().describe('What clients call it, 0 to 63. Default: its place in the list.'),
+  id: z.number().int().min(0).max(maxBackendId).optional().describe('What clients call it, 0 to 63. Default: its place in the list.'),
   address: oneOrMore(remoteAddress).optional().describe('Where clients reach it, one address or one of each family. Default: what the node of this file listens on.'),
   backbone: hostAndPort.optional().describe('Where its backbone listens, when it is in another file.'),
   public_key: publicKey.optional().describe('Its public key, when it is in another file.'),
@@ -31,7 +31,7 @@ export type BackendHealthOptions = z.output<typeof backendHealthOptions>;
 export const backendsOptions = z
   .array(z.union([z.string().min(1), backendObject]).transform((value): BackendReferenceOptions => (typeof value === 'string' ? backendObject.parse({ name: value }) : value)))
   .min(1)
-  .max(largestBackendId + 1)
+  .max(maxBackendId + 1)
   .describe('Nodes that answer clients of this gateway directly: names of nodes of this file, or `{ name, address, backbone, public_key }`.');
 
 const primaryObject = z.strictObject({

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { headerValue, type Exchange, type Target } from '../http/exchange.js';
 import { respondText, setHead } from '../http/respond.js';
 import type { RouteOptions } from '../routing/options.js';
-import { largestBackendId } from './options.js';
+import { maxBackendId } from './options.js';
 
 /** On answers of a gateway: the version of its route map, in quotes. */
 export const routesHeader = 'sheaf-routes';
 /** On answers of a backend to its clients: the share of the time in which it was busy, 0 to 1. */
 export const loadHeader = 'sheaf-load';
 
-const mostRoutes = 1_000;
+const maxRoutes = 1_000;
 const texts = z.array(z.string().max(256)).max(100);
 
 /** What clients are told: for every route, in order, the backends that answer it themselves. */
@@ -23,10 +23,10 @@ export const routeMapSchema = z.object({
         host: texts.optional(),
         methods: texts.optional(),
         /** Empty: the gateway answers. */
-        backends: z.array(z.number().int().min(0).max(largestBackendId)).max(largestBackendId + 1),
+        backends: z.array(z.number().int().min(0).max(maxBackendId)).max(maxBackendId + 1),
       }),
     )
-    .max(mostRoutes),
+    .max(maxRoutes),
 });
 
 export type RouteMap = z.output<typeof routeMapSchema>;

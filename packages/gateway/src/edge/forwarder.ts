@@ -8,7 +8,7 @@ import { ReceivedBody, respondBodyFault } from '../http/received_body.js';
 import { respondStatus, respondText } from '../http/respond.js';
 import { RESPONSE_HEADER } from '@sheaf/web-client/protocol';
 import { SlowClients } from '../slow_clients/slow_clients.js';
-import { GatewayUnreachable, mostUnread, type GatewayConnection } from './gateway_connection.js';
+import { GatewayUnreachable, maxUnread, type GatewayConnection } from './gateway_connection.js';
 import type { ResponseReports } from './response_reports.js';
 
 /** Proxies requests to the gateway or to one of its backends, each on a stream of the one connection; both directions stream. */
@@ -17,7 +17,7 @@ export class Forwarder implements Target {
   readonly #log: Logger;
   readonly #reports: ResponseReports | undefined;
   /** All responses share the credit of the one connection to the gateway (RFC 9000 §4.1), and each may hold as much as a stream's window. */
-  readonly #unread = new SlowClients({ most: mostUnread });
+  readonly #unread = new SlowClients({ most: maxUnread });
 
   /** `reports`: remembers who sent each response. */
   constructor(gateway: GatewayConnection, log: Logger, reports?: ResponseReports) {

@@ -40,13 +40,13 @@ const shortLifeMs = 1_000;
 export const keepAliveMs = 10_000;
 
 /** Answers that may wait for slow clients at the same time. */
-export const mostUnread = 12;
+export const maxUnread = 12;
 /**
  * In bytes. The answers that may stay unread (`SlowClients`) fill three quarters of the connection's window at most, so that
  * others get credit. It is as large from the start: what nobody reads would keep it from growing.
  */
 const maxStreamWindow = 8 * 1024 ** 2;
-const connectionWindow = (mostUnread * maxStreamWindow * 4) / 3;
+const connectionWindow = (maxUnread * maxStreamWindow * 4) / 3;
 
 /** The fixed part of how an edge connects. */
 export const connectionOptions = { alpn: ['h3'], webtransport: true, multiEnd: true, connectTimeoutMs: 5_000, maxStreamWindow, initialConnectionWindow: connectionWindow, maxConnectionWindow: connectionWindow } satisfies Partial<ClientOptions>;

@@ -13,7 +13,7 @@ const times = {
   kept: 4_000,
 };
 /** More than any answer has. */
-const mostBytes = 1_024;
+const maxBytes = 1_024;
 
 /** The leases of the backends of one connection: each backend is asked on its own path, and only while somebody wants to know. */
 export class LeaseReports {
@@ -49,7 +49,7 @@ export class LeaseReports {
     try {
       // An older backend does not know the question.
       if (response.status !== 200) return undefined;
-      const { granted, returned, left } = leaseSchema.parse(JSON.parse(await readText(response, mostBytes)));
+      const { granted, returned, left } = leaseSchema.parse(JSON.parse(await readText(response, maxBytes)));
       const used = granted - returned - left;
       return used < 0 ? undefined : { granted: granted - returned, used };
     } finally {

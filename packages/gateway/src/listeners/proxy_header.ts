@@ -11,15 +11,15 @@ export interface ProxyHeader {
 }
 
 /** §2.1: with `\r\n`. */
-const longestText = 107;
+const maxText = 107;
 
 /** §2.2 allows 65,535 bytes behind the fixed part; what is added to the addresses takes some hundred. */
-const longestBinary = 4_096;
+const maxBinary = 4_096;
 
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const fixedBytes = 16;
 
-/** Undefined while bytes are missing, of which there are at most `longestBinary`. */
+/** Undefined while bytes are missing, of which there are at most `maxBinary`. */
 export function decodeProxyHeader(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
   if (startsWith(bytes, signature)) return decodeBinary(bytes);
   return startsWith(bytes, Buffer.from('PROXY ')) ? decodeText(bytes) : 'invalid';
@@ -32,8 +32,8 @@ function startsWith(bytes: Buffer, wanted: Buffer): boolean {
 }
 
 function decodeText(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
-  const end = bytes.subarray(0, longestText).indexOf('\r\n');
-  if (end < 0) return bytes.length < longestText ? undefined : 'invalid';
+  const end = bytes.subarray(0, maxText).indexOf('\r\n');
+  if (end < 0) return bytes.length < maxText ? undefined : 'invalid';
   const line = bytes.toString('latin1', 0, end);
   const length = end + 2;
   // §2.1: whatever follows is to be ignored.
@@ -54,7 +54,7 @@ function decodeBinary(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
   const family = bytes.readUInt8(13) >> 4;
   const transport = bytes.readUInt8(13) & 0xf;
   const length = fixedBytes + bytes.readUInt16BE(14);
-  if (version !== 2 || command > commands.proxy || family > addressFamilies.unix || transport > 2 || length > longestBinary) return 'invalid';
+  if (version !== 2 || command > commands.proxy || family > addressFamilies.unix || transport > 2 || length > maxBinary) return 'invalid';
   const addressBytes = { [addressFamilies.ipv4]: 12, [addressFamilies.ipv6]: 36, [addressFamilies.unix]: 216 }[family as 1 | 2 | 3] ?? 0;
   if (command === commands.proxy && length < fixedBytes + addressBytes) return 'invalid';
   if (bytes.length < length) return undefined;

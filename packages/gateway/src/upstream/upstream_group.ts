@@ -6,7 +6,7 @@ import { backOffMs, type BackOff } from '../back_off.js';
 import { errorMessage, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, Target } from '../http/exchange.js';
 import { forwardedHeaders, withoutHopByHop } from '../http/forwarded_headers.js';
-import { InterimRelay, mostInterimResponses } from '../http/interim_response.js';
+import { InterimRelay, maxInterimResponses } from '../http/interim_response.js';
 import { isIdempotent, isSafe } from '../http/methods.js';
 import { declaredLength, ReceivedBody, respondBodyFault } from '../http/received_body.js';
 import { respondStatus, sendBody, setHead } from '../http/respond.js';
@@ -181,7 +181,7 @@ export class UpstreamGroup implements Target {
       signal: exchange.signal,
       highWaterMark: readAheadBytes,
       onInfo: ({ statusCode, headers }) => {
-        if (!interim.pass(statusCode, headers)) throw new Error(`more than ${mostInterimResponses} interim responses`);
+        if (!interim.pass(statusCode, headers)) throw new Error(`more than ${maxInterimResponses} interim responses`);
       },
     });
     try {

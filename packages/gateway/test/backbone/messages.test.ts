@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { BackboneViolation } from '../../src/backbone/byte_fields.js';
 import { MessageReader } from '../../src/backbone/message_reader.js';
-import { backboneVersion, BackboneVersionMismatch, decodeMessage, encodeMessage, largestMessage, nonceBytes, runBytes, type BackboneMessage } from '../../src/backbone/messages.js';
+import { backboneVersion, BackboneVersionMismatch, decodeMessage, encodeMessage, maxMessage, nonceBytes, runBytes, type BackboneMessage } from '../../src/backbone/messages.js';
 import { publicKeyBytes, signatureBytes } from '../../src/backbone/node_key.js';
-import { largestSealed, sessionBytes } from '../../src/backbone/sealed_snapshot.js';
+import { maxSealed, sessionBytes } from '../../src/backbone/sealed_snapshot.js';
 
-const largestInteger = 0xffff_ffff;
+const maxInteger = 0xffff_ffff;
 const messages: BackboneMessage[] = [
   { type: 'challenge', version: backboneVersion, nonce: randomBytes(nonceBytes), session: randomBytes(sessionBytes) },
   { type: 'hello', version: backboneVersion, name: 'site', run: randomBytes(runBytes), publicKey: randomBytes(publicKeyBytes), signature: randomBytes(signatureBytes) },
   { type: 'welcome', run: randomBytes(runBytes) },
   { type: 'farewell', reason: 'der Schlüssel ist unbekannt' },
-  { type: 'snapshot', connection: 1, sealed: randomBytes(largestSealed) },
-  { type: 'accepted', connection: largestInteger },
+  { type: 'snapshot', connection: 1, sealed: randomBytes(maxSealed) },
+  { type: 'accepted', connection: maxInteger },
   { type: 'refused', connection: 2, reason: '' },
   { type: 'lease', connection: 3, bytes: randomBytes(512) },
   { type: 'left', connection: 4, code: 0x5ea0 },
@@ -61,7 +61,7 @@ test('random bytes are a message or refused, and hold no memory', () => {
 });
 
 test('a message that claims to be too large is refused before it is there', () => {
-  for (const length of [0, largestMessage + 1, largestInteger]) {
+  for (const length of [0, maxMessage + 1, maxInteger]) {
     const head = Buffer.alloc(4);
     head.writeUInt32BE(length);
     expect(() => [...new MessageReader().read(head)]).toThrow(BackboneViolation);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { NodeKey, NodePublicKey } from '../../src/backbone/node_key.js';
-import { largestSnapshot, loadSodium, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes, type SealingSession } from '../../src/backbone/sealed_snapshot.js';
+import { maxSnapshot, loadSodium, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes, type SealingSession } from '../../src/backbone/sealed_snapshot.js';
 
 const primary = NodeKey.generate();
 const backend = NodeKey.generate();
@@ -99,7 +99,7 @@ test('a snapshot that is cut or damaged anywhere is refused', async () => {
 
 test('sizes are bounded on both sides', async () => {
   const sealer = await sealerOf();
-  expect(() => sealer.seal(Buffer.alloc(largestSnapshot + 1))).toThrow(RangeError);
-  expect(opener.open(sealer.seal(Buffer.alloc(largestSnapshot, 1)))).toHaveLength(largestSnapshot);
+  expect(() => sealer.seal(Buffer.alloc(maxSnapshot + 1))).toThrow(RangeError);
+  expect(opener.open(sealer.seal(Buffer.alloc(maxSnapshot, 1)))).toHaveLength(maxSnapshot);
   expect(refusal(Buffer.alloc(1_000_000))).toBe('unreadable');
 });

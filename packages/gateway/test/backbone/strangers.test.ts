@@ -1,6 +1,6 @@
 import type { ServedConnection } from '@sheaf/native';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { mostStrangers, Strangers } from '../../src/backbone/strangers.js';
+import { maxStrangers, Strangers } from '../../src/backbone/strangers.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -32,7 +32,7 @@ test('who does not introduce itself in time is turned away, and nobody else', ()
 
 test('a crowd of one address takes no places from others', () => {
   const node = call('192.0.2.1');
-  const crowd = Array.from({ length: mostStrangers + 40 }, () => call('198.51.100.9'));
+  const crowd = Array.from({ length: maxStrangers + 40 }, () => call('198.51.100.9'));
   expect(turnedAway).toEqual(crowd.slice(0, 41));
   expect(turnedAway).not.toContain(node);
 });

@@ -81,7 +81,7 @@ std::optional<LeaseGrant> LeaseGrantor::on_request(BackendId backend, const Leas
   Lessee* lessee = find(backend);
   if (!lessee) return std::nullopt;
   lessee->wanted = std::max(
-      lessee->wanted, std::min(bounded(request.credit), lessee->granted + k_most_credit_at_once));
+      lessee->wanted, std::min(bounded(request.credit), lessee->granted + k_max_credit_at_once));
   if (lessee->waits()) give(*lessee, claimants());
   for (std::size_t i = 0; i < k_directionalities.size(); ++i) {
     // It used up the newest; a request that comes twice asks for one that was given already.
@@ -179,7 +179,7 @@ std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
 void LeaseHolder::adapt_step(std::uint64_t left, Time now) {
   const std::uint64_t used = granted_ - returned_ - left;
   const Duration since = std::max(now - step_at_, k_idle);
-  const std::uint64_t most = LeaseGrantor::k_most_credit_at_once;
+  const std::uint64_t most = LeaseGrantor::k_max_credit_at_once;
   const auto recent = static_cast<std::uint64_t>(static_cast<double>(used - step_used_) *
                                                  (k_idle / std::chrono::duration<double>(since)));
   step_ = std::clamp(3 * std::min(recent, most), k_first_credit, most);

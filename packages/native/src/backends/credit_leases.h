@@ -35,7 +35,7 @@ struct ReceivedReport {              // backend → primary
 class LeaseGrantor {
  public:
   // At most so much is given at once, however much a backend asks for.
-  static constexpr std::uint64_t k_most_credit_at_once = 4 << 20;
+  static constexpr std::uint64_t k_max_credit_at_once = 4 << 20;
   static constexpr std::uint64_t k_ids_at_once = 16;
 
   explicit LeaseGrantor(StreamSet& limits) : limits_(limits) {}

@@ -60,7 +60,7 @@ struct LossSample {
 // A window that never limits, and a pacing rate that never delays.
 inline constexpr std::uint64_t k_unlimited = UINT64_MAX;
 // No controller lets more be in flight otherwise: 100 Gbit/s at a third of a second.
-inline constexpr std::uint64_t k_largest_window = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t k_max_congestion_window = std::uint64_t{1} << 32;
 
 // RFC 9002 §7. A value without knowledge of connections: testable alone.
 class CongestionController {

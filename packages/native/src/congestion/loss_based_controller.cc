@@ -32,7 +32,7 @@ void LossBasedController::on_acknowledgement(const AckSample& sample) {
   } else {
     window_ = std::max(minimum_window(), grown_window(sample));
   }
-  window_ = std::min(window_, static_cast<double>(k_largest_window));
+  window_ = std::min(window_, static_cast<double>(k_max_congestion_window));
 }
 
 void LossBasedController::grow_in_slow_start(const AckSample& sample) {

@@ -20,8 +20,8 @@ std::uint64_t OutsideRate::full_window() const {
   const double bytes =
       k_margin * static_cast<double>(rate_) * std::chrono::duration<double>(round_trip_).count();
   return std::clamp(
-      static_cast<std::uint64_t>(std::min(bytes, static_cast<double>(k_largest_window))),
-      std::max(initial_window_, minimum_window()), k_largest_window);
+      static_cast<std::uint64_t>(std::min(bytes, static_cast<double>(k_max_congestion_window))),
+      std::max(initial_window_, minimum_window()), k_max_congestion_window);
 }
 
 std::uint64_t OutsideRate::window() const {

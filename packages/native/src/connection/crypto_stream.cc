@@ -15,11 +15,11 @@ void CryptoStream::write(Bytes messages) {
 bool CryptoStream::has_pending() const { return !unsent_.empty(); }
 
 void CryptoStream::write_frames(Writer& writer, SentPackets& sent) {
-  constexpr std::size_t k_least_useful = 16;
+  constexpr std::size_t k_min_useful = 16;
   while (!unsent_.empty()) {
     const auto first = *unsent_.begin();
     const std::size_t header = 1 + varint_size(first.start) + 2;
-    if (writer.remaining() < header + k_least_useful) return;
+    if (writer.remaining() < header + k_min_useful) return;
     const std::size_t length =
         std::min<std::uint64_t>(first.end - first.start, writer.remaining() - header);
     const Bytes data = Bytes(outgoing_).subspan(first.start, length);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t k_short_header_without_number = 1 + k_local_id_length;
 // RFC 9000 §10.3: below this a datagram cannot be a stateless reset.
-constexpr std::size_t k_smallest_stateless_reset = 21;
+constexpr std::size_t k_min_stateless_reset = 21;
 
 // RFC 9002 §2.
 template <typename FrameStruct>
@@ -290,7 +290,7 @@ void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest
 }
 
 bool PacketReceiver::is_stateless_reset(Bytes datagram) const {
-  return datagram.size() >= k_smallest_stateless_reset &&
+  return datagram.size() >= k_min_stateless_reset &&
          parts_.paths.is_reset_token(datagram.last(sizeof(StatelessResetToken)));
 }
 

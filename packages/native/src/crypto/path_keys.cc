@@ -199,13 +199,13 @@ OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offse
 
 bool PathKeys::find_generation(MutableBytes packet, std::size_t header_length, PathId path,
                                PacketNumber number) {
-  constexpr std::uint64_t k_most_missed = 8;
+  constexpr std::uint64_t k_max_missed = 8;
   Receive& receive = *receive_;
   const MutableBytes payload = packet.subspan(header_length);
   const std::vector<std::uint8_t> sealed(payload.begin(), payload.end());
   const std::uint64_t phase = (packet[0] & k_key_phase_bit) != 0 ? 1 : 0;
   DirectionKeys keys = receive.keys;
-  for (std::uint64_t missed = 0; missed <= k_most_missed; ++missed) {
+  for (std::uint64_t missed = 0; missed <= k_max_missed; ++missed) {
     if ((keys.generation & 1) == phase) {
       std::unique_ptr<Aead> aead = make_aead(keys.secret, provider_);
       std::ranges::copy(sealed, payload.begin());

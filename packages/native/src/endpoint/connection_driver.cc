@@ -8,9 +8,9 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::uint64_t k_largest_handshake_datagram = 1452;
+constexpr std::uint64_t k_max_handshake_datagram = 1452;
 // `Handshake::transmit` wants as much.
-constexpr std::uint64_t k_smallest_handshake_room = 1200;
+constexpr std::uint64_t k_min_handshake_room = 1200;
 // What one takes beside its streams once it is open.
 constexpr std::uint64_t k_connection_memory = 32 << 10;
 
@@ -128,10 +128,10 @@ bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   // RFC 9000 §8.1: ngtcp2 keeps the limit, but does not know of the 0.5-RTT packets that draw on
   // the same allowance.
   const std::uint64_t allowance =
-      limited() ? connection_->amplification_allowance() : k_largest_handshake_datagram;
-  if (allowance < k_smallest_handshake_room) return false;
+      limited() ? connection_->amplification_allowance() : k_max_handshake_datagram;
+  if (allowance < k_min_handshake_room) return false;
   const MutableBytes room =
-      batch.buffer.first(std::min<std::uint64_t>(allowance, k_largest_handshake_datagram));
+      batch.buffer.first(std::min<std::uint64_t>(allowance, k_max_handshake_datagram));
   const std::size_t size = handshake_->transmit(room, now);
   // It may have failed while it wrote.
   if (handshake_->failure()) process_handshake(now);

@@ -17,8 +17,8 @@ constexpr Duration k_retry_token_lifetime = std::chrono::seconds(10);
 constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 // RFC 9000 §10.3.3: a reset is shorter than what caused it, so that two endpoints cannot keep
 // resetting each other.
-constexpr std::size_t k_smallest_reset = 21;
-constexpr std::size_t k_largest_reset = 43;
+constexpr std::size_t k_min_reset = 21;
+constexpr std::size_t k_max_reset = 43;
 // Of a handshake's early packets, where many handshakes are pending: one, in bytes.
 constexpr std::size_t k_held_under_load = 2048;
 // Requests at one time, of a connection that has less memory than usual: RFC 9114 §6.1 wants 100.
@@ -363,10 +363,10 @@ Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
 
 void Endpoint::send_stateless_reset(const Datagram& datagram) {
   drop(DropReason::kUnknownConnectionId);
-  if (datagram.payload.size() <= k_smallest_reset) return;
+  if (datagram.payload.size() <= k_min_reset) return;
   if (!stateless_resets_.take(now_)) return count(LimitHit::kStatelessResets);
-  const std::size_t size = std::min(datagram.payload.size() - 1, k_largest_reset);
-  std::array<std::uint8_t, k_largest_reset> out;
+  const std::size_t size = std::min(datagram.payload.size() - 1, k_max_reset);
+  std::array<std::uint8_t, k_max_reset> out;
   random_.fill(out);
   out[0] = static_cast<std::uint8_t>((out[0] & 0x3f) | 0x40);
   const ConnectionId id(datagram.payload.subspan(1, k_local_id_length));

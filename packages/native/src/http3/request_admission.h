@@ -22,7 +22,7 @@ class RequestAdmission {
   // Requests that a connection always has, so that there is one whose end makes room.
   static constexpr std::size_t k_least = 8;
   // Streams that may wait in any case: RFC 9114 §6.1 wants 100 at one time.
-  static constexpr std::size_t k_least_waiting = 100;
+  static constexpr std::size_t k_min_waiting = 100;
 
   explicit RequestAdmission(Transport& transport) : transport_(transport) {}
 
@@ -57,9 +57,7 @@ class RequestAdmission {
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
-  bool may_wait() const {
-    return waiting_.size() < k_least_waiting || transport_.has_room_to_wait();
-  }
+  bool may_wait() const { return waiting_.size() < k_min_waiting || transport_.has_room_to_wait(); }
   bool room() const { return admitted_ < k_least || transport_.has_room_to_hold(k_request_memory); }
 
   Transport& transport_;

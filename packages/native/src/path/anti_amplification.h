@@ -17,10 +17,10 @@ class AntiAmplification {
     return 3 * received_ > sent_ ? 3 * received_ - sent_ : 0;
   }
   // Whether the allowance is worth a packet.
-  bool may_send() const { return allowance() >= k_smallest_packet; }
+  bool may_send() const { return allowance() >= k_min_packet; }
 
  private:
-  static constexpr std::uint64_t k_smallest_packet = 64;
+  static constexpr std::uint64_t k_min_packet = 64;
 
   std::uint64_t received_ = 0;
   std::uint64_t sent_ = 0;

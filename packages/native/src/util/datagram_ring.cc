@@ -9,7 +9,7 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::size_t k_alignment = 8;
-constexpr std::size_t k_smallest_array = 8 << 10;
+constexpr std::size_t k_min_array = 8 << 10;
 
 }  // namespace
 
@@ -79,8 +79,7 @@ bool DatagramRing::grow(std::size_t record) {
   const std::size_t most = limit_ + record;
   if (array_.size() >= most) return false;
   DatagramRing larger(limit_);
-  larger.array_.resize(
-      std::min(most, std::max({2 * array_.size(), bytes_ + record, k_smallest_array})));
+  larger.array_.resize(std::min(most, std::max({2 * array_.size(), bytes_ + record, k_min_array})));
   while (const auto entry = pop()) larger.put(larger.tail_, entry->payload, entry->tag);
   *this = std::move(larger);
   return true;

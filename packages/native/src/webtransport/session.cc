@@ -12,7 +12,7 @@ constexpr std::uint64_t k_capsule_drain = 0x78ae;
 constexpr std::uint64_t k_capsule_max_data = 0x190b4d3d;
 constexpr std::uint64_t k_capsule_max_streams_bidirectional = 0x190b4d3f;
 constexpr std::uint64_t k_capsule_max_streams_unidirectional = 0x190b4d40;
-constexpr std::uint64_t k_largest_stream_count = std::uint64_t{1} << 60;
+constexpr std::uint64_t k_max_stream_count = std::uint64_t{1} << 60;
 // §5.4: of WebTransport over HTTP/2 only.
 constexpr std::uint64_t k_capsule_max_stream_data = 0x190b4d3e;
 constexpr std::uint64_t k_capsule_stream_data_blocked = 0x190b4d42;
@@ -100,8 +100,8 @@ std::vector<std::uint8_t> encode_drain() { return http3::encode_capsule({k_capsu
 
 std::vector<std::uint8_t> encode_no_limits() {
   std::vector<std::uint8_t> capsules;
-  append_limit(capsules, k_capsule_max_streams_bidirectional, k_largest_stream_count);
-  append_limit(capsules, k_capsule_max_streams_unidirectional, k_largest_stream_count);
+  append_limit(capsules, k_capsule_max_streams_bidirectional, k_max_stream_count);
+  append_limit(capsules, k_capsule_max_streams_unidirectional, k_max_stream_count);
   append_limit(capsules, k_capsule_max_data, quic::k_max_varint);
   return capsules;
 }

@@ -56,7 +56,7 @@ TEST_F(OutsideRateTest, BacksOffWhenNothingArrivesAndComesBack) {
 
 TEST_F(OutsideRateTest, AbsurdRatesDoNotOverflow) {
   controller_->set_outside_rate(UINT64_MAX);
-  EXPECT_EQ(controller_->window(), k_largest_window);
+  EXPECT_EQ(controller_->window(), k_max_congestion_window);
   EXPECT_EQ(controller_->pacing_rate(), UINT64_MAX);
 }
 

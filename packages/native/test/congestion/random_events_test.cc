@@ -97,7 +97,7 @@ class RandomEventsTest : public ::testing::TestWithParam<CongestionAlgorithm> {
   void check() const {
     const bool bbr = GetParam() == CongestionAlgorithm::kBbr;
     ASSERT_GE(controller_->window(), (bbr ? 4 : 2) * datagram_);
-    ASSERT_LE(controller_->window(), k_largest_window);
+    ASSERT_LE(controller_->window(), k_max_congestion_window);
     if (!bbr) return;
     ASSERT_GT(controller_->pacing_rate(), 0u);
     ASSERT_LE(controller_->pacing_rate(), 1'000'000'000'000u);

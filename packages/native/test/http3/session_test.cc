@@ -605,7 +605,7 @@ TEST(Session, OfAConnectionWithoutMemoryOnlySoManyRequestsWait) {
   options.max_bidirectional = 1000;
   SessionPair pair(1, {}, options);
   pair.run();
-  constexpr std::size_t k_kept = RequestAdmission::k_least + RequestAdmission::k_least_waiting;
+  constexpr std::size_t k_kept = RequestAdmission::k_least + RequestAdmission::k_min_waiting;
   pair.network.end(Role::kServer).memory = 0;
   for (std::size_t i = 0; i < k_kept + 50; ++i) request(pair.client, get("/a"));
   pair.run();

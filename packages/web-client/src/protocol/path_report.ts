@@ -28,12 +28,12 @@ export interface PathReport {
 
 const STATES: readonly unknown[] = ['validating', 'active', 'silent', 'abandoned'];
 const COUNTS = ['id', 'roundTripMs', 'packetsSent', 'packetsLost', 'bytesSent', 'bytesReceived'] as const;
-const MOST_PATHS = 64;
+const MAX_PATHS = 64;
 
 /** Checks what `paths` answered. @throws TypeError naming the field that is wrong. */
 export function parsePathReports(value: unknown): PathReport[] {
   const paths = (value as { paths?: unknown } | null)?.paths;
-  if (!Array.isArray(paths) || paths.length > MOST_PATHS) throw new TypeError(`paths: not a list of at most ${MOST_PATHS}`);
+  if (!Array.isArray(paths) || paths.length > MAX_PATHS) throw new TypeError(`paths: not a list of at most ${MAX_PATHS}`);
   return paths.map(parsePathReport);
 }
 

@@ -39,7 +39,7 @@ export interface SessionStatus {
 const OPEN_TIMEOUT_MS = 3_000;
 // After a failure the network is used at once, and the session is tried again only so often.
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 // Stream credit comes back within a round trip.
 const STREAM_PAUSES_MS = [10, 30, 90, 270, 810];
 
@@ -127,7 +127,7 @@ export class GatewaySession {
       this.state = 'open';
       return this.watch(transport);
     } catch (error) {
-      this.retryAt = Date.now() + Math.min(FIRST_PAUSE_MS * 2 ** this.failures, LONGEST_PAUSE_MS);
+      this.retryAt = Date.now() + Math.min(FIRST_PAUSE_MS * 2 ** this.failures, MAX_PAUSE_MS);
       this.failures += 1;
       this.failure = String(error);
       throw new SessionUnavailable('the session cannot be opened', { cause: error });

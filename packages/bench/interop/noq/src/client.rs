@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use tokio::task::LocalSet;
 
 const ANY: &str = "0.0.0.0:0";
-const LONGEST_PART: usize = 1 << 16;
-const LONGEST_WAIT: Duration = Duration::from_secs(20);
+const MAX_PART: usize = 1 << 16;
+const MAX_WAIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
 
 struct Download {
@@ -88,7 +88,7 @@ impl Client {
         let path = self.path(id)?;
         let begin = Instant::now();
         while path.network_path().is_ok() {
-            if begin.elapsed() > LONGEST_WAIT {
+            if begin.elapsed() > MAX_WAIT {
                 return Err(format!("path {id} is still there").into());
             }
             tokio::time::sleep(POLL).await;
@@ -108,7 +108,7 @@ impl Client {
                     self.paths.borrow_mut().insert(number(path.id()), path);
                     return Ok(());
                 }
-                Err(PathError::RemoteCidsExhausted | PathError::MaxPathIdReached) if begin.elapsed() < LONGEST_WAIT => {
+                Err(PathError::RemoteCidsExhausted | PathError::MaxPathIdReached) if begin.elapsed() < MAX_WAIT => {
                     tokio::time::sleep(POLL).await;
                 }
                 Err(error) => return Err(format!("{addresses}: {error}").into()),
@@ -145,7 +145,7 @@ impl Client {
 impl Download {
     /// Takes the next part; false at the end.
     async fn read(&mut self) -> Result<bool, Failure> {
-        let Some(part) = self.stream.read_chunk(LONGEST_PART).await? else { return Ok(false) };
+        let Some(part) = self.stream.read_chunk(MAX_PART).await? else { return Ok(false) };
         self.bytes += part.len() as u64;
         self.hash.update(&part);
         Ok(true)

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinSet, LocalSet};
 
 const ANY: &str = "127.0.0.1:0";
-const LONGEST_PART: usize = 1 << 16;
+const MAX_PART: usize = 1 << 16;
 
 #[derive(Default)]
 pub struct Options {
@@ -117,7 +117,7 @@ async fn get(connection: Connection, path: String, begun: watch::Sender<bool>) -
     send.finish()?;
     let mut bytes = 0;
     let mut hash = Sha256::new();
-    while let Some(part) = receive.read_chunk(LONGEST_PART).await? {
+    while let Some(part) = receive.read_chunk(MAX_PART).await? {
         begun.send_replace(true);
         bytes += part.len();
         hash.update(&part);

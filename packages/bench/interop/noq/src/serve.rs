@@ -3,7 +3,7 @@
 use crate::{body, socket, tls, Failure};
 use noq::{Incoming, RecvStream, SendStream};
 
-const LONGEST_REQUEST: usize = 1024;
+const MAX_REQUEST: usize = 1024;
 
 pub async fn run(certificate: &str, key: &str, retry: bool, other_group: bool) -> Result<(), Failure> {
     let endpoint = socket::endpoint("127.0.0.1:0".parse()?, Some(tls::server_of(certificate.as_ref(), key.as_ref(), other_group)?))?;
@@ -33,7 +33,7 @@ async fn serve(incoming: Incoming) {
 }
 
 async fn answer(mut send: SendStream, mut receive: RecvStream) -> Result<(), Failure> {
-    let request = String::from_utf8(receive.read_to_end(LONGEST_REQUEST).await?)?;
+    let request = String::from_utf8(receive.read_to_end(MAX_REQUEST).await?)?;
     let count = request.trim_end().strip_prefix("GET /bytes/").ok_or("not found")?.parse()?;
     for part in body::parts(count) {
         send.write_chunk(part).await?;

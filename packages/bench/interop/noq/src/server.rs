@@ -6,7 +6,7 @@ use noq::{Connection, Incoming, PathStatus, RecvStream, SendStream, VarInt};
 use serde_json::json;
 use tokio::task::{spawn_local, LocalSet};
 
-const LONGEST_REQUEST: usize = 1024;
+const MAX_REQUEST: usize = 1024;
 
 pub async fn run(address: &str) -> Result<(), Failure> {
     let endpoint = socket::endpoint(address.parse()?, Some(tls::server()?))?;
@@ -46,7 +46,7 @@ async fn serve(incoming: Incoming) -> Result<(), Failure> {
 }
 
 async fn answer(connection: Connection, mut send: SendStream, mut receive: RecvStream) -> Result<(), Failure> {
-    let request = String::from_utf8(receive.read_to_end(LONGEST_REQUEST).await?)?;
+    let request = String::from_utf8(receive.read_to_end(MAX_REQUEST).await?)?;
     let target = request.trim_end().strip_prefix("GET /").ok_or("no GET")?;
     let (count, action) = target.split_once('?').unwrap_or((target, ""));
     let outcome = send_body(&connection, &mut send, count.parse()?, action).await;

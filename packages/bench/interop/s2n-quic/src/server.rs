@@ -6,7 +6,7 @@ use s2n_quic::provider::endpoint_limits::{ConnectionAttempt, Limiter, Outcome};
 use s2n_quic::stream::BidirectionalStream;
 
 const PART: usize = 251 * 256;
-const LONGEST_REQUEST: usize = 1024;
+const MAX_REQUEST: usize = 1024;
 
 /// Asks every client to prove its address.
 pub struct Retry(pub bool);
@@ -41,7 +41,7 @@ async fn answer(mut stream: BidirectionalStream) -> Result<(), Failure> {
     let mut request = Vec::new();
     while let Some(part) = stream.receive().await? {
         request.extend_from_slice(&part);
-        if request.len() > LONGEST_REQUEST || request.ends_with(b"\r\n") {
+        if request.len() > MAX_REQUEST || request.ends_with(b"\r\n") {
             break;
         }
     }

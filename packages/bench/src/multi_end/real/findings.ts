@@ -2,9 +2,9 @@ import { round } from '../../measure/statistics.js';
 import type { CpuCell, RealBackends } from './real_backends.js';
 
 /** The primary's work with backends, over its work as their proxy, at most. */
-const LARGEST_PRIMARY_RATIO = 0.1;
+const MAX_PRIMARY_RATIO = 0.1;
 /** The rest is handshakes, acknowledgements and credit by way of the primary. */
-const LEAST_BACKENDS_SHARE = 0.95;
+const MIN_BACKENDS_SHARE = 0.95;
 
 export interface RealFinding {
   claim: string;
@@ -31,8 +31,8 @@ function judge(what: string, cells: readonly CpuCell[]): RealFinding[] {
 function ofPrimary(subject: string, direct: CpuCell, proxy: CpuCell): RealFinding {
   const ratio = direct.primary_cpu_s / proxy.primary_cpu_s;
   return {
-    claim: `${subject}: the primary works at most ${percent(LARGEST_PRIMARY_RATIO)} of what it works as a proxy`,
-    holds: ratio <= LARGEST_PRIMARY_RATIO,
+    claim: `${subject}: the primary works at most ${percent(MAX_PRIMARY_RATIO)} of what it works as a proxy`,
+    holds: ratio <= MAX_PRIMARY_RATIO,
     why: `${percent(ratio)}: ${direct.primary_cpu_s} s instead of ${proxy.primary_cpu_s} s, of which ${direct.connecting_cpu_s} s instead of ${proxy.connecting_cpu_s} s to connect, hand-overs included`,
   };
 }
@@ -48,8 +48,8 @@ function ofSum(subject: string, direct: CpuCell, proxy: CpuCell): RealFinding {
 
 function ofPath(subject: string, { backends_share }: CpuCell): RealFinding {
   return {
-    claim: `${subject}: at least ${percent(LEAST_BACKENDS_SHARE)} of the bytes go between clients and backends`,
-    holds: backends_share >= LEAST_BACKENDS_SHARE,
+    claim: `${subject}: at least ${percent(MIN_BACKENDS_SHARE)} of the bytes go between clients and backends`,
+    holds: backends_share >= MIN_BACKENDS_SHARE,
     why: percent(backends_share),
   };
 }

@@ -58,7 +58,7 @@ async function oneConnection({ port, paths, resume = false, early = false, large
   const sentEarly = / pkt tx .* type=0RTT /.test(said);
   return {
     downloads: paths.map((path) => described(path, into)),
-    resumed: bytesOfServerHandshake(said) < leastWithCertificate,
+    resumed: bytesOfServerHandshake(said) < minWithCertificate,
     early: sentEarly && !said.includes('Early data was rejected by server'),
     keyUpdates: said.split(' key update confirmed').length - 1,
     migrated: /^Path validation against path .* succeeded$/m.test(said),
@@ -66,7 +66,7 @@ async function oneConnection({ port, paths, resume = false, early = false, large
 }
 
 /** The least that a server sends in Handshake packets with its certificate and a signature; without both it is half of it. */
-const leastWithCertificate = 400;
+const minWithCertificate = 400;
 
 function bytesOfServerHandshake(said: string): number {
   const ends = [...said.matchAll(/frm rx \d+ Handshake CRYPTO\(0x06\) offset=(\d+) len=(\d+)/g)].map(([, offset, length]) => Number(offset) + Number(length));

@@ -9,8 +9,8 @@ namespace {
 using State = Bbr::State;
 
 constexpr double k_pacing_margin = 0.99;  // §2.5
-constexpr double k_largest_rate = 1e12;   // bytes per second; what Pacer can count
-constexpr double k_largest_quantum = 64 << 10;
+constexpr double k_max_rate = 1e12;       // bytes per second; what Pacer can count
+constexpr double k_max_quantum = 64 << 10;
 
 struct Gains {
   double pacing;
@@ -43,7 +43,7 @@ Bbr::Bbr(const CongestionConfig& config)
       initial_window_(datagram_ * static_cast<double>(config.initial_window_packets)),
       window_(std::max(initial_window_, minimum_window())),
       // §5.6.2: as if the round trip took a millisecond, until there is a sample.
-      pacing_rate_(std::min(gains(State::kStartup).pacing * window_ * 1e3, k_largest_rate)),
+      pacing_rate_(std::min(gains(State::kStartup).pacing * window_ * 1e3, k_max_rate)),
       random_(config.seed) {}
 
 // --- events -------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ void Bbr::update_model(const AckSample& sample) {
   signals_.on_acknowledgement(sample);
   rounds_.on_acknowledgement(sample);
   if (rounds_.began()) ++cycle_.rounds;
-  const double rate = std::min(static_cast<double>(sample.delivery_rate), k_largest_rate);
+  const double rate = std::min(static_cast<double>(sample.delivery_rate), k_max_rate);
   // §5.5.4: a limited sample counts when it shows that the path is faster than was known.
   if (rate >= bandwidth_filter_.maximum() || !is_application_limited(sample)) {
     bandwidth_filter_.add(rate);
@@ -130,7 +130,7 @@ void Bbr::set_pacing_rate(double gain) {
   // §5.6.2: until the pipe was full, low samples do not slow the search down.
   if (rate > 0 && (pipe_was_full_ || rate > pacing_rate_)) pacing_rate_ = rate;
   // At least a datagram per second, or nothing would ever measure that the path is faster.
-  pacing_rate_ = std::clamp(pacing_rate_, datagram_, k_largest_rate);
+  pacing_rate_ = std::clamp(pacing_rate_, datagram_, k_max_rate);
 }
 
 double Bbr::path_volume(double bandwidth) const {
@@ -139,7 +139,7 @@ double Bbr::path_volume(double bandwidth) const {
 
 double Bbr::with_quanta(double volume) const {
   // §5.6.3: what is sent together.
-  const double quantum = std::max(std::min(pacing_rate_ * 1e-3, k_largest_quantum), 2 * datagram_);
+  const double quantum = std::max(std::min(pacing_rate_ * 1e-3, k_max_quantum), 2 * datagram_);
   const double enough = std::max({volume, quantum, minimum_window()});
   return state_ == State::kProbeUp ? enough + 2 * datagram_ : enough;
 }
@@ -154,7 +154,7 @@ void Bbr::set_window(const AckSample& sample) {
   } else if (window_ < largest || static_cast<double>(sample.delivered) < initial_window_) {
     window_ += acknowledged;
   }
-  window_ = std::min({window_, window_bound(), static_cast<double>(k_largest_window)});
+  window_ = std::min({window_, window_bound(), static_cast<double>(k_max_congestion_window)});
   window_ = std::max(window_, minimum_window());
 }
 

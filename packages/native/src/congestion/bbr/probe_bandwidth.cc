@@ -15,8 +15,8 @@ constexpr double k_headroom = 0.15;
 // need to grow its window by as much.
 constexpr Duration k_shortest_wait = std::chrono::seconds(2);
 constexpr double k_random_wait = 1e9;  // nanoseconds
-constexpr std::uint64_t k_most_rounds = 63;
-constexpr std::uint32_t k_most_raised_rounds = 30;
+constexpr std::uint64_t k_max_rounds = 63;
+constexpr std::uint32_t k_max_raised_rounds = 30;
 
 }  // namespace
 
@@ -85,7 +85,7 @@ bool Bbr::is_time_to_probe(Time now) const {
   if (now > cycle_.start + cycle_.wait) return true;
   const double reno_rounds = std::min(path_volume(bandwidth()), window_) / datagram_;
   return static_cast<double>(cycle_.rounds) >=
-         std::min(reno_rounds, static_cast<double>(k_most_rounds));
+         std::min(reno_rounds, static_cast<double>(k_max_rounds));
 }
 
 bool Bbr::is_time_to_cruise(const AckSample& sample) const {
@@ -163,7 +163,7 @@ void Bbr::raise_long_term(const AckSample& sample) {
 
 void Bbr::steepen_slope() {
   const double raises = static_cast<double>(std::uint64_t{1} << cycle_.raised_rounds);
-  cycle_.raised_rounds = std::min(cycle_.raised_rounds + 1, k_most_raised_rounds);
+  cycle_.raised_rounds = std::min(cycle_.raised_rounds + 1, k_max_raised_rounds);
   cycle_.acknowledged_per_raise = std::max(window_ / raises, datagram_);
 }
 

@@ -7,7 +7,7 @@ namespace {
 // draft-ietf-ccwg-bbr §5.3.1.3, BBRStartupFullLossCnt.
 constexpr std::uint64_t k_full_loss_ranges = 6;
 // §5.3.2: the bandwidth may have been overestimated, and the queue would never drain.
-constexpr std::uint64_t k_longest_drain = 3;  // rounds
+constexpr std::uint64_t k_max_drain = 3;  // rounds
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void Bbr::check_startup_done(const AckSample& sample) {
   if (state_ != State::kDrain) return;
   const double in_flight = static_cast<double>(sample.bytes_in_flight);
   if (in_flight <= with_quanta(path_volume(bandwidth())) ||
-      rounds_.count() > drain_start_ + k_longest_drain) {
+      rounds_.count() > drain_start_ + k_max_drain) {
     start_down(sample.now, sample.delivered);
   }
 }

@@ -76,7 +76,7 @@ std::uint64_t CriticalFirst::key_of(Index child) const {
 }
 
 bool CriticalFirst::takes_turns(Index child) const {
-  return incremental_[child] && node(child).bytes > k_least_bytes_in_turns;
+  return incremental_[child] && node(child).bytes > k_min_bytes_in_turns;
 }
 
 }  // namespace sheaf::quic

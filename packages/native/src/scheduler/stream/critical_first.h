@@ -15,7 +15,7 @@ class CriticalFirst final : public TreeScheduler {
   static constexpr int k_max_candidates = 8;
 
   // Less than this is soon sent, and whoever shared it among several would complete each later.
-  static constexpr std::uint64_t k_least_bytes_in_turns = 512 << 10;
+  static constexpr std::uint64_t k_min_bytes_in_turns = 512 << 10;
 
   // A stream that is in no tree has the weight of its urgency (RFC 9218 §4.1). Those that are
   // incremental and long take turns, behind the others of their urgency (§10).

@@ -195,7 +195,7 @@ void MultiEndClient::again(std::size_t index) {
   static_cast<void>(connection.reset_stream(attempt.stream, 0));
   static_cast<void>(connection.stop_sending(attempt.stream, 0));
   Transfer& transfer = transfers_[index];
-  if (transfer.attempts >= k_most_attempts) {
+  if (transfer.attempts >= k_max_attempts) {
     transfer.failed = true;
     if (on_done) on_done();
   } else if (!begin(index)) {

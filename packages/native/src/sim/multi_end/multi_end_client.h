@@ -37,7 +37,7 @@ class MultiEndClient {
     kDirect,   // backends are asked on their paths
     kProxied,  // everything is asked of the primary
   };
-  static constexpr unsigned k_most_attempts = 8;
+  static constexpr unsigned k_max_attempts = 8;
   // How often requests that wait for a server look for one.
   static constexpr Duration k_retry = 100ms;
 

@@ -10,7 +10,7 @@ export interface EchoObserver {
 
 // Path of the echo application in the demo's configuration.
 const ECHO_PATH = '/echo';
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 /** A WebTransport session with the gateway's echo application, opened anew whenever it is lost. */
 export class EchoSession {
@@ -25,8 +25,8 @@ export class EchoSession {
       const openedAt = performance.now();
       const reason = await this.once();
       // A session that held is no reason to wait longer for the next one.
-      if (performance.now() - openedAt > LONGEST_PAUSE_MS) failures = 0;
-      const pause = Math.min(500 * 2 ** failures, LONGEST_PAUSE_MS);
+      if (performance.now() - openedAt > MAX_PAUSE_MS) failures = 0;
+      const pause = Math.min(500 * 2 ** failures, MAX_PAUSE_MS);
       this.observer.lost(reason, pause);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
