@@ -119,7 +119,7 @@ async def webtransport(client, authority, path):
 async def echo_on_the_same_stream(client, session):
     sent = bytes(range(256)) * 400
     stream = client.http.create_webtransport_stream(session, is_unidirectional=False)
-    # aioquic would read the answer as HTTP/3 frames: it is plain data.
+    # aioquic would read the response as HTTP/3 frames: it is plain data.
     client.raw_streams.add(stream)
     client._quic.send_stream_data(stream, sent, end_stream=True)
     client.transmit()

@@ -63,7 +63,7 @@ class Hostile:
 
 
 async def resets(hostile):
-    """Asks, and does not want the answer: many times, as fast as streams allow."""
+    """Asks, and does not want the response: many times, as fast as streams allow."""
     client = await hostile.connect()
     for _ in range(20):
         for _ in range(25):

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { errorMessage, UserError } from '@sheaf/gateway';
 
-/** A node is on this machine as a rule: an answer takes milliseconds. */
+/** A node is on this machine as a rule: a response takes milliseconds. */
 const timeoutMs = 5_000;
 
 export interface AdminAnswer {

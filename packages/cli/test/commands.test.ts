@@ -186,7 +186,7 @@ describe('status', () => {
     expect(err).toContain('error[ADMIN_UNREACHABLE]');
   });
 
-  it('refuses an answer that is no status', async () => {
+  it('refuses a response that is no status', async () => {
     const server = createServer((_request, response) => void response.writeHead(404).end());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

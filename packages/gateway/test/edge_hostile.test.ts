@@ -61,7 +61,7 @@ describe('what a gateway says wrong', () => {
   });
 });
 
-describe('a connection that dies before the answer begins', () => {
+describe('a connection that dies before the response begins', () => {
   /** A gateway that closes the connection of the first requests; counts all of them. */
   async function startDying(deaths: number) {
     const requests = { count: 0 };
@@ -92,7 +92,7 @@ describe('a connection that dies before the answer begins', () => {
     expect(requests.count).toBe(1);
   });
 
-  it('in the middle of an answer breaks it off', async () => {
+  it('in the middle of a response breaks it off', async () => {
     const port = await startEdgeTo((response, connection) => {
       response.write(Buffer.alloc(100_000));
       setTimeout(() => connection.close(), 100);

@@ -17,7 +17,7 @@ function pathsOf({ edge }: Pair): PathStatus[] {
   return edge.status().gateway.connection?.paths ?? [];
 }
 
-/** Reads the answer; `onProgress` hears of the bytes so far. */
+/** Reads the response; `onProgress` hears of the bytes so far. */
 async function download(port: number, onProgress: (bytes: number) => void = () => undefined): Promise<string> {
   const client = await connect(port);
   const response = await client.request({ path: '/large.bin' });

@@ -9,7 +9,7 @@ const told = { granted: 4_000, used: 3_000 };
 
 const answer = (status: number, body: string): ClientResponse => Object.assign(Readable.from([Buffer.from(body)]), { status, headers: {} });
 
-/** A client whose backends answer as said, by id; a backend without an answer is silent. */
+/** A client whose backends answer as said, by id; a backend without a response is silent. */
 function clientOf(backends: Record<number, (() => ClientResponse) | undefined>) {
   const asked: number[] = [];
   const states: Record<number, BackendStatus['state']> = {};

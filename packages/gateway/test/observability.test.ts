@@ -80,7 +80,7 @@ describe('the access log', () => {
 describe('Server-Timing', () => {
   const own = /^sheaf-gateway;dur=\d+\.\d{3}$/;
 
-  it('says how long an answer took, whatever it is', async () => {
+  it('says how long a response took, whatever it is', async () => {
     const { port } = await start();
     const { headers } = await get(port, '/s/a.txt');
     expect(headers['server-timing']).toMatch(own);

@@ -28,7 +28,7 @@ async function startBoth(clientOptions: Partial<ClientOptions> = {}, serverOptio
   return { server, port, client, connection };
 }
 
-/** Reads the answer; `onProgress` hears of the bytes so far. */
+/** Reads the response; `onProgress` hears of the bytes so far. */
 async function download(client: Http3Client, onProgress: (bytes: number) => void = () => undefined): Promise<string> {
   const response = await client.request({ path: '/' });
   const hash = createHash('sha256');
@@ -77,7 +77,7 @@ describe('a server', () => {
     const answered = once(socket, 'message') as Promise<[Buffer, { address: string; port: number }]>;
     socket.send(packet, port, asked);
     expect((await answered)[1]).toMatchObject({ address: asked, port });
-    // The same for a connection, whose client would take no answer from elsewhere.
+    // The same for a connection, whose client would take no response from elsewhere.
     expect(await download(await connect(port, { host: asked }))).toBe(sha256(body));
   });
 });

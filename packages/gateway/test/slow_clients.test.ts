@@ -18,7 +18,7 @@ function watch(all: readonly Made[]): SlowClients {
 }
 const destroyed = (all: readonly Made[]): number[] => all.flatMap(({ response }, index) => (response.destroyed ? [index] : []));
 
-it('ends the slowest answers when too many wait for their clients', () => {
+it('ends the slowest responses when too many wait for their clients', () => {
   const all = Array.from({ length: maxUnread + 2 }, () => exchange(1_000));
   const answers = watch(all);
   answers.look(0);

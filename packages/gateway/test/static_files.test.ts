@@ -237,7 +237,7 @@ describe('precompressed files', () => {
     expect([status, headers['content-encoding']]).toEqual([200, encoding]);
   });
 
-  it('keeps the type of the file itself, and says that the answer varies', async () => {
+  it('keeps the type of the file itself, and says that the response varies', async () => {
     const packed = await get(port, '/app.js', { headers: { 'accept-encoding': 'br' } });
     const plain = await get(port, '/app.js');
     expect(packed.headers['content-type']).toBe('text/javascript; charset=utf-8');

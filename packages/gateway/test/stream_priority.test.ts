@@ -13,7 +13,7 @@ import { startUpstream } from './support/upstream.js';
 
 const priority = { urgency: 2, incremental: true, dependency: { node: 18, parent: 11, weight: 42, exclusive: false }, groups: [{ node: 11, parent: 0, weight: 2, exclusive: false }] };
 
-/** The last line of the gateway's access log for a path; lines come after the answers. */
+/** The last line of the gateway's access log for a path; lines come after the responses. */
 async function lineOf(log: readonly Record<string, unknown>[], path: string, lines = 1): Promise<Record<string, unknown>> {
   await vi.waitFor(() => expect(log.filter((line) => line['path'] === path)).toHaveLength(lines), 10_000);
   // The gateway answers before the edge does.

@@ -54,7 +54,7 @@ describe('a forwarded request', () => {
     expect(answer.headers).not.toHaveProperty('keep-alive', 'timeout=99');
   });
 
-  it('may bring an answer whose fields stand twice', async () => {
+  it('may bring a response whose fields stand twice', async () => {
     const upstream = await startUpstream((_request, response) => response.writeHead(200, [['etag', '"a"'], ['x-own', '1'], ['etag', '"b"'], ['x-own', '2']].flat()).end('body'));
     const { port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     const answer = await getByHttp2(port, '/');
@@ -177,7 +177,7 @@ describe('failures', () => {
     expect((await get(port, '/')).status).toBe(504);
   });
 
-  it('breaks the answer off when the upstream breaks off in the middle', async () => {
+  it('breaks the response off when the upstream breaks off in the middle', async () => {
     const upstream = await startUpstream((_request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('part', () => response.destroy());

@@ -7,7 +7,7 @@
 #include "wire/packet_header.h"
 
 // Authenticated packets with any payload, on any path, for a connection that speaks multipath: what
-// comes of it is an answer or an error, never a crash. The first byte tells whether it is a client
+// comes of it is a response or an error, never a crash. The first byte tells whether it is a client
 // and whether it speaks Multi-End. Each packet is a byte for the path, one for the number of
 // payload bytes, and these.
 namespace {

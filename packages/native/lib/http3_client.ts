@@ -82,7 +82,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   async connect(): Promise<void> {
     this.endpoint.bind();
     const { connectTimeoutMs } = this.options;
-    const timer = connectTimeoutMs === undefined ? undefined : setTimeout(() => this.abandon(`no answer within ${connectTimeoutMs / 1_000} s`), connectTimeoutMs);
+    const timer = connectTimeoutMs === undefined ? undefined : setTimeout(() => this.abandon(`no response within ${connectTimeoutMs / 1_000} s`), connectTimeoutMs);
     const connected = new Promise<void>((resolve, reject) => {
       this.started = { resolve, reject };
       this.handle = this.start({

@@ -70,7 +70,7 @@ async function text(body: ReadableStream<Uint8Array>): Promise<string> {
   return new Response(body).text();
 }
 
-test('a stream gets the priority that its request names, and learns how long its answer is', async () => {
+test('a stream gets the priority that its request names, and learns how long its response is', async () => {
   const session = memorySession();
   const order: unknown[] = [];
   const streams = session.gateway.incomingBidirectionalStreams.pipeThrough(

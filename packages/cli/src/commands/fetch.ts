@@ -186,7 +186,7 @@ async function withTimeout<Value>(work: Promise<Value>, seconds: number | undefi
   return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
-/** Why an answer that arrived is not what was asked for. */
+/** Why a response that arrived is not what was asked for. */
 function judge(status: number, sha256: string | null, { fail, url }: FetchOptions): UserError | undefined {
   if (sha256 === null) return new UserError('CONTENT_DIFFERS', `${url} returned different bodies`, { hint: '--json lists the hash of each' });
   if (fail && status >= 400) return new UserError('HTTP_STATUS', `${url} answered ${status}`, { hint: 'leave out --fail to accept any status' });

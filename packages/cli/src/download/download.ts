@@ -32,8 +32,8 @@ export interface Requester {
 export type BodySink = (chunk: Uint8Array) => Promise<void>;
 
 /**
- * Sends one request and reads its answer to the end.
- * @throws UserError when the answer does not arrive whole.
+ * Sends one request and reads its response to the end.
+ * @throws UserError when the response does not arrive whole.
  */
 async function download(client: Requester, request: ClientRequestOptions, thread: HashThread, sink?: BodySink): Promise<Downloaded> {
   const started = performance.now();

@@ -37,7 +37,7 @@ interface Delivery {
   parts: PartListener | undefined;
 }
 
-/** An answer, and the backend that it comes from. */
+/** A response, and the backend that it comes from. */
 interface Answer {
   response: ClientResponse;
   backend?: number;
@@ -55,7 +55,7 @@ export class BackendClient {
   /** End the requests that wait for the gateway, once it is known that it does not answer. */
   readonly #waiting = new Set<() => void>();
   readonly #stalls = new Stalls();
-  /** Answers of backends that are not read to their end. */
+  /** Responses of backends that are not read to their end. */
   #open = 0;
   #primaryLost = false;
 
@@ -177,7 +177,7 @@ export class BackendClient {
     }
   }
 
-  /** The body of an answer, with what was missing from other servers. */
+  /** The body of a response, with what was missing from other servers. */
   async *#body({ response, backend }: Answer, { options, resumption, excluded, parts }: Delivery, onEnd: (last: ClientResponse) => void): AsyncGenerator<Buffer> {
     const counter = { received: 0, parts };
     let current = response;

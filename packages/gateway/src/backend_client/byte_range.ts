@@ -1,17 +1,17 @@
 import type { ClientResponse } from '@sheaf/native';
 import { headerValue } from '../http/exchange.js';
 
-/** The part of a representation that an answer carries, and by what another answer is known to be of the same one. */
+/** The part of a representation that a response carries, and by what another answer is known to be of the same one. */
 export interface Resumption {
   /** Strong entity tag. */
   etag: string;
   /** Of the first byte, in the representation. */
   first: number;
-  /** Of the last one; undefined when the answer does not say. */
+  /** Of the last one; undefined when the response does not say. */
   last: number | undefined;
 }
 
-/** How an answer can be taken up again after some of its bytes; undefined when it cannot (RFC 9110 §14, §8.8.1). */
+/** How a response can be taken up again after some of its bytes; undefined when it cannot (RFC 9110 §14, §8.8.1). */
 export function resumptionOf(method: string, { status, headers }: ClientResponse): Resumption | undefined {
   const etag = headerValue(headers, 'etag');
   if (method !== 'GET' || etag === undefined || etag.startsWith('W/')) return undefined;
@@ -28,7 +28,7 @@ export function rangeHeaders({ etag, first, last }: Resumption, received: number
   return { range: `bytes=${first + received}-${last ?? ''}`, 'if-range': etag };
 }
 
-/** Whether an answer is that rest. */
+/** Whether a response is that rest. */
 export function isRest({ status, headers }: ClientResponse, { etag, first, last }: Resumption, received: number): boolean {
   if (status !== 206 || headerValue(headers, 'etag') !== etag) return false;
   const range = contentRange(headerValue(headers, 'content-range'));

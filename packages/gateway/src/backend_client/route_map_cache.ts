@@ -25,7 +25,7 @@ export class RouteMapCache {
     return match.found ? match.route.answer : [];
   }
 
-  /** What an answer of the gateway says of its map: `"version"`. */
+  /** What a response of the gateway says of its map: `"version"`. */
   learn(header: string, client: Http3Client): void {
     const version = /^"([^"]{1,64})"$/.exec(header)?.[1];
     if (version === undefined || version === this.version || version === this.#refused) return;

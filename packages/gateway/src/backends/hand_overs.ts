@@ -67,7 +67,7 @@ export class HandOvers {
     for (const entry of [...this.#byNumber.values()]) {
       // What the backend never confirmed it may not have, and another process has none of it.
       if (!known || entry.state === 'sent') this.#abandon(entry);
-      // The backend may not have heard it, nor we the answer.
+      // The backend may not have heard it, nor we the response.
       else if (entry.state === 'withdrawn') channel.send({ type: 'release', connection: entry.number });
     }
   }

@@ -19,11 +19,11 @@ export interface ProxyFailure {
 export interface ProxyOptions {
   /** Gives the request up. */
   signal?: AbortSignal;
-  /** What is passed on as the body of the answer. */
+  /** What is passed on as the body of the response. */
   bodyOf?(response: ClientResponse): Readable;
 }
 
-/** Proxies a request to another node; undefined when the client has an answer, or has left. */
+/** Proxies a request to another node; undefined when the client has a response, or has left. */
 export async function proxyRequest(exchange: Exchange, body: ReceivedBody, link: BackboneLink, { signal = exchange.signal, bodyOf = (response) => response }: ProxyOptions = {}): Promise<ProxyFailure | undefined> {
   let sent = false;
   let answered = false;

@@ -5,9 +5,9 @@ import { respondText, setHead } from '../http/respond.js';
 import type { RouteOptions } from '../routing/options.js';
 import { maxBackendId } from './options.js';
 
-/** On answers of a gateway: the version of its route map, in quotes. */
+/** On responses of a gateway: the version of its route map, in quotes. */
 export const routesHeader = 'sheaf-routes';
-/** On answers of a backend to its clients: the share of the time in which it was busy, 0 to 1. */
+/** On responses of a backend to its clients: the share of the time in which it was busy, 0 to 1. */
 export const loadHeader = 'sheaf-load';
 
 const maxRoutes = 1_000;

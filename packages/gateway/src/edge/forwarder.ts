@@ -83,7 +83,7 @@ function respondUnreachable(exchange: Exchange, error: unknown, gateway: string)
 <meta charset="utf-8">
 <title>${title}</title>
 <h1>${title}</h1>
-<p>This edge got no answer from its gateway ${escapeHtml(gateway)}: ${escapeHtml(errorMessage(error))}.</p>
+<p>This edge got no response from its gateway ${escapeHtml(gateway)}: ${escapeHtml(errorMessage(error))}.</p>
 <p>The next request tries again. <code>sheaf status</code> shows the connection and its paths.</p>
 </html>
 `;

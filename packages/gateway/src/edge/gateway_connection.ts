@@ -42,7 +42,7 @@ export const keepAliveMs = 10_000;
 /** Answers that may wait for slow clients at the same time. */
 export const maxUnread = 12;
 /**
- * In bytes. The answers that may stay unread (`SlowClients`) fill three quarters of the connection's window at most, so that
+ * In bytes. The responses that may stay unread (`SlowClients`) fill three quarters of the connection's window at most, so that
  * others get credit. It is as large from the start: what nobody reads would keep it from growing.
  */
 const maxStreamWindow = 8 * 1024 ** 2;

@@ -104,7 +104,7 @@ export class StaticFiles implements Target {
     }
   }
 
-  /** Writes all but the body, and says which bytes that is; the answer is complete when there is none. */
+  /** Writes all but the body, and says which bytes that is; the response is complete when there is none. */
   #head(exchange: Exchange, { file: { stats }, encoding }: Found, path: string): Range | undefined {
     const { method, headers } = exchange.request;
     const validators = validatorsOf(stats, encoding?.name, Date.now());

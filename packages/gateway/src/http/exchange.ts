@@ -69,7 +69,7 @@ export interface GatewayResponse extends NodeJS.WritableStream {
   destroy(error?: Error): unknown;
 }
 
-/** One request with its answer, on its way through the gateway. */
+/** One request with its response, on its way through the gateway. */
 export interface Exchange {
   readonly request: GatewayRequest;
   readonly response: GatewayResponse;
@@ -85,7 +85,7 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** Server-Timing entry: how long the request has been here. */
   timing(): string;
-  /** Bytes of the answer's body so far. */
+  /** Bytes of the response's body so far. */
   bytesSent: number;
   /** Bytes of the request's body that were read so far. */
   bytesReceived: number;
@@ -93,7 +93,7 @@ export interface Exchange {
   waitForBody?: ((error: Error) => void) | undefined;
 }
 
-/** What a route leads to. `handle` settles when the answer is complete or was abandoned. */
+/** What a route leads to. `handle` settles when the response is complete or was abandoned. */
 export interface Target {
   handle(exchange: Exchange): Promise<void>;
   /** Answers everybody alike: neither cookies nor `Authorization` change a response. */

@@ -1,4 +1,4 @@
-/** RFC 9110 §9.2.1: asks for nothing but an answer. */
+/** RFC 9110 §9.2.1: asks for nothing but a response. */
 export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' || method === 'TRACE';
 }

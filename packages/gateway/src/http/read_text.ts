@@ -1,12 +1,12 @@
 import type { ClientResponse } from '@sheaf/native';
 
-/** The body of an answer, UTF-8, of at most so many bytes. Rejects when there are more. */
+/** The body of a response, UTF-8, of at most so many bytes. Rejects when there are more. */
 export async function readText(response: ClientResponse, most: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > most) throw new Error(`the answer is larger than ${most} bytes`);
+    if (length > most) throw new Error(`the response is larger than ${most} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

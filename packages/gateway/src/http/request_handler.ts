@@ -15,7 +15,7 @@ export interface RequestRecord {
   status: number;
   bytesSent: number;
   seconds: number;
-  /** The client went away before the answer was complete. */
+  /** The client went away before the response was complete. */
   aborted: boolean;
 }
 
@@ -59,11 +59,11 @@ export class RequestHandler {
     return this.#total;
   }
 
-  /** Settles when the answer is complete or was abandoned; never rejects. */
+  /** Settles when the response is complete or was abandoned; never rejects. */
   async handle(request: GatewayRequest, response: GatewayResponse): Promise<void> {
     const started = performance.now();
     const target = parseRequestTarget(request.url);
-    // A reset while the answer is written is the client's right, and told by `close`.
+    // A reset while the response is written is the client's right, and told by `close`.
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
     const exchange = new RoutedExchange(target?.authority === undefined ? request : { ...request, authority: target.authority }, response, target, { name: this.#options.timingName, started });
@@ -144,7 +144,7 @@ function abandon(exchange: Exchange): void {
   try {
     respondStatus(exchange, 500);
   } catch {
-    exchange.response.destroy(new Error('the answer cannot be given'));
+    exchange.response.destroy(new Error('the response cannot be given'));
   }
 }
 

@@ -16,7 +16,7 @@ type Headers = Record<string, string | number | string[]>;
 export function respondStatus(exchange: Exchange, status: number, headers: Headers = {}): void {
   const { response, request } = exchange;
   if (response.headersSent || request.httpVersion === '0.9') {
-    response.destroy(new Error(`the answer cannot be ended with ${status}`));
+    response.destroy(new Error(`the response cannot be ended with ${status}`));
     return;
   }
   const text = `${status} ${STATUS_CODES[status] ?? 'Error'}\n`;
@@ -37,7 +37,7 @@ export function respondText(exchange: Exchange, status: number, text: string, he
 }
 
 /**
- * Says how long the answer took until its first byte was given to the transport, behind what servers
+ * Says how long the response took until its first byte was given to the transport, behind what servers
  * further away say about their part. Header names are in lower case. A field that stands several times is joined (RFC 9110
  * §5.3): HTTP/2 would refuse some.
  */

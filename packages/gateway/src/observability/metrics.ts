@@ -69,7 +69,7 @@ export class Metrics {
   observer(): RequestObserver & SessionObserver {
     const registers = [this.registry];
     const requests = new Counter({ name: 'sheaf_http_requests_total', help: 'Requests answered.', labelNames: ['http', 'route', 'method', 'status'], registers });
-    const seconds = new Histogram({ name: 'sheaf_http_request_seconds', help: 'Time from a request\'s headers to the end of its answer.', labelNames: ['route'], buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10], registers });
+    const seconds = new Histogram({ name: 'sheaf_http_request_seconds', help: 'Time from a request\'s headers to the end of its response.', labelNames: ['route'], buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10], registers });
     const active = new Gauge({ name: 'sheaf_http_requests_active', help: 'Requests in flight.', registers });
     const bytes = new Counter({ name: 'sheaf_http_response_bytes_total', help: 'Bytes of response bodies.', labelNames: ['route'], registers });
     const sessions = new Counter({ name: 'sheaf_webtransport_sessions_total', help: 'WebTransport sessions opened.', labelNames: ['route'], registers });

@@ -49,9 +49,9 @@ export function failureReason(error: unknown): string {
       return 'no connection in time';
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':
-      return 'no answer in time';
+      return 'no response in time';
     default:
-      return error instanceof DOMException && error.name === 'TimeoutError' ? 'no answer in time' : (tlsFault(code) ?? errorMessage(error));
+      return error instanceof DOMException && error.name === 'TimeoutError' ? 'no response in time' : (tlsFault(code) ?? errorMessage(error));
   }
 }
 

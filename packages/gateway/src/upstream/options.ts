@@ -24,7 +24,7 @@ const origin = z
 const healthOptions = z.strictObject({
   path: z.string().startsWith('/').default('/').describe('Requested with GET; any status below 400 is healthy.'),
   interval: duration.prefault('10s').describe('Time between checks.'),
-  timeout: duration.prefault('2s').describe('Longest wait for the answer.'),
+  timeout: duration.prefault('2s').describe('Longest wait for the response.'),
 });
 
 const upstreamTlsOptions = z.strictObject({
@@ -61,7 +61,7 @@ const upstreamObject = z.strictObject({
   idle_timeout: duration.optional().describe('Longest silence within a response body. Default: none, as events may be rare.'),
   connections: z.number().int().min(1).default(128).describe('Connections to each upstream; the clients of one network (IPv4 address, IPv6 /56) get as many as are free, so at most half.'),
   queue: z.number().int().min(0).default(2_048).describe('Requests that wait for one of these connections, shared among networks in the same way; more are answered 503.'),
-  queue_timeout: duration.prefault('10s').describe('Longest wait there; then the answer is 503.'),
+  queue_timeout: duration.prefault('10s').describe('Longest wait there; then the response is 503.'),
 }).superRefine(({ to, tls }, context) => {
   if (!tls || to.some(({ protocol }) => protocol === 'https:')) return;
   context.addIssue({ code: 'custom', message: '`tls` is for upstreams over TLS, and this one is asked without', path: ['tls'], params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'write `https://` in `to`, or remove `tls`' } });

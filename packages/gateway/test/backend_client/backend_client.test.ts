@@ -33,7 +33,7 @@ class FakeResponse extends Readable implements ClientResponse {
   }
 }
 
-/** A file as a server gives it; `breaks` after so many bytes of the answer. */
+/** A file as a server gives it; `breaks` after so many bytes of the response. */
 function serve({ headers = {} }: ClientRequestOptions, breaks?: number, tag = etag): ClientResponse {
   const range = /^bytes=(\d+)-(\d*)$/.exec(String(headers['range'] ?? ''));
   const current = headers['if-range'] === undefined || headers['if-range'] === tag;
@@ -168,7 +168,7 @@ describe('a client of several servers', () => {
     expect(askedBackends(fake)).toEqual([1, undefined, 0]);
   });
 
-  it('reads the map again when an answer of the gateway has another version', async () => {
+  it('reads the map again when a response of the gateway has another version', async () => {
     const { fake, client } = await connected();
     fake.version = 'b';
     fake.backends = [1];
@@ -234,7 +234,7 @@ describe('when a backend is lost', () => {
     expect(parts).toEqual([{ backend: undefined, bytes: 1_000 }]);
   });
 
-  it('an answer that was complete is complete', async () => {
+  it('a response that was complete is complete', async () => {
     const { fake, client } = await connected();
     fake.answers.set(0, (options) => serve(options, whole.length));
     expect((await collect(await client.request({ path: '/images/a.png' }))).equals(whole)).toBe(true);

@@ -3,7 +3,7 @@ import type { Http3Client } from '@sheaf/native';
 import { expect, it } from 'vitest';
 import { OpenBackends } from '../../src/backend_client/open_backends.js';
 
-it('answers of a backend that end after it was offered again do not make it cheaper than others', () => {
+it('responses of a backend that end after it was offered again do not make it cheaper than others', () => {
   const client = Object.assign(new EventEmitter(), { openBackend: () => Promise.resolve(1), status: () => ({ backends: [{ backend: 0, smoothedRttMs: 20 }, { backend: 1, smoothedRttMs: 10 }] }) });
   const backends = new OpenBackends(client as unknown as Http3Client);
   const open = (backend: number): void => {

@@ -5,7 +5,7 @@ import { get } from '../support/client.js';
 import { connect } from '../support/http3_client.js';
 import { startSite } from '../support/site.js';
 
-it('clients that do not read take neither the backend nor the answers of others away', { timeout: 120_000 }, async () => {
+it('clients that do not read take neither the backend nor the responses of others away', { timeout: 120_000 }, async () => {
   const running = await startSite({
     routes: '[{ path: /, backends: [backend1, backend2] }]',
     backends: { backend1: '[{ path: /, files: files }]', backend2: '[{ path: /, files: files }]' },

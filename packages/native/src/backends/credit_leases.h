@@ -99,7 +99,7 @@ class LeaseHolder {
   // what it used in `k_idle`, so that it asks a few times a second. Ids are asked for where the
   // hand-over gave some.
   static constexpr std::uint64_t k_first_credit = 256 << 10;
-  // A message that may be lost is repeated so often until there is an answer.
+  // A message that may be lost is repeated so often until there is a response.
   static constexpr Duration k_repeat = std::chrono::milliseconds(100);
 
   // What a backend needs while it has nothing to send, or may not send it as its streams have no

@@ -17,7 +17,7 @@ class AddressChange {
   static bool expects(const PathEntry& entry, const Address& remote);
   // Server: the newest packet of the path came from elsewhere, to this id of ours.
   void follow(PathEntry& entry, const AddressPair& to, std::size_t bytes, Bytes used_id);
-  // The answer goes back the way that the challenge came.
+  // The response goes back the way that the challenge came.
   void on_challenge(PathEntry& entry, const PathData& data, const AddressPair& from,
                     std::size_t bytes);
   // Of addresses that the path does not use.

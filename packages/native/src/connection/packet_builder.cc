@@ -109,7 +109,7 @@ bool PacketBuilder::connection_wants_to_send() const {
 
 PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   const bool acknowledges = path_.received.ack_deadline() <= now_ || acknowledges_others();
-  // The answer lets us forget what we report again and again.
+  // The response lets us forget what we report again and again.
   if (acknowledges && path_.loss.wants_acknowledgement()) path_.ping_due = true;
   // A probe repeats data even where the window has no room (RFC 9002 §6.2.4), unless another path
   // has taken it over.

@@ -53,7 +53,7 @@ std::size_t short_packet_offset(Bytes datagram);
 std::size_t write_retry(MutableBytes out, std::uint32_t version, const ConnectionId& client_source,
                         const ConnectionId& retry_source, const ConnectionId& original_destination,
                         Bytes token);
-// The ids are those of the client's datagram; the answer swaps them (RFC 9000 §17.2.1).
+// The ids are those of the client's datagram; the response swaps them (RFC 9000 §17.2.1).
 std::size_t write_version_negotiation(MutableBytes out, std::uint8_t unused_random,
                                       Bytes client_source, Bytes client_destination);
 // An attempt that is refused at once: answered with CONNECTION_CLOSE in an Initial.

@@ -13,7 +13,7 @@ struct Sentence {
   const char* text;
 };
 
-// RFC 8446 §6.2, in the words of the one who reads the answer.
+// RFC 8446 §6.2, in the words of the one who reads the response.
 constexpr Sentence k_sentences[] = {
     {GNUTLS_A_HANDSHAKE_FAILURE, "no cipher suite or key exchange in common"},
     {GNUTLS_A_BAD_CERTIFICATE, "it does not accept the certificate"},

@@ -23,7 +23,7 @@ class DatagramConsumer {
 };
 
 // Finds the consumer of each datagram by its request. What overtakes its request, or comes before
-// that has an answer, waits, up to a number and a size (RFC 9297 §2.1).
+// that has a response, waits, up to a number and a size (RFC 9297 §2.1).
 class DatagramRouter {
  public:
   static constexpr std::size_t k_max_waiting = 16;

@@ -81,8 +81,8 @@ class Session final : public RequestSession,
   bool send_datagram(StreamId stream, Bytes payload, std::uint64_t identifier);
   // The peer has said that it takes none: what is to reach it goes as DATAGRAM capsules (§3.5).
   bool peer_lacks_datagrams() const;
-  // Says who takes the datagrams of a request that is open. Once a request has its answer, those that
-  // nobody has claimed cost it: H3_DATAGRAM_ERROR (§2).
+  // Says who takes the datagrams of a request that is open. Once a request has its response, those
+  // that nobody has claimed cost it: H3_DATAGRAM_ERROR (§2).
   void claim_datagrams(StreamId request, DatagramConsumer& consumer);
 
   std::size_t max_webtransport_sessions() const { return config_.max_webtransport_sessions; }

@@ -297,10 +297,10 @@ bool SessionSet::handle(http3::StreamReset& event, quic::Time) {
 }
 
 bool SessionSet::handle(http3::WritingStopped& event, quic::Time) {
-  // Nothing can be said any more on a CONNECT stream that the peer does not read. Before the answer
-  // it announces a refusal, after a close it only means that the peer was quicker. Otherwise the
-  // peer's own end of the stream is on its way with the reason: webtransport-go stops reading
-  // before it sends its close capsule.
+  // Nothing can be said any more on a CONNECT stream that the peer does not read. Before the
+  // response it announces a refusal, after a close it only means that the peer was quicker.
+  // Otherwise the peer's own end of the stream is on its way with the reason: webtransport-go stops
+  // reading before it sends its close capsule.
   Session* session = find(event.stream);
   if (session && session->state() == Session::State::kClosed) reset_streams(*session);
   return session != nullptr;

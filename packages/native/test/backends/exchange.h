@@ -9,7 +9,7 @@
 
 namespace sheaf::quic {
 
-// A request of eight bytes, how much the client wants, and whatever it uploads; the answer of so
+// A request of eight bytes, how much the client wants, and whatever it uploads; the response of so
 // many bytes follows its end.
 inline std::uint8_t answer_byte(std::uint64_t offset) {
   return static_cast<std::uint8_t>(offset % 65521 ^ offset >> 9);

@@ -160,7 +160,7 @@ class RawPeer {
       }
     }
   }
-  // Lets `limit` of virtual time pass without an answer to the server; returns how often it woke.
+  // Lets `limit` of virtual time pass without a response to the server; returns how often it woke.
   int sleep(Duration limit) {
     const Time end = now + limit;
     int wakes = 0;

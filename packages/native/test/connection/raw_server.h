@@ -117,7 +117,7 @@ class RawServer {
       }
     }
   }
-  // Lets `limit` of virtual time pass without an answer to the client.
+  // Lets `limit` of virtual time pass without a response to the client.
   std::vector<Packet> sleep(Duration limit) {
     std::vector<Packet> out;
     const Time end = now + limit;

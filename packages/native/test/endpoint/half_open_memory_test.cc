@@ -117,7 +117,7 @@ class HalfOpenMemory : public testing::Test {
     }
     return flight_of(*handshake);
   }
-  // The id that the server gave itself, of its answer.
+  // The id that the server gave itself, of its response.
   std::vector<std::uint8_t> answer_id(Endpoint& server) {
     TransmitBatch batch;
     batch.buffer = buffer_;

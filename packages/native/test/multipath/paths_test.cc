@@ -311,7 +311,7 @@ TEST(Paths, AnAcknowledgementThatCannotLeaveWakesNobody) {
   ASSERT_TRUE(world.run_until_confirmed());
   world.start(Role::kClient, 5'000'000);
   world.run_for(300ms);
-  // The server never hears the answer to its challenge.
+  // The server never hears the response to its challenge.
   LinkConfig silent = k_link;
   silent.down = true;
   world.links[1]->back.change_at(world.now(), silent);

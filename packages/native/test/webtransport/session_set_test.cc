@@ -243,7 +243,7 @@ TEST(SessionSet, StreamsAndDatagramsWaitForTheirSession) {
     Pair pair(seed);
     pair.server.answer = 0;
     const StreamId session = pair.connect();
-    // What a client with 0-RTT habits does: it does not wait for the answer.
+    // What a client with 0-RTT habits does: it does not wait for the response.
     const StreamId early = *pair.client.transport.open_stream(Directionality::kUnidirectional);
     const std::string prefix = {0x40, 0x54, static_cast<char>(session.value)};
     EXPECT_TRUE(pair.client.transport.write(early, chunk_of(prefix + "early"), true));

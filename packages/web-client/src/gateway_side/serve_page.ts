@@ -13,7 +13,7 @@ import {
   type StreamPriority,
 } from '../protocol/index.js';
 
-/** A stream of a page, and the means to put its answer into order, where the transport has one. */
+/** A stream of a page, and the means to put its response into order, where the transport has one. */
 export interface PageStream extends BidirectionalStream {
   setPriority?(priority: StreamPriority): void;
   /** All that the stream will carry, for schedulers that look at what remains. */
@@ -48,7 +48,7 @@ export interface PageRequest extends RequestHead {
   readonly signal: AbortSignal;
 }
 
-/** The answer; Node's Readable and web streams are both a fitting body. */
+/** The response; Node's Readable and web streams are both a fitting body. */
 export interface PageResponse {
   readonly status: number;
   readonly headers: readonly HeaderField[];
@@ -196,7 +196,7 @@ async function writeResponse(
   await writer.close();
 }
 
-// RFC 9110 §6.4.1: these answers end behind the head.
+// RFC 9110 §6.4.1: these responses end behind the head.
 function hasBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
 }

@@ -55,7 +55,7 @@ export function encodeRequestHead(head: RequestHead): Uint8Array {
   return frame([...fields, ...head.headers.map(headerField)]);
 }
 
-/** Version, length and head, ready to be the first bytes of an answer. @throws ProtocolError */
+/** Version, length and head, ready to be the first bytes of a response. @throws ProtocolError */
 export function encodeResponseHead(head: ResponseHead): Uint8Array {
   validateResponseHead(head);
   const status = new Uint8Array(varintLength(head.status));

@@ -21,7 +21,7 @@ export const RESPONSE_HEADER = 'sheaf-response';
 /** An edge remembers this many responses. */
 export const MAXIMUM_RESPONSES = 128;
 
-/** Checks the answer of `responses`. @throws TypeError naming the field that is wrong. */
+/** Checks the response of `responses`. @throws TypeError naming the field that is wrong. */
 export function parseResponseReports(value: unknown): ResponseReport[] {
   const responses = (value as { responses?: unknown } | null)?.responses;
   if (!Array.isArray(responses) || responses.length > MAXIMUM_RESPONSES) throw new TypeError(`responses: not a list of at most ${MAXIMUM_RESPONSES}`);

@@ -11,7 +11,7 @@ import {
 } from '../protocol/index.js';
 import type { SessionStream } from './gateway_session.js';
 
-/** The answer to one request; the body arrives as it is read. */
+/** The response to one request; the body arrives as it is read. */
 export interface Exchange {
   readonly head: ResponseHead;
   readonly body: ReadableStream<Uint8Array>;
@@ -41,7 +41,7 @@ export class CredentialsNeeded extends Error {
 }
 
 /**
- * Sends a request on its own stream and reads the answer's head.
+ * Sends a request on its own stream and reads the response's head.
  * @throws StreamRefused when it may be sent again; CredentialsNeeded; ProtocolError; the stream's error.
  */
 export async function exchange(
@@ -78,7 +78,7 @@ function send(
     writer.close().catch(() => undefined);
   } else {
     writer.releaseLock();
-    // The gateway may answer without wanting the rest of the body; what the answer says counts.
+    // The gateway may answer without wanting the rest of the body; what the response says counts.
     body.pipeTo(writable).catch(() => undefined);
   }
   return { head: headSent };

@@ -167,7 +167,7 @@ export class GatewaySession {
 
   private watch(transport: Transport): Connected {
     const heartbeat = new Heartbeat(transport.datagrams, () => {
-      transport.close({ reason: 'no answer' });
+      transport.close({ reason: 'no response' });
       end();
     });
     const current = this.current;

@@ -16,7 +16,7 @@ const IDLE_PING_MS = 12_000;
 const DEAD_AFTER_MS = 8_000;
 
 /**
- * Tells a session that is alive from one whose gateway has gone without a word. While an answer is
+ * Tells a session that is alive from one whose gateway has gone without a word. While a response is
  * expected it pings every second, otherwise it keeps the connection from going idle.
  */
 export class Heartbeat {
@@ -78,7 +78,7 @@ export class Heartbeat {
 
   private ping(): void {
     this.lastPing = performance.now();
-    // Microseconds since the worker's start: unique, and the answer brings the round trip.
+    // Microseconds since the worker's start: unique, and the response brings the round trip.
     this.writer?.write(encodePing(Math.round(this.lastPing * 1000))).catch(() => undefined);
   }
 

@@ -10,7 +10,7 @@
 namespace sheaf::quic {
 
 // What a client asks for, at the beginning of a stream; so many bytes of an upload follow. The
-// answer is as long as what is wanted, and comes when all of the upload is there.
+// response is as long as what is wanted, and comes when all of the upload is there.
 struct ContentRequest {
   static constexpr std::size_t k_size = 32;
 

@@ -8,7 +8,7 @@
 namespace sheaf::quic {
 
 struct TransferWanted {
-  std::uint64_t length = 0;              // of the answer
+  std::uint64_t length = 0;              // of the response
   std::uint64_t upload = 0;              // with the request
   std::optional<std::size_t> backend{};  // that has it; without: any of them
 };
@@ -18,12 +18,12 @@ struct Transfer {
   TransferWanted wanted;
   Time asked{};
   std::optional<Time> first_byte, completed;
-  std::uint64_t received = 0;  // of the answer, in order
+  std::uint64_t received = 0;  // of the response, in order
   bool intact = true;
   bool failed = false;
   unsigned attempts = 0;
   unsigned resumed = 0;  // of those: with bytes that were there already
-  // Longest time without progress: bytes of the answer, or acknowledged ones of the upload.
+  // Longest time without progress: bytes of the response, or acknowledged ones of the upload.
   Duration longest_stall{};
 
   bool done() const { return completed.has_value() || failed; }

@@ -167,7 +167,7 @@ TEST_P(BackendCapture, NoHandshakePacketGoesToABackend) {
   const auto counts = count();
   EXPECT_GE(counts.at(2).long_headers, 3u) << "the handshake with the primary";
   EXPECT_EQ(counts.at(3).long_headers, 0u);
-  EXPECT_GT(counts.at(3).short_headers, k_bytes / 1500) << "and the answer came from the backend";
+  EXPECT_GT(counts.at(3).short_headers, k_bytes / 1500) << "and the response came from the backend";
   EXPECT_EQ(backend_.handshake_datagrams(), 0u);
 }
 

@@ -119,7 +119,7 @@ TEST(MultiEndClient, WithoutAnyBackendLeftThePrimaryAnswers) {
   EXPECT_EQ(world.network.primary().stats().streams_total, 1u);
 }
 
-// The answer runs out of credit, and the client has nothing to say to the primary that could be
+// The response runs out of credit, and the client has nothing to say to the primary that could be
 // missed: it asks for a sign of life.
 TEST(MultiEndClient, NoticesAPrimaryThatItHasNothingToTell) {
   MultiEndNetwork::Options options = with_backends(1);
