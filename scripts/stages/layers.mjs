@@ -1,6 +1,7 @@
-// The layer check, and the tests of the scripts themselves.
+// The checks of layers and words, and the tests of the scripts themselves.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkGlossary } from '../checks/glossary.mjs';
 import { checkNativeLayers } from '../checks/native_layers.mjs';
 import { checkPackageLayers } from '../checks/package_layers.mjs';
 import { capture, progress } from '../setup/process.mjs';
@@ -16,6 +17,7 @@ export const layers = {
     const checks = [
       { name: 'includes of packages/native/src', found: checkNativeLayers(join(native, 'src'), rules) },
       { name: 'imports between packages', found: checkPackageLayers(join(root, 'packages')) },
+      { name: 'words of docs/glossary.md', found: checkGlossary(root) },
     ];
     const failures = [];
     for (const { name, found } of checks) {

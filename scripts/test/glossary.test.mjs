@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findAvoided, readGlossary } from '../checks/glossary.mjs';
+
+const glossary = (exceptions = '') => readGlossary(`| word | meaning | avoid |
+|---|---|---|
+| in flight | sent | \`under way\`, on its way |
+| maximum | a bound | \`k_most_*\` |
+
+## Exceptions
+
+| phrase | where | why |
+|---|---|---|
+${exceptions}`);
+const find = (text, exceptions, path = 'a/b.ts') => findAvoided(glossary(exceptions), [{ path, text }]);
+
+test('a word that is to be avoided is told with its place and the right word', () => {
+  assert.deepEqual(find('one\nrequests under way\n'), ['a/b.ts:2: "under way" is called "in flight" (docs/glossary.md)']);
+});
+
+test('also across a line break of a comment', () => {
+  assert.equal(find('/**\n * What is under\n * way.\n */').length, 1);
+  assert.equal(find('// What is under\n// way.').length, 1);
+});
+
+test('a star stands for the rest of a word', () => {
+  assert.equal(find('constexpr int k_most_paths = 3;').length, 1);
+  assert.deepEqual(find('almost k_mostly'), []);
+});
+
+test('words that are only part of others, or without backticks, are free', () => {
+  assert.deepEqual(find('sunder ways, under ways, thunder way, on its way'), []);
+});
+
+test('an exception holds for its phrase and its files alone', () => {
+  const exception = '| `is under way since` | `a/` | it is a title |\n';
+  assert.deepEqual(find('the song is under way since May', exception), []);
+  assert.equal(find('the song is under way', exception).length, 2);
+  assert.equal(find('the song is under way since May', exception, 'b/a.ts').length, 2);
+});
+
+test('an exception that nothing needs is told', () => {
+  assert.deepEqual(find('', '| `under way` | `a/` | |\n'), ['docs/glossary.md: nothing needs the exception "under way"']);
+});
+
+test('a word that stands there twice, a row that is none and an empty table are refused', () => {
+  assert.throws(() => readGlossary('| word | meaning | avoid |\n|---|---|---|\n| a | b | c |\n| a | d | |\n'), /"a" stands there twice/);
+  assert.throws(() => readGlossary('| word | meaning | avoid |\n|---|---|---|\n| a | b |\n'), /2 cells instead of 3/);
+  assert.throws(() => readGlossary('no table'), /no word/);
+});
