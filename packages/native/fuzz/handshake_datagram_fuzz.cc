@@ -24,6 +24,7 @@ struct HelloCatcher final : TlsObserver {
     out = {0x0f, 4, 9, 9, 9, 9, 4, 1, 63};  // initial_source_connection_id, initial_max_data
     return true;
   }
+  bool on_hello_retry_request() override { return true; }
   void on_session_ticket(Bytes) override {}
 };
 

@@ -13,7 +13,7 @@ const modules = readdirSync(fixtures).filter((file) => file.endsWith('.mjs'));
 const behaviours = ['end', 'reset', 'stop', 'open'] as const;
 const sessions = 1_400;
 const atOnce = 4;
-/** What is measured has other sessions in flight, and garbage that nobody has needed to collect. */
+/** What is measured has other sessions open, and garbage that nobody has needed to collect. */
 const flatMebibytes = 24;
 
 /** Opens streams and ends them so; the module may have closed the session meanwhile. */

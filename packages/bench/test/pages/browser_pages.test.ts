@@ -47,7 +47,7 @@ test('Chromium loads a page through the edge and both links with each scheduler;
     stopped = true;
     interrupt();
   });
-  // The second load may have been in flight already.
+  // The second load may have begun already.
   expect(part.missing).toBeLessThanOrEqual(1);
   const kept = read('runs.jsonl').trimEnd().split('\n').slice(1);
   expect(kept).toHaveLength(2 - part.missing);

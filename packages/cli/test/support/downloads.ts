@@ -25,7 +25,7 @@ export class Downloads {
   failures: string[] = [];
   bytesLost = 0;
   bytesReceived = 0;
-  /** From a request to its first byte, and between two bytes of one answer. */
+  /** From a request to its first byte, and between two bytes of one response. */
   longestStallMs = 0;
   keyUpdates = 0;
   readonly #options: DownloadsOptions;

@@ -1,7 +1,7 @@
 import type { ClientResponse } from '@sheaf/native';
 import { headerValue } from '../http/exchange.js';
 
-/** The part of a representation that a response carries, and by what another answer is known to be of the same one. */
+/** The part of a representation that a response carries, and by what another response is known to be of the same one. */
 export interface Resumption {
   /** Strong entity tag. */
   etag: string;

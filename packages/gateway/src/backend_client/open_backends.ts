@@ -5,7 +5,7 @@ interface KnownBackend {
   state: 'offered' | 'open' | 'withdrawn';
   /** Requests in flight. */
   active: number;
-  /** As it said with its latest answer: the share of the time in which it was busy. */
+  /** As it said with its latest response: the share of the time in which it was busy. */
   load: number;
 }
 
@@ -63,7 +63,7 @@ export class OpenBackends {
 
   ended(backend: number): void {
     const known = this.#backends.get(backend);
-    // Those of an earlier path to a backend that was lost backend late.
+    // Those of an earlier path to a backend that was lost end late.
     if (known) known.active = Math.max(0, known.active - 1);
   }
 

@@ -9,7 +9,7 @@ import type { BackendsInTurn } from './backends_in_turn.js';
 /** Beside what the connection to the backend holds. */
 const readAhead = 64 * 1024;
 
-/** The body of a backend's answer; what is missing when it breaks off comes from the next backends, where that can be told. */
+/** The body of a backend's response; what is missing when it breaks off comes from the next backends, where that can be told. */
 export function proxiedBody(exchange: Exchange, response: ClientResponse, backends: BackendsInTurn): Readable {
   const resumption = resumptionOf(exchange.request.method, response);
   if (!resumption) return response;

@@ -46,7 +46,7 @@ export function describeRoutes(routes: readonly RouteOptions[], idOf: (backend: 
   return { version, routes: described };
 }
 
-/** How long clients keep a route map, in seconds; its version comes with every answer. */
+/** How long clients keep a route map, in seconds; its version comes with every response. */
 const keptSeconds = 60;
 
 /** The route map of a gateway, for its clients. */

@@ -39,7 +39,7 @@ const shortLifeMs = 1_000;
 /** Keeps the paths and the NATs on them alive; shorter where a connection may not be idle for long. */
 export const keepAliveMs = 10_000;
 
-/** Answers that may wait for slow clients at the same time. */
+/** Responses that may wait for slow clients at the same time. */
 export const maxUnread = 12;
 /**
  * In bytes. The responses that may stay unread (`SlowClients`) fill three quarters of the connection's window at most, so that
@@ -138,7 +138,7 @@ export class GatewayConnection {
       }
       const openedAt = Date.now();
       this.#backends.set(client, new BackendClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }));
-      // Backends may have answers in flight; new requests need a gateway.
+      // Backends may have responses in flight; new requests need a gateway.
       client.once('primaryLost', () => this.retire(client));
       const end = onOpen(client);
       client.once('close', (error) => {

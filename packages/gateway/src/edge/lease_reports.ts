@@ -12,7 +12,7 @@ const times = {
   /** What was said longer ago is not told any more. */
   kept: 4_000,
 };
-/** More than any answer has. */
+/** More than any response has. */
 const maxBytes = 1_024;
 
 /** The leases of the backends of one connection: each backend is asked on its own path, and only while somebody wants to know. */

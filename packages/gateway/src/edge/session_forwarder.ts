@@ -18,7 +18,7 @@ export interface SessionForwarderOptions {
 /** The label that stands for a route in log and metrics: an edge has one way. */
 const route = '/';
 
-/** Carries WebTransport sessions to the gateway, which decides whether they are opened. */
+/** Proxies WebTransport sessions to the gateway, which decides whether they are opened. */
 export class SessionForwarder implements Sessions {
   readonly #options: SessionForwarderOptions;
   readonly #open = new Set<RelayedSession>();

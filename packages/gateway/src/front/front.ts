@@ -56,7 +56,7 @@ export interface Service {
   proxied?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
-  /** Said with every answer on a QUIC connection. */
+  /** Said with every response on a QUIC connection. */
   headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
   /** Takes the sessions of a QUIC listener. */
   acceptSessions(native: Http3Server): Promise<Sessions>;

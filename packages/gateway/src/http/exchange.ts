@@ -46,7 +46,7 @@ export interface GatewayRequest {
 export interface GatewayResponse extends NodeJS.WritableStream {
   statusCode: number;
   readonly headersSent: boolean;
-  /** The gateway has written the whole answer. */
+  /** The gateway has written the whole response. */
   readonly writableEnded: boolean;
   /** Bytes that the client has not taken yet. */
   readonly writableLength: number;

@@ -35,7 +35,7 @@ export interface RequestHandlerOptions {
   slowClients?: SlowClients;
   observer: RequestObserver;
   log: Logger;
-  /** Under which answers say in Server-Timing how long they took here. */
+  /** Under which responses say in Server-Timing how long they took here. */
   timingName: 'sheaf-gateway' | 'sheaf-edge';
 }
 
@@ -177,7 +177,7 @@ class RoutedExchange implements Exchange {
     return `${this.clock.name};dur=${(performance.now() - this.clock.started).toFixed(3)}`;
   }
 
-  /** Made on demand: most answers are complete before anyone could ask. */
+  /** Made on demand: most responses are complete before anyone could ask. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();

@@ -19,7 +19,7 @@ export interface QuicListenerOptions {
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
-  /** Said with every answer on this connection. */
+  /** Said with every response on this connection. */
   headersFor?: (connection: ServedConnection) => Readonly<Record<string, string>>;
   limits: FrontLimits;
   /** Finds the client behind trusted proxies. */

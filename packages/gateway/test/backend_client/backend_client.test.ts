@@ -306,7 +306,7 @@ describe('when a backend is lost', () => {
     expect([response.status, askedBackends(fake), read]).toEqual([200, [0, 1, undefined], ['one two', 'one two', 'one two']]);
   });
 
-  it('a request that its owner gave up is not repeated', async () => {
+  it('a request that its owner abandoned is not repeated', async () => {
     const { fake, client } = await connected();
     const controller = new AbortController();
     fake.answers.set(0, () => {

@@ -21,7 +21,7 @@ struct LeaseGrant {  // primary → backend
   std::array<std::uint64_t, 2> id_leases{};  // number of the newest
   std::array<StreamLease::Ids, 2> ids{};     // the newest
 };
-struct LeaseReturn {  // backend → primary: credit that it gave up
+struct LeaseReturn {  // backend → primary: credit that it gave back
   std::uint64_t credit = 0;
 };
 struct ReceivedReport {              // backend → primary

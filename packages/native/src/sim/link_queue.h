@@ -19,7 +19,7 @@ class LinkQueue {
   // `limited`: drops the datagram when it does not fit.
   void push(LinkDatagramPointer datagram, const LinkConfig& config, bool limited, Time now);
   LinkDatagramPointer pop();
-  // The discipline abandons the oldest.
+  // The discipline drops the oldest.
   void drop_front();
   // Puts CE on the oldest (RFC 3168 §5); false when it is not ECN-capable.
   bool mark_front() { return mark(*datagrams_.front()); }

@@ -159,7 +159,7 @@ TEST(Backends, RefuseHandOversThatTheyHaveOrCannotUse) {
   EXPECT_EQ(backend.connection_count(), 0u);
 }
 
-TEST(Backends, ThatNobodyOffersCanBeGivenUp) {
+TEST(Backends, ThatNobodyOffersCanBeAbandoned) {
   BackendsSite site(9);
   ASSERT_TRUE(site.connect());
   // More often than there are paths at one time.

@@ -169,7 +169,7 @@ TEST(Paths, BackupPathsRestUntilTheyAreNeeded) {
   EXPECT_GT(world.stats(Role::kServer, *id)->bytes_sent - before, 5'000'000u);
 }
 
-TEST(Paths, AnUnreachableOneIsGivenUp) {
+TEST(Paths, AnUnreachableOneIsAbandoned) {
   World world({.links = {k_link, k_link}});
   ASSERT_TRUE(world.run_until_confirmed());
   world.set_down(1, true);

@@ -118,7 +118,7 @@ TEST_F(SimulationTest, RebindingChangesWhatTheFarSideSees) {
   EXPECT_EQ(simulation_.network().unroutable(), 1u);
 }
 
-TEST_F(SimulationTest, RebindingDropsWhatIsUnderWayToTheOldAddress) {
+TEST_F(SimulationTest, RebindingDropsWhatIsInFlightToTheOldAddress) {
   NetworkPath& path = connect({.delay = 10ms});
   server_.send(k_to_client, {1});
   simulation_.run_for(5ms);

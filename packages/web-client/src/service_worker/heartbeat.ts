@@ -42,13 +42,13 @@ export class Heartbeat {
     this.ping();
   }
 
-  /** One more answer is waited for. */
+  /** One more response is waited for. */
   expect(): void {
     if (this.expected === 0) this.waitingSince = performance.now();
     this.expected += 1;
   }
 
-  /** One answer less is waited for. */
+  /** One response less is waited for. */
   done(): void {
     this.expected -= 1;
   }

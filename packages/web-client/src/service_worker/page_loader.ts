@@ -82,7 +82,7 @@ export class PageLoader {
         }
         const forBrowser = error instanceof CredentialsNeeded;
         if (forBrowser) credentials.neededFor(request.url);
-        // The session was lost in flight: a new one first, then the network.
+        // The session was lost meanwhile: a new one first, then the network.
         if (!unsent && !forBrowser && losses++ === 0) continue;
         return this.viaNetwork(request, load);
       }

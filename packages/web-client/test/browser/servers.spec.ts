@@ -91,7 +91,7 @@ test('a backend whose process is killed with its button misses nobody, and comes
   await page.getByRole('button', { name: 'Kill the process of backend2' }).click();
   await expect(fact(page, 2, 'state')).toHaveText('stopped', patience);
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
-  await expect(page.locator('#happenings')).toContainText('The edge gave up its path to backend2.', patience);
+  await expect(page.locator('#happenings')).toContainText('The edge abandoned its path to backend2.', patience);
 
   // What had arrived from it may still be counted; after some pieces nothing of it is on its way.
   const later = await verified(page);

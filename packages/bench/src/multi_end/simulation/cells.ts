@@ -22,7 +22,7 @@ export interface TransferCell {
   paper_ratio?: number;
   /** Mean of the requests' completions. */
   object_ratio: number;
-  /** Of one request's answer, as it comes from the backend. */
+  /** Of one request's response, as it comes from the backend. */
   first_byte_ms?: number;
   /** Between client and backend, without jitter. */
   round_trip_ms?: number;

@@ -23,7 +23,7 @@ export interface SimulatedOptions {
   /** Where runs are kept as they come. */
   directory: string;
   resume: boolean;
-  /** What is in flight is not begun again; what is finished stays. */
+  /** What is pending is not begun again; what is finished stays. */
   stop: AbortSignal;
 }
 

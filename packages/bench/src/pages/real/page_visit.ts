@@ -84,7 +84,7 @@ function inOrder({ origin, resources }: Visit, { fcp_ms, lcp_ms, lcp_element, lo
   };
 }
 
-/** What is read of the page loader's answer. */
+/** What is read of the page loader's response. */
 interface LoaderStatus {
   loads: { url: string; transport: string; state: string }[];
 }

@@ -31,7 +31,7 @@ export interface BrowserPagesOptions {
   /** Where runs are kept as they come; with `resume` further rounds can be added. */
   file: string;
   resume: boolean;
-  /** The page load in flight is finished, and no other one begun. */
+  /** The page load that has begun is finished, and no other one begun. */
   stop: AbortSignal;
 }
 

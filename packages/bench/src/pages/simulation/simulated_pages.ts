@@ -35,7 +35,7 @@ export interface PagesOptions {
   /** Where runs are kept as they come. */
   file: string;
   resume: boolean;
-  /** What is in flight is not begun again; what is finished stays. */
+  /** What is pending is not begun again; what is finished stays. */
   stop: AbortSignal;
 }
 

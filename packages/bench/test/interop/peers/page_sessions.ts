@@ -2,7 +2,7 @@
 
 /**
  * Opens a session with the module `name` for each way in which streams can end (they are ended, reset, stopped, or stay
- * open) and each in which the session can: closed, closed while its streams are still in flight, or left to the page.
+ * open) and each in which the session can: closed, closed while its streams are still in use, or left to the page.
  * Returns how many became ready.
  */
 export async function endSessionsInPage(name: string): Promise<number> {

@@ -31,7 +31,7 @@ struct FaultSetting {
 struct FaultResult {
   std::size_t requests = 0;
   std::size_t failed = 0;        // after all attempts
-  std::uint64_t bytes_lost = 0;  // missing or wrong in answers that ended
+  std::uint64_t bytes_lost = 0;  // missing or wrong in responses that ended
   Duration longest_stall{};      // of any request
   unsigned repeated = 0;         // attempts after the first
   unsigned resumed = 0;          // of those by a range of bytes

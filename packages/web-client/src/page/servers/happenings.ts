@@ -31,7 +31,7 @@ export class Happenings {
     const before = this.pathStates.get(server);
     this.pathStates.set(server, state);
     if (before === undefined || before === state) return;
-    if (state === 'none') this.tell(`The edge gave up its path to ${nameOf(server)}.`, server);
+    if (state === 'none') this.tell(`The edge abandoned its path to ${nameOf(server)}.`, server);
     else if (state === 'silent') this.tell(`Nothing is acknowledged by ${nameOf(server)} any more. The edge probes the path.`, server);
     else if (state === 'active') this.tell(`The edge has a working path to ${nameOf(server)}.`, server);
   }
