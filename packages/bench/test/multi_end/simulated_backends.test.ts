@@ -27,7 +27,7 @@ test('virtual time or processes have to be asked for', async () => {
 });
 
 test('a setting is lines for the program', () => {
-  expect(describeSetting(experiment.topology, experiment.transfers)).toBe('access 50 65536\nprimary 1000 11 0.1\nend 1000 1 0.1 1000 1\ntransfer 1000 0 0\n');
+  expect(describeSetting(experiment.topology, experiment.transfers)).toBe('access 50 65536\nprimary 1000 11 0.1\nbackend 1000 1 0.1 1000 1\ntransfer 1000 0 0\n');
 });
 
 test('a cell compares medians', () => {

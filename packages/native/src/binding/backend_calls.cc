@@ -58,7 +58,8 @@ Napi::Value EndpointObject::offer_backend(const Napi::CallbackInfo& info) {
 Napi::Value EndpointObject::withdraw_backend(const Napi::CallbackInfo& info) {
   HostedConnection* hosted = connection_of(info);
   if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
-  const std::uint64_t reason = info[2].ToBoolean() ? quic::k_backend_gone : quic::k_backend_drains;
+  const std::uint64_t reason =
+      flag_argument(info, 2) ? quic::k_backend_gone : quic::k_backend_drains;
   const auto status =
       hosted->driver().connection().withdraw_backend(backend_argument(info), reason);
   return number_value(info, status ? 0 : code_of(status.error()));

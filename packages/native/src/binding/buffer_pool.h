@@ -3,6 +3,7 @@
 #include <napi.h>
 
 #include <cstddef>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 

@@ -189,7 +189,7 @@ HostedConnection& EndpointObject::host(quic::ConnectionDriver& driver) {
 
 HostedConnection* EndpointObject::connection_of(const Napi::CallbackInfo& info) {
   ++javascript_calls_;
-  const auto found = hosted_.find(info[0].ToNumber().Uint32Value());
+  const auto found = hosted_.find(static_cast<std::uint32_t>(number_argument(info, 0)));
   if (found == hosted_.end() || loop_->closing()) return nullptr;
   loop_->wake(found->second->driver());
   return found->second.get();
@@ -311,8 +311,8 @@ Napi::Value EndpointObject::submit_request(const Napi::CallbackInfo& info) {
   };
   if (!hosted) return refuse(http3::Refusal::kConnectionClosed);
   if (!hosted->session()) return refuse(http3::Refusal::kNotReady);
-  const auto stream =
-      hosted->session()->submit_request(to_fields(info[1].As<Napi::Array>()), info[2].ToBoolean());
+  const auto stream = hosted->session()->submit_request(to_fields(info[1].As<Napi::Array>()),
+                                                        flag_argument(info, 2));
   if (!stream) return refuse(stream.error());
   return Napi::Number::New(info.Env(), static_cast<double>(stream->value));
 }
@@ -333,7 +333,7 @@ Napi::Value EndpointObject::submit_response(const Napi::CallbackInfo& info) {
   double outcome = refusal_code(http3::Refusal::kConnectionClosed);
   if (hosted && hosted->session()) {
     const auto status = hosted->session()->submit_response(
-        stream_argument(info), to_fields(info[2].As<Napi::Array>()), info[3].ToBoolean());
+        stream_argument(info), to_fields(info[2].As<Napi::Array>()), flag_argument(info, 3));
     outcome = status ? 0 : refusal_code(status.error());
   }
   return Napi::Number::New(info.Env(), outcome);
@@ -355,13 +355,13 @@ Napi::Value EndpointObject::write_body(const Napi::CallbackInfo& info) {
   double outcome = refusal_code(http3::Refusal::kConnectionClosed);
   if (hosted && hosted->session()) {
     const auto bytes = as_bytes(info[2]);
-    const bool from_pool = info[4].ToBoolean();
+    const bool from_pool = flag_argument(info, 4);
     quic::SendChunk chunk;
     if (bytes && bytes->ByteLength() > 0) {
       chunk = from_pool ? body_buffers_.lend(*bytes) : lend(*bytes);
     }
-    const auto taken =
-        hosted->session()->write_body(stream_argument(info), std::move(chunk), info[3].ToBoolean());
+    const auto taken = hosted->session()->write_body(stream_argument(info), std::move(chunk),
+                                                     flag_argument(info, 3));
     outcome = taken ? (*taken ? 1 : 0) : refusal_code(taken.error());
   }
   return Napi::Number::New(info.Env(), outcome);
@@ -375,7 +375,7 @@ Napi::Value EndpointObject::reserve_body(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value EndpointObject::take_buffer(const Napi::CallbackInfo& info) {
-  return body_buffers_.take(info.Env(), info[0].ToNumber().Uint32Value());
+  return body_buffers_.take(info.Env(), number_argument(info, 0));
 }
 
 Napi::Value EndpointObject::read_body(const Napi::CallbackInfo& info) {
@@ -430,7 +430,7 @@ Napi::Value EndpointObject::update_keys(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value EndpointObject::connection_status(const Napi::CallbackInfo& info) {
-  const auto found = hosted_.find(info[0].ToNumber().Uint32Value());
+  const auto found = hosted_.find(static_cast<std::uint32_t>(number_argument(info, 0)));
   if (found == hosted_.end()) return info.Env().Undefined();
   return status_object(info.Env(), found->second->driver(), io::monotonic_now());
 }

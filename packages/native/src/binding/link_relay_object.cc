@@ -105,7 +105,7 @@ void LinkRelayObject::set_config(const Napi::CallbackInfo& info) {
 }
 
 void LinkRelayObject::set_down(const Napi::CallbackInfo& info) {
-  relay_->set_down(info[0].ToBoolean());
+  relay_->set_down(flag_argument(info, 0));
 }
 
 Napi::Value LinkRelayObject::stats(const Napi::CallbackInfo& info) {

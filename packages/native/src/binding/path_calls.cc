@@ -78,7 +78,7 @@ Napi::Value EndpointObject::set_path_status(const Napi::CallbackInfo& info) {
   double result = code_of(quic::PathRefusal::kUnknownPath);
   if (hosted) {
     const auto status =
-        info[2].ToBoolean() ? quic::PathStatus::kBackup : quic::PathStatus::kAvailable;
+        flag_argument(info, 2) ? quic::PathStatus::kBackup : quic::PathStatus::kAvailable;
     result = outcome(hosted->driver().connection().set_path_status(path_argument(info), status,
                                                                    io::monotonic_now()));
   }

@@ -64,8 +64,8 @@ void EndpointObject::drain_session(const Napi::CallbackInfo& info) {
 Napi::Value EndpointObject::open_session_stream(const Napi::CallbackInfo& info) {
   webtransport::SessionSet* sessions = sessions_of(info);
   if (!sessions) return number_value(info, refused());
-  const auto direction = info[2].ToBoolean() ? quic::Directionality::kUnidirectional
-                                             : quic::Directionality::kBidirectional;
+  const auto direction = flag_argument(info, 2) ? quic::Directionality::kUnidirectional
+                                                : quic::Directionality::kBidirectional;
   const auto stream = sessions->open_stream(stream_argument(info), direction);
   return number_value(info, stream ? static_cast<double>(stream->value)
                                    : refusal_code(http3::Refusal::kStreamLimit));
@@ -76,7 +76,8 @@ Napi::Value EndpointObject::write_session_stream(const Napi::CallbackInfo& info)
   if (!sessions) return number_value(info, refused());
   const auto bytes = as_bytes(info[2]);
   quic::SendChunk chunk = bytes && bytes->ByteLength() > 0 ? lend(*bytes) : quic::SendChunk{};
-  const auto taken = sessions->write(stream_argument(info), std::move(chunk), info[3].ToBoolean());
+  const auto taken =
+      sessions->write(stream_argument(info), std::move(chunk), flag_argument(info, 3));
   return number_value(info, taken ? (*taken ? 1 : 0) : refusal_code(http3::Refusal::kWrongState));
 }
 
@@ -118,7 +119,7 @@ Napi::Value EndpointObject::send_session_datagram(const Napi::CallbackInfo& info
   const auto payload = as_bytes(info[2]);
   if (!sessions || !payload) return number_value(info, 0);
   const bool queued = sessions->send_datagram(
-      stream_argument(info), {payload->Data(), payload->ByteLength()}, info[3].ToBoolean());
+      stream_argument(info), {payload->Data(), payload->ByteLength()}, flag_argument(info, 3));
   return number_value(info, queued ? 1 : 0);
 }
 
