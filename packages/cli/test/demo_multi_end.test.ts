@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, it, vi } from 'vitest';
 import { start } from './support/process.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
@@ -6,9 +7,10 @@ interface Backends {
   backends: { name: string; process: string; pid: number; state: string }[];
 }
 
+/** Not where it has ended and nobody asked how. */
 const alive = (pid: number): boolean => {
   try {
-    return process.kill(pid, 0);
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }

@@ -138,9 +138,11 @@ it('Buffers that were written serve again, 4 MiB of them at most', () => {
   expect(buffers.isTaken(first.subarray(0, 10))).toBe(false);
   expect(buffers.isTaken(buffers.take(1000))).toBe(false);
   buffers.giveBack(first);
+  buffers.giveBack(first);
   expect(buffers.isTaken(first)).toBe(false);
   expect(buffers.take(16 * 1024)).not.toBe(first);
   expect(buffers.take(64 * 1024)).toBe(first);
+  expect(buffers.take(64 * 1024)).not.toBe(first);
   const many = Array.from({ length: 100 }, () => buffers.take(64 * 1024));
   for (const buffer of many) buffers.giveBack(buffer);
   const again = Array.from({ length: 100 }, () => buffers.take(64 * 1024));

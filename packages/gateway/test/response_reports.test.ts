@@ -23,4 +23,13 @@ describe('what an edge remembers of responses', () => {
     const ids = Array.from({ length: MAXIMUM_RESPONSES + 10 }, () => reports.add().id);
     expect(reports.latest().map(({ id }) => id)).toEqual(ids.slice(10));
   });
+
+  it('keeps one that is still in flight while later ones end', () => {
+    const reports = new ResponseReports();
+    const slow = reports.add();
+    for (let i = 0; i < 2 * MAXIMUM_RESPONSES; i += 1) reports.add().end();
+    const latest = reports.latest().map(({ id }) => id);
+    expect(latest).toHaveLength(MAXIMUM_RESPONSES);
+    expect(latest[0]).toBe(slow.id);
+  });
 });

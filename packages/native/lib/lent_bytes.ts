@@ -54,6 +54,7 @@ export function takeFromPool(endpoint: NativeEndpoint, bytes: number): Buffer {
   return buffer;
 }
 
-export function isFromPool(chunk: Uint8Array | undefined): boolean {
-  return chunk !== undefined && fromPool.has(chunk);
+/** Whether it goes back to the pool once it was sent: true for the first `write` of a Buffer that was taken. */
+export function returnsToPool(chunk: Uint8Array | undefined): boolean {
+  return chunk !== undefined && fromPool.delete(chunk);
 }

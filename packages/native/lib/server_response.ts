@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { refusalText, type FlatFields } from './addon.js';
 import { appendFields } from './headers.js';
 import { H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, type StreamLocation } from './http3_body.js';
-import { isFromPool, lendable, ownCopy, takeFromPool } from './lent_bytes.js';
+import { lendable, ownCopy, returnsToPool, takeFromPool } from './lent_bytes.js';
 import { QuicError } from './quic_error.js';
 import { inConnection, requestNodes } from './priority_nodes.js';
 import type { ServerResponse, StreamPriority } from './types.js';
@@ -158,7 +158,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   private send(chunk: Buffer | undefined, fin: boolean, callback: (error?: Error | null) => void): void {
     const { endpoint, connection, stream } = this.location;
     const bytes = chunk && (this.keepsChunks ? lendable(chunk) : ownCopy(chunk));
-    const outcome = endpoint.writeBody(connection, stream, bytes, fin, this.keepsChunks && isFromPool(chunk));
+    const outcome = endpoint.writeBody(connection, stream, bytes, fin, this.keepsChunks && returnsToPool(chunk));
     if (outcome < 0) callback(new QuicError('WRITE_REFUSED', `response: ${refusalText(outcome)}`));
     else if (outcome === 0 && !fin) this.resume = callback;
     else callback();

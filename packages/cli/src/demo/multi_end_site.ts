@@ -116,7 +116,7 @@ export class MultiEndSite implements ControlledSite {
     this.#nodes = await startNodes(nodes.filter(({ role }) => role !== 'backend'));
     const { address, httpAddress } = this.edge;
     const ports = [address, httpAddress].flatMap((each) => (each ? [each.port] : []));
-    this.#control.serve(ports.flatMap((each) => [`localhost:${each}`, `127.0.0.1:${each}`]));
+    this.#control.serve(ports.flatMap((each) => ['localhost', '127.0.0.1'].flatMap((name) => [new URL(`http://${name}:${each}`).host, new URL(`https://${name}:${each}`).host])));
   }
 
   async #drain(name: string, action: 'drain' | 'resume'): Promise<void> {

@@ -35,9 +35,15 @@ export class ResponseReports {
   add(): RecordedResponse {
     const response = new RecordedResponse(this.#next++);
     this.#responses.set(response.id, response);
-    const [oldest] = this.#responses.keys();
-    if (oldest !== undefined && this.#responses.size > MAXIMUM_RESPONSES) this.#responses.delete(oldest);
+    if (this.#responses.size > MAXIMUM_RESPONSES) this.#forgetOne();
     return response;
+  }
+
+  /** The oldest that has ended, which whoever watches has seen; where none has, the oldest of all. */
+  #forgetOne(): void {
+    const all = [...this.#responses.values()];
+    const oldest = all.find((response) => response.report().ended) ?? all[0];
+    if (oldest) this.#responses.delete(oldest.id);
   }
 
   latest(): ResponseReport[] {

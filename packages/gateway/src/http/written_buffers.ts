@@ -27,9 +27,9 @@ export class WrittenBuffers {
     return chunk instanceof Uint8Array && this.#taken.has(chunk);
   }
 
-  /** Nobody reads it any more. */
+  /** Nobody reads it any more. Only the first call for a Buffer that was taken counts. */
   giveBack(buffer: Buffer): void {
-    this.#taken.delete(buffer);
+    if (!this.#taken.delete(buffer)) return;
     if (this.#kept + buffer.length > keptBytes) return;
     this.#kept += buffer.length;
     this.#free.get(buffer.length)?.push(buffer);

@@ -142,7 +142,6 @@ export class TcpClients {
       this.#next(socket, response, answer);
     } else if (waiting.length < pipelinedRequests) {
       waiting.push(() => this.#next(socket, response, answer));
-      pauseSoon(socket);
     } else {
       this.hits.tcp_pipelined_requests += 1;
       waiting.length = 0;
@@ -152,12 +151,9 @@ export class TcpClients {
 
   #next(socket: Socket, response: GatewayResponse, answer: () => void): void {
     response.once('close', () => {
-      const waiting = this.#pipelined.get(socket);
-      const next = waiting?.shift();
+      const next = this.#pipelined.get(socket)?.shift();
       if (next && !socket.destroyed) next();
       else this.#pipelined.delete(socket);
-      // Before the last of them is answered, so that the connection never idles.
-      if (waiting?.length === 0) socket.resume();
     });
     answer();
   }
@@ -192,12 +188,4 @@ export class TcpClients {
     network.scarce = scarce;
     for (const session of network.sessions) session.allow(scarce ? this.#few : this.#streams);
   }
-}
-
-/**
- * What a client sends ahead stays unread while requests wait before it: header fields are held by number, not by size. Node resumes
- * a connection at the end of each request that it has parsed, by way of the next tick.
- */
-function pauseSoon(socket: Socket): void {
-  process.nextTick(() => process.nextTick(() => socket.pause()));
 }

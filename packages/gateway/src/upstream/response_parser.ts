@@ -20,7 +20,7 @@ async function load(): Promise<void> {
   const connected = new Promise((resolve) => client.once('connect', resolve));
   const asked = client.request({ method: 'GET', path: '/' }).catch(() => undefined);
   try {
-    await connected;
+    await Promise.race([connected, asked]);
   } finally {
     optimiseWebAssembly(true);
   }
