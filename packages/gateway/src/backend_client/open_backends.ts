@@ -63,7 +63,7 @@ export class OpenBackends {
 
   ended(backend: number): void {
     const known = this.#backends.get(backend);
-    // Those of an earlier path to a backend that was lost end late.
+    // Requests on a lost path may finish after it was replaced.
     if (known) known.active = Math.max(0, known.active - 1);
   }
 
