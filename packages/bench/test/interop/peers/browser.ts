@@ -89,7 +89,7 @@ async function downloads(page: BrowserPage, paths: readonly string[]): Promise<C
 }
 
 /** A browser may be done with the handshake before it gets to the request: then there was no 0-RTT to accept. */
-const attempts = 5;
+const attempts = 25;
 
 /** Connections end by silence, and the next request makes another one. That it came in 0-RTT shows that the ticket was used, too. */
 async function resumedDownloads(page: BrowserPage, { site, paths, connections }: { site: Site } & Required<Pick<DownloadOptions, 'paths' | 'connections'>>): Promise<ConnectionReport[]> {
