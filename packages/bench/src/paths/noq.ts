@@ -44,8 +44,13 @@ export type Download = Pick<z.output<typeof downloadedSchema>, 'bytes' | 'sha256
 /** One download by noq's client, the further paths from the addresses `locals`. @throws UserError */
 export async function downloadWithNoq(program: string, port: number, target: string, locals: readonly string[]): Promise<Download> {
   const steps = [...locals.flatMap((local) => ['open', local]), 'get', target];
-  const output = await runProgram(program, ['client', `127.0.0.1:${port}`, ...steps]);
+  return runDownload(program, ['client', `127.0.0.1:${port}`, ...steps]);
+}
+
+/** What a client's program says of its download. @throws UserError */
+export async function runDownload(program: string, words: string[]): Promise<Download> {
+  const output = await runProgram(program, words);
   const found = output.split('\n').find((line) => line.includes('"downloaded"'));
-  if (found === undefined) throw new UserError('BENCH_FAILED', `noq downloaded nothing from port ${port}`);
+  if (found === undefined) throw new UserError('BENCH_FAILED', `${program} ${words.join(' ')} downloaded nothing`);
   return downloadedSchema.parse(JSON.parse(found));
 }

@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UserError } from '@sheaf/gateway';
-import { connectHttp3 } from '@sheaf/native';
 import type { ResultTable } from '../experiment.js';
 import { makeSite, startSheaf } from '../http/gateways.js';
 import { distribution, round } from '../measure/statistics.js';
 import { cargoForNoq, requireTools } from '../process/toolchain.js';
-import { buildNoq, downloadWithNoq, startNoq, type Download } from './noq.js';
+import { buildNoq, downloadWithNoq, runDownload, startNoq, type Download } from './noq.js';
 
 const ALPN = 'hq-interop';
 const PATH_COUNTS = [1, 2, 4] as const;
@@ -93,22 +91,8 @@ async function measureInTurns(servers: readonly Server[], clients: Record<Librar
   });
 }
 
-async function downloadWithSheaf({ port, target }: Server, locals: readonly string[]): Promise<Download> {
-  const client = await connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', alpn: [ALPN], insecure: true, localAddress: '127.0.0.1' });
-  try {
-    for (const local of locals) await client.openPath({ local });
-    const started = performance.now();
-    const response = await client.request({ method: 'GET', path: target, authority: 'localhost', headers: {} });
-    const hash = createHash('sha256');
-    let bytes = 0;
-    for await (const chunk of response as AsyncIterable<Uint8Array>) {
-      hash.update(chunk);
-      bytes += chunk.length;
-    }
-    return { bytes, sha256: hash.digest('hex'), seconds: (performance.now() - started) / 1000 };
-  } finally {
-    await client.close();
-  }
+function downloadWithSheaf({ port, target }: Server, locals: readonly string[]): Promise<Download> {
+  return runDownload(process.execPath, [join(import.meta.dirname, 'sheaf_client.js'), String(port), target, ...locals]);
 }
 
 export function realPathsTable(cells: readonly RealCell[]): ResultTable {
