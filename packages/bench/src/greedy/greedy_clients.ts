@@ -26,21 +26,22 @@ const windowBytes = 1_024;
 /** As many as the gateway lets wait on one connection of HTTP/1.1. */
 const pipelined = 32;
 
-export function wantedBy(behaviour: Behaviour): Wanted {
+function wantedBy(behaviour: Behaviour): Wanted {
   const path = behaviour === 'files' ? '/large' : behaviour === 'bodies' ? '/up/post' : '/up/large';
   const method = behaviour === 'bodies' ? 'POST' : 'GET';
   return { method, path, headers: behaviour === 'headers' ? largeFields() : {} };
 }
 
-/** Each below the 16 KB that upstreams take of one, and no two alike, so that no table shortens them. */
 let fieldsMade = 0;
+
+/** Each below the 16 KB that upstreams take of one, and no two alike, so that no table shortens them. */
 function largeFields(): Record<string, string> {
   fieldsMade += 1;
   return Object.fromEntries([0, 1, 2, 3].map((at) => [`x-large-${at}`, `${fieldsMade}-${at}-`.padEnd(headerBytes / 4, 'abcdefghij')]));
 }
 
-/** A client of `protocol` that asks so many times as `behaviour` says; `closed` is told when it loses its connection. */
-export async function startGreedyClient(protocol: Protocol, behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
+/** A client of `protocol` that asks so many times as `behaviour` says. */
+export function startGreedyClient(protocol: Protocol, behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
   return { h3: http3, h2: http2, h1: http1 }[protocol](behaviour, port, requests);
 }
 

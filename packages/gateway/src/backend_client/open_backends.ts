@@ -31,7 +31,7 @@ export class OpenBackends {
     client.on('backendWithdrawn', ({ backend }) => this.#set(backend, 'withdrawn'));
     client.on('backendLost', ({ backend }) => this.#backends.delete(backend));
     // Offers may have come before anybody listened.
-    for (const { backend, state } of client.status().backends ?? []) if (state === 'offered') void this.#open(backend);
+    for (const { backend, state } of client.status().backends) if (state === 'offered') void this.#open(backend);
   }
 
   get any(): boolean {

@@ -1,4 +1,5 @@
 import type { Http3Client } from '@sheaf/native';
+import { RESPONSE_HEADER } from '@sheaf/web-client/protocol';
 import type { Logger } from 'pino';
 import { errorMessage } from '../errors/user_error.js';
 import { answerWith, checkStatus, lostConnection, mayRepeat, requestOf } from '../http/proxied_request.js';
@@ -6,7 +7,6 @@ import type { Exchange, Target } from '../http/exchange.js';
 import { isSafe } from '../http/methods.js';
 import { ReceivedBody, respondBodyFault } from '../http/received_body.js';
 import { respondStatus, respondText } from '../http/respond.js';
-import { RESPONSE_HEADER } from '@sheaf/web-client/protocol';
 import { SlowClients } from '../slow_clients/slow_clients.js';
 import { GatewayUnreachable, maxUnread, type GatewayConnection } from './gateway_connection.js';
 import type { ResponseReports } from './response_reports.js';

@@ -21,6 +21,10 @@ export class RecordedResponse implements PartListener {
     this.#ended = true;
   }
 
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   report(): ResponseReport {
     return { id: this.id, ended: this.#ended, parts: this.#parts.map((part): ResponsePart => ({ ...part })) };
   }
@@ -41,8 +45,12 @@ export class ResponseReports {
 
   /** The oldest that has ended, which whoever watches has seen; where none has, the oldest of all. */
   #forgetOne(): void {
-    const all = [...this.#responses.values()];
-    const oldest = all.find((response) => response.report().ended) ?? all[0];
+    let [oldest] = this.#responses.values();
+    for (const response of this.#responses.values()) {
+      if (!response.ended) continue;
+      oldest = response;
+      break;
+    }
     if (oldest) this.#responses.delete(oldest.id);
   }
 
