@@ -8,7 +8,7 @@ export { listenAddress, type ListenAddress } from './configuration/scalars.js';
 export { Edge } from './edge/edge.js';
 export { BackendClient } from './backend_client/backend_client.js';
 export { Backend } from './backends/backend.js';
-export type { BackendReport } from './backends/backend_watch.js';
+export type { BackendReport } from './observability/backend_report.js';
 export { adminHeader } from './observability/admin_server.js';
 export { Gateway } from './gateway/gateway.js';
 export { closeNodes, startNodes, type RunningNode } from './nodes/start_nodes.js';

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { backOffMs, type BackOff } from '../back_off.js';
 import { errorMessage } from '../errors/user_error.js';
 import { formatAddress } from '../listeners/listen_error.js';
+import type { LinkStatus } from '../observability/backend_report.js';
 import { introduction } from './authentication.js';
 import { backboneIdleMs, backbonePaths, type BackboneUse } from './backbone_listener.js';
 import { BackboneViolation } from './byte_fields.js';
@@ -24,16 +25,6 @@ export interface BackboneLinkOptions {
   /** Where the peer listens at the moment. */
   address(): { host: string; port: number };
   log: Logger;
-}
-
-export interface LinkStatus {
-  peer: string;
-  /** Host and port. */
-  address: string;
-  state: 'open' | 'connecting' | 'waiting' | 'closed';
-  /** Why the latest attempt failed or the latest connection ended. */
-  reason?: string;
-  rttMs?: number;
 }
 
 /** Between failed attempts. */

@@ -1,36 +1,15 @@
 import type { ServerConnection } from '@sheaf/native';
 import type { Logger } from 'pino';
-import { maxProxied, type BackboneLink, type LinkStatus } from '../backbone/backbone_link.js';
+import { maxProxied, type BackboneLink } from '../backbone/backbone_link.js';
 import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage } from '../backbone/messages.js';
 import type { NodeKey } from '../backbone/node_key.js';
 import { SnapshotSealer, type Sodium } from '../backbone/sealed_snapshot.js';
 import type { LoadedBackendReference } from '../configuration/loaded.js';
 import { formatAddress } from '../listeners/listen_error.js';
+import type { BackendHealth, BackendReport } from '../observability/backend_report.js';
 import { Places } from '../slow_clients/places.js';
 import { HandOvers, type HandOversOptions } from './hand_overs.js';
-
-/** How a backend is, as its gateway sees it. */
-export type BackendHealth = 'joining' | 'serving' | 'draining' | 'unhealthy' | 'lost';
-
-/** What `/status` says of a backend. */
-export interface BackendReport {
-  name: string;
-  id: number;
-  addresses: string[];
-  state: BackendHealth;
-  backbone: LinkStatus;
-  /** Connections of clients that know it. */
-  connections: number;
-  /** As it said last. */
-  load: number;
-  requestsActive: number;
-  /** Of its UDP sockets, since its start. */
-  bytesSent: number;
-  bytesReceived: number;
-  /** Requests that the gateway proxied there itself. */
-  proxied: number;
-}
 
 export interface BackendWatchOptions {
   reference: LoadedBackendReference;

@@ -1,5 +1,6 @@
 import type { Exchange } from '../http/exchange.js';
-import type { BackendHealth, BackendWatch } from './backend_watch.js';
+import type { BackendHealth } from '../observability/backend_report.js';
+import type { BackendWatch } from './backend_watch.js';
 
 /** Most likely to answer first. Nobody waits for a backend that is lost. */
 const order: readonly BackendHealth[] = ['serving', 'draining', 'unhealthy', 'joining'];

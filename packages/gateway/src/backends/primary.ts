@@ -6,8 +6,7 @@ import { BackboneListener } from '../backbone/backbone_listener.js';
 import { ownKey, publicKeyOf } from '../backbone/identity.js';
 import { runBytes } from '../backbone/messages.js';
 import { loadSodium } from '../backbone/sealed_snapshot.js';
-import { keySource } from '../configuration/load_nodes.js';
-import type { LoadedBackendReference, LoadedGateway } from '../configuration/loaded.js';
+import { keySource, type LoadedBackendReference, type LoadedGateway } from '../configuration/loaded.js';
 import { UserError } from '../errors/user_error.js';
 import type { GatewayResponse, Target } from '../http/exchange.js';
 import { fromBackboneRequest } from '../http/quic_request.js';
@@ -15,7 +14,8 @@ import type { RequestHandler } from '../http/request_handler.js';
 import { listenError } from '../listeners/listen_error.js';
 import type { RunningAddresses } from '../nodes/running_addresses.js';
 import { BackendRoute } from './backend_route.js';
-import { BackendWatch, type BackendReport } from './backend_watch.js';
+import type { BackendReport } from '../observability/backend_report.js';
+import { BackendWatch } from './backend_watch.js';
 import { describeRoutes, routesHeader, type RouteMap } from './route_map.js';
 
 export interface PrimaryOptions {

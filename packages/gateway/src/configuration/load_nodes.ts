@@ -1,9 +1,9 @@
 import { certificateNames } from '../gateway/names.js';
 import { renderPlace } from './diagnostic.js';
 import type { ConfigurationDocument } from './document.js';
-import type { LoadedBackend, LoadedBackendReference, LoadedGateway, LoadedNode, LoadedPeer, NodeKeySource } from './loaded.js';
+import { keySource, type LoadedBackend, type LoadedBackendReference, type LoadedGateway, type LoadedNode, type LoadedPeer } from './loaded.js';
 import { backendNumbers } from './multi_end.js';
-import type { ParsedNode } from './nodes.js';
+import type { ParsedNode } from './parsed_node.js';
 import { eachAddress, isWildcard } from './scalars.js';
 
 type Parsed<Role extends ParsedNode['role']> = Extract<ParsedNode, { role: Role }>;
@@ -55,8 +55,4 @@ function peer(parsed: Parsed<'gateway' | 'backend'>, directory: string): LoadedP
   const { backbone } = parsed.node;
   if (!backbone) throw new Error(`${parsed.name} has no backbone`);
   return { name: parsed.name, backbone: { host: isWildcard(backbone.address) ? '127.0.0.1' : backbone.address, port: backbone.port }, identity: keySource(parsed, directory) };
-}
-
-export function keySource({ name, node }: { name: string; node: Pick<Parsed<'gateway'>['node'], 'key' | 'public_key'> }, directory: string): NodeKeySource {
-  return { name, directory, key: node.key, publicKey: node.public_key };
 }

@@ -35,6 +35,11 @@ export interface NodeKeySource {
   publicKey: NodePublicKey | undefined;
 }
 
+/** Where the key of a node in this directory is. */
+export function keySource({ name, node }: { name: string; node: Pick<NodeConfiguration, 'key' | 'public_key'> }, directory: string): NodeKeySource {
+  return { name, directory, key: node.key, publicKey: node.public_key };
+}
+
 /** A backend of a gateway. */
 export interface LoadedBackendReference extends LoadedPeer {
   id: number;

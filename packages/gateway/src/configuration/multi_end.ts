@@ -2,7 +2,7 @@ import type { BackendReferenceOptions } from '../backends/options.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
 import { closest } from './known_keys.js';
-import type { ParsedNode } from './nodes.js';
+import type { ParsedNode } from './parsed_node.js';
 import { isWildcard } from './scalars.js';
 
 type ParsedGateway = Extract<ParsedNode, { role: 'gateway' }>;

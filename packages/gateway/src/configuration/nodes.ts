@@ -1,16 +1,11 @@
 import { isIP } from 'node:net';
-import type { EdgeConfiguration } from '../edge/options.js';
-import type { BackendConfiguration } from '../backends/options.js';
 import type { Diagnostic } from './diagnostic.js';
 import type { ConfigurationDocument, ValuePath } from './document.js';
 import { shadowedRoutes } from '../routing/shadowed_routes.js';
 import { closest } from './known_keys.js';
 import { checkMultiEnd } from './multi_end.js';
-import type { NodeConfiguration } from './node.js';
+import type { ParsedNode } from './parsed_node.js';
 import { eachAddress, isWildcard, type ListenAddress } from './scalars.js';
-
-/** A node of a file with the place of its keys. */
-export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; node: NodeConfiguration } | { role: 'backend'; node: BackendConfiguration } | { role: 'edge'; node: EdgeConfiguration });
 
 /** What is wrong with nodes that are right each by itself. */
 export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {

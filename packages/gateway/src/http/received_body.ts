@@ -1,5 +1,4 @@
 import { constants, type Http2ServerRequest } from 'node:http2';
-import { BodyTimeout } from '../slow_clients/pace.js';
 import { headerValue, type Exchange, type GatewayRequest } from './exchange.js';
 import { respondStatus } from './respond.js';
 
@@ -8,6 +7,14 @@ export class BodyTooLarge extends Error {
   constructor(limit: number) {
     super(`request body above ${limit} bytes`);
     this.name = 'BodyTooLarge';
+  }
+}
+
+/** The client did not send its body in time: the response is 408. */
+export class BodyTimeout extends Error {
+  constructor() {
+    super('the client does not send its body');
+    this.name = 'BodyTimeout';
   }
 }
 

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { CredentialsNeeded } from '@sheaf/web-client/server';
 import { findRoute, type Route } from '../routing/router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
-import type { SlowClients } from '../slow_clients/slow_clients.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
 
@@ -24,6 +23,12 @@ export interface RequestObserver {
   requestEnded(record: RequestRecord): void;
 }
 
+/** Is told of every exchange from its start until nobody waits for its client any more. */
+export interface ExchangeWatch {
+  add(exchange: Exchange): void;
+  delete(exchange: Exchange): void;
+}
+
 export interface RequestHandlerOptions {
   routes: readonly Route<Target>[];
   /** Answers below `/.well-known/sheaf/`, before every route. */
@@ -32,7 +37,7 @@ export interface RequestHandlerOptions {
   /** Bytes of request headers, counted as RFC 9113 §6.5.2 does; more is answered 431. */
   maxHeaderBytes: number;
   /** Watches over those who ask here themselves. */
-  slowClients?: SlowClients;
+  slowClients?: ExchangeWatch;
   observer: RequestObserver;
   log: Logger;
   /** Under which responses say in Server-Timing how long they took here. */

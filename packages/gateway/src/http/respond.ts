@@ -3,9 +3,11 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CREDENTIALS_HEADER } from '@sheaf/web-client/protocol';
 import { systemErrorCode } from '../errors/user_error.js';
-import { SlowClient } from '../slow_clients/pace.js';
 import type { Exchange, RequestHeaders } from './exchange.js';
 import { addTrailers } from './trailers.js';
+
+/** The gateway ended the exchange since its client did not do its part. */
+export class SlowClient extends Error {}
 
 /** W3C Server Timing. */
 const timingHeader = 'server-timing';

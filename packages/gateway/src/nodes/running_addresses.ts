@@ -1,5 +1,4 @@
 import type { ListenAddress } from '../configuration/scalars.js';
-import type { NodeOptions } from '../front/front.js';
 
 /** Where a node of this process listens. */
 export interface RunningAddress {
@@ -23,9 +22,4 @@ export class RunningAddresses {
   listenOf(name: string): ListenAddress | undefined {
     return this.#byName.get(name)?.listen;
   }
-}
-
-export interface SiteOptions extends NodeOptions {
-  /** The other nodes of this process. */
-  running?: RunningAddresses;
 }

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { strayErrorCounts } from '../faults/stray_errors.js';
 import type { RequestObserver } from '../http/request_handler.js';
 import type { SlowReason } from '../slow_clients/slow_clients.js';
-import type { BackendReport } from '../backends/backend_watch.js';
+import type { BackendReport } from './backend_report.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
 import { logLinesDropped } from './log_stream.js';
 import type { SessionObserver } from '../webtransport/session_server.js';

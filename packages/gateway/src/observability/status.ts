@@ -1,5 +1,5 @@
 import type { ConnectionStatus, TransportCounters } from '@sheaf/native';
-import type { BackendReport } from '../backends/backend_watch.js';
+import type { BackendReport } from './backend_report.js';
 import type { UpstreamStatus } from '../upstream/upstream_group.js';
 
 export type NodeState = 'starting' | 'serving' | 'draining' | 'stopped';

@@ -1,4 +1,6 @@
 import type { Exchange } from '../http/exchange.js';
+import { BodyTimeout } from '../http/received_body.js';
+import { SlowClient } from '../http/respond.js';
 
 /** How fast a client does its part of an exchange, while it is its turn: takes the response, or sends the body. */
 export class Pace {
@@ -58,17 +60,6 @@ export function bySlowness(now: number): (one: Exchange, other: Exchange) => num
 function isClientsTurn({ response, waitForBody }: Exchange): boolean {
   return waitForBody !== undefined || (response.writableLength > 0 && response.socket !== null);
 }
-
-/** The client did not send its body in time: the response is 408. */
-export class BodyTimeout extends Error {
-  constructor() {
-    super('the client does not send its body');
-    this.name = 'BodyTimeout';
-  }
-}
-
-/** The gateway ended the exchange since its client did not do its part. */
-export class SlowClient extends Error {}
 
 /** Ends an exchange whose client does not do its part. */
 export function endSlow(exchange: Exchange, reason: string): void {

@@ -1,4 +1,5 @@
 import type { Exchange } from '../http/exchange.js';
+import type { ExchangeWatch } from '../http/request_handler.js';
 import { networkOf } from '../limits/network.js';
 import type { Limits } from '../limits/options.js';
 import { bySlowness, endSlow, paceOf } from './pace.js';
@@ -30,7 +31,7 @@ export type SlowReason = 'unread' | 'no_body' | 'slowest';
  * Watches over exchanges whose clients do their part slowly or not at all: those that do nothing for a long time are ended,
  * and the slowest of them when they are too many, so that others get what they hold.
  */
-export class SlowClients {
+export class SlowClients implements ExchangeWatch {
   readonly #options: Required<SlowClientsOptions>;
   readonly #all = new Set<Exchange>();
   /** When one of the exchanges of a connection was last seen to have got on. */

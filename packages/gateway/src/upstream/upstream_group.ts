@@ -9,8 +9,7 @@ import { forwardedHeaders, withoutHopByHop } from '../http/forwarded_headers.js'
 import { InterimRelay, maxInterimResponses } from '../http/interim_response.js';
 import { isIdempotent, isSafe } from '../http/methods.js';
 import { declaredLength, ReceivedBody, respondBodyFault } from '../http/received_body.js';
-import { respondStatus, sendBody, setHead } from '../http/respond.js';
-import { SlowClient } from '../slow_clients/pace.js';
+import { respondStatus, sendBody, setHead, SlowClient } from '../http/respond.js';
 import { createBalance, type Balance } from './balance.js';
 import { tlsFault, failureReason, HealthCheck, probe } from './health_check.js';
 import { UpstreamMember } from './member.js';
