@@ -2,7 +2,7 @@
 export { errorCodes, type ErrorCode } from './errors/error_codes.js';
 export { exitCodes, type ExitCode } from './errors/exit_codes.js';
 export { errorMessage, systemErrorCode, UserError } from './errors/user_error.js';
-export { congestionControl, congestionNames, pathSchedulerNames } from './front/transport_names.js';
-export { formatAddress } from './listeners/listen_error.js';
+export { congestionControl, congestionNames, pathSchedulerNames } from './values/transport_names.js';
+export { formatAddress } from './values/listen_error.js';
 export { loadNativeModule } from './listeners/native_module.js';
-export { version } from './version.js';
+export { version } from './values/version.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configurationSchema } from '../src/configuration/node.js';
+import { configurationSchema } from '../src/schema/node.js';
 import { parseConfiguration } from '../src/configuration/load.js';
 import { parseGateway } from './support/configuration.js';
 import { configurationsIn } from './support/markdown.js';

@@ -1,8 +1,8 @@
 import { createHttp3Server, type ServerConnection, type ServerResponse } from '@sheaf/native';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfiguration } from '../src/configuration/load.js';
-import type { LoadedEdge } from '../src/configuration/loaded.js';
-import { Edge } from '../src/edge/edge.js';
+import type { LoadedEdge } from '../src/schema/loaded.js';
+import { Edge } from '../src/nodes/edge/edge.js';
 import { createDevCertificate } from '../src/tls/dev_certificate.js';
 import { get, getByHttp2 } from './support/client.js';
 import { ask, connect } from './support/http3_client.js';

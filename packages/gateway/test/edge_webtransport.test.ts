@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import type { WebTransportSession } from '../src/webtransport/session.js';
+import type { WebTransportSession } from '../src/targets/webtransport/session.js';
 import { startPair, type Pair } from './support/nodes.js';
 import { openSession, readNextStream, sendAndReadAll, sendOneWay, sendUntilDatagram, tellUrl, writeApplication } from './support/sessions.js';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Gateway } from '../src/gateway/gateway.js';
+import { Gateway } from '../src/nodes/gateway.js';
 import { parseGateway } from './support/configuration.js';
 import { getByHttp2 } from './support/client.js';
 import { startGateway, type RunningGateway } from './support/gateway.js';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse, ConnectionStatus, BackendStatus } from '@sheaf/native';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LeaseReports } from '../src/edge/lease_reports.js';
+import { LeaseReports } from '../src/nodes/edge/lease_reports.js';
 
 const lease = { granted: 4_096, returned: 96, left: 1_000 };
 /** What pages are told of it. */

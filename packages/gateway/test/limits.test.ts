@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { limitsTable } from '../src/limits/table.js';
+import { limitsTable } from '../src/schema/limits_table.js';
 
 const page = fileURLToPath(new URL('../../../docs/limits.md', import.meta.url));
 

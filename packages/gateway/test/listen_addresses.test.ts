@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { Gateway } from '../src/gateway/gateway.js';
+import { Gateway } from '../src/nodes/gateway.js';
 import { get } from './support/client.js';
 import { parseGateway } from './support/configuration.js';
 import { ask, connect } from './support/http3_client.js';

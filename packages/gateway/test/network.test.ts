@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { networkOf } from '../src/limits/network.js';
+import { networkOf } from '../src/values/client_network.js';
 
 it.each([
   ['192.0.2.7', '192.0.2.7'],

@@ -4,9 +4,9 @@ import { describe, expect, it, vi } from 'vitest';
 import type { GatewayRequest, GatewayResponse, Target } from '../src/http/exchange.js';
 import { RequestHandler } from '../src/http/request_handler.js';
 import { respondText } from '../src/http/respond.js';
-import { compileRoute } from '../src/routing/router.js';
-import { isOwnAuthority, pageApplication } from '../src/webtransport/page.js';
-import type { WebTransportSession } from '../src/webtransport/session.js';
+import { compileRoute } from '../src/http/router.js';
+import { isOwnAuthority, pageApplication } from '../src/targets/webtransport/page.js';
+import type { WebTransportSession } from '../src/targets/webtransport/session.js';
 
 describe('the host of a page request', () => {
   it.each([

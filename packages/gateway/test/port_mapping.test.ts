@@ -69,7 +69,7 @@ describe('behind port mapping', () => {
   });
 
   it('the name that a page asked for stays, with a certificate of an authority', async () => {
-    const { describeListener } = await import('../src/front/description.js');
+    const { describeListener } = await import('../src/nodes/front/description.js');
     const describe_ = describeListener({ listen: { address: '10.0.0.7', port: 4433 }, public_url: { host: 'www.example.com', port: 443 } }, { isDevelopment: false } as never, () => 4433);
     expect(describe_({ request: { authority: 'shop.example.com:443' } } as never)).toEqual({ hashes: [], authority: 'shop.example.com:443' });
   });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-const parser = new URL('../dist/upstream/response_parser.js', import.meta.url).href;
+const parser = new URL('../dist/targets/upstream/response_parser.js', import.meta.url).href;
 const undici = import.meta.resolve('undici');
 
 /** Says by how many bytes a process grew at most while it read 1,000 responses. */

@@ -1,6 +1,6 @@
 import { MAXIMUM_RESPONSES } from '@sheaf/web-client/protocol';
 import { describe, expect, it } from 'vitest';
-import { ResponseReports } from '../src/edge/response_reports.js';
+import { ResponseReports } from '../src/nodes/edge/response_reports.js';
 
 describe('what an edge remembers of responses', () => {
   it('has the parts of each, also while it arrives', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseGateway } from './support/configuration.js';
 import { parseRequestTarget } from '../src/http/request_target.js';
-import { compileRoute, findRoute } from '../src/routing/router.js';
+import { compileRoute, findRoute } from '../src/http/router.js';
 
 const { node } = parseGateway(
   `

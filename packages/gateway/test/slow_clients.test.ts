@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BodyTimeout } from '../src/slow_clients/pace.js';
+import { BodyTimeout } from '../src/http/received_body.js';
 import { SlowClients } from '../src/slow_clients/slow_clients.js';
 import type { Exchange } from '../src/http/exchange.js';
 

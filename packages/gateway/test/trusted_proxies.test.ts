@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RequestListener } from 'node:http';
 import type { GatewayRequest } from '../src/http/exchange.js';
 import { TrustedProxies } from '../src/http/trusted_proxies.js';
-import { Networks } from '../src/listeners/networks.js';
+import { Networks } from '../src/values/networks.js';
 import { parseGateway } from './support/configuration.js';
 import { get, getByHttp2 } from './support/client.js';
 import { startFullGateway } from './support/gateway.js';

@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { systemErrorCode } from '../errors/user_error.js';
 import { CertificateError, readAuthorityFile, readCertificateFiles, type CertificateFiles } from '../tls/certificate_files.js';
-import { builtInNames, isBuiltIn } from '../webtransport/built_in.js';
-import type { Diagnostic } from './diagnostic.js';
-import type { ConfigurationDocument, ValuePath } from './document.js';
-import { closest } from './known_keys.js';
+import { builtInNames, isBuiltIn } from '../targets/webtransport/built_in.js';
+import type { Diagnostic } from '../values/diagnostic.js';
+import type { ConfigurationDocument, ValuePath } from '../values/document.js';
+import { closest } from '../values/known_keys.js';
 import type { VisibleConfiguration } from './visible.js';
 
 /** Checks what only the file system knows: directories, modules, certificates. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { errorCodes, type ErrorCode } from '../errors/error_codes.js';
-import type { Diagnostic } from './diagnostic.js';
-import type { ConfigurationDocument, ValuePath } from './document.js';
-import { closest, knownKeys } from './known_keys.js';
+import type { Diagnostic } from '../values/diagnostic.js';
+import type { ConfigurationDocument, ValuePath } from '../values/document.js';
+import { closest, knownKeys } from '../values/known_keys.js';
 import { renamedKey, renamedValue } from './renamed.js';
 
 type Issue = z.core.$ZodIssue;

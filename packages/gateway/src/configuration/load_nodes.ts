@@ -1,10 +1,10 @@
-import { certificateNames } from '../gateway/names.js';
-import { renderPlace } from './diagnostic.js';
-import type { ConfigurationDocument } from './document.js';
-import { keySource, type LoadedBackend, type LoadedBackendReference, type LoadedGateway, type LoadedNode, type LoadedPeer } from './loaded.js';
+import { certificateNames } from './certificate_names.js';
+import { renderPlace } from '../values/diagnostic.js';
+import type { ConfigurationDocument } from '../values/document.js';
+import { keySource, type LoadedBackend, type LoadedBackendReference, type LoadedGateway, type LoadedNode, type LoadedPeer } from '../schema/loaded.js';
 import { backendNumbers } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
-import { eachAddress, isWildcard } from './scalars.js';
+import { eachAddress, isWildcard } from '../values/scalars.js';
 
 type Parsed<Role extends ParsedNode['role']> = Extract<ParsedNode, { role: Role }>;
 

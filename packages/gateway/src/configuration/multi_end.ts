@@ -1,9 +1,9 @@
-import type { BackendReferenceOptions } from '../backends/options.js';
-import type { Diagnostic } from './diagnostic.js';
-import type { ConfigurationDocument, ValuePath } from './document.js';
-import { closest } from './known_keys.js';
+import type { BackendReferenceOptions } from '../schema/backends.js';
+import type { Diagnostic } from '../values/diagnostic.js';
+import type { ConfigurationDocument, ValuePath } from '../values/document.js';
+import { closest } from '../values/known_keys.js';
 import type { ParsedNode } from './parsed_node.js';
-import { isWildcard } from './scalars.js';
+import { isWildcard } from '../values/scalars.js';
 
 type ParsedGateway = Extract<ParsedNode, { role: 'gateway' }>;
 type ParsedBackend = Extract<ParsedNode, { role: 'backend' }>;

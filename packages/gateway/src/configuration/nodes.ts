@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
-import type { Diagnostic } from './diagnostic.js';
-import type { ConfigurationDocument, ValuePath } from './document.js';
-import { shadowedRoutes } from '../routing/shadowed_routes.js';
-import { closest } from './known_keys.js';
+import type { Diagnostic } from '../values/diagnostic.js';
+import type { ConfigurationDocument, ValuePath } from '../values/document.js';
+import { shadowedRoutes } from '../http/shadowed_routes.js';
+import { closest } from '../values/known_keys.js';
 import { checkMultiEnd } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
-import { eachAddress, isWildcard, type ListenAddress } from './scalars.js';
+import { eachAddress, isWildcard, type ListenAddress } from '../values/scalars.js';
 
 /** What is wrong with nodes that are right each by itself. */
 export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import type { NodeKeyOptions } from '../backbone/options.js';
-import type { EdgeConfiguration } from '../edge/options.js';
-import type { BackendConfiguration } from '../backends/options.js';
-import type { RouteOptions } from '../routing/options.js';
-import type { TlsOptions } from '../tls/options.js';
-import type { UpstreamTlsOptions } from '../upstream/options.js';
-import { isBuiltIn } from '../webtransport/built_in.js';
-import type { NodeConfiguration } from './node.js';
+import type { NodeKeyOptions } from '../schema/backbone.js';
+import type { EdgeConfiguration } from '../schema/edge.js';
+import type { BackendConfiguration } from '../schema/backends.js';
+import type { RouteOptions } from '../schema/routes.js';
+import type { TlsOptions } from '../schema/tls.js';
+import type { UpstreamTlsOptions } from '../schema/upstream.js';
+import { isBuiltIn } from '../targets/webtransport/built_in.js';
+import type { NodeConfiguration } from '../schema/node.js';
 
 /** The keys that name files in every role. */
 type FileKeys = Pick<NodeConfiguration, 'tls' | 'qlog' | 'log'>;

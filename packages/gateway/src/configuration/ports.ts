@@ -2,10 +2,10 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { UserError } from '../errors/user_error.js';
-import { listenError } from '../listeners/listen_error.js';
-import type { Diagnostic } from './diagnostic.js';
-import type { ConfigurationDocument, ValuePath } from './document.js';
-import { eachAddress, type ListenAddress } from './scalars.js';
+import { listenError } from '../values/listen_error.js';
+import type { Diagnostic } from '../values/diagnostic.js';
+import type { ConfigurationDocument, ValuePath } from '../values/document.js';
+import { eachAddress, type ListenAddress } from '../values/scalars.js';
 import type { VisibleConfiguration } from './visible.js';
 
 /** Tries the ports that a node would listen on, and leaves them. */

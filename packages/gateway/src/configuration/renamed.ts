@@ -1,4 +1,4 @@
-import type { ValuePath } from './document.js';
+import type { ValuePath } from '../values/document.js';
 
 /** Keys of earlier versions, and what they are called now. */
 const renamedKeys: Readonly<Record<string, string>> = { ends: 'backends' };

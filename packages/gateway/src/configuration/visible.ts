@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import type { z } from 'zod';
-import { routeOptions, type RouteOptions } from '../routing/options.js';
-import { tlsOptions, type TlsOptions } from '../tls/options.js';
-import type { ValuePath } from './document.js';
-import { isMap } from './node.js';
+import { routeOptions, type RouteOptions } from '../schema/routes.js';
+import { tlsOptions, type TlsOptions } from '../schema/tls.js';
+import type { ValuePath } from '../values/document.js';
+import { isMap } from '../schema/node.js';
 import { resolveRoute, resolveTls } from './paths.js';
-import { listenAddress, listenAddresses, type ListenAddress, type ListenAddresses } from './scalars.js';
+import { listenAddress, listenAddresses, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 
 /** The parts of a node that can be understood, whatever is wrong with the others. */
 export interface VisibleConfiguration {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { CredentialsNeeded } from '@sheaf/web-client/server';
-import { findRoute, type Route } from '../routing/router.js';
+import { findRoute, type Route } from './router.js';
 import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, type Target } from './exchange.js';
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { parse } from 'forwarded-parse';
-import type { TrustedProxiesOptions } from '../front/reach_options.js';
-import { Networks } from '../listeners/networks.js';
+import type { TrustedProxiesOptions } from '../schema/reach.js';
+import { Networks } from '../values/networks.js';
 import { headerValue, type GatewayRequest, type RequestHeaders } from './exchange.js';
 
 /** What a proxy says of a request that it received. */

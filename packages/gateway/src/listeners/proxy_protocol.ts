@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Networks } from './networks.js';
+import type { Networks } from '../values/networks.js';
 import { decodeProxyHeader } from './proxy_header.js';
 
 /** What tells the open connections of a listener apart, at TCP and at TLS. */

@@ -1,7 +1,7 @@
 import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
-import type { ListenAddresses } from '../configuration/scalars.js';
-import type { FrontLimits, FrontOptions } from '../front/options.js';
-import { congestionControl } from '../front/transport_names.js';
+import type { ListenAddresses } from '../values/scalars.js';
+import type { FrontLimits, FrontOptions } from '../schema/front.js';
+import { congestionControl } from '../values/transport_names.js';
 import type { GatewayResponse } from '../http/exchange.js';
 import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';

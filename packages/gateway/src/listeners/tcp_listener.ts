@@ -6,18 +6,18 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { CertificatePair } from '@sheaf/native';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
-import type { ListenAddress } from '../configuration/scalars.js';
+import type { ListenAddress } from '../values/scalars.js';
 import { headerValue } from '../http/exchange.js';
 import { fromNodeRequest } from '../http/node_request.js';
 import { fromNodeResponse } from '../http/node_response.js';
 import type { RequestHandler } from '../http/request_handler.js';
-import type { FrontLimits } from '../front/options.js';
-import { TcpClients } from '../limits/tcp_clients.js';
+import type { FrontLimits } from '../schema/front.js';
+import { TcpClients } from './tcp_clients.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';
 import { HandshakePacer } from './handshake_pacer.js';
 import { sessionLimits, watchSession } from './http2_session.js';
 import { Http2Tree, NodeNumbers } from './http2_tree.js';
-import type { Networks } from './networks.js';
+import type { Networks } from '../values/networks.js';
 import { ProxyProtocol } from './proxy_protocol.js';
 
 /** A client gets this long for its request's headers. */

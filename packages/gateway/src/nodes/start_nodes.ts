@@ -1,9 +1,9 @@
-import type { LoadedNode } from '../configuration/loaded.js';
-import { Edge } from '../edge/edge.js';
-import { Backend } from '../backends/backend.js';
-import type { NodeOptions } from '../front/front.js';
-import { Gateway } from '../gateway/gateway.js';
-import { RunningAddresses } from './running_addresses.js';
+import type { LoadedNode } from '../schema/loaded.js';
+import { Edge } from './edge/edge.js';
+import { Backend } from './backend.js';
+import type { NodeOptions } from './front/front.js';
+import { Gateway } from './gateway.js';
+import { RunningAddresses } from '../values/running_addresses.js';
 
 /** A node that runs in this process. */
 export type RunningNode = Gateway | Backend | Edge;

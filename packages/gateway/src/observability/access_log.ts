@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { RequestObserver, RequestRecord } from '../http/request_handler.js';
 import { parseUrgency } from '@sheaf/web-client/protocol';
 import { headerValue, type GatewayRequest } from '../http/exchange.js';
-import type { SessionObserver } from '../webtransport/session_server.js';
+import type { SessionObserver } from '../targets/webtransport/session_server.js';
 
 /** One line per request and per session. The query is left out: it may hold what must not be kept. */
 export function accessLog(log: Logger): RequestObserver & SessionObserver {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import type { ListenAddress } from '../configuration/scalars.js';
-import { hostName } from '../routing/router.js';
+import type { ListenAddress } from '../values/scalars.js';
+import { hostName } from '../http/router.js';
 import type { NodeStatus } from './status.js';
 
 /** What an operator may ask. */

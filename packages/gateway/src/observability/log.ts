@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
 import { LogStream } from './log_stream.js';
-import type { LogOptions } from './options.js';
+import type { LogOptions } from '../schema/log.js';
 
 const standardError = 2;
 

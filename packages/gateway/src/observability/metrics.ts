@@ -1,12 +1,12 @@
 import type { TransportCounters } from '@sheaf/native';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { strayErrorCounts } from '../faults/stray_errors.js';
+import { strayErrorCounts } from '../errors/stray_errors.js';
 import type { RequestObserver } from '../http/request_handler.js';
 import type { SlowReason } from '../slow_clients/slow_clients.js';
 import type { BackendReport } from './backend_report.js';
-import type { UpstreamStatus } from '../upstream/upstream_group.js';
+import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 import { logLinesDropped } from './log_stream.js';
-import type { SessionObserver } from '../webtransport/session_server.js';
+import type { SessionObserver } from '../targets/webtransport/session_server.js';
 
 /** What the metrics ask for when they are scraped. */
 export interface MetricSources {

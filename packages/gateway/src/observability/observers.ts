@@ -1,5 +1,5 @@
 import type { RequestObserver } from '../http/request_handler.js';
-import type { SessionObserver } from '../webtransport/session_server.js';
+import type { SessionObserver } from '../targets/webtransport/session_server.js';
 
 export type Observer = RequestObserver & SessionObserver;
 

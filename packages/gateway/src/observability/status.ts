@@ -1,6 +1,6 @@
 import type { ConnectionStatus, TransportCounters } from '@sheaf/native';
 import type { BackendReport } from './backend_report.js';
-import type { UpstreamStatus } from '../upstream/upstream_group.js';
+import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 
 export type NodeState = 'starting' | 'serving' | 'draining' | 'stopped';
 

@@ -1,5 +1,5 @@
 import type { Exchange } from '../http/exchange.js';
-import { networkOf } from '../limits/network.js';
+import { networkOf } from '../values/client_network.js';
 import { bySlowness, endSlow, paceOf } from './pace.js';
 import { Shares } from './shares.js';
 import { patienceMs } from './slow_clients.js';

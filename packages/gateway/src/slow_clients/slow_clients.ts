@@ -1,7 +1,7 @@
 import type { Exchange } from '../http/exchange.js';
 import type { ExchangeWatch } from '../http/request_handler.js';
-import { networkOf } from '../limits/network.js';
-import type { Limits } from '../limits/options.js';
+import { networkOf } from '../values/client_network.js';
+import type { Limits } from '../schema/limits.js';
 import { bySlowness, endSlow, paceOf } from './pace.js';
 import { Shares } from './shares.js';
 

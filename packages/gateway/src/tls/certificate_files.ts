@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, X509Certificate, type KeyObject } from 'n
 import { readFile } from 'node:fs/promises';
 import type { CertificatePair } from '@sheaf/native';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
-import type { TlsOptions } from './options.js';
+import type { TlsOptions } from '../schema/tls.js';
 
 export type CertificateFiles = Exclude<TlsOptions, 'dev'>;
 

@@ -4,7 +4,7 @@ import { errorMessage } from '../errors/user_error.js';
 import { certificateExpiry, certificateHash, readCertificateFiles } from './certificate_files.js';
 import { loadDevCertificate } from './dev_certificate.js';
 import { filePollMs, FileState } from './file_state.js';
-import type { TlsOptions } from './options.js';
+import type { TlsOptions } from '../schema/tls.js';
 
 const devPollMs = 60_000;
 

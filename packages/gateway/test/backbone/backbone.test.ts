@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import type { ClientResponse, ServerRequest, ServerResponse } from '@sheaf/native';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { BackboneLink } from '../../src/backbone/backbone_link.js';
-import { BackboneListener, backbonePaths, type BackboneUse } from '../../src/backbone/backbone_listener.js';
-import type { Channel } from '../../src/backbone/channel.js';
-import { backboneVersion, encodeMessage, runBytes, type BackboneMessage } from '../../src/backbone/messages.js';
-import { NodeKey, NodePublicKey } from '../../src/backbone/node_key.js';
+import { BackboneLink } from '../../src/multi_end/backbone/backbone_link.js';
+import { BackboneListener, backbonePaths, type BackboneUse } from '../../src/multi_end/backbone/backbone_listener.js';
+import type { Channel } from '../../src/multi_end/backbone/channel.js';
+import { backboneVersion, encodeMessage, runBytes, type BackboneMessage } from '../../src/multi_end/backbone/messages.js';
+import { NodeKey, NodePublicKey } from '../../src/values/node_key.js';
 import { loadNativeModule } from '../../src/listeners/native_module.js';
 
 const siteKey = NodeKey.generate();
@@ -127,7 +127,7 @@ test('an introduction cannot be used again, nor passed on to another node', asyn
   // A node that is called in good faith, and hands on what it was given.
   const signatures: Buffer[] = [];
   const nonces: Buffer[] = [];
-  const { introduction } = await import('../../src/backbone/authentication.js');
+  const { introduction } = await import('../../src/multi_end/backbone/authentication.js');
   const nonce = Buffer.alloc(32, 1);
   const session = Buffer.alloc(16, 2);
   const greedy = NodeKey.generate();

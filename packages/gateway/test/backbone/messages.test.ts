@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { BackboneViolation } from '../../src/backbone/byte_fields.js';
-import { MessageReader } from '../../src/backbone/message_reader.js';
-import { backboneVersion, BackboneVersionMismatch, decodeMessage, encodeMessage, maxMessage, nonceBytes, runBytes, type BackboneMessage } from '../../src/backbone/messages.js';
-import { publicKeyBytes, signatureBytes } from '../../src/backbone/node_key.js';
-import { maxSealed, sessionBytes } from '../../src/backbone/sealed_snapshot.js';
+import { BackboneViolation } from '../../src/multi_end/backbone/byte_fields.js';
+import { MessageReader } from '../../src/multi_end/backbone/message_reader.js';
+import { backboneVersion, BackboneVersionMismatch, decodeMessage, encodeMessage, maxMessage, nonceBytes, runBytes, type BackboneMessage } from '../../src/multi_end/backbone/messages.js';
+import { publicKeyBytes, signatureBytes } from '../../src/values/node_key.js';
+import { maxSealed, sessionBytes } from '../../src/multi_end/backbone/sealed_snapshot.js';
 
 const maxInteger = 0xffff_ffff;
 const messages: BackboneMessage[] = [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createNodeKey, loadDevelopmentKey, NodeKey, NodePublicKey, nodeKeyFile, readNodeKey } from '../../src/backbone/node_key.js';
+import { createNodeKey, loadDevelopmentKey, NodeKey, NodePublicKey, nodeKeyFile, readNodeKey } from '../../src/values/node_key.js';
 
 let directory: string;
 beforeEach(async () => void (directory = await mkdtemp(join(tmpdir(), 'sheaf-keys-'))));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { NodeKey, NodePublicKey } from '../../src/backbone/node_key.js';
-import { maxSnapshot, loadSodium, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes, type SealingSession } from '../../src/backbone/sealed_snapshot.js';
+import { NodeKey, NodePublicKey } from '../../src/values/node_key.js';
+import { maxSnapshot, loadSodium, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes, type SealingSession } from '../../src/multi_end/backbone/sealed_snapshot.js';
 
 const primary = NodeKey.generate();
 const backend = NodeKey.generate();

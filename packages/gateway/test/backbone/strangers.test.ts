@@ -1,6 +1,6 @@
 import type { ServedConnection } from '@sheaf/native';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { maxStrangers, Strangers } from '../../src/backbone/strangers.js';
+import { maxStrangers, Strangers } from '../../src/multi_end/backbone/strangers.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

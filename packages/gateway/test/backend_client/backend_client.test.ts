@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse, HeaderMap, Http3Client } from '@sheaf/native';
 import { describe, expect, it } from 'vitest';
-import { BackendClient } from '../../src/backend_client/backend_client.js';
+import { BackendClient } from '../../src/multi_end/client/backend_client.js';
 import { lostConnection } from '../../src/http/proxied_request.js';
 import { collect } from '../support/client.js';
 

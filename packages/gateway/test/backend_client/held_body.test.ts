@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
-import { HeldBody } from '../../src/backend_client/held_body.js';
+import { HeldBody } from '../../src/multi_end/client/held_body.js';
 
 /** A body whose chunks come when the test says so. */
 class Source implements AsyncIterator<string> {

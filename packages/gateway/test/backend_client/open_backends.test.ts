@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Http3Client } from '@sheaf/native';
 import { expect, it } from 'vitest';
-import { OpenBackends } from '../../src/backend_client/open_backends.js';
+import { OpenBackends } from '../../src/multi_end/client/open_backends.js';
 
 it('responses of a backend that end after it was offered again do not make it cheaper than others', () => {
   const client = Object.assign(new EventEmitter(), { openBackend: () => Promise.resolve(1), status: () => ({ backends: [{ backend: 0, smoothedRttMs: 20 }, { backend: 1, smoothedRttMs: 10 }] }) });

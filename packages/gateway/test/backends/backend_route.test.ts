@@ -2,8 +2,9 @@ import { PassThrough, Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { BackendRoute } from '../../src/backends/backend_route.js';
-import type { BackendHealth, BackendWatch } from '../../src/backends/backend_watch.js';
+import { BackendRoute } from '../../src/multi_end/primary/backend_route.js';
+import type { BackendWatch } from '../../src/multi_end/primary/backend_watch.js';
+import type { BackendHealth } from '../../src/observability/backend_report.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { Places } from '../../src/slow_clients/places.js';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { BackendLease, Http3Client } from '@sheaf/native';
 import { parsePathReports, parseResponseReports } from '@sheaf/web-client/protocol';
 import { describe, expect, it, vi } from 'vitest';
-import { BackendClient } from '../../src/backend_client/backend_client.js';
+import { BackendClient } from '../../src/multi_end/client/backend_client.js';
 import { collect, get, getByHttp2 } from '../support/client.js';
 import { ask, connect } from '../support/http3_client.js';
 import { startSite, type Site, type SiteDescription } from '../support/site.js';

@@ -3,13 +3,13 @@ import { EventEmitter } from 'node:events';
 import type { Http3Server } from '@sheaf/native';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BackboneViolation } from '../../src/backbone/byte_fields.js';
-import { Channel } from '../../src/backbone/channel.js';
-import { MessageReader } from '../../src/backbone/message_reader.js';
-import type { BackboneMessage } from '../../src/backbone/messages.js';
-import { NodeKey } from '../../src/backbone/node_key.js';
-import { loadSodium, sessionBytes, SnapshotSealer, type SealingSession } from '../../src/backbone/sealed_snapshot.js';
-import { HostedGuests } from '../../src/backends/hosted_guests.js';
+import { BackboneViolation } from '../../src/multi_end/backbone/byte_fields.js';
+import { Channel } from '../../src/multi_end/backbone/channel.js';
+import { MessageReader } from '../../src/multi_end/backbone/message_reader.js';
+import type { BackboneMessage } from '../../src/multi_end/backbone/messages.js';
+import { NodeKey } from '../../src/values/node_key.js';
+import { loadSodium, sessionBytes, SnapshotSealer, type SealingSession } from '../../src/multi_end/backbone/sealed_snapshot.js';
+import { HostedGuests } from '../../src/multi_end/backend/hosted_guests.js';
 
 /** A connection that was taken over. */
 class FakeGuest extends EventEmitter {

@@ -2,11 +2,11 @@ import { EventEmitter } from 'node:events';
 import type { ServerConnection } from '@sheaf/native';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BackboneViolation } from '../../src/backbone/byte_fields.js';
-import type { Channel } from '../../src/backbone/channel.js';
-import type { BackboneMessage } from '../../src/backbone/messages.js';
-import type { SnapshotSealer } from '../../src/backbone/sealed_snapshot.js';
-import { HandOvers } from '../../src/backends/hand_overs.js';
+import { BackboneViolation } from '../../src/multi_end/backbone/byte_fields.js';
+import type { Channel } from '../../src/multi_end/backbone/channel.js';
+import type { BackboneMessage } from '../../src/multi_end/backbone/messages.js';
+import type { SnapshotSealer } from '../../src/multi_end/backbone/sealed_snapshot.js';
+import { HandOvers } from '../../src/multi_end/primary/hand_overs.js';
 
 /** A connection of a client as the gateway has it, which writes down what is done with it. */
 class FakeConnection extends EventEmitter {

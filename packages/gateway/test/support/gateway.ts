@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { NodeOptions } from '../../src/front/front.js';
-import { Gateway } from '../../src/gateway/gateway.js';
+import type { NodeOptions } from '../../src/nodes/front/front.js';
+import { Gateway } from '../../src/nodes/gateway.js';
 import { parseGateway } from './configuration.js';
 import { logTo } from './nodes.js';
 import { temporaryDirectory } from './temporary_directory.js';

@@ -3,9 +3,9 @@ import { Writable } from 'node:stream';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseConfiguration } from '../../src/configuration/load.js';
-import type { LoadedConfiguration } from '../../src/configuration/loaded.js';
-import { Edge } from '../../src/edge/edge.js';
-import { Gateway } from '../../src/gateway/gateway.js';
+import type { LoadedConfiguration } from '../../src/schema/loaded.js';
+import { Edge } from '../../src/nodes/edge/edge.js';
+import { Gateway } from '../../src/nodes/gateway.js';
 import { closeNodes, startNodes } from '../../src/nodes/start_nodes.js';
 import { temporaryDirectory } from './temporary_directory.js';
 

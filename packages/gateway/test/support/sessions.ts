@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { WebTransportSession } from '../../src/webtransport/session.js';
+import type { WebTransportSession } from '../../src/targets/webtransport/session.js';
 import { temporaryDirectory } from './temporary_directory.js';
 
 type WebTransportClass = new (url: string, options: object) => WebTransportSession;

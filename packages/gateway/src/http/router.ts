@@ -1,0 +1,84 @@
+import { parseRequestTarget, withDecodedSlashes } from './request_target.js';
+import type { RouteOptions } from '../schema/routes.js';
+
+/** A route with what its configuration says about matching, prepared for comparing. */
+export interface Route<Answer> {
+  /** Position in the configuration. */
+  index: number;
+  /** Names the route in logs and metrics. */
+  label: string;
+  answer: Answer;
+  hosts: readonly string[] | undefined;
+  methods: readonly string[] | undefined;
+  /** Without a slash at the end; empty for `/`. */
+  prefix: string;
+}
+
+export type RouteMatch<Answer> =
+  | { found: true; route: Route<Answer>; rest: string }
+  /** `allow`: methods that the path has routes for; empty when the path has no route at all. `ambiguous`: the path may mean two. */
+  | { found: false; allow: string[]; ambiguous?: true };
+
+export interface RouteQuery {
+  host: string;
+  /** In its normal form: `routed` of the request target. */
+  pathname: string;
+  method: string;
+}
+
+export function compileRoute<Answer>(options: RouteOptions, index: number, answer: Answer): Route<Answer> {
+  const host = options.host?.join(',') ?? '';
+  return {
+    index,
+    label: `${options.methods ? `${options.methods.join(',')} ` : ''}${host}${options.path}`,
+    answer,
+    hosts: options.host?.map((name) => name.toLowerCase()),
+    methods: options.methods,
+    prefix: (parseRequestTarget(options.path)?.routed ?? options.path).replace(/\/+$/, ''),
+  };
+}
+
+/**
+ * Finds the first route, in the order of the configuration, that matches host, path and method. None when a server that
+ * decodes slashes would see the path of another route: `/public/..%2fapi` must not be a way around the rules of `/api`.
+ */
+export function findRoute<Answer>(routes: readonly Route<Answer>[], query: RouteQuery): RouteMatch<Answer> {
+  const match = firstRoute(routes, query);
+  const decoded = withDecodedSlashes(query.pathname);
+  if (decoded === undefined) return match;
+  const other = firstRoute(routes, { ...query, pathname: decoded });
+  const same = match.found === other.found && (!match.found || !other.found || match.route === other.route);
+  return same ? match : { found: false, allow: [], ambiguous: true };
+}
+
+function firstRoute<Answer>(routes: readonly Route<Answer>[], query: RouteQuery): RouteMatch<Answer> {
+  const host = hostName(query.host);
+  const allow = new Set<string>();
+  for (const route of routes) {
+    if (!matchesHost(route.hosts, host)) continue;
+    const rest = restOfPath(route.prefix, query.pathname);
+    if (rest === undefined) continue;
+    if (!route.methods || route.methods.includes(query.method)) return { found: true, route, rest };
+    for (const method of route.methods) allow.add(method);
+  }
+  return { found: false, allow: [...allow] };
+}
+
+/** `Example.com:443` is `example.com`, `[::1]:443` is `[::1]`. */
+export function hostName(authority: string): string {
+  return authority.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
+}
+
+function matchesHost(hosts: readonly string[] | undefined, host: string): boolean {
+  if (!hosts) return true;
+  return hosts.some((pattern) => (pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1 : host === pattern));
+}
+
+/** Segment by segment: `/api` holds `/api` and `/api/x`, not `/apis`. */
+function restOfPath(prefix: string, pathname: string): string | undefined {
+  if (prefix === '') return pathname;
+  if (!pathname.startsWith(prefix)) return undefined;
+  const rest = pathname.slice(prefix.length);
+  if (rest === '') return '/';
+  return rest.startsWith('/') ? rest : undefined;
+}

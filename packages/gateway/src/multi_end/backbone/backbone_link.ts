@@ -1,0 +1,229 @@
+import { EventEmitter } from 'node:events';
+import type { Http3Client, NativeModule } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { backOffMs, type BackOff } from '../../values/back_off.js';
+import { errorMessage } from '../../errors/user_error.js';
+import { formatAddress } from '../../values/listen_error.js';
+import type { LinkStatus } from '../../observability/backend_report.js';
+import { introduction } from './authentication.js';
+import { backboneIdleMs, backbonePaths, type BackboneUse } from './backbone_listener.js';
+import { BackboneViolation } from './byte_fields.js';
+import { Channel, readMessages } from './channel.js';
+import { backboneVersion, encodeMessage, type BackboneMessage } from './messages.js';
+import type { NodeKey, NodePublicKey } from '../../values/node_key.js';
+import { MessageBody } from './request_body.js';
+
+export interface BackboneLinkOptions {
+  module: NativeModule;
+  use: BackboneUse;
+  /** This node. */
+  name: string;
+  key: NodeKey;
+  /** Names this process, `runBytes`. */
+  run: Buffer;
+  peer: { name: string; publicKey: NodePublicKey };
+  /** Where the peer listens at the moment. */
+  address(): { host: string; port: number };
+  log: Logger;
+}
+
+/** Between failed attempts. */
+const pauses: BackOff = { first: 100, longest: 3_000, jitter: true };
+const connectTimeoutMs = 3_000;
+
+/** Requests of clients that are proxied to one node at a time. */
+export const maxProxied = 256;
+/**
+ * All answers together may wait for their clients without keeping others from coming, as they are half of what the
+ * connection takes: this bounds the memory that they take, and the throughput of one answer, by the round trip between the nodes.
+ */
+const answerWindow = 512 * 1024;
+const connectionWindow = 2 * maxProxied * answerWindow;
+const windows = { maxStreamWindow: answerWindow, initialConnectionWindow: connectionWindow, maxConnectionWindow: connectionWindow };
+
+interface LinkEvents {
+  /** The peer has taken this node in. */
+  open: [channel: Channel];
+  close: [reason: string];
+}
+
+/** This node's connection to another one for one use: kept open. */
+export class BackboneLink extends EventEmitter<LinkEvents> {
+  readonly #options: BackboneLinkOptions;
+  #client: Http3Client | undefined;
+  #channel: Channel | undefined;
+  #state: LinkStatus['state'] = 'closed';
+  #reason: string | undefined;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: BackboneLinkOptions) {
+    super();
+    this.#options = options;
+  }
+
+  /** Connects, and again after every loss, until `close`. */
+  start(): void {
+    if (this.#state !== 'closed') return;
+    this.#attempt();
+  }
+
+  get channel(): Channel | undefined {
+    return this.#channel;
+  }
+
+  /** For requests of clients. Undefined while the peer has not taken this node in. */
+  get client(): Http3Client | undefined {
+    return this.#channel ? this.#client : undefined;
+  }
+
+  /** The client as soon as there is one. Rejects after `patienceMs`, and at once while it is known that there is none. */
+  async whenOpen(patienceMs: number): Promise<Http3Client> {
+    if (this.client) return this.client;
+    this.start();
+    if (this.#failures > 0) throw this.#unreachable();
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        this.off('open', settle).off('close', settle);
+        if (this.client) resolve(this.client);
+        else reject(this.#unreachable());
+      };
+      const timer = setTimeout(settle, patienceMs);
+      this.on('open', settle).on('close', settle);
+    });
+  }
+
+  status(): LinkStatus {
+    const rttMs = this.client?.status().paths[0]?.smoothedRttMs;
+    return {
+      peer: this.#options.peer.name,
+      address: formatHost(this.#options.address()),
+      state: this.#state,
+      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+      ...(rttMs === undefined ? {} : { rttMs }),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    clearTimeout(this.#timer);
+    this.#channel?.close('the node is stopping');
+    await this.#client?.close().catch(() => undefined);
+    await this.#running;
+  }
+
+  #unreachable(): Error {
+    return new Error(`the node ${this.#options.peer.name} is not reachable over the backbone${this.#reason === undefined ? '' : `: ${this.#reason}`}`);
+  }
+
+  #attempt(): void {
+    this.#state = 'connecting';
+    this.#running = this.#run()
+      .catch(errorMessage)
+      .then((reason) => this.#ended(explain(reason, this.#options.peer)));
+  }
+
+  /** One connection from its start to its end; the result says why it ended. */
+  async #run(): Promise<string> {
+    const { module, use, peer, address } = this.#options;
+    const { host, port } = address();
+    const client = await module.connectHttp3({
+      host,
+      port,
+      serverName: 'backbone',
+      publicKeyHashes: [peer.publicKey.hash],
+      alpn: ['h3'],
+      multipath: false,
+      connectTimeoutMs,
+      idleTimeoutMs: backboneIdleMs,
+      keepAliveMs: backboneIdleMs / 4,
+      ...(use === 'requests' ? windows : {}),
+    });
+    try {
+      if (this.#state === 'closed') return 'the node is stopping';
+      this.#client = client;
+      const lost = new Promise<string>((resolve) => client.once('close', (error) => resolve(error?.message ?? 'the connection was closed')));
+      return await Promise.race([lost, this.#talk(client)]);
+    } finally {
+      this.#client = undefined;
+      await client.close().catch(() => undefined);
+    }
+  }
+
+  async #talk(client: Http3Client): Promise<string> {
+    const body = new MessageBody();
+    const response = await client.request({ method: 'POST', path: backbonePaths[this.#options.use], body });
+    const reason = await readMessages(response, (message) => {
+      if (this.#channel) this.#channel.receive(message);
+      else this.#introduce(message, body);
+    });
+    body.end();
+    return this.#farewell ?? reason;
+  }
+
+  /** What the peer said last. */
+  #farewell: string | undefined;
+  #session: Buffer | undefined;
+
+  #introduce(message: BackboneMessage, body: MessageBody): void {
+    const { key, name, run, peer } = this.#options;
+    switch (message.type) {
+      case 'challenge': {
+        const { nonce, session } = message;
+        const signature = key.sign(introduction({ nonce, session, called: peer.publicKey, caller: key.publicKey, name }));
+        this.#session = Buffer.from(session);
+        body.write(encodeMessage({ type: 'hello', version: backboneVersion, name, run, publicKey: key.publicKey.bytes, signature }));
+        return;
+      }
+      case 'welcome':
+        if (!this.#session) break;
+        return this.#open(this.#session, message.run, body);
+      case 'farewell':
+        this.#farewell = message.reason;
+        return;
+      default:
+    }
+    throw new BackboneViolation(`${message.type} before this node was taken in`);
+  }
+
+  #open(session: Buffer, run: Buffer, body: MessageBody): void {
+    const { key, use, peer, log } = this.#options;
+    const channel = new Channel(peer.name, { sender: key.publicKey, receiver: peer.publicKey, session }, run.toString('hex'), body);
+    channel.once('close', (reason) => (this.#farewell ??= reason));
+    this.#channel = channel;
+    this.#failures = 0;
+    this.#reason = undefined;
+    this.#state = 'open';
+    log.info({ peer: peer.name, use }, 'connected to a node');
+    this.emit('open', channel);
+  }
+
+  #ended(reason: string): void {
+    const channel = this.#channel;
+    this.#channel = undefined;
+    this.#session = undefined;
+    this.#farewell = undefined;
+    channel?.lost(reason);
+    if (this.#state !== 'closed') {
+      const { peer, use, log } = this.#options;
+      if (this.#reason !== reason) log.warn({ peer: peer.name, use, reason }, 'a node cannot be reached over the backbone');
+      this.#reason = reason;
+      this.#state = 'waiting';
+      const pause = backOffMs(this.#failures, pauses);
+      this.#failures += 1;
+      this.#timer = setTimeout(() => this.#attempt(), pause).unref();
+    }
+    this.emit('close', reason);
+  }
+}
+
+/** What to do about reasons that people meet. */
+function explain(reason: string, { name, publicKey }: BackboneLinkOptions['peer']): string {
+  return reason.includes('expected hashes') ? `the node there is not \`${name}\`: its key is not ${publicKey.toString()}; correct its address or \`public_key\`` : reason;
+}
+
+function formatHost({ host, port }: { host: string; port: number }): string {
+  return formatAddress({ address: host, port });
+}

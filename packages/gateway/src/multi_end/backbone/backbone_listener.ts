@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import type { Http3Server, NativeModule, ServedConnection, ServerRequest, ServerResponse } from '@sheaf/native';
+import type { Logger } from 'pino';
+import type { ListenAddress } from '../../values/scalars.js';
+import { introduction } from './authentication.js';
+import { Channel, readMessages, type Outgoing } from './channel.js';
+import { backboneVersion, encodeMessage, nonceBytes, type BackboneMessage } from './messages.js';
+import { createNodeCertificate } from './node_certificate.js';
+import { NodePublicKey, type NodeKey } from '../../values/node_key.js';
+import { sessionBytes } from './sealed_snapshot.js';
+import { Strangers } from './strangers.js';
+
+/**
+ * What a node calls another one for. Messages have a connection of their own: what clients do not read of the requests
+ * that are proxied from one node to the other takes the flow control of those alone.
+ */
+export const backbonePaths = { messages: '/.well-known/sheaf/backbone', requests: '/.well-known/sheaf/backbone/requests' } as const;
+export type BackboneUse = keyof typeof backbonePaths;
+
+/** Nodes of one site. Each has two connections; more are those that come again after a fault. */
+const maxConnections = 1_024;
+/** Handshakes pending, from addresses that Retry has shown to be true; one host has half of them at most. */
+const maxHalfOpen = 256;
+const introductionMs = 5_000;
+/** Until a caller that is not talked to any more has read why. */
+const refusalMs = 1_000;
+export const backboneIdleMs = 10_000;
+
+export interface BackboneListenerOptions {
+  module: NativeModule;
+  name: string;
+  key: NodeKey;
+  /** Names this process, `runBytes`. */
+  run: Buffer;
+  address: ListenAddress;
+  /** The nodes that may call. */
+  callers: ReadonlyMap<string, NodePublicKey>;
+  /** Time for a caller to introduce itself. */
+  introductionMs?: number;
+  /** What to change when another one calls. */
+  hint: string;
+  /** Requests that a caller proxies here. */
+  onRequest(request: ServerRequest, response: ServerResponse): void;
+  log: Logger;
+}
+
+/** A caller as it was found. */
+interface Caller {
+  name: string;
+  key: NodePublicKey;
+  run: string;
+}
+
+type Introduced = Caller | { refusal: string };
+
+/** Where other nodes call this one. Knows its callers by their keys. */
+export class BackboneListener extends EventEmitter<{ channel: [channel: Channel] }> {
+  readonly #options: BackboneListenerOptions;
+  readonly #server: Http3Server;
+  readonly #known = new WeakSet<ServedConnection>();
+  readonly #strangers: Strangers;
+  readonly #channels = new Set<Channel>();
+  #address!: ListenAddress;
+
+  private constructor(options: BackboneListenerOptions, server: Http3Server) {
+    super();
+    this.#options = options;
+    this.#server = server;
+    this.#strangers = new Strangers(options.introductionMs ?? introductionMs);
+    server.on('connection', (connection) => {
+      this.#strangers.add(connection);
+      connection.once('close', () => this.#strangers.delete(connection));
+    });
+    server.on('request', (request, response) => this.#onRequest(request, response));
+    server.on('error', (error) => options.log.error({ err: error }, 'backbone error'));
+  }
+
+  /** Rejects with the system's error. */
+  static async listen(options: BackboneListenerOptions): Promise<BackboneListener> {
+    const { module, key, name, address } = options;
+    const server = module.createHttp3Server({
+      ...address,
+      certificate: await createNodeCertificate(key, name, new Date()),
+      alpn: ['h3'],
+      multipath: false,
+      maxConnections,
+      maxHalfOpenHandshakes: maxHalfOpen,
+      retry: 'always',
+      idleTimeoutMs: backboneIdleMs,
+    });
+    const listener = new BackboneListener(options, server);
+    const { port } = await server.listen();
+    listener.#address = { ...address, port };
+    return listener;
+  }
+
+  get address(): ListenAddress {
+    return this.#address;
+  }
+
+  async close(): Promise<void> {
+    for (const channel of this.#channels) channel.close('the node is stopping');
+    await this.#server.close(0);
+  }
+
+  #onRequest(request: ServerRequest, response: ServerResponse): void {
+    const use = request.method === 'POST' && useOf(request.url);
+    if (use) void this.#introduce(use, request, response);
+    else if (this.#known.has(request.connection)) this.#options.onRequest(request, response);
+    else {
+      response.writeHead(403, { 'content-type': 'text/plain' });
+      response.end('403 Forbidden: this is the backbone of a site, and the caller has not introduced itself\n');
+    }
+  }
+
+  async #introduce(use: BackboneUse, request: ServerRequest, response: ServerResponse): Promise<void> {
+    const outgoing = new ResponseBody(response);
+    const nonce = randomBytes(nonceBytes);
+    const session = randomBytes(sessionBytes);
+    outgoing.write(encodeMessage({ type: 'challenge', version: backboneVersion, nonce, session }));
+    let channel: Channel | undefined;
+    const reason = await readMessages(request, (message) => {
+      if (channel) return channel.receive(message);
+      const caller = this.#check(message, nonce, session);
+      if ('refusal' in caller) throw new Refused(caller.refusal);
+      channel = this.#welcome(caller, session, request.connection, outgoing);
+      if (use === 'messages') this.emit('channel', channel);
+    });
+    if (channel) channel.lost(reason);
+    else this.#refuse(reason, request, outgoing);
+  }
+
+  #check(message: BackboneMessage, nonce: Buffer, session: Buffer): Introduced {
+    const { key, callers, hint } = this.#options;
+    if (message.type !== 'hello') return { refusal: 'it did not introduce itself' };
+    const { name, run } = message;
+    const caller = NodePublicKey.fromBytes(message.publicKey);
+    const expected = callers.get(name);
+    if (!expected?.equals(caller)) {
+      const what = expected === undefined ? `no node \`${name}\` is known here` : `the node \`${name}\` is known here by another key, ${expected.toString()}`;
+      return { refusal: `${what}; ${hint} ${caller.toString()}` };
+    }
+    const signed = introduction({ nonce, session, called: key.publicKey, caller, name });
+    return caller.verifies(signed, message.signature) ? { name, key: caller, run: run.toString('hex') } : { refusal: `the signature of \`${name}\` is wrong` };
+  }
+
+  #welcome({ name, key, run }: Caller, session: Buffer, connection: ServedConnection, outgoing: Outgoing): Channel {
+    this.#known.add(connection);
+    this.#strangers.delete(connection);
+    outgoing.write(encodeMessage({ type: 'welcome', run: this.#options.run }));
+    const channel = new Channel(name, { sender: key, receiver: this.#options.key.publicKey, session }, run, outgoing);
+    this.#channels.add(channel);
+    channel.once('close', () => {
+      this.#channels.delete(channel);
+      this.#known.delete(connection);
+      dismiss(connection);
+    });
+    this.#options.log.info({ peer: name }, 'a node has called');
+    return channel;
+  }
+
+  #refuse(reason: string, { connection, remoteAddress }: ServerRequest, outgoing: Outgoing): void {
+    this.#options.log.warn({ reason, remote: remoteAddress.address }, 'a caller is refused');
+    outgoing.write(encodeMessage({ type: 'farewell', reason }));
+    outgoing.end();
+    dismiss(connection);
+  }
+}
+
+function useOf(path: string): BackboneUse | undefined {
+  if (path === backbonePaths.messages) return 'messages';
+  return path === backbonePaths.requests ? 'requests' : undefined;
+}
+
+/** Once it had time to read why. */
+function dismiss(connection: ServedConnection): void {
+  setTimeout(() => connection.close(), refusalMs).unref();
+}
+
+/** The caller is not one of ours: it is told why. */
+class Refused extends Error {}
+
+class ResponseBody implements Outgoing {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.on('error', () => undefined);
+    response.writeHead(200, { 'content-type': 'application/octet-stream' });
+  }
+
+  get backlog(): number {
+    return this.#response.writableLength;
+  }
+
+  write(bytes: Buffer): void {
+    if (!this.#response.destroyed && !this.#response.writableEnded) this.#response.write(bytes);
+  }
+
+  end(): void {
+    if (!this.#response.destroyed) this.#response.end();
+  }
+}

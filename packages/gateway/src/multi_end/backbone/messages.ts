@@ -1,0 +1,163 @@
+import { BackboneViolation, FieldReader, FieldWriter } from './byte_fields.js';
+import { publicKeyBytes, signatureBytes } from '../../values/node_key.js';
+import { maxSealed, sessionBytes } from './sealed_snapshot.js';
+
+/** Nodes of different versions do not talk: there is one release per site. */
+export const backboneVersion = 1;
+
+/** Of a message of the engine: a lease, its return or a report. */
+const maxLease = 512;
+const maxName = 64;
+const maxReason = 200;
+export const nonceBytes = 32;
+export const runBytes = 16;
+
+/** How a backend is: it takes connections over, or lets those that it has come to an end. */
+export type BackendState = 'serving' | 'draining';
+
+/**
+ * What nodes say to each other, in order, over one stream. A gateway calls its backend; a connection that it hands over is
+ * named by a number that it never uses again on this stream.
+ */
+export type BackboneMessage =
+  /** Backend, first of all: what the caller has to sign. */
+  | { type: 'challenge'; version: number; nonce: Buffer; session: Buffer }
+  /** `run` names the process of the caller: with another one, everything that was handed over is from another life. */
+  | { type: 'hello'; version: number; name: string; run: Buffer; publicKey: Buffer; signature: Buffer }
+  /** `run` names the process of the backend. */
+  | { type: 'welcome'; run: Buffer }
+  /** The stream ends with it. */
+  | { type: 'farewell'; reason: string }
+  | { type: 'snapshot'; connection: number; sealed: Buffer }
+  | { type: 'accepted'; connection: number }
+  | { type: 'refused'; connection: number; reason: string }
+  /** Both directions: a message of the engine about credit and about whether the client was heard. */
+  | { type: 'lease'; connection: number; bytes: Buffer }
+  /** The backend has no more to do with it: its path is gone (gateway), or it has nothing left of it (backend). */
+  | { type: 'left'; connection: number; code: number }
+  /** Gateway: no new requests on it; `left` follows when none is in flight. */
+  | { type: 'release'; connection: number }
+  /** Gateway: the backend takes over nothing more, or does so again. */
+  | { type: 'drain'; drains: boolean }
+  | { type: 'ping'; sequence: number }
+  /** Backend. `load`: the share of the time, in thousandths, in which its process was busy; `requests` in flight; bytes since its start. */
+  | { type: 'pong'; sequence: number; state: BackendState; load: number; connections: number; requests: number; bytesSent: number; bytesReceived: number };
+
+type MessageType = BackboneMessage['type'];
+
+const codes = { challenge: 1, hello: 2, welcome: 3, farewell: 4, snapshot: 5, accepted: 6, refused: 7, lease: 8, left: 9, release: 10, drain: 11, ping: 12, pong: 13 } as const satisfies Record<MessageType, number>;
+const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
+
+/** The largest message without its length. */
+export const maxMessage = 1 + 4 + 2 + maxSealed;
+
+/** With the length before it (32). */
+export function encodeMessage(message: BackboneMessage): Buffer {
+  const fields = writeFields(new FieldWriter().integer(codes[message.type], 1), message).finish();
+  return Buffer.concat([new FieldWriter().integer(fields.length, 4).finish(), fields]);
+}
+
+function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter {
+  switch (message.type) {
+    case 'challenge':
+      return writer.integer(message.version, 2).fixed(message.nonce).fixed(message.session);
+    case 'hello':
+      return writer.integer(message.version, 2).text(message.name).fixed(message.run).fixed(message.publicKey).fixed(message.signature);
+    case 'welcome':
+      return writer.fixed(message.run);
+    case 'farewell':
+      return writer.text(printable(message.reason));
+    case 'snapshot':
+      return writer.integer(message.connection, 4).bytes(message.sealed);
+    case 'accepted':
+    case 'release':
+      return writer.integer(message.connection, 4);
+    case 'refused':
+      return writer.integer(message.connection, 4).text(printable(message.reason));
+    case 'lease':
+      return writer.integer(message.connection, 4).bytes(message.bytes);
+    case 'left':
+      return writer.integer(message.connection, 4).integer(message.code, 6);
+    case 'drain':
+      return writer.integer(message.drains ? 1 : 0, 1);
+    case 'ping':
+      return writer.integer(message.sequence, 4);
+    case 'pong':
+      return writer.integer(message.sequence, 4).integer(message.state === 'draining' ? 1 : 0, 1).integer(message.load, 2).integer(message.connections, 4).integer(message.requests, 4).integer(message.bytesSent, 6).integer(message.bytesReceived, 6);
+  }
+}
+
+/** `bytes` without the length. @throws BackboneViolation */
+export function decodeMessage(bytes: Buffer): BackboneMessage {
+  const reader = new FieldReader(bytes);
+  const code = reader.integer(1);
+  const type = types.get(code);
+  if (type === undefined) throw new BackboneViolation(`the message type ${code} is unknown`);
+  const message = readFields(reader, type);
+  reader.end();
+  return message;
+}
+
+function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
+  switch (type) {
+    case 'challenge':
+      return { type, version: versionOf(reader), nonce: reader.fixed(nonceBytes), session: reader.fixed(sessionBytes) };
+    case 'hello':
+      return { type, version: versionOf(reader), name: reader.text(maxName), run: reader.fixed(runBytes), publicKey: reader.fixed(publicKeyBytes), signature: reader.fixed(signatureBytes) };
+    case 'welcome':
+      return { type, run: reader.fixed(runBytes) };
+    case 'farewell':
+      return { type, reason: reader.text(maxReason * 4) };
+    case 'snapshot':
+      return { type, connection: reader.integer(4), sealed: reader.bytes(maxSealed) };
+    case 'accepted':
+    case 'release':
+      return { type, connection: reader.integer(4) };
+    case 'refused':
+      return { type, connection: reader.integer(4), reason: reader.text(maxReason * 4) };
+    case 'lease':
+      return { type, connection: reader.integer(4), bytes: reader.bytes(maxLease) };
+    case 'left':
+      return { type, connection: reader.integer(4), code: reader.integer(6) };
+    case 'drain':
+      return { type, drains: flag(reader) };
+    case 'ping':
+      return { type, sequence: reader.integer(4) };
+    case 'pong':
+      return {
+        type,
+        sequence: reader.integer(4),
+        state: flag(reader) ? 'draining' : 'serving',
+        load: reader.integer(2),
+        connections: reader.integer(4),
+        requests: reader.integer(4),
+        bytesSent: reader.integer(6),
+        bytesReceived: reader.integer(6),
+      };
+  }
+}
+
+/** Another version may mean anything by what follows: it is told apart before that is read. */
+function versionOf(reader: FieldReader): number {
+  const version = reader.integer(2);
+  if (version !== backboneVersion) throw new BackboneVersionMismatch(version);
+  return version;
+}
+
+/** The other node runs another release. */
+export class BackboneVersionMismatch extends BackboneViolation {
+  constructor(readonly theirs: number) {
+    super(`the other node speaks version ${theirs} of the backbone, this one ${backboneVersion}: run the same release of Sheaf on both`);
+  }
+}
+
+function flag(reader: FieldReader): boolean {
+  const value = reader.integer(1);
+  if (value > 1) throw new BackboneViolation('a flag is neither 0 nor 1');
+  return value === 1;
+}
+
+/** A reason for the log of another node. */
+function printable(reason: string): string {
+  return reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').slice(0, maxReason);
+}

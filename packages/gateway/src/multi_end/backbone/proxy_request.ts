@@ -1,0 +1,48 @@
+import type { Readable } from 'node:stream';
+import type { ClientResponse } from '@sheaf/native';
+import type { BackboneLink } from './backbone_link.js';
+import { errorMessage } from '../../errors/user_error.js';
+import { answerWith, checkStatus, mayRepeat, requestOf } from '../../http/proxied_request.js';
+import type { Exchange } from '../../http/exchange.js';
+import { respondBodyFault, type ReceivedBody } from '../../http/received_body.js';
+
+/** How long a request waits for a connection of the backbone to come up. */
+export const patienceMs = 2_000;
+
+/** What went wrong before anything was passed on. */
+export interface ProxyFailure {
+  error: unknown;
+  /** Another node may have the request. */
+  repeatable: boolean;
+}
+
+export interface ProxyOptions {
+  /** Gives the request up. */
+  signal?: AbortSignal;
+  /** What is passed on as the body of the response. */
+  bodyOf?(response: ClientResponse): Readable;
+}
+
+/** Proxies a request to another node; undefined when the client has a response, or has left. */
+export async function proxyRequest(exchange: Exchange, body: ReceivedBody, link: BackboneLink, { signal = exchange.signal, bodyOf = (response) => response }: ProxyOptions = {}): Promise<ProxyFailure | undefined> {
+  let sent = false;
+  let answered = false;
+  try {
+    const client = await link.whenOpen(patienceMs);
+    if (exchange.aborted) return undefined;
+    const opened = await body.open();
+    sent = true;
+    const response = await client.request({ ...requestOf(exchange, opened), signal });
+    checkStatus(response);
+    answered = true;
+    await answerWith(exchange, response, bodyOf(response));
+    return undefined;
+  } catch (error) {
+    if (exchange.aborted) return undefined;
+    if (!answered && respondBodyFault(exchange, error)) return undefined;
+    if (!answered) return { error: new Error(errorMessage(error), { cause: error }), repeatable: !sent || mayRepeat(exchange.request, body, error) };
+    // The client learns by a reset that the body is not complete.
+    exchange.response.destroy(error as Error);
+    return undefined;
+  }
+}

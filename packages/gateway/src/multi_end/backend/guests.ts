@@ -1,0 +1,154 @@
+import type { Http3Server, ImportedConnection } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { BackboneViolation } from '../backbone/byte_fields.js';
+import type { Channel } from '../backbone/channel.js';
+import type { BackboneMessage } from '../backbone/messages.js';
+import type { NodeKey } from '../../values/node_key.js';
+import { SnapshotOpener, SnapshotRefused, type Sodium } from '../backbone/sealed_snapshot.js';
+import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
+
+export interface GuestsOptions {
+  server(): Http3Server | undefined;
+  key: NodeKey;
+  sodium: Sodium;
+  log: Logger;
+  /** Why this backend wants no more connections; undefined while it does. */
+  refusal(): string | undefined;
+}
+
+/**
+ * The connections of one life of a gateway that this backend serves. They outlive the backbone's connections, and the
+ * gateway, too: then they go on with the credit that they have until their clients leave.
+ */
+export class Guests {
+  readonly #options: GuestsOptions;
+  readonly #connections = new Map<number, ImportedConnection>();
+  /** Of these, the ones that have no more to do. */
+  readonly #drained = new Set<number>();
+  #channel: Channel | undefined;
+  #opener: SnapshotOpener | undefined;
+
+  constructor(options: GuestsOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#connections.size;
+  }
+
+  /** Nobody speaks for these connections at the moment. */
+  get orphaned(): boolean {
+    return this.#channel === undefined;
+  }
+
+  connections(): ImportedConnection[] {
+    return [...this.#connections.values()];
+  }
+
+  attach(channel: Channel): void {
+    this.#channel?.close('another connection between the two nodes takes its place');
+    this.#opener?.close();
+    const { key, sodium } = this.#options;
+    const opener = new SnapshotOpener(key, channel.session, sodium);
+    this.#opener = opener;
+    this.#channel = channel;
+    channel.once('close', () => {
+      opener.close();
+      if (this.#channel === channel) this.#channel = undefined;
+    });
+  }
+
+  /** Lets all of them go; each says when it is done. */
+  drain(): void {
+    for (const connection of this.#connections.values()) connection.drain();
+  }
+
+  /** @throws BackboneViolation */
+  onMessage(message: BackboneMessage): void {
+    switch (message.type) {
+      case 'snapshot':
+        return this.#take(message.connection, message.sealed);
+      case 'lease':
+        return this.#carry(message.connection, message.bytes);
+      case 'release':
+        return this.#release(message.connection);
+      case 'left': {
+        const connection = this.#connections.get(message.connection);
+        this.#remove(message.connection);
+        connection?.forget();
+        return;
+      }
+      default:
+        throw new BackboneViolation(`a gateway does not send ${message.type}`);
+    }
+  }
+
+  /** The gateway asks again after a cut: what was said meanwhile did not arrive. */
+  #release(number: number): void {
+    const connection = this.#connections.get(number);
+    if (connection && !this.#drained.has(number)) connection.drain();
+    else this.#say(number);
+  }
+
+  #remove(number: number): boolean {
+    this.#drained.delete(number);
+    return this.#connections.delete(number);
+  }
+
+  #take(number: number, sealed: Buffer): void {
+    const refuse = (why: string): void => {
+      this.#options.log.warn({ connection: number, reason: why }, 'a connection is refused');
+      this.#channel?.send({ type: 'refused', connection: number, reason: why });
+    };
+    if (this.#connections.has(number)) throw new BackboneViolation('the number of a connection is used twice');
+    try {
+      const taken = this.#import(sealed);
+      if (typeof taken === 'string') return refuse(taken);
+      this.#adopt(number, taken);
+    } catch (error) {
+      if (!(error instanceof SnapshotRefused) && systemErrorCode(error) === undefined) throw error;
+      return refuse(errorMessage(error));
+    }
+    this.#channel?.send({ type: 'accepted', connection: number });
+  }
+
+  /** The connection, or why it is not wanted. @throws SnapshotRefused, QuicError */
+  #import(sealed: Buffer): ImportedConnection | string {
+    if (!this.#opener) throw new SnapshotRefused('session');
+    // Also when it is not wanted: otherwise those that follow would not be the next ones.
+    const snapshot = this.#opener.open(sealed);
+    try {
+      const { server, refusal } = this.#options;
+      return refusal() ?? server()?.importConnection(snapshot) ?? 'the backend is not listening';
+    } finally {
+      snapshot.fill(0);
+    }
+  }
+
+  #adopt(number: number, connection: ImportedConnection): void {
+    this.#connections.set(number, connection);
+    connection.on('primaryMessage', (bytes) => this.#channel?.send({ type: 'lease', connection: number, bytes }));
+    // The gateway withdraws the backend from the client, and answers with `left`.
+    connection.once('drained', () => {
+      this.#drained.add(number);
+      this.#say(number);
+    });
+    connection.once('close', () => {
+      if (this.#remove(number)) this.#say(number);
+    });
+  }
+
+  /** This backend has no more to do with it. */
+  #say(number: number): void {
+    this.#channel?.send({ type: 'left', connection: number, code: 0 });
+  }
+
+  #carry(number: number, bytes: Buffer): void {
+    try {
+      this.#connections.get(number)?.receivePrimaryMessage(bytes);
+    } catch (error) {
+      if (systemErrorCode(error) === 'BACKEND_MESSAGE') throw new BackboneViolation(errorMessage(error));
+      throw error;
+    }
+  }
+}

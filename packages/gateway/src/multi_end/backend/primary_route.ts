@@ -1,0 +1,39 @@
+import type { Logger } from 'pino';
+import type { BackboneLink } from '../backbone/backbone_link.js';
+import { errorMessage } from '../../errors/user_error.js';
+import type { Exchange, Target } from '../../http/exchange.js';
+import { isSafe } from '../../http/methods.js';
+import { ReceivedBody } from '../../http/received_body.js';
+import { respondStatus } from '../../http/respond.js';
+import { maxProxied } from '../backbone/backbone_link.js';
+import { Places } from '../../slow_clients/places.js';
+import { proxyRequest } from '../backbone/proxy_request.js';
+
+/** What a client asked of the wrong backend, as with a route map that has changed since: the gateway answers it. */
+export class PrimaryRoute implements Target {
+  readonly #primary: BackboneLink;
+  readonly #log: Logger;
+  readonly #places = new Places(maxProxied);
+
+  constructor(primary: BackboneLink, log: Logger) {
+    this.#primary = primary;
+    this.#log = log;
+  }
+
+  async handle(exchange: Exchange): Promise<void> {
+    // RFC 8470 §5.2: a replayed request must not change anything.
+    if (exchange.request.early && !isSafe(exchange.request.method)) {
+      respondStatus(exchange, 425);
+      return;
+    }
+    if (!this.#places.enter(exchange, performance.now())) {
+      this.#log.warn({ path: exchange.pathname }, 'the gateway has no room for more requests that are proxied to it');
+      respondStatus(exchange, 503, { 'retry-after': '1' });
+      return;
+    }
+    const failure = await proxyRequest(exchange, new ReceivedBody(exchange), this.#primary).finally(() => this.#places.leave(exchange));
+    if (!failure) return;
+    this.#log.warn({ error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to the gateway');
+    respondStatus(exchange, 502);
+  }
+}

@@ -1,0 +1,282 @@
+import { Readable } from 'node:stream';
+import type { ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
+import { systemErrorCode } from '../../errors/user_error.js';
+import { loadHeader, routesHeader } from '../protocol/route_map.js';
+import { wasRejected } from '../../http/proxied_request.js';
+import { headerValue } from '../../http/exchange.js';
+import { isIdempotent } from '../../http/methods.js';
+import { isRest, rangeHeaders, resumptionOf, type Resumption } from '../../http/byte_range.js';
+import { HeldBody } from './held_body.js';
+import { OpenBackends } from './open_backends.js';
+import { RouteMapCache } from './route_map_cache.js';
+import { Stalls, type Wait } from './stalls.js';
+
+/** Backends that one request is asked of; then the gateway. */
+const maxBackends = 3;
+
+export interface BackendClientOptions {
+  /** Kept between connections. */
+  routes?: RouteMapCache;
+  /** Asks on another connection, once the gateway of this one is lost. */
+  elsewhere?: (options: ClientRequestOptions) => Promise<ClientResponse>;
+}
+
+/** Hears which server sends which part of a response. */
+export interface PartListener {
+  /** This backend is asked, or the gateway: what follows comes from there. */
+  begin(backend: number | undefined): void;
+  /** So many bytes of the body arrived. */
+  received(bytes: number): void;
+}
+
+/** A response on its way, and what asks for the rest of it. */
+interface Delivery {
+  options: ClientRequestOptions;
+  resumption: Resumption | undefined;
+  excluded: Set<number>;
+  parts: PartListener | undefined;
+}
+
+/** A response, and the backend that it comes from. */
+interface Answer {
+  response: ClientResponse;
+  backend?: number;
+}
+
+/**
+ * The requests of one connection, each to the server that answers it: a backend, or the gateway. What a backend that was lost
+ * still owed is asked of another, as far as asking twice has the effect of asking once.
+ */
+export class BackendClient {
+  readonly #client: Http3Client;
+  readonly #backends: OpenBackends;
+  readonly #routes: RouteMapCache;
+  readonly #elsewhere: BackendClientOptions['elsewhere'];
+  /** End the requests that wait for the gateway, once it is known that it does not answer. */
+  readonly #waiting = new Set<() => void>();
+  readonly #stalls = new Stalls();
+  /** Responses of backends that are not read to their end. */
+  #open = 0;
+  #primaryLost = false;
+
+  constructor(client: Http3Client, { routes = new RouteMapCache(), elsewhere }: BackendClientOptions = {}) {
+    this.#client = client;
+    this.#routes = routes;
+    this.#elsewhere = elsewhere;
+    this.#backends = new OpenBackends(client);
+    if (this.#backends.any) void routes.load(client);
+    else client.once('backendOffered', () => void routes.load(client));
+    client.once('primaryLost', () => this.#onPrimaryLost());
+  }
+
+  /** Resolves once the backends that were offered and the routes can be used, after `patienceMs` at the latest. */
+  async ready(patienceMs: number): Promise<void> {
+    const offered = new Promise<void>((resolve) => {
+      if (this.#backends.any) resolve();
+      else this.#client.once('backendOffered', () => resolve());
+    });
+    const opened = offered.then(() => Promise.all([this.#routes.load(this.#client), this.#backends.opened()]));
+    await Promise.race([opened, new Promise((resolve) => setTimeout(resolve, patienceMs).unref())]);
+  }
+
+  /** As `Http3Client.request`; `parts` hears where the response's body comes from. @throws QuicError, PrimaryLost */
+  async request(options: ClientRequestOptions, parts?: PartListener): Promise<ClientResponse> {
+    const excluded = new Set<number>();
+    const held = this.#backends.any && options.body !== undefined && !Buffer.isBuffer(options.body) ? new HeldBody(options.body) : undefined;
+    const answer = await this.#ask(held ? { ...options, body: held } : options, excluded, parts).finally(() => held?.release());
+    const resumption = resumptionOf(options.method ?? 'GET', answer.response);
+    if (answer.backend === undefined && !parts && !(resumption && this.#backends.any && this.#elsewhere)) return answer.response;
+    const { status, headers } = answer.response;
+    const body = this.#body(answer, { options, resumption, excluded, parts }, (last) => (whole.trailers = last.trailers));
+    const whole = Object.assign(Readable.from(body, { objectMode: false, highWaterMark: 256 * 1024 }), { status, headers, trailers: {} as ClientResponse['trailers'] });
+    // Who never began to read has not begun with the first server either.
+    whole.once('close', () => answer.response.destroy());
+    return whole;
+  }
+
+  /** What backends still send is taken; a connection without its gateway is of no other use. */
+  #onPrimaryLost(): void {
+    this.#primaryLost = true;
+    for (const abandon of [...this.#waiting]) abandon();
+    this.#stalls.watch();
+    this.#closeWhenIdle();
+  }
+
+  #closeWhenIdle(): void {
+    if (this.#primaryLost && this.#stalls.size === 0 && this.#open === 0) void this.#client.close().catch(() => undefined);
+  }
+
+  /** Asks backend after backend, and at last the gateway. */
+  async #ask(options: ClientRequestOptions, excluded: Set<number>, parts: PartListener | undefined): Promise<Answer> {
+    const candidates = this.#candidates(options);
+    // A connection that has lost its gateway ends as soon as nothing is in flight: what is asked now goes elsewhere.
+    while (excluded.size < maxBackends && !(this.#primaryLost && this.#elsewhere)) {
+      const backend = this.#backends.choose(candidates, excluded);
+      if (backend === undefined) break;
+      parts?.begin(backend);
+      try {
+        return { response: await this.#askBackend(backend, options), backend };
+      } catch (error) {
+        if (options.signal?.aborted || !mayRepeat(options, error)) throw error;
+        excluded.add(backend);
+      }
+    }
+    parts?.begin(undefined);
+    return { response: await this.#askPrimary(options) };
+  }
+
+  #candidates({ method = 'GET', path, authority = '' }: ClientRequestOptions): readonly number[] {
+    if (!this.#backends.any) return [];
+    return this.#routes.backendsFor({ method, host: authority, pathname: path.split('?', 1)[0] ?? path });
+  }
+
+  async #askBackend(backend: number, options: ClientRequestOptions): Promise<ClientResponse> {
+    const controller = new AbortController();
+    const wait: Wait = { since: performance.now(), abandon: () => controller.abort() };
+    const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
+    this.#stalls.add(wait);
+    this.#backends.started(backend);
+    try {
+      const response = await this.#client.request({ ...options, backend, signal });
+      this.#open += 1;
+      response.once('close', () => {
+        this.#open -= 1;
+        this.#backends.ended(backend);
+        this.#closeWhenIdle();
+      });
+      this.#backends.setLoad(backend, take(response, loadHeader) ?? '');
+      return response;
+    } catch (error) {
+      this.#backends.ended(backend);
+      if (wasRejected(error)) throw new BackendRejected(error);
+      throw controller.signal.aborted ? new PrimaryLost(error) : error;
+    } finally {
+      this.#settle(wait);
+    }
+  }
+
+  async #askPrimary(options: ClientRequestOptions): Promise<ClientResponse> {
+    if (this.#primaryLost) {
+      if (this.#elsewhere) return this.#elsewhere(options);
+      throw new PrimaryLost();
+    }
+    const controller = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, controller.signal]) : controller.signal;
+    let abandon = (): void => controller.abort();
+    const wait = (): void => abandon();
+    this.#waiting.add(wait);
+    try {
+      const response = await this.#client.request({ ...options, signal });
+      abandon = () => void response.destroy(new PrimaryLost());
+      response.once('close', () => this.#waiting.delete(wait));
+      this.#routes.learn(take(response, routesHeader) ?? '', this.#client);
+      return response;
+    } catch (error) {
+      this.#waiting.delete(wait);
+      throw controller.signal.aborted ? new PrimaryLost(error) : error;
+    }
+  }
+
+  /** The body of a response, with what was missing from other servers. */
+  async *#body({ response, backend }: Answer, { options, resumption, excluded, parts }: Delivery, onEnd: (last: ClientResponse) => void): AsyncGenerator<Buffer> {
+    const counter = { received: 0, parts };
+    let current = response;
+    let from = backend;
+    for (;;) {
+      try {
+        yield* this.#read(current, counter);
+        onEnd(current);
+        return;
+      } catch (error) {
+        if (from !== undefined) excluded.add(from);
+        if (!resumption || !isLost(error) || options.signal?.aborted) throw error;
+        if (resumption.last !== undefined && resumption.first + counter.received > resumption.last) return;
+        ({ response: current, backend: from } = await this.#rest({ options, resumption, excluded, parts }, counter.received, error));
+      }
+    }
+  }
+
+  /** One server's part of the body. */
+  async *#read(response: ClientResponse, counter: { received: number; parts: PartListener | undefined }): AsyncGenerator<Buffer> {
+    const wait: Wait = { since: undefined, abandon: () => void response.destroy(new PrimaryLost()) };
+    this.#stalls.add(wait);
+    const chunks = (response as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        wait.since = performance.now();
+        const { value, done } = await chunks.next();
+        wait.since = undefined;
+        if (done) return;
+        counter.received += value.length;
+        counter.parts?.received(value.length);
+        yield value;
+      }
+    } finally {
+      response.destroy();
+      this.#settle(wait);
+    }
+  }
+
+  async #rest({ options, resumption, excluded, parts }: Delivery & { resumption: Resumption }, received: number, lost: unknown): Promise<{ response: ClientResponse; backend: number | undefined }> {
+    const { response, backend } = await this.#ask({ ...options, headers: { ...options.headers, ...rangeHeaders(resumption, received) } }, excluded, parts);
+    if (isRest(response, resumption, received)) return { response, backend };
+    response.destroy();
+    throw lost;
+  }
+
+  #settle(wait: Wait): void {
+    this.#stalls.delete(wait);
+    this.#closeWhenIdle();
+  }
+}
+
+/** No path to the gateway answers, though paths to backends may: another connection is needed. */
+export class PrimaryLost extends Error {
+  readonly code = 'CONNECTION_CLOSED';
+
+  constructor(cause?: unknown) {
+    super('the gateway does not answer any more', { cause });
+    this.name = 'PrimaryLost';
+  }
+}
+
+/** A backend that drains has done nothing about the request: the connection, and the gateway, are as they were. */
+class BackendRejected extends Error {
+  readonly code = 'BACKEND_REJECTED';
+
+  constructor(cause: unknown) {
+    super('the backend takes no more requests', { cause });
+    this.name = 'BackendRejected';
+  }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof PrimaryLost || systemErrorCode(error) === 'BACKEND_LOST';
+}
+
+/** Whether the request may be sent once more, to another server. */
+function mayRepeat({ method = 'GET', body }: ClientRequestOptions, error: unknown): boolean {
+  if (isLost(error)) return isIdempotent(method) && isWhole(body);
+  switch (systemErrorCode(error)) {
+    // Nothing of it was sent.
+    case 'BACKEND_REFUSED':
+    case 'NO_MULTI_END':
+      return true;
+    case 'BACKEND_REJECTED':
+      return isWhole(body);
+    default:
+      return false;
+  }
+}
+
+/** It can be sent from its start. */
+function isWhole(body: ClientRequestOptions['body']): boolean {
+  return body === undefined || Buffer.isBuffer(body) || (body instanceof HeldBody && body.whole);
+}
+
+/** What one server says to the next is not for those behind. */
+function take({ headers }: ClientResponse, name: string): string | undefined {
+  const value = headerValue(headers, name);
+  delete headers[name];
+  return value;
+}

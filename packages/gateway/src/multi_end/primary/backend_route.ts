@@ -1,0 +1,47 @@
+import type { Logger } from 'pino';
+import { errorMessage } from '../../errors/user_error.js';
+import type { Exchange, Target } from '../../http/exchange.js';
+import { isSafe } from '../../http/methods.js';
+import { ReceivedBody } from '../../http/received_body.js';
+import { respondStatus } from '../../http/respond.js';
+import { proxiedBody } from './proxied_body.js';
+import { proxyRequest } from '../backbone/proxy_request.js';
+import type { BackendWatch } from './backend_watch.js';
+import { BackendsInTurn } from './backends_in_turn.js';
+
+/**
+ * A route of backends for those who do not ask the backends themselves: clients without Multi-End, and all clients where
+ * `delivery` is `proxy`. The gateway proxies their requests over the backbone.
+ */
+export class BackendRoute implements Target {
+  readonly #backends: readonly BackendWatch[];
+  readonly #log: Logger;
+
+  constructor(backends: readonly BackendWatch[], log: Logger) {
+    this.#backends = backends;
+    this.#log = log;
+  }
+
+  async handle(exchange: Exchange): Promise<void> {
+    // RFC 8470 §5.2: a replayed request must not change anything.
+    if (exchange.request.early && !isSafe(exchange.request.method)) {
+      respondStatus(exchange, 425);
+      return;
+    }
+    const backends = new BackendsInTurn(this.#backends, exchange);
+    await this.#proxy(exchange, backends).finally(() => backends.leave());
+  }
+
+  async #proxy(exchange: Exchange, backends: BackendsInTurn): Promise<void> {
+    const body = new ReceivedBody(exchange);
+    for (let turn = backends.next(); turn; turn = backends.next()) {
+      const { backend, signal } = turn;
+      const failure = await proxyRequest(exchange, body, backend.link, { signal, bodyOf: (response) => proxiedBody(exchange, response, backends) });
+      if (!failure) return;
+      this.#log.warn({ backend: backend.name, error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to a backend');
+      if (!failure.repeatable) return respondStatus(exchange, 502);
+    }
+    if (backends.full) this.#log.warn({ path: exchange.pathname }, 'no backend has room for more requests that are proxied to it');
+    respondStatus(exchange, backends.full ? 503 : 502, backends.full ? { 'retry-after': '1' } : {});
+  }
+}

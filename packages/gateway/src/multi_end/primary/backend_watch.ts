@@ -1,0 +1,212 @@
+import type { ServerConnection } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { maxProxied, type BackboneLink } from '../backbone/backbone_link.js';
+import type { Channel } from '../backbone/channel.js';
+import type { BackboneMessage } from '../backbone/messages.js';
+import type { NodeKey } from '../../values/node_key.js';
+import { SnapshotSealer, type Sodium } from '../backbone/sealed_snapshot.js';
+import type { LoadedBackendReference } from '../../schema/loaded.js';
+import { formatAddress } from '../../values/listen_error.js';
+import type { BackendHealth, BackendReport } from '../../observability/backend_report.js';
+import { Places } from '../../slow_clients/places.js';
+import { HandOvers, type HandOversOptions } from './hand_overs.js';
+
+export interface BackendWatchOptions {
+  reference: LoadedBackendReference;
+  /** For messages. */
+  link: BackboneLink;
+  /** For requests of clients. */
+  requests: BackboneLink;
+  key: NodeKey;
+  sodium: Sodium;
+  addresses: HandOversOptions['addresses'];
+  log: Logger;
+}
+
+/**
+ * How long requests at a backend that was lost may still go on: it may be that only the backbone is cut, but
+ * without it the backend gets no more credit, so that a request could wait for ever.
+ */
+const lostMs = 5_000;
+
+type Pong = Extract<BackboneMessage, { type: 'pong' }>;
+
+/** One backend of a gateway: looks after it, and hands connections over while it serves. */
+export class BackendWatch {
+  readonly handOvers: HandOvers;
+  proxied = 0;
+  readonly places = new Places(maxProxied);
+  readonly #options: BackendWatchOptions;
+  #state: BackendHealth = 'joining';
+  #channel: Channel | undefined;
+  /** Of the backend's process. */
+  #run: string | undefined;
+  #sequence = 0;
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #pong: Pong | undefined;
+  /** When it said how many requests it has. */
+  #proxiedThen = 0;
+  /** The operator wants it. */
+  #drains = false;
+  #checkFailed = false;
+  /** Ends when a backend that is lost counts as gone. */
+  #hope: NodeJS.Timeout | undefined;
+  readonly #whenLost = new Set<() => void>();
+  #timer: NodeJS.Timeout | undefined;
+  /** Ends when the backend has been silent for too long. */
+  #patience: NodeJS.Timeout | undefined;
+
+  constructor(options: BackendWatchOptions) {
+    this.#options = options;
+    const { reference, link, log, addresses } = options;
+    this.handOvers = new HandOvers({ id: reference.id, addresses, log });
+    link.on('open', (channel) => this.#onOpen(channel));
+    link.on('close', () => this.#onClose());
+  }
+
+  get name(): string {
+    return this.#options.reference.name;
+  }
+
+  get id(): number {
+    return this.#options.reference.id;
+  }
+
+  /** For requests of clients. */
+  get link(): BackboneLink {
+    return this.#options.requests;
+  }
+
+  get state(): BackendHealth {
+    return this.#state;
+  }
+
+  /** Requests in flight there: as it said last, and what has been proxied there since. */
+  get requestsActive(): number {
+    return Math.max(0, (this.#pong?.requests ?? 0) + this.places.count - this.#proxiedThen);
+  }
+
+  start(): void {
+    const { reference, link, requests } = this.#options;
+    link.start();
+    requests.start();
+    this.#timer = setInterval(() => this.#tick(), reference.health.interval).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    clearTimeout(this.#patience);
+    clearTimeout(this.#hope);
+    await Promise.all([this.#options.link.close(), this.#options.requests.close()]);
+  }
+
+  /** The backend lets its clients go, or takes new ones again. */
+  drain(drains: boolean): void {
+    this.#drains = drains;
+    this.#channel?.send({ type: 'drain', drains });
+    this.#evaluate();
+  }
+
+  /** Calls `abandon` when the backend is lost: nobody should wait for it any longer. The result takes that back. */
+  whenLost(abandon: () => void): () => void {
+    this.#whenLost.add(abandon);
+    return () => void this.#whenLost.delete(abandon);
+  }
+
+  addConnection(connection: ServerConnection): void {
+    this.handOvers.add(connection);
+  }
+
+  report(): BackendReport {
+    const { reference, addresses, link } = this.#options;
+    return {
+      name: reference.name,
+      id: reference.id,
+      addresses: addresses().map(formatAddress),
+      state: this.#state,
+      backbone: link.status(),
+      connections: this.handOvers.offered,
+      load: (this.#pong?.load ?? 0) / 1_000,
+      requestsActive: this.#pong?.requests ?? 0,
+      bytesSent: this.#pong?.bytesSent ?? 0,
+      bytesReceived: this.#pong?.bytesReceived ?? 0,
+      proxied: this.proxied,
+    };
+  }
+
+  #onOpen(channel: Channel): void {
+    const { key, sodium } = this.#options;
+    this.#channel = channel;
+    channel.on('message', (message) => this.#onMessage(message));
+    if (this.#drains) channel.send({ type: 'drain', drains: true });
+    this.handOvers.attach(channel, new SnapshotSealer(key, channel.session, sodium), channel.run === this.#run);
+    this.#run = channel.run;
+    this.#ping();
+  }
+
+  #onClose(): void {
+    this.#channel = undefined;
+    this.handOvers.detach();
+    // A backend that has said so is not missed; of others it shows soon whether they come back.
+    if (this.#pong?.state === 'draining') this.#heardAt = Number.NEGATIVE_INFINITY;
+    this.#evaluate();
+  }
+
+  #onMessage(message: BackboneMessage): void {
+    if (message.type !== 'pong') return this.handOvers.onMessage(message);
+    this.#pong = message;
+    this.#proxiedThen = this.places.count;
+    this.#heardAt = performance.now();
+    clearTimeout(this.#patience);
+    // Not at once: when it was this process that rested, what the backend said meanwhile is still to be read.
+    this.#patience = setTimeout(() => setImmediate(() => this.#evaluate()), this.#options.reference.health.timeout + 1).unref();
+    this.#evaluate();
+  }
+
+  #ping(): void {
+    this.#sequence = (this.#sequence + 1) >>> 0;
+    this.#channel?.send({ type: 'ping', sequence: this.#sequence });
+  }
+
+  #tick(): void {
+    this.#ping();
+    void this.#check();
+    this.handOvers.handOverWaiting();
+  }
+
+  /** Asks what the configuration names for it. */
+  async #check(): Promise<void> {
+    const { link, reference } = this.#options;
+    const { path, timeout } = reference.health;
+    if (path === undefined || !link.client) return;
+    const failed = await link.client
+      .request({ path, signal: AbortSignal.timeout(timeout) })
+      .then((response) => response.resume().status >= 400)
+      .catch(() => true);
+    this.#checkFailed = failed;
+    this.#evaluate();
+  }
+
+  #assess(): BackendHealth {
+    const { timeout } = this.#options.reference.health;
+    if (!this.#pong) return 'joining';
+    if (performance.now() - this.#heardAt > timeout) return 'lost';
+    if (this.#drains || this.#pong.state === 'draining') return 'draining';
+    return this.#checkFailed ? 'unhealthy' : 'serving';
+  }
+
+  #evaluate(): void {
+    const before = this.#state;
+    const state = this.#assess();
+    this.#state = state;
+    if (state === before) return;
+    this.#options.log[state === 'lost' || state === 'unhealthy' ? 'warn' : 'info']({ backend: this.name, before, state }, 'a backend changed');
+    clearTimeout(this.#hope);
+    if (state === 'lost') {
+      this.#hope = setTimeout(() => this.handOvers.withdraw('gone'), lostMs).unref();
+      for (const abandon of [...this.#whenLost]) abandon();
+    }
+    if (state === 'serving') this.handOvers.serve();
+    else if (before === 'serving') this.handOvers.withdraw('drains');
+  }
+}

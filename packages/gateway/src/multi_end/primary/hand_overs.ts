@@ -1,0 +1,234 @@
+import { isIP } from 'node:net';
+import type { BackendWithdrawal, ServerConnection, SocketAddress } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { backOffMs, type BackOff } from '../../values/back_off.js';
+import { BackboneViolation } from '../backbone/byte_fields.js';
+import type { Channel } from '../backbone/channel.js';
+import type { BackboneMessage } from '../backbone/messages.js';
+import type { SnapshotSealer } from '../backbone/sealed_snapshot.js';
+import type { ListenAddress } from '../../values/scalars.js';
+import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
+
+/** Between hand-overs of one connection. */
+const pauses: BackOff = { first: 1_000, longest: 60_000 };
+/** A hand-over that lasted this long was no failure. */
+const goodMs = 10_000;
+
+/** One connection at the backend. */
+interface HandedOver {
+  /** What both nodes call it. */
+  number: number;
+  connection: ServerConnection;
+  state: 'sent' | 'offered' | 'withdrawn';
+  since: number;
+  failures: number;
+}
+
+/** A connection that the backend does not have, and when it may get it. */
+interface Waiting {
+  retryAt: number;
+  failures: number;
+}
+
+export interface HandOversOptions {
+  /** What clients call the backend. */
+  id: number;
+  /** Where clients reach it. */
+  addresses(): readonly ListenAddress[];
+  log: Logger;
+}
+
+/** The connections of a gateway at one of its backends: handed over when the backend serves, withdrawn when it does not. */
+export class HandOvers {
+  readonly #options: HandOversOptions;
+  readonly #byConnection = new Map<ServerConnection, HandedOver>();
+  readonly #byNumber = new Map<number, HandedOver>();
+  readonly #waiting = new Map<ServerConnection, Waiting>();
+  /** Connections that were forgotten while nothing could be said. */
+  readonly #unsaid: { number: number; code: number }[] = [];
+  #link: { channel: Channel; sealer: SnapshotSealer } | undefined;
+  #serves = false;
+  #next = 1;
+
+  constructor(options: HandOversOptions) {
+    this.#options = options;
+  }
+
+  /** Connections that were offered to their clients. */
+  get offered(): number {
+    return [...this.#byNumber.values()].filter(({ state }) => state === 'offered').length;
+  }
+
+  /** `known`: the backend is the process that it was before. */
+  attach(channel: Channel, sealer: SnapshotSealer, known: boolean): void {
+    this.#link = { channel, sealer };
+    const unsaid = this.#unsaid.splice(0);
+    if (known) for (const { number, code } of unsaid) channel.send({ type: 'left', connection: number, code });
+    for (const entry of [...this.#byNumber.values()]) {
+      // What the backend never confirmed it may not have, and another process has none of it.
+      if (!known || entry.state === 'sent') this.#abandon(entry);
+      // The backend may not have heard it, nor we the response.
+      else if (entry.state === 'withdrawn') channel.send({ type: 'release', connection: entry.number });
+    }
+  }
+
+  detach(): void {
+    this.#link = undefined;
+  }
+
+  /** The client speaks Multi-End. */
+  add(connection: ServerConnection): void {
+    this.#waiting.set(connection, { retryAt: 0, failures: 0 });
+    this.handOverWaiting();
+  }
+
+  /** The connection is closed. */
+  remove(connection: ServerConnection): void {
+    this.#waiting.delete(connection);
+    const entry = this.#byConnection.get(connection);
+    if (entry) this.#forget(entry, 0);
+  }
+
+  /** From now on connections are handed over. */
+  serve(): void {
+    this.#serves = true;
+    // Those whose last requests are still finishing come again once the backend has let them go.
+    this.handOverWaiting();
+  }
+
+  /** The backend gets no more connections, and those that it has no more requests. */
+  withdraw(how: BackendWithdrawal): void {
+    this.#serves = false;
+    for (const entry of [...this.#byNumber.values()]) {
+      if (how === 'gone' || entry.state === 'sent') this.#abandon(entry);
+      else if (entry.state === 'offered') this.#release(entry);
+    }
+  }
+
+  /** Also to be called about once a second: some may be tried again. */
+  handOverWaiting(): void {
+    if (!this.#serves || !this.#link) return;
+    const now = performance.now();
+    for (const [connection, { retryAt, failures }] of [...this.#waiting]) if (now >= retryAt) this.#handOver(connection, failures);
+  }
+
+  /** @throws BackboneViolation */
+  onMessage(message: BackboneMessage): void {
+    switch (message.type) {
+      case 'accepted':
+        return this.#with(message.connection, (entry) => this.#offer(entry));
+      case 'refused':
+        return this.#with(message.connection, (entry) => {
+          this.#options.log.warn({ backend: this.#options.id, reason: message.reason }, 'a backend refused a connection');
+          this.#abandon(entry);
+        });
+      case 'lease':
+        return this.#with(message.connection, (entry) => this.#carry(entry, message.bytes));
+      case 'left':
+        return this.#with(message.connection, (entry) => this.#abandon(entry));
+      default:
+        throw new BackboneViolation(`a backend does not send ${message.type}`);
+    }
+  }
+
+  /** What the engine has to tell the backend. */
+  onBackendMessage(connection: ServerConnection, bytes: Buffer): void {
+    const entry = this.#byConnection.get(connection);
+    if (entry) this.#link?.channel.send({ type: 'lease', connection: entry.number, bytes });
+  }
+
+  /** The path is gone, by the client's word or ours. */
+  onPathAbandoned(connection: ServerConnection, code: number): void {
+    const entry = this.#byConnection.get(connection);
+    if (!entry) return;
+    this.#forget(entry, code);
+    this.#wait(entry);
+  }
+
+  #with(number: number, work: (entry: HandedOver) => void): void {
+    const entry = this.#byNumber.get(number);
+    // Messages about connections that are gone may cross ours.
+    if (entry) work(entry);
+  }
+
+  #handOver(connection: ServerConnection, failures: number): void {
+    const link = this.#link!;
+    const address = this.#addressFor(connection);
+    // The client's network does not lead there.
+    if (!address) return void this.#waiting.delete(connection);
+    let snapshot: Buffer;
+    try {
+      snapshot = connection.handOver(this.#options.id, address);
+    } catch (error) {
+      this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a connection cannot be handed over yet');
+      this.#waiting.set(connection, { retryAt: performance.now() + backOffMs(failures, pauses), failures: failures + 1 });
+      return;
+    }
+    this.#waiting.delete(connection);
+    const entry: HandedOver = { number: this.#next, connection, state: 'sent', since: performance.now(), failures };
+    this.#next += 1;
+    this.#byConnection.set(connection, entry);
+    this.#byNumber.set(entry.number, entry);
+    link.channel.send({ type: 'snapshot', connection: entry.number, sealed: link.sealer.seal(snapshot) });
+  }
+
+  #addressFor(connection: ServerConnection): SocketAddress | undefined {
+    const [first] = connection.status().paths;
+    const family = first?.remote.family ?? 'IPv4';
+    const found = this.#options.addresses().find(({ address }) => isIP(address) === (family === 'IPv6' ? 6 : 4));
+    return found && { ...found, family };
+  }
+
+  #offer(entry: HandedOver): void {
+    if (entry.state !== 'sent') return;
+    try {
+      entry.connection.offerBackend(this.#options.id);
+      entry.state = 'offered';
+    } catch (error) {
+      this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a backend cannot be offered');
+      this.#abandon(entry);
+    }
+  }
+
+  #carry({ connection }: HandedOver, bytes: Buffer): void {
+    try {
+      connection.receiveBackendMessage(this.#options.id, bytes);
+    } catch (error) {
+      if (systemErrorCode(error) === 'BACKEND_MESSAGE') throw new BackboneViolation(errorMessage(error));
+      this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a message of a backend came too late');
+    }
+  }
+
+  #release(entry: HandedOver): void {
+    entry.state = 'withdrawn';
+    this.#tell(entry, 'drains');
+    this.#link?.channel.send({ type: 'release', connection: entry.number });
+  }
+
+  /** The backend does not have it, or not any more. */
+  #abandon(entry: HandedOver): void {
+    this.#forget(entry, 0);
+    this.#tell(entry, 'gone');
+    this.#wait(entry);
+  }
+
+  #tell({ connection }: HandedOver, how: BackendWithdrawal): void {
+    try {
+      connection.withdrawBackend(this.#options.id, how);
+    } catch (error) {
+      this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a backend is withdrawn already');
+    }
+  }
+
+  #forget(entry: HandedOver, code: number): void {
+    this.#byConnection.delete(entry.connection);
+    this.#byNumber.delete(entry.number);
+    if (this.#link) this.#link.channel.send({ type: 'left', connection: entry.number, code });
+    else this.#unsaid.push({ number: entry.number, code });
+  }
+
+  #wait({ connection, since, failures }: HandedOver): void {
+    const counted = performance.now() - since > goodMs ? 0 : failures;
+    this.#waiting.set(connection, { retryAt: performance.now() + backOffMs(counted, pauses), failures: counted + 1 });
+  }
+}

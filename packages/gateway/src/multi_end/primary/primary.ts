@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import type { Http3Server, NativeModule, ServedConnection, ServerConnection } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { BackboneLink } from '../backbone/backbone_link.js';
+import { BackboneListener } from '../backbone/backbone_listener.js';
+import { ownKey, publicKeyOf } from '../backbone/identity.js';
+import { runBytes } from '../backbone/messages.js';
+import { loadSodium } from '../backbone/sealed_snapshot.js';
+import { keySource, type LoadedBackendReference, type LoadedGateway } from '../../schema/loaded.js';
+import { UserError } from '../../errors/user_error.js';
+import type { GatewayResponse, Target } from '../../http/exchange.js';
+import { fromBackboneRequest } from '../../http/quic_request.js';
+import type { RequestHandler } from '../../http/request_handler.js';
+import { listenError } from '../../values/listen_error.js';
+import type { RunningAddresses } from '../../values/running_addresses.js';
+import { BackendRoute } from './backend_route.js';
+import type { BackendReport } from '../../observability/backend_report.js';
+import { BackendWatch } from './backend_watch.js';
+import { describeRoutes, routesHeader, type RouteMap } from '../protocol/route_map.js';
+
+export interface PrimaryOptions {
+  loaded: LoadedGateway;
+  module: NativeModule;
+  running: RunningAddresses;
+  log: Logger;
+}
+
+/** A gateway as the primary of its backends. */
+export class Primary {
+  readonly #options: PrimaryOptions;
+  readonly #backends = new Map<string, BackendWatch>();
+  readonly #byId = new Map<number, BackendWatch>();
+  /** Those that have a route which clients ask them directly. */
+  #direct: readonly BackendWatch[] = [];
+  #listener!: BackboneListener;
+  #routeMap!: RouteMap;
+  #handler: RequestHandler | undefined;
+
+  private constructor(options: PrimaryOptions) {
+    this.#options = options;
+  }
+
+  /** Nobody is called before `attach`. @throws UserError */
+  static async open(options: PrimaryOptions): Promise<Primary> {
+    const primary = new Primary(options);
+    await primary.#open();
+    return primary;
+  }
+
+  get routeMap(): RouteMap {
+    return this.#routeMap;
+  }
+
+  get backboneAddress(): BackboneListener['address'] {
+    return this.#listener.address;
+  }
+
+  route(names: readonly string[]): Target {
+    return new BackendRoute(names.flatMap((name) => this.#backends.get(name) ?? []), this.#options.log);
+  }
+
+  /** Answers what backends send back. */
+  answerWith(handler: RequestHandler): void {
+    this.#handler = handler;
+  }
+
+  /** Hands the connections of this server over from now on. */
+  attach(server: Http3Server): void {
+    server.on('connection', (connection) => this.#onConnection(connection));
+    for (const backend of this.#backends.values()) backend.start();
+  }
+
+  /** For clients that can use it. */
+  headersFor(connection: ServedConnection): Readonly<Record<string, string>> {
+    return (connection as Partial<ServerConnection>).multiEnd ? { [routesHeader]: `"${this.#routeMap.version}"` } : {};
+  }
+
+  report(): BackendReport[] {
+    return [...this.#backends.values()].map((backend) => backend.report());
+  }
+
+  /** False: there is no such backend. */
+  drain(name: string, drains: boolean): boolean {
+    const backend = this.#backends.get(name);
+    backend?.drain(drains);
+    return backend !== undefined;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#backends.values()].map((backend) => backend.close()));
+    await this.#listener.close();
+  }
+
+  async #open(): Promise<void> {
+    const { loaded, module, log } = this.#options;
+    const { node, name } = loaded;
+    const key = await ownKey(keySource(loaded, loaded.directory));
+    const sodium = await loadSodium();
+    const run = randomBytes(runBytes);
+    const callers = new Map<string, Awaited<ReturnType<typeof publicKeyOf>>>();
+    for (const reference of loaded.backends) {
+      const publicKey = await publicKeyOf(reference.identity);
+      callers.set(reference.name, publicKey);
+      this.#checkPorts(reference);
+      const common = { module, name, key, run, peer: { name: reference.name, publicKey }, address: () => this.#backboneOf(reference), log };
+      const link = new BackboneLink({ ...common, use: 'messages' });
+      const requests = new BackboneLink({ ...common, use: 'requests' });
+      const backend = new BackendWatch({ reference, link, requests, key, sodium, addresses: () => this.#addressesOf(reference), log });
+      this.#backends.set(reference.name, backend);
+      this.#byId.set(reference.id, backend);
+    }
+    this.#routeMap = describeRoutes(node.routes, (backend) => this.#backends.get(backend)?.id);
+    const direct = new Set(this.#routeMap.routes.flatMap(({ backends }) => backends));
+    this.#direct = [...this.#backends.values()].filter(({ id }) => direct.has(id));
+    if (!node.backbone) throw new Error(`${name} has no backbone`);
+    const address = node.backbone;
+    this.#listener = await BackboneListener.listen({
+      module,
+      name,
+      key,
+      run,
+      address,
+      callers,
+      hint: `if it is one of the backends of \`${name}\`, its \`public_key\` there is`,
+      onRequest: (request, response) => void this.#handler?.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse),
+      log,
+    }).catch((error: unknown) => {
+      throw listenError(error, address, 'UDP', loaded.place(['backbone']));
+    });
+  }
+
+  #onConnection(connection: ServerConnection): void {
+    connection.once('multiEndReady', () => {
+      for (const backend of this.#direct) backend.addConnection(connection);
+    });
+    connection.on('backendMessage', (backend, bytes) => this.#byId.get(backend)?.handOvers.onBackendMessage(connection, bytes));
+    connection.on('backendPathAbandoned', (backend, code) => this.#byId.get(backend)?.handOvers.onPathAbandoned(connection, code));
+    connection.once('close', () => {
+      for (const backend of this.#direct) backend.handOvers.remove(connection);
+    });
+  }
+
+  #addressesOf({ name, addresses }: LoadedBackendReference): LoadedBackendReference['addresses'] {
+    return addresses.map(({ address, port }) => ({ address, port: this.#options.running.portOf(name, 'listen', port) }));
+  }
+
+  #backboneOf({ name, backbone }: LoadedBackendReference): LoadedBackendReference['backbone'] {
+    return { ...backbone, port: this.#options.running.portOf(name, 'backbone', backbone.port) };
+  }
+
+  /** @throws UserError when nobody knows where a backend is */
+  #checkPorts(reference: LoadedBackendReference): void {
+    const { loaded } = this.#options;
+    const ports = [this.#backboneOf(reference).port, ...this.#addressesOf(reference).map(({ port }) => port)];
+    if (!ports.includes(0)) return;
+    throw new UserError('CONFIG_CONFLICT', `a port of the backend \`${reference.name}\` is not known`, { place: loaded.place(['backends']), hint: 'give its `listen` and its `backbone` ports, or run both nodes in one process' });
+  }
+}

@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream';
+import type { ClientResponse } from '@sheaf/native';
+import { isRest, rangeHeaders, resumptionOf, type Resumption } from '../../http/byte_range.js';
+import { requestOf } from '../../http/proxied_request.js';
+import type { Exchange } from '../../http/exchange.js';
+import { patienceMs } from '../backbone/proxy_request.js';
+import type { BackendsInTurn } from './backends_in_turn.js';
+
+/** Beside what the connection to the backend holds. */
+const readAhead = 64 * 1024;
+
+/** The body of a backend's response; what is missing when it breaks off comes from the next backends, where that can be told. */
+export function proxiedBody(exchange: Exchange, response: ClientResponse, backends: BackendsInTurn): Readable {
+  const resumption = resumptionOf(exchange.request.method, response);
+  if (!resumption) return response;
+  const body = Readable.from(resumed(exchange, response, resumption, backends), { objectMode: false, highWaterMark: readAhead });
+  // Who never began to read has not begun with the backend either.
+  body.once('close', () => response.destroy());
+  return body;
+}
+
+async function* resumed(exchange: Exchange, response: ClientResponse, resumption: Resumption, backends: BackendsInTurn): AsyncGenerator<Buffer> {
+  let current = response;
+  let received = 0;
+  for (;;) {
+    try {
+      for await (const chunk of current as AsyncIterable<Buffer>) {
+        received += chunk.length;
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      if (exchange.aborted) throw error;
+      if (resumption.last !== undefined && resumption.first + received > resumption.last) return;
+      const rest = await restFrom(exchange, resumption, received, backends);
+      if (!rest) throw error;
+      current = rest;
+    }
+  }
+}
+
+/** The rest of the body, from the first backend that has it. */
+async function restFrom(exchange: Exchange, resumption: Resumption, received: number, backends: BackendsInTurn): Promise<ClientResponse | undefined> {
+  for (let turn = backends.next(); turn && !exchange.aborted; turn = backends.next()) {
+    try {
+      const client = await turn.backend.link.whenOpen(patienceMs);
+      const request = requestOf(exchange);
+      const response = await client.request({ ...request, headers: { ...request.headers, ...rangeHeaders(resumption, received) }, signal: turn.signal });
+      if (isRest(response, resumption, received)) return response;
+      response.destroy();
+    } catch {
+      // The client is told of the first fault.
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { headerValue, type Exchange, type Target } from '../../http/exchange.js';
+import { respondText, setHead } from '../../http/respond.js';
+import type { RouteOptions } from '../../schema/routes.js';
+import { maxBackendId } from '../../schema/backends.js';
+
+/** On responses of a gateway: the version of its route map, in quotes. */
+export const routesHeader = 'sheaf-routes';
+/** On responses of a backend to its clients: the share of the time in which it was busy, 0 to 1. */
+export const loadHeader = 'sheaf-load';
+
+const maxRoutes = 1_000;
+const texts = z.array(z.string().max(256)).max(100);
+
+/** What clients are told: for every route, in order, the backends that answer it themselves. */
+export const routeMapSchema = z.object({
+  version: z.string().min(1).max(64),
+  routes: z
+    .array(
+      z.object({
+        path: z.string().startsWith('/').max(4_096),
+        host: texts.optional(),
+        methods: texts.optional(),
+        /** Empty: the gateway answers. */
+        backends: z.array(z.number().int().min(0).max(maxBackendId)).max(maxBackendId + 1),
+      }),
+    )
+    .max(maxRoutes),
+});
+
+export type RouteMap = z.output<typeof routeMapSchema>;
+
+/** The first route that fits decides, as at the gateway: routes that it answers itself are in the map, too. */
+export function describeRoutes(routes: readonly RouteOptions[], idOf: (backend: string) => number | undefined): RouteMap {
+  const described = routes
+    // Sessions are opened with CONNECT, which no backend answers.
+    .filter(({ webtransport }) => webtransport === undefined)
+    .map(({ path, host, methods, backends = [], delivery = 'direct' }) => ({
+      path,
+      ...(host ? { host } : {}),
+      ...(methods ? { methods } : {}),
+      backends: delivery === 'direct' ? backends.flatMap((backend) => idOf(backend) ?? []) : [],
+    }));
+  const version = createHash('sha256').update(JSON.stringify(described)).digest('base64url').slice(0, 12);
+  return { version, routes: described };
+}
+
+/** How long clients keep a route map, in seconds; its version comes with every response. */
+const keptSeconds = 60;
+
+/** The route map of a gateway, for its clients. */
+export class RouteMapResource implements Target {
+  readonly #map: () => RouteMap;
+
+  constructor(map: () => RouteMap) {
+    this.#map = map;
+  }
+
+  handle(exchange: Exchange): Promise<void> {
+    const map = this.#map();
+    const etag = `"${map.version}"`;
+    const headers = { etag, 'cache-control': `max-age=${keptSeconds}` };
+    if (headerValue(exchange.request.headers, 'if-none-match') === etag) {
+      setHead(exchange, 304, headers);
+      exchange.response.end();
+    } else {
+      respondText(exchange, 200, `${JSON.stringify(map)}\n`, { 'content-type': 'application/json', ...headers });
+    }
+    return Promise.resolve();
+  }
+}

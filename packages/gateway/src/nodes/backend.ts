@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import type { Http3Server, NativeModule } from '@sheaf/native';
+import { BackboneLink } from '../multi_end/backbone/backbone_link.js';
+import { BackboneListener, type BackboneListenerOptions } from '../multi_end/backbone/backbone_listener.js';
+import { ownKey, publicKeyOf } from '../multi_end/backbone/identity.js';
+import { runBytes } from '../multi_end/backbone/messages.js';
+import type { NodeKey, NodePublicKey } from '../values/node_key.js';
+import { loadSodium } from '../multi_end/backbone/sealed_snapshot.js';
+import { keySource, type LoadedBackend } from '../schema/loaded.js';
+import { Front } from './front/front.js';
+import { FrontNode } from './front/front_node.js';
+import { createApplication } from './site/application.js';
+import { allUpstreams, compileRoutes, refreshRoutes, reportRoutes, startRoutes, type CompiledRoutes } from './site/routes.js';
+import type { GatewayResponse } from '../http/exchange.js';
+import type { SiteOptions } from './site/site_options.js';
+import { fromBackboneRequest } from '../http/quic_request.js';
+import { listenError } from '../values/listen_error.js';
+import { loadNativeModule } from '../listeners/native_module.js';
+import { Metrics } from '../observability/metrics.js';
+import type { BackendNodeStatus } from '../observability/status.js';
+import { SessionServer } from '../targets/webtransport/session_server.js';
+import { HostedGuests } from '../multi_end/backend/hosted_guests.js';
+import { LoadMeter } from '../multi_end/backend/load_meter.js';
+import { PrimaryRoute } from '../multi_end/backend/primary_route.js';
+import { loadHeader } from '../multi_end/protocol/route_map.js';
+
+/** One running backend: answers clients of its gateway on their own connections, and clients of its own. */
+export class Backend extends FrontNode {
+  readonly role = 'backend';
+  readonly #loaded: LoadedBackend;
+  readonly #options: SiteOptions;
+  #routes!: CompiledRoutes;
+  #warnings: string[] = [];
+  #backbone!: BackboneListener;
+  #primary!: BackboneLink;
+  #guests!: HostedGuests;
+
+  private constructor(loaded: LoadedBackend, options: SiteOptions, front: Front) {
+    super(loaded.name, front);
+    this.#loaded = loaded;
+    this.#options = options;
+  }
+
+  /** Starts listening; its gateway calls when it is there. @throws UserError */
+  static async start(loaded: LoadedBackend, options: SiteOptions = {}): Promise<Backend> {
+    const front = await Front.open({ ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } }, options);
+    try {
+      const backend = new Backend(loaded, options, front);
+      await backend.#start(await loadNativeModule());
+      return backend;
+    } catch (error) {
+      await front.shutdown.run();
+      throw error;
+    }
+  }
+
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
+  get backboneAddress(): BackboneListener['address'] {
+    return this.#backbone.address;
+  }
+
+  status(): BackendNodeStatus {
+    return {
+      ...this.front.status(),
+      role: 'backend',
+      primary: { name: this.#loaded.primary.name, connected: this.#guests.attended },
+      serving: this.#guests.state === 'serving',
+      guests: this.#guests.count,
+      routes: reportRoutes(this.#loaded.node, this.#routes),
+    };
+  }
+
+  /** Lets the clients of the gateway go first: they find their way to other backends. */
+  override close(drainMs?: number): Promise<void> {
+    this.#guests.stop();
+    return super.close(drainMs);
+  }
+
+  async #start(module: NativeModule): Promise<void> {
+    const { front } = this;
+    const { node } = this.#loaded;
+    const { log, certificate } = front;
+    const key = await ownKey(keySource(this.#loaded, this.#loaded.directory));
+    const primaryKey = await publicKeyOf(this.#loaded.primary.identity);
+    const run = randomBytes(runBytes);
+    this.#primary = this.#linkToPrimary({ module, key, run, primaryKey });
+    front.shutdown.add(() => this.#primary.close());
+    this.#routes = await compileRoutes(node, log);
+    for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
+    const metrics = new Metrics({
+      transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
+      tcpConnections: () => front.tcpConnections,
+      upstreams: () => allUpstreams(this.#routes),
+      certificateExpiry: () => certificate.expiry,
+      guests: () => this.#guests.count,
+    });
+    const meter = new LoadMeter();
+    front.shutdown.add(() => meter.close());
+    const fallback = new PrimaryRoute(this.#primary, log);
+    const { handler, proxied, sessions } = createApplication({ node, log, routes: this.#routes, metrics, certificate, quicPort: () => front.address.port, fallback });
+    let server: Http3Server | undefined;
+    this.#guests = new HostedGuests({
+      server: () => server,
+      key,
+      sodium: await loadSodium(),
+      log,
+      most: node.limits.connections,
+      reading: () => {
+        const { bytesSent = 0, bytesReceived = 0 } = front.quic?.counters() ?? {};
+        return { load: meter.load, requests: front.requestsActive, bytesSent, bytesReceived };
+      },
+    });
+    await front.listen({
+      handler,
+      proxied,
+      attach: (native) => void (server = native),
+      headersFor: () => ({ [loadHeader]: meter.load.toFixed(3) }),
+      acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
+      registry: metrics.registry,
+      status: () => this.status(),
+      refresh: () => refreshRoutes(this.#routes),
+    });
+    this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void proxied.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse));
+    front.shutdown.add(() => this.#backbone.close());
+    this.#backbone.on('channel', (channel) => this.#guests.attach(channel));
+    this.#warnings = await startRoutes(this.#routes);
+    front.serve(this.#warnings);
+  }
+
+  #linkToPrimary({ module, key, run, primaryKey }: Identities): BackboneLink {
+    const { name, primary } = this.#loaded;
+    const { host, port } = primary.backbone;
+    const address = (): typeof primary.backbone => ({ host, port: this.#options.running?.portOf(primary.name, 'backbone', port) ?? port });
+    return new BackboneLink({ module, use: 'requests', name, key, run, peer: { name: primary.name, publicKey: primaryKey }, address, log: this.front.log });
+  }
+
+  #listenForPrimary({ module, key, run, primaryKey }: Identities, onRequest: BackboneListenerOptions['onRequest']): Promise<BackboneListener> {
+    const { name, primary, node, place } = this.#loaded;
+    const callers = new Map([[primary.name, primaryKey]]);
+    const hint = `if it is the primary of \`${name}\`, its \`public_key\` there is`;
+    return BackboneListener.listen({ module, name, key, run, address: node.backbone, callers, hint, onRequest, log: this.front.log }).catch((error: unknown) => {
+      throw listenError(error, node.backbone, 'UDP', place(['backbone']));
+    });
+  }
+}
+
+/** This process, and the gateway. */
+interface Identities {
+  module: NativeModule;
+  key: NodeKey;
+  run: Buffer;
+  primaryKey: NodePublicKey;
+}

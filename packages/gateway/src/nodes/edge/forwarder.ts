@@ -1,0 +1,95 @@
+import type { Http3Client } from '@sheaf/native';
+import { RESPONSE_HEADER } from '@sheaf/web-client/protocol';
+import type { Logger } from 'pino';
+import { errorMessage } from '../../errors/user_error.js';
+import { answerWith, checkStatus, lostConnection, mayRepeat, requestOf } from '../../http/proxied_request.js';
+import type { Exchange, Target } from '../../http/exchange.js';
+import { isSafe } from '../../http/methods.js';
+import { ReceivedBody, respondBodyFault } from '../../http/received_body.js';
+import { respondStatus, respondText } from '../../http/respond.js';
+import { SlowClients } from '../../slow_clients/slow_clients.js';
+import { GatewayUnreachable, maxUnread, type GatewayConnection } from './gateway_connection.js';
+import type { ResponseReports } from './response_reports.js';
+
+/** Proxies requests to the gateway or to one of its backends, each on a stream of the one connection; both directions stream. */
+export class Forwarder implements Target {
+  readonly #gateway: GatewayConnection;
+  readonly #log: Logger;
+  readonly #reports: ResponseReports | undefined;
+  /** All responses share the credit of the one connection to the gateway (RFC 9000 §4.1), and each may hold as much as a stream's window. */
+  readonly #unread = new SlowClients({ most: maxUnread });
+
+  /** `reports`: remembers who sent each response. */
+  constructor(gateway: GatewayConnection, log: Logger, reports?: ResponseReports) {
+    this.#gateway = gateway;
+    this.#log = log;
+    this.#reports = reports;
+  }
+
+  async handle(exchange: Exchange): Promise<void> {
+    const { request } = exchange;
+    // RFC 8470 §5.2: a replayed request must not change anything.
+    if (request.early && !isSafe(request.method)) {
+      respondStatus(exchange, 425);
+      return;
+    }
+    const body = new ReceivedBody(exchange);
+    for (let attempt = 0; ; attempt++) {
+      const report = this.#reports?.add();
+      let client: Http3Client | undefined;
+      let answered = false;
+      try {
+        client = await this.#gateway.open();
+        if (exchange.aborted) return;
+        const response = await this.#gateway.backendsOf(client).request(requestOf(exchange, await body.open()), report);
+        checkStatus(response);
+        if (report) response.headers[RESPONSE_HEADER] = String(report.id);
+        answered = true;
+        this.#unread.add(exchange);
+        await answerWith(exchange, response);
+        return;
+      } catch (error) {
+        if (exchange.aborted) return;
+        const lost = client !== undefined && lostConnection(error);
+        if (client && lost) this.#gateway.retire(client);
+        if (answered) {
+          // The client learns by a reset that the body is not complete.
+          exchange.response.destroy(error as Error);
+          return;
+        }
+        if (respondBodyFault(exchange, error)) return;
+        if (attempt === 0 && lost && mayRepeat(request, body, error)) continue;
+        this.#log.warn({ error: errorMessage(error), path: exchange.pathname }, 'request failed on its way to the gateway');
+        respondUnreachable(exchange, error, this.#gateway.status().address);
+        return;
+      } finally {
+        report?.end();
+        this.#unread.delete(exchange);
+      }
+    }
+  }
+}
+
+function respondUnreachable(exchange: Exchange, error: unknown, gateway: string): void {
+  const late = error instanceof GatewayUnreachable && error.timeout;
+  const status = late ? 504 : 502;
+  if (exchange.request.httpVersion === '0.9') {
+    respondStatus(exchange, status);
+    return;
+  }
+  const title = late ? '504 Gateway Timeout' : '502 Bad Gateway';
+  const page = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>${title}</title>
+<h1>${title}</h1>
+<p>This edge got no response from its gateway ${escapeHtml(gateway)}: ${escapeHtml(errorMessage(error))}.</p>
+<p>The next request tries again. <code>sheaf status</code> shows the connection and its paths.</p>
+</html>
+`;
+  respondText(exchange, status, page, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '1' });
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}

@@ -1,0 +1,184 @@
+import type { ClientOptions, ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
+import type { Logger } from 'pino';
+import { backOffMs, type BackOff } from '../../values/back_off.js';
+import { BackendClient } from '../../multi_end/client/backend_client.js';
+import { RouteMapCache } from '../../multi_end/client/route_map_cache.js';
+import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
+import { formatAddress } from '../../values/listen_error.js';
+import type { GatewayLinkStatus } from '../../observability/status.js';
+
+/** The gateway did not take a connection. */
+export class GatewayUnreachable extends Error {
+  /** It did not answer in time. */
+  readonly timeout: boolean;
+
+  constructor(cause: unknown) {
+    super(errorMessage(cause), { cause });
+    this.name = 'GatewayUnreachable';
+    this.timeout = systemErrorCode(cause) === 'CONNECT_TIMEOUT';
+  }
+}
+
+export interface GatewayConnectionOptions {
+  host: string;
+  port: number;
+  /** Opens a connection; `attempt` counts the failures since the latest success. */
+  connect(attempt: number): Promise<Http3Client>;
+  /** A new connection is there, and later it is gone: the result is called then. */
+  onOpen(client: Http3Client): () => void;
+  log: Logger;
+}
+
+/** Between failed attempts. */
+const pauses: BackOff = { first: 100, longest: 3_000 };
+/** How long a download that a backend could not finish waits for a gateway. */
+const anewMs = 15_000;
+/** A connection that ends sooner than this was no success. */
+const shortLifeMs = 1_000;
+
+/** Keeps the paths and the NATs on them alive; shorter where a connection may not be idle for long. */
+export const keepAliveMs = 10_000;
+
+/** Responses that may wait for slow clients at the same time. */
+export const maxUnread = 12;
+/**
+ * In bytes. The responses that may stay unread (`SlowClients`) fill three quarters of the connection's window at most, so that
+ * others get credit. It is as large from the start: what nobody reads would keep it from growing.
+ */
+const maxStreamWindow = 8 * 1024 ** 2;
+const connectionWindow = (maxUnread * maxStreamWindow * 4) / 3;
+
+/** The fixed part of how an edge connects. */
+export const connectionOptions = { alpn: ['h3'], webtransport: true, multiEnd: true, connectTimeoutMs: 5_000, maxStreamWindow, initialConnectionWindow: connectionWindow, maxConnectionWindow: connectionWindow } satisfies Partial<ClientOptions>;
+
+/** The one connection of an edge to its gateway: opened when somebody needs it, and again after it was lost. */
+export class GatewayConnection {
+  readonly #options: GatewayConnectionOptions;
+  #client: Http3Client | undefined;
+  #opening: Promise<Http3Client> | undefined;
+  #failures = 0;
+  #retryAt = 0;
+  #reason: string | undefined;
+  #opened = 0;
+  #closed = false;
+  /** Connections that take no more requests but may still answer some. */
+  readonly #retired = new Set<Http3Client>();
+  /** Each connection with the backends that it reaches. */
+  readonly #backends = new WeakMap<Http3Client, BackendClient>();
+  readonly #routes = new RouteMapCache();
+
+  constructor(options: GatewayConnectionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The open connection, or a new one. Who comes while one is being opened, or while a failed attempt
+   * is followed by a pause, waits for the same attempt.
+   * @throws GatewayUnreachable
+   */
+  async open(): Promise<Http3Client> {
+    if (this.#closed) throw new GatewayUnreachable(new Error('the edge is stopping'));
+    if (this.#client) return this.#client;
+    this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
+    return this.#opening;
+  }
+
+  /** The way of requests on a connection that `open` gave. */
+  backendsOf(client: Http3Client): BackendClient {
+    const backends = this.#backends.get(client);
+    if (!backends) throw new Error('this connection is not one of ours');
+    return backends;
+  }
+
+  /** It takes no more requests: the next one opens another connection. */
+  retire(client: Http3Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#retired.add(client);
+  }
+
+  status(): GatewayLinkStatus {
+    const { host, port } = this.#options;
+    const state = this.#client ? 'open' : Date.now() < this.#retryAt ? 'waiting' : this.#opening ? 'connecting' : 'idle';
+    return {
+      address: formatAddress({ address: host, port }),
+      state,
+      opened: this.#opened,
+      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+      ...(this.#client ? { connection: this.#client.status() } : {}),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const clients = [...this.#retired, ...(this.#client ? [this.#client] : [])];
+    await Promise.all(clients.map((client) => client.close().catch(() => undefined)));
+  }
+
+  /** On another connection: that of the request has lost its gateway, which may come back. */
+  async #askAnew(request: ClientRequestOptions): Promise<ClientResponse> {
+    const deadline = Date.now() + anewMs;
+    for (;;) {
+      try {
+        return await this.backendsOf(await this.open()).request(request);
+      } catch (error) {
+        if (!(error instanceof GatewayUnreachable) || this.#closed || request.signal?.aborted || Date.now() > deadline) throw error;
+      }
+    }
+  }
+
+  async #open(): Promise<Http3Client> {
+    const { connect, host, port, log, onOpen } = this.#options;
+    await pauseUntil(this.#retryAt);
+    try {
+      const client = await connect(this.#failures);
+      if (this.#closed) {
+        await client.close();
+        throw new Error('the edge is stopping');
+      }
+      const openedAt = Date.now();
+      this.#backends.set(client, new BackendClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }));
+      // Backends may have responses in flight; new requests need a gateway.
+      client.once('primaryLost', () => this.retire(client));
+      const end = onOpen(client);
+      client.once('close', (error) => {
+        end();
+        this.#onClose(client, openedAt, error);
+      });
+      this.#client = client;
+      this.#opened += 1;
+      this.#reason = undefined;
+      log.info({ gateway: formatAddress({ address: host, port }) }, 'connected to the gateway');
+      return client;
+    } catch (error) {
+      this.#failed(errorMessage(error));
+      throw new GatewayUnreachable(error);
+    }
+  }
+
+  #onClose(client: Http3Client, openedAt: number, error: Error | undefined): void {
+    this.#retired.delete(client);
+    const reason = error?.message ?? 'closed';
+    if (!this.#closed) this.#options.log.info({ reason }, 'the connection to the gateway ended');
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    if (Date.now() - openedAt < shortLifeMs) {
+      this.#failed(reason);
+      return;
+    }
+    this.#failures = 0;
+    this.#reason = reason;
+  }
+
+  #failed(reason: string): void {
+    this.#reason = reason;
+    this.#retryAt = Date.now() + backOffMs(this.#failures, pauses);
+    this.#failures += 1;
+    if (!this.#closed) this.#options.log.warn({ reason, failures: this.#failures }, 'the gateway cannot be reached');
+  }
+}
+
+async function pauseUntil(time: number): Promise<void> {
+  const wait = time - Date.now();
+  if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+}

@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import type { ClientOptions } from '@sheaf/native';
+import type { LoadedEdge, LoadedGateway } from '../../schema/loaded.js';
+import { isWildcard, type ListenAddress } from '../../values/scalars.js';
+import { UserError } from '../../errors/user_error.js';
+import { certificateHash, readCertificateFiles } from '../../tls/certificate_files.js';
+import { loadDevCertificate } from '../../tls/dev_certificate.js';
+import type { TrustOptions } from '../../schema/edge.js';
+
+type Trust = Pick<ClientOptions, 'insecure' | 'certificateAuthority' | 'certificateHashes'>;
+
+/** Where an edge's gateway is, and how it is known. */
+export interface GatewayTarget {
+  host: string;
+  port: number;
+  serverName?: string;
+  /** Read anew for every connection: certificates are replaced. */
+  trust(): Promise<Trust>;
+}
+
+/**
+ * `running` is the address of the gateway when this process runs it, too.
+ * @throws UserError when nobody knows the gateway's port
+ */
+export function gatewayTarget({ node, gateway, place }: LoadedEdge, running?: ListenAddress): GatewayTarget {
+  if (typeof node.gateway !== 'string') {
+    const { address, server_name: serverName, certificate } = node.gateway;
+    return { ...address, ...(serverName === undefined ? {} : { serverName }), trust: () => configuredTrust(certificate) };
+  }
+  if (!gateway) throw new Error(`the gateway ${node.gateway} got lost`);
+  const { address, port } = running ?? gateway.node.listen;
+  if (port === 0) {
+    throw new UserError('CONFIG_CONFLICT', `the port of the gateway \`${gateway.name}\` is not known`, { place: place(['gateway']), hint: 'give its `listen` a port, or run both nodes in one process' });
+  }
+  const host = isWildcard(address) ? '127.0.0.1' : address;
+  return { host, port, trust: () => trustIn(gateway) };
+}
+
+async function configuredTrust(certificate: TrustOptions | undefined): Promise<Trust> {
+  if (certificate === undefined) return {};
+  if (certificate === 'insecure') return { insecure: true };
+  if (certificate.hash !== undefined) return { certificateHashes: certificate.hash };
+  return { certificateAuthority: await readFile(certificate.ca ?? '', 'utf8') };
+}
+
+/** A gateway of the same file is known by the certificate that it uses. */
+async function trustIn({ node: { tls }, directory, certificateNames }: LoadedGateway): Promise<Trust> {
+  const pair = tls === 'dev' ? await loadDevCertificate(directory, certificateNames, new Date()) : await readCertificateFiles(tls);
+  return { certificateHashes: [certificateHash(pair)] };
+}

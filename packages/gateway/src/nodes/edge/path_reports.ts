@@ -1,0 +1,23 @@
+import type { LeaseReport, PathReport } from '@sheaf/web-client/protocol';
+import { formatAddress } from '../../values/listen_error.js';
+import type { GatewayLinkStatus } from '../../observability/status.js';
+
+/** What pages are told of the paths to the gateway and to backends; none while there is no connection. `leases` are by path. */
+export function pathReports({ connection }: GatewayLinkStatus, leases: ReadonlyMap<number, LeaseReport>): PathReport[] {
+  const backends = new Map(connection?.backends.map(({ path, backend }) => [path, { backend }]));
+  const leased = new Map([...leases].map(([path, lease]) => [path, { lease }]));
+  return (connection?.paths ?? []).map((path) => ({
+    id: path.id,
+    ...backends.get(path.id),
+    ...leased.get(path.id),
+    local: formatAddress(path.local),
+    remote: formatAddress(path.remote),
+    state: path.state,
+    backup: path.status === 'backup' || path.peerStatus === 'backup',
+    roundTripMs: path.smoothedRttMs,
+    packetsSent: path.packetsSent,
+    packetsLost: path.packetsLost,
+    bytesSent: path.bytesSent,
+    bytesReceived: path.bytesReceived,
+  }));
+}

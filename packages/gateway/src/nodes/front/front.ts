@@ -1,0 +1,375 @@
+import { mkdir } from 'node:fs/promises';
+import type { CertificatePair, Http3Server, NativeModule, ServedConnection } from '@sheaf/native';
+import type { DestinationStream, Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { ValuePath } from '../../values/document.js';
+import { eachAddress, type ListenAddress, type ListenAddresses } from '../../values/scalars.js';
+import { errorMessage, systemErrorCode, UserError } from '../../errors/user_error.js';
+import { watchStrayErrors } from '../../errors/stray_errors.js';
+import type { RequestHandler } from '../../http/request_handler.js';
+import { TrustedProxies } from '../../http/trusted_proxies.js';
+import { formatAddress, listenError } from '../../values/listen_error.js';
+import { loadNativeModule } from '../../listeners/native_module.js';
+import { Networks } from '../../values/networks.js';
+import { createQuicListener } from '../../listeners/quic_listener.js';
+import { TcpListener } from '../../listeners/tcp_listener.js';
+import { AdminServer } from '../../observability/admin_server.js';
+import { createLog } from '../../observability/log.js';
+import type { FrontStatus, NodeState, NodeStatus } from '../../observability/status.js';
+import { CertificateSource } from '../../tls/certificate_source.js';
+import { version } from '../../values/version.js';
+import type { FrontOptions } from '../../schema/front.js';
+import { ShutdownStack } from './shutdown_stack.js';
+
+/** What a process gives to each of its nodes. */
+export interface NodeOptions {
+  /** Receives the log instead of standard error. */
+  logStream?: DestinationStream;
+  /** File for TLS secrets (SSLKEYLOGFILE). */
+  keyLog?: string;
+  /** Loads the transport; `undefined` serves TCP alone. */
+  loadNative?: () => Promise<NativeModule | undefined>;
+}
+
+/** A node as its file describes it. */
+export interface FrontConfiguration {
+  name: string;
+  role: NodeStatus['role'];
+  options: FrontOptions;
+  directory: string;
+  certificateNames: readonly string[];
+  place(path: ValuePath): string;
+}
+
+/** WebTransport sessions, whoever answers them. */
+export interface Sessions {
+  readonly openSessions: number;
+  /** Tells every session to come to an end; they may finish what they are doing. */
+  drain(): void;
+  close(): void;
+}
+
+/** What answers the clients of a node. */
+export interface Service {
+  handler: RequestHandler;
+  /** Of requests that other nodes proxy here. */
+  proxied?: RequestHandler;
+  /** Gets the QUIC listener before the first connection. */
+  attach?(native: Http3Server): void;
+  /** Said with every response on a QUIC connection. */
+  headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
+  /** Takes the sessions of a QUIC listener. */
+  acceptSessions(native: Http3Server): Promise<Sessions>;
+  /** Lets a backend rest, or use it again; false when there is none of the name. */
+  drainBackend?(name: string, drains: boolean): boolean;
+  registry: Registry;
+  status(): NodeStatus;
+  /** Brings up to date what metrics and status say. */
+  refresh(): Promise<void>;
+}
+
+/** How often a free port is looked for when the configuration leaves the choice to the system. */
+const portAttempts = 8;
+
+/** Sessions that have nothing in flight get this long to end by themselves. */
+const sessionGraceMs = 1_000;
+
+/** The side of a node that clients see: its certificate, its listeners, its log, and its end in good order. */
+export class Front {
+  readonly log: Logger;
+  /** What the owner has to undo at the end, last first. */
+  readonly shutdown = new ShutdownStack();
+  readonly certificate: CertificateSource;
+  readonly #configuration: FrontConfiguration;
+  readonly #options: NodeOptions;
+  readonly #startedAt = new Date();
+  readonly #balancers: Networks | undefined;
+  readonly #proxies: TrustedProxies | undefined;
+  #state: NodeState = 'starting';
+  #service: Service | undefined;
+  #tcp: TcpListener[] = [];
+  #plain: TcpListener | undefined;
+  #quic: Http3Server | undefined;
+  #sessions: Sessions | undefined;
+  #address!: ListenAddresses;
+  #httpAddress: ListenAddress | undefined;
+  #adminAddress: ListenAddress | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(configuration: FrontConfiguration, options: NodeOptions, log: Logger, certificate: CertificateSource) {
+    this.#configuration = configuration;
+    this.#options = options;
+    this.log = log;
+    this.certificate = certificate;
+    const { proxy_protocol: balancers, trusted_proxies: proxies } = configuration.options;
+    this.#balancers = balancers && new Networks(balancers);
+    this.#proxies = proxies && new TrustedProxies(proxies);
+    this.shutdown.add(watchStrayErrors(log));
+    this.shutdown.add(() => certificate.close());
+  }
+
+  /** Opens log and certificate; nothing listens yet. @throws UserError */
+  static async open(configuration: FrontConfiguration, options: NodeOptions): Promise<Front> {
+    const { directory, certificateNames, options: node } = configuration;
+    const log = createLog(node.log, options.logStream);
+    const certificate = await CertificateSource.open({ tls: node.tls, directory, names: certificateNames, log });
+    return new Front(configuration, options, log, certificate);
+  }
+
+  /** Where HTTP/3 (UDP), HTTP/2 and HTTP/1.1 (TCP) are served. */
+  get address(): ListenAddresses {
+    return this.#address;
+  }
+
+  /** Where HTTP/1.1 without TLS is served, when configured. */
+  get httpAddress(): ListenAddress | undefined {
+    return this.#httpAddress;
+  }
+
+  get adminAddress(): ListenAddress | undefined {
+    return this.#adminAddress;
+  }
+
+  /** Where clients find this node, when the configuration says so. */
+  get publicUrl(): string | undefined {
+    const { public_url: url } = this.#configuration.options;
+    return url && new URL(`https://${url.host}:${url.port}`).href;
+  }
+
+  /** Of `listen`, as clients see it. */
+  get publicPort(): number {
+    return this.#configuration.options.public_url?.port ?? this.#address.port;
+  }
+
+  get quic(): Http3Server | undefined {
+    return this.#quic;
+  }
+
+  /** Requests in flight. */
+  get requestsActive(): number {
+    return (this.#service?.handler.active ?? 0) + (this.#service?.proxied?.active ?? 0);
+  }
+
+  /** How often which bound was met that protects clients from each other. */
+  limitHits(): Record<string, number> {
+    const hits: Record<string, number> = { ...this.#quic?.counters().limitHits };
+    for (const tcp of [...this.#tcp, ...(this.#plain ? [this.#plain] : [])]) {
+      for (const [limit, count] of Object.entries(tcp.limitHits)) hits[limit] = (hits[limit] ?? 0) + count;
+    }
+    return hits;
+  }
+
+  get tcpConnections(): number {
+    return [...this.#tcp, ...(this.#plain ? [this.#plain] : [])].reduce((sum, { connections }) => sum + connections, 0);
+  }
+
+  /** @throws UserError when a port cannot be had; what listens by then is stopped by `shutdown`. */
+  async listen(service: Service): Promise<void> {
+    this.#service = service;
+    const native = await (this.#options.loadNative ?? loadNativeModule)();
+    await this.#listenOnBoth(service, native);
+    await this.#startSessions(service);
+    await this.#listenPlain(service.handler);
+    await this.#listenAdmin(service);
+    this.certificate.install = (pair) => this.#install(pair);
+  }
+
+  /** The node answers from now on; warnings go to the log unless standard error is it, where the caller shows them. */
+  serve(warnings: readonly string[]): void {
+    const { log, name, role, options } = { ...this.#configuration, log: this.log };
+    if (options.log.file !== undefined || this.#options.logStream) for (const warning of warnings) log.warn(warning);
+    this.#state = 'serving';
+    log.info({ node: name, role, listen: this.#listen(), version }, 'serving');
+  }
+
+  status(): FrontStatus {
+    const { name, options } = this.#configuration;
+    return {
+      version,
+      pid: process.pid,
+      node: name,
+      state: this.#state,
+      startedAt: this.#startedAt.toISOString(),
+      uptimeSeconds: (Date.now() - this.#startedAt.getTime()) / 1_000,
+      listen: this.#listen(),
+      ...(this.publicUrl === undefined ? {} : { publicUrl: this.publicUrl }),
+      alpn: options.alpn,
+      certificate: {
+        development: this.certificate.isDevelopment,
+        sha256: this.certificate.hash,
+        expiry: this.certificate.expiry.toISOString(),
+      },
+      requestsActive: this.requestsActive,
+      requestsTotal: (this.#service?.handler.total ?? 0) + (this.#service?.proxied?.total ?? 0),
+      tcpConnections: this.tcpConnections,
+      limitHits: this.limitHits(),
+      webTransportSessions: this.#sessions?.openSessions ?? 0,
+      connections: this.#quic?.connections() ?? [],
+      ...(this.#quic ? { transport: this.#quic.counters() } : {}),
+    };
+  }
+
+  /** Refuses new work, lets requests in flight finish for up to `drainMs`, then ends. */
+  close(drainMs = this.#configuration.options.limits.drain): Promise<void> {
+    this.#closing ??= this.#close(drainMs);
+    return this.#closing;
+  }
+
+  /** All listeners get the new certificate, or none. */
+  #install(pair: CertificatePair): void {
+    const updated: { updateCertificate(pair: CertificatePair): void }[] = [];
+    try {
+      for (const listener of [...this.#tcp, ...(this.#quic ? [this.#quic] : [])]) {
+        listener.updateCertificate(pair);
+        updated.push(listener);
+      }
+    } catch (error) {
+      for (const listener of updated) listener.updateCertificate(this.certificate.pair);
+      throw error;
+    }
+  }
+
+  /** As the configuration writes it. */
+  #listen(): string {
+    return eachAddress(this.#address).map(formatAddress).join(', ');
+  }
+
+  /** TCP and UDP share the port. With port 0 the system chooses for TCP at the first address, and all others have to follow. */
+  async #listenOnBoth(service: Service, native: NativeModule | undefined): Promise<void> {
+    const { listen } = this.#configuration.options;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#listenTcp(service.handler);
+        if (native) this.#quic = await this.#listenQuic(service, native);
+        return;
+      } catch (error) {
+        await Promise.all(this.#tcp.map((tcp) => tcp.close(0)));
+        this.#tcp = [];
+        const mayRetry = listen.port === 0 && attempt < portAttempts && systemErrorCode(error) === 'PORT_TAKEN';
+        if (!mayRetry) throw error;
+      }
+    }
+  }
+
+  async #listenTcp(handler: RequestHandler): Promise<void> {
+    const { listen } = this.#configuration.options;
+    let { port } = listen;
+    for (const { address } of eachAddress(listen)) {
+      const wanted = { address, port };
+      const tcp = this.#createTcp(handler, wanted, true);
+      ({ port } = await tcp.listen().catch((error: unknown) => this.#refuse(error, wanted, 'TCP', 'listen')));
+      this.#tcp.push(tcp);
+    }
+    this.#address = { ...listen, port };
+  }
+
+  async #listenQuic(service: Service, module: NativeModule): Promise<Http3Server> {
+    const { options } = this.#configuration;
+    if (options.qlog !== undefined) await makeDirectory(options.qlog);
+    const server = createQuicListener({
+      module,
+      address: this.#address,
+      alpn: options.alpn,
+      congestion: options.congestion,
+      multipath: options.multipath,
+      multiEnd: options.multiEnd ?? false,
+      pathScheduler: options.path_scheduler,
+      streamScheduler: options.stream_scheduler,
+      certificate: this.certificate.pair,
+      handler: service.handler,
+      headersFor: (connection) => service.headersFor?.(connection) ?? {},
+      limits: options.limits,
+      proxies: this.#proxies,
+      ...(options.qlog === undefined ? {} : { qlog: options.qlog }),
+      ...(this.#options.keyLog === undefined ? {} : { keyLog: this.#options.keyLog }),
+      onError: (error) => this.log.error({ err: error }, 'transport error'),
+    });
+    service.attach?.(server);
+    await server.listen().catch((error: unknown) => {
+      const { address = this.#address.address } = error as { address?: string };
+      this.#refuse(error, { address, port: this.#address.port }, 'UDP', 'listen');
+    });
+    return server;
+  }
+
+  async #startSessions(service: Service): Promise<void> {
+    const native = this.#quic;
+    const tcp = this.#tcp;
+    this.shutdown.add(() => Promise.all([...tcp.map((listener) => listener.close(0)), native?.close(0)]));
+    if (!native || !this.#configuration.options.alpn.includes('h3')) return;
+    const sessions = await service.acceptSessions(native);
+    this.#sessions = sessions;
+    this.shutdown.add(() => sessions.close());
+  }
+
+  async #listenPlain(handler: RequestHandler): Promise<void> {
+    const { http } = this.#configuration.options;
+    if (!http) return;
+    const plain = this.#createTcp(handler, http, false);
+    this.#httpAddress = await plain.listen().catch((error: unknown) => this.#refuse(error, http, 'TCP', 'http'));
+    this.#plain = plain;
+    this.shutdown.add(() => plain.close(0));
+  }
+
+  async #listenAdmin(service: Service): Promise<void> {
+    const { admin } = this.#configuration.options;
+    if (!admin) return;
+    const server = new AdminServer(admin, service);
+    this.#adminAddress = await server.listen().catch((error: unknown) => this.#refuse(error, admin, 'TCP', 'admin'));
+    this.shutdown.add(() => server.close());
+  }
+
+  #createTcp(handler: RequestHandler, address: ListenAddress, secure: boolean): TcpListener {
+    const { limits, tls } = this.#configuration.options;
+    return new TcpListener({
+      address,
+      handler,
+      limits,
+      balancers: this.#balancers,
+      proxies: this.#proxies,
+      ...(secure ? { certificate: this.certificate.pair, minimumTls: tls === 'dev' ? '1.3' : tls.minimum_version, altSvc: () => this.#altSvc() } : {}),
+    });
+  }
+
+  /** RFC 7838: the same origin by HTTP/3 on the same port, as clients see it, while that listens. */
+  #altSvc(): string | undefined {
+    const isOffered = this.#quic && this.#state === 'serving' && this.#configuration.options.alpn.includes('h3');
+    return isOffered ? `h3=":${this.publicPort}"; ma=86400` : undefined;
+  }
+
+  #refuse(error: unknown, address: ListenAddress, protocol: 'TCP' | 'UDP', option: 'listen' | 'http' | 'admin'): never {
+    throw listenError(error, address, protocol, this.#configuration.place([option]));
+  }
+
+  async #close(drainMs: number): Promise<void> {
+    this.#state = 'draining';
+    this.log.info({ requests: this.#service?.handler.active ?? 0 }, 'draining');
+    await Promise.all([...this.#tcp.map((tcp) => tcp.close(drainMs)), this.#plain?.close(drainMs), this.#closeQuic(drainMs)]);
+    await this.shutdown.run();
+    this.#state = 'stopped';
+    this.log.info('stopped');
+    await new Promise<void>((resolve) => this.log.flush(() => resolve()));
+  }
+
+  /** Sessions live as long as their pages: they are told, and closed once no request is in flight. */
+  async #closeQuic(drainMs: number): Promise<void> {
+    const deadline = performance.now() + drainMs;
+    const sessionDeadline = performance.now() + Math.min(drainMs, sessionGraceMs);
+    this.#sessions?.drain();
+    const closed = this.#quic?.close(drainMs);
+    const sessions = this.#sessions;
+    while (sessions && sessions.openSessions > 0) {
+      const now = performance.now();
+      if (now >= deadline || (now >= sessionDeadline && this.#service?.handler.active === 0)) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    sessions?.close();
+    await closed?.catch((error: unknown) => this.log.warn({ error: errorMessage(error) }, 'transport did not close in order'));
+  }
+}
+
+async function makeDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true }).catch((error: unknown) => {
+    throw new UserError('DIRECTORY_UNWRITABLE', `the directory ${directory} cannot be made (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'check `qlog`', cause: error });
+  });
+}

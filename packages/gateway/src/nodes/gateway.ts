@@ -1,0 +1,116 @@
+import type { Http3Server, ServedConnection } from '@sheaf/native';
+import type { LoadedGateway } from '../schema/loaded.js';
+import { Primary } from '../multi_end/primary/primary.js';
+import { RouteMapResource } from '../multi_end/protocol/route_map.js';
+import { Front } from './front/front.js';
+import { FrontNode } from './front/front_node.js';
+import type { ListenAddress } from '../values/scalars.js';
+import { loadNativeModule } from '../listeners/native_module.js';
+import { RunningAddresses } from '../values/running_addresses.js';
+import type { SiteOptions } from './site/site_options.js';
+import { Metrics } from '../observability/metrics.js';
+import type { GatewayStatus } from '../observability/status.js';
+import { SessionServer } from '../targets/webtransport/session_server.js';
+import { createApplication } from './site/application.js';
+import { allUpstreams, compileRoutes, refreshRoutes, reportRoutes, startRoutes, type CompiledRoutes } from './site/routes.js';
+
+/** One running gateway: its listeners, its routes and what watches over them. */
+export class Gateway extends FrontNode {
+  readonly role = 'gateway';
+  readonly #loaded: LoadedGateway;
+  readonly #options: SiteOptions;
+  #primary: Primary | undefined;
+  #routes!: CompiledRoutes;
+  #warnings: string[] = [];
+
+  private constructor(loaded: LoadedGateway, options: SiteOptions, front: Front) {
+    super(loaded.name, front);
+    this.#loaded = loaded;
+    this.#options = options;
+  }
+
+  /**
+   * Starts everything the configuration describes; when a part fails, what had started is stopped.
+   * @throws UserError
+   */
+  static async start(loaded: LoadedGateway, options: SiteOptions = {}): Promise<Gateway> {
+    const front = await Front.open({ ...loaded, options: { ...loaded.node, multiEnd: loaded.backends.length > 0 } }, options);
+    try {
+      const gateway = new Gateway(loaded, options, front);
+      await gateway.#start();
+      return gateway;
+    } catch (error) {
+      await front.shutdown.run();
+      throw error;
+    }
+  }
+
+  /** What did not stop the start but deserves attention. Whoever starts the gateway shows it. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
+  get backboneAddress(): ListenAddress | undefined {
+    return this.#primary?.backboneAddress;
+  }
+
+  status(): GatewayStatus {
+    return {
+      ...this.front.status(),
+      role: 'gateway',
+      routes: reportRoutes(this.#loaded.node, this.#routes),
+      ...(this.#primary ? { backends: this.#primary.report() } : {}),
+    };
+  }
+
+  async #start(): Promise<void> {
+    const { front } = this;
+    const { node } = this.#loaded;
+    const { log, certificate } = front;
+    const primary = this.#loaded.backends.length > 0 ? await this.#openPrimary() : undefined;
+    this.#primary = primary;
+    this.#routes = await compileRoutes(node, log, primary && ((backends) => primary.route(backends)));
+    for (const { answer } of this.#routes.requests) front.shutdown.add(() => answer.close?.());
+    const metrics = new Metrics({
+      transport: () => front.quic?.counters(),
+      limitHits: () => front.limitHits(),
+      tcpConnections: () => front.tcpConnections,
+      upstreams: () => allUpstreams(this.#routes),
+      certificateExpiry: () => certificate.expiry,
+      backends: () => primary?.report() ?? [],
+    });
+    const { handler, proxied, sessions } = createApplication({
+      node,
+      log,
+      routes: this.#routes,
+      metrics,
+      certificate,
+      quicPort: () => front.address.port,
+      pageLoader: node.page_loader,
+      ...(primary ? { routeMap: new RouteMapResource(() => primary.routeMap) } : {}),
+    });
+    primary?.answerWith(proxied);
+    await front.listen({
+      handler,
+      proxied,
+      ...(primary && {
+        attach: (native: Http3Server) => primary.attach(native),
+        headersFor: (connection: ServedConnection) => primary.headersFor(connection),
+        drainBackend: (name: string, drains: boolean) => primary.drain(name, drains),
+      }),
+      acceptSessions: (native) => Promise.resolve(new SessionServer({ native, ...sessions })),
+      registry: metrics.registry,
+      status: () => this.status(),
+      refresh: () => refreshRoutes(this.#routes),
+    });
+    this.#warnings = await startRoutes(this.#routes);
+    front.serve(this.#warnings);
+  }
+
+  async #openPrimary(): Promise<Primary> {
+    const { front } = this;
+    const primary = await Primary.open({ loaded: this.#loaded, module: await loadNativeModule(), running: this.#options.running ?? new RunningAddresses(), log: front.log });
+    front.shutdown.add(() => primary.close());
+    return primary;
+  }
+}

@@ -1,0 +1,81 @@
+import type { Logger } from 'pino';
+import type { NodeConfiguration } from '../../schema/node.js';
+import type { BackendConfiguration } from '../../schema/backends.js';
+import { StaticFiles } from '../../targets/files/static_files.js';
+import type { Target } from '../../http/exchange.js';
+import type { RouteStatus } from '../../observability/status.js';
+import { compileRoute, type Route } from '../../http/router.js';
+import { UpstreamGroup, type UpstreamStatus } from '../../targets/upstream/upstream_group.js';
+import { loadApplication } from '../../targets/webtransport/application.js';
+import { isOriginAllowed } from '../../targets/webtransport/page.js';
+import type { SessionTarget } from '../../targets/webtransport/session_server.js';
+
+export interface CompiledRoutes {
+  requests: Route<Target>[];
+  sessions: Route<SessionTarget>[];
+}
+
+type RouteSource = Pick<NodeConfiguration | BackendConfiguration, 'routes' | 'limits'>;
+
+/** Makes what the routes lead to; `toBackends` proxies requests to backends. @throws UserError when an application cannot be loaded. */
+export async function compileRoutes(node: RouteSource, log: Logger, toBackends?: (backends: readonly string[]) => Target): Promise<CompiledRoutes> {
+  const compiled: CompiledRoutes = { requests: [], sessions: [] };
+  for (const [index, route] of node.routes.entries()) {
+    if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
+    if (route.upstream) compiled.requests.push(compileRoute(route, index, await UpstreamGroup.open(route.upstream, node.limits.body_size, log)));
+    if (route.backends && toBackends) compiled.requests.push(compileRoute(route, index, toBackends(route.backends)));
+    if (route.webtransport) {
+      const { application, origins } = route.webtransport;
+      const target: SessionTarget = {
+        application: await loadApplication(application, log),
+        isOriginAllowed: (origin, authority) => mayOpenSessions(origins, origin, authority),
+      };
+      compiled.sessions.push(compileRoute(route, index, target));
+    }
+  }
+  return compiled;
+}
+
+/** Pages of other sites are in the browser of somebody who is logged in here; what is no browser says no origin. */
+function mayOpenSessions(origins: readonly string[] | undefined, origin: string | undefined, authority: string): boolean {
+  if (!origins) return origin === undefined || isOriginAllowed(origin, authority);
+  return origins.includes('*') || (origin !== undefined && origins.includes(origin));
+}
+
+/** What a route leads to, in a few words for the status. */
+function describeTarget(route: NodeConfiguration['routes'][number]): string {
+  if (route.files) return `files ${route.files.root}`;
+  if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
+  if (route.backends) return `backends ${route.backends.join(', ')} (${route.delivery ?? 'direct'})`;
+  return `webtransport ${route.webtransport?.application ?? ''}`;
+}
+
+/** The servers behind the route at this position of the configuration. */
+function upstreamsOf(routes: CompiledRoutes, index: number): UpstreamStatus[] {
+  const target = routes.requests.find((route) => route.index === index)?.answer;
+  return target instanceof UpstreamGroup ? target.status() : [];
+}
+
+/** What a node says of its routes in its status. */
+export function reportRoutes(node: RouteSource, compiled: CompiledRoutes): RouteStatus[] {
+  return node.routes.map((route, index) => ({
+    route: route.path,
+    target: describeTarget(route),
+    ...(route.upstream ? { upstreams: upstreamsOf(compiled, index) } : {}),
+  }));
+}
+
+export function allUpstreams(compiled: CompiledRoutes): UpstreamStatus[] {
+  return compiled.requests.flatMap((route) => upstreamsOf(compiled, route.index));
+}
+
+/** Starts what answers requests. Resolves with what deserves attention. */
+export async function startRoutes(compiled: CompiledRoutes): Promise<string[]> {
+  const warnings = await Promise.all(compiled.requests.map(({ answer }) => answer.start?.() ?? []));
+  return warnings.flat();
+}
+
+/** Reads again what may have changed beside the configuration. */
+export async function refreshRoutes(compiled: CompiledRoutes): Promise<void> {
+  await Promise.all(compiled.requests.map(({ answer }) => answer.refresh?.()));
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { filePath, hostAndPort, ipAddress, oneOrMore, remoteAddress } from '../values/scalars.js';
+import { frontKeys } from './front.js';
+import { limitsOptions } from './limits.js';
+import { pageLoaderOption } from './webtransport.js';
+
+const certificateHashes = oneOrMore(
+  z
+    .string()
+    .regex(/^([0-9a-f]{2}:?){32}$/i, 'not a SHA-256 value in hexadecimal, as `sheaf cert` prints it')
+    .transform((text) => text.replaceAll(':', '').toLowerCase()),
+);
+
+const trustOptions = z.union([
+  z.literal('insecure'),
+  z
+    .strictObject({
+      hash: certificateHashes.optional().describe('SHA-256 of the certificate that the gateway may have, in hexadecimal; `sheaf cert` prints it.'),
+      ca: filePath.optional().describe('PEM file with the authorities that the gateway\'s certificate may come from.'),
+    })
+    .superRefine(({ hash, ca }, context) => {
+      if ((hash === undefined) !== (ca === undefined)) return;
+      context.addIssue({ code: 'custom', message: 'a certificate is known by its hash or by its authority', params: { hint: 'write `{ hash: … }` or `{ ca: ./ca.pem }`' } });
+    }),
+]);
+
+const gatewayAddress = z.strictObject({
+  address: hostAndPort.describe('Host and port of the gateway, such as `gateway.example:443`.'),
+  server_name: z.string().min(1).optional().describe('Name that its certificate is for; default: the host.'),
+  certificate: trustOptions
+    .optional()
+    .describe('What its certificate must be: `{ hash: … }`, `{ ca: ./ca.pem }`, or `insecure` for any. Default: one that this machine trusts.'),
+});
+
+const gatewayOptions = z
+  .union([z.string().min(1), gatewayAddress])
+  .meta({ examples: ['{ address: "gateway.example:443" }'] })
+  .describe('Where the requests go: a gateway of this file by its name, or `{ address: host:port }`.');
+
+const pathOptions = z.strictObject({
+  local: ipAddress.describe('IP address of this machine that the path starts from.'),
+  remote: remoteAddress.optional().describe('Address and port that it leads to; default: the gateway\'s.'),
+  backup: z.boolean().default(false).describe('Only used when no other path works.'),
+  weight: z.int().min(1).max(1_000).optional().describe('With `path_scheduler: weighted`, its share of what the edge sends: a whole number from 1, the default, to 1000.'),
+});
+
+const pathsOptions = z
+  .union([z.literal('auto'), z.array(pathOptions).min(1)])
+  .describe('`auto` follows the addresses of this machine as they come and go; or a list of `{ local, remote, backup, weight }`, whose first path carries the handshake while it works.');
+
+/** An edge beside a browser, without its `role`. */
+export const edgeConfiguration = z.strictObject({
+  listen: frontKeys.listen.prefault('127.0.0.1:4443'),
+  tls: frontKeys.tls,
+  gateway: gatewayOptions,
+  paths: pathsOptions.default('auto'),
+  show_paths: z.boolean().default(false).describe('Tell pages that come through the edge which paths it has, for the live page: addresses, round-trip times, losses and bytes; and which server sent each of the latest responses.'),
+  congestion: frontKeys.congestion,
+  path_scheduler: frontKeys.path_scheduler,
+  stream_scheduler: frontKeys.stream_scheduler,
+  page_loader: pageLoaderOption,
+  http: frontKeys.http,
+  admin: frontKeys.admin,
+  limits: limitsOptions.omit({ body_size: true }).prefault({}).describe('What clients are granted.'),
+  log: frontKeys.log,
+  qlog: frontKeys.qlog,
+});
+
+export type EdgeConfiguration = z.output<typeof edgeConfiguration>;
+export type PathOptions = z.output<typeof pathOptions>;
+export type TrustOptions = z.output<typeof trustOptions>;

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { filePath, listenAddress, listenAddresses } from '../values/scalars.js';
+import type { Limits } from './limits.js';
+import { logOptions } from './log.js';
+import { tlsOptions } from './tls.js';
+import { reachKeys } from './reach.js';
+import { congestionNames, pathSchedulerNames, streamSchedulerNames } from '../values/transport_names.js';
+
+/** The keys of every node that clients connect to. */
+export const frontKeys = {
+  listen: listenAddresses.describe('Address such as `127.0.0.1:4433`, or `:4433` for all, or a list of addresses with one port, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).'),
+  tls: tlsOptions.default('dev'),
+  congestion: z
+    .enum(congestionNames)
+    .default('cubic')
+    .describe('Congestion controller of QUIC connections: CUBIC (RFC 9438), NewReno (RFC 9002), BBR, or OLIA, which couples the paths of a connection.'),
+  path_scheduler: z
+    .enum(pathSchedulerNames)
+    .default('ecf')
+    .describe('Which path of a connection the next packet takes.'),
+  stream_scheduler: z
+    .enum(streamSchedulerNames)
+    .default('critical-first')
+    .describe('Which stream of a connection the next packet carries.'),
+  http: listenAddress.optional().describe('Also serve HTTP/1.1 without TLS here; for development on `localhost`.'),
+  admin: listenAddress.optional().describe('Address of /healthz, /readyz, /metrics and /status. Keep it private.'),
+  log: logOptions.prefault({}).describe('Log of events and requests, JSON lines.'),
+  qlog: filePath.optional().describe('Directory that receives one qlog file per QUIC connection.'),
+};
+
+/** A request's body has its limit where it is used, not where it passes through. */
+export type FrontLimits = Omit<Limits, 'body_size'>;
+
+const frontOptions = z.strictObject({ ...frontKeys, ...reachKeys });
+
+/** What the listeners of a node are told. */
+export type FrontOptions = z.output<typeof frontOptions> & { alpn: readonly string[]; multipath: boolean; multiEnd?: boolean; limits: FrontLimits };

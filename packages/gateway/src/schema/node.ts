@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { backboneKeys } from './backbone.js';
+import { edgeConfiguration } from './edge.js';
+import { backendConfiguration, backendsOptions } from './backends.js';
+import { frontKeys } from './front.js';
+import { reachKeys } from './reach.js';
+import { limitsOptions } from './limits.js';
+import { routeOptions } from './routes.js';
+import { pageLoaderOption } from './webtransport.js';
+
+/** A gateway: a node of a file, or the whole file. */
+export const nodeConfiguration = z
+  .strictObject({
+    listen: frontKeys.listen,
+    ...reachKeys,
+    tls: frontKeys.tls,
+    alpn: z
+      .array(z.enum(['h3', 'hq-interop']))
+      .min(1)
+      .default(['h3'])
+      .describe('QUIC protocols, most wanted first. `hq-interop` is HTTP/0.9 for interoperability runs.'),
+    congestion: frontKeys.congestion,
+    multipath: z.boolean().default(true).describe('Let clients use several paths in one QUIC connection (RFC 10069).'),
+    path_scheduler: frontKeys.path_scheduler,
+    stream_scheduler: frontKeys.stream_scheduler,
+    page_loader: pageLoaderOption,
+    http: frontKeys.http,
+    admin: frontKeys.admin,
+    routes: z.array(routeOptions).min(1).describe('The first route that matches a request answers it.'),
+    backends: backendsOptions.optional(),
+    backbone: backboneKeys.backbone.optional(),
+    key: backboneKeys.key,
+    public_key: backboneKeys.public_key,
+    limits: limitsOptions.prefault({}).describe('What clients are granted.'),
+    log: frontKeys.log,
+    qlog: frontKeys.qlog,
+  })
+  .meta({ title: 'Sheaf configuration' });
+
+export type NodeConfiguration = z.output<typeof nodeConfiguration>;
+
+const roleDescription = 'What the node does: `gateway` answers requests, `backend` answers some of a gateway\'s directly, `edge` proxies those of a browser beside it to a gateway.';
+
+const gatewayNode = nodeConfiguration.extend({ role: z.literal('gateway').describe(roleDescription) });
+const backendNode = backendConfiguration.extend({ role: z.literal('backend').describe(roleDescription) });
+const edgeNode = edgeConfiguration.extend({ role: z.literal('edge').describe(roleDescription) });
+
+/** A node as it stands in the map `nodes`. */
+export type NamedNode = z.output<typeof gatewayNode> | z.output<typeof backendNode> | z.output<typeof edgeNode>;
+
+const nodeName = z.string().regex(/^[a-z][a-z0-9_-]*$/i, 'a name is made of letters, digits, `-` and `_`');
+
+const nodesConfiguration = z.strictObject({
+  nodes: z
+    .record(nodeName, z.discriminatedUnion('role', [gatewayNode, backendNode, edgeNode]))
+    .describe('Several nodes by name, such as `nodes: { site: { role: gateway, … } }`.'),
+});
+
+const atLeastOneNode = nodesConfiguration.shape.nodes.refine((map) => Object.keys(map).length > 0, {
+  message: 'there is no node',
+  params: { hint: 'add one, such as `site: { role: gateway, … }`' },
+});
+
+/** A node whose role says nothing about its other keys: these wait until it is put right. */
+const roleAlone = z.looseObject({ role: z.enum(['gateway', 'backend', 'edge']).describe(roleDescription) });
+
+/** A whole file with a role: the other keys wait until they are those of a node. */
+const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, context) => {
+  const params = { code: 'CONFIG_UNKNOWN_KEY', place: 'key', hint: 'a role belongs into `nodes: { NAME: { role: … } }`' };
+  context.addIssue({ code: 'custom', path: ['role'], message: 'unknown key `role` at the top level', params });
+});
+
+/**
+ * The schema of this very file: that of a gateway, or of a map with a schema for each of its nodes,
+ * so that a fault is one of the role at hand and not of all roles.
+ */
+export function schemaOf(value: unknown): z.ZodType {
+  if (!isMap(value)) return nodeConfiguration;
+  if (!Object.hasOwn(value, 'nodes')) return Object.hasOwn(value, 'role') ? roleOfFile : nodeConfiguration;
+  const { nodes } = value;
+  if (!isMap(nodes) || Object.keys(nodes).length === 0) return z.strictObject({ nodes: atLeastOneNode });
+  const byName = z.strictObject(Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, schemaOfNode(node)])));
+  const named = byName.superRefine((map, context) => {
+    for (const name of Object.keys(map)) {
+      const parsed = nodeName.safeParse(name);
+      if (parsed.success) continue;
+      context.addIssue({ code: 'custom', path: [name], message: `\`${name}\` is not a name of a node`, params: { place: 'key', hint: parsed.error.issues[0]?.message } });
+    }
+  });
+  return z.strictObject({ nodes: named });
+}
+
+function schemaOfNode(value: unknown): z.ZodType {
+  switch (isMap(value) ? value['role'] : undefined) {
+    case 'gateway':
+      return gatewayNode;
+    case 'edge':
+      return edgeNode;
+    case 'backend':
+      return backendNode;
+    default:
+      return roleAlone;
+  }
+}
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The JSON Schema of a configuration file, for editors and for `sheaf schema`. */
+export function configurationSchema(): Record<string, unknown> {
+  const file = z.union([nodeConfiguration, nodesConfiguration]).meta({ title: 'Sheaf configuration' });
+  return jsonSchema(file);
+}
+
+export function jsonSchema(schema: z.ZodType): Record<string, unknown> {
+  return z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' }) as Record<string, unknown>;
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { oneOrMore } from '../values/scalars.js';
+import { filesOptions } from './files.js';
+import { upstreamOptions } from './upstream.js';
+import { webTransportOptions } from './webtransport.js';
+
+/** The keys that say what answers a request; a route has exactly one of them. */
+export const targetKeys = ['files', 'upstream', 'webtransport', 'backends'] as const;
+
+export const routeOptions = z
+  .strictObject({
+    path: z
+      .string()
+      .startsWith('/', 'a path starts with `/`')
+      .default('/')
+      .describe('Prefix of the URL path, compared segment by segment: `/api` and `/api/` match `/api/x`, not `/apis`.'),
+    host: oneOrMore(z.string().regex(/^(\*\.)?[a-z0-9.-]+$|^\[[0-9a-f:]+\]$/i, 'not a host name'))
+      .optional()
+      .describe('Host names without port; `*.example.com` matches every name below. Default: every host.'),
+    methods: oneOrMore(z.string().regex(/^[A-Z]+$/, 'methods are written in capitals'))
+      .optional()
+      .describe('HTTP methods. Default: every method.'),
+    files: filesOptions.optional(),
+    upstream: upstreamOptions.optional(),
+    webtransport: webTransportOptions.optional(),
+    backends: oneOrMore(z.string().min(1)).optional().describe('Backends that answer these requests: names out of `backends` of the gateway.'),
+    delivery: z
+      .enum(['direct', 'proxy'])
+      .optional()
+      .describe('With `backends`: `direct`, the default, lets clients that speak Multi-End ask the backends themselves; `proxy` sends every request through the gateway.'),
+  })
+  .superRefine((route, context) => {
+    const present = targetKeys.filter((key) => route[key] !== undefined);
+    if (present.length === 0) {
+      context.addIssue({
+        code: 'custom',
+        message: 'this route has nothing that answers requests',
+        params: { code: 'CONFIG_MISSING_KEY', missing: targetKeys, hint: 'add `files`, `upstream`, `webtransport` or `backends`' },
+      });
+    }
+    if (present.length > 1) {
+      context.addIssue({
+        code: 'custom',
+        message: `a route has one target, this one has ${present.map((key) => `\`${key}\``).join(' and ')}`,
+        path: [present[1] ?? 'files'],
+        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'make two routes of it' },
+      });
+    }
+    if (route.delivery !== undefined && route.backends === undefined) {
+      context.addIssue({
+        code: 'custom',
+        message: '`delivery` says how requests get to backends, and this route has none',
+        path: ['delivery'],
+        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'add `backends`, or remove `delivery`' },
+      });
+    }
+    if (route.webtransport !== undefined && route.methods !== undefined) {
+      context.addIssue({
+        code: 'custom',
+        message: 'a WebTransport route takes no `methods`: a session is always opened with CONNECT',
+        path: ['methods'],
+        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'remove `methods`' },
+      });
+    }
+  })
+  .meta({ oneOf: targetKeys.map((key) => ({ required: [key] })) });
+
+export type RouteOptions = z.output<typeof routeOptions>;

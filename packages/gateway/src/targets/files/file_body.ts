@@ -1,0 +1,51 @@
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { GatewayResponse } from '../../http/exchange.js';
+import type { Range } from './requested_range.js';
+
+/** Where the response does not say how much there is room for. */
+const readBytes = 64 * 1024;
+
+/** Where the bytes of a body go: how many there is room for, and the memory to read them into. */
+type BodyMemory = Pick<GatewayResponse, 'room' | 'takeBuffer'>;
+
+/**
+ * These bytes of an open file, which it closes at its end. Nothing is read before the response has room for it. Fails when the
+ * file has become shorter meanwhile: its length has been told, and what came next on the connection would be taken for the
+ * missing part.
+ */
+export function fileBody(handle: FileHandle, { start, end }: Range, response: BodyMemory = {}): Readable {
+  let at = start;
+  return new Readable({
+    // One piece at a time: what is read ahead is held for a client that may not want it.
+    highWaterMark: 1,
+    read() {
+      if (at === end) {
+        this.push(null);
+        return;
+      }
+      readPiece(handle, at, end, response).then(
+        (piece) => {
+          at += piece.length;
+          if (piece.length === 0) this.destroy(new Error(`the file ended at byte ${at}, before byte ${end}`));
+          else this.push(piece);
+        },
+        (error: unknown) => this.destroy(error as Error),
+      );
+    },
+    destroy(error, callback) {
+      handle.close().then(
+        () => callback(error),
+        (failure: unknown) => callback(error ?? (failure as Error)),
+      );
+    },
+  });
+}
+
+async function readPiece(handle: FileHandle, at: number, end: number, response: BodyMemory): Promise<Buffer> {
+  const room = (await response.room?.()) ?? readBytes;
+  const bytes = Math.min(room, end - at);
+  const buffer = response.takeBuffer?.(bytes) ?? Buffer.allocUnsafeSlow(bytes);
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
+  return bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
+}

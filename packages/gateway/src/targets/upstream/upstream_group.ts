@@ -1,0 +1,248 @@
+import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { errors, type Dispatcher } from 'undici';
+import { backOffMs, type BackOff } from '../../values/back_off.js';
+import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
+import type { Exchange, Target } from '../../http/exchange.js';
+import { forwardedHeaders, withoutHopByHop } from '../../http/forwarded_headers.js';
+import { InterimRelay, maxInterimResponses } from '../../http/interim_response.js';
+import { isIdempotent, isSafe } from '../../http/methods.js';
+import { declaredLength, ReceivedBody, respondBodyFault } from '../../http/received_body.js';
+import { respondStatus, sendBody, setHead, SlowClient } from '../../http/respond.js';
+import { createBalance, type Balance } from './balance.js';
+import { tlsFault, failureReason, HealthCheck, probe } from './health_check.js';
+import { UpstreamMember } from './member.js';
+import type { UpstreamOptions } from '../../schema/upstream.js';
+import { loadResponseParser } from './response_parser.js';
+import { SecretsSource } from './secrets.js';
+
+export interface UpstreamStatus {
+  origin: string;
+  /** What the last attempt to reach it showed, be it a request or a check. */
+  up: boolean;
+  /** Since when that is so, ISO 8601; absent until somebody looked. */
+  since?: string;
+  /** Why it is down. */
+  reason?: string;
+  active: number;
+  /** Requests that wait for one of its connections. */
+  waiting: number;
+  requests: number;
+  failures: number;
+  /** Requests that were answered 503, as there was no room for them. */
+  refused: number;
+  /** Requests whose clients did not do their part and lost their connection to others. */
+  ended: number;
+}
+
+/** What was seen of a server this short a time ago need not be looked at again. */
+const freshMs = 1_000;
+/** What is read ahead for a client that may not want it, beside one piece of the socket. */
+const readAheadBytes = 16 * 1024;
+/** Before a server is asked again for the same request, in milliseconds. */
+const retryPauses: BackOff = { first: 50, longest: 1_000, jitter: true };
+
+/** The servers behind one route. Both directions stream; nothing is kept in memory. */
+export class UpstreamGroup implements Target {
+  readonly #options: UpstreamOptions;
+  readonly #maxBodyBytes: number;
+  readonly #log: Logger;
+  readonly #secrets: SecretsSource;
+  readonly #members: UpstreamMember[];
+  readonly #balance: Balance;
+  #healthCheck: HealthCheck | undefined;
+
+  private constructor(options: UpstreamOptions, secrets: SecretsSource, maxBodyBytes: number, log: Logger) {
+    this.#options = options;
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#log = log;
+    this.#secrets = secrets;
+    this.#members = options.to.map((origin) => new UpstreamMember(origin, options, secrets));
+    this.#balance = createBalance(options.balance);
+  }
+
+  /** Opens no connection yet. @throws CertificateError when a file of `tls` cannot be used */
+  static async open(options: UpstreamOptions, maxBodyBytes: number, log: Logger): Promise<UpstreamGroup> {
+    await loadResponseParser();
+    return new UpstreamGroup(options, await SecretsSource.open(options.tls, log), maxBodyBytes, log);
+  }
+
+  /** Asks every server once: a gateway starts although its upstreams are down, and says so. */
+  async start(): Promise<string[]> {
+    const { health } = this.#options;
+    const warnings = await Promise.all(
+      this.#members.map(async (member) => {
+        const evidence = await probe(member, health);
+        if (health) member.checked(evidence, Date.now());
+        else member.observe(evidence, Date.now());
+        return evidence.up ? undefined : `upstream ${member.origin} does not answer yet (${evidence.reason})`;
+      }),
+    );
+    if (health) this.#healthCheck = new HealthCheck(this.#members, health, this.#log);
+    return warnings.filter((warning) => warning !== undefined);
+  }
+
+  async close(): Promise<void> {
+    this.#healthCheck?.stop();
+    this.#secrets.close();
+    await Promise.all(this.#members.map((member) => member.close()));
+  }
+
+  /** Looks after the servers that no health check watches, so that the status is true when nobody sent requests. */
+  async refresh(): Promise<void> {
+    if (this.#healthCheck) return;
+    const stale = this.#members.filter((member) => Date.now() - member.observedAt > freshMs);
+    await Promise.all(stale.map(async (member) => member.observe(await probe(member, undefined), Date.now())));
+  }
+
+  status(): UpstreamStatus[] {
+    return this.#members.map((member) => ({
+      origin: member.origin,
+      ...describeHealth(member),
+      active: member.active,
+      waiting: member.places.waiting,
+      requests: member.requests,
+      failures: member.failures,
+      refused: member.refused,
+      ended: member.places.ended,
+    }));
+  }
+
+  async handle(exchange: Exchange): Promise<void> {
+    const { request } = exchange;
+    if ((declaredLength(request) ?? 0) > this.#maxBodyBytes) {
+      respondStatus(exchange, 413);
+      return;
+    }
+    // RFC 8470 §5.2: a replayed request must not change anything.
+    if (request.early && !isSafe(request.method)) {
+      respondStatus(exchange, 425);
+      return;
+    }
+    const body = new ReceivedBody(exchange, this.#maxBodyBytes);
+    const tried = new Set<UpstreamMember>();
+    for (let attempt = 0; ; attempt++) {
+      const member = this.#choose(tried, exchange);
+      const failure = await this.#ask(member, exchange, body);
+      if (!failure) return;
+      tried.add(member);
+      if (attempt >= this.#options.retries || !mayRepeat(request.method, body, failure.error)) {
+        respondFailure(exchange, body, failure.error);
+        return;
+      }
+      // Another one may do better at once; the same one will not.
+      if (tried.size >= this.#members.length) await setTimeout(backOffMs(attempt, retryPauses), undefined, { signal: exchange.signal }).catch(() => undefined);
+      if (exchange.aborted) return;
+    }
+  }
+
+  /** Undefined when the client has its response, or has left. */
+  async #ask(member: UpstreamMember, exchange: Exchange, body: ReceivedBody): Promise<{ error: unknown } | undefined> {
+    try {
+      // undici keeps the headers until the body begins: until then the request needs no connection.
+      await body.begin();
+      const refusal = await member.places.wait(exchange);
+      if (refusal) {
+        if (refusal !== 'left') this.#refuse(member, exchange);
+        return undefined;
+      }
+      await this.#forward(exchange, member, await body.open());
+      return undefined;
+    } catch (error) {
+      if (exchange.aborted || error instanceof SlowClient) return undefined;
+      if (!isClientFault(body, error)) {
+        member.failed(failureReason(error), Date.now());
+        this.#log.warn({ upstream: member.origin, error: errorMessage(error) }, 'upstream failed');
+      }
+      if (exchange.response.headersSent) {
+        // The client learns by a reset that the body is not complete.
+        exchange.response.destroy(error as Error);
+        return undefined;
+      }
+      return { error };
+    } finally {
+      member.places.leave(exchange);
+    }
+  }
+
+  async #forward(exchange: Exchange, member: UpstreamMember, body: AsyncIterable<Buffer> | undefined): Promise<void> {
+    const { request } = exchange;
+    const headers = forwardedHeaders(request);
+    const interim = new InterimRelay(exchange);
+    member.requests += 1;
+    const response = await member.request({
+      method: request.method as Dispatcher.HttpMethod,
+      path: exchange.pathname + exchange.search,
+      headers: this.#options.host === 'upstream' ? { ...headers, host: member.url.host } : headers,
+      // undici takes any async iterable; its types name only some.
+      body: (body as Readable | undefined) ?? null,
+      signal: exchange.signal,
+      highWaterMark: readAheadBytes,
+      onInfo: ({ statusCode, headers }) => {
+        if (!interim.pass(statusCode, headers)) throw new Error(`more than ${maxInterimResponses} interim responses`);
+      },
+    });
+    try {
+      if (response.statusCode < 200 || response.statusCode > 599) throw new Error(`it answered with the status ${response.statusCode}`);
+      setHead(exchange, response.statusCode, withoutHopByHop(response.headers));
+    } catch (error) {
+      // What nobody reads would keep the connection.
+      response.body.on('error', () => undefined).destroy();
+      throw error;
+    }
+    member.observe({ up: true }, Date.now());
+    await sendBody(exchange, response.body, () => response.trailers);
+    member.succeeded(Date.now());
+  }
+
+  /** There is no room for more requests of this client, or of all. */
+  #refuse(member: UpstreamMember, exchange: Exchange): void {
+    member.refused += 1;
+    respondStatus(exchange, 503, { 'retry-after': '1' });
+  }
+
+  /** An upstream that did not fail lately, was not tried and has room; when all are down, any is better than none. */
+  #choose(tried: ReadonlySet<UpstreamMember>, exchange: Exchange): UpstreamMember {
+    const now = Date.now();
+    const fresh = this.#members.filter((member) => !tried.has(member));
+    const eligible = fresh.filter((member) => member.isEligible(now));
+    // A client stays where it is even if it has to wait there.
+    const free = this.#options.balance === 'client_address' ? [] : eligible.filter((member) => member.places.hasRoomFor(exchange));
+    const candidates = [free, eligible, fresh, this.#members].find((list) => list.length > 0);
+    return this.#balance(candidates ?? this.#members, exchange.request.remoteAddress);
+  }
+}
+
+/** Nobody looked yet only while the gateway starts. */
+function describeHealth({ health }: UpstreamMember): Pick<UpstreamStatus, 'up' | 'since' | 'reason'> {
+  if (!health) return { up: false, reason: 'not tried yet' };
+  const since = new Date(health.since).toISOString();
+  return health.up ? { up: true, since } : { up: false, since, reason: health.reason };
+}
+
+/** A body that left once is gone. A request that never reached a server can always be repeated. */
+function mayRepeat(method: string, body: ReceivedBody, error: unknown): boolean {
+  if (body.started || isTimeout(error) || isClientFault(body, error)) return false;
+  return isIdempotent(method) || neverSent(error);
+}
+
+function neverSent(error: unknown): boolean {
+  const code = systemErrorCode(error) ?? '';
+  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(code) || tlsFault(code) !== undefined;
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError;
+}
+
+/** What a client can bring about by itself says nothing about the upstream. */
+function isClientFault(body: ReceivedBody, error: unknown): boolean {
+  return error === body.failure || error instanceof errors.RequestContentLengthMismatchError || error instanceof errors.InvalidArgumentError;
+}
+
+function respondFailure(exchange: Exchange, body: ReceivedBody, error: unknown): void {
+  if (respondBodyFault(exchange, error)) return;
+  if (isClientFault(body, error)) respondStatus(exchange, 400);
+  else respondStatus(exchange, isTimeout(error) || error instanceof errors.ConnectTimeoutError ? 504 : 502);
+}

@@ -1,0 +1,42 @@
+import { isOriginAllowed, servePage, type PageResponse, type PageSession } from '@sheaf/web-client/server';
+import type { RequestHandler } from '../../http/request_handler.js';
+import { fromPageRequest, PageResponseWriter } from './page_exchange.js';
+import type { WebTransportApplication, WebTransportContext } from './session.js';
+
+export { isOriginAllowed };
+
+/**
+ * The application behind the page loader: every stream is a request to the gateway itself, for the
+ * host that the session was opened for.
+ */
+export function pageApplication(handler: RequestHandler): WebTransportApplication {
+  return (session, context) =>
+    servePage(
+      session as unknown as PageSession,
+      async (pageRequest) => {
+        if (!isOwnAuthority(pageRequest.url, context)) return misdirected;
+        const response = new PageResponseWriter(pageRequest.signal, pageRequest.credentials);
+        void handler.handle(fromPageRequest(pageRequest, context), response);
+        return response.head;
+      },
+      { onError: (error) => context.log.warn({ err: error, path: context.url }, 'page request failed') },
+    );
+}
+
+/**
+ * Whether a URL belongs to the authority of the extended CONNECT, or to the origin of the page that
+ * sent it: that one has been checked against the authority (`isOriginAllowed`), and has another
+ * port when the page came over TCP. Any other host of the gateway needs a session of its own.
+ */
+export function isOwnAuthority(url: string, { authority, origin }: Pick<WebTransportContext, 'authority' | 'origin'>): boolean {
+  const requested = new URL(url).origin;
+  const own = `https://${authority}`;
+  return requested === origin || (URL.canParse(own) && requested === new URL(own).origin);
+}
+
+/** RFC 9110 §15.5.20 */
+const misdirected: PageResponse = {
+  status: 421,
+  headers: [['content-type', 'text/plain; charset=utf-8']],
+  body: Buffer.from('421 Misdirected Request\n'),
+};

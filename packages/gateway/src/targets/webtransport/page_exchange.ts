@@ -1,0 +1,106 @@
+import { PassThrough, Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { CredentialsNeeded, type PageRequest, type PageResponse } from '@sheaf/web-client/server';
+import type { Credentials } from '@sheaf/web-client/protocol';
+import type { GatewayRequest, GatewayResponse } from '../../http/exchange.js';
+import type { WebTransportContext } from './session.js';
+
+/** A request that a page loader sent on a stream of its WebTransport session, in the gateway's form. */
+export function fromPageRequest(request: PageRequest, context: WebTransportContext): GatewayRequest {
+  const url = new URL(request.url);
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of request.headers) {
+    const before = headers[name];
+    headers[name] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value];
+  }
+  return {
+    method: request.method,
+    url: url.pathname + url.search,
+    headers,
+    authority: url.host,
+    scheme: 'https',
+    httpVersion: '3',
+    remoteAddress: context.remoteAddress,
+    early: false,
+    carrier: context,
+    carriedBy: 'webtransport',
+    priority: request.priority,
+    destination: request.destination,
+    credentials: request.credentials,
+    body: Readable.fromWeb(request.body as ReadableStream<Uint8Array>, { signal: request.signal }),
+  };
+}
+
+/** Collects status and headers until the body begins; the body then streams to whoever reads it. */
+export class PageResponseWriter extends PassThrough implements GatewayResponse {
+  statusCode = 200;
+  headersSent = false;
+  readonly head: Promise<PageResponse>;
+  readonly #headers = new Map<string, number | string | string[]>();
+  #resolve: (response: PageResponse) => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+
+  constructor(
+    signal: AbortSignal,
+    private readonly credentials: Credentials,
+  ) {
+    super();
+    this.head = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    const abort = (): unknown => this.destroy();
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  }
+
+  setHeader(name: string, value: number | string | string[]): void {
+    this.#headers.set(name.toLowerCase(), value);
+  }
+
+  getHeader(name: string): number | string | string[] | undefined {
+    return this.#headers.get(name.toLowerCase());
+  }
+
+  removeHeader(name: string): void {
+    this.#headers.delete(name.toLowerCase());
+  }
+
+  override _transform(chunk: Buffer, encoding: BufferEncoding, callback: (error?: Error | null, data?: Buffer) => void): void {
+    if (this.#isForBrowser()) callback(new CredentialsNeeded());
+    else {
+      this.#sendHead();
+      super._transform(chunk, encoding, callback);
+    }
+  }
+
+  override _flush(callback: (error?: Error | null) => void): void {
+    if (this.#isForBrowser()) callback(new CredentialsNeeded());
+    else {
+      this.#sendHead();
+      callback();
+    }
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    // Without effect once the head is out; then the reader of the body sees the error.
+    this.#reject(error ?? new Error('the response was abandoned'));
+    super._destroy(error, callback);
+  }
+
+  /**
+   * Whether the response sets cookies, asks for a log-in or clears storage: a browser does that for what it loads itself,
+   * never for what a worker hands it. To a page that wants no credentials (`omitted`) it would not do so either way.
+   */
+  #isForBrowser(): boolean {
+    if (this.headersSent || this.credentials === 'omitted') return false;
+    return this.#headers.has('set-cookie') || this.#headers.has('clear-site-data') || (this.statusCode === 401 && this.#headers.has('www-authenticate'));
+  }
+
+  #sendHead(): void {
+    if (this.headersSent) return;
+    this.headersSent = true;
+    const headers = [...this.#headers].flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((item) => [name, String(item)] as const));
+    this.#resolve({ status: this.statusCode, headers, body: this });
+  }
+}
