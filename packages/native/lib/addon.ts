@@ -180,7 +180,10 @@ export interface NativeEndpoint {
   reserveBody(connection: number, stream: number): number;
   /** A Buffer of so many bytes from the endpoint's pool, with whatever was in it. */
   takeBuffer(bytes: number): Buffer;
+  /** In a Buffer of their own. */
   readBody(connection: number, stream: number): Buffer | undefined;
+  /** Bytes copied. */
+  readBodyInto(connection: number, stream: number, into: Uint8Array): number;
   stopReading(connection: number, stream: number, code: number): void;
   resetStream(connection: number, stream: number, code: number): void;
   closeConnection(connection: number, code: number, reason: string): void;

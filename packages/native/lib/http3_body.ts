@@ -3,7 +3,7 @@ import type { FlatFields, NativeEndpoint } from './addon.js';
 import { toHeaderMap } from './headers.js';
 import { BACKEND_LOST } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
-import type { HeaderMap } from './types.js';
+import type { HeaderMap, ReceivedBody } from './types.js';
 
 /** RFC 9114 §8.1. */
 export const H3_NO_ERROR = 0x100;
@@ -27,9 +27,17 @@ export function streamError(code: number): QuicError {
     : new QuicError('STREAM_RESET', `the peer reset the stream (0x${code.toString(16)})`, code);
 }
 
+/** Who waits for bytes in memory of its own. */
+interface Reader {
+  buffer: Uint8Array;
+  resolve: (bytes: number) => void;
+  reject: (error: Error) => void;
+}
+
 /** The received half of a message. The peer's credit grows only as it is read. */
-export class IncomingBody extends Readable {
+export class IncomingBody extends Readable implements ReceivedBody {
   trailers: HeaderMap = {};
+  private reader: Reader | undefined;
   private wanted = false;
   private finished = false;
   private lost: QuicError | undefined;
@@ -43,8 +51,17 @@ export class IncomingBody extends Readable {
     this.pump();
   }
 
+  readInto(buffer: Uint8Array): Promise<number> {
+    if (this.reader) return Promise.reject(new TypeError('another call of readInto() waits for bytes: await it first'));
+    return new Promise((resolve, reject) => {
+      this.reader = { buffer, resolve, reject };
+      this.serveReader();
+    });
+  }
+
   /** The addon has bytes. */
   onReadable(): void {
+    this.serveReader();
     this.pump();
   }
 
@@ -58,6 +75,7 @@ export class IncomingBody extends Readable {
     if (this.finished) return;
     this.finished = true;
     this.push(null);
+    this.serveReader();
   }
 
   onReset(code: number): void {
@@ -81,7 +99,37 @@ export class IncomingBody extends Readable {
       const { endpoint, connection, stream } = this.location;
       endpoint.stopReading(connection, stream, error ? H3_REQUEST_CANCELLED : H3_NO_ERROR);
     }
+    this.serveReader();
     callback(error);
+  }
+
+  /** Gives the reader what it waits for, if that is here. */
+  private serveReader(): void {
+    const { reader } = this;
+    if (!reader) return;
+    const outcome = this.fill(reader.buffer);
+    if (outcome === undefined) return;
+    this.reader = undefined;
+    if (typeof outcome === 'number') reader.resolve(outcome);
+    else reader.reject(outcome);
+  }
+
+  /** Bytes, 0 at the end, why there will be none, or nothing while they are yet to come. */
+  private fill(buffer: Uint8Array): number | Error | undefined {
+    if (buffer.byteLength === 0) return new TypeError('readInto() needs a buffer with room for at least one byte');
+    if (this.destroyed && !this.readableEnded) return this.errored ?? new QuicError('REQUEST_CANCELLED', 'the body was abandoned before its end');
+    if (this.readableLength > 0) {
+      // What another way of reading left behind.
+      const chunk = this.read(Math.min(this.readableLength, buffer.byteLength)) as Buffer;
+      buffer.set(chunk);
+      return chunk.byteLength;
+    }
+    if (this.finished) {
+      this.read(0); // nobody else asks for 'end' and 'close'
+      return 0;
+    }
+    const { endpoint, connection, stream } = this.location;
+    return endpoint.readBodyInto(connection, stream, buffer) || undefined;
   }
 
   /** One piece: with several in its buffer, a Readable would join them for who awaits them. */

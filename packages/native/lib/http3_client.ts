@@ -15,13 +15,13 @@ import { QuicError } from './quic_error.js';
 import type {
   ClientOptions,
   ClientRequestOptions,
-  ClientResponse,
   ConnectionStatus,
   HeaderMap,
   Http3Client,
   Http3ClientEvents,
   OpenPathOptions,
   PathUse,
+  ReceivedResponse,
   RequestHeaders,
   WebTransportSession,
 } from './types.js';
@@ -32,7 +32,7 @@ import { WebSession } from './webtransport/web_session.js';
 /** Refusals that say that another connection would take the request. */
 const goingAway = new Set([-3, -9]);
 
-class Response extends IncomingBody implements ClientResponse {
+class Response extends IncomingBody implements ReceivedResponse {
   readonly status: number;
   readonly headers: HeaderMap;
 
@@ -47,7 +47,7 @@ class Response extends IncomingBody implements ClientResponse {
 
 /** A request from its start to the end of its stream. */
 interface Exchange {
-  resolve: (response: ClientResponse) => void;
+  resolve: (response: ReceivedResponse) => void;
   reject: (error: Error) => void;
   onInformational?: ClientRequestOptions['onInformational'];
   response?: Response;
@@ -121,11 +121,11 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     }
   }
 
-  async request(options: ClientRequestOptions): Promise<ClientResponse> {
+  async request(options: ClientRequestOptions): Promise<ReceivedResponse> {
     const hasBody = options.body !== undefined;
     const stream = await this.submit(options, hasBody);
     options.signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
-    const response = new Promise<ClientResponse>((resolve, reject) => {
+    const response = new Promise<ReceivedResponse>((resolve, reject) => {
       this.exchanges.set(stream, { resolve, reject, stopped: false, onInformational: options.onInformational });
     });
     if (options.body !== undefined) {

@@ -140,11 +140,22 @@ export interface ClientOptions extends Partial<TransportOptions> {
   session?: Buffer;
 }
 
+/** A body as it arrives. As a Readable it gives chunks that belong to whoever reads them. */
+export interface ReceivedBody extends Readable {
+  /**
+   * Copies received bytes to the start of `buffer`, as many as are here and fit, and waits where none are. Resolves with their
+   * number, 0 at the end of the body. The cheapest way to look at a long body: the same memory serves again and again, and
+   * it is written to during the call and the wait alone. One call at a time. Rejects as the Readable fails, and with a
+   * TypeError for an empty buffer, one whose memory was transferred meanwhile, and a second call while one waits.
+   */
+  readInto(buffer: Uint8Array): Promise<number>;
+}
+
 /**
  * One HTTP/3 (or hq-interop) request as the server sees it. The same shape as Node's
  * `http.IncomingMessage` where names agree, so that one handler serves all HTTP versions.
  */
-export interface ServerRequest extends Readable {
+export interface ServerRequest extends ReceivedBody {
   readonly method: string;
   /** Path and query, as in `http.IncomingMessage.url`. */
   readonly url: string;
@@ -467,6 +478,9 @@ export interface ClientResponse extends Readable {
   readonly trailers: HeaderMap;
 }
 
+/** A response as one server sends it. */
+export interface ReceivedResponse extends ClientResponse, ReceivedBody {}
+
 /**
  * One UDP port serving HTTP/3, WebTransport and hq-interop.
  * Emits {@link Http3ServerEvents}.
@@ -496,7 +510,7 @@ export interface Http3ClientEvents extends BackendEvents {
 /** One client connection for HTTP/3 or hq-interop requests. */
 export interface Http3Client extends PathControl, KeyControl, NodeJS.EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> {
   readonly alpn: string;
-  request(options: ClientRequestOptions): Promise<ClientResponse>;
+  request(options: ClientRequestOptions): Promise<ReceivedResponse>;
   /** Extended CONNECT. Rejects with QuicError `SESSION_REFUSED`, with the status as `errorCode`, when the server does not open it. */
   openWebTransport(path: string, headers?: RequestHeaders, authority?: string): Promise<WebTransportSession>;
   /**

@@ -10,9 +10,10 @@ const started = performance.now();
 const response = await client.request({ method: 'GET', path: target, authority: 'localhost', headers: {} });
 const hash = createHash('sha256');
 let bytes = 0;
-for await (const chunk of response as AsyncIterable<Uint8Array>) {
-  hash.update(chunk);
-  bytes += chunk.length;
+const buffer = Buffer.allocUnsafeSlow(256 * 1024);
+for (let read = await response.readInto(buffer); read > 0; read = await response.readInto(buffer)) {
+  hash.update(buffer.subarray(0, read));
+  bytes += read;
 }
 const seconds = (performance.now() - started) / 1000;
 process.stdout.write(`${JSON.stringify({ event: 'downloaded', bytes, sha256: hash.digest('hex'), seconds })}\n`);

@@ -19,7 +19,7 @@ type Options = z.output<typeof optionsSchema>;
 /** What the server says of an upload. */
 const receivedSchema = z.object({
   bytes: z.number(),
-  /** Buffers in which its JavaScript got them. */
+  /** Reads by which its JavaScript got them. */
   pieces: z.number(),
   /** Between JavaScript and the transport, both ways. */
   calls: z.number(),

@@ -74,6 +74,7 @@ Napi::Function EndpointObject::define(Napi::Env env) {
        InstanceMethod<&EndpointObject::reserve_body>("reserveBody"),
        InstanceMethod<&EndpointObject::take_buffer>("takeBuffer"),
        InstanceMethod<&EndpointObject::read_body>("readBody"),
+       InstanceMethod<&EndpointObject::read_body_into>("readBodyInto"),
        InstanceMethod<&EndpointObject::stop_reading>("stopReading"),
        InstanceMethod<&EndpointObject::reset_stream>("resetStream"),
        InstanceMethod<&EndpointObject::close_connection>("closeConnection"),
@@ -389,6 +390,17 @@ Napi::Value EndpointObject::read_body(const Napi::CallbackInfo& info) {
   const std::size_t size =
       hosted->session()->read_body(stream, {buffer.bytes, most}, io::monotonic_now());
   return first_bytes(buffer, size);
+}
+
+Napi::Value EndpointObject::read_body_into(const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = connection_of(info);
+  auto into = as_bytes(info[2]);
+  std::size_t size = 0;
+  if (hosted && hosted->session() && into) {
+    size = hosted->session()->read_body(stream_argument(info), {into->Data(), into->ByteLength()},
+                                        io::monotonic_now());
+  }
+  return Napi::Number::New(info.Env(), static_cast<double>(size));
 }
 
 void EndpointObject::stop_reading(const Napi::CallbackInfo& info) {

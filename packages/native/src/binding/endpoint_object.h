@@ -44,6 +44,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
   Napi::Value reserve_body(const Napi::CallbackInfo& info);
   Napi::Value take_buffer(const Napi::CallbackInfo& info);
   Napi::Value read_body(const Napi::CallbackInfo& info);
+  Napi::Value read_body_into(const Napi::CallbackInfo& info);
   void stop_reading(const Napi::CallbackInfo& info);
   void reset_stream(const Napi::CallbackInfo& info);
   void close_connection(const Napi::CallbackInfo& info);
