@@ -1,6 +1,8 @@
 // Who may include whom in packages/native/src: layers.json says which folders lie below a folder.
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, normalize, relative, sep } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { addUse, below, staleEntries } from './folder_layers.mjs';
+import { cppFiles } from './imports.mjs';
 
 /** System and library headers that only some folders may include. */
 const reserved = [
@@ -19,29 +21,28 @@ const nondeterminism = /\b(steady_clock|system_clock|high_resolution_clock)::now
 /** Returns one line per violation: `file:line: what`. `source` is the folder that holds the layers. */
 export function checkNativeLayers(source, layers) {
   const violations = [];
-  const graph = new Map();
-  for (const file of sourceFiles(source)) {
+  const used = new Map();
+  for (const file of cppFiles(source)) {
     const path = relative(source, file);
     const folder = path.split(sep)[0];
     if (!(folder in layers)) {
       violations.push(`${path}: folder ${folder}/ is not in layers.json`);
       continue;
     }
-    graph.set(path, []);
     for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
-      const problem = checkLine({ line, path, folder, source, layers, includes: graph.get(path) });
+      const problem = checkLine({ line, path, folder, source, layers, used });
       if (problem !== undefined) violations.push(`${path}:${index + 1}: ${problem}`);
     }
   }
-  return [...violations, ...includeCycles(graph)];
+  return [...violations, ...staleEntries(source, layers, used)];
 }
 
-function checkLine({ line, path, folder, source, layers, includes }) {
+function checkLine({ line, path, folder, source, layers, used }) {
   const own = /^\s*#\s*include\s+"([^"]+)"/.exec(line)?.[1];
   if (own !== undefined) {
     if (!existsSync(join(source, own))) return `"${own}" does not exist below src/`;
-    includes.push(normalize(own));
     const target = own.split('/')[0];
+    addUse(used, folder, target);
     if (target === folder || below(folder, layers).has(target)) return undefined;
     return `${folder}/ may not include ${target}/ (layers.json)`;
   }
@@ -54,38 +55,4 @@ function checkLine({ line, path, folder, source, layers, includes }) {
     return 'reads the clock or random numbers of the system; take them as arguments';
   }
   return undefined;
-}
-
-/** Every folder that `folder` may include, directly or through another. */
-function below(folder, layers, seen = new Set()) {
-  for (const lower of layers[folder] ?? []) {
-    if (seen.has(lower)) continue;
-    seen.add(lower);
-    below(lower, layers, seen);
-  }
-  return seen;
-}
-
-/** Folders of one tier may know each other; files may not include each other in a circle. */
-function includeCycles(graph) {
-  const done = new Set();
-  const cycles = [];
-  const visit = (path, trail) => {
-    if (trail.includes(path)) {
-      cycles.push(`include cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' -> ')}`);
-      return;
-    }
-    if (done.has(path)) return;
-    for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
-    done.add(path);
-  };
-  for (const path of graph.keys()) visit(path, []);
-  return cycles;
-}
-
-function sourceFiles(directory) {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(h|cc)$/.test(entry.name))
-    .map((entry) => join(entry.parentPath ?? dirname(entry.path), entry.name))
-    .sort();
 }

@@ -1,7 +1,8 @@
 // Who may import whom among packages/: cli -> bench -> gateway -> native. web-client stands alone; the
 // gateway takes the codec of the page protocol from it, so that both ends share one.
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { importsOf, scriptFiles } from './imports.mjs';
 
 export const packageLayers = {
   native: [],
@@ -39,18 +40,6 @@ function checkImport(specifier, { file, home, name, declared, allowed }) {
   return /^\/(src|lib|dist)\//.test(subpath) ? `'${specifier}' goes around the package's exports` : undefined;
 }
 
-function importsOf(file) {
-  const found = [];
-  for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
-    const pattern = /(?:^\s*(?:import|export)\b[^'"]*?\bfrom\s+|^\s*import\s+|^\s*\}\s*from\s+|\bimport\()\s*['"]([^'"]+)['"]/g;
-    for (const match of line.matchAll(pattern)) found.push({ specifier: match[1], line: index + 1 });
-  }
-  return found;
-}
-
 function sourceFiles(home) {
-  return ['src', 'lib', 'test'].map((folder) => join(home, folder)).filter((folder) => existsSync(folder))
-    .flatMap((folder) => readdirSync(folder, { recursive: true })
-      .filter((path) => /\.(ts|tsx|mts|js|mjs)$/.test(path) && !path.includes('node_modules'))
-      .map((path) => join(folder, path)));
+  return ['src', 'lib', 'test'].flatMap((folder) => scriptFiles(join(home, folder)));
 }

@@ -1,0 +1,96 @@
+// No file of a package may import itself through others, and no folder another that imports it.
+import { dirname, join } from 'node:path';
+import { fileGraph } from './imports.mjs';
+
+/** Where the source of each package is. */
+const sourceFolders = ['gateway/src', 'web-client/src', 'cli/src'];
+/** Here a folder holds its subfolders: together they are a layer. */
+const layersWithFolders = ['native/src'];
+
+/** Searches the source of all packages. `found` has one line per circle. */
+export function checkCircles(packages, sources = sourceFolders) {
+  const found = [];
+  let folders = 0;
+  let files = 0;
+  for (const source of sources) {
+    const graph = fileGraph(join(packages, source));
+    const arrows = new Map([...graph].map(([file, imports]) => [file, new Set(imports.map(({ target }) => target))]));
+    const between = folderGraph(arrows, source);
+    files += arrows.size;
+    folders += [...between.keys()].filter((node) => node.endsWith('/')).length;
+    const circles = new Set([...circlesOf(arrows), ...circlesOf(between)].map((circle) => circle.join(' -> ')));
+    for (const circle of circles) found.push(`${source}: circle ${circle}`);
+  }
+  return { found, folders, files, packages: new Set(sources.map((source) => source.split('/')[0])).size };
+}
+
+/** `0 circles in N folders, M files of P packages` */
+export function describeCircles({ found, folders, files, packages }) {
+  return `${found.length} ${found.length === 1 ? 'circle' : 'circles'} in ${folders} folders, ${files} files of ${packages} packages`;
+}
+
+/** Files that lie in no folder stand for themselves: `index.ts` is the roof of a package, others are its ground. */
+function folderGraph(files, source) {
+  const graph = new Map();
+  for (const [file, targets] of files) {
+    const from = folderOf(file, source);
+    if (!graph.has(from)) graph.set(from, new Set());
+    for (const target of targets) if (folderOf(target, source) !== from) graph.get(from).add(folderOf(target, source));
+  }
+  return graph;
+}
+
+function folderOf(file, source) {
+  if (dirname(file) === '.') return file;
+  return `${layersWithFolders.includes(source) ? file.split('/')[0] : dirname(file)}/`;
+}
+
+/** For every set of nodes that reach each other, a shortest way from one of them back to itself. */
+function circlesOf(graph) {
+  const circles = [];
+  const seen = new Set();
+  for (const start of [...graph.keys()].sort()) {
+    if (seen.has(start)) continue;
+    const circle = wayBack(graph, start);
+    if (circle === undefined) continue;
+    circles.push(circle);
+    for (const node of mutual(graph, start)) seen.add(node);
+  }
+  return circles;
+}
+
+function wayBack(graph, start) {
+  const before = new Map();
+  const queue = [start];
+  for (const node of queue) {
+    for (const next of graph.get(node) ?? []) {
+      if (next === start) {
+        const way = [start];
+        for (let step = node; step !== start; step = before.get(step)) way.push(step);
+        return [...way, start].reverse();
+      }
+      if (before.has(next)) continue;
+      before.set(next, node);
+      queue.push(next);
+    }
+  }
+  return undefined;
+}
+
+/** All that `start` reaches and that reach it. */
+function mutual(graph, start) {
+  return [...reached(graph, start)].filter((node) => reached(graph, node).has(start));
+}
+
+function reached(graph, start) {
+  const found = new Set();
+  const queue = [start];
+  for (const node of queue) {
+    for (const next of graph.get(node) ?? []) {
+      if (found.has(next)) continue;
+      found.add(next);
+      queue.push(next);
+    }
+  }
+  return found;
+}
