@@ -14,7 +14,7 @@ import type { ReportCell, ReportData } from './report/report_data.js';
 import { writeReport } from './report/write_report.js';
 import { findingLines, pagesTable } from './report/tables.js';
 import { COMPARED_NAMES, SCHEDULER_NAMES } from './simulation/schedulers.js';
-import { simulationReport } from './simulation/simulation_report.js';
+import { simulationReport } from './report/simulation_report.js';
 import { measureSimulatedPages } from './simulation/simulated_pages.js';
 
 /** Where the runs of an experiment without a report are kept, below the working directory. */

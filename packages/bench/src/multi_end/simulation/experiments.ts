@@ -1,4 +1,4 @@
-import { pageResources } from '../../pages/fixtures.js';
+import { pageResources } from '../../pages/build/fixtures.js';
 import { ALL_PAGES } from '../../pages/simulation/page.js';
 import type { Topology, TransferSetting } from './setting.js';
 

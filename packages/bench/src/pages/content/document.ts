@@ -1,4 +1,4 @@
-import type { PageResource } from '../page_table.js';
+import type { PageResource } from '../table/page_table.js';
 import { markupComment, padded } from './text.js';
 import { words, type Random } from './random.js';
 

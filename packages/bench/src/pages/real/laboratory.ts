@@ -7,7 +7,7 @@ import type { LinkOptions, LinkRelayOptions } from '@sheaf/native';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../../browser/chromium.js';
 import { seededRandom } from '../content/random.js';
-import { ensurePages } from '../fixtures.js';
+import { ensurePages } from '../build/fixtures.js';
 import { WARM_FILES, networkAt, type AccessLink, type LevelName, type Network } from '../simulation/network.js';
 import { schedulerNamed } from '../simulation/schedulers.js';
 import type { BrowserRun } from './browser_run.js';

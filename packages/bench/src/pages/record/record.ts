@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemErrorCode, UserError } from '@sheaf/gateway';
-import { buildPage, writePage } from '../build_page.js';
-import { formatPageTable, parsePageTable } from '../page_table.js';
+import { buildPage, writePage } from '../build/build_page.js';
+import { formatPageTable, parsePageTable } from '../table/page_table.js';
 import { parseHar, readHar } from './har.js';
 import { recordPage, type RecordedPage } from './record_page.js';
 

@@ -1,5 +1,5 @@
 import { UserError } from '@sheaf/gateway';
-import { tableLimits, type PageResource } from '../page_table.js';
+import { tableLimits, type PageResource } from '../table/page_table.js';
 import type { HarEntries, HarEntry } from './har.js';
 
 export interface RecordedPage {

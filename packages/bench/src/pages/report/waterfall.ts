@@ -1,4 +1,4 @@
-import type { PageResource } from '../page_table.js';
+import type { PageResource } from '../table/page_table.js';
 import { at, element, escapeText } from './markup.js';
 import { linearScale } from './scale.js';
 

@@ -1,5 +1,5 @@
-import { pageResources } from '../fixtures.js';
-import type { PageResource } from '../page_table.js';
+import { pageResources } from '../build/fixtures.js';
+import type { PageResource } from '../table/page_table.js';
 
 /** The published ones. */
 export const PAGES = ['google', 'youtube', 'amazon'] as const;

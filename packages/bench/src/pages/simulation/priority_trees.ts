@@ -1,6 +1,6 @@
 import { createPrioritizer, FIRST_STREAM_NODE } from '@sheaf/web-client/priority';
 import type { Dependency, StreamPriority } from '@sheaf/web-client/protocol';
-import type { PageResource } from '../page_table.js';
+import type { PageResource } from '../table/page_table.js';
 
 /** The published ones. */
 export const TREES = ['safari', 'firefox', 'chrome'] as const;

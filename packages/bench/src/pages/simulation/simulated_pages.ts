@@ -9,7 +9,7 @@ import { networkAt, type LevelName } from './network.js';
 import { readPage, type Page, type PageName } from './page.js';
 import { describeSetting } from './page_setting.js';
 import { priorityTree, type TreeName } from './priority_trees.js';
-import { ProgressBar } from './progress_bar.js';
+import { ProgressBar } from '../../measure/progress_bar.js';
 import { cellName, runSchema, type CellKey, type Run } from './run_record.js';
 import { RunStore } from '../../measure/run_store.js';
 import { schedulerNamed } from './schedulers.js';

@@ -1,6 +1,6 @@
 import type { Load } from '../../service_worker/load_log.js';
 import { LOADS_CHANNEL } from '../../service_worker/messages.js';
-import { ask } from '../start/page_loader.js';
+import { ask } from '../start/start_page_loader.js';
 import { formatBytes, formatNumber } from './format.js';
 
 /** One line of the table; times are milliseconds since the request began. */

@@ -3,7 +3,7 @@
  * order resources are asked for.
  */
 import { isStyleName } from '../../priority/index.js';
-import { startPageLoader } from './page_loader.js';
+import { startPageLoader } from './start_page_loader.js';
 
 // Nobody should wait longer for a page than a slow page takes.
 const PATIENCE_MS = 5_000;

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { bootstrapInterval, median } from '../../src/measure/statistics.js';
-import { seededRandom } from '../../src/pages/content/random.js';
-import { browserReport } from '../../src/pages/real/browser_report.js';
-import { summarizeBrowserCell } from '../../src/pages/real/browser_cell.js';
-import { browserFindings } from '../../src/pages/real/browser_findings.js';
-import type { BrowserCellKey, BrowserRun } from '../../src/pages/real/browser_run.js';
-import { describeMachine } from '../../src/measure/machine.js';
-import { htmlReport } from '../../src/pages/report/html.js';
-import { markdownReport } from '../../src/pages/report/markdown.js';
-import { cellsCsv, runsCsv } from '../../src/pages/report/csv.js';
-import { cellName } from '../../src/pages/simulation/run_record.js';
-import { somePage } from './some_cells.js';
+import { bootstrapInterval, median } from '../../../src/measure/statistics.js';
+import { seededRandom } from '../../../src/pages/content/random.js';
+import { browserReport } from '../../../src/pages/real/browser_report.js';
+import { summarizeBrowserCell } from '../../../src/pages/real/browser_cell.js';
+import { browserFindings } from '../../../src/pages/real/browser_findings.js';
+import type { BrowserCellKey, BrowserRun } from '../../../src/pages/real/browser_run.js';
+import { describeMachine } from '../../../src/measure/machine.js';
+import { htmlReport } from '../../../src/pages/report/html.js';
+import { markdownReport } from '../../../src/pages/report/markdown.js';
+import { cellsCsv, runsCsv } from '../../../src/pages/report/csv.js';
+import { cellName } from '../../../src/pages/simulation/run_record.js';
+import { somePage } from '../some_cells.js';
 
 const key = (scheduler: string): BrowserCellKey => ({ page: 'google', tree: 'extensible', level: 'low', scheduler });
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parsePageTable, recordHar, type Recording } from '../../src/index.js';
-import { parseHar } from '../../src/pages/record/har.js';
-import { recordPage } from '../../src/pages/record/record_page.js';
+import { parsePageTable, recordHar, type Recording } from '../../../src/index.js';
+import { parseHar } from '../../../src/pages/record/har.js';
+import { recordPage } from '../../../src/pages/record/record_page.js';
 
 const page = 'https://shop.example/items/?id=3';
 

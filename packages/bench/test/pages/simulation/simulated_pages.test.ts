@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { measureSimulatedPages, type MeasuredPages } from '../../src/pages/simulation/simulated_pages.js';
-import { runBench } from '../../src/run_bench.js';
+import { measureSimulatedPages, type MeasuredPages } from '../../../src/pages/simulation/simulated_pages.js';
+import { runBench } from '../../../src/run_bench.js';
 
 const world = () => ({ stdout: new PassThrough(), stderr: new PassThrough() });
 

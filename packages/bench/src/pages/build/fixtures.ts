@@ -4,10 +4,10 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '@sheaf/gateway';
 import { buildPage, writePage } from './build_page.js';
-import { parsePageTable, type PageResource } from './page_table.js';
+import { parsePageTable, type PageResource } from '../table/page_table.js';
 
 /** The tables are part of the repository, not of the package. */
-const tables = fileURLToPath(new URL('../../../../fixtures/pages/', import.meta.url));
+const tables = fileURLToPath(new URL('../../../../../fixtures/pages/', import.meta.url));
 /** Counts up when other bytes are made of the same tables. */
 const generation = 1;
 const stamp = '.tables';

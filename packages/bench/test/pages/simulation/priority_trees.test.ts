@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { PAGES, readPage, type PageName } from '../../src/pages/simulation/page.js';
-import { describeSetting } from '../../src/pages/simulation/page_setting.js';
-import { networkAt } from '../../src/pages/simulation/network.js';
-import { priorityTree } from '../../src/pages/simulation/priority_trees.js';
+import { PAGES, readPage, type PageName } from '../../../src/pages/simulation/page.js';
+import { describeSetting } from '../../../src/pages/simulation/page_setting.js';
+import { networkAt } from '../../../src/pages/simulation/network.js';
+import { priorityTree } from '../../../src/pages/simulation/priority_trees.js';
 
 /** Published: resources, bytes, and the sums of the wire weights in the three styles. */
 const PUBLISHED = {

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { buildPage, ensurePages, formatPageTable, pageNames, pageResources, parsePageTable, type PageResource } from '../../src/index.js';
-import { font } from '../../src/pages/content/font.js';
-import { gif } from '../../src/pages/content/gif.js';
-import { jpeg } from '../../src/pages/content/jpeg.js';
-import { png } from '../../src/pages/content/png.js';
-import { seededRandom } from '../../src/pages/content/random.js';
-import { webp } from '../../src/pages/content/webp.js';
+import { buildPage, ensurePages, formatPageTable, pageNames, pageResources, parsePageTable, type PageResource } from '../../../src/index.js';
+import { font } from '../../../src/pages/content/font.js';
+import { gif } from '../../../src/pages/content/gif.js';
+import { jpeg } from '../../../src/pages/content/jpeg.js';
+import { png } from '../../../src/pages/content/png.js';
+import { seededRandom } from '../../../src/pages/content/random.js';
+import { webp } from '../../../src/pages/content/webp.js';
 
 const random = () => seededRandom('test');
 

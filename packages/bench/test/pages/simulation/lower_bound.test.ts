@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { lowerBound } from '../../src/pages/simulation/lower_bound.js';
-import { networkAt } from '../../src/pages/simulation/network.js';
+import { lowerBound } from '../../../src/pages/simulation/lower_bound.js';
+import { networkAt } from '../../../src/pages/simulation/network.js';
 
 describe('the lower bound', () => {
   // Rates of 32 and 56 Mbit/s: 4,000 and 7,000 bytes a millisecond. The first byte can be there after

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { otherController, oursAgainstOthers, publishedDirections } from '../../src/pages/simulation/findings.js';
-import type { LevelName } from '../../src/pages/simulation/network.js';
-import type { PageName } from '../../src/pages/simulation/page.js';
-import type { TreeName } from '../../src/pages/simulation/priority_trees.js';
-import { cellName } from '../../src/pages/simulation/run_record.js';
-import { someCell, someRun } from './some_cells.js';
+import { otherController, oursAgainstOthers, publishedDirections } from '../../../src/pages/simulation/findings.js';
+import type { LevelName } from '../../../src/pages/simulation/network.js';
+import type { PageName } from '../../../src/pages/simulation/page.js';
+import type { TreeName } from '../../../src/pages/simulation/priority_trees.js';
+import { cellName } from '../../../src/pages/simulation/run_record.js';
+import { someCell, someRun } from '../some_cells.js';
 
 const PUBLISHED = ['rr', 'wrr', 'swrr', 'sa-ecf', 'dwrr'];
 

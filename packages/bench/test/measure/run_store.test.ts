@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ProgressBar } from '../../src/pages/simulation/progress_bar.js';
+import { ProgressBar } from '../../src/measure/progress_bar.js';
 import { runSchema } from '../../src/pages/simulation/run_record.js';
 import { RunStore } from '../../src/measure/run_store.js';
-import { someRun } from './some_cells.js';
+import { someRun } from '../pages/some_cells.js';
 
 const settings = { seed: 1, runs: 2, clients: 1, program: 'abc' };
 let directory: string;

@@ -1,9 +1,9 @@
 import type { Machine } from '../../measure/machine.js';
-import type { Column, Measure, ReportData, ReportLoad } from '../report/report_data.js';
-import type { PagesCell } from './cell.js';
-import type { Finding } from './findings.js';
-import { cellName, type Run } from './run_record.js';
-import type { MeasuredPages, SimulationParameters } from './simulated_pages.js';
+import type { Column, Measure, ReportData, ReportLoad } from './report_data.js';
+import type { PagesCell } from '../simulation/cell.js';
+import type { Finding } from '../simulation/findings.js';
+import { cellName, type Run } from '../simulation/run_record.js';
+import type { MeasuredPages, SimulationParameters } from '../simulation/simulated_pages.js';
 
 const MEASURES: readonly Measure<PagesCell>[] = [
   { name: 'plt_ms', title: 'page load', of: ({ plt_ms }) => plt_ms },

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BrowserCell } from '../../src/pages/real/browser_cell.js';
-import type { BrowserRun } from '../../src/pages/real/browser_run.js';
-import { runBench } from '../../src/run_bench.js';
-import { sheaf } from '../interop/programs.js';
+import type { BrowserCell } from '../../../src/pages/real/browser_cell.js';
+import type { BrowserRun } from '../../../src/pages/real/browser_run.js';
+import { runBench } from '../../../src/run_bench.js';
+import { sheaf } from '../../interop/programs.js';
 
 interface BrowserReport {
   browser: string;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { summarize } from '../src/engine/engine_bench.js';
-import { progressBar } from '../src/measure/progress_bar.js';
-import { distribution, fairnessIndex, round, summary } from '../src/measure/statistics.js';
+import { summarize } from '../../src/engine/engine_bench.js';
+import { progressBar } from '../../src/measure/progress_bar.js';
+import { distribution, fairnessIndex, round, summary } from '../../src/measure/statistics.js';
 
 test('the median of an even number of values lies between the middle two', () => {
   expect(distribution([4, 1, 3, 2])).toEqual({ median: 2.5, quartiles: [1.75, 3.25] });

@@ -1,15 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
-import { pageDocument, type Reference } from './content/document.js';
-import { font } from './content/font.js';
-import { gif } from './content/gif.js';
-import { jpeg } from './content/jpeg.js';
-import { png } from './content/png.js';
-import { randomBytes, seededRandom, words, type Random } from './content/random.js';
-import { json, plainDocument, script, styleRules, styleSheet, svg, xml } from './content/text.js';
-import { webp } from './content/webp.js';
-import type { PageResource } from './page_table.js';
-import { SitePaths, kindOf } from './site_path.js';
+import { pageDocument, type Reference } from '../content/document.js';
+import { font } from '../content/font.js';
+import { gif } from '../content/gif.js';
+import { jpeg } from '../content/jpeg.js';
+import { png } from '../content/png.js';
+import { randomBytes, seededRandom, words, type Random } from '../content/random.js';
+import { json, plainDocument, script, styleRules, styleSheet, svg, xml } from '../content/text.js';
+import { webp } from '../content/webp.js';
+import type { PageResource } from '../table/page_table.js';
+import { SitePaths, kindOf } from '../table/site_path.js';
 
 /** A resource as a file of the site. */
 export interface PageFile {
