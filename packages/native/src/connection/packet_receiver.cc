@@ -1,5 +1,7 @@
 #include "connection/packet_receiver.h"
 
+#include <algorithm>
+
 #include "connection/address_change.h"
 #include "connection/backend_management.h"
 #include "connection/frame_outcome.h"
@@ -225,7 +227,10 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
     follow_address_change(datagram, newest);
   }
   if (newest && type == PacketType::kOneRtt && datagram.path == path.addresses) {
-    entry_->used_id = ConnectionId(used_id_);
+    // Rarely another one: to write it each time costs more than to look.
+    if (!std::ranges::equal(entry_->used_id.view(), used_id_)) {
+      entry_->used_id = ConnectionId(used_id_);
+    }
   }
 }
 

@@ -19,8 +19,9 @@ struct Block {
   bool has_received;
 };
 
-// The blocks of one connection. Keeps as many free ones as are in use, so that a steady flow never
-// allocates.
+// The blocks of one connection. Keeps as many free ones as are in use; of what is beyond that, a
+// thread keeps a little for all its connections. So a steady flow never allocates, be it read often
+// or seldom.
 class BlockPool {
  public:
   BlockPool() = default;
@@ -30,7 +31,7 @@ class BlockPool {
 
   Block* take();
   void give_back(Block* block);
-  // Frees what is not in use.
+  // Frees what is not in use, of this connection.
   void trim();
   std::size_t memory_bytes() const { return (in_use_ + free_count_) * sizeof(Block); }
 

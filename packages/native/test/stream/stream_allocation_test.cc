@@ -82,6 +82,19 @@ TEST_F(StreamAllocation, NoneWhileOneStreamCarriesData) {
   EXPECT_EQ(allocation_count() - before, 0u) << "in about 15,000 packets";
 }
 
+TEST_F(StreamAllocation, NoneWhileMuchIsReadAtATime) {
+  const StreamId id = *client_.open(Directionality::kBidirectional);
+  std::size_t before = 0;
+  for (int round = 0; round < 300; ++round) {
+    if (round == 100) before = allocation_count();
+    write(client_, id, lent_.size(), false);
+    write(client_, id, lent_.size(), false);
+    flush(client_, server_, client_sent_);
+    flush(server_, client_, server_sent_);
+  }
+  EXPECT_EQ(allocation_count() - before, 0u) << "in about 15,000 packets";
+}
+
 TEST_F(StreamAllocation, NoneWhileStreamsComeAndGo) {
   std::size_t before = 0;
   for (int round = 0; round < 3000; ++round) {
