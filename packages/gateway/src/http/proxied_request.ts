@@ -5,8 +5,8 @@ import { systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { forwardedHeaders, withoutHopByHop } from './forwarded_headers.js';
 import { InterimRelay } from './interim_response.js';
-import { isIdempotent } from './methods.js';
 import type { ReceivedBody } from './received_body.js';
+import { mayRepeat } from './repeat.js';
 import { sendBody, setHead } from './respond.js';
 import { forwardedTrailers } from './trailers.js';
 
@@ -55,8 +55,8 @@ export function wasRejected(error: unknown): boolean {
   return systemErrorCode(error) === 'STREAM_RESET' && (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED;
 }
 
-/** A body that left once is gone. */
-export function mayRepeat(request: GatewayRequest, body: ReceivedBody, error: unknown): boolean {
-  if (systemErrorCode(error) === 'GOING_AWAY') return true;
-  return !body.exists && (isIdempotent(request.method) || wasRejected(error));
+/** Whether a request to another node may be sent once more. A body that left once is gone. */
+export function mayProxyAgain(request: GatewayRequest, body: ReceivedBody, error: unknown): boolean {
+  const failed = systemErrorCode(error) === 'GOING_AWAY' ? 'nothing' : wasRejected(error) ? 'unprocessed' : 'unknown';
+  return mayRepeat(request.method, !body.exists, failed);
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ClientResponse } from '@sheaf/native';
 import type { BackboneLink } from './backbone_link.js';
 import { errorMessage } from '../../errors/user_error.js';
-import { answerWith, checkStatus, mayRepeat, requestOf } from '../../http/proxied_request.js';
+import { answerWith, checkStatus, mayProxyAgain, requestOf } from '../../http/proxied_request.js';
 import type { Exchange } from '../../http/exchange.js';
 import { respondBodyFault, type ReceivedBody } from '../../http/received_body.js';
 
@@ -40,7 +40,7 @@ export async function proxyRequest(exchange: Exchange, body: ReceivedBody, link:
   } catch (error) {
     if (exchange.aborted) return undefined;
     if (!answered && respondBodyFault(exchange, error)) return undefined;
-    if (!answered) return { error: new Error(errorMessage(error), { cause: error }), repeatable: !sent || mayRepeat(exchange.request, body, error) };
+    if (!answered) return { error: new Error(errorMessage(error), { cause: error }), repeatable: !sent || mayProxyAgain(exchange.request, body, error) };
     // The client learns by a reset that the body is not complete.
     exchange.response.destroy(error as Error);
     return undefined;

@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { BackboneLink } from '../backbone/backbone_link.js';
 import { errorMessage } from '../../errors/user_error.js';
 import type { Exchange, Target } from '../../http/exchange.js';
-import { isSafe } from '../../http/methods.js';
 import { ReceivedBody } from '../../http/received_body.js';
+import { refuseReplay } from '../../http/refuse_replay.js';
 import { respondStatus } from '../../http/respond.js';
 import { maxProxied } from '../backbone/backbone_link.js';
 import { Places } from '../../slow_clients/places.js';
@@ -21,11 +21,7 @@ export class PrimaryRoute implements Target {
   }
 
   async handle(exchange: Exchange): Promise<void> {
-    // RFC 8470 §5.2: a replayed request must not change anything.
-    if (exchange.request.early && !isSafe(exchange.request.method)) {
-      respondStatus(exchange, 425);
-      return;
-    }
+    if (refuseReplay(exchange)) return;
     if (!this.#places.enter(exchange, performance.now())) {
       this.#log.warn({ path: exchange.pathname }, 'the gateway has no room for more requests that are proxied to it');
       respondStatus(exchange, 503, { 'retry-after': '1' });

@@ -4,8 +4,8 @@ import { systemErrorCode } from '../../errors/user_error.js';
 import { loadHeader, routesHeader } from '../protocol/route_map.js';
 import { wasRejected } from '../../http/proxied_request.js';
 import { headerValue } from '../../http/exchange.js';
-import { isIdempotent } from '../../http/methods.js';
-import { isRest, rangeHeaders, resumptionOf, type Resumption } from '../../http/byte_range.js';
+import { mayRepeat, type Failed } from '../../http/repeat.js';
+import { isRest, rangeHeaders, resumedBody, resumptionOf, type Resumption } from '../../http/resumable_body.js';
 import { HeldBody } from './held_body.js';
 import { OpenBackends } from './open_backends.js';
 import { RouteMapCache } from './route_map_cache.js';
@@ -117,7 +117,7 @@ export class BackendClient {
       try {
         return { response: await this.#askBackend(backend, options), backend };
       } catch (error) {
-        if (options.signal?.aborted || !mayRepeat(options, error)) throw error;
+        if (options.signal?.aborted || !mayAskAnother(options, error)) throw error;
         excluded.add(backend);
       }
     }
@@ -178,26 +178,23 @@ export class BackendClient {
   }
 
   /** The body of a response, with what was missing from other servers. */
-  async *#body({ response, backend }: Answer, { options, resumption, excluded, parts }: Delivery, onEnd: (last: ClientResponse) => void): AsyncGenerator<Buffer> {
-    const counter = { received: 0, parts };
-    let current = response;
+  #body({ response, backend }: Answer, { options, resumption, excluded, parts }: Delivery, onEnd: (last: ClientResponse) => void): AsyncGenerator<Buffer> {
     let from = backend;
-    for (;;) {
-      try {
-        yield* this.#read(current, counter);
-        onEnd(current);
-        return;
-      } catch (error) {
+    return resumedBody(response, resumption, {
+      read: (part) => this.#read(part, parts),
+      mayResume: (error) => isLost(error) && !options.signal?.aborted,
+      rest: async (resumed, received) => {
         if (from !== undefined) excluded.add(from);
-        if (!resumption || !isLost(error) || options.signal?.aborted) throw error;
-        if (resumption.last !== undefined && resumption.first + counter.received > resumption.last) return;
-        ({ response: current, backend: from } = await this.#rest({ options, resumption, excluded, parts }, counter.received, error));
-      }
-    }
+        const rest = await this.#rest({ options, resumption: resumed, excluded, parts }, received);
+        from = rest?.backend;
+        return rest?.response;
+      },
+      onEnd,
+    });
   }
 
   /** One server's part of the body. */
-  async *#read(response: ClientResponse, counter: { received: number; parts: PartListener | undefined }): AsyncGenerator<Buffer> {
+  async *#read(response: ClientResponse, parts: PartListener | undefined): AsyncGenerator<Buffer> {
     const wait: Wait = { since: undefined, abandon: () => void response.destroy(new PrimaryLost()) };
     this.#stalls.add(wait);
     const chunks = (response as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
@@ -207,8 +204,7 @@ export class BackendClient {
         const { value, done } = await chunks.next();
         wait.since = undefined;
         if (done) return;
-        counter.received += value.length;
-        counter.parts?.received(value.length);
+        parts?.received(value.length);
         yield value;
       }
     } finally {
@@ -217,11 +213,11 @@ export class BackendClient {
     }
   }
 
-  async #rest({ options, resumption, excluded, parts }: Delivery & { resumption: Resumption }, received: number, lost: unknown): Promise<{ response: ClientResponse; backend: number | undefined }> {
+  async #rest({ options, resumption, excluded, parts }: Delivery & { resumption: Resumption }, received: number): Promise<{ response: ClientResponse; backend: number | undefined } | undefined> {
     const { response, backend } = await this.#ask({ ...options, headers: { ...options.headers, ...rangeHeaders(resumption, received) } }, excluded, parts);
     if (isRest(response, resumption, received)) return { response, backend };
     response.destroy();
-    throw lost;
+    return undefined;
   }
 
   #settle(wait: Wait): void {
@@ -254,19 +250,13 @@ function isLost(error: unknown): boolean {
   return error instanceof PrimaryLost || systemErrorCode(error) === 'BACKEND_LOST';
 }
 
+/** What the codes of errors say of requests; after any other error they are not sent again. */
+const failures: Readonly<Partial<Record<string, Failed>>> = { BACKEND_REFUSED: 'nothing', NO_MULTI_END: 'nothing', BACKEND_REJECTED: 'unprocessed' };
+
 /** Whether the request may be sent once more, to another server. */
-function mayRepeat({ method = 'GET', body }: ClientRequestOptions, error: unknown): boolean {
-  if (isLost(error)) return isIdempotent(method) && isWhole(body);
-  switch (systemErrorCode(error)) {
-    // Nothing of it was sent.
-    case 'BACKEND_REFUSED':
-    case 'NO_MULTI_END':
-      return true;
-    case 'BACKEND_REJECTED':
-      return isWhole(body);
-    default:
-      return false;
-  }
+function mayAskAnother({ method = 'GET', body }: ClientRequestOptions, error: unknown): boolean {
+  const failed = isLost(error) ? 'unknown' : failures[systemErrorCode(error) ?? ''];
+  return failed !== undefined && mayRepeat(method, isWhole(body), failed);
 }
 
 /** It can be sent from its start. */

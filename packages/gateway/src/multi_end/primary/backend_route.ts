@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { errorMessage } from '../../errors/user_error.js';
 import type { Exchange, Target } from '../../http/exchange.js';
-import { isSafe } from '../../http/methods.js';
 import { ReceivedBody } from '../../http/received_body.js';
+import { refuseReplay } from '../../http/refuse_replay.js';
 import { respondStatus } from '../../http/respond.js';
 import { proxiedBody } from './proxied_body.js';
 import { proxyRequest } from '../backbone/proxy_request.js';
@@ -23,11 +23,7 @@ export class BackendRoute implements Target {
   }
 
   async handle(exchange: Exchange): Promise<void> {
-    // RFC 8470 §5.2: a replayed request must not change anything.
-    if (exchange.request.early && !isSafe(exchange.request.method)) {
-      respondStatus(exchange, 425);
-      return;
-    }
+    if (refuseReplay(exchange)) return;
     const backends = new BackendsInTurn(this.#backends, exchange);
     await this.#proxy(exchange, backends).finally(() => backends.leave());
   }

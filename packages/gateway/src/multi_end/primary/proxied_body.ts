@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ClientResponse } from '@sheaf/native';
-import { isRest, rangeHeaders, resumptionOf, type Resumption } from '../../http/byte_range.js';
+import { isRest, rangeHeaders, resumedBody, resumptionOf, type Resumption } from '../../http/resumable_body.js';
 import { requestOf } from '../../http/proxied_request.js';
 import type { Exchange } from '../../http/exchange.js';
 import { patienceMs } from '../backbone/proxy_request.js';
@@ -13,30 +13,15 @@ const readAhead = 64 * 1024;
 export function proxiedBody(exchange: Exchange, response: ClientResponse, backends: BackendsInTurn): Readable {
   const resumption = resumptionOf(exchange.request.method, response);
   if (!resumption) return response;
-  const body = Readable.from(resumed(exchange, response, resumption, backends), { objectMode: false, highWaterMark: readAhead });
+  const resumed = resumedBody(response, resumption, {
+    read: (part) => part as AsyncIterable<Buffer>,
+    mayResume: () => !exchange.aborted,
+    rest: (_resumption, received) => restFrom(exchange, resumption, received, backends),
+  });
+  const body = Readable.from(resumed, { objectMode: false, highWaterMark: readAhead });
   // Who never began to read has not begun with the backend either.
   body.once('close', () => response.destroy());
   return body;
-}
-
-async function* resumed(exchange: Exchange, response: ClientResponse, resumption: Resumption, backends: BackendsInTurn): AsyncGenerator<Buffer> {
-  let current = response;
-  let received = 0;
-  for (;;) {
-    try {
-      for await (const chunk of current as AsyncIterable<Buffer>) {
-        received += chunk.length;
-        yield chunk;
-      }
-      return;
-    } catch (error) {
-      if (exchange.aborted) throw error;
-      if (resumption.last !== undefined && resumption.first + received > resumption.last) return;
-      const rest = await restFrom(exchange, resumption, received, backends);
-      if (!rest) throw error;
-      current = rest;
-    }
-  }
 }
 
 /** The rest of the body, from the first backend that has it. */

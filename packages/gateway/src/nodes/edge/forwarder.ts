@@ -2,10 +2,10 @@ import type { Http3Client } from '@sheaf/native';
 import { RESPONSE_HEADER } from '@sheaf/web-client/protocol';
 import type { Logger } from 'pino';
 import { errorMessage } from '../../errors/user_error.js';
-import { answerWith, checkStatus, lostConnection, mayRepeat, requestOf } from '../../http/proxied_request.js';
+import { answerWith, checkStatus, lostConnection, mayProxyAgain, requestOf } from '../../http/proxied_request.js';
 import type { Exchange, Target } from '../../http/exchange.js';
-import { isSafe } from '../../http/methods.js';
 import { ReceivedBody, respondBodyFault } from '../../http/received_body.js';
+import { refuseReplay } from '../../http/refuse_replay.js';
 import { respondStatus, respondText } from '../../http/respond.js';
 import { SlowClients } from '../../slow_clients/slow_clients.js';
 import { GatewayUnreachable, maxUnread, type GatewayConnection } from './gateway_connection.js';
@@ -28,11 +28,7 @@ export class Forwarder implements Target {
 
   async handle(exchange: Exchange): Promise<void> {
     const { request } = exchange;
-    // RFC 8470 §5.2: a replayed request must not change anything.
-    if (request.early && !isSafe(request.method)) {
-      respondStatus(exchange, 425);
-      return;
-    }
+    if (refuseReplay(exchange)) return;
     const body = new ReceivedBody(exchange);
     for (let attempt = 0; ; attempt++) {
       const report = this.#reports?.add();
@@ -58,7 +54,7 @@ export class Forwarder implements Target {
           return;
         }
         if (respondBodyFault(exchange, error)) return;
-        if (attempt === 0 && lost && mayRepeat(request, body, error)) continue;
+        if (attempt === 0 && lost && mayProxyAgain(request, body, error)) continue;
         this.#log.warn({ error: errorMessage(error), path: exchange.pathname }, 'request failed on its way to the gateway');
         respondUnreachable(exchange, error, this.#gateway.status().address);
         return;

@@ -7,8 +7,9 @@ import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import type { Exchange, Target } from '../../http/exchange.js';
 import { forwardedHeaders, withoutHopByHop } from '../../http/forwarded_headers.js';
 import { InterimRelay, maxInterimResponses } from '../../http/interim_response.js';
-import { isIdempotent, isSafe } from '../../http/methods.js';
 import { declaredLength, ReceivedBody, respondBodyFault } from '../../http/received_body.js';
+import { refuseReplay } from '../../http/refuse_replay.js';
+import { mayRepeat } from '../../http/repeat.js';
 import { respondStatus, sendBody, setHead, SlowClient } from '../../http/respond.js';
 import { createBalance, type Balance } from './balance.js';
 import { tlsFault, failureReason, HealthCheck, probe } from './health_check.js';
@@ -115,11 +116,7 @@ export class UpstreamGroup implements Target {
       respondStatus(exchange, 413);
       return;
     }
-    // RFC 8470 §5.2: a replayed request must not change anything.
-    if (request.early && !isSafe(request.method)) {
-      respondStatus(exchange, 425);
-      return;
-    }
+    if (refuseReplay(exchange)) return;
     const body = new ReceivedBody(exchange, this.#maxBodyBytes);
     const tried = new Set<UpstreamMember>();
     for (let attempt = 0; ; attempt++) {
@@ -127,7 +124,7 @@ export class UpstreamGroup implements Target {
       const failure = await this.#ask(member, exchange, body);
       if (!failure) return;
       tried.add(member);
-      if (attempt >= this.#options.retries || !mayRepeat(request.method, body, failure.error)) {
+      if (attempt >= this.#options.retries || !mayAskAgain(request.method, body, failure.error)) {
         respondFailure(exchange, body, failure.error);
         return;
       }
@@ -222,9 +219,9 @@ function describeHealth({ health }: UpstreamMember): Pick<UpstreamStatus, 'up' |
 }
 
 /** A body that left once is gone. A request that never reached a server can always be repeated. */
-function mayRepeat(method: string, body: ReceivedBody, error: unknown): boolean {
-  if (body.started || isTimeout(error) || isClientFault(body, error)) return false;
-  return isIdempotent(method) || neverSent(error);
+function mayAskAgain(method: string, body: ReceivedBody, error: unknown): boolean {
+  if (isTimeout(error) || isClientFault(body, error)) return false;
+  return mayRepeat(method, !body.started, neverSent(error) ? 'unprocessed' : 'unknown');
 }
 
 function neverSent(error: unknown): boolean {

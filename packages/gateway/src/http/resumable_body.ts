@@ -35,6 +35,39 @@ export function isRest({ status, headers }: ClientResponse, { etag, first, last 
   return range?.first === first + received && (last === undefined || range.last === last);
 }
 
+export interface BodySource {
+  /** One server's part of the body. */
+  read(response: ClientResponse): AsyncIterable<Buffer>;
+  /** Whether what is missing is asked for after this error; otherwise the body ends with it. */
+  mayResume(error: unknown): boolean;
+  /** What is missing after `received` bytes, from another server; undefined when none has it. */
+  rest(resumption: Resumption, received: number): Promise<ClientResponse | undefined>;
+  /** Is told which response the body ended with, unless that broke off behind its last byte. */
+  onEnd?(last: ClientResponse): void;
+}
+
+/** The body of `first`, with what was missing from other responses. */
+export async function* resumedBody(first: ClientResponse, resumption: Resumption | undefined, source: BodySource): AsyncGenerator<Buffer> {
+  let current = first;
+  let received = 0;
+  for (;;) {
+    try {
+      for await (const chunk of source.read(current)) {
+        received += chunk.length;
+        yield chunk;
+      }
+      source.onEnd?.(current);
+      return;
+    } catch (error) {
+      if (!resumption || !source.mayResume(error)) throw error;
+      if (resumption.last !== undefined && resumption.first + received > resumption.last) return;
+      const next = await source.rest(resumption, received);
+      if (!next) throw error;
+      current = next;
+    }
+  }
+}
+
 function contentRange(value: string | undefined): { first: number; last: number } | undefined {
   const match = /^bytes (\d{1,15})-(\d{1,15})\/(?:\d+|\*)$/.exec(value ?? '');
   return match ? { first: Number(match[1]), last: Number(match[2]) } : undefined;
