@@ -66,12 +66,13 @@ async function dispatch(world: World): Promise<number> {
       throw error ?? usageError(message ?? '', world.args[0] ?? '');
     });
   const add: Add = <Options>(command: Command<Options>): void => {
-    let built: Argv<Options> | undefined;
+    let built: Argv | undefined;
     parser.command(
       command.usage,
       command.summary,
       (own: Argv) => {
-        built = command.options(own.epilogue(''));
+        built = own.epilogue('');
+        command.options(built);
         return built;
       },
       (options) => {

@@ -1,8 +1,8 @@
 import { adminHeader, closest, exitCodes, formatAddress, loadConfiguration, UserError, type LoadedConfiguration } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
+import { shownPath } from '../configuration_file.js';
 import { printLine } from '../world.js';
-import { shownPath } from './check.js';
 
 interface BackendOptions {
   action: string;
@@ -21,7 +21,7 @@ export const backend: Command<BackendOptions> = {
       .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file, for the `admin` address of its gateway' })
       .option('admin', { type: 'string', requiresArg: true, describe: 'Admin address of the gateway instead, such as 127.0.0.1:9433' })
       .example('$0 backend drain backend1', 'Before backend1 is restarted')
-      .example('$0 backend resume backend1', 'Once it is back') as never,
+      .example('$0 backend resume backend1', 'Once it is back'),
   async run({ action, name, file, admin }, world) {
     const address = admin ?? adminOf(await loadConfiguration(shownPath(file, world.cwd)), name, file);
     const { status, text } = await askAdmin(address, `/backends/${encodeURIComponent(name)}/${action}`, { method: 'POST', headers: { [adminHeader]: '1' } });

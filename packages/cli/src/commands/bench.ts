@@ -1,4 +1,5 @@
-import { errorMessage, UserError } from '@sheaf/gateway';
+import { UserError } from '@sheaf/gateway';
+import { loadBench } from '../bench_package.js';
 import type { Command } from '../command.js';
 
 interface BenchOptions {
@@ -58,7 +59,7 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
       .example('$0 bench schedulers', 'Cost of every stream scheduler per packet, with 10 to 1,000 streams')
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails')
-      .example('$0 bench upload', 'Throughput of one client\'s uploads, and what they cost the server') as never,
+      .example('$0 bench upload', 'Throughput of one client\'s uploads, and what they cost the server'),
   async run({ name, $0: _program, _: positionals, ...given }, world) {
     const surplus = (positionals as unknown[])[1];
     if (surplus !== undefined) throw new UserError('USAGE', `\`bench ${name}\` does not take \`${String(surplus)}\``, { hint: '`sheaf bench --help` shows the options' });
@@ -68,10 +69,3 @@ export const bench: Command<BenchOptions> = {
     return runBench(name, Object.fromEntries(chosen), world);
   },
 };
-
-/** The experiments. Loaded on demand: gateways run without them. @throws UserError */
-export async function loadBench(): Promise<typeof import('@sheaf/bench')> {
-  return import('@sheaf/bench').catch((error: unknown) => {
-    throw new UserError('BENCH_UNKNOWN', `the experiments cannot be loaded: ${errorMessage(error)}`, { hint: 'install @sheaf/bench, or run `npm run setup` in the repository', cause: error });
-  });
-}

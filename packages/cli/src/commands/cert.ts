@@ -2,9 +2,9 @@ import { rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { certificateExpiry, certificateHash, certificateNames, devCertificateFiles, exitCodes, loadConfiguration, loadDevCertificate, systemErrorCode, UserError } from '@sheaf/gateway';
 import type { Command } from '../command.js';
+import { shownPath } from '../configuration_file.js';
 import { publicKeyHash } from '../public_key_hash.js';
 import { printLine } from '../world.js';
-import { shownPath } from './check.js';
 
 interface CertOptions {
   file: string;

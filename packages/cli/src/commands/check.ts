@@ -1,6 +1,6 @@
-import { relative, resolve } from 'node:path';
 import { configurationWarnings, exitCodes, loadConfiguration } from '@sheaf/gateway';
 import type { Command } from '../command.js';
+import { shownPath } from '../configuration_file.js';
 import { printLine } from '../world.js';
 
 export const check: Command<{ file: string }> = {
@@ -18,10 +18,3 @@ export const check: Command<{ file: string }> = {
     return exitCodes.success;
   },
 };
-
-/** The path as errors should name it; it works from this process's directory. */
-export function shownPath(file: string, cwd: string): string {
-  const absolute = resolve(cwd, file);
-  const short = relative(process.cwd(), absolute) || '.';
-  return short.startsWith('..') ? absolute : short;
-}

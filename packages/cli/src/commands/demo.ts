@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { exitCodes, Gateway, onlyGateway, parseConfiguration, systemErrorCode, UserError, type ListenAddress } from '@sheaf/gateway';
+import { announceNode, announceReady, browserUrl } from '../announce.js';
+import { loadBench } from '../bench_package.js';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
 import { MultiEndSite } from '../demo/multi_end_site.js';
@@ -9,8 +11,6 @@ import { demoSite, multiEndFiles, startUploadServer } from '../demo/site.js';
 import { publicKeyHash } from '../public_key_hash.js';
 import { serveUntilSignal } from '../serve.js';
 import { printLine, type World } from '../world.js';
-import { loadBench } from './bench.js';
-import { announceNode, announceReady, browserUrl } from './up.js';
 
 interface DemoOptions {
   port: number | undefined;
@@ -37,7 +37,7 @@ export const demo: Command<DemoOptions> = {
       .option('json', { type: 'string', describe: 'Report as JSON on one line, to standard output or with --json=FILE to a file (with --once)' })
       .example('$0 demo', 'Serve until Ctrl-C, and open the printed address in a browser')
       .example('$0 demo --site multi-end', 'A gateway, an edge and three backends; stop one in the browser')
-      .example('$0 demo --once --json', 'Load it over WebTransport, HTTP/3 and TCP, and print what came of it') as never,
+      .example('$0 demo --once --json', 'Load it over WebTransport, HTTP/3 and TCP, and print what came of it'),
   async run({ port, 'http-port': httpPort, site, once, json }, world) {
     if (site === 'multi-end') {
       if (once) throw new UserError('USAGE', '--once goes with the site `page`', { hint: 'leave out --site or --once' });

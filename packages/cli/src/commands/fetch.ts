@@ -42,8 +42,8 @@ export const fetch: Command<FetchOptions> = {
       .option('header', { alias: 'H', type: 'string', array: true, requiresArg: true, describe: 'Request header, `name: value`' })
       .option('data', { alias: 'd', type: 'string', requiresArg: true, describe: 'Send this file as the body (POST)' })
       .option('path', { type: 'string', array: true, requiresArg: true, describe: `Use this path, \`${pathForm}\`` })
-      .option('path-scheduler', { choices: pathSchedulerNames, default: 'ecf', requiresArg: true, describe: 'Which path the next packet to the server takes' })
-      .option('congestion', { choices: congestionNames, default: 'cubic', requiresArg: true, describe: 'Congestion controller of what is sent' })
+      .option('path-scheduler', { choices: pathSchedulerNames, default: 'ecf' as const, requiresArg: true, describe: 'Which path the next packet to the server takes' })
+      .option('congestion', { choices: congestionNames, default: 'cubic' as const, requiresArg: true, describe: 'Congestion controller of what is sent' })
       .option('repeat', { type: 'number', default: 1, describe: 'Number of requests, over one connection' })
       .option('parallel', { type: 'number', default: 1, describe: 'Requests in flight at one time' })
       .option('timeout', { type: 'number', requiresArg: true, describe: 'Give up after this many seconds' })
@@ -53,7 +53,7 @@ export const fetch: Command<FetchOptions> = {
       .example('$0 fetch --insecure https://127.0.0.1:4433/', 'Print a page')
       .example('$0 fetch -k -o big.bin https://127.0.0.1:4433/big.bin', 'Save a file')
       .example('$0 fetch -k --path 192.168.1.7 --path "10.0.0.7>10.0.0.1,backup" -o big.bin https://192.168.1.1:4433/big.bin', 'Over two interfaces')
-      .example('$0 fetch -k --json --repeat 1000 --parallel 50 https://127.0.0.1:4433/', 'Time many requests') as never,
+      .example('$0 fetch -k --json --repeat 1000 --parallel 50 https://127.0.0.1:4433/', 'Time many requests'),
   async run(options, world) {
     checkCounts(options);
     const url = parseUrl(options.url);

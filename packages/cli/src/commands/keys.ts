@@ -20,7 +20,7 @@ export const keys: Command<KeysOptions> = {
       .option('file', { type: 'string', default: 'sheaf.yaml', requiresArg: true, describe: 'Configuration file; keys are kept in .sheaf/keys/ beside it' })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
       .example('$0 keys new backend1', 'Write .sheaf/keys/backend1.key, and print what other nodes are told')
-      .example('$0 keys show backend1', 'Print that again') as never,
+      .example('$0 keys show backend1', 'Print that again'),
   async run({ action, name, file, json }, world) {
     if (!/^[a-z][a-z0-9_-]*$/i.test(name)) throw new UserError('USAGE', `\`${name}\` is not a name of a node`, { hint: 'a name is made of letters, digits, `-` and `_`' });
     const path = nodeKeyFile(dirname(resolve(world.cwd, file)), name);

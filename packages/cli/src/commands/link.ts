@@ -42,7 +42,7 @@ export const link: Command<LinkCommandOptions> = {
       .example('$0 link --listen 127.0.0.1:5001 --target 127.0.0.1:4433 --rate 20mbit --delay 20ms', 'A plain link')
       .example('$0 link --target 127.0.0.1:4433 --rate 5mbit --rate 50mbit --queue 64KiB', 'Slow there, fast back')
       .example('$0 link --target 127.0.0.1:4433 --burst-loss 2%,10 --down-at 5s --up-at 8s', 'Bursts of loss, and an outage')
-      .example('$0 link --target 127.0.0.1:4433 --trace lte.up --trace lte.down --queue-discipline codel', 'A recorded cellular link') as never;
+      .example('$0 link --target 127.0.0.1:4433 --trace lte.up --trace lte.down --queue-discipline codel', 'A recorded cellular link');
   },
   async run(options, world) {
     const listen = parseAddress('listen', options.listen);

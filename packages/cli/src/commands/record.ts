@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { exitCodes, UserError } from '@sheaf/gateway';
+import { loadBench } from '../bench_package.js';
 import type { Command } from '../command.js';
-import { loadBench } from './bench.js';
 import { printLine } from '../world.js';
 
 interface RecordOptions {
@@ -18,7 +18,7 @@ export const record: Command<RecordOptions> = {
       .positional('file', { type: 'string', demandOption: true, describe: 'HAR file, as the developer tools of browsers save it' })
       .option('output', { alias: 'o', type: 'string', demandOption: true, requiresArg: true, describe: 'Directory for the table and the page' })
       .option('name', { type: 'string', requiresArg: true, describe: 'Name of the page; default: that of the file' })
-      .example('$0 record shop.har -o pages', 'Writes pages/shop.tsv and pages/shop/index.html') as never,
+      .example('$0 record shop.har -o pages', 'Writes pages/shop.tsv and pages/shop/index.html'),
   async run({ file, output, name = basename(file).replace(/\.har$/i, '') }, world) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) {
       throw new UserError('USAGE', `--name: ${JSON.stringify(name)} is no name for a page`, { hint: 'letters, digits, dots, hyphens and underscores, such as --name shop' });

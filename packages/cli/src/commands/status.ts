@@ -1,10 +1,9 @@
 import { exitCodes, formatAddress, loadConfiguration, UserError, type BackendReport, type GatewayLinkStatus, type NodeStatus, type RouteStatus } from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
+import { nodeOf, shownPath } from '../configuration_file.js';
 import { renderTable } from '../table.js';
 import { printLine } from '../world.js';
-import { shownPath } from './check.js';
-import { nodeOf } from './up.js';
 
 interface StatusOptions {
   file: string;
