@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BodyHash } from '../src/download/body_hash.js';
 import { HashThread } from '../src/download/hash_thread.js';
 
-/** Chunks of these sizes, over and over, as the transport and Node make them: small ones share their memory. */
+/** Chunks of these sizes, over and over. */
 async function hashed(thread: HashThread, sizes: readonly number[], count: number, seed: number): Promise<{ sha256: string; expected: string }> {
   const hash = new BodyHash(thread);
   const whole = createHash('sha256');
@@ -20,11 +20,29 @@ describe('the hash of a body', () => {
     ['without a byte', [1], 0],
     ['small', [1_000, 64 * 1024], 20],
     ['on the verge of another thread', [64 * 1024], 64],
+    ['a byte less than that', [4 * 1024 * 1024 - 1], 1],
+    ['in chunks that are larger than a piece', [3_000_000], 4],
     ['large, in whole buffers', [64 * 1024], 800],
     ['large, in chunks of all sizes', [1, 100, 4_000, 32 * 1024 - 1, 32 * 1024, 64 * 1024], 600],
   ])('%s', async (_name, sizes, count) => {
     const { sha256, expected } = await hashed(new HashThread(), sizes, count, 1);
     expect(sha256).toBe(expected);
+  });
+
+  it('of bytes that were written to its own memory, of which a long body takes little', async () => {
+    const hash = new BodyHash(new HashThread());
+    const whole = createHash('sha256');
+    const memory = new Set<ArrayBufferLike>();
+    for (let index = 0; index < 300; index += 1) {
+      const room = hash.room();
+      memory.add(room.buffer);
+      // As much as came, at times all that there is room for.
+      const part = room.subarray(0, index % 3 === 0 ? room.byteLength : 200_000).fill(index);
+      whole.update(part);
+      await hash.take(part.byteLength);
+    }
+    expect(await hash.digest()).toBe(whole.digest('hex'));
+    expect(memory.size).toBeLessThan(16);
   });
 
   it('of several bodies at one time', async () => {

@@ -63,7 +63,7 @@ export const fetch: Command<FetchOptions> = {
     const connection = await clientOptions(url, options, world);
     const task: Transfer = { connection: { ...connection, ...handshakePath(paths[0], connection.port) }, paths, request, options };
     if (options.output === undefined) {
-      return transfer(task, world, options.json ? undefined : { sink: (chunk) => write(world.stdout, chunk) });
+      return transfer(task, world, options.json ? undefined : { sink: (part) => write(world.stdout, Buffer.from(part)) });
     }
     const output = await OutputFile.open(resolve(world.cwd, options.output), options.output);
     const stop = world.onSignal(() => void output.discard().finally(() => world.exit(exitCodes.interrupted)));

@@ -1,5 +1,5 @@
 import { errorMessage, UserError } from '@sheaf/gateway/client';
-import type { ClientRequestOptions, ClientResponse, HeaderMap } from '@sheaf/native';
+import type { ClientRequestOptions, ClientResponse, HeaderMap, ReceivedResponse } from '@sheaf/native';
 import { BodyHash } from './body_hash.js';
 import { HashThread } from './hash_thread.js';
 
@@ -28,8 +28,26 @@ export interface Requester {
   request(options: ClientRequestOptions): Promise<ClientResponse>;
 }
 
-/** Takes the body's chunks; resolves when it needs their memory no more. */
-export type BodySink = (chunk: Uint8Array) => Promise<void>;
+/** Takes the body's bytes, part by part; resolves when it needs their memory no more. */
+export type BodySink = (part: Uint8Array) => Promise<void>;
+
+/** Reads a body into its hash: what one server sends without a copy, and what is put together from several in chunks. */
+async function receive(response: ClientResponse | ReceivedResponse, hash: BodyHash, sink: BodySink): Promise<void> {
+  if (!('readInto' in response)) {
+    for await (const chunk of response as AsyncIterable<Uint8Array>) {
+      await sink(chunk);
+      await hash.update(chunk);
+    }
+    return;
+  }
+  for (;;) {
+    const room = hash.room();
+    const read = await response.readInto(room);
+    if (read === 0) return;
+    await sink(room.subarray(0, read));
+    await hash.take(read);
+  }
+}
 
 /**
  * Sends one request and reads its response to the end.
@@ -47,11 +65,10 @@ async function download(client: Requester, request: ClientRequestOptions, thread
         if (interim.length < maxInterim) interim.push({ status, headers });
       },
     });
-    for await (const chunk of response as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length;
-      if (sink) await sink(chunk);
-      await hash.update(chunk);
-    }
+    await receive(response, hash, async (part) => {
+      bytes += part.length;
+      await sink?.(part);
+    });
     const ms = performance.now() - started;
     return {
       status: response.status,

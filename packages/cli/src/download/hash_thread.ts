@@ -1,22 +1,19 @@
 import { Worker } from 'node:worker_threads';
 
-/** Bytes on their way to the thread; whoever has more waits. */
-const maxAhead = 32 * 1024 * 1024;
-/** Smaller chunks may share their memory with others: they are copied. */
-const ownMemory = 32 * 1024;
+/** Of memory that both threads see, which serves again and again. */
+export const pieceBytes = 1024 * 1024;
+/** Pieces on their way to the thread; whoever has more waits. */
+const maxAhead = 8;
 
-/** For the thread: chunks of a body, or its end. */
+/** For the thread: the next bytes of a body, or its end. It hashes in the order of these. */
 export interface HashOrder {
   body: number;
-  chunks: Uint8Array[];
-  bytes: number;
-  last: boolean;
+  bytes?: Uint8Array;
 }
 
-/** From it: what it has taken, and at the end the hash. */
+/** From it: bytes are hashed, and their memory is free, or the hash of a body that ended. */
 export interface HashNews {
   body: number;
-  taken: number;
   sha256?: string;
 }
 
@@ -25,20 +22,32 @@ export class HashThread {
   private worker: Worker | undefined;
   private failure: Error | undefined;
   private bodies = 0;
-  private ahead = 0;
+  /** With the thread, the first to come back in front. */
+  private readonly ahead: Uint8Array[] = [];
+  private readonly free: Uint8Array[] = [];
   private waiting: Array<() => void> = [];
   private readonly ends = new Map<number, { resolve: (sha256: string) => void; reject: (error: Error) => void }>();
+
+  /** Memory of `pieceBytes` with whatever was in it. */
+  takePiece(): Uint8Array {
+    return this.free.pop() ?? new Uint8Array(new SharedArrayBuffer(pieceBytes));
+  }
+
+  /** The one that was there last is the one that the processor still has at hand. */
+  giveBack({ buffer }: Uint8Array): void {
+    this.free.push(new Uint8Array(buffer));
+  }
 
   begin(): number {
     this.worker ??= this.start();
     return (this.bodies += 1);
   }
 
-  /** Takes the chunks' memory. Resolves when there is room for more. */
-  async pass(body: number, chunks: Uint8Array[], bytes: number): Promise<void> {
-    this.ahead += bytes;
-    this.post({ body, chunks, bytes, last: false });
-    while (this.ahead > maxAhead && !this.failure) await new Promise<void>((resolve) => this.waiting.push(resolve));
+  /** Takes a piece, or the first part of one: nobody else may use it from now on. Resolves when there is room for more. */
+  async pass(body: number, bytes: Uint8Array): Promise<void> {
+    this.ahead.push(bytes);
+    this.post({ body, bytes });
+    while (this.ahead.length > maxAhead && !this.failure) await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
   async end(body: number): Promise<string> {
@@ -46,13 +55,12 @@ export class HashThread {
     return new Promise((resolve, reject) => {
       this.ends.set(body, { resolve, reject });
       this.worker?.ref();
-      this.post({ body, chunks: [], bytes: 0, last: true });
+      this.post({ body });
     });
   }
 
   private post(order: HashOrder): void {
-    const given = order.chunks.filter(({ byteLength }) => byteLength >= ownMemory).map(({ buffer }) => buffer as ArrayBuffer);
-    this.worker?.postMessage(order, given);
+    this.worker?.postMessage(order);
   }
 
   private start(): Worker {
@@ -68,10 +76,12 @@ export class HashThread {
     return worker;
   }
 
-  private onNews({ body, taken, sha256 }: HashNews, worker: Worker): void {
-    this.ahead -= taken;
-    if (this.ahead <= maxAhead) this.resume();
-    if (sha256 === undefined) return;
+  private onNews({ body, sha256 }: HashNews, worker: Worker): void {
+    if (sha256 === undefined) {
+      const hashed = this.ahead.shift();
+      if (hashed) this.giveBack(hashed);
+      return this.resume();
+    }
     this.ends.get(body)?.resolve(sha256);
     this.ends.delete(body);
     if (this.ends.size === 0) worker.unref();

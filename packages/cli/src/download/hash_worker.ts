@@ -5,11 +5,10 @@ import type { HashNews, HashOrder } from './hash_thread.js';
 
 const hashes = new Map<number, Hash>();
 
-parentPort?.on('message', ({ body, chunks, bytes, last }: HashOrder) => {
+parentPort?.on('message', ({ body, bytes }: HashOrder) => {
   const hash = hashes.get(body) ?? createHash('sha256');
-  for (const chunk of chunks) hash.update(chunk);
-  if (last) hashes.delete(body);
-  else hashes.set(body, hash);
-  const news: HashNews = { body, taken: bytes, ...(last ? { sha256: hash.digest('hex') } : {}) };
+  if (bytes) hashes.set(body, hash.update(bytes));
+  else hashes.delete(body);
+  const news: HashNews = { body, ...(bytes ? {} : { sha256: hash.digest('hex') }) };
   parentPort?.postMessage(news);
 });

@@ -35,10 +35,10 @@ export class OutputFile {
     return file;
   }
 
-  /** Takes the body's chunks; resolves once they are written. */
-  readonly sink: BodySink = async (chunk) => {
+  /** Takes the body's bytes; resolves once they are written. */
+  readonly sink: BodySink = async (part) => {
     if (this.#stream.errored) await this.#guard(Promise.reject(this.#stream.errored));
-    await this.#guard(new Promise<void>((resolve, reject) => this.#stream.write(chunk, (error) => (error ? reject(error) : resolve()))));
+    await this.#guard(new Promise<void>((resolve, reject) => this.#stream.write(part, (error) => (error ? reject(error) : resolve()))));
   };
 
   /** The transfer is complete: the file takes its name. @throws UserError */
