@@ -93,7 +93,7 @@ function refuseRenamed([name = '', ...rest]: readonly string[]): void {
 }
 
 /** The one that is named; all of them where help, a completion or a suggestion is wanted. */
-function wantedCommands([name = '']: readonly string[]): Array<(add: Add) => Promise<void>> {
+function wantedCommands([name = '']: readonly string[]): ((add: Add) => Promise<void>)[] {
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   return named ? [named] : Object.values(commands);
 }

@@ -41,7 +41,7 @@ async function startMeasured(routes: string, limits = ''): Promise<Measured> {
   const warm = await connect(port);
   const base = routes.includes('/up') ? ['', '/up'] : [''];
   for (let i = 0; i < 300; i++) {
-    for (const path of base) for await (const chunk of await warm.request({ path: `${path}${i % 10 === 0 ? '/large.bin' : '/small.txt'}` })) void chunk;
+    for (const path of base) for await (const chunk of await warm.request({ path: `${path}${i % 10 === 0 ? '/large.bin' : '/small.txt'}` })) chunk;
   }
   await warm.close();
   if (limits === '') await downloadPolitely(port);
@@ -67,7 +67,7 @@ async function downloadPolitely(port: number): Promise<void> {
 }
 
 async function read(body: AsyncIterable<unknown> | Promise<AsyncIterable<unknown>>): Promise<void> {
-  for await (const chunk of await body) void chunk;
+  for await (const chunk of await body) chunk;
 }
 
 async function connect(port: number, options: Partial<ClientOptions> = {}): Promise<Http3Client> {
@@ -102,7 +102,7 @@ async function timeOfSmallRequest(client: Http3Client): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < 21; i++) {
     const begun = performance.now();
-    for await (const chunk of await client.request({ path: '/small.txt' })) void chunk;
+    for await (const chunk of await client.request({ path: '/small.txt' })) chunk;
     times.push(performance.now() - begun);
   }
   return times.sort((a, b) => a - b)[10]!;
@@ -262,7 +262,7 @@ function pipeline(port: number, requests: number): TLSSocket {
 /** An HTTP/2 client whose streams take 1 KB each. */
 async function ask2(port: number, requests: number): Promise<ClientHttp2Session> {
   const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings: { initialWindowSize: 1_024 } });
-  onTestFinished(() => void session.destroy());
+  onTestFinished(() => session.destroy());
   session.on('error', () => undefined);
   await new Promise((resolve) => session.once('remoteSettings', resolve));
   for (let i = 0; i < requests; i++) {

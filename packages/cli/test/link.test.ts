@@ -19,7 +19,7 @@ async function peer(): Promise<{ socket: Socket; port: number; received: number[
   socket.on('message', (message, remote) => {
     received.push(message.readUInt32BE());
     lastAt = performance.now();
-    from.push(remote as AddressInfo);
+    from.push(remote);
   });
   return { socket, port: socket.address().port, received, from, lastAt: () => lastAt };
 }

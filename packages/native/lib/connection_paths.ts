@@ -19,7 +19,7 @@ export const isPathEvent = (kind: EventKind): boolean => kind >= EventKind.paths
 /** The paths of one connection (RFC 10069). */
 export class ConnectionPaths implements PathControl {
   private readonly opening = new Map<number, Opening>();
-  private waiting: Array<() => void> = [];
+  private waiting: (() => void)[] = [];
   private closed: Error | undefined;
 
   constructor(

@@ -66,7 +66,7 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   private closed: { error: Error | undefined } | undefined;
   private lastStatus: ConnectionStatus | undefined;
   private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
-  private streamsAvailable: Array<() => void> = [];
+  private streamsAvailable: (() => void)[] = [];
 
   constructor(
     private readonly options: ClientOptions,

@@ -53,13 +53,13 @@ export class BackendControl {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url, headers } = request;
-    if (!this.#hosts.has(headers.host ?? '')) return send(response, 421, 'This is for the page of the demo alone.');
-    if (url === '/demo/backends' && method === 'GET') return send(response, 200, JSON.stringify({ backends: this.#site.backends() }), 'application/json');
+    if (!this.#hosts.has(headers.host ?? '')) { send(response, 421, 'This is for the page of the demo alone.'); return; }
+    if (url === '/demo/backends' && method === 'GET') { send(response, 200, JSON.stringify({ backends: this.#site.backends() }), 'application/json'); return; }
     const [, name, action] = /^\/demo\/backends\/([\w-]+)\/(kill|drain|resume|start)$/.exec(url ?? '') ?? [];
-    if (name === undefined) return send(response, 404, 'There is nothing here.');
-    if (method !== 'POST') return send(response, 405, 'Use POST.');
-    if (headers[demoHeader] === undefined || !this.#isOwnOrigin(headers.origin)) return send(response, 403, 'This is for the page of the demo alone.');
-    if (!(await this.#site.act(name, action as BackendAction))) return send(response, 404, `There is no backend ${name}.`);
+    if (name === undefined) { send(response, 404, 'There is nothing here.'); return; }
+    if (method !== 'POST') { send(response, 405, 'Use POST.'); return; }
+    if (headers[demoHeader] === undefined || !this.#isOwnOrigin(headers.origin)) { send(response, 403, 'This is for the page of the demo alone.'); return; }
+    if (!(await this.#site.act(name, action as BackendAction))) { send(response, 404, `There is no backend ${name}.`); return; }
     send(response, 200, `${action}: done`);
   }
 

@@ -25,7 +25,7 @@ export class HashThread {
   /** With the thread, the first to come back in front. */
   private readonly ahead: Uint8Array[] = [];
   private readonly free: Uint8Array[] = [];
-  private waiting: Array<() => void> = [];
+  private waiting: (() => void)[] = [];
   private readonly ends = new Map<number, { resolve: (sha256: string) => void; reject: (error: Error) => void }>();
 
   /** Memory of `pieceBytes` with whatever was in it. */

@@ -138,7 +138,7 @@ export class Downloads {
     for (;;) {
       try {
         const { port, keyMode } = this.#options;
-        const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, multiEnd: keyMode !== undefined, backendKeyModes: keyMode && [keyMode], connectTimeoutMs: 1_000, keepAliveMs: 10_000 });
+        const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, ...(keyMode === undefined ? {} : { multiEnd: true, backendKeyModes: [keyMode] }), connectTimeoutMs: 1_000, keepAliveMs: 10_000 });
         this.#client = client;
         this.#open = true;
         client.once('close', () => {

@@ -9,7 +9,7 @@ type Headers = Readonly<Record<string, string | string[]>>;
 export function fromNodeResponse(response: ServerResponse | Http2ServerResponse): GatewayResponse {
   const writeInformational = 'stream' in response ? interimOfHttp2(response) : interimOfHttp1(response);
   const takeBuffer = (bytes: number): Buffer => buffers.take(bytes);
-  return Object.assign(response, { writeInformational, takeBuffer, write: writingFrom(response) }) as unknown as GatewayResponse;
+  return Object.assign(response, { writeInformational, takeBuffer, write: writingFrom(response) });
 }
 
 /** Of all responses of this thread. */

@@ -86,7 +86,7 @@ export class Http2Tree {
       const group = told && this.#dependency(next, told);
       if (!group) break;
       groups.push(group);
-      next = told!.parent;
+      next = told.parent;
     }
     return groups;
   }

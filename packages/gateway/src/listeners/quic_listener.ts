@@ -68,7 +68,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     response.keepsChunks = true;
     for (const [name, value] of Object.entries(options.headersFor?.(request.connection) ?? {})) response.setHeader(name, value);
     if (converted.priority) response.setPriority(converted.priority);
-    void options.handler.handle(converted, response as unknown as GatewayResponse);
+    void options.handler.handle(converted, response);
   });
   server.on('error', (error) => options.onError(error));
   return server;

@@ -171,7 +171,7 @@ export class TcpListener {
     server.on(this.#options.certificate ? 'secureConnection' : 'connection', track(this.#sockets));
     server.on('session', (session) => {
       this.#sessions.add(session);
-      this.#clients.open(session, this.#clientOf(session.socket as Socket));
+      this.#clients.open(session, this.#clientOf(session.socket));
       this.#trees.set(session, new Http2Tree(session, this.#nodeNumbers));
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', () => undefined);

@@ -124,7 +124,7 @@ export class Backend extends FrontNode {
       status: () => this.status(),
       refresh: () => refreshRoutes(this.#routes),
     });
-    this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void proxied.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse));
+    this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void proxied.handle(fromBackboneRequest(request, response), response));
     front.shutdown.add(() => this.#backbone.close());
     this.#backbone.on('channel', (channel) => this.#guests.attach(channel));
     this.#warnings = await startRoutes(this.#routes);

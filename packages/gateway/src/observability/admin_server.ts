@@ -62,12 +62,12 @@ async function answer(request: IncomingMessage, response: ServerResponse, { regi
     response.writeHead(code, { 'content-type': type, 'cache-control': 'no-store' }).end(request.method === 'HEAD' ? undefined : text);
   };
   const { host } = request.headers;
-  if (host !== undefined && !isOwnName(host)) return send(421, 'text/plain', '421 Misdirected Request: ask by an IP address, localhost or a name without a dot\n');
+  if (host !== undefined && !isOwnName(host)) { send(421, 'text/plain', '421 Misdirected Request: ask by an IP address, localhost or a name without a dot\n'); return; }
   const [, backend, action] = /^\/backends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
   if (backend !== undefined && request.method === 'POST') {
-    if (request.headers[adminHeader] === undefined) return send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);
-    if (drainBackend?.(backend, action === 'drain') !== true) return send(404, 'text/plain', '404 Not Found: there is no such backend\n');
-    return send(200, 'text/plain', `${action}\n`);
+    if (request.headers[adminHeader] === undefined) { send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`); return; }
+    if (drainBackend?.(backend, action === 'drain') !== true) { send(404, 'text/plain', '404 Not Found: there is no such backend\n'); return; }
+    send(200, 'text/plain', `${action}\n`); return;
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
@@ -77,18 +77,18 @@ async function answer(request: IncomingMessage, response: ServerResponse, { regi
   switch (request.url?.split('?', 1)[0]) {
     case '/healthz':
       // Alive: the process answers. Whether it wants requests is /readyz.
-      return send(200, 'text/plain', 'ok\n');
+      { send(200, 'text/plain', 'ok\n'); return; }
     case '/readyz': {
       const { state } = status();
-      return send(state === 'serving' ? 200 : 503, 'text/plain', `${state}\n`);
+      send(state === 'serving' ? 200 : 503, 'text/plain', `${state}\n`); return;
     }
     case '/metrics':
       await refresh();
-      return send(200, registry.contentType, await registry.metrics());
+      { send(200, registry.contentType, await registry.metrics()); return; }
     case '/status':
       await refresh();
-      return send(200, 'application/json', `${JSON.stringify(status())}\n`);
+      { send(200, 'application/json', `${JSON.stringify(status())}\n`); return; }
     default:
-      return send(404, 'text/plain', '404 Not Found: /healthz, /readyz, /metrics and /status are here\n');
+      { send(404, 'text/plain', '404 Not Found: /healthz, /readyz, /metrics and /status are here\n'); return; }
   }
 }

@@ -114,5 +114,5 @@ export function configurationSchema(): Record<string, unknown> {
 }
 
 export function jsonSchema(schema: z.ZodType): Record<string, unknown> {
-  return z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' }) as Record<string, unknown>;
+  return z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' });
 }

@@ -4,11 +4,12 @@ import { createHttp3Server, type ServerResponse } from '@sheaf/native';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
-import { get as getHttps } from 'node:https';
+import { get as getHttps, type RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { Writable, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConnectionOptions } from 'node:tls';
 import { WrittenBuffers } from '../../src/http/written_buffers.js';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
 import { startGateway } from '../support/gateway.js';
@@ -30,7 +31,7 @@ async function download(write: (response: ServerResponse) => Promise<void>): Pro
     void write(response);
   });
   const client = await connect(port);
-  return (await client.request({ method: 'GET', path: '/', authority: 'localhost' })) as unknown as AsyncIterable<Buffer>;
+  return await client.request({ method: 'GET', path: '/', authority: 'localhost' });
 }
 
 async function writeTaken(response: ServerResponse, fill: (buffer: Buffer) => void): Promise<Buffer> {
@@ -123,7 +124,8 @@ it('files over HTTP/1.1 and HTTP/2 arrive whole at clients that read at differen
   onTestFinished(() => session.destroy());
   const overHttp1 = (pause: number): Promise<string> =>
     new Promise((resolve, reject) => {
-      getHttps(`https://127.0.0.1:${port}/large.bin`, { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'], agent: false }, (response) => resolve(slowHash(response, pause))).on('error', reject);
+      const options: RequestOptions & Pick<ConnectionOptions, 'ALPNProtocols'> = { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'], agent: false };
+      getHttps(`https://127.0.0.1:${port}/large.bin`, options, (response) => resolve(slowHash(response, pause))).on('error', reject);
     });
   const hashes = await Promise.all([0, 5, 20, 50].flatMap((pause) => [overHttp1(pause), slowHash(session.request({ ':path': '/large.bin' }), pause)]));
   expect(new Set(hashes)).toEqual(new Set([expected]));

@@ -14,7 +14,7 @@ interface Heard {
   status: number;
   body: string;
   trailers: Record<string, unknown>;
-  interim: Array<{ status: number; headers: Record<string, unknown> }>;
+  interim: { status: number; headers: Record<string, unknown> }[];
 }
 
 interface Question {
@@ -81,7 +81,7 @@ const byHttp3: Asker = async (port, { method = 'GET', headers = {}, body } = {})
   return { status: response.status, body: (await collect(response)).toString(), trailers: response.trailers, interim };
 };
 
-const versions: Array<[string, Asker]> = [
+const versions: [string, Asker][] = [
   ['HTTP/1.1', byHttp1],
   ['HTTP/2', byHttp2],
   ['HTTP/3', byHttp3],
@@ -162,7 +162,7 @@ describe('what a client asks of trailers', () => {
     ['HTTP/1.1, not named', byHttp1, { te: 'trailers' }, undefined],
     ['HTTP/2', byHttp2, { te: 'trailers' }, 'trailers'],
     ['HTTP/3', byHttp3, { te: 'trailers' }, 'trailers'],
-  ] as Array<[string, Asker, Record<string, string>, string | undefined]>)('reaches the upstream: %s', async (_name, hear, headers, te) => {
+  ] as [string, Asker, Record<string, string>, string | undefined][])('reaches the upstream: %s', async (_name, hear, headers, te) => {
     const upstream = await startUpstream((request, response) => void response.end(String(request.headers['te'])));
     const { port } = await startFullGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     expect((await hear(port, { headers })).body).toBe(String(te));

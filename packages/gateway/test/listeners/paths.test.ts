@@ -245,7 +245,7 @@ describe('a path that cannot be opened', () => {
     onTestFinished(() => void silent.close());
     silent.bind(0, '127.0.0.9');
     await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
+    const { port } = silent.address();
     await expect(client.openPath({ local: '127.0.0.2', remote: { address: '127.0.0.9', port } })).rejects.toMatchObject({ code: 'PATH_FAILED' });
     expect(await download(client)).toBe(sha256(body));
   });

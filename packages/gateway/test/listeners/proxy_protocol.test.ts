@@ -46,7 +46,7 @@ async function secure(socket: Socket, protocol: string): Promise<Socket> {
 async function getByHttp2(socket: Socket): Promise<string> {
   const tls = await secure(socket, 'h2');
   const session = connectHttp2('https://localhost', { createConnection: () => tls });
-  onTestFinished(() => void session.destroy());
+  onTestFinished(() => session.destroy());
   return (await collect(session.request({ ':path': '/' }))).toString();
 }
 

@@ -15,6 +15,7 @@ function optionsFor(yaml: string): ServerOptions {
     alpn: node.alpn,
     congestion: node.congestion,
     multipath: node.multipath,
+    multiEnd: false,
     pathScheduler: node.path_scheduler,
     streamScheduler: node.stream_scheduler,
     certificate: { certificate: '', privateKey: '' },

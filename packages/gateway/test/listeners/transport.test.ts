@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import { createHttp3Server, createLinkRelay, type Http3Server, type ServerOptions, type WebTransportSession } from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
-import { collect } from '../support/client.js';
 import { ask, connect } from '../support/http3_client.js';
 import { temporaryDirectory } from '../support/temporary_directory.js';
 
@@ -100,7 +99,7 @@ describe('closing a server', () => {
 
   it('takes no request of a client whose handshake is still pending', async () => {
     const { server, port } = await startServer();
-    const waiting: Array<() => void> = [];
+    const waiting: (() => void)[] = [];
     server.on('request', (_request, response) => void waiting.push(() => response.end('served')));
     const first = ask(await connect(port), { path: '/' });
     await vi.waitFor(() => expect(waiting).toHaveLength(1));

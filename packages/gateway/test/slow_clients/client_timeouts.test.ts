@@ -117,7 +117,7 @@ describe('what is slow for a reason is left alone:', () => {
 });
 
 describe('requests that find no room at an upstream', () => {
-  const held: RequestListener = (_request, response) => void response.flushHeaders();
+  const held: RequestListener = (_request, response) => response.flushHeaders();
 
   it('wait for it', async () => {
     const responses: (() => void)[] = [];

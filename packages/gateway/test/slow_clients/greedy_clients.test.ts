@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
-import { connect as connectTls } from 'node:tls';
+import type { TcpNetConnectOpts } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { describe, expect, it, vi } from 'vitest';
 import { collect } from '../support/client.js';
 import { startFullGateway, type RunningGateway } from '../support/gateway.js';
@@ -33,7 +34,9 @@ async function statusElsewhere(version: Version, port: number): Promise<number> 
 }
 
 async function statusByHttp2(port: number): Promise<number> {
-  const socket = connectTls({ host: '127.0.0.1', port, localAddress: elsewhere, ALPNProtocols: ['h2'], rejectUnauthorized: false } as Parameters<typeof connectTls>[0]);
+  // `localAddress` goes on to the socket; the types of node:tls do not name it.
+  const options: ConnectionOptions & Pick<TcpNetConnectOpts, 'localAddress'> = { host: '127.0.0.1', port, localAddress: elsewhere, ALPNProtocols: ['h2'], rejectUnauthorized: false };
+  const socket = connectTls(options);
   const session = connectHttp2(`https://127.0.0.1:${port}`, { createConnection: () => socket });
   const stream = session.request({ ':path': '/small' });
   let status = 0;

@@ -14,7 +14,7 @@ interface ClientArguments {
   host: string;
   port: string | number;
   localPort?: number;
-  serverCertificateHashes?: Array<{ algorithm: string; value: ArrayBuffer | ArrayBufferView }>;
+  serverCertificateHashes?: { algorithm: string; value: ArrayBuffer | ArrayBufferView }[];
 }
 
 /** The callbacks of the library's `HttpClient`. */

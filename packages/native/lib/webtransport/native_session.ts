@@ -26,7 +26,7 @@ interface StreamOptions {
 }
 
 interface PathTimes {
-  paths?: Array<{ smoothedRttMs: number; minRttMs: number; congestionWindow: number; packetsLost: number }>;
+  paths?: { smoothedRttMs: number; minRttMs: number; congestionWindow: number; packetsLost: number }[];
 }
 
 /** Where the streams of all sessions of a connection are found. */
@@ -40,8 +40,8 @@ export interface StreamRegistry {
  */
 export class NativeSession {
   private handler: SessionHandler | undefined;
-  private waiting: Array<(handler: SessionHandler) => void> = [];
-  private readonly wanted: Array<{ unidirectional: boolean }> = [];
+  private waiting: ((handler: SessionHandler) => void)[] = [];
+  private readonly wanted: { unidirectional: boolean }[] = [];
   private closed = false;
   private lostConnection = false;
   /** A datagram that found no room waits. */

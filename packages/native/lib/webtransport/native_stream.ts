@@ -34,7 +34,7 @@ const readSize = 64 * 1024;
 export class NativeStream {
   private handler: StreamHandler | undefined;
   /** Signals of the peer that came before there was a handler. */
-  private signals: Array<{ code: number; nettask: NetworkTask }> = [];
+  private signals: { code: number; nettask: NetworkTask }[] = [];
   readbuffer: ArrayBuffer | undefined;
   private reading = false;
   private readFinished = false;

@@ -119,7 +119,7 @@ class SessionSide implements SessionHandler {
   }
 }
 
-type Signal = { code: number; nettask: NetworkTask };
+interface Signal { code: number; nettask: NetworkTask }
 
 /** One end of a relayed stream: what is read from it is written to its counterpart. */
 class StreamEnd implements StreamHandler {

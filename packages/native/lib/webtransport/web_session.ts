@@ -143,7 +143,7 @@ function refuse(stream: NativeStream, bidirectional: boolean): void {
 
 class Datagrams implements WebTransportDatagrams {
   private shared: WritableStream<Uint8Array> | undefined;
-  private waiting: Array<() => void> = [];
+  private waiting: (() => void)[] = [];
 
   constructor(
     private readonly session: NativeSession,

@@ -16,7 +16,7 @@ export async function connect(descriptions: Descriptions, refresh: boolean): Pro
     description = await descriptions.refresh();
     if (JSON.stringify(description) === before) throw new Error('the configuration is unchanged');
   }
-  return new WebTransport(sessionUrl(description), sessionOptions(description)) as Transport;
+  return new WebTransport(sessionUrl(description), sessionOptions(description));
 }
 
 function sessionUrl({ authority }: GatewayDescription): string {

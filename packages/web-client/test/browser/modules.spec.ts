@@ -58,7 +58,7 @@ async function onPage<Result>(context: BrowserContext, url: string, work: (page:
       await page.goto(url);
       return await work(page);
     } catch (error) {
-      if (!/crashed/.test(String(error)) || crashes === 10) throw error;
+      if (!String(error).includes('crashed') || crashes === 10) throw error;
       console.log('The page crashed; a new one starts again.');
     } finally {
       await page.close();

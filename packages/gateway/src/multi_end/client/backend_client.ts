@@ -88,7 +88,7 @@ export class BackendClient {
     if (answer.backend === undefined && !parts && !(resumption && this.#backends.any && this.#elsewhere)) return answer.response;
     const { status, headers } = answer.response;
     const body = this.#body(answer, { options, resumption, excluded, parts }, (last) => (whole.trailers = last.trailers));
-    const whole = Object.assign(Readable.from(body, { objectMode: false, highWaterMark: 256 * 1024 }), { status, headers, trailers: {} as ClientResponse['trailers'] });
+    const whole = Object.assign(Readable.from(body, { objectMode: false, highWaterMark: 256 * 1024 }), { status, headers, trailers: {} });
     // Who never began to read has not begun with the first server either.
     whole.once('close', () => answer.response.destroy());
     return whole;

@@ -35,7 +35,7 @@ export class BackendRoute implements Target {
       const failure = await proxyRequest(exchange, body, backend.link, { signal, bodyOf: (response) => proxiedBody(exchange, response, backends) });
       if (!failure) return;
       this.#log.warn({ backend: backend.name, error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to a backend');
-      if (!failure.repeatable) return respondStatus(exchange, 502);
+      if (!failure.repeatable) { respondStatus(exchange, 502); return; }
     }
     if (backends.full) this.#log.warn({ path: exchange.pathname }, 'no backend has room for more requests that are proxied to it');
     respondStatus(exchange, backends.full ? 503 : 502, backends.full ? { 'retry-after': '1' } : {});

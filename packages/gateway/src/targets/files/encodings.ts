@@ -20,7 +20,7 @@ const precompressed: readonly PrecompressedEncoding[] = [
 export function acceptedEncodings(headers: RequestHeaders, path: string): PrecompressedEncoding[] {
   if (headers['accept-encoding'] === undefined || !isWorthCompressing(path)) return [];
   const names = precompressed.map((encoding) => encoding.name);
-  const accepted = new Negotiator({ headers: headers as Record<string, string | string[]> }).encodings(names);
+  const accepted = new Negotiator({ headers: headers }).encodings(names);
   return precompressed.filter((encoding) => accepted.includes(encoding.name));
 }
 

@@ -169,7 +169,7 @@ export class UpstreamGroup implements Target {
     const interim = new InterimRelay(exchange);
     member.requests += 1;
     const response = await member.request({
-      method: request.method as Dispatcher.HttpMethod,
+      method: request.method,
       path: exchange.pathname + exchange.search,
       headers: this.#options.host === 'upstream' ? { ...headers, host: member.url.host } : headers,
       // undici takes any async iterable; its types name only some.

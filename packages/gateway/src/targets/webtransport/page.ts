@@ -12,7 +12,7 @@ export { isOriginAllowed };
 export function pageApplication(handler: RequestHandler): WebTransportApplication {
   return (session, context) =>
     servePage(
-      session as unknown as PageSession,
+      session,
       async (pageRequest) => {
         if (!isOwnAuthority(pageRequest.url, context)) return misdirected;
         const response = new PageResponseWriter(pageRequest.signal, pageRequest.credentials);

@@ -27,7 +27,7 @@ export function fromPageRequest(request: PageRequest, context: WebTransportConte
     priority: request.priority,
     destination: request.destination,
     credentials: request.credentials,
-    body: Readable.fromWeb(request.body as ReadableStream<Uint8Array>, { signal: request.signal }),
+    body: Readable.fromWeb(request.body, { signal: request.signal }),
   };
 }
 

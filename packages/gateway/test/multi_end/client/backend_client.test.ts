@@ -352,7 +352,7 @@ describe('when the gateway is lost', () => {
     const { fake, client, anew } = await connectedWithNext(0);
     const silent = new Readable({ read: () => undefined });
     silent.push(whole.subarray(0, 400));
-    fake.answers.set(0, () => Object.assign(silent, { status: 200, headers: { etag, 'content-length': '1000' } }));
+    fake.answers.set(0, () => Object.assign(silent, { status: 200, headers: { etag, 'content-length': '1000' }, trailers: {} }));
     const response = await client.request({ path: '/images/a.png' });
     fake.emit('primaryLost');
     const began = performance.now();
@@ -369,7 +369,7 @@ describe('when the gateway is lost', () => {
     const { fake, client, anew } = await connectedWithNext(0);
     const cut = new Readable({ read: () => undefined });
     cut.push(whole.subarray(0, 300));
-    fake.answers.set(undefined, () => Object.assign(cut, { status: 200, headers: { etag, 'content-length': '1000' } }));
+    fake.answers.set(undefined, () => Object.assign(cut, { status: 200, headers: { etag, 'content-length': '1000' }, trailers: {} }));
     const response = await client.request({ path: '/' });
     // As its first bytes are on their way.
     await new Promise((resolve) => setImmediate(resolve));
@@ -382,7 +382,7 @@ describe('when the gateway is lost', () => {
   it('a download of the gateway that cannot be resumed fails as lost', async () => {
     const { fake, client } = await connected();
     const cut = new Readable({ read: () => undefined });
-    fake.answers.set(undefined, () => Object.assign(cut, { status: 200, headers: {} }));
+    fake.answers.set(undefined, () => Object.assign(cut, { status: 200, headers: {}, trailers: {} }));
     const response = await client.request({ path: '/' });
     fake.emit('primaryLost');
     await expect(collect(response)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
@@ -391,7 +391,7 @@ describe('when the gateway is lost', () => {
   it('a request that a backend leaves unanswered is asked over another connection, not of another backend of this one', { timeout: 20_000 }, async () => {
     const { fake, client } = await connectedWithNext(0, 1);
     const silence = ({ signal }: ClientRequestOptions): Promise<never> => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('abandoned'))));
-    fake.answers.set(0, silence as unknown as typeof serve);
+    fake.answers.set(0, silence);
     const response = client.request({ path: '/images/a.png' });
     fake.emit('primaryLost');
     expect((await collect(await response)).equals(whole)).toBe(true);

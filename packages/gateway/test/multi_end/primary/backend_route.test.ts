@@ -54,7 +54,7 @@ class FakeBackend {
       if (this.silentAfter >= whole.length) body.push(null);
       options.signal?.addEventListener('abort', () => body.destroy(cancelled));
       const head = from === 0 ? { etag: this.tag, 'content-length': '1000' } : { etag: this.tag, 'content-range': `bytes ${from}-999/1000` };
-      resolve(Object.assign(body, { status: from === 0 ? 200 : 206, headers: head, trailers: {} }) as unknown as ClientResponse);
+      resolve(Object.assign(body, { status: from === 0 ? 200 : 206, headers: head, trailers: {} }));
     });
   }
 }

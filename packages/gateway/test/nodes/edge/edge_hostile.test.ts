@@ -1,4 +1,4 @@
-import { createHttp3Server, type ServerConnection, type ServerResponse } from '@sheaf/native';
+import { createHttp3Server, type ServedConnection, type ServerResponse } from '@sheaf/native';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfiguration } from '../../../src/configuration/load.js';
 import type { LoadedEdge } from '../../../src/schema/loaded.js';
@@ -9,7 +9,7 @@ import { ask, connect } from '../../support/http3_client.js';
 import { temporaryDirectory } from '../../support/temporary_directory.js';
 
 /** An edge to a gateway that answers in its own way; returns the edge's port. */
-async function startEdgeTo(answer: (response: ServerResponse, connection: ServerConnection) => void, takesBodies = true): Promise<number> {
+async function startEdgeTo(answer: (response: ServerResponse, connection: ServedConnection) => void, takesBodies = true): Promise<number> {
   const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate: await createDevCertificate(['localhost'], new Date()) });
   server.on('request', (request, response) => {
     if (takesBodies) request.resume();

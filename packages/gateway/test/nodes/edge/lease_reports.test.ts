@@ -7,7 +7,7 @@ const lease = { granted: 4_096, returned: 96, left: 1_000 };
 /** What pages are told of it. */
 const told = { granted: 4_000, used: 3_000 };
 
-const answer = (status: number, body: string): ClientResponse => Object.assign(Readable.from([Buffer.from(body)]), { status, headers: {} });
+const answer = (status: number, body: string): ClientResponse => Object.assign(Readable.from([Buffer.from(body)]), { status, headers: {}, trailers: {} });
 
 /** A client whose backends answer as said, by id; a backend without a response is silent. */
 function clientOf(backends: Record<number, (() => ClientResponse) | undefined>) {
@@ -84,7 +84,7 @@ describe('the leases of backends', () => {
     ['numbers below 0', () => answer(200, '{"granted":1,"returned":0,"left":-1}')],
     ['more left than there was', () => answer(200, '{"granted":1,"returned":0,"left":2}')],
     ['too much', () => answer(200, `${JSON.stringify(lease)}${' '.repeat(2_000)}`)],
-    ['a broken answer', () => Object.assign(new Readable({ read() { this.destroy(new Error('lost')); } }), { status: 200, headers: {} })],
+    ['a broken answer', () => Object.assign(new Readable({ read() { this.destroy(new Error('lost')); } }), { status: 200, headers: {}, trailers: {} })],
   ])('are not known after %s', async (_what, ofBackend) => {
     const client = clientOf({ 0: ofBackend, 1: () => answer(200, JSON.stringify(lease)) });
     const reports = new LeaseReports(client);

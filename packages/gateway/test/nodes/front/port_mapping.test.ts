@@ -53,7 +53,7 @@ describe('behind port mapping', () => {
   it('clients are led to the port that they see', async () => {
     const { mapped, gateway } = await startBehindMapping();
     const { headers } = await get(mapped, '/a.txt');
-    const [, offered] = /^h3=":(\d+)"; ma=86400$/.exec(headers['alt-svc'] as string) ?? [];
+    const [, offered] = /^h3=":(\d+)"; ma=86400$/.exec(headers['alt-svc']!) ?? [];
     expect(Number(offered)).toBe(mapped);
     const client = await connect(Number(offered));
     expect((await ask(client, { path: '/a.txt' })).body.toString()).toBe('hello');

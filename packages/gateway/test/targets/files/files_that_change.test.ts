@@ -62,7 +62,7 @@ describe('a file that becomes shorter while it is sent', () => {
   it('resets the stream of HTTP/2', async () => {
     const { port } = await startGateway('routes: [{ files: ./site }]', directory);
     const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
-    onTestFinished(() => void session.destroy());
+    onTestFinished(() => session.destroy());
     const stream = session.request({ ':path': '/large.bin' });
     await once(stream, 'response');
     const failed = once(stream, 'error');
@@ -109,7 +109,7 @@ describe('a name that leads elsewhere a moment later', () => {
         swapped = true;
         return setHeader(name, value);
       };
-      void handler.handle(fromNodeRequest(request, { scheme: 'http' }), response as unknown as GatewayResponse);
+      void handler.handle(fromNodeRequest(request, { scheme: 'http' }), response);
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());

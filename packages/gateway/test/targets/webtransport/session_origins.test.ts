@@ -6,7 +6,6 @@ import { connect } from '../../support/http3_client.js';
 async function open(target: string, origin: string | undefined, authority = 'site.example'): Promise<string> {
   const { port } = await startFullGateway(`routes: [{ path: /echo, webtransport: ${target} }]`);
   const client = await connect(port, { webtransport: true });
-  await client.supportsWebTransport();
   return client.openWebTransport('/echo', origin === undefined ? {} : { origin }, authority).then(
     () => 'open',
     (error: unknown) => `refused ${(error as { errorCode?: number }).errorCode}`,

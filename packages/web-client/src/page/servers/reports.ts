@@ -22,7 +22,7 @@ export async function followReports(events: ReportEvents): Promise<void> {
   for (let turn = 0; ; turn += 1) {
     try {
       const responses = await ask(WELL_KNOWN.responses);
-      if (responses === undefined) return events.untold();
+      if (responses === undefined) { events.untold(); return; }
       events.responses(parseResponseReports(responses));
       if (turn % TURNS_A_SECOND === 0) {
         events.paths(parsePathReports(await ask(WELL_KNOWN.paths)));
