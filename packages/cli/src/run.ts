@@ -83,7 +83,7 @@ async function dispatch(world: World): Promise<number> {
   for (const load of wantedCommands(world.args)) await load(add);
   const output = await parse(parser, world);
   if (output !== '') await write(world.stdout, output.endsWith('\n') ? output : `${output}\n`);
-  return outcome === undefined ? exitCodes.success : outcome;
+  return outcome ?? exitCodes.success;
 }
 
 /** @throws UserError for the name that a command had earlier */

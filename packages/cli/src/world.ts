@@ -20,7 +20,7 @@ export interface World {
 export function processWorld(): World {
   // `sheaf schema | head` closes the pipe early: that is no error.
   let onError = (error: NodeJS.ErrnoException): void => process.exit(error.code === 'EPIPE' ? 0 : 1);
-  process.stdout.on('error', (error) => onError(error));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => onError(error));
   // Whoever cannot be told cannot be told this either.
   process.stderr.on('error', () => undefined);
   return {

@@ -41,7 +41,7 @@ async function startMeasured(routes: string, limits = ''): Promise<Measured> {
   const warm = await connect(port);
   const base = routes.includes('/up') ? ['', '/up'] : [''];
   for (let i = 0; i < 300; i++) {
-    for (const path of base) for await (const chunk of await warm.request({ path: `${path}${i % 10 === 0 ? '/large.bin' : '/small.txt'}` })) chunk;
+    for (const path of base) for await (const chunk of await warm.request({ path: `${path}${i % 10 === 0 ? '/large.bin' : '/small.txt'}` })) void chunk;
   }
   await warm.close();
   if (limits === '') await downloadPolitely(port);
@@ -67,7 +67,7 @@ async function downloadPolitely(port: number): Promise<void> {
 }
 
 async function read(body: AsyncIterable<unknown> | Promise<AsyncIterable<unknown>>): Promise<void> {
-  for await (const chunk of await body) chunk;
+  for await (const chunk of await body) void chunk;
 }
 
 async function connect(port: number, options: Partial<ClientOptions> = {}): Promise<Http3Client> {
@@ -102,7 +102,7 @@ async function timeOfSmallRequest(client: Http3Client): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < 21; i++) {
     const begun = performance.now();
-    for await (const chunk of await client.request({ path: '/small.txt' })) chunk;
+    for await (const chunk of await client.request({ path: '/small.txt' })) void chunk;
     times.push(performance.now() - begun);
   }
   return times.sort((a, b) => a - b)[10]!;

@@ -90,7 +90,7 @@ const count = 6;
 const whole = { status: 200, sha256, bytes: count * large.length };
 
 /** Downloads through the edge while something happens to one of the backends that send. */
-async function downloadsDuring(nodes: Nodes, fault: (backend: string) => Promise<unknown> | void): Promise<Report> {
+async function downloadsDuring(nodes: Nodes, fault: (backend: string) => unknown): Promise<Report> {
   const downloads = fetchFrom(nodes, 'laptop', '/any/large.bin', '--repeat', String(count), '--parallel', String(count));
   const [backend] = await vi.waitFor(
     async () => {

@@ -35,7 +35,7 @@ async function up(site: Site): Promise<RunningProcess> {
 
 const lateUpstream = async () => {
   const arrived = vi.fn();
-  const server = createServer(() => arrived()).listen(0, '127.0.0.1');
+  const server = createServer(() => void arrived()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
     server.close();

@@ -32,7 +32,7 @@ export function firstConnected<Client extends Attempt>(remotes: readonly NativeA
   return new Promise((resolve, reject) => {
     const left = [...remotes];
     const trying = new Set<Client>();
-    const failures: unknown[] = [];
+    const failures: Error[] = [];
     let timer: NodeJS.Timeout | undefined;
     const next = (): void => {
       clearTimeout(timer);
@@ -47,7 +47,7 @@ export function firstConnected<Client extends Attempt>(remotes: readonly NativeA
         () => succeed(client),
         (error: unknown) => {
           trying.delete(client);
-          failures.push(error);
+          failures.push(error as Error);
           next();
         },
       );

@@ -68,7 +68,7 @@ async function measure(page: Page, transport: Transport): Promise<Omit<PageLoad,
   await page.goto(transport.url);
   await page.waitForURL(new URL('/', transport.url).href, { timeout: READY_MS });
   await page.waitForSelector('html[data-ready]', { timeout: READY_MS });
-  const { scripts, errors, arrivals } = (await page.evaluate('window.demo')) as DemoState;
+  const { scripts, errors, arrivals } = await page.evaluate<DemoState>('window.demo');
   const wrong = arrivals.filter(({ carriedBy }) => !transport.carriers.includes(carriedBy));
   problems.push(...errors, ...wrong.map(({ path, carriedBy }) => `${path} came by ${carriedBy}`));
   for (const kind of ['classic', 'async', 'module']) {
@@ -83,7 +83,7 @@ async function measure(page: Page, transport: Transport): Promise<Omit<PageLoad,
     protocols: countBy(arrivals.map(({ carriedBy }) => carriedBy)),
     resources: arrivals,
     bytes: arrivals.reduce((sum, { bytes }) => sum + bytes, 0),
-    ...((await page.evaluate(TIMES)) as { loadMs: number; firstContentfulPaintMs: number }),
+    ...(await page.evaluate<{ loadMs: number; firstContentfulPaintMs: number }>(TIMES)),
     download,
     upload,
   };

@@ -61,8 +61,8 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails')
       .example('$0 bench upload', 'Throughput of one client\'s uploads, and what they cost the server'),
   async run({ name, $0: _program, _: positionals, ...given }, world) {
-    const surplus = (positionals as unknown[])[1];
-    if (surplus !== undefined) throw new UserError('USAGE', `\`bench ${name}\` does not take \`${String(surplus)}\``, { hint: '`sheaf bench --help` shows the options' });
+    const surplus = (positionals as (string | number)[])[1];
+    if (surplus !== undefined) throw new UserError('USAGE', `\`bench ${name}\` does not take \`${surplus}\``, { hint: '`sheaf bench --help` shows the options' });
     // yargs lists `--two-words` under two names, and options that were not given as undefined.
     const chosen = Object.entries(given).filter(([option, value]) => value !== undefined && option === option.toLowerCase());
     const { runBench } = await loadBench();

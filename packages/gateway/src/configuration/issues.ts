@@ -70,11 +70,12 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
     case 'invalid_value': {
       if (value === undefined) return [missingKey(path, context)];
       const values = issue.values.map(String);
+      const given = text(value);
       const renamed = renamedValue(path, value);
-      if (renamed !== undefined) return [{ code: 'CONFIG_VALUE', message: `\`${String(value)}\` is not a value of ${name(path)}`, range, hint: `it is called \`${renamed}\` now` }];
-      const meant = closest(String(value), values);
+      if (renamed !== undefined) return [{ code: 'CONFIG_VALUE', message: `\`${given}\` is not a value of ${name(path)}`, range, hint: `it is called \`${renamed}\` now` }];
+      const meant = closest(given, values);
       const hint = meant === undefined ? `one of ${values.map((item) => `\`${item}\``).join(', ')}` : `did you mean \`${meant}\`?`;
-      return [{ code: 'CONFIG_VALUE', message: `\`${String(value)}\` is not a value of ${name(path)}`, range, hint }];
+      return [{ code: 'CONFIG_VALUE', message: `\`${given}\` is not a value of ${name(path)}`, range, hint }];
     }
     case 'invalid_union':
       return value === undefined ? [missingKey(path, context)] : [noBranch(issue, path, value, context)];
@@ -136,7 +137,7 @@ function noBranch(issue: Issue & { code: 'invalid_union' }, path: ValuePath, val
   const range = context.document.locateValue(path);
   const literals = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_value' ? inner.values.map(String) : []));
   const meant = typeof value === 'string' ? closest(value, literals) : undefined;
-  if (meant !== undefined) return { code: 'CONFIG_VALUE', message: `\`${String(value)}\` is not a value of ${name(path)}`, range, hint: `did you mean \`${meant}\`?` };
+  if (meant !== undefined) return { code: 'CONFIG_VALUE', message: `\`${text(value)}\` is not a value of ${name(path)}`, range, hint: `did you mean \`${meant}\`?` };
   return { code: 'CONFIG_TYPE', message: `${name(path)} cannot be ${shape(value)}`, range, ...descriptionHint(path, context) };
 }
 
@@ -167,11 +168,16 @@ function valueAt(value: unknown, path: ValuePath): unknown {
   return path.reduce<unknown>((holder, step) => (holder as Record<PropertyKey, unknown> | null | undefined)?.[step], value);
 }
 
+/** A scalar as it was written; maps and lists as JSON. */
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 function shape(value: unknown): string {
   if (value === null) return 'empty';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
-  return typeof value === 'string' ? `the text \`${value}\`` : `the ${typeof value} \`${String(value)}\``;
+  return `the ${typeof value === 'string' ? 'text' : typeof value} \`${text(value)}\``;
 }
 
 const typeNames: Record<string, string> = {

@@ -2,7 +2,6 @@ import type { CertificatePair, Http3Server, NativeModule, ServedConnection } fro
 import type { ListenAddresses } from '../values/scalars.js';
 import type { FrontLimits, FrontOptions } from '../schema/front.js';
 import { congestionControl } from '../values/transport_names.js';
-import type { GatewayResponse } from '../http/exchange.js';
 import { fromQuicRequest } from '../http/quic_request.js';
 import type { RequestHandler } from '../http/request_handler.js';
 import type { TrustedProxies } from '../http/trusted_proxies.js';

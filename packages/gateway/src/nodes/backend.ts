@@ -11,7 +11,6 @@ import { Front } from './front/front.js';
 import { FrontNode } from './front/front_node.js';
 import { createApplication } from './site/application.js';
 import { allUpstreams, compileRoutes, refreshRoutes, reportRoutes, startRoutes, type CompiledRoutes } from './site/routes.js';
-import type { GatewayResponse } from '../http/exchange.js';
 import type { SiteOptions } from './site/site_options.js';
 import { fromBackboneRequest } from '../http/quic_request.js';
 import { listenError } from '../values/listen_error.js';

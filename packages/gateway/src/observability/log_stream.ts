@@ -64,7 +64,11 @@ export class LogStream implements DestinationStream {
   writeRest(): void {
     if (this.#underWay) this.#batch = Buffer.alloc(0);
     try {
-      for (this.#takeBatch(); this.#batch.length > 0; this.#takeBatch()) this.#batch = this.#batch.subarray(writeSync(this.#fd, this.#batch));
+      this.#takeBatch();
+      while (this.#batch.length > 0) {
+        this.#batch = this.#batch.subarray(writeSync(this.#fd, this.#batch));
+        this.#takeBatch();
+      }
     } catch {
       // Nobody is left to be told.
     }

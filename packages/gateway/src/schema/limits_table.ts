@@ -56,7 +56,7 @@ const durations: readonly (keyof Limits)[] = ['idle', 'drain', 'body_timeout', '
 
 function text(key: keyof Limits, defaults: Limits): string {
   const value = defaults[key];
-  if (typeof value !== 'number') return String(value);
+  if (typeof value !== 'number') return value;
   if (durations.includes(key)) return `${value / 1_000} s`;
   if (!sizes.includes(key)) return value.toLocaleString('en');
   return value >= 2 ** 20 ? `${value / 2 ** 20} MiB` : `${value / 2 ** 10} KiB`;

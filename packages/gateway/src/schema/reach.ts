@@ -26,7 +26,7 @@ export interface PublicAddress {
 
 const publicUrl = z.string().transform((text, context): PublicAddress => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isOrigin = url !== undefined && url.protocol === 'https:' && url.pathname === '/' && url.search + url.hash + url.username + url.password === '';
+  const isOrigin = url?.protocol === 'https:' && url.pathname === '/' && url.search + url.hash + url.username + url.password === '';
   if (isOrigin) return { host: url.hostname, port: url.port === '' ? 443 : Number(url.port) };
   context.addIssue({ code: 'custom', message: `\`${text}\` is not the URL of a site`, params: { hint: 'write one such as `https://www.example.com` or `https://www.example.com:8443`' } });
   return z.NEVER;

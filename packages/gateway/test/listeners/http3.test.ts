@@ -83,7 +83,7 @@ describe('files over HTTP/3', () => {
 describe('upstreams over HTTP/3', () => {
   it('get the body while it streams, and what the gateway adds', async () => {
     const upstream = await startUpstream((request, response) => {
-      response.setHeader('x-seen', `${request.headers['x-forwarded-for']} ${request.headers.via}`);
+      response.setHeader('x-seen', `${String(request.headers['x-forwarded-for'])} ${request.headers.via}`);
       request.pipe(response);
     });
     const { port } = await startFullGateway(`routes: [{ upstream: "${upstream.origin}" }]`);

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { createHttp3Server, type ClientOptions, type Http3Client, type Http3Server, type PathEvent, type PathStatus, type ServerConnection, type ServerOptions } from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';

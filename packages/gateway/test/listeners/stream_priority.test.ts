@@ -41,7 +41,7 @@ async function orderOfEnd(port: number, hash: string, urgencies: number[]): Prom
     streams.map(async ({ readable, writable }, index) => {
       const writer = writable.getWriter();
       void writer.write(Uint8Array.of(urgencies[index] ?? 0));
-      for await (const chunk of readable) chunk;
+      for await (const chunk of readable) void chunk;
       ended.push(urgencies[index] ?? 0);
     }),
   );

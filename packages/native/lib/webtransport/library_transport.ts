@@ -36,8 +36,6 @@ export class Http3WebTransportClient {
   jsobj: ClientHandler | undefined;
   socket: Http3WebTransportClientSocket | undefined;
 
-  constructor(_options: ClientArguments) {}
-
   openWTSession(path: string): void {
     this.socket?.open(path);
   }
@@ -74,7 +72,7 @@ export class Http3WebTransportClientSocket {
   open(path: string): void {
     this.client?.openNativeSession(path).then(
       (session) => this.cobj?.jsobj?.onHttpWTSessionVisitor({ session, reliable: false }),
-      (error: Error) => this.cobj?.jsobj?.onClientError({ errorcode: 0, error: error.message }),
+      (error: unknown) => this.cobj?.jsobj?.onClientError({ errorcode: 0, error: (error as Error).message }),
     );
   }
 

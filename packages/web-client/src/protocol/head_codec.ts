@@ -111,7 +111,7 @@ export function decodeResponseHead(bytes: Uint8Array): ResponseHead {
       case FIELD.status: {
         if (status !== undefined) throw new ProtocolError('malformed', 'status appears twice');
         const number = readVarint(value, 0);
-        if (number === undefined || number.end !== value.length) {
+        if (number?.end !== value.length) {
           throw new ProtocolError('malformed', 'status is not one integer');
         }
         status = number.value;

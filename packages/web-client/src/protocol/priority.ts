@@ -114,6 +114,6 @@ function isWithin(value: number, low: number, high: number): boolean {
   return Number.isInteger(value) && value >= low && value <= high;
 }
 
-function malformed(reason: string): never {
-  throw new ProtocolError('malformed', reason);
+function malformed(reason: string): ProtocolError {
+  return new ProtocolError('malformed', reason);
 }

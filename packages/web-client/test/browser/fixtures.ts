@@ -70,7 +70,7 @@ export async function openThroughStart(page: Page, origin: string, path: string)
 /** What the demo page found out about itself, once it has loaded. */
 export async function demoState(page: Page): Promise<DemoState> {
   await page.waitForSelector('html[data-ready]');
-  return (await page.evaluate('window.demo')) as DemoState;
+  return page.evaluate<DemoState>('window.demo');
 }
 
 /** The names of what carried the page's resources, without repetition. */

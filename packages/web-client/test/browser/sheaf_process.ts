@@ -46,7 +46,7 @@ export class SheafProcess {
   /** Ends the process and waits until it has gone. Returns its exit code, null after SIGKILL. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
     const child = this.process;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return null;
+    if (child?.exitCode !== null || child.signalCode !== null) return null;
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;

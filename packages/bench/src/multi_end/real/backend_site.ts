@@ -15,7 +15,7 @@ export interface BackendSite {
   backends: number[];
   /** Undefined when it is not installed. */
   caddy: GatewayUnderTest | undefined;
-  stop(): Promise<void>;
+  stop(): Promise<unknown>;
 }
 
 interface BackendPorts {
@@ -39,7 +39,7 @@ export async function startBackendSite(directory: string, count: number, bytes: 
     children.push(child);
     return { said: await firstOutput(child, name), pid: child.pid ?? 0 };
   };
-  const stopAll = async (): Promise<void> => void (await Promise.all(children.map(stop)));
+  const stopAll = (): Promise<unknown> => Promise.all(children.map(stop));
   try {
     await writeFiles(join(directory, 'files'), bytes);
     const sink = await start(join(import.meta.dirname, 'upload_sink.js'), 'the server behind the backends');
@@ -52,7 +52,7 @@ export async function startBackendSite(directory: string, count: number, bytes: 
     for (const { name } of backends) backendPids.push(await node(name));
     const primary = await node('site');
     const caddy = await startCaddyWith(directory, [`reverse_proxy ${backends.map(({ http }) => `127.0.0.1:${http}`).join(' ')}`]);
-    return { port, primary, backends: backendPids, caddy, stop: async () => void (await Promise.all([stopAll(), caddy?.stop()])) };
+    return { port, primary, backends: backendPids, caddy, stop: () => Promise.all([stopAll(), caddy?.stop()]) };
   } catch (error) {
     await stopAll();
     throw error;
@@ -95,5 +95,5 @@ function describe({ port, backbone, backends, sink }: { port: number; backbone: 
     },
   ]);
   // JSON is YAML.
-  return JSON.stringify({ nodes: { site, ...Object.fromEntries(described) } });
+  return JSON.stringify({ nodes: { site, ...(Object.fromEntries(described) as Record<string, unknown>) } });
 }

@@ -37,7 +37,7 @@ export async function visitPage(browser: Browser, visit: Visit): Promise<VisitTi
     await page.waitForSelector('html[data-complete]', { state: 'attached' });
     await page.waitForTimeout(SETTLE_MS);
     await mustHaveComeBySession(page);
-    return inOrder(visit, (await page.evaluate(TIMES)) as PageTimes);
+    return inOrder(visit, await page.evaluate<PageTimes>(TIMES));
   } finally {
     await context.close();
   }
@@ -91,7 +91,7 @@ interface LoaderStatus {
 
 /** The page loader falls back to the network; such a load measures something else. */
 async function mustHaveComeBySession(page: Page): Promise<void> {
-  const { loads } = (await page.evaluate(STATUS)) as LoaderStatus;
+  const { loads } = await page.evaluate<LoaderStatus>(STATUS);
   const wrong = loads.find(({ transport, state }) => transport !== 'webtransport' || state === 'failed');
   if (loads.length === 0) throw new UserError('BENCH_FAILED', 'the page loader was not asked for anything');
   if (wrong) throw new UserError('BENCH_FAILED', `${wrong.url} came by ${wrong.transport}, ${wrong.state}`);

@@ -201,7 +201,7 @@ export class BackendClient {
     try {
       for (;;) {
         wait.since = performance.now();
-        const { value, done } = await chunks.next();
+        const { value, done } = (await chunks.next()) as IteratorResult<Buffer, undefined>;
         wait.since = undefined;
         if (done) return;
         parts?.received(value.length);

@@ -64,7 +64,7 @@ export class HeldBody implements AsyncIterable<Chunk> {
 
   async #pull(): Promise<void> {
     try {
-      const { value, done } = await this.#source.next();
+      const { value, done } = (await this.#source.next()) as IteratorResult<Chunk, undefined>;
       if (done) {
         this.#ended = true;
         return;

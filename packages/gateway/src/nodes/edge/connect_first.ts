@@ -20,7 +20,7 @@ export function connectFirst<Path, Connection extends Closable>(
 ): Promise<{ path: Path; connection: Connection }> {
   return new Promise((resolve, reject) => {
     const remaining = [...paths];
-    const errors: unknown[] = [];
+    const errors: Error[] = [];
     let won = false;
     let timer: NodeJS.Timeout | undefined;
 
@@ -37,7 +37,7 @@ export function connectFirst<Path, Connection extends Closable>(
       clearTimeout(timer);
       resolve({ path, connection });
     };
-    const onError = (error: unknown): void => {
+    const onError = (error: Error): void => {
       errors.push(error);
       if (won) return;
       if (errors.length < paths.length) return begin();

@@ -71,11 +71,11 @@ export function allUpstreams(compiled: CompiledRoutes): UpstreamStatus[] {
 
 /** Starts what answers requests. Resolves with what deserves attention. */
 export async function startRoutes(compiled: CompiledRoutes): Promise<string[]> {
-  const warnings = await Promise.all(compiled.requests.map(({ answer }) => answer.start?.() ?? []));
+  const warnings = await Promise.all(compiled.requests.map(async ({ answer }) => (await answer.start?.()) ?? []));
   return warnings.flat();
 }
 
 /** Reads again what may have changed beside the configuration. */
 export async function refreshRoutes(compiled: CompiledRoutes): Promise<void> {
-  await Promise.all(compiled.requests.map(({ answer }) => answer.refresh?.()));
+  await Promise.all(compiled.requests.map(async ({ answer }) => answer.refresh?.()));
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { errors, type Dispatcher } from 'undici';
+import { errors } from 'undici';
 import { backOffMs, type BackOff } from '../../values/back_off.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import type { Exchange, Target } from '../../http/exchange.js';

@@ -1,4 +1,4 @@
-import { isOriginAllowed, servePage, type PageResponse, type PageSession } from '@sheaf/web-client/server';
+import { isOriginAllowed, servePage, type PageResponse } from '@sheaf/web-client/server';
 import type { RequestHandler } from '../../http/request_handler.js';
 import { fromPageRequest, PageResponseWriter } from './page_exchange.js';
 import type { WebTransportApplication, WebTransportContext } from './session.js';

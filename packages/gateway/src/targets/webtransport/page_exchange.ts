@@ -1,5 +1,4 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { CredentialsNeeded, type PageRequest, type PageResponse } from '@sheaf/web-client/server';
 import type { Credentials } from '@sheaf/web-client/protocol';
 import type { GatewayRequest, GatewayResponse } from '../../http/exchange.js';

@@ -19,7 +19,7 @@ async function race(fates: Record<string, Fate>) {
     if (error !== undefined) throw Object.assign(new Error(`${path}: ${error}`), { code: error });
     return { close: () => Promise.resolve(void closed.push(path)) };
   };
-  const result = connectFirst(Object.keys(fates), connect).then(({ path }) => `${path} at ${Date.now() - start}`, (error: Error) => error.message);
+  const result = connectFirst(Object.keys(fates), connect).then(({ path }) => `${path} at ${Date.now() - start}`, (error: unknown) => (error as Error).message);
   await vi.advanceTimersByTimeAsync(60_000);
   return { result: await result, begun, closed };
 }

@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { StaticFiles } from '../../../src/targets/files/static_files.js';
-import type { GatewayResponse } from '../../../src/http/exchange.js';
 import { fromNodeRequest } from '../../../src/http/node_request.js';
 import { RequestHandler } from '../../../src/http/request_handler.js';
 import { createLog } from '../../../src/observability/log.js';

@@ -79,7 +79,7 @@ describe('cookies and log-ins, which a page session does not carry', () => {
   const url = 'https://a.example/';
   const needsCredentials = { streamErrorCode: ERROR_CODES.needs_credentials };
   const responding = (status: number, headers: Record<string, string | string[]>): Target => ({
-    handle: (exchange) => Promise.resolve(respondText(exchange, status, 'hello', headers)),
+    handle: async (exchange) => respondText(exchange, status, 'hello', headers),
   });
 
   it('a request without those that the browser has reaches only routes that ignore them', async () => {

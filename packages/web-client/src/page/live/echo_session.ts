@@ -60,7 +60,7 @@ export class EchoSession {
       this.datagrams = transport.datagrams.writable.getWriter();
       this.datagrams.closed.catch(() => undefined);
       this.observer.opened(authority, performance.now() - start);
-      void this.readDatagrams(transport.datagrams.readable);
+      void this.readDatagrams(transport.datagrams.readable as ReadableStream<Uint8Array>);
       const { reason } = await transport.closed;
       return reason === undefined || reason === '' ? 'closed by the gateway' : reason;
     } catch (error) {
