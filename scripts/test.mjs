@@ -5,11 +5,11 @@ import { setup, report } from './setup.mjs';
 import { StepError, progress } from './setup/process.mjs';
 import { browser } from './stages/browser.mjs';
 import { fuzz } from './stages/fuzz.mjs';
-import { layers } from './stages/layers.mjs';
+import { lint } from './stages/lint.mjs';
 import { typescript } from './stages/typescript.mjs';
 import { unit } from './stages/unit.mjs';
 
-const stages = [layers, unit, fuzz, typescript, browser];
+const stages = [lint, unit, fuzz, typescript, browser];
 
 function chosenStages(names) {
   for (const name of names) {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
-import { execute } from './execute.mjs';
+import { execute } from '../setup/execute.mjs';
 import { fuzzTargets, notRun } from './listed.mjs';
 import { buildNative, inParallel } from './native_build.mjs';
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
-import { execute } from './execute.mjs';
+import { execute } from '../setup/execute.mjs';
 import { notRun, unitPrograms } from './listed.mjs';
 import { buildNative, inParallel } from './native_build.mjs';
 
@@ -37,7 +37,7 @@ async function runProgram(folder, name) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const started = performance.now();
-  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], sanitizers);
+  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], { environment: sanitizers });
   const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
   if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`${name} ended with ${code}`);
   if (outcome.failures.length > 0) progress(output);

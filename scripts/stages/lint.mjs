@@ -1,0 +1,54 @@
+// What needs no running program: structure, words, types of tests, rules, layout, and the tests of these scripts.
+import { checkStructure } from '../checks/structure.mjs';
+import { checkLayout, checkNativeLayout, checkRules, checkTypes } from '../checks/tools.mjs';
+import { capture, progress } from '../setup/process.mjs';
+import { root } from '../setup/stamp.mjs';
+
+export const lint = {
+  name: 'lint',
+  title: 'Lint',
+  needs: ['packages', 'dependencies', 'typescript'],
+  run: async () => {
+    const structure = checkStructure();
+    // ESLint takes about as long as all others.
+    const [rules, others] = await Promise.all([
+      byTool('rules of eslint.config.js', checkRules),
+      oneByOne([
+        ['types of tests', checkTypes],
+        ['layout of TypeScript and JavaScript', checkLayout],
+        ['layout of C++', checkNativeLayout],
+      ]),
+    ]);
+    return sum([structure, rules, others, scriptTests()]);
+  },
+};
+
+async function byTool(name, check) {
+  const { code, output } = await check();
+  if (code === 0) return { passed: 1, failures: [] };
+  progress(output);
+  return { passed: 0, failures: [`${name}: see above`] };
+}
+
+async function oneByOne(checks) {
+  const results = [];
+  for (const [name, check] of checks) results.push(await byTool(name, check));
+  return sum(results);
+}
+
+function sum(results) {
+  return {
+    passed: results.reduce((total, { passed }) => total + passed, 0),
+    failures: results.flatMap(({ failures }) => failures),
+    skipped: [],
+  };
+}
+
+function scriptTests() {
+  const output = capture('sh', ['-c', '"$0" --test --test-reporter=tap scripts/test/ || true', process.execPath], { cwd: root }) ?? '';
+  const failures = [...output.matchAll(/^not ok \d+ - (.*)$/gm)].map((match) => `scripts: ${match[1]}`);
+  if (failures.length > 0) progress(output);
+  const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0);
+  if (passed === 0 && failures.length === 0) failures.push('scripts: no test ran');
+  return { passed, failures };
+}
