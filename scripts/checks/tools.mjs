@@ -13,12 +13,15 @@ export const checkTypes = (project = 'tsconfig.test.json') =>
 export const checkRules = (files = ['.']) =>
   execute(process.execPath, [program('eslint', 'bin', 'eslint.js'), '--max-warnings', '0', ...files], { cwd: root });
 
-/** Layout of TypeScript and JavaScript. */
-export const checkLayout = (files = ['.']) =>
-  execute(process.execPath, [program('prettier', 'bin', 'prettier.cjs'), '--check', '--log-level', 'warn', ...files], { cwd: root });
-
 const isNative = (file) => /\.(cc|h)$/.test(file);
+const nativeFiles = () => ['src', 'test', 'fuzz', 'bench'].flatMap((folder) => filesBelow(join('packages/native', folder), isNative));
+const prettier = (...args) => execute(process.execPath, [program('prettier', 'bin', 'prettier.cjs'), '--log-level', 'warn', ...args], { cwd: root });
+
+/** Layout of TypeScript and JavaScript. */
+export const checkLayout = (files = ['.']) => prettier('--check', ...files);
 
 /** Layout of C++. */
-export const checkNativeLayout = (files = ['src', 'test', 'fuzz', 'bench'].flatMap((folder) => filesBelow(join('packages/native', folder), isNative))) =>
-  execute('clang-format', ['--dry-run', '--Werror', ...files], { cwd: root });
+export const checkNativeLayout = (files = nativeFiles()) => execute('clang-format', ['--dry-run', '--Werror', ...files], { cwd: root });
+
+/** Lays out every file. */
+export const format = () => Promise.all([prettier('--write', '.'), execute('clang-format', ['-i', ...nativeFiles()], { cwd: root })]);

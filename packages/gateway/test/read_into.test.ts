@@ -107,7 +107,7 @@ describe('readInto', () => {
 
   it('rejects when the peer resets the stream, when the body is abandoned and when the connection ends', async () => {
     type End = (response: ReceivedResponse, outgoing: ServerResponse, client: Http3Client) => unknown;
-    const ends: ReadonlyArray<[End, string]> = [
+    const ends: readonly [End, string][] = [
       [(_response, outgoing) => outgoing.destroy(), 'STREAM_RESET'],
       [(response) => response.destroy(), 'REQUEST_CANCELLED'],
       [(_response, _outgoing, client) => client.close(), 'STREAM_RESET'],

@@ -38,7 +38,7 @@ export function firstConnected<Client extends Attempt>(remotes: readonly NativeA
       clearTimeout(timer);
       const remote = left.shift();
       if (remote) begin(make(remote));
-      else if (trying.size === 0) reject(failures[0]);
+      else if (trying.size === 0) reject(failures[0]!);
     };
     const begin = (client: Client): void => {
       trying.add(client);

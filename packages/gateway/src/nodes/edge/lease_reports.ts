@@ -1,4 +1,4 @@
-import type { Http3Client } from '@sheaf/native';
+import type { ClientRequestOptions, ClientResponse, Http3Client } from '@sheaf/native';
 import { WELL_KNOWN, type LeaseReport } from '@sheaf/web-client/protocol';
 import { leaseSchema } from '../../multi_end/protocol/lease.js';
 import { readText } from '../../http/read_text.js';
@@ -15,14 +15,19 @@ const times = {
 /** More than any response has. */
 const maxBytes = 1_024;
 
+/** What asks a connection's backends, and says which there are. */
+interface AskingClient extends Pick<Http3Client, 'status'> {
+  request(options: ClientRequestOptions): Promise<ClientResponse>;
+}
+
 /** The leases of the backends of one connection: each backend is asked on its own path, and only while somebody wants to know. */
 export class LeaseReports {
-  readonly #client: Pick<Http3Client, 'request' | 'status'>;
+  readonly #client: AskingClient;
   #leases: ReadonlyMap<number, LeaseReport> = new Map();
   #askedAt = Number.NEGATIVE_INFINITY;
   #asking = false;
 
-  constructor(client: Pick<Http3Client, 'request' | 'status'>) {
+  constructor(client: AskingClient) {
     this.#client = client;
   }
 
