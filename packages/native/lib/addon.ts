@@ -285,6 +285,8 @@ export interface NativeAddress {
 
 interface Addon {
   LinkRelay: new (listen: NativeAddress, target: NativeAddress, there: NativeLinkOptions, back: NativeLinkOptions, seed: number) => NativeLinkRelay;
+  /** `src/io/tcp_socket.h` */
+  limitUnsent(descriptor: number, bytes: number): boolean;
   Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
 }
 

@@ -4,4 +4,5 @@ export { connectHttp3 } from './http3_client.js';
 export { createHttp3Server } from './http3_server.js';
 export { createLinkRelay, type LinkOptions, type LinkRelay, type LinkRelayOptions, type LinkRelayStats, type LinkStats } from './link_relay.js';
 export { QuicError } from './quic_error.js';
+export { limitUnsent } from './tcp_socket.js';
 export { relayWebTransport } from './webtransport/session_relay.js';

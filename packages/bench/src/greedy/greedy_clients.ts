@@ -64,7 +64,7 @@ function ignore(response: ClientResponse): void {
 }
 
 async function http2(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
-  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings: { initialWindowSize: windowBytes }, maxOutstandingPings: 100 });
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings: { initialWindowSize: windowBytes }, maxSessionMemory: 1000, maxOutstandingPings: 100 });
   session.on('error', () => undefined);
   await once(session, 'remoteSettings');
   for (let i = 0; i < requests; i++) {

@@ -3,6 +3,7 @@ import { constants, type Http2ServerRequest, type ServerHttp2Session } from 'nod
 import type { Socket } from 'node:net';
 import type { GatewayResponse } from '../http/exchange.js';
 import { networkOf } from '../values/client_network.js';
+import { Pipelines } from './pipelines.js';
 
 /** Bytes of responses that wait for one client, and for all of one network. */
 const sessionBytes = 3 * 2 ** 20;
@@ -12,8 +13,6 @@ const smallChunkBytes = 16 * 1024;
 /** Requests of one network, from which on a client has only a few. */
 const networkRequests = 1_000;
 const fewRequests = 8;
-/** Requests that may wait on a connection of HTTP/1.1; who sends more ahead loses it. */
-const pipelinedRequests = 32;
 
 interface Network {
   name: string;
@@ -72,13 +71,12 @@ class Session {
  * responses that they do not read. The transport does the same for QUIC.
  */
 export class TcpClients {
-  readonly hits = { tcp_network_connections: 0, tcp_network_requests: 0, tcp_pipelined_requests: 0 };
+  readonly #hits = { tcp_network_connections: 0, tcp_network_requests: 0 };
   readonly #connectionsPerNetwork: number;
   readonly #streams: number;
   readonly #networks = new Map<string, Network>();
   readonly #sessions = new WeakMap<ServerHttp2Session, Session>();
-  /** Of connections with a request in flight: those that wait for it. */
-  readonly #pipelined = new WeakMap<Socket, (() => void)[]>();
+  readonly #pipelines = new Pipelines();
 
   /** `streams`: that a client of HTTP/2 may have open while there is no shortage. */
   constructor(connectionsPerNetwork: number, streams: number) {
@@ -86,12 +84,17 @@ export class TcpClients {
     this.#streams = streams;
   }
 
+  /** How often which bound was met. */
+  get hits(): Readonly<Record<string, number>> {
+    return { ...this.#hits, tcp_pipelined_requests: this.#pipelines.hits };
+  }
+
   /** False: its network has its share; the connection is closed. */
   admit(socket: Socket, address: string): boolean {
     const name = networkOf(address);
     const network = this.#networks.get(name) ?? { name, sockets: 0, requests: 0, sessions: new Set(), scarce: false };
     if (network.sockets >= this.#connectionsPerNetwork) {
-      this.hits.tcp_network_connections += 1;
+      this.#hits.tcp_network_connections += 1;
       socket.destroy();
       return false;
     }
@@ -121,7 +124,7 @@ export class TcpClients {
    */
   begin(request: Http2ServerRequest | IncomingMessage, response: GatewayResponse, answer: () => void): void {
     if (!('stream' in request) || request.httpVersionMajor === 1) {
-      this.#inTurn(request.socket, response, answer);
+      this.#pipelines.begin(request as IncomingMessage, response, answer);
       return;
     }
     const own = this.#sessions.get(request.stream.session as ServerHttp2Session);
@@ -133,36 +136,11 @@ export class TcpClients {
     request.stream.close(constants.NGHTTP2_REFUSED_STREAM);
   }
 
-  #inTurn(socket: Socket, response: GatewayResponse, answer: () => void): void {
-    // Requests that came with the one that was too many: their responses will never have a connection.
-    if (socket.destroyed) return;
-    const waiting = this.#pipelined.get(socket);
-    if (waiting === undefined) {
-      this.#pipelined.set(socket, []);
-      this.#next(socket, response, answer);
-    } else if (waiting.length < pipelinedRequests) {
-      waiting.push(() => this.#next(socket, response, answer));
-    } else {
-      this.hits.tcp_pipelined_requests += 1;
-      waiting.length = 0;
-      socket.destroy();
-    }
-  }
-
-  #next(socket: Socket, response: GatewayResponse, answer: () => void): void {
-    response.once('close', () => {
-      const next = this.#pipelined.get(socket)?.shift();
-      if (next && !socket.destroyed) next();
-      else this.#pipelined.delete(socket);
-    });
-    answer();
-  }
-
   /** Counts the response, and gives it its `room`. False: its network has as many requests as it may have. */
   #take(own: Session, response: GatewayResponse): boolean {
     const { network, responses } = own;
     if (network.requests >= networkRequests && responses.size >= fewRequests) {
-      this.hits.tcp_network_requests += 1;
+      this.#hits.tcp_network_requests += 1;
       return false;
     }
     network.requests += 1;

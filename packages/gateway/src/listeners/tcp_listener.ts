@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
-import type { CertificatePair } from '@sheaf/native';
+import { limitUnsent, type CertificatePair } from '@sheaf/native';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
 import type { ListenAddress } from '../values/scalars.js';
 import { headerValue } from '../http/exchange.js';
@@ -26,6 +26,8 @@ const headersTimeoutMs = 10_000;
 const maxHttp2Streams = 128;
 /** Of one HTTP/2 session, in MB, as Node counts it: headers, frames that wait, and data that is not sent. */
 const sessionMemory = 8;
+/** What the kernel holds for a client beyond what is on the way to it. */
+const unsentBytes = 128 * 1024;
 
 export interface TcpListenerOptions {
   address: ListenAddress;
@@ -143,6 +145,7 @@ export class TcpListener {
     const listeners = server.listeners('connection');
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
+      limitUnsent(socket, unsentBytes);
       const begin = (): void => listeners.forEach((listener) => void listener.call(server, socket));
       const pace = (): void => (pacer ? pacer.admit(socket, begin) : begin());
       const share = (): void => {

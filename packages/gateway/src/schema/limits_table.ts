@@ -40,7 +40,9 @@ const fixed: Bound[] = [
   { resource: 'requests over HTTP/3 that wait unread, where a connection holds twice its share', default: '100', pays: 'the connection', gets: 'H3_REQUEST_REJECTED' },
   { resource: 'time for the rest of a body behind its response over HTTP/1.1', default: 'as `limits.idle`', pays: 'the connection', gets: 'it is closed' },
   { resource: 'unsent bytes of responses over HTTP/2', default: '3 MiB a connection, 32 MiB a network', pays: 'the connection', gets: 'its responses wait' },
+  { resource: 'bytes of one TCP connection that wait unsent in the kernel', default: '128 KiB', pays: 'the connection', gets: 'its responses wait' },
   { resource: 'pipelined requests over HTTP/1.1', default: '32', pays: 'the connection', gets: 'it is closed' },
+  { resource: 'fields of pipelined requests over HTTP/1.1', default: '32 KiB', pays: 'the connection', gets: 'no more is read of it until the first is answered; a request whose fields are not complete after 10 s loses it' },
 ];
 
 /** The table of docs/limits.md. */

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { UpstreamOptions } from '../../schema/upstream.js';
+import { readPieces } from './read_pieces.js';
 import type { SecretsSource } from './secrets.js';
 
 /** How connections to one upstream are opened, those of requests and those of checks. */
@@ -20,6 +21,7 @@ export function createConnector({ hostname }: URL, options: UpstreamOptions, sou
     buildConnector({
       timeout: options.connect_timeout,
       ...secrets,
+      ...readPieces(),
       // undici would take the name from the `Host` that the client chose.
       checkServerIdentity: (_asked, certificate) => checkServerIdentity(name, certificate),
     });

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import type { GatewayResponse } from '../../src/http/exchange.js';
+import { Pipelines } from '../../src/listeners/pipelines.js';
+
+const count = 20;
+const fieldBytes = 12_000;
+
+interface Measured {
+  client: Socket;
+  /** The gateway's side of the connection. */
+  socket?: Socket;
+  seen: number;
+  answered: number;
+  mostAhead: number;
+  /** Answers the first, and from then on each in its turn. */
+  release(): void;
+}
+
+/** A server that answers in turn, and a client with many requests ahead of its first response. */
+async function pipelined(): Promise<Measured> {
+  const pipelines = new Pipelines();
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const server = createServer((request, response) => {
+    measured.socket = request.socket;
+    measured.seen += 1;
+    measured.mostAhead = Math.max(measured.mostAhead, measured.seen - measured.answered);
+    pipelines.begin(request, response as ServerResponse & GatewayResponse, () => {
+      void released.then(() => {
+        measured.answered += 1;
+        response.end(`${request.url}\n`);
+      });
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  const measured: Measured = { client, seen: 0, answered: 0, mostAhead: 0, release };
+  for (let i = 0; i < count; i++) client.write(`GET /${i} HTTP/1.1\r\nhost: site\r\nx-large: ${'x'.repeat(fieldBytes)}\r\n\r\n`);
+  return measured;
+}
+
+it('requests ahead of a response are read no further than 32 KB of their fields, and answered in order', async () => {
+  const measured = await pipelined();
+  let text = '';
+  measured.client.on('data', (data: Buffer) => (text += data.toString('latin1')));
+  await expect.poll(() => measured.socket?.isPaused() === true || measured.seen === count, { timeout: 20_000 }).toBe(true);
+  measured.release();
+  await expect.poll(() => text.match(/^\/\d+$/gm)?.length, { timeout: 20_000 }).toBe(count);
+  expect(text.match(/^\/\d+$/gm)).toEqual(Array.from({ length: count }, (_, i) => `/${i}`));
+  // One in flight, three that wait, and what Node had read with them: 64 KB.
+  expect(measured.mostAhead).toBeLessThanOrEqual(10);
+});
