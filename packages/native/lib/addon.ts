@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { QuicError } from './quic_error.js';
-import type { StreamPriority } from './types.js';
+import type { StreamPriority } from './stream_priority.js';
 
 /** Flat list: name, value, name, value … Pseudo-fields (`:path`) first. */
 export type FlatFields = string[];

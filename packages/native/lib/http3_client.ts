@@ -27,6 +27,7 @@ import type {
 } from './types.js';
 import { WebTransportConnection, isSessionEvent } from './webtransport/connection.js';
 import type { NativeSession } from './webtransport/native_session.js';
+import type { SessionClient } from './webtransport/session_client.js';
 import { WebSession } from './webtransport/web_session.js';
 
 /** Refusals that say that another connection would take the request. */
@@ -393,13 +394,6 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     setImmediate(() => this.endpoint.close());
     this.emit('close', error);
   }
-}
-
-/** A client whose WebTransport support can be asked for before a session is opened. */
-export interface SessionClient extends Http3Client {
-  supportsWebTransport(): Promise<boolean>;
-  /** For what uses a session below the W3C interface. */
-  openNativeSession(path: string, headers?: RequestHeaders, authority?: string): Promise<NativeSession>;
 }
 
 /** As `connectHttp3`, for WebTransport. */

@@ -8,7 +8,6 @@ import { isPathEvent } from './connection_paths.js';
 import { serverEndpointOptions } from './endpoint_options.js';
 import { importSnapshot, TakenOverConnection } from './imported_connection.js';
 import { Liveness } from './liveness.js';
-import type { ImportedConnection } from './multi_end_types.js';
 import { Http3ServerRequest } from './server_request.js';
 import { Http3ServerResponse } from './server_response.js';
 import type {
@@ -16,6 +15,7 @@ import type {
   ConnectionStatus,
   Http3Server,
   Http3ServerEvents,
+  ImportedConnection,
   ServerOptions,
   SocketAddress,
   TransportCounters,

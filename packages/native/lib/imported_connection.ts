@@ -1,10 +1,10 @@
 import { EventKind, ImportRefusal, type NativeEndpoint, type NativeEvent } from './addon.js';
 import type { OnFault } from './contain.js';
 import { backendMessageRefused } from './backend_refused.js';
-import type { ImportedConnection, ImportedConnectionEvents } from './multi_end_types.js';
+import type { ImportedConnectionEvents } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
 import { HostedConnection } from './hosted_connection.js';
-import type { SocketAddress } from './types.js';
+import type { ImportedConnection, SocketAddress } from './types.js';
 
 /** A path of another server's connection, which this server has taken over (docs/multi-end.md). */
 export class TakenOverConnection extends HostedConnection<ImportedConnectionEvents> implements ImportedConnection {

@@ -1,6 +1,6 @@
 import { addon, type NativeLinkOptions, type NativeLinkRelay } from './addon.js';
 import { QuicError } from './quic_error.js';
-import type { SocketAddress } from './types.js';
+import type { SocketAddress } from './address.js';
 
 /**
  * One direction of a link, in the order in which a datagram meets it. Sizes and rates count UDP payload.

@@ -1,4 +1,4 @@
-import type { ServedConnection, SocketAddress } from './types.js';
+import type { SocketAddress } from './address.js';
 
 /**
  * How a backend and its client protect their packets: with keys of their path alone, or with those of the whole connection
@@ -79,21 +79,6 @@ export interface ImportedConnectionEvents {
   drained: [];
   /** It is gone here: the client closed it, or was not heard of, or `forget` was called. */
   close: [error: Error | undefined];
-}
-
-/**
- * A connection that another server handed a path of over. Its requests come with the server's `request` event, and
- * `request.connection` is this object.
- */
-export interface ImportedConnection
-  extends ServedConnection,
-    NodeJS.EventEmitter<{ [K in keyof ImportedConnectionEvents]: ImportedConnectionEvents[K] }> {
-  /** @throws QuicError `BACKEND_MESSAGE` for one that no primary writes */
-  receivePrimaryMessage(message: Uint8Array): void;
-  /** Refuses new requests, so that the client may send them elsewhere, and gives credit back when the last one is done. */
-  drain(): void;
-  /** Ends it here without a word to the client. */
-  forget(): void;
 }
 
 /** Client's side. @throws QuicError `BACKEND_REFUSED`, `NO_MULTI_END` */

@@ -4,4 +4,4 @@
  */
 import { register } from 'node:module';
 
-register('./webtransport/resolve_hook.js', import.meta.url);
+register('./webtransport_library/resolve_hook.js', import.meta.url);

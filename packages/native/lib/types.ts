@@ -1,15 +1,14 @@
 import type { Readable, Writable } from 'node:stream';
+import type { SocketAddress } from './address.js';
 import type { LinkRelay, LinkRelayOptions } from './link_relay.js';
-import type { BackendControl, BackendEvents, BackendKeyMode, BackendStatus, ImportedConnection, OpenBackendOptions, ServerConnectionEvents } from './multi_end_types.js';
+import type { BackendControl, BackendEvents, BackendKeyMode, BackendStatus, ImportedConnectionEvents, OpenBackendOptions, ServerConnectionEvents } from './multi_end_types.js';
+import type { StreamPriority } from './stream_priority.js';
+
+export type { SocketAddress } from './address.js';
+export type { StreamDependency, StreamPriority } from './stream_priority.js';
 
 /** Request or response headers: lower-case names; pseudo-headers (`:path`) are never in here. */
 export type HeaderMap = Record<string, string | string[]>;
-
-export interface SocketAddress {
-  address: string;
-  port: number;
-  family: 'IPv4' | 'IPv6';
-}
 
 /** `olia` couples the paths of a connection: together they take no more than one where they share a link. */
 export type CongestionControl = 'cubic' | 'new_reno' | 'bbr' | 'olia';
@@ -176,28 +175,6 @@ export interface ServerRequest extends ReceivedBody {
 }
 
 /** Writable half of a request; `end()` finishes the stream, `destroy(error)` resets it. */
-/** A node of a dependency tree (RFC 7540 §5.3). */
-export interface StreamDependency {
-  /** Above 0; chosen by who asks for the order. A group has a node and no stream. */
-  node: number;
-  /** 0 is the root; may not be known yet. */
-  parent: number;
-  /** 1 to 256. */
-  weight: number;
-  exclusive: boolean;
-}
-
-/** Which stream goes first. Nodes belong to the session, or to all requests of the connection. */
-export interface StreamPriority {
-  /** RFC 9218 §4: 0 is first, 7 is last. */
-  urgency: number;
-  /** Shares with others of its urgency. */
-  incremental: boolean;
-  dependency?: StreamDependency;
-  /** Groups between the stream and the root, as the latest word about them. */
-  groups?: readonly StreamDependency[];
-}
-
 export interface ServerResponse extends Writable {
   statusCode: number;
   readonly headersSent: boolean;
@@ -406,6 +383,21 @@ export interface ServerConnection
   extends ServedConnection,
     BackendControl,
     NodeJS.EventEmitter<{ [K in keyof ServerConnectionEvents]: ServerConnectionEvents[K] }> {}
+
+/**
+ * A connection that another server handed a path of over. Its requests come with the server's `request` event, and
+ * `request.connection` is this object.
+ */
+export interface ImportedConnection
+  extends ServedConnection,
+    NodeJS.EventEmitter<{ [K in keyof ImportedConnectionEvents]: ImportedConnectionEvents[K] }> {
+  /** @throws QuicError `BACKEND_MESSAGE` for one that no primary writes */
+  receivePrimaryMessage(message: Uint8Array): void;
+  /** Refuses new requests, so that the client may send them elsewhere, and gives credit back when the last one is done. */
+  drain(): void;
+  /** Ends it here without a word to the client. */
+  forget(): void;
+}
 
 /** Monotonic counters of one server since it was made; gauges where the name says so. */
 export interface TransportCounters {

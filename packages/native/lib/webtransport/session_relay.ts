@@ -2,8 +2,8 @@ import type { Http3Client, RelayedSession, RequestHeaders, WebTransportRequest }
 import type { DatagramBatch } from './datagram_batch.js';
 import type { NativeSession, SessionHandler } from './native_session.js';
 import type { NativeStream, NetworkTask, StreamHandler } from './native_stream.js';
-import type { SessionClient } from '../http3_client.js';
 import type { NativeWebTransportRequest } from './request.js';
+import type { SessionClient } from './session_client.js';
 
 interface Ending {
   closeCode: number | undefined;

@@ -115,7 +115,7 @@ class EndpointObject final : public Napi::ObjectWrap<EndpointObject>,
 
   EndpointSettings settings_;
   io::SystemRandom random_;
-  std::optional<io::QlogDirectory> qlogs_;
+  std::optional<qlog::QlogDirectory> qlogs_;
   BufferPool body_buffers_;  // outlives the connections, which give them back
   std::unique_ptr<quic::Endpoint> endpoint_;
   std::unique_ptr<io::EndpointLoop> loop_;

@@ -44,7 +44,7 @@ bool supersedes(const quic::Event& event, const quic::Event& earlier) {
 
 HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver& driver,
                                    quic::Random& random, const http3::SessionConfig& config,
-                                   io::QlogDirectory* logs)
+                                   qlog::QlogDirectory* logs)
     : handle_(handle),
       driver_(driver),
       random_(random),

@@ -8,7 +8,7 @@
 #include "endpoint/connection_driver.h"
 #include "http3/connection_transport.h"
 #include "http3/session.h"
-#include "io/qlog_directory.h"
+#include "qlog/qlog_directory.h"
 #include "webtransport/session_set.h"
 
 namespace sheaf::binding {
@@ -18,7 +18,7 @@ class HostedConnection {
  public:
   // `logs` outlives it; null: no logs are wanted.
   HostedConnection(std::uint32_t handle, quic::ConnectionDriver& driver, quic::Random& random,
-                   const http3::SessionConfig& config, io::QlogDirectory* logs);
+                   const http3::SessionConfig& config, qlog::QlogDirectory* logs);
   ~HostedConnection();
 
   // Moves the transport's events into the session; what concerns the application itself is kept.
@@ -63,8 +63,8 @@ class HostedConnection {
   std::unique_ptr<webtransport::SessionSet> sessions_;
   bool shutting_down_ = false;
   std::deque<quic::Event> events_;
-  io::QlogDirectory* logs_;
-  std::unique_ptr<io::QlogFile> log_;
+  qlog::QlogDirectory* logs_;
+  std::unique_ptr<qlog::QlogFile> log_;
 };
 
 }  // namespace sheaf::binding

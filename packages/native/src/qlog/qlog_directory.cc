@@ -1,10 +1,10 @@
-#include "io/qlog_directory.h"
+#include "qlog/qlog_directory.h"
 
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace sheaf::io {
+namespace sheaf::qlog {
 namespace {
 
 // Files of one name: more than that is somebody's game.
@@ -50,4 +50,4 @@ std::FILE* QlogDirectory::open(const std::string& name) {
   return nullptr;
 }
 
-}  // namespace sheaf::io
+}  // namespace sheaf::qlog

@@ -1,4 +1,4 @@
-#include "io/qlog_directory.h"
+#include "qlog/qlog_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace sheaf::io {
+namespace sheaf::qlog {
 namespace {
 
 namespace files = std::filesystem;
@@ -81,4 +81,4 @@ TEST_F(QlogDirectoryTest, MetricsDoNotTearAReceivedPacketApart) {
 }
 
 }  // namespace
-}  // namespace sheaf::io
+}  // namespace sheaf::qlog

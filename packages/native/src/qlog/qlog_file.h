@@ -6,7 +6,7 @@
 
 #include "connection/event_log.h"
 
-namespace sheaf::io {
+namespace sheaf::qlog {
 
 // Writes one connection's events as JSON text sequences (RFC 7464) of
 // draft-ietf-quic-qlog-main-schema and draft-ietf-quic-qlog-quic-events. Initial and Handshake
@@ -46,4 +46,4 @@ class QlogFile final : public quic::EventLog {
   std::optional<std::pair<quic::Time, quic::PathStats>> metrics_;
 };
 
-}  // namespace sheaf::io
+}  // namespace sheaf::qlog

@@ -3,8 +3,9 @@
  * @fails-components/webtransport imports under that name resolves to this module once
  * `@sheaf/native/register` has been imported.
  */
-import { openSessionClient, type SessionClient } from '../http3_client.js';
-import type { NativeSession } from './native_session.js';
+import { openSessionClient } from '../http3_client.js';
+import type { NativeSession } from '../webtransport/native_session.js';
+import type { SessionClient } from '../webtransport/session_client.js';
 
 export function checkQuicheInit(): void {
   // Nothing to initialise.

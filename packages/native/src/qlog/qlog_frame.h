@@ -6,7 +6,7 @@
 #include "recovery/sent_frame.h"
 #include "wire/frame.h"
 
-namespace sheaf::io {
+namespace sheaf::qlog {
 
 // One frame as a JSON object of draft-ietf-quic-qlog-quic-events; payload is told by its length.
 void write_qlog_frame(std::FILE* file, const quic::Frame& frame);
@@ -15,4 +15,4 @@ void write_qlog_frame(std::FILE* file, const quic::SentFrame& frame);
 // With quotes. Bytes outside of printable ASCII, which a peer may send in a reason, are escaped.
 void write_json_string(std::FILE* file, std::string_view text);
 
-}  // namespace sheaf::io
+}  // namespace sheaf::qlog

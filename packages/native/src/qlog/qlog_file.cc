@@ -1,11 +1,11 @@
-#include "io/qlog_file.h"
+#include "qlog/qlog_file.h"
 
 #include <cinttypes>
 
-#include "io/qlog_directory.h"
-#include "io/qlog_frame.h"
+#include "qlog/qlog_directory.h"
+#include "qlog/qlog_frame.h"
 
-namespace sheaf::io {
+namespace sheaf::qlog {
 
 using quic::Time;
 
@@ -129,4 +129,4 @@ void QlogFile::closed(const quic::ConnectionClosed& closed) {
   end_event();
 }
 
-}  // namespace sheaf::io
+}  // namespace sheaf::qlog

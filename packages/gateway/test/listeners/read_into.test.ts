@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createHttp3Server, type Http3Client, type ReceivedBody, type ReceivedResponse, type ServerResponse } from '@sheaf/native';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createDevCertificate } from '../src/tls/dev_certificate.js';
-import { connect } from './support/http3_client.js';
+import { createDevCertificate } from '../../src/tls/dev_certificate.js';
+import { connect } from '../support/http3_client.js';
 
 const content = randomBytes(3_000_001);
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "io/qlog_file.h"
+#include "qlog/qlog_file.h"
 
-namespace sheaf::io {
+namespace sheaf::qlog {
 
 // How many logs an endpoint writes at one time, and leaves behind: peers decide how many
 // connections there are.
@@ -41,4 +41,4 @@ class QlogDirectory {
 // Lower-case hexadecimal digits.
 std::string hex_text(const quic::ConnectionId& id);
 
-}  // namespace sheaf::io
+}  // namespace sheaf::qlog

@@ -1,10 +1,10 @@
-#include "io/qlog_frame.h"
+#include "qlog/qlog_frame.h"
 
 #include <cinttypes>
 
 #include "wire/frame_codec.h"
 
-namespace sheaf::io {
+namespace sheaf::qlog {
 
 namespace {
 
@@ -285,4 +285,4 @@ void write_json_string(std::FILE* file, std::string_view text) {
   std::fputc('"', file);
 }
 
-}  // namespace sheaf::io
+}  // namespace sheaf::qlog
