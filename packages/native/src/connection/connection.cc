@@ -362,7 +362,8 @@ std::size_t Connection::max_datagram_payload() const {
     // Header with the longest packet number, tag, frame type and a length of two bytes.
     const std::size_t overhead =
         1 + entry->remote_ids.current().length + 4 + k_aead_tag_length + 1 + 2;
-    room = std::min(room, entry->path->mtu.current() - overhead);
+    // Nodes that proxy it may have no jumbo frames ahead of them, and paths may lose theirs.
+    room = std::min(room, entry->path->mtu.ordinary() - overhead);
   }
   if (room == SIZE_MAX || peer_limit == 0) return 0;
   return std::min<std::uint64_t>(room, peer_limit > 3 ? peer_limit - 3 : 0);

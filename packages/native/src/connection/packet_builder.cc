@@ -31,12 +31,10 @@ void PacketBuilder::build(TransmitBatch& batch) {
   }
   if (build_elsewhere(batch)) return;
   const auto probe_size = parts_.config.discover_mtu && parts_.handshake_confirmed
-                              ? path_.mtu.probe_due(now_)
+                              ? path_.mtu_probe_due(batch.buffer.size(), now_)
                               : std::nullopt;
-  if (probe_size && *probe_size <= batch.buffer.size() && path_.amplification.validated() &&
-      !path_.validation.pending() && path_.send_allowance(now_) >= *probe_size) {
-    return build_mtu_probe(batch, *probe_size);
-  }
+  if (probe_size && path_.may_probe(*probe_size, now_)) return build_mtu_probe(batch, *probe_size);
+  reserved_ = probe_size ? path_.kept_for_probe(*probe_size) : 0;
   build_one_rtt(batch);
 }
 
@@ -120,7 +118,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   if (path_wants_to_send() || carries_data_) {
     if (path_.probe_credits > 0) return Admission::kFull;
     const std::uint64_t window = path_.controller->window();
-    if (window >= path_.loss.bytes_in_flight() + packet_size) {
+    if (window >= path_.loss.bytes_in_flight() + packet_size + reserved_) {
       if (path_.pacer.budget(now_) >= packet_size) return Admission::kFull;
       parts_.pacing_deadline = std::min(parts_.pacing_deadline, path_.pacer.next_send_time(now_));
     }

@@ -69,8 +69,9 @@ class PacketBuilder {
   Path& path_;
   PathSelection selection_;
   Time now_;
-  bool frames_due_ = false;    // path management has something to say
-  bool carries_data_ = false;  // the packet in hand, by the path scheduler
+  std::uint64_t reserved_ = 0;  // of the window, for an MTU probe
+  bool frames_due_ = false;     // path management has something to say
+  bool carries_data_ = false;   // the packet in hand, by the path scheduler
 };
 
 }  // namespace sheaf::quic

@@ -33,12 +33,15 @@ void Connection::Parts::make_first_path(const ConnectionSeed& seed, Time now) {
 Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresses) {
   const auto maximum = static_cast<std::uint16_t>(
       std::min<std::uint64_t>(config.max_udp_payload_size, peer_parameters.max_udp_payload_size));
+  const auto jumbo = static_cast<std::uint16_t>(
+      std::min<std::uint64_t>(k_jumbo_mtu, peer_parameters.max_udp_payload_size));
   CongestionConfig congestion = config.congestion;
   congestion.seed = random.next();
   congestion.coupling = coupling;
   const PathConfig path_config{.congestion = congestion,
                                .initial_mtu = std::min(config.initial_udp_payload_size, maximum),
-                               .maximum_mtu = config.discover_mtu ? maximum : std::uint16_t{0}};
+                               .maximum_mtu = config.discover_mtu ? maximum : std::uint16_t{0},
+                               .jumbo_mtu = config.discover_mtu ? jumbo : std::uint16_t{0}};
   entry.path = std::make_unique<Path>(entry.id, addresses, path_config);
   paths.add_to_use(entry);
   entry.skip_number_at = 1 + random.below(256);

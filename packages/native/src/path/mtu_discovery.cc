@@ -1,6 +1,7 @@
 #include "path/mtu_discovery.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sheaf::quic {
 
@@ -15,9 +16,11 @@ constexpr int k_resolution = 20;
 
 }  // namespace
 
-MtuDiscovery::MtuDiscovery(std::uint16_t initial, std::uint16_t maximum)
+MtuDiscovery::MtuDiscovery(std::uint16_t initial, std::uint16_t maximum, std::uint16_t jumbo)
     : current_(std::max(initial, k_base)),
       maximum_(std::max(maximum, current_)),
+      ordinary_(maximum_),
+      jumbo_(maximum > k_base && jumbo > maximum_ + k_resolution ? jumbo : std::uint16_t{0}),
       too_large_(static_cast<std::uint16_t>(std::min(maximum_ + 1, 65535))),
       candidate_(maximum_ > current_ ? maximum_ : 0) {}
 
@@ -65,16 +68,43 @@ void MtuDiscovery::on_probe_lost(std::uint16_t size, Time now) {
   if (!probe_outstanding_ || size != candidate_) return;
   probe_outstanding_ = false;
   if (++losses_ < k_max_probes) return;
-  too_large_ = size;
+  if (size > ordinary_) {
+    maximum_ = ordinary_;
+    too_large_ = static_cast<std::uint16_t>(ordinary_ + 1);
+  } else {
+    too_large_ = size;
+  }
   search(now);
 }
 
+void MtuDiscovery::try_jumbo() {
+  if (jumbo_ == 0 || current_ != maximum_) return;
+  maximum_ = candidate_ = std::exchange(jumbo_, std::uint16_t{0});
+  too_large_ = static_cast<std::uint16_t>(std::min(maximum_ + 1, 65535));
+  losses_ = 0;
+}
+
+void MtuDiscovery::on_acknowledged(std::uint16_t largest) {
+  if (largest > ordinary_) suspicions_ = 0;
+}
+
+void MtuDiscovery::on_lost(std::uint16_t largest, Time now) {
+  // Losses of earlier jumbo frames come in after the path has fallen back.
+  if (current_ <= ordinary_ || largest <= ordinary_) return;
+  if (++suspicions_ == k_max_probes) on_black_hole(now);
+}
+
 void MtuDiscovery::on_black_hole(Time now) {
+  maximum_ = ordinary_;
   if (current_ == k_base) return;
+  const bool had_jumbo = current_ > ordinary_;
   // What just failed is not tried first: the search starts in the middle.
-  too_large_ = current_;
+  too_large_ = std::min(current_, static_cast<std::uint16_t>(ordinary_ + 1));
   current_ = k_base;
+  suspicions_ = 0;
   search(now);
+  // Without its jumbo frames the path may carry what it carried before.
+  if (had_jumbo && candidate_ != 0) candidate_ = ordinary_;
 }
 
 }  // namespace sheaf::quic

@@ -4,12 +4,21 @@
 
 namespace sheaf::quic {
 
+namespace {
+
+// Jumbo frames end at routers, so that a round trip is short where they work; and where they do not,
+// the search costs three packets, which a short transfer would not get back.
+constexpr Duration k_jumbo_rtt = std::chrono::milliseconds(1);
+constexpr std::uint64_t k_jumbo_after = 4 << 20;
+
+}  // namespace
+
 Path::Path(PathId path_id, const AddressPair& pair, const PathConfig& config)
     : id(path_id),
       addresses(pair),
       controller(make_congestion_controller(config.congestion)),
       loss(path_id, rtt, *controller),
-      mtu(config.initial_mtu, config.maximum_mtu),
+      mtu(config.initial_mtu, config.maximum_mtu, config.jumbo_mtu),
       config_(config) {
   if (config.use_ecn) loss.set_ecn_validation(ecn);
   loss.set_mtu_discovery(mtu);
@@ -22,6 +31,25 @@ std::uint64_t Path::send_allowance(Time now) const {
   return std::min({room, pacer.budget(now), amplification.allowance()});
 }
 
+std::optional<std::uint16_t> Path::mtu_probe_due(std::size_t room, Time now) const {
+  const auto size = mtu.probe_due(now);
+  const bool possible =
+      size && *size <= room && amplification.validated() && !validation.pending();
+  return possible ? size : std::nullopt;
+}
+
+// The pacer waits afterwards for what goes beyond an ordinary packet's size.
+bool Path::may_probe(std::uint16_t size, Time now) const {
+  return controller->window() >= loss.bytes_in_flight() + size &&
+         pacer.budget(now) >= mtu.paced_as(size);
+}
+
+std::uint64_t Path::kept_for_probe(std::uint16_t size) const {
+  const bool jumbo = size > mtu.paced_as(size);
+  // A small window has no such share to spare, and empties often.
+  return jumbo && controller->window() >= 4 * std::uint64_t{size} ? size : 0;
+}
+
 void Path::update_pacing(Time now) {
   std::uint64_t rate = controller->pacing_rate();
   if (rate == 0 && rtt.has_sample()) {
@@ -31,6 +59,9 @@ void Path::update_pacing(Time now) {
     const double gain = controller->in_slow_start() ? 2.0 : 1.25;
     rate = static_cast<std::uint64_t>(gain * 1e9 * static_cast<double>(controller->window()) /
                                       static_cast<double>(smoothed));
+  }
+  if (bytes_sent >= k_jumbo_after && rtt.has_sample() && rtt.minimum() < k_jumbo_rtt) {
+    mtu.try_jumbo();
   }
   pacer.set_rate(rate, mtu.current(), now);
 }
@@ -64,7 +95,7 @@ void Path::reset_congestion(Time now) {
   rtt = RttEstimator{};
   controller = make_congestion_controller(config_.congestion);
   loss.set_controller(*controller);
-  mtu = MtuDiscovery(config_.initial_mtu, config_.maximum_mtu);
+  mtu = MtuDiscovery(config_.initial_mtu, config_.maximum_mtu, config_.jumbo_mtu);
   ecn.restart();
   update_pacing(now);
 }

@@ -17,11 +17,15 @@
 
 namespace sheaf::quic {
 
+// UDP payload of a jumbo frame: 9000 bytes with the headers of IPv6 and UDP.
+inline constexpr std::uint16_t k_jumbo_mtu = 8952;
+
 // What a path is made with.
 struct PathConfig {
   CongestionConfig congestion;
   std::uint16_t initial_mtu = MtuDiscovery::k_base;
   std::uint16_t maximum_mtu = MtuDiscovery::k_base;
+  std::uint16_t jumbo_mtu = 0;  // 0: never
   bool use_ecn = true;
 };
 
@@ -57,6 +61,12 @@ class Path {
 
   // Bytes of ack-eliciting packets that may leave now under window, pacer and anti-amplification.
   std::uint64_t send_allowance(Time now) const;
+  // Size of the MTU probe that should leave when it may, in a buffer with so much room.
+  std::optional<std::uint16_t> mtu_probe_due(std::size_t room, Time now) const;
+  bool may_probe(std::uint16_t size, Time now) const;
+  // Bytes of the window that data leaves to a probe that is due: it takes the room of each packet
+  // as soon as that is acknowledged, so that a jumbo frame would never find its own.
+  std::uint64_t kept_for_probe(std::uint16_t size) const;
   // Refreshes the pacer after RTT or window changed.
   void update_pacing(Time now);
   // Starts over on other addresses, which are validated unless they are known to work. RTT and

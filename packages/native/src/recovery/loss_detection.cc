@@ -90,6 +90,7 @@ TransportStatus LossDetection::on_ack(const AckFrame& frame, const AckContext& c
     persistent_congestion_.on_rtt_sample(now);
   }
   if (raises_largest) process_ecn(frame, settled, now);
+  if (mtu_ != nullptr) mtu_->on_acknowledged(settled.largest_size);
   detect_lost(context.max_ack_delay, now, listener);
   report_acknowledged(settled, context, in_flight_before, now);
   prune(over_limit() ? Time::max()
@@ -127,6 +128,7 @@ void LossDetection::settle(PacketNumber number, Time now, SentFrameListener& lis
       leave_flight(number, packet);
       if (is_current(number)) {
         settled.bytes += packet.bytes;
+        settled.largest_size = std::max(settled.largest_size, packet.bytes);
         delivery_rate_.on_acknowledged(packet, now);
       }
     }
@@ -203,6 +205,7 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
   if (largest_acknowledged_ == k_no_packet_number) return;
   const Duration loss_delay = rtt_->loss_delay();
   LossSample sample{.now = now, .largest_lost_time_sent = Time::min()};
+  std::uint16_t largest_size = 0;
   // What was sent earlier is lost earlier by both thresholds, so the first that is not ends the
   // search (RFC 9002 §6.1).
   for (PacketNumber number = first_outstanding_; number < largest_acknowledged_; ++number) {
@@ -223,12 +226,15 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
     spurious_loss_.on_congestion(packet.time_sent, now);
     report_lost(number, now);
     sample.lost_bytes += packet.bytes;
+    largest_size = std::max(largest_size, packet.bytes);
     sample.largest_lost = number;
     sample.largest_lost_time_sent = packet.time_sent;
   }
   sample.persistent = advance_first_outstanding(max_ack_delay);
   sample.bytes_in_flight = bytes_in_flight_;
-  if (sample.lost_bytes > 0) respond_to_loss(sample);
+  if (sample.lost_bytes == 0) return;
+  if (mtu_ != nullptr) mtu_->on_lost(largest_size, now);
+  respond_to_loss(sample);
 }
 
 void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listener) {

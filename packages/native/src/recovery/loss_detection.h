@@ -36,7 +36,7 @@ class LossDetection {
   // From then on ECN counts of acknowledgements are validated and CE marks reach the controller.
   // The sender of packets calls `EcnValidation::next_mark` and `on_sent` itself.
   void set_ecn_validation(EcnValidation& ecn) { ecn_ = &ecn; }
-  // From then on black holes are reported to it. Probes are the listener's affair.
+  // From then on it is told what shows black holes. Probes are the listener's affair.
   void set_mtu_discovery(MtuDiscovery& mtu) { mtu_ = &mtu; }
   SentPackets& sent() { return sent_; }
   const SentPackets& sent() const { return sent_; }
@@ -106,6 +106,7 @@ class LossDetection {
     std::uint64_t marked_ect0 = 0;
     PacketNumber largest = k_no_packet_number;
     Time largest_time_sent{};
+    std::uint16_t largest_size = 0;
     bool ack_eliciting = false;
     bool gave_rtt = false;
     bool any() const { return largest != k_no_packet_number; }

@@ -47,6 +47,86 @@ TEST(MtuDiscovery, ComesCloseToEveryPathMtu) {
   }
 }
 
+TEST(MtuDiscovery, JumboFramesAreTriedOnceAndLeaveTheOrdinarySizeAsItIs) {
+  MtuDiscovery carried(1200, 1452, 8952);
+  carried.try_jumbo();
+  EXPECT_EQ(carried.probe_due(at_ms(0)), 1452) << "the ordinary size comes first";
+  search(carried, 9000, at_ms(0));
+  EXPECT_EQ(carried.current(), 1452) << "nobody asked for more";
+  carried.try_jumbo();
+  EXPECT_EQ(search(carried, 9000, at_ms(0)), 1);
+  EXPECT_EQ(carried.current(), 8952);
+
+  MtuDiscovery refused(1200, 1452, 8952);
+  search(refused, 1500, at_ms(0));
+  refused.try_jumbo();
+  EXPECT_EQ(search(refused, 1500, at_ms(0)), 3);
+  EXPECT_EQ(refused.current(), 1452);
+  refused.try_jumbo();
+  EXPECT_FALSE(refused.probe_due(at_ms(0) + 24h));
+
+  MtuDiscovery narrow(1200, 1452, 8952);
+  search(narrow, 1300, at_ms(0));
+  narrow.try_jumbo();
+  EXPECT_FALSE(narrow.probe_due(at_ms(0) + 1min)) << "the path does not carry the ordinary size";
+
+  MtuDiscovery off(1200, 0, 8952);
+  off.try_jumbo();
+  EXPECT_FALSE(off.probe_due(at_ms(0)));
+
+  // Of a peer that takes no jumbo frames, but a little more than the ordinary size.
+  MtuDiscovery little(1200, 1452, 1472);
+  search(little, 9000, at_ms(0));
+  little.try_jumbo();
+  EXPECT_FALSE(little.probe_due(at_ms(0) + 24h));
+}
+
+TEST(MtuDiscovery, APathThatLosesItsJumboFramesFallsBackToTheOrdinarySize) {
+  MtuDiscovery mtu(1200, 1452, 8952);
+  search(mtu, 9000, at_ms(0));
+  mtu.try_jumbo();
+  search(mtu, 9000, at_ms(0));
+  ASSERT_EQ(mtu.current(), 8952);
+  EXPECT_EQ(mtu.ordinary(), 1452);
+  mtu.on_black_hole(at_ms(1000));
+  EXPECT_EQ(mtu.current(), 1200);
+  EXPECT_EQ(search(mtu, 1500, at_ms(1000)), 1);
+  EXPECT_EQ(mtu.current(), 1452);
+  mtu.try_jumbo();
+  EXPECT_FALSE(mtu.probe_due(at_ms(1000) + 24h));
+
+  MtuDiscovery searching(1200, 1452, 8952);
+  search(searching, 1500, at_ms(0));
+  searching.try_jumbo();
+  searching.on_probe_sent(8952, at_ms(0));
+  searching.on_black_hole(at_ms(0));
+  search(searching, 1400, at_ms(0));
+  EXPECT_LE(searching.current(), 1400);
+  EXPECT_GT(searching.current(), 1379);
+}
+
+TEST(MtuDiscovery, LossesOfJumboFramesCountUntilOneArrives) {
+  MtuDiscovery mtu(1200, 1452, 8952);
+  search(mtu, 9000, at_ms(0));
+  for (int i = 0; i < 10; ++i) mtu.on_lost(1452, at_ms(0));
+  ASSERT_EQ(mtu.current(), 1452) << "ordinary losses prove nothing";
+  mtu.try_jumbo();
+  search(mtu, 9000, at_ms(0));
+  for (int i = 0; i < 10; ++i) {
+    mtu.on_lost(8952, at_ms(0));
+    mtu.on_acknowledged(1452);
+    mtu.on_lost(1453, at_ms(0));
+    mtu.on_acknowledged(1453);
+    mtu.on_lost(1452, at_ms(0));
+  }
+  ASSERT_EQ(mtu.current(), 8952);
+  for (int i = 0; i < 3; ++i) mtu.on_lost(8952, at_ms(0));
+  EXPECT_EQ(mtu.current(), 1200);
+  search(mtu, 9000, at_ms(0));
+  for (int i = 0; i < 10; ++i) mtu.on_lost(8952, at_ms(0));
+  EXPECT_EQ(mtu.current(), 1452) << "they left before it fell back";
+}
+
 TEST(MtuDiscovery, ALostProbeAloneProvesNothing) {
   MtuDiscovery mtu(1200, 1452);
   for (int attempt = 0; attempt < 2; ++attempt) {

@@ -351,6 +351,31 @@ TEST_F(LossDetectionTest, ProbesDoNotRepeatDatagrams) {
   EXPECT_TRUE(listener_.lost.empty());
 }
 
+TEST_F(LossDetectionTest, JumboFramesThatAreLostBesideSmallPacketsSuspectABlackHole) {
+  MtuDiscovery mtu(1452, 1452, 8952);
+  mtu.try_jumbo();
+  mtu.on_probe_sent(8952, at_ms(0));
+  mtu.on_probe_acknowledged(8952, at_ms(0));
+  loss_.set_mtu_discovery(mtu);
+  const SentPacket jumbo{.bytes = 8952, .ack_eliciting = true, .in_flight = true};
+  const SentPacket small{.bytes = 40, .ack_eliciting = true, .in_flight = true};
+  PacketNumber number = 0;
+  const auto round = [&](bool jumbo_arrives) {
+    for (int i = 0; i < 4; ++i) send(at_ms(0), jumbo);
+    send(at_ms(0), small);
+    number += 5;
+    const PacketNumber first = jumbo_arrives ? number - 2 : number - 1;
+    acknowledge({{first, number - 1}}, at_ms(10));
+  };
+  round(false);
+  round(false);
+  round(true);
+  round(false);
+  EXPECT_EQ(mtu.current(), 8952) << "one of them arrived in between";
+  round(false);
+  EXPECT_EQ(mtu.current(), MtuDiscovery::k_base);
+}
+
 TEST_F(LossDetectionTest, ThreeProbesSuspectABlackHole) {
   MtuDiscovery mtu(1400, 1400);
   loss_.set_mtu_discovery(mtu);

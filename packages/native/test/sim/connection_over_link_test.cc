@@ -153,6 +153,69 @@ TEST_F(ConnectionOverLinkTest, LeavesAnMtuBlackHole) {
   EXPECT_LE(sender_stats().mtu, 1250);
 }
 
+// --- jumbo frames -------------------------------------------------------------------------------
+
+TEST_F(ConnectionOverLinkTest, JumboFramesCarryMuchDataOverAShortPath) {
+  const LinkConfig link{
+      .mtu = 8952, .queue_bytes = 4000_kib, .rate = 1000_mbps, .delay = 200us};
+  connect(link, link);
+  start_upload(8'000'000);
+  ASSERT_EQ(finish_upload(10s), Outcome::kReached);
+  EXPECT_EQ(sender_stats().mtu, 8952);
+  EXPECT_EQ(sender_stats().packets_lost, 0u);
+  EXPECT_LT(client_driver_->connection().max_datagram_payload(), 1452u)
+      << "datagrams may go on over other networks";
+}
+
+TEST_F(ConnectionOverLinkTest, AShortPathWithoutJumboFramesLosesThreeProbesAndNothingElse) {
+  connect({.mtu = 1452, .queue_bytes = 4000_kib, .rate = 1000_mbps, .delay = 200us},
+          {.delay = 200us});
+  start_upload(8'000'000);
+  ASSERT_EQ(finish_upload(10s), Outcome::kReached);
+  EXPECT_GT(goodput(), 0.9 * 1000_mbps);
+  simulation_.run_for(1s);
+  EXPECT_EQ(sender_stats().mtu, 1452);
+  EXPECT_EQ(path_->there.stats().too_large, 3u);
+  EXPECT_EQ(sender_stats().packets_lost, 3u);
+}
+
+TEST_F(ConnectionOverLinkTest, JumboFramesAreNotTriedOverALongPath) {
+  connect({.mtu = 1452, .rate = 100_mbps, .delay = 1ms}, {.delay = 1ms});
+  start_upload(8'000'000);
+  ASSERT_EQ(finish_upload(30s), Outcome::kReached);
+  EXPECT_EQ(path_->there.stats().too_large, 0u);
+}
+
+TEST_F(ConnectionOverLinkTest, APathThatLosesItsJumboFramesGoesOnWithoutThem) {
+  connect({.mtu = 8952, .rate = 100_mbps, .delay = 200us}, {.delay = 200us});
+  start_upload(20'000'000);
+  ASSERT_EQ(simulation_.run_until([&] { return received_ > 8'000'000; }, 30s), Outcome::kReached);
+  EXPECT_EQ(sender_stats().mtu, 8952);
+  path_->there.change_at(simulation_.now(), {.mtu = 1452, .rate = 100_mbps, .delay = 200us});
+  ASSERT_EQ(finish_upload(30s), Outcome::kReached);
+  EXPECT_EQ(received_, 20'000'000u);
+  EXPECT_EQ(sender_stats().mtu, 1452);
+  EXPECT_GT(goodput(), 0.7 * 100_mbps);
+}
+
+// What is small still arrives and is acknowledged, so that there is never a row of probe timeouts.
+TEST_F(ConnectionOverLinkTest, SmallPacketsDoNotHideThatJumboFramesAreLost) {
+  connect({.mtu = 8952, .rate = 100_mbps, .delay = 200us}, {.delay = 200us});
+  start_upload(20'000'000);
+  ASSERT_EQ(simulation_.run_until([&] { return received_ > 8'000'000; }, 30s), Outcome::kReached);
+  path_->there.change_at(simulation_.now(), {.mtu = 1452, .rate = 100_mbps, .delay = 200us});
+  // The client pings for each, and hears of it.
+  std::function<void()> talk = [&] {
+    EXPECT_TRUE(server_driver_->connection().send_datagram(std::array<std::uint8_t, 1>{7}, 0));
+    server_->wake(*server_driver_);
+    simulation_.after(5ms, [&] { talk(); });
+  };
+  talk();
+  ASSERT_EQ(finish_upload(30s), Outcome::kReached);
+  EXPECT_EQ(received_, 20'000'000u);
+  EXPECT_EQ(sender_stats().mtu, 1452);
+}
+
 TEST_F(ConnectionOverLinkTest, ObeysCongestionMarks) {
   connect({.queue_bytes = 1000_kib, .mark_bytes = 40_kib, .rate = 20_mbps, .delay = 20ms},
           {.delay = 20ms});
