@@ -6,8 +6,8 @@ namespace sheaf::quic {
 
 namespace {
 
-// Jumbo frames end at routers, so that a round trip is short where they work; and where they do not,
-// the search costs three packets, which a short transfer would not get back.
+// Jumbo frames end at routers, so that a round trip is short where they work; and where they do
+// not, the search costs three packets, which a short transfer would not get back.
 constexpr Duration k_jumbo_rtt = std::chrono::milliseconds(1);
 constexpr std::uint64_t k_jumbo_after = 4 << 20;
 
@@ -33,8 +33,7 @@ std::uint64_t Path::send_allowance(Time now) const {
 
 std::optional<std::uint16_t> Path::mtu_probe_due(std::size_t room, Time now) const {
   const auto size = mtu.probe_due(now);
-  const bool possible =
-      size && *size <= room && amplification.validated() && !validation.pending();
+  const bool possible = size && *size <= room && amplification.validated() && !validation.pending();
   return possible ? size : std::nullopt;
 }
 

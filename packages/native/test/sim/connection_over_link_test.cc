@@ -156,8 +156,7 @@ TEST_F(ConnectionOverLinkTest, LeavesAnMtuBlackHole) {
 // --- jumbo frames -------------------------------------------------------------------------------
 
 TEST_F(ConnectionOverLinkTest, JumboFramesCarryMuchDataOverAShortPath) {
-  const LinkConfig link{
-      .mtu = 8952, .queue_bytes = 4000_kib, .rate = 1000_mbps, .delay = 200us};
+  const LinkConfig link{.mtu = 8952, .queue_bytes = 4000_kib, .rate = 1000_mbps, .delay = 200us};
   connect(link, link);
   start_upload(8'000'000);
   ASSERT_EQ(finish_upload(10s), Outcome::kReached);
