@@ -175,7 +175,13 @@ export interface NativeEndpoint {
   /** Ends the body and the message. */
   submitTrailers(connection: number, stream: number, fields: FlatFields): number;
   /** 1 = taken, 0 = taken and full: wait for `bodyWritable`. The buffer is lent until acknowledged; then the pool has it, if it is from there. */
-  writeBody(connection: number, stream: number, chunk: Uint8Array | undefined, fin: boolean, fromPool?: boolean): number;
+  writeBody(
+    connection: number,
+    stream: number,
+    chunk: Uint8Array | undefined,
+    fin: boolean,
+    fromPool?: boolean,
+  ): number;
   /** Bytes to write next, kept free until they are written; 0: wait for `bodyWritable`. */
   reserveBody(connection: number, stream: number): number;
   /** A Buffer of so many bytes from the endpoint's pool, with whatever was in it. */
@@ -284,10 +290,17 @@ export interface NativeAddress {
 }
 
 interface Addon {
-  LinkRelay: new (listen: NativeAddress, target: NativeAddress, there: NativeLinkOptions, back: NativeLinkOptions, seed: number) => NativeLinkRelay;
+  LinkRelay: new (
+    listen: NativeAddress,
+    target: NativeAddress,
+    there: NativeLinkOptions,
+    back: NativeLinkOptions,
+    seed: number,
+  ) => NativeLinkRelay;
   /** `src/io/tcp_socket.h` */
   limitUnsent(descriptor: number, bytes: number): boolean;
   Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
+  readCached(descriptor: number, into: Uint8Array, position: number): number;
 }
 
 let loaded: Addon | undefined;

@@ -2,7 +2,15 @@ export type * from './types.js';
 export * from './multi_end_types.js';
 export { connectHttp3 } from './http3_client.js';
 export { createHttp3Server } from './http3_server.js';
-export { createLinkRelay, type LinkOptions, type LinkRelay, type LinkRelayOptions, type LinkRelayStats, type LinkStats } from './link_relay.js';
+export {
+  createLinkRelay,
+  type LinkOptions,
+  type LinkRelay,
+  type LinkRelayOptions,
+  type LinkRelayStats,
+  type LinkStats,
+} from './link_relay.js';
 export { QuicError } from './quic_error.js';
+export { readCached } from './cached_file.js';
 export { limitUnsent } from './tcp_socket.js';
 export { relayWebTransport } from './webtransport/session_relay.js';

@@ -1,6 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createHttp3Server, type Http3Client, type ReceivedBody, type ReceivedResponse, type ServerResponse } from '@sheaf/native';
+import {
+  createHttp3Server,
+  type Http3Client,
+  type ReceivedBody,
+  type ReceivedResponse,
+  type ServerResponse,
+} from '@sheaf/native';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
 import { connect } from '../support/http3_client.js';
@@ -8,7 +14,10 @@ import { connect } from '../support/http3_client.js';
 const content = randomBytes(3_000_001);
 
 /** A client's GET of a server that does `answer`. */
-async function exchange(answer: (response: ServerResponse) => void, alpn = 'h3'): Promise<{ response: ReceivedResponse; client: Http3Client }> {
+async function exchange(
+  answer: (response: ServerResponse) => void,
+  alpn = 'h3',
+): Promise<{ response: ReceivedResponse; client: Http3Client }> {
   const certificate = await createDevCertificate(['localhost'], new Date());
   const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: [alpn], certificate });
   const { port } = await server.listen();
@@ -28,23 +37,27 @@ async function get(answer: (response: ServerResponse) => void, alpn?: string): P
 /** All of a body through one piece of memory, copied from it at once. */
 async function readAll(body: ReceivedBody, buffer: Uint8Array): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for (let read = await body.readInto(buffer); read > 0; read = await body.readInto(buffer)) pieces.push(Buffer.from(buffer.subarray(0, read)));
+  for (let read = await body.readInto(buffer); read > 0; read = await body.readInto(buffer))
+    pieces.push(Buffer.from(buffer.subarray(0, read)));
   return Buffer.concat(pieces);
 }
 
 describe('readInto', () => {
-  it.each(['h3', 'hq-interop'])('brings a whole response through one piece of memory, and says when it ends (%s)', async (alpn) => {
-    const response = await get((outgoing) => outgoing.end(content), alpn);
-    const closed = once(response, 'close');
-    // An odd size, so that every read ends in the middle of something.
-    const memory = new Uint8Array(70_003).fill(7);
-    expect((await readAll(response, memory.subarray(2, 70_001))).equals(content)).toBe(true);
-    await closed;
-    expect(await response.readInto(memory)).toBe(0);
-    expect(response.readableEnded).toBe(true);
-    // What lies around the part that was offered is left alone.
-    expect([...memory.subarray(0, 2), ...memory.subarray(70_001)]).toEqual([7, 7, 7, 7]);
-  });
+  it.each(['h3', 'hq-interop'])(
+    'brings a whole response through one piece of memory, and says when it ends (%s)',
+    async (alpn) => {
+      const response = await get((outgoing) => outgoing.end(content), alpn);
+      const closed = once(response, 'close');
+      // An odd size, so that every read ends in the middle of something.
+      const memory = new Uint8Array(70_003).fill(7);
+      expect((await readAll(response, memory.subarray(2, 70_001))).equals(content)).toBe(true);
+      await closed;
+      expect(await response.readInto(memory)).toBe(0);
+      expect(response.readableEnded).toBe(true);
+      // What lies around the part that was offered is left alone.
+      expect([...memory.subarray(0, 2), ...memory.subarray(70_001)]).toEqual([7, 7, 7, 7]);
+    },
+  );
 
   it('brings a request to a server, into shared memory as well', async () => {
     const certificate = await createDevCertificate(['localhost'], new Date());
@@ -52,10 +65,14 @@ describe('readInto', () => {
     const { port } = await server.listen();
     onTestFinished(() => server.close(0));
     server.on('request', (request, response) => {
-      void readAll(request, new Uint8Array(new SharedArrayBuffer(100_000))).then((body) => response.end(createHash('sha256').update(body).digest('hex')));
+      void readAll(request, new Uint8Array(new SharedArrayBuffer(100_000))).then((body) =>
+        response.end(createHash('sha256').update(body).digest('hex')),
+      );
     });
     const response = await (await connect(port)).request({ method: 'POST', path: '/', body: content });
-    expect((await readAll(response, new Uint8Array(100))).toString()).toBe(createHash('sha256').update(content).digest('hex'));
+    expect((await readAll(response, new Uint8Array(100))).toString()).toBe(
+      createHash('sha256').update(content).digest('hex'),
+    );
   });
 
   it('makes no Buffer for what it brings', async () => {
@@ -81,7 +98,8 @@ describe('readInto', () => {
       if (pieces.length === 2) break;
     }
     const buffer = Buffer.alloc(10_000);
-    for (let count = 0; count < 50; count += 1) pieces.push(Buffer.from(buffer.subarray(0, await response.readInto(buffer))));
+    for (let count = 0; count < 50; count += 1)
+      pieces.push(Buffer.from(buffer.subarray(0, await response.readInto(buffer))));
     for await (const chunk of response as AsyncIterable<Buffer>) pieces.push(chunk);
     expect(Buffer.concat(pieces).equals(content)).toBe(true);
   });

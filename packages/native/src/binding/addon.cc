@@ -1,8 +1,11 @@
 #include <napi.h>
 
+#include "binding/call_arguments.h"
 #include "binding/endpoint_object.h"
+#include "binding/javascript_buffer.h"
 #include "binding/link_relay_object.h"
 #include "crypto/library_check.h"
+#include "io/cached_file.h"
 #include "io/tcp_socket.h"
 
 namespace {
@@ -14,6 +17,18 @@ Napi::Value limit_unsent(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), sheaf::io::limit_unsent(descriptor, bytes));
 }
 
+// Descriptor, room, position.
+Napi::Value read_cached(const Napi::CallbackInfo& info) {
+  std::int32_t descriptor = -1;
+  napi_get_value_int32(info.Env(), info[0], &descriptor);
+  auto into = sheaf::binding::as_bytes(info[1]);
+  const std::size_t size =
+      into ? sheaf::io::read_cached(descriptor, {into->Data(), into->ByteLength()},
+                                    sheaf::binding::number_argument(info, 2))
+           : 0;
+  return Napi::Number::New(info.Env(), static_cast<double>(size));
+}
+
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   if (const auto problem = sheaf::quic::check_libraries()) {
     Napi::Error::New(env, *problem).ThrowAsJavaScriptException();
@@ -22,6 +37,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("Endpoint", sheaf::binding::EndpointObject::define(env));
   exports.Set("LinkRelay", sheaf::binding::LinkRelayObject::define(env));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
+  exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
   return exports;
 }
 

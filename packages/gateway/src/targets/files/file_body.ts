@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { readCached } from '@sheaf/native';
 import type { GatewayResponse } from '../../http/exchange.js';
 import type { Range } from './requested_range.js';
 
@@ -46,6 +47,7 @@ async function readPiece(handle: FileHandle, at: number, end: number, response: 
   const room = (await response.room?.()) ?? readBytes;
   const bytes = Math.min(room, end - at);
   const buffer = response.takeBuffer?.(bytes) ?? Buffer.allocUnsafeSlow(bytes);
-  const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
+  // Most files that are asked for are in memory: another thread would cost more than the copy.
+  const bytesRead = readCached(handle.fd, buffer, at) || (await handle.read(buffer, 0, buffer.length, at)).bytesRead;
   return bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
 }
