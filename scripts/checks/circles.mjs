@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileGraph } from './imports.mjs';
 
 /** Where the source of each package is. */
-const sourceFolders = ['native/lib', 'gateway/src', 'web-client/src', 'cli/src', 'bench/src'];
+const sourceFolders = ['native/src', 'native/lib', 'gateway/src', 'web-client/src', 'cli/src', 'bench/src'];
 /** Here a folder holds its subfolders: together they are a layer. */
 const layersWithFolders = ['native/src'];
 

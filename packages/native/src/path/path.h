@@ -5,14 +5,14 @@
 
 #include "congestion/controller.h"
 #include "path/anti_amplification.h"
-#include "path/ecn_validation.h"
-#include "path/mtu_discovery.h"
 #include "path/path_responses.h"
 #include "path/path_validation.h"
-#include "path/rtt_estimator.h"
+#include "recovery/ecn_validation.h"
 #include "recovery/loss_detection.h"
+#include "recovery/mtu_discovery.h"
 #include "recovery/pacer.h"
 #include "recovery/received_packets.h"
+#include "recovery/rtt_estimator.h"
 #include "util/address.h"
 
 namespace sheaf::quic {

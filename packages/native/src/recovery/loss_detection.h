@@ -3,11 +3,11 @@
 #include <optional>
 
 #include "congestion/controller.h"
-#include "path/ecn_validation.h"
-#include "path/mtu_discovery.h"
-#include "path/rtt_estimator.h"
 #include "recovery/delivery_rate.h"
+#include "recovery/ecn_validation.h"
+#include "recovery/mtu_discovery.h"
 #include "recovery/persistent_congestion.h"
+#include "recovery/rtt_estimator.h"
 #include "recovery/sent_packets.h"
 #include "recovery/spurious_loss.h"
 #include "wire/frame_codec.h"

@@ -1,4 +1,4 @@
-#include "path/rtt_estimator.h"
+#include "recovery/rtt_estimator.h"
 
 namespace sheaf::quic {
 

@@ -1,4 +1,4 @@
-#include "path/mtu_discovery.h"
+#include "recovery/mtu_discovery.h"
 
 #include <algorithm>
 #include <utility>

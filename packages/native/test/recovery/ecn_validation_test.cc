@@ -1,4 +1,4 @@
-#include "path/ecn_validation.h"
+#include "recovery/ecn_validation.h"
 
 #include <gtest/gtest.h>
 
