@@ -62,7 +62,8 @@ void Session::open_critical_streams() {
     const auto stream = transport_.open_stream(Directionality::kUnidirectional);
     if (!stream) return;
     own_streams_.push_back(*stream);
-    transport_.set_priority(*stream, {0, false});
+    // A page can be asked for with the first urgency, and its fields wait for QPACK's instructions.
+    transport_.set_priority(*stream, {.ahead = true});
     if (own_streams_.size() == 1) {
       constexpr std::uint8_t type[] = {k_stream_control};
       static_cast<void>(transport_.write(*stream, SendChunk::copy_of(type), false));

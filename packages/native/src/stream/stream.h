@@ -27,6 +27,7 @@ struct Stream {
   SendStream send;                   // meaningless unless `sends`
   ReceiveStream receive;             // meaningless unless `receives`
   StreamLink control_link;           // of its lane's queue
+  StreamLink ahead_link;
   StreamLink credit_link;
   StreamLink room_link;
   std::uint64_t stop_sending_error = 0;

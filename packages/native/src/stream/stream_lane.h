@@ -22,7 +22,29 @@ struct StreamLane {
   std::uint64_t unsent = 0;                   // bytes written but not yet in a packet
   std::size_t open_ended = 0;                 // streams with more to come than is written
   StreamList<Stream, &Stream::control_link> control_queue;
+  // Those with something to send that the scheduler is not asked about.
+  StreamList<Stream, &Stream::ahead_link> ahead;
   BackendUse use;  // client, with `apart`
+
+  // The stream has something to send, or other bytes left than it had.
+  void schedule(Stream& stream) {
+    if (stream.priority.ahead) {
+      ahead.push_back(stream);
+    } else {
+      scheduler->activate(stream.id, stream.remaining());
+    }
+  }
+  void unschedule(Stream& stream) {
+    ahead.remove(stream);
+    scheduler->deactivate(stream.id);
+  }
+  std::optional<StreamId> next(const SendOpportunity& opportunity) {
+    return ahead.empty() ? scheduler->next(opportunity) : ahead.front()->id;
+  }
+  void on_sent(const Stream& stream, std::uint64_t bytes, const SendOpportunity& opportunity) {
+    if (stream.priority.ahead) return;
+    scheduler->on_sent(stream.id, {.bytes = bytes, .remaining = stream.remaining()}, opportunity);
+  }
 
   std::size_t& senders(SendStream::Sendability sendability) {
     return sender_count[static_cast<std::size_t>(sendability)];

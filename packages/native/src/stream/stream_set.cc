@@ -44,7 +44,7 @@ Result<bool, StreamRefusal> StreamSet::write(StreamId id, SendChunk chunk, bool 
   stream->overfilled = !state.has_room(*stream);
   if (stream->overfilled && !fin) state.await_room(*stream);
   state.refresh_sending(*stream);
-  if (known) stream->lane->scheduler->activate(id, stream->remaining());
+  if (known) stream->lane->schedule(*stream);
   if (state.connection_send.available() == 0) state.note_connection_blocked();
   return !stream->overfilled;
 }
@@ -130,10 +130,15 @@ Result<ReadResult, StreamRefusal> StreamSet::consume(StreamId id, std::size_t by
 void StreamSet::set_priority(StreamId id, const StreamPriority& priority) {
   Stream* stream = state_->streams.find(id);
   if (stream == nullptr) return;
-  const Dependency before = stream->priority.dependency;
+  const StreamPriority before = stream->priority;
+  const bool changes_queue = stream->scheduled && priority.ahead != before.ahead;
+  if (changes_queue) stream->lane->unschedule(*stream);
   stream->priority = priority;
-  if (priority.dependency.node == Dependency::k_root) stream->priority.dependency = before;
+  if (priority.dependency.node == Dependency::k_root) {
+    stream->priority.dependency = before.dependency;
+  }
   stream->lane->scheduler->set_priority(id, stream->priority);
+  if (changes_queue) stream->lane->schedule(*stream);
 }
 
 void StreamSet::set_dependency(StreamId id, const Dependency& dependency) {
@@ -149,7 +154,7 @@ void StreamSet::set_expected_bytes(StreamId id, std::uint64_t total) {
   Stream* stream = state_->streams.find(id);
   if (stream == nullptr || !stream->sends) return;
   stream->expected_bytes = total;
-  if (stream->scheduled) stream->lane->scheduler->activate(id, stream->remaining());
+  if (stream->scheduled) stream->lane->schedule(*stream);
 }
 
 Status<StreamRefusal> StreamSet::pin(StreamId id, PathId path, bool apart) {

@@ -124,7 +124,7 @@ std::size_t StreamSet::State::write_data(StreamLane& lane, Writer& writer, SentP
                                          const SendOpportunity& opportunity) {
   std::size_t written = 0;
   while (has_data_to_send(lane)) {
-    const std::optional<StreamId> next = lane.scheduler->next(opportunity);
+    const std::optional<StreamId> next = lane.next(opportunity);
     if (!next) break;
     Stream& stream = *streams.find(*next);
     if (stream.sendability == Sendability::kNewData && connection_send.available() == 0) {
@@ -134,8 +134,7 @@ std::size_t StreamSet::State::write_data(StreamLane& lane, Writer& writer, SentP
     const std::optional<std::size_t> bytes = write_stream_frame(stream, writer, sent);
     if (!bytes) break;
     written += *bytes;
-    lane.scheduler->on_sent(stream.id, {.bytes = *bytes, .remaining = stream.remaining()},
-                            opportunity);
+    lane.on_sent(stream, *bytes, opportunity);
     refresh_sending(stream);
   }
   if (connection_send.available() == 0) note_connection_blocked();

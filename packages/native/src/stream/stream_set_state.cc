@@ -63,6 +63,7 @@ void StreamSet::State::enter(Stream& stream, StreamLane& lane) {
 void StreamSet::State::leave(Stream& stream) {
   StreamLane& lane = *stream.lane;
   lane.control_queue.remove(stream);
+  lane.ahead.remove(stream);
   lane.scheduler->forget(stream.id);
   --lane.senders(stream.sendability);
   lane.unsent -= stream.counted_unsent;
@@ -74,7 +75,7 @@ void StreamSet::State::move(Stream& stream, StreamLane& lane) {
   enter(stream, lane);
   if (stream.control_due != 0) request_control(stream, 0);
   if (stream.priority != StreamPriority{}) lane.scheduler->set_priority(stream.id, stream.priority);
-  if (stream.scheduled) lane.scheduler->activate(stream.id, stream.remaining());
+  if (stream.scheduled) lane.schedule(stream);
 }
 
 void StreamSet::State::close_if_finished(Stream& stream) {
@@ -134,9 +135,9 @@ void StreamSet::State::place(Stream& stream) {
   if (scheduled == stream.scheduled) return;
   stream.scheduled = scheduled;
   if (scheduled) {
-    stream.lane->scheduler->activate(stream.id, stream.remaining());
+    stream.lane->schedule(stream);
   } else {
-    stream.lane->scheduler->deactivate(stream.id);
+    stream.lane->unschedule(stream);
   }
 }
 

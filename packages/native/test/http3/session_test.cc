@@ -276,6 +276,24 @@ TEST(Session, PriorityFieldReachesTheTransport) {
   EXPECT_EQ(pair.client.transport.priorities[stream], (StreamPriority{5, true}));
 }
 
+// RFC 9204 §2.1.2: fields wait for the instructions that they refer to. A browser asks for a page
+// with the first urgency there is.
+TEST(Session, NoRequestComesBeforeTheControlAndQpackStreams) {
+  SessionPair pair;
+  FieldSection fields = get("/");
+  fields.add({"priority", "u=0"});
+  const StreamId stream = request(pair.client, fields);
+  pair.run();
+  for (auto* end : {&pair.client, &pair.server}) {
+    const Role role = end->transport.role();
+    EXPECT_FALSE(end->transport.priorities[stream].ahead);
+    for (std::uint64_t index = 0; index < 3; ++index) {
+      const StreamId own = StreamId::make(role, Directionality::kUnidirectional, index);
+      EXPECT_TRUE(end->transport.priorities[own].ahead) << own.value;
+    }
+  }
+}
+
 TEST(Session, ContentLengthReachesTheTransport) {
   SessionPair pair;
   const StreamId known = request(pair.client, get("/known"));

@@ -104,6 +104,43 @@ TEST_F(StreamSending, AStreamWithoutAnEndInSightComesAfterOneThatNamesIt) {
   EXPECT_EQ(order, (std::vector<StreamId>{complete, known, endless}));
 }
 
+// RFC 9204 §2.1.2: a message waits for the instructions that it refers to. They have no end in
+// sight, and nothing that a client asks for comes before them.
+TEST_F(StreamSending, WhatOthersWaitForLeavesFirstWhateverTheScheduler) {
+  for (const NamedStreamScheduler& scheduler : k_all_stream_schedulers) {
+    SCOPED_TRACE(scheduler.name);
+    StreamPair pair({.scheduler = scheduler.kind});
+    const StreamId message = pair.open();
+    const StreamId instructions = pair.open(k_unidirectional);
+    pair.client.streams.set_priority(message, {.urgency = 0});
+    pair.client.streams.set_priority(instructions, {.urgency = 0, .ahead = true});
+    pair.client.write(message, 5000, true);
+    pair.client.write(instructions, 60);
+    auto frames = stream_frames(pair.client.send());
+    ASSERT_EQ(frames.size(), 2u);
+    EXPECT_EQ(frames[0].stream, instructions);
+    EXPECT_EQ(frames[1].stream, message);
+    pair.client.write(instructions, 60, false, 60);
+    pair.client.lose(pair.client.send());
+    frames = stream_frames(pair.client.send());
+    ASSERT_FALSE(frames.empty());
+    EXPECT_EQ(frames[0].stream, instructions);
+    pair.client.flush_to(pair.server);
+  }
+}
+
+TEST_F(StreamSending, AWaitingStreamCanBePutAheadAndBack) {
+  const StreamId first = pair_.open();
+  const StreamId second = pair_.open();
+  client_.write(first, 3000);
+  client_.write(second, 3000);
+  client_.streams.set_priority(second, {.ahead = true});
+  EXPECT_EQ(stream_frames(client_.send())[0].stream, second);
+  client_.streams.set_priority(second, {});
+  EXPECT_EQ(stream_frames(client_.send())[0].stream, first);
+  client_.flush_to(server_);
+}
+
 TEST_F(StreamSending, IncrementalStreamsTakeTurns) {
   const StreamId first = pair_.open();
   const StreamId second = pair_.open();

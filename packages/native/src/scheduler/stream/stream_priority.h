@@ -23,6 +23,8 @@ struct StreamPriority {
   std::uint8_t urgency = 3;  // RFC 9218 §4.1: 0 first, 7 last
   bool incremental = false;  // RFC 9218 §4.2
   Dependency dependency{};
+  // Ours: before whatever a client can ask for.
+  bool ahead = false;
   auto operator<=>(const StreamPriority&) const = default;
 };
 
