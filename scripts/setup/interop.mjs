@@ -6,7 +6,7 @@ import { filesBelow, root } from './stamp.mjs';
 
 const source = join('packages', 'bench', 'interop');
 const goPrograms = ['newest', 'webtransport', 'draft02'];
-const rustPrograms = ['noq-interop', 's2n-quic-interop'];
+const rustPrograms = ['noq-interop', 'quinn-interop', 's2n-quic-interop'];
 
 /** Oldest versions that will do. Go from 1.21 on fetches the version that a module asks for. */
 const oldest = { go: [1, 21], cargo: [1, 95] };
@@ -51,9 +51,9 @@ export const go = {
 
 export const rust = {
   name: 'interop-rust',
-  title: 'noq and s2n-quic for the interoperability tests',
+  title: 'noq, quinn and s2n-quic for the interoperability tests',
   inputs: () => [
-    ...['Cargo.toml', 'Cargo.lock', 'counting_verifier.rs', 'noq', 's2n-quic'].flatMap((name) => filesBelow(join(source, name))),
+    ...['Cargo.toml', 'Cargo.lock', 'body.rs', 'counting_verifier.rs', 'options.rs', 'tickets.rs', 'noq', 'quinn', 's2n-quic'].flatMap((name) => filesBelow(join(source, name))),
     join('packages', 'bench', 'peers', 'unchecked_tls.rs'),
   ],
   outputs: rustPrograms.map((name) => join(source, 'target', 'release', name)),

@@ -1,51 +1,17 @@
 //! The client of the checks that all implementations have: downloads over one connection after the other.
 
 use crate::events::follow;
+use crate::options::Options;
 use crate::{socket, tls, Failure};
 use noq::Connection;
 use serde_json::{json, Value};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use tokio::sync::watch;
 use tokio::task::{JoinSet, LocalSet};
 
 const ANY: &str = "127.0.0.1:0";
 const MAX_PART: usize = 1 << 16;
-
-#[derive(Default)]
-pub struct Options {
-    connections: usize,
-    resume: bool,
-    early: bool,
-    large_hello: bool,
-    key_update: bool,
-    migrate: bool,
-    authority: PathBuf,
-    address: String,
-    paths: Vec<String>,
-}
-
-impl Options {
-    pub fn parse(words: &[&str]) -> Option<Options> {
-        let mut options = Options { connections: 1, ..Options::default() };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match *word {
-                "--connections" => options.connections = words.next()?.parse().ok()?,
-                "--authority" => options.authority = words.next()?.into(),
-                "--resume" => options.resume = true,
-                "--early" => options.early = true,
-                "--large-hello" => options.large_hello = true,
-                "--key-update" => options.key_update = true,
-                "--migrate" => options.migrate = true,
-                address if options.address.is_empty() => options.address = address.into(),
-                path => options.paths.push(path.into()),
-            }
-        }
-        (!options.paths.is_empty()).then_some(options)
-    }
-}
 
 pub async fn run(options: Options) -> Result<(), Failure> {
     LocalSet::new().run_until(all_connections(options)).await

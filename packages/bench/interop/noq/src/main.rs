@@ -1,15 +1,19 @@
 //! noq as client and server of multipath QUIC over `hq-interop`. See USAGE. What happens is printed
 //! as one JSON object a line; with NOQ_TRACE set, noq's own trace goes to standard error.
 
+#[path = "../../body.rs"]
 mod body;
 mod client;
 #[path = "../../counting_verifier.rs"]
 mod counting_verifier;
 mod download;
 mod events;
+#[path = "../../options.rs"]
+mod options;
 mod serve;
 mod server;
 mod socket;
+#[path = "../../tickets.rs"]
 mod tickets;
 mod tls;
 #[path = "../../../peers/unchecked_tls.rs"]
@@ -62,7 +66,7 @@ async fn main() {
     let outcome = match words.as_slice() {
         ["server", address] => server::run(address).await,
         ["client", address, steps @ ..] => client::run(address, steps).await,
-        ["download", rest @ ..] => match download::Options::parse(rest) {
+        ["download", rest @ ..] => match options::Options::parse(rest) {
             Some(options) => download::run(options).await,
             None => Err(USAGE.into()),
         },

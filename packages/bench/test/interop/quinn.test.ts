@@ -1,0 +1,4 @@
+import { describePeer } from './describe_peer.js';
+import { quinn } from './peers/quinn.js';
+
+describePeer(quinn);
