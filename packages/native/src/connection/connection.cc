@@ -332,7 +332,11 @@ void Connection::hold(std::uint64_t bytes) { parts_->streams.hold(bytes); }
 
 void Connection::release(std::uint64_t bytes) { parts_->streams.release(bytes); }
 
-void Connection::drop_streams() { parts_->streams.drop(); }
+void Connection::drop_streams() {
+  parts_->streams.drop();
+  // To the peer a critical stream that ends is a fault: it hears of the close alone.
+  parts_->close.last_words_sent();
+}
 
 void Connection::set_memory(std::uint64_t bytes) { parts_->streams.set_memory(bytes); }
 

@@ -146,5 +146,23 @@ TEST_F(Eviction, WhatAConnectionHeldIsFreeWhileItLingers) {
   EXPECT_EQ(lingering, 1u);
 }
 
+// RFC 9114 §6.2.1: to a client a critical stream that ends is a fault of the server's.
+TEST_F(Eviction, TellsThatTheConnectionClosesAndNothingOfItsStreams) {
+  std::vector<ConnectionDriver*> greedy;
+  for (int i = 0; i < 6; ++i) greedy.push_back(&connect());
+  for (ConnectionDriver* driver : greedy) {
+    if (evicted() == 0) fill(*driver);
+  }
+  ConnectionDriver& first = *greedy.front();
+  ASSERT_TRUE(pair_.run_until([&] { return pair_.closed(&first) != nullptr; }));
+  EXPECT_EQ(pair_.closed(&first)->cause, ConnectionClosed::Cause::kPeerApplication);
+  const auto ended = std::ranges::count_if(pair_.events(first), [](const Event& event) {
+    const auto* stream = std::get_if<StreamEvent>(&event);
+    return stream != nullptr && (stream->kind == StreamEvent::Kind::kStopSending ||
+                                 stream->kind == StreamEvent::Kind::kReset);
+  });
+  EXPECT_EQ(ended, 0);
+}
+
 }  // namespace
 }  // namespace sheaf::quic
