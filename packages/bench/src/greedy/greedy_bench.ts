@@ -43,6 +43,8 @@ type Options = z.output<typeof optionsSchema>;
 interface Result {
   protocol: Protocol;
   behaviour: Behaviour;
+  /** Of each client, for its requests. */
+  connections: number;
   /** What the gateway's process grew by, in MB. */
   growth_mb: number;
   /** What another client's request takes, in milliseconds. */
@@ -81,10 +83,12 @@ async function measure(options: Options, protocol: Protocol, behaviour: Behaviou
     let highest = before;
     const idle: number[] = [];
     const greedy: number[] = [];
+    let connections = 0;
     for (let run = 0; run < options.runs; run++) {
       if (run > 0) idle.push(await timeOfSmallRequests(other));
       const clients: GreedyClient[] = [];
       for (let i = 0; i < options.clients; i++) clients.push(await startGreedyClient(protocol, behaviour, gateway.port, options.requests));
+      connections = clients[0]!.connections;
       highest = Math.max(highest, await highestMemory(gateway.pid));
       greedy.push(await timeOfSmallRequests(other));
       highest = Math.max(highest, await residentMebibytes(gateway.pid));
@@ -93,7 +97,7 @@ async function measure(options: Options, protocol: Protocol, behaviour: Behaviou
     }
     idle.push(await timeOfSmallRequests(other));
     const [idleMs, greedyMs] = [median(idle), median(greedy)];
-    return { protocol, behaviour, growth_mb: round((highest - before) * 1.048576, 3), idle_ms: round(idleMs, 3), greedy_ms: round(greedyMs, 3), ratio: round(greedyMs / idleMs, 3) };
+    return { protocol, behaviour, connections, growth_mb: round((highest - before) * 1.048576, 3), idle_ms: round(idleMs, 3), greedy_ms: round(greedyMs, 3), ratio: round(greedyMs / idleMs, 3) };
   } finally {
     await other.close().catch(() => undefined);
     await stop(gateway.child);
@@ -157,7 +161,7 @@ function summarize(options: Options, machine: unknown, results: readonly Result[
   ]);
   return {
     report: { experiment: 'greedy', machine, parameters: options, results } as Outcome['report'],
-    tables: [{ head: ['protocol', 'case', 'MB', 'ms idle', 'ms greedy', 'ratio'], rows: results.map((result) => Object.values(result).map(String)), notes: missed }],
+    tables: [{ head: ['protocol', 'case', 'connections of a client', 'MB', 'ms idle', 'ms greedy', 'ratio'], rows: results.map((result) => Object.values(result).map(String)), notes: missed }],
     ...(missed.length > 0 && { failure: missed.join('; ') }),
   };
 }

@@ -18,6 +18,8 @@ interface Wanted {
 }
 
 export interface GreedyClient {
+  /** That it holds. */
+  readonly connections: number;
   close(): void;
 }
 
@@ -51,7 +53,7 @@ async function http3(behaviour: Behaviour, port: number, requests: number): Prom
     const wanted = wantedBy(behaviour);
     void client.request({ ...wanted, ...(behaviour === 'bodies' && { body: neverSent() }) }).then(ignore, () => undefined);
   }
-  return { close: () => void client.close().catch(() => undefined) };
+  return { connections: 1, close: () => void client.close().catch(() => undefined) };
 }
 
 async function* neverSent(): AsyncGenerator<Buffer> {
@@ -73,19 +75,23 @@ async function http2(behaviour: Behaviour, port: number, requests: number): Prom
     stream.on('error', () => undefined).pause();
     if (method === 'POST') stream.write(Buffer.alloc(1_000));
   }
-  return { close: () => session.destroy() };
+  return { connections: 1, close: () => session.destroy() };
 }
 
-/** As many connections as it takes to have so many requests in flight, each with as many ahead as the gateway lets wait. */
+/**
+ * As many connections as it takes to make so many requests, each with as many ahead as the gateway lets wait. Behind a body that
+ * never comes no request can follow: each of those has a connection of its own.
+ */
 async function http1(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
-  const sockets = Array.from({ length: Math.ceil(requests / pipelined) }, () => {
+  const ahead = behaviour === 'bodies' ? 1 : pipelined;
+  const sockets = Array.from({ length: Math.ceil(requests / ahead) }, () => {
     const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
     socket.on('error', () => undefined).pause();
-    for (let i = 0; i < pipelined; i++) socket.write(requestText(behaviour));
+    for (let i = 0; i < ahead; i++) socket.write(requestText(behaviour));
     return socket;
   });
   await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve))));
-  return { close: () => sockets.forEach((socket) => socket.destroy()) };
+  return { connections: sockets.length, close: () => sockets.forEach((socket) => socket.destroy()) };
 }
 
 function requestText(behaviour: Behaviour): string {

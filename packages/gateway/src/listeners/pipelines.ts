@@ -4,8 +4,8 @@ import { headerBytes, type GatewayResponse } from '../http/exchange.js';
 
 /** Requests that may wait on a connection; who sends more ahead loses it. */
 const mostRequests = 32;
-/** Bytes of their fields, beyond which no more is read from the connection. */
-const mostBytes = 32 * 1024;
+/** Bytes of their fields, from which on no more is read from the connection. */
+const mostBytes = 16 * 1024;
 
 interface Waiting {
   bytes: number;

@@ -42,7 +42,7 @@ const fixed: Bound[] = [
   { resource: 'unsent bytes of responses over HTTP/2', default: '3 MiB a connection, 32 MiB a network', pays: 'the connection', gets: 'its responses wait' },
   { resource: 'bytes of one TCP connection that wait unsent in the kernel', default: '128 KiB', pays: 'the connection', gets: 'its responses wait' },
   { resource: 'pipelined requests over HTTP/1.1', default: '32', pays: 'the connection', gets: 'it is closed' },
-  { resource: 'fields of pipelined requests over HTTP/1.1', default: '32 KiB', pays: 'the connection', gets: 'no more is read of it until the first is answered; a request whose fields are not complete after 10 s loses it' },
+  { resource: 'fields of pipelined requests over HTTP/1.1', default: '16 KiB', pays: 'the connection', gets: 'no more is read of it until the first is answered; a request whose fields are not complete after 10 s loses it' },
 ];
 
 /** The table of docs/limits.md. */
