@@ -18,7 +18,7 @@ using quic::Address;
 
 namespace {
 
-constexpr std::size_t k_receive_messages = 16;
+constexpr std::size_t k_receive_messages = 8;
 // A coalesced receive is at most this long.
 constexpr std::size_t k_message_size = 65536;
 constexpr int k_socket_buffer = 4 << 20;

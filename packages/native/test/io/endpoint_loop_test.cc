@@ -2,8 +2,11 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <vector>
 
 #include "endpoint/endpoint.h"
 #include "io/find_socket.h"
@@ -90,6 +93,35 @@ TEST_F(EndpointLoopTest, ReceivesAgainAfterAnErrorOfTheSocket) {
     while (listener_.turns == before && uv_loop_alive(&uv_)) uv_run(&uv_, UV_RUN_ONCE);
     EXPECT_GT(listener_.turns, before);
   }
+}
+
+TEST_F(EndpointLoopTest, ReadsNoMoreInATurnThanTheCacheHolds) {
+  constexpr int k_datagrams = 16;
+  const std::vector<char> datagram(60'000, 'x');
+  int room = 0;
+  socklen_t length = sizeof room;
+  ASSERT_EQ(getsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &room, &length), 0);
+  if (room < 4 << 20)
+    GTEST_SKIP() << "needs a receive buffer of 4 MiB, and this user gets " << room;
+
+  const int sender = socket(AF_INET, SOCK_DGRAM, 0);
+  const sockaddr_in target = loopback(loop_->local_address().port);
+  for (int i = 0; i < k_datagrams; ++i) {
+    ASSERT_EQ(sendto(sender, datagram.data(), datagram.size(), 0,
+                     reinterpret_cast<const sockaddr*>(&target), sizeof target),
+              static_cast<ssize_t>(datagram.size()));
+  }
+  close(sender);
+  // Bytes of the next datagram that waits.
+  const auto waiting = [&] {
+    int bytes = 0;
+    EXPECT_EQ(ioctl(socket_, FIONREAD, &bytes), 0);
+    return bytes;
+  };
+  while (listener_.turns == 0) uv_run(&uv_, UV_RUN_ONCE);
+  EXPECT_GT(waiting(), 0) << "the application has its turn before all is received";
+  for (int turn = 0; turn < 100 && waiting() > 0; ++turn) uv_run(&uv_, UV_RUN_NOWAIT);
+  EXPECT_EQ(waiting(), 0);
 }
 
 }  // namespace
