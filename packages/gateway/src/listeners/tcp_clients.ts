@@ -10,6 +10,8 @@ const sessionBytes = 3 * 2 ** 20;
 const networkBytes = 32 * 2 ** 20;
 const chunkBytes = 64 * 1024;
 const smallChunkBytes = 16 * 1024;
+/** Connections of one network, from which on each response over HTTP/1.1 is read in small pieces. */
+const manySockets = 64;
 /** Requests of one network, from which on a client has only a few. */
 const networkRequests = 1_000;
 const fewRequests = 8;
@@ -122,8 +124,10 @@ export class TcpClients {
    * Answers a request when it may be: on HTTP/2 at once, unless its network has as many in flight as it may; on HTTP/1.1 once
    * the ones before it on the connection are answered, since their responses leave in order.
    */
-  begin(request: Http2ServerRequest | IncomingMessage, response: GatewayResponse, answer: () => void): void {
+  begin(request: Http2ServerRequest | IncomingMessage, address: string, response: GatewayResponse, answer: () => void): void {
     if (!('stream' in request) || request.httpVersionMajor === 1) {
+      const network = this.#networks.get(networkOf(address));
+      if (network) response.room = () => (network.sockets > manySockets ? smallChunkBytes : chunkBytes);
       this.#pipelines.begin(request as IncomingMessage, response, answer);
       return;
     }

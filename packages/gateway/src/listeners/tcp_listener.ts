@@ -203,7 +203,7 @@ export class TcpListener {
     // A target that is none is answered 400, and logged like others.
     const received = valid ? converted : { ...converted, url: '' };
     const carried = fromNodeResponse(response);
-    this.#clients.begin(request, carried, () => void handler.handle(proxies?.resolve(received) ?? received, carried));
+    this.#clients.begin(request, received.remoteAddress, carried, () => void handler.handle(proxies?.resolve(received) ?? received, carried));
   }
 
   #priorityOf({ httpVersionMajor, stream, headers }: Http2ServerRequest): StreamPriority | undefined {

@@ -41,6 +41,7 @@ const fixed: Bound[] = [
   { resource: 'time for the rest of a body behind its response over HTTP/1.1', default: 'as `limits.idle`', pays: 'the connection', gets: 'it is closed' },
   { resource: 'unsent bytes of responses over HTTP/2', default: '3 MiB a connection, 32 MiB a network', pays: 'the connection', gets: 'its responses wait' },
   { resource: 'bytes of one TCP connection that wait unsent in the kernel', default: '128 KiB', pays: 'the connection', gets: 'its responses wait' },
+  { resource: 'pieces in which responses over HTTP/1.1 are read', default: '64 KiB, 16 KiB while their network has more than 64 connections', pays: 'the network', gets: 'more and smaller writes' },
   { resource: 'pipelined requests over HTTP/1.1', default: '32', pays: 'the connection', gets: 'it is closed' },
   { resource: 'fields of pipelined requests over HTTP/1.1', default: '16 KiB', pays: 'the connection', gets: 'no more is read of it until the first is answered; a request whose fields are not complete after 10 s loses it' },
 ];
