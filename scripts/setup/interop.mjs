@@ -25,14 +25,14 @@ export function isRecent(output, [oldestMajor, oldestMinor]) {
 
 export const aioquic = {
   name: 'interop',
-  title: 'aioquic for the interoperability tests',
+  title: 'aioquic and curl for the interoperability tests',
   inputs: () => [join(source, 'requirements.txt')],
   outputs: ['.sheaf/interop/bin/python'],
   async run() {
     const environment = join('.sheaf', 'interop');
     await build('Python could not make a virtual environment.', '/usr/bin/python3', ['-m', 'venv', '--clear', environment]);
     const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', join(source, 'requirements.txt')];
-    await build('aioquic could not be installed.', join(environment, 'bin/python'), install, { env: { PIP_USER: '0' } });
+    await build('aioquic and curl could not be installed.', join(environment, 'bin/python'), install, { env: { PIP_USER: '0' } });
   },
 };
 
