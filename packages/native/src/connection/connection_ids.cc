@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "crypto/handshake.h"
+#include "util/equal_tags.h"
 
 namespace sheaf::quic {
 
@@ -297,12 +298,9 @@ void RemoteConnectionIds::on_retirement_acknowledged(std::uint64_t sequence) {
 }
 
 bool RemoteConnectionIds::is_reset_token(Bytes token) const {
-  // Constant time: the comparison must not tell an attacker how close a guess was (§10.3.1).
+  // §10.3.1: the comparison must not tell an attacker how close a guess was.
   const auto is_it = [&](const Known& known) {
-    if (!known.token) return false;
-    std::uint8_t difference = 0;
-    for (std::size_t i = 0; i < token.size(); ++i) difference |= token[i] ^ (*known.token)[i];
-    return difference == 0;
+    return known.token && equal_tags(token.data(), known.token->data());
   };
   // Of all ids that packets may be in flight to.
   bool found = is_it(current_);

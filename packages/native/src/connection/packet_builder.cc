@@ -214,7 +214,9 @@ bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFr
 
 void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   SentPackets& sent = path_.loss.sent();
-  write_validation_frames(writer, draft);
+  if (path_.responses.due() || path_.validation.challenge_due(now_)) {
+    write_validation_frames(writer, draft);
+  }
   if (own_frames_due()) PathFrames(parts_).write_own(entry_, writer, sent);
   if (copies_due()) write_copies(writer);
   // The path's own streams and the others have the first place in turn, so that neither starves.

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "util/equal_tags.h"
+
 namespace sheaf::quic {
 namespace {
 
@@ -84,13 +86,6 @@ class IpsecMbAead final : public Aead {
   }
 
  private:
-  // In constant time: where two tags differ must not show.
-  static bool equal_tags(const std::uint8_t* a, const std::uint8_t* b) {
-    const std::uint64_t first = load<std::uint64_t>(a) ^ load<std::uint64_t>(b);
-    const std::uint64_t second = load<std::uint64_t>(a + 8) ^ load<std::uint64_t>(b + 8);
-    return (first | second) == 0;
-  }
-
   aes_gcm_enc_dec_t seal_;
   aes_gcm_enc_dec_t open_;
   alignas(64) Wiped<gcm_key_data> key_;  // read with aligned vector instructions

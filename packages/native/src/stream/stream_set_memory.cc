@@ -7,20 +7,6 @@
 
 namespace sheaf::quic {
 
-void StreamSet::State::count_held(Stream& stream) {
-  const std::uint64_t held = stream.send.held_bytes() + stream.reserved;
-  const std::uint64_t stalled = budget_view(stream).stalled();
-  budget.hold(held - stream.counted_held);
-  budget.stall(stalled - stream.counted_stalled);
-  stream.counted_held = held;
-  stream.counted_stalled = stalled;
-}
-
-SendBudget::Stream StreamSet::State::budget_view(const Stream& stream) const {
-  return {.unsent = stream.send.unsent_bytes() + stream.reserved,
-          .credit = stream.send.limit().available()};
-}
-
 // Half of the buffer is empty again: who was refused comes back with more than a packet's worth.
 bool StreamSet::State::has_room(const Stream& stream) const {
   const std::uint64_t most = stream.write_refused ? config.send_buffer / 2 + 1 : config.send_buffer;

@@ -172,4 +172,19 @@ struct StreamSet::State {
   bool peer_limits_void = false;  // 0-RTT was rejected: the next ones replace them
 };
 
+// For every packet.
+inline SendBudget::Stream StreamSet::State::budget_view(const Stream& stream) const {
+  return {.unsent = stream.send.unsent_bytes() + stream.reserved,
+          .credit = stream.send.limit().available()};
+}
+
+inline void StreamSet::State::count_held(Stream& stream) {
+  const std::uint64_t held = stream.send.held_bytes() + stream.reserved;
+  const std::uint64_t stalled = budget_view(stream).stalled();
+  budget.hold(held - stream.counted_held);
+  budget.stall(stalled - stream.counted_stalled);
+  stream.counted_held = held;
+  stream.counted_stalled = stalled;
+}
+
 }  // namespace sheaf::quic
