@@ -4,16 +4,13 @@
 
 #include "connection/path_management.h"
 #include "recovery/write_frame.h"
+#include "wire/violation.h"
 
 namespace sheaf::quic {
 
 namespace {
 
 // The receiver of the frame adds its type.
-TransportError violation(const char* reason) {
-  return {TransportErrorCode::kProtocolViolation, 0, reason};
-}
-
 bool same_offer(const BackendRecord& record, const BackendOfferFrame& frame) {
   return record.offered && record.path == frame.path && record.address == frame.address;
 }

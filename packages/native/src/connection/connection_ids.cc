@@ -4,14 +4,9 @@
 
 #include "crypto/handshake.h"
 #include "util/equal_tags.h"
+#include "wire/violation.h"
 
 namespace sheaf::quic {
-
-namespace {
-TransportError violation(TransportErrorCode code, FrameType frame, const char* reason) {
-  return {code, static_cast<std::uint64_t>(frame), reason};
-}
-}  // namespace
 
 void LocalConnectionIds::set_reset_key(Bytes key) { reset_key_.assign(key.begin(), key.end()); }
 

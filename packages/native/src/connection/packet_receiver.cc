@@ -7,6 +7,7 @@
 #include "connection/frame_outcome.h"
 #include "connection/path_management.h"
 #include "wire/packet_header.h"
+#include "wire/violation.h"
 
 namespace sheaf::quic {
 
@@ -44,10 +45,6 @@ constexpr bool is_for_backends =
     std::is_same_v<FrameStruct, ConnectionCloseFrame>;
 
 // `process_frames` adds the type of the frame.
-TransportError violation(const char* reason) {
-  return {TransportErrorCode::kProtocolViolation, 0, reason};
-}
-
 // RFC 10069 §2: without both sides' consent its frames do not exist.
 TransportError not_negotiated() {
   return {TransportErrorCode::kFrameEncodingError, 0,

@@ -4,16 +4,13 @@
 
 #include "connection/backend_management.h"
 #include "connection/frame_outcome.h"
+#include "wire/violation.h"
 
 namespace sheaf::quic {
 
 namespace {
 
 // The receiver of the frame adds its type.
-TransportError violation(const char* reason) {
-  return {TransportErrorCode::kProtocolViolation, 0, reason};
-}
-
 constexpr const char* k_above_maximum = "path id above the announced maximum";
 
 constexpr std::uint64_t code(TransportErrorCode error) { return static_cast<std::uint64_t>(error); }

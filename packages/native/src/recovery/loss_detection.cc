@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wire/violation.h"
+
 namespace sheaf::quic {
 
 namespace {
@@ -24,10 +26,7 @@ constexpr std::uint32_t k_max_backoff = 16;
 // controlled. About 4 MB.
 constexpr std::uint64_t k_max_kept = 1 << 16;
 
-TransportError violation(const AckFrame& frame, const char* reason) {
-  const FrameType type = frame.ecn ? FrameType::kAckEcn : FrameType::kAck;
-  return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(type), reason};
-}
+FrameType type_of(const AckFrame& frame) { return frame.ecn ? FrameType::kAckEcn : FrameType::kAck; }
 
 }  // namespace
 
@@ -66,7 +65,7 @@ TransportStatus LossDetection::on_ack(const AckFrame& frame, const AckContext& c
                                       SentFrameListener& listener, bool& newly_acknowledged) {
   newly_acknowledged = false;
   if (frame.largest >= sent_.next_number()) {
-    return violation(frame, "acknowledges a packet that was not sent");
+    return violation(type_of(frame), "acknowledges a packet that was not sent");
   }
   const std::uint64_t in_flight_before = bytes_in_flight_;
   const bool raises_largest =
@@ -105,7 +104,7 @@ TransportStatus LossDetection::settle_ranges(const AckFrame& frame, Time now,
   for (PacketNumber first, last; ranges.next(first, last);) {
     // RFC 9000 §21.4: only who acknowledges what it did not receive can name a skipped number.
     if (sent_.skipped_in(first, last)) {
-      return violation(frame, "acknowledges a packet number that was skipped");
+      return violation(type_of(frame), "acknowledges a packet number that was skipped");
     }
     for (PacketNumber number = std::max(first, first_outstanding); number <= last; ++number) {
       settle(number, now, listener, settled);

@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "wire/violation.h"
+
 namespace sheaf::quic {
-
-namespace {
-
-TransportError violation(TransportErrorCode code, FrameType type, const char* reason) {
-  return {code, static_cast<std::uint64_t>(type), reason};
-}
-
-}  // namespace
 
 void ReceiveStream::open(BlockPool& pool, const ReceiveWindow& window) {
   reassembler_.open(pool);

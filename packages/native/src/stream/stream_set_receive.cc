@@ -2,15 +2,9 @@
 
 #include "stream/stream_set_state.h"
 
+#include "wire/violation.h"
+
 namespace sheaf::quic {
-
-namespace {
-
-TransportError violation(TransportErrorCode code, FrameType type, const char* reason) {
-  return {code, static_cast<std::uint64_t>(type), reason};
-}
-
-}  // namespace
 
 Result<Stream*, TransportError> StreamSet::State::find_or_open(StreamId id, FrameType type) {
   if (id.initiator() == role) {

@@ -3,6 +3,7 @@
 
 #include "util/one_host.h"
 #include "wire/frame_codec.h"
+#include "wire/violation.h"
 
 namespace sheaf::quic {
 namespace {
@@ -13,10 +14,6 @@ constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4
 
 [[gnu::cold]] TransportError encoding_error(FrameType type, const char* reason) {
   return {TransportErrorCode::kFrameEncodingError, static_cast<std::uint64_t>(type), reason};
-}
-
-[[gnu::cold]] TransportError violation(FrameType type, const char* reason) {
-  return {TransportErrorCode::kProtocolViolation, static_cast<std::uint64_t>(type), reason};
 }
 
 // The frame, if all of its fields were there.
