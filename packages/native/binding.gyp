@@ -10,7 +10,7 @@
         "<!(node -p \"require('node-addon-api').include_dir\")"
       ],
       "defines": ["NAPI_VERSION=9", "NAPI_DISABLE_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
-      "cflags": ["-Wall", "-Wextra", "-Wno-restrict", "-Wno-maybe-uninitialized", "-Wno-array-bounds", "-Wno-stringop-overflow", "-fvisibility=hidden"],
+      "cflags": ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wno-restrict", "-Wno-maybe-uninitialized", "-Wno-array-bounds", "-Wno-stringop-overflow", "-fvisibility=hidden"],
       "cflags_cc": ["-std=c++20", "-fno-exceptions"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20"],
       "libraries": [

@@ -74,9 +74,9 @@ template <>
 struct std::hash<sheaf::quic::ConnectionId> {
   // Ids that we issue are random, but one chosen by a client is not: mix all bytes.
   std::size_t operator()(const sheaf::quic::ConnectionId& id) const noexcept {
-    std::uint64_t hash = 0xcbf29ce484222325u ^ id.length;
-    for (std::uint8_t byte : id.view()) hash = (hash ^ byte) * 0x100000001b3u;
-    return hash;
+    std::uint64_t mixed = 0xcbf29ce484222325u ^ id.length;
+    for (std::uint8_t byte : id.view()) mixed = (mixed ^ byte) * 0x100000001b3u;
+    return mixed;
   }
 };
 

@@ -231,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Scenario{"ClientAddressChange", client_address_change},
                       Scenario{"ABackendThatClosesCostsItsPath",
                                a_backend_that_closes_costs_its_path}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& parameter) { return parameter.param.name; });
 
 TEST(BackendCrashes, TwentyWithFullLeasesDoNotStarveThePrimary) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "util/random.h"
 
 namespace sheaf::quic {
@@ -55,7 +57,7 @@ TEST(LeaseMessages, AreRefusedOfAnotherVersionOrType) {
   bytes[0] = 2;
   EXPECT_EQ(decode_backend_message(bytes).error(), BackendMessageFault::kUnknownVersion);
   bytes[0] = 1;
-  for (const std::uint8_t type : {0, 6, 255}) {
+  for (const std::uint8_t type : std::to_array<std::uint8_t>({0, 6, 255})) {
     bytes.back() = type;
     EXPECT_EQ(decode_backend_message(bytes).error(), BackendMessageFault::kMalformed);
   }

@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{"KeyUpdateReachesEveryBackend", key_update_reaches_every_backend},
         Scenario{"ClientClosesEverywhere", client_closes_everywhere},
         Scenario{"AnothersStreamCostsABackendItsPath", anothers_stream_costs_a_backend_its_path}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace sheaf::quic

@@ -16,9 +16,9 @@ class LossBasedControllerTest : public ::testing::TestWithParam<CongestionAlgori
 INSTANTIATE_TEST_SUITE_P(Algorithms, LossBasedControllerTest,
                          ::testing::Values(CongestionAlgorithm::kNewReno,
                                            CongestionAlgorithm::kCubic, CongestionAlgorithm::kOlia),
-                         [](const auto& info) {
+                         [](const auto& parameter) {
                            return std::string(
-                               make_congestion_controller({.algorithm = info.param})->name());
+                               make_congestion_controller({.algorithm = parameter.param})->name());
                          });
 
 TEST_P(LossBasedControllerTest, StartsWithTenDatagramsAndDoubles) {

@@ -115,9 +115,9 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, RandomEventsTest,
                                            CongestionAlgorithm::kCubic, CongestionAlgorithm::kBbr,
                                            CongestionAlgorithm::kOlia,
                                            CongestionAlgorithm::kOutsideRate),
-                         [](const auto& info) {
+                         [](const auto& parameter) {
                            return std::string(
-                               make_congestion_controller({.algorithm = info.param})->name());
+                               make_congestion_controller({.algorithm = parameter.param})->name());
                          });
 
 TEST_P(RandomEventsTest, WindowAndRateStayUsable) {

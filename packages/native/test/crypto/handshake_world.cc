@@ -155,8 +155,8 @@ void HandshakeWorld::receive(Peer& peer, std::vector<std::uint8_t> datagram) {
 void HandshakeWorld::on_done(Bytes packet) {
   // Stands for the tag of a 1-RTT packet: nobody else can make one (RFC 9001 §5).
   const bool authentic =
-      std::find_if(done_packets_.begin(), done_packets_.end(), [packet](const auto& sent) {
-        return std::equal(sent.begin(), sent.end(), packet.begin(), packet.end());
+      std::find_if(done_packets_.begin(), done_packets_.end(), [packet](const auto& known) {
+        return std::equal(known.begin(), known.end(), packet.begin(), packet.end());
       }) != done_packets_.end();
   if (!authentic || confirmed) return;
   client.poll();

@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
                       expect_pinned_to_the_first_path_from_the_start},
         EarlyScenario{"pinned_to_first_then_rejected", false,
                       expect_pinned_to_the_first_path_from_the_start}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace sheaf::quic

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{
                         "Everything",
                         {.loss = 0.1, .duplication = 0.1, .reordering = 0.2, .ecn_marking = 0.05}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace sheaf::quic

@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                              .jitter = 5ms,
                              .reordering = 0.1,
                              .reordering_delay = 10ms}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& parameter) { return parameter.param.name; });
 
 // RFC 9218 §10: what was asked for first comes first, though the other was requested earlier and
 // its body was handed over before.

@@ -100,7 +100,7 @@ TEST_P(BlockedUdpSocketTest, LosesNothingElseWithItsAddress) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tap, BlockedUdpSocketTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "Offloaded" : "Plain"; });
+                         [](const auto& parameter) { return parameter.param ? "Offloaded" : "Plain"; });
 
 }  // namespace
 }  // namespace sheaf::io

@@ -196,9 +196,9 @@ INSTANTIATE_TEST_SUITE_P(
                                      Route{"Ipv4ToDualStack", "::", "127.0.0.1", "127.0.0.1"},
                                      Route{"DualStackToIpv4", "127.0.0.1", "127.0.0.1", "::"}),
                      testing::Bool()),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) +
-             (std::get<1>(info.param) ? "Offloaded" : "Plain");
+    [](const auto& parameter) {
+      return std::string(std::get<0>(parameter.param).name) +
+             (std::get<1>(parameter.param) ? "Offloaded" : "Plain");
     });
 
 TEST(UdpSocket, NamesTheErrorAndTheAddress) {

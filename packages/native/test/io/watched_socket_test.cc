@@ -13,8 +13,8 @@ constexpr std::size_t k_datagram_size = 1000;
 
 // Numbered datagrams from one socket.
 struct Sender {
-  Sender(uv_loop_t* loop, const char* local, const quic::Address& remote)
-      : buffer(k_datagram_size), remote(remote) {
+  Sender(uv_loop_t* loop, const char* local, const quic::Address& to)
+      : buffer(k_datagram_size), remote(to) {
     auto opened = WatchedSocket::open(loop, *parse_address(local, 0), {}, [](WatchedSocket& ready) {
       ready.receive([](const quic::Datagram&) {});
       ready.resume();

@@ -462,7 +462,7 @@ TEST_P(Scenarios, HoldOnEverySeed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Multipath, Scenarios, ::testing::ValuesIn(scenarios()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace sheaf::quic

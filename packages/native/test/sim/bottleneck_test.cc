@@ -60,7 +60,7 @@ class Bottleneck {
   // Of the last run, as a share of what the path holds without a queue.
   double queue(double quantile) {
     std::sort(queue_.begin(), queue_.end());
-    return static_cast<double>(queue_[static_cast<std::size_t>(quantile * (queue_.size() - 1))]) /
+    return static_cast<double>(queue_[static_cast<std::size_t>(quantile * static_cast<double>(queue_.size() - 1))]) /
            k_path_bytes;
   }
   void offer_steadily(std::uint64_t rate, Duration until) {
@@ -99,8 +99,8 @@ class BbrLossTest : public ::testing::TestWithParam<LossCase> {};
 INSTANTIATE_TEST_SUITE_P(Loss, BbrLossTest,
                          ::testing::Values(LossCase{0, 0.95}, LossCase{0.01, 0.92},
                                            LossCase{0.03, 0.87}),
-                         [](const auto& info) {
-                           return std::to_string(static_cast<int>(info.param.loss * 100)) +
+                         [](const auto& parameter) {
+                           return std::to_string(static_cast<int>(parameter.param.loss * 100)) +
                                   "Percent";
                          });
 
@@ -272,9 +272,9 @@ class LossBasedBottleneckTest : public ::testing::TestWithParam<CongestionAlgori
 INSTANTIATE_TEST_SUITE_P(Algorithms, LossBasedBottleneckTest,
                          ::testing::Values(CongestionAlgorithm::kNewReno,
                                            CongestionAlgorithm::kCubic, CongestionAlgorithm::kOlia),
-                         [](const auto& info) {
+                         [](const auto& parameter) {
                            return std::string(
-                               make_congestion_controller({.algorithm = info.param})->name());
+                               make_congestion_controller({.algorithm = parameter.param})->name());
                          });
 
 TEST_P(LossBasedBottleneckTest, FillsTheLinkWithinTenSeconds) {

@@ -54,9 +54,9 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, BulkTransferTest,
                          ::testing::Values(CongestionAlgorithm::kNewReno,
                                            CongestionAlgorithm::kCubic, CongestionAlgorithm::kBbr,
                                            CongestionAlgorithm::kOlia),
-                         [](const auto& info) {
+                         [](const auto& parameter) {
                            return std::string(
-                               make_congestion_controller({.algorithm = info.param})->name());
+                               make_congestion_controller({.algorithm = parameter.param})->name());
                          });
 
 TEST_P(BulkTransferTest, FillsABottleneck) {

@@ -21,9 +21,9 @@ class EchoApplication : public http3::DatagramConsumer {
  public:
   explicit EchoApplication(http3::Transport& transport)
       : random(9), http(transport, {.webtransport = true}, random), sessions(http, *this) {}
-  void start(Time now) { http.start(now); }
-  void on_event(const quic::Event& event, Time now) {
-    http.on_event(event, now);
+  void start(Time at) { http.start(at); }
+  void on_event(const quic::Event& event, Time at) {
+    http.on_event(event, at);
     lost_datagrams += std::holds_alternative<quic::DatagramLostEvent>(event);
   }
   void settle(Time at) {
@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(
                              .jitter = 5ms,
                              .reordering = 0.1,
                              .reordering_delay = 10ms}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace sheaf::webtransport

@@ -691,7 +691,7 @@ TEST(SessionSet, CapsulesOfFlowControlMeanNothing) {
   RawClient client;
   client.settings(k_datagrams_setting);
   const StreamId session = client.connect("webtransport-h3");
-  for (const char type : {0x3d, 0x3f, 0x40, 0x41, 0x43, 0x44}) {
+  for (const char type : std::string_view("\x3d\x3f\x40\x41\x43\x44")) {
     client.write(session, std::string{'\x99', 0x0b, 0x4d, type, 0x01, 0x00});
   }
   client.write(session, std::string{0x00, 0x01, 'x'});

@@ -111,7 +111,7 @@ TEST_P(Properties, NextIsEligible) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Properties, testing::ValuesIn(k_all_stream_schedulers),
-                         [](const auto& info) { return test_name(info.param.kind); });
+                         [](const auto& parameter) { return test_name(parameter.param.kind); });
 
 // Schedulers that share by weight, with the packets of a child in a round among those children.
 struct Sharing {
@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Sharing{Kind::kScattered, by_token}, Sharing{Kind::kScatteredReleased, one},
                     Sharing{Kind::kDataSizeRootOnly, by_weight},
                     Sharing{Kind::kStreamAwareEcf, by_weight}),
-    [](const auto& info) { return "Kind" + std::to_string(static_cast<int>(info.param.kind)); });
+    [](const auto& parameter) { return "Kind" + std::to_string(static_cast<int>(parameter.param.kind)); });
 
 // The same with many siblings and all weights there are.
 TEST(WeightedRoundRobinShares, HoldForAllWeights) {

@@ -99,7 +99,7 @@ TEST_P(AnyTreeScheduler, HasNothingAtFirst) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, AnyTreeScheduler, testing::ValuesIn(k_tree_kinds),
-                         [](const auto& info) { return test_name(info.param); });
+                         [](const auto& parameter) { return test_name(parameter.param); });
 
 // --- WRR
 // ------------------------------------------------------------------------------------------

@@ -173,8 +173,8 @@ TEST_P(BackendCapture, NoHandshakePacketGoesToABackend) {
 
 INSTANTIATE_TEST_SUITE_P(Keys, BackendCapture,
                          ::testing::Values(KeyMode::kPerPath, KeyMode::kShared),
-                         [](const auto& info) {
-                           return info.param == KeyMode::kPerPath ? "PerPath" : "Shared";
+                         [](const auto& parameter) {
+                           return parameter.param == KeyMode::kPerPath ? "PerPath" : "Shared";
                          });
 
 }  // namespace

@@ -36,8 +36,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, Faults,
                          ::testing::Values("none", "backend-crash", "backend-drain", "backend-join",
                                            "primary-crash", "backbone-cut", "path-cut",
                                            "client-rebinding", "client-migration"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& parameter) {
+                           std::string name = parameter.param;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
