@@ -3,14 +3,27 @@ import eslint from '@eslint/js';
 import typescriptEslint from 'typescript-eslint';
 
 export default typescriptEslint.config(
-  { ignores: ['**/dist/**', '**/build/**', '.sheaf/**', '**/target/**', 'fixtures/demo/site/**', '**/vitest.config.ts', 'playwright.config.ts'] },
+  {
+    ignores: [
+      '**/dist/**',
+      '**/build/**',
+      '.sheaf/**',
+      '**/target/**',
+      'fixtures/demo/site/**',
+      '**/vitest.config.ts',
+      'playwright.config.ts',
+    ],
+  },
   eslint.configs.recommended,
   ...typescriptEslint.configs.strictTypeChecked,
   ...typescriptEslint.configs.stylisticTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
-      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true }],
+      '@typescript-eslint/no-confusing-void-expression': [
+        'error',
+        { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
+      ],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       // A loop knows its bounds, and the compiler does not: `!` says so.
       '@typescript-eslint/no-non-null-assertion': 'off',
@@ -36,7 +49,12 @@ export default typescriptEslint.config(
     // Scripts have no types; the names that Node.js brings are known to it alone.
     files: ['**/*.mjs', '**/*.js'],
     extends: [typescriptEslint.configs.disableTypeChecked],
-    rules: { 'no-undef': 'off', '@typescript-eslint/no-empty-function': 'off', 'no-unused-vars': ['error', { argsIgnorePattern: '^_' }], '@typescript-eslint/no-unused-vars': 'off' },
+    rules: {
+      'no-undef': 'off',
+      '@typescript-eslint/no-empty-function': 'off',
+      'no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-unused-vars': 'off',
+    },
   },
   {
     // Stand-ins are often async without waiting.

@@ -22,7 +22,9 @@ const PATIENCE = { timeout: 120_000 };
 /** Starts the demo; returns the process and the address of its page. */
 async function startDemo() {
   const command = join(root, 'packages', 'cli', 'bin', 'sheaf.js');
-  const demo = spawn(process.execPath, [command, 'demo', '--site', 'multi-end', '--port', '0', '--http-port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const demo = spawn(process.execPath, [command, 'demo', '--site', 'multi-end', '--port', '0', '--http-port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   for await (const line of createInterface({ input: demo.stdout })) {
     const [, url] = /open (\S+) in a browser/.exec(line) ?? [];
     if (url) return { demo, url };
@@ -32,11 +34,23 @@ async function startDemo() {
 
 /** The page up to its figures, while the others send what a killed backend would have. */
 async function photograph(url) {
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  });
   try {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 1200 }, deviceScaleFactor: SCALE, colorScheme: 'light' });
+    const page = await browser.newPage({
+      viewport: { width: 1280, height: 1200 },
+      deviceScaleFactor: SCALE,
+      colorScheme: 'light',
+    });
     await page.goto(url);
-    const pieces = (count) => page.waitForFunction((least) => Number(document.querySelector('#verified').textContent) >= least, count, PATIENCE);
+    const pieces = (count) =>
+      page.waitForFunction(
+        (least) => Number(document.querySelector('#verified').textContent) >= least,
+        count,
+        PATIENCE,
+      );
     await pieces(100);
     await page.getByRole('button', { name: 'Kill the process of backend2' }).click();
     await page.getByText('The gateway sees backend2 as lost.').waitFor(PATIENCE);

@@ -14,7 +14,9 @@ const stages = [lint, unit, fuzz, typescript, browser];
 function chosenStages(names) {
   for (const name of names) {
     if (stages.some((stage) => stage.name === name)) continue;
-    throw new StepError(`There is no stage '${name}'.`, { command: `npm test -- --stage ${stages.map((stage) => stage.name).join('|')}` });
+    throw new StepError(`There is no stage '${name}'.`, {
+      command: `npm test -- --stage ${stages.map((stage) => stage.name).join('|')}`,
+    });
   }
   return names.length === 0 ? stages : stages.filter((stage) => names.includes(stage.name));
 }
@@ -33,7 +35,9 @@ function summarize(results) {
   const print = (line) => process.stdout.write(`${line}\n`);
   print('');
   for (const { stage, passed, failures, skipped, seconds } of results) {
-    print(`${failures.length === 0 ? 'pass' : 'FAIL'}  ${stage.title.padEnd(28)} ${passed} passed, ${failures.length} failed  (${seconds.toFixed(0)} s)`);
+    print(
+      `${failures.length === 0 ? 'pass' : 'FAIL'}  ${stage.title.padEnd(28)} ${passed} passed, ${failures.length} failed  (${seconds.toFixed(0)} s)`,
+    );
     for (const failure of failures) print(`      failed: ${failure}`);
     for (const skip of skipped) print(`      skipped: ${skip}`);
   }
@@ -46,7 +50,10 @@ function summarize(results) {
 
 try {
   const { values } = parseArgs({
-    options: { stage: { type: 'string', multiple: true, default: [] }, 'fuzz-seconds': { type: 'string', default: '10' } },
+    options: {
+      stage: { type: 'string', multiple: true, default: [] },
+      'fuzz-seconds': { type: 'string', default: '10' },
+    },
   });
   const chosen = chosenStages(values.stage);
   await setup('test', new Set(chosen.flatMap((stage) => stage.needs)));

@@ -23,7 +23,9 @@ function loads() {
 
 function build() {
   const nodeGyp = process.env.npm_config_node_gyp;
-  const result = nodeGyp ? spawnSync(process.execPath, [nodeGyp, 'rebuild'], { cwd: at('.'), stdio: 'inherit' }) : { status: 1 };
+  const result = nodeGyp
+    ? spawnSync(process.execPath, [nodeGyp, 'rebuild'], { cwd: at('.'), stdio: 'inherit' })
+    : { status: 1 };
   if (result.status === 0) {
     copyFileSync(at('build/Release/sheaf_candidate.node'), addon);
     if (loads()) return;

@@ -14,8 +14,7 @@ const shared = { bundle: true, minify: true, target: 'chrome120', legalComments:
 const fonts = {
   'archivo.woff2': '@fontsource-variable/archivo/files/archivo-latin-standard-normal.woff2',
   'archivo-LICENSE.txt': '@fontsource-variable/archivo/LICENSE',
-  'martian-mono.woff2':
-    '@fontsource-variable/martian-mono/files/martian-mono-latin-wght-normal.woff2',
+  'martian-mono.woff2': '@fontsource-variable/martian-mono/files/martian-mono-latin-wght-normal.woff2',
   'martian-mono-LICENSE.txt': '@fontsource-variable/martian-mono/LICENSE',
 };
 

@@ -19,7 +19,10 @@ export function checkFolderLayers(source, layers) {
       const other = dirname(target);
       if (other === folder) continue;
       addUse(used, folder, other);
-      if (folder in layers && !below(folder, layers).has(other)) violations.push(`${file}:${line}: ${folder}/ may not import ${other === '.' ? target : `${other}/`} (layers.json)`);
+      if (folder in layers && !below(folder, layers).has(other))
+        violations.push(
+          `${file}:${line}: ${folder}/ may not import ${other === '.' ? target : `${other}/`} (layers.json)`,
+        );
     }
   }
   for (const folder of unlisted) violations.push(`${folder}/ is not in layers.json`);
@@ -45,6 +48,8 @@ export function below(folder, layers, seen = new Set()) {
 export function staleEntries(source, layers, used) {
   return Object.entries(layers).flatMap(([folder, lower]) => {
     if (!existsSync(join(source, folder))) return [`layers.json: there is no folder ${folder}/`];
-    return lower.filter((other) => !used.get(folder)?.has(other)).map((other) => `layers.json: ${folder}/ may use ${other}/ and does not`);
+    return lower
+      .filter((other) => !used.get(folder)?.has(other))
+      .map((other) => `layers.json: ${folder}/ may use ${other}/ and does not`);
   });
 }

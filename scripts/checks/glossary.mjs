@@ -5,14 +5,20 @@ import { join } from 'node:path';
 
 const glossary = 'docs/glossary.md';
 const checked = /\.(?:cc|css|go|h|html|js|md|mjs|py|rs|toml|ts|txt|yaml)$/;
-const unchecked = /^(?:LICENSE|pnpm-lock\.yaml|docs\/glossary\.md|scripts\/test\/glossary\.test\.mjs)$|\/fixtures\/recorded\//;
+const unchecked =
+  /^(?:LICENSE|pnpm-lock\.yaml|docs\/glossary\.md|scripts\/test\/glossary\.test\.mjs)$|\/fixtures\/recorded\//;
 
 /** Returns one line for each place where a tracked file of the repository has a word that it should not have. */
 export function checkGlossary(root) {
-  const paths = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 }).split('\0');
+  const paths = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 }).split(
+    '\0',
+  );
   const rules = readGlossary(readFileSync(join(root, glossary), 'utf8'));
   const files = paths.filter((path) => checked.test(path) && !unchecked.test(path) && existsSync(join(root, path)));
-  return findAvoided(rules, files.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })));
+  return findAvoided(
+    rules,
+    files.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
+  );
 }
 
 /** The table of words and that of exceptions. @throws Error for a row that is not in their form, or a word that stands there twice */
@@ -22,7 +28,13 @@ export function readGlossary(text) {
   const repeated = terms.find(({ word }, index) => terms.findIndex((other) => other.word === word) < index);
   if (repeated) throw new Error(`${glossary}: "${repeated.word}" stands there twice`);
   if (terms.length === 0) throw new Error(`${glossary}: no word was found`);
-  return { terms, exceptions: rows(exceptions, 3).map(([allowed, place]) => ({ allowed: phrases(allowed)[0] ?? '', places: phrases(place) })) };
+  return {
+    terms,
+    exceptions: rows(exceptions, 3).map(([allowed, place]) => ({
+      allowed: phrases(allowed)[0] ?? '',
+      places: phrases(place),
+    })),
+  };
 }
 
 /** What of the avoided words is in the files; an exception that is of no use any more is told, too. */
@@ -32,14 +44,22 @@ export function findAvoided({ terms, exceptions }, files) {
     terms.flatMap(({ word, avoid }) =>
       avoid.flatMap((phrase) =>
         [...text.matchAll(pattern(phrase))].flatMap((match) => {
-          const exception = exceptions.find(({ allowed, places }) => places.some((place) => path.startsWith(place)) && covers(text, match, allowed));
+          const exception = exceptions.find(
+            ({ allowed, places }) => places.some((place) => path.startsWith(place)) && covers(text, match, allowed),
+          );
           if (exception) used.add(exception);
-          return exception ? [] : [`${path}:${text.slice(0, match.index).split('\n').length}: "${phrase}" is called "${word}" (${glossary})`];
+          return exception
+            ? []
+            : [
+                `${path}:${text.slice(0, match.index).split('\n').length}: "${phrase}" is called "${word}" (${glossary})`,
+              ];
         }),
       ),
     ),
   );
-  const useless = exceptions.filter((exception) => !used.has(exception)).map(({ allowed }) => `${glossary}: nothing needs the exception "${allowed}"`);
+  const useless = exceptions
+    .filter((exception) => !used.has(exception))
+    .map(({ allowed }) => `${glossary}: nothing needs the exception "${allowed}"`);
   return [...new Set(found), ...useless];
 }
 
@@ -60,8 +80,12 @@ function covers(text, match, allowed) {
 function rows(text, columns) {
   const lines = text.split('\n').filter((line) => line.startsWith('|'));
   return lines.slice(2).map((line) => {
-    const cells = line.slice(1, line.lastIndexOf('|')).split('|').map((cell) => cell.trim());
-    if (cells.length !== columns) throw new Error(`${glossary}: a row has ${cells.length} cells instead of ${columns}: ${line}`);
+    const cells = line
+      .slice(1, line.lastIndexOf('|'))
+      .split('|')
+      .map((cell) => cell.trim());
+    if (cells.length !== columns)
+      throw new Error(`${glossary}: a row has ${cells.length} cells instead of ${columns}: ${line}`);
     return cells;
   });
 }

@@ -9,7 +9,8 @@ const cpp = /\.(h|cc)$/;
 export function importsOf(file) {
   const found = [];
   for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
-    const pattern = /(?:^\s*(?:import|export)\b[^'"]*?\bfrom\s+|^\s*import\s+|^\s*\}\s*from\s+|\bimport\()\s*['"]([^'"]+)['"]/g;
+    const pattern =
+      /(?:^\s*(?:import|export)\b[^'"]*?\bfrom\s+|^\s*import\s+|^\s*\}\s*from\s+|\bimport\()\s*['"]([^'"]+)['"]/g;
     for (const match of line.matchAll(pattern)) found.push({ specifier: match[1], line: index + 1 });
   }
   return found;
@@ -52,8 +53,12 @@ function sourceOf(path) {
 }
 
 function includedFiles(source, file) {
-  return readFileSync(file, 'utf8').split('\n').flatMap((text, index) => {
-    const target = /^\s*#\s*include\s+"([^"]+)"/.exec(text)?.[1];
-    return target !== undefined && existsSync(join(source, target)) ? [{ line: index + 1, target: normalize(target) }] : [];
-  });
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((text, index) => {
+      const target = /^\s*#\s*include\s+"([^"]+)"/.exec(text)?.[1];
+      return target !== undefined && existsSync(join(source, target))
+        ? [{ line: index + 1, target: normalize(target) }]
+        : [];
+    });
 }

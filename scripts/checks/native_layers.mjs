@@ -6,17 +6,26 @@ import { cppFiles } from './imports.mjs';
 
 /** System and library headers that only some folders may include. */
 const reserved = [
-  { header: /^(ngtcp2|gnutls)\/|^intel-ipsec-mb\.h$/, folders: ['crypto'], what: 'ngtcp2, GnuTLS and IPsec-MB belong to crypto/' },
+  {
+    header: /^(ngtcp2|gnutls)\/|^intel-ipsec-mb\.h$/,
+    folders: ['crypto'],
+    what: 'ngtcp2, GnuTLS and IPsec-MB belong to crypto/',
+  },
   { header: /^nghttp3\//, folders: ['http3'], what: 'nghttp3 belongs to http3/' },
   { header: /^(napi|node_api|node)\.h$/, folders: ['binding'], what: 'Node-API belongs to binding/' },
   { header: /^uv\.h$/, folders: ['io', 'binding'], what: 'libuv belongs to io/ and binding/' },
-  { header: /^(sys\/socket|netinet\/.*|sys\/uio|poll|sys\/epoll)(\.h)?$/, folders: ['io', 'crypto'], what: "sockets belong to io/ (crypto/ has ngtcp2's socket addresses)" },
+  {
+    header: /^(sys\/socket|netinet\/.*|sys\/uio|poll|sys\/epoll)(\.h)?$/,
+    folders: ['io', 'crypto'],
+    what: "sockets belong to io/ (crypto/ has ngtcp2's socket addresses)",
+  },
 ];
 
 /** Stands in for the clock of GnuTLS, which asks the system whatever we do. */
 const clockOfTls = 'crypto/tls_clock.cc';
 /** Time and randomness are arguments everywhere but where they are read. */
-const nondeterminism = /\b(steady_clock|system_clock|high_resolution_clock)::now\b|\bstd::random_device\b|\bclock_gettime\s*\(/;
+const nondeterminism =
+  /\b(steady_clock|system_clock|high_resolution_clock)::now\b|\bstd::random_device\b|\bclock_gettime\s*\(/;
 
 /** Returns one line per violation: `file:line: what`. `source` is the folder that holds the layers. */
 export function checkNativeLayers(source, layers) {

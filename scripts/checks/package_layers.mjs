@@ -17,19 +17,28 @@ export function checkPackageLayers(packages, layers = packageLayers) {
   return Object.keys(layers).flatMap((name) => {
     const home = join(packages, name);
     const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'));
-    const declared = new Set(['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'].flatMap((kind) => Object.keys(manifest[kind] ?? {})));
+    const declared = new Set(
+      ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'].flatMap((kind) =>
+        Object.keys(manifest[kind] ?? {}),
+      ),
+    );
     return sourceFiles(home).flatMap((file) =>
-      importsOf(file).map(({ specifier, line }) => {
-        const problem = checkImport(specifier, { file, home, name, declared, allowed: layers[name] });
-        return problem && `${relative(packages, file)}:${line}: ${problem}`;
-      }).filter(Boolean));
+      importsOf(file)
+        .map(({ specifier, line }) => {
+          const problem = checkImport(specifier, { file, home, name, declared, allowed: layers[name] });
+          return problem && `${relative(packages, file)}:${line}: ${problem}`;
+        })
+        .filter(Boolean),
+    );
   });
 }
 
 function checkImport(specifier, { file, home, name, declared, allowed }) {
   if (specifier.startsWith('.')) {
     const target = resolve(dirname(file), specifier);
-    return target.startsWith(home + sep) ? undefined : `'${specifier}' reaches into another package; import it by its name`;
+    return target.startsWith(home + sep)
+      ? undefined
+      : `'${specifier}' reaches into another package; import it by its name`;
   }
   const match = /^@sheaf\/([^/]+)(\/.*)?$/.exec(specifier);
   if (match === null) return undefined;

@@ -26,11 +26,22 @@ export function checkStructure() {
   const circles = checkCircles(packages);
   progress(`  ${describeCircles(circles)}`);
   const checks = [
-    { name: 'includes of packages/native/src', found: checkNativeLayers(join(packages, 'native', 'src'), layersOf('native')) },
-    { name: 'imports of packages/gateway/src', found: checkFolderLayers(join(packages, 'gateway', 'src'), layersOf('gateway')) },
+    {
+      name: 'includes of packages/native/src',
+      found: checkNativeLayers(join(packages, 'native', 'src'), layersOf('native')),
+    },
+    {
+      name: 'imports of packages/gateway/src',
+      found: checkFolderLayers(join(packages, 'gateway', 'src'), layersOf('gateway')),
+    },
     { name: 'imports between packages', found: checkPackageLayers(packages) },
     { name: 'circles of imports', found: circles.found },
-    { name: 'folders of tests', found: mirrored.flatMap(({ name, apart }) => checkMirroredTests(join(packages, name), apart).map((line) => `${name}/${line}`)) },
+    {
+      name: 'folders of tests',
+      found: mirrored.flatMap(({ name, apart }) =>
+        checkMirroredTests(join(packages, name), apart).map((line) => `${name}/${line}`),
+      ),
+    },
     { name: 'words of docs/glossary.md', found: checkGlossary(root) },
   ];
   const failures = [];

@@ -14,14 +14,20 @@ export const checkRules = (files = ['.']) =>
   execute(process.execPath, [program('eslint', 'bin', 'eslint.js'), '--max-warnings', '0', ...files], { cwd: root });
 
 const isNative = (file) => /\.(cc|h)$/.test(file);
-const nativeFiles = () => ['src', 'test', 'fuzz', 'bench'].flatMap((folder) => filesBelow(join('packages/native', folder), isNative));
-const prettier = (...args) => execute(process.execPath, [program('prettier', 'bin', 'prettier.cjs'), '--log-level', 'warn', ...args], { cwd: root });
+const nativeFiles = () =>
+  ['src', 'test', 'fuzz', 'bench'].flatMap((folder) => filesBelow(join('packages/native', folder), isNative));
+const prettier = (...args) =>
+  execute(process.execPath, [program('prettier', 'bin', 'prettier.cjs'), '--log-level', 'warn', ...args], {
+    cwd: root,
+  });
 
 /** Layout of TypeScript and JavaScript. */
 export const checkLayout = (files = ['.']) => prettier('--check', ...files);
 
 /** Layout of C++. */
-export const checkNativeLayout = (files = nativeFiles()) => execute('clang-format', ['--dry-run', '--Werror', ...files], { cwd: root });
+export const checkNativeLayout = (files = nativeFiles()) =>
+  execute('clang-format', ['--dry-run', '--Werror', ...files], { cwd: root });
 
 /** Lays out every file. */
-export const format = () => Promise.all([prettier('--write', '.'), execute('clang-format', ['-i', ...nativeFiles()], { cwd: root })]);
+export const format = () =>
+  Promise.all([prettier('--write', '.'), execute('clang-format', ['-i', ...nativeFiles()], { cwd: root })]);

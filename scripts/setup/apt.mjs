@@ -11,10 +11,17 @@ const transportLibraries = { 'libngtcp2-dev': '1.11', 'libngtcp2-crypto-gnutls-d
 const buildPackages = ['g++', 'make', 'python3', 'pkg-config', 'ccache', 'libgnutls28-dev', 'libuv1-dev'];
 const browserPackages = ['chromium'];
 const testPackages = [
-  'cmake', 'ninja-build', 'libgtest-dev', 'clang', 'libclang-rt-14-dev', 'clang-format',
-  'python3-venv', 'openssl',
+  'cmake',
+  'ninja-build',
+  'libgtest-dev',
+  'clang',
+  'libclang-rt-14-dev',
+  'clang-format',
+  'python3-venv',
+  'openssl',
   // Firefox, and `certutil`, which makes a profile trust an authority.
-  'firefox-esr', 'libnss3-tools',
+  'firefox-esr',
+  'libnss3-tools',
 ];
 
 /** ngtcp2's own programs. */
@@ -34,7 +41,10 @@ export function requiredPackages(purpose) {
   if (purpose !== 'test') return { plain: names, versioned: transportLibraries };
   names.push(...testPackages);
   const missing = Object.keys(toolchains).filter((name) => toolchain(name) === undefined);
-  return { plain: names, versioned: Object.assign({}, transportLibraries, testPrograms, ...missing.map((name) => toolchains[name])) };
+  return {
+    plain: names,
+    versioned: Object.assign({}, transportLibraries, testPrograms, ...missing.map((name) => toolchains[name])),
+  };
 }
 
 export async function installPackages(purpose) {
@@ -50,14 +60,21 @@ export async function installPackages(purpose) {
   const apt = await aptCommand(missing, versioned, release);
   await install(apt, missing, versioned, release);
   const still = missingPackages(plain, versioned);
-  if (still.length > 0) throw failure(still, 'apt-get ended without an error, but these are not installed', apt, release);
+  if (still.length > 0)
+    throw failure(still, 'apt-get ended without an error, but these are not installed', apt, release);
 }
 
 function missingPackages(plain, versioned) {
   const names = [...plain, ...Object.keys(versioned)];
   const installed = new Map();
   // dpkg-query fails when one name is unknown and still lists the others.
-  const listing = capture('sh', ['-c', 'dpkg-query -W -f \'${Package} ${db:Status-Status} ${Version}\\n\' "$@" 2>/dev/null || true', 'sh', ...names]) ?? '';
+  const listing =
+    capture('sh', [
+      '-c',
+      'dpkg-query -W -f \'${Package} ${db:Status-Status} ${Version}\\n\' "$@" 2>/dev/null || true',
+      'sh',
+      ...names,
+    ]) ?? '';
   for (const line of listing.split('\n')) {
     const [name, status, version] = line.split(' ');
     if (status === 'installed') installed.set(name, version);
@@ -76,7 +93,9 @@ async function aptCommand(missing, versioned, release) {
     progress('  sudo asks for your password to install them.');
     if ((await run('sudo', ['-v'])) === 0) return ['sudo'];
   }
-  const names = missing.map((name) => (isOlder(candidateVersion(name), versioned[name]) ? `${name}/${release.codename}-backports` : name));
+  const names = missing.map((name) =>
+    isOlder(candidateVersion(name), versioned[name]) ? `${name}/${release.codename}-backports` : name,
+  );
   throw new StepError('System packages are missing and this user may not install them.', {
     cause: 'neither root nor sudo',
     command: `npm run setup   # as root; it runs: apt-get install ${names.join(' ')}`,
@@ -85,7 +104,15 @@ async function aptCommand(missing, versioned, release) {
 
 async function install(apt, missing, versioned, release) {
   const execute = (args) => {
-    const [command, ...rest] = [...apt, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=300', ...args];
+    const [command, ...rest] = [
+      ...apt,
+      'env',
+      'DEBIAN_FRONTEND=noninteractive',
+      'apt-get',
+      '-o',
+      'DPkg::Lock::Timeout=300',
+      ...args,
+    ];
     return run(command, rest);
   };
   const needed = missing.filter((name) => name in versioned);
@@ -139,22 +166,29 @@ export function readSources(directory = '/etc/apt') {
   const files = [join(directory, 'sources.list')];
   const parts = join(directory, 'sources.list.d');
   if (existsSync(parts)) files.push(...readdirSync(parts).map((name) => join(parts, name)));
-  return files.filter((file) => existsSync(file)).flatMap((file) => {
-    const text = readFileSync(file, 'utf8');
-    if (file.endsWith('.sources')) return parseDeb822(text, file);
-    return file.endsWith('.list') ? parseOneLine(text, file) : [];
-  });
+  return files
+    .filter((file) => existsSync(file))
+    .flatMap((file) => {
+      const text = readFileSync(file, 'utf8');
+      if (file.endsWith('.sources')) return parseDeb822(text, file);
+      return file.endsWith('.list') ? parseOneLine(text, file) : [];
+    });
 }
 
 function parseDeb822(text, file) {
   const paragraphs = text.replaceAll(/^#.*\n/gm, '').split(/\n\s*\n/);
   return paragraphs.flatMap((paragraph) => {
     const fields = {};
-    for (const match of paragraph.matchAll(/^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)/gm)) fields[match[1].toLowerCase()] = match[2].trim();
+    for (const match of paragraph.matchAll(/^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)/gm))
+      fields[match[1].toLowerCase()] = match[2].trim();
     const words = (name) => (fields[name] ?? '').split(/\s+/).filter(Boolean);
     if (fields.enabled === 'no' || !words('types').includes('deb')) return [];
     return words('uris').map((uri) => ({
-      file, uri, suites: words('suites'), components: words('components'), signedBy: fields['signed-by'],
+      file,
+      uri,
+      suites: words('suites'),
+      components: words('components'),
+      signedBy: fields['signed-by'],
     }));
   });
 }
@@ -176,8 +210,9 @@ function readRelease() {
 }
 
 function checkWithoutApt(release, plain, versioned) {
-  const missing = ['libngtcp2', 'libngtcp2_crypto_gnutls', 'gnutls', 'libnghttp3']
-    .filter((name) => capture('pkg-config', ['--exists', name]) === undefined);
+  const missing = ['libngtcp2', 'libngtcp2_crypto_gnutls', 'gnutls', 'libnghttp3'].filter(
+    (name) => capture('pkg-config', ['--exists', name]) === undefined,
+  );
   if (missing.length === 0) return;
   throw new StepError(`Libraries are missing: ${missing.join(', ')}.`, {
     cause: `${release.name} has no apt; the set-up knows Debian 12`,
@@ -188,6 +223,11 @@ function checkWithoutApt(release, plain, versioned) {
 function failure(names, cause, apt, release) {
   return new StepError(`Could not install: ${names.join(' ')}`, {
     cause: `${cause} (on ${release.name})`,
-    command: commandLine([...apt, 'apt-get'].join(' ').split(' ')[0], [...[...apt, 'apt-get'].slice(1), 'install', '-y', ...names]),
+    command: commandLine([...apt, 'apt-get'].join(' ').split(' ')[0], [
+      ...[...apt, 'apt-get'].slice(1),
+      'install',
+      '-y',
+      ...names,
+    ]),
   });
 }

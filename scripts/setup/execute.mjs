@@ -3,7 +3,11 @@ import { spawn } from 'node:child_process';
 /** Runs a program to its end; resolves with its exit code (or signal) and all that it wrote. */
 export function execute(program, args, { cwd, environment = {} } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd, env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const parts = [];
     child.stdout.on('data', (part) => parts.push(part));
     child.stderr.on('data', (part) => parts.push(part));

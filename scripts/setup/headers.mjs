@@ -27,5 +27,8 @@ const nodeApiHeaders = () => createRequire(join(root, 'packages/native/package.j
 function libuvIncludes() {
   const directory = capture('pkg-config', ['--variable=includedir', 'libuv'])?.trim();
   if (directory) return directory;
-  throw new StepError('The headers of libuv are missing.', { cause: 'pkg-config does not know libuv', command: 'apt-get install libuv1-dev' });
+  throw new StepError('The headers of libuv are missing.', {
+    cause: 'pkg-config does not know libuv',
+    command: 'apt-get install libuv1-dev',
+  });
 }

@@ -30,9 +30,24 @@ export const aioquic = {
   outputs: ['.sheaf/interop/bin/python'],
   async run() {
     const environment = join('.sheaf', 'interop');
-    await build('Python could not make a virtual environment.', '/usr/bin/python3', ['-m', 'venv', '--clear', environment]);
-    const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', join(source, 'requirements.txt')];
-    await build('aioquic and curl could not be installed.', join(environment, 'bin/python'), install, { env: { PIP_USER: '0' } });
+    await build('Python could not make a virtual environment.', '/usr/bin/python3', [
+      '-m',
+      'venv',
+      '--clear',
+      environment,
+    ]);
+    const install = [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      '-r',
+      join(source, 'requirements.txt'),
+    ];
+    await build('aioquic and curl could not be installed.', join(environment, 'bin/python'), install, {
+      env: { PIP_USER: '0' },
+    });
   },
 };
 
@@ -44,7 +59,10 @@ export const go = {
   async run() {
     for (const name of goPrograms) {
       const args = ['build', '-trimpath', '-buildvcs=false', '-o', join(root, '.sheaf', 'interop-go', name), '.'];
-      await build(`The Go program ${name} does not build.`, required('go'), args, { cwd: join(root, source, 'go', name), env: { GOTOOLCHAIN: 'auto', GOFLAGS: '' } });
+      await build(`The Go program ${name} does not build.`, required('go'), args, {
+        cwd: join(root, source, 'go', name),
+        env: { GOTOOLCHAIN: 'auto', GOFLAGS: '' },
+      });
     }
   },
 };
@@ -53,7 +71,17 @@ export const rust = {
   name: 'interop-rust',
   title: 'noq, quinn and s2n-quic for the interoperability tests',
   inputs: () => [
-    ...['Cargo.toml', 'Cargo.lock', 'body.rs', 'counting_verifier.rs', 'options.rs', 'tickets.rs', 'noq', 'quinn', 's2n-quic'].flatMap((name) => filesBelow(join(source, name))),
+    ...[
+      'Cargo.toml',
+      'Cargo.lock',
+      'body.rs',
+      'counting_verifier.rs',
+      'options.rs',
+      'tickets.rs',
+      'noq',
+      'quinn',
+      's2n-quic',
+    ].flatMap((name) => filesBelow(join(source, name))),
     join('packages', 'bench', 'peers', 'unchecked_tls.rs'),
   ],
   outputs: rustPrograms.map((name) => join(source, 'target', 'release', name)),
@@ -61,7 +89,10 @@ export const rust = {
     const cwd = join(root, source);
     const cargo = required('cargo');
     // Debian's cargo would call the rustc of the path, which may be the one that is too old.
-    const env = { CARGO_TARGET_DIR: join(cwd, 'target'), ...(cargo.startsWith('/usr/bin/') ? { RUSTC: '/usr/bin/rustc' } : {}) };
+    const env = {
+      CARGO_TARGET_DIR: join(cwd, 'target'),
+      ...(cargo.startsWith('/usr/bin/') ? { RUSTC: '/usr/bin/rustc' } : {}),
+    };
     await build('The Rust programs do not build.', cargo, ['build', '--release', '--locked', '--quiet'], { cwd, env });
   },
 };
@@ -69,11 +100,17 @@ export const rust = {
 function required(name) {
   const command = toolchain(name);
   if (command !== undefined) return command;
-  throw new StepError(`${name} ${oldest[name].join('.')} or newer is missing.`, { cause: 'the interoperability tests build programs with it', command: 'npm run setup   # as root' });
+  throw new StepError(`${name} ${oldest[name].join('.')} or newer is missing.`, {
+    cause: 'the interoperability tests build programs with it',
+    command: 'npm run setup   # as root',
+  });
 }
 
 async function build(title, command, args, options) {
   const code = await run(command, args, { cwd: root, ...options });
   if (code === 0) return;
-  throw new StepError(title, { cause: `ended with ${code}; its message is above`, command: commandLine(command, args) });
+  throw new StepError(title, {
+    cause: `ended with ${code}; its message is above`,
+    command: commandLine(command, args),
+  });
 }

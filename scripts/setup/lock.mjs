@@ -25,7 +25,7 @@ export async function withLock(action) {
 
 async function acquire() {
   mkdirSync(join(root, '.sheaf'), { recursive: true });
-  for (let announced = false; ; ) {
+  for (let announced = false; ;) {
     try {
       writeFileSync(path, String(process.pid), { flag: 'wx' });
       return;

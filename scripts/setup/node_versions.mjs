@@ -19,12 +19,17 @@ export const nodeVersions = {
   extra: [JSON.stringify(versions), process.arch],
   outputs: Object.keys(versions).map(programOf),
   async run() {
-    const dependencies = Object.fromEntries(Object.entries(versions).map(([name, version]) => [name, `npm:node-linux-${process.arch}@${version}`]));
+    const dependencies = Object.fromEntries(
+      Object.entries(versions).map(([name, version]) => [name, `npm:node-linux-${process.arch}@${version}`]),
+    );
     mkdirSync(join(root, directory), { recursive: true });
     writeFileSync(join(root, directory, 'package.json'), JSON.stringify({ private: true, dependencies }));
     const args = ['install', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error'];
     const code = await run('npm', args, { cwd: join(root, directory) });
     if (code === 0) return;
-    throw new StepError('Node 22 and 24 could not be installed.', { cause: `ended with ${code}; its message is above`, command: `cd ${directory} && ${commandLine('npm', args)}` });
+    throw new StepError('Node 22 and 24 could not be installed.', {
+      cause: `ended with ${code}; its message is above`,
+      command: `cd ${directory} && ${commandLine('npm', args)}`,
+    });
   },
 };

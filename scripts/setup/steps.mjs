@@ -11,7 +11,12 @@ import { filesBelow, root } from './stamp.mjs';
 
 const rootPackage = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const packages = ['native', 'gateway', 'web-client', 'bench', 'cli'].map((name) => join('packages', name));
-const manifests = ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', ...packages.map((name) => join(name, 'package.json'))];
+const manifests = [
+  'package.json',
+  'pnpm-workspace.yaml',
+  'pnpm-lock.yaml',
+  ...packages.map((name) => join(name, 'package.json')),
+];
 
 export const checkNode = () => {
   const wanted = rootPackage.engines.node.replace('>=', '').split('.').map(Number);
@@ -30,7 +35,10 @@ const pnpm = (args) => ({ command: 'npx', args: ['--yes', rootPackage.packageMan
 async function runOrFail({ command, args }, title, options) {
   const code = await run(command, args, { cwd: root, ...options });
   if (code === 0) return;
-  throw new StepError(title, { cause: `ended with ${code}; its message is above`, command: commandLine(command, args) });
+  throw new StepError(title, {
+    cause: `ended with ${code}; its message is above`,
+    command: commandLine(command, args),
+  });
 }
 
 const isSource = (file) => /\.(ts|tsx|mts|json)$/.test(file) && !file.includes('/test/');
@@ -47,9 +55,16 @@ export function steps(purpose) {
       title: 'npm dependencies',
       inputs: () => manifests,
       outputs: ['node_modules/.modules.yaml'],
-      run: () => runOrFail(pnpm(['install', '--frozen-lockfile', '--ignore-scripts', '--reporter=append-only']), 'The npm dependencies could not be installed.'),
+      run: () =>
+        runOrFail(
+          pnpm(['install', '--frozen-lockfile', '--ignore-scripts', '--reporter=append-only']),
+          'The npm dependencies could not be installed.',
+        ),
     },
-    ...[aioquic, go, rust, nodeVersions].map((step) => ({ ...step, skip: () => purpose !== 'test' && 'only for tests' })),
+    ...[aioquic, go, rust, nodeVersions].map((step) => ({
+      ...step,
+      skip: () => purpose !== 'test' && 'only for tests',
+    })),
     {
       name: 'addon',
       title: 'Native addon',
@@ -66,9 +81,18 @@ export function steps(purpose) {
     {
       name: 'typescript',
       title: 'TypeScript',
-      inputs: () => ['tsconfig.json', 'tsconfig.base.json', 'pnpm-lock.yaml', ...packages.flatMap((name) => filesBelow(name, isSource))],
+      inputs: () => [
+        'tsconfig.json',
+        'tsconfig.base.json',
+        'pnpm-lock.yaml',
+        ...packages.flatMap((name) => filesBelow(name, isSource)),
+      ],
       outputs: packages.map((name) => join(name, 'dist/index.js')),
-      run: () => runOrFail({ command: process.execPath, args: [join(root, 'node_modules/typescript/bin/tsc'), '--build'] }, 'The TypeScript does not compile.'),
+      run: () =>
+        runOrFail(
+          { command: process.execPath, args: [join(root, 'node_modules/typescript/bin/tsc'), '--build'] },
+          'The TypeScript does not compile.',
+        ),
     },
     {
       name: 'web-client',
@@ -76,7 +100,10 @@ export function steps(purpose) {
       inputs: () => ['pnpm-lock.yaml', ...filesBelow('packages/web-client')],
       outputs: ['packages/web-client/dist/browser'],
       skip: () => !hasScript('packages/web-client', 'bundle') && 'packages/web-client has no `bundle` script',
-      run: () => runOrFail({ command: 'npm', args: ['run', '--silent', 'bundle'] }, 'The browser bundle could not be built.', { cwd: join(root, 'packages/web-client') }),
+      run: () =>
+        runOrFail({ command: 'npm', args: ['run', '--silent', 'bundle'] }, 'The browser bundle could not be built.', {
+          cwd: join(root, 'packages/web-client'),
+        }),
     },
   ];
 }

@@ -14,7 +14,10 @@ export const browser = {
     mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
     rmSync(report, { force: true });
     const playwright = join(root, 'node_modules', '@playwright', 'test', 'cli.js');
-    const code = await run(process.execPath, [playwright, 'test', '--reporter=list,json'], { cwd: root, env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report } });
+    const code = await run(process.execPath, [playwright, 'test', '--reporter=list,json'], {
+      cwd: root,
+      env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report },
+    });
     const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
     outcome.failures.push(...notRun('test', playwrightFiles(), outcome.files));
     if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`playwright ended with ${code}`);
@@ -30,7 +33,10 @@ function readReport(path) {
       for (const test of spec.tests) {
         outcome.files.push(relative(root, join(report.config.rootDir, spec.file)));
         const name = `${spec.file}: ${spec.title}`;
-        if (test.status === 'skipped') outcome.skipped.push(`${name}: ${test.annotations.map((note) => note.description).join('; ') || 'no reason given'}`);
+        if (test.status === 'skipped')
+          outcome.skipped.push(
+            `${name}: ${test.annotations.map((note) => note.description).join('; ') || 'no reason given'}`,
+          );
         else if (test.status === 'unexpected') outcome.failures.push(name);
         else outcome.passed += 1;
       }

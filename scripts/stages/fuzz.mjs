@@ -19,8 +19,19 @@ export const fuzz = {
     const unbuilt = targets.filter((target) => !existsSync(join(build, 'fuzz', target)));
     const built = targets.filter((target) => !unbuilt.includes(target));
     const outcomes = await inParallel(built, (target) => runTarget(build, target, fuzzSeconds));
-    const failures = [...built.filter((_, index) => outcomes[index].code !== 0), ...notRun('input', targets, built.filter((_, index) => outcomes[index].inputs > 0))];
-    return { passed: targets.length - new Set(failures.map((failure) => failure.split(':')[0])).size, failures, skipped: [] };
+    const failures = [
+      ...built.filter((_, index) => outcomes[index].code !== 0),
+      ...notRun(
+        'input',
+        targets,
+        built.filter((_, index) => outcomes[index].inputs > 0),
+      ),
+    ];
+    return {
+      passed: targets.length - new Set(failures.map((failure) => failure.split(':')[0])).size,
+      failures,
+      skipped: [],
+    };
   },
 };
 
@@ -29,10 +40,19 @@ async function runTarget(build, target, seconds) {
   const artifacts = join(build, 'artifacts');
   mkdirSync(corpus, { recursive: true });
   mkdirSync(artifacts, { recursive: true });
-  const args = [`-max_total_time=${seconds}`, '-timeout=5', '-rss_limit_mb=2048', `-artifact_prefix=${artifacts}/${target}-`, corpus, ...writeSeeds(build, target)];
+  const args = [
+    `-max_total_time=${seconds}`,
+    '-timeout=5',
+    '-rss_limit_mb=2048',
+    `-artifact_prefix=${artifacts}/${target}-`,
+    corpus,
+    ...writeSeeds(build, target),
+  ];
   const { code, output } = await execute(join(build, 'fuzz', target), args);
   if (code !== 0) progress(output);
-  progress(`  ${target}: ${code === 0 ? `${executions(output)} inputs without a finding` : `ended with ${code}; input in ${artifacts}`}`);
+  progress(
+    `  ${target}: ${code === 0 ? `${executions(output)} inputs without a finding` : `ended with ${code}; input in ${artifacts}`}`,
+  );
   return { code, inputs: executions(output) };
 }
 
@@ -42,13 +62,17 @@ function writeSeeds(build, target) {
   if (!existsSync(text)) return [];
   const folder = join(build, 'seeds', target);
   mkdirSync(folder, { recursive: true });
-  for (const [index, bytes] of parseSeeds(readFileSync(text, 'utf8')).entries()) writeFileSync(join(folder, String(index)), bytes);
+  for (const [index, bytes] of parseSeeds(readFileSync(text, 'utf8')).entries())
+    writeFileSync(join(folder, String(index)), bytes);
   return [folder];
 }
 
 /** An input on each line, in hexadecimal, with a comment behind it. */
 export function parseSeeds(text) {
-  const lines = text.split('\n').map((line) => line.replace(/#.*/, '').trim()).filter((line) => line !== '');
+  const lines = text
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim())
+    .filter((line) => line !== '');
   return lines.map((line) => {
     const bytes = Buffer.from(line, 'hex');
     if (bytes.length * 2 !== line.length) throw new Error(`not hexadecimal: ${line}`);

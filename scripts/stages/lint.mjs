@@ -45,7 +45,9 @@ function sum(results) {
 }
 
 function scriptTests() {
-  const output = capture('sh', ['-c', '"$0" --test --test-reporter=tap scripts/test/ || true', process.execPath], { cwd: root }) ?? '';
+  const output =
+    capture('sh', ['-c', '"$0" --test --test-reporter=tap scripts/test/ || true', process.execPath], { cwd: root }) ??
+    '';
   const failures = [...output.matchAll(/^not ok \d+ - (.*)$/gm)].map((match) => `scripts: ${match[1]}`);
   if (failures.length > 0) progress(output);
   const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0);

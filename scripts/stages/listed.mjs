@@ -32,4 +32,5 @@ export function declaredTests(source) {
 }
 
 export const vitestFiles = () => filesBelow('packages', (file) => /^packages\/[^/]+\/test\/.*\.test\.ts$/.test(file));
-export const playwrightFiles = () => filesBelow('packages/web-client/test/browser', (file) => file.endsWith('.spec.ts'));
+export const playwrightFiles = () =>
+  filesBelow('packages/web-client/test/browser', (file) => file.endsWith('.spec.ts'));

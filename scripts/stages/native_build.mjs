@@ -7,8 +7,18 @@ import { root } from '../setup/stamp.mjs';
 /** Builds all targets and returns the build folder; undefined when something did not build. */
 export async function buildNative(name, options, { compiler } = {}) {
   const build = join(root, 'packages', 'native', 'build', name);
-  const configure = ['-G', 'Ninja', '-S', join(root, 'packages', 'native'), '-B', build, '-Wno-dev', '--log-level=WARNING'];
-  if (compiler !== undefined) configure.push(`-DCMAKE_C_COMPILER=${compiler.c}`, `-DCMAKE_CXX_COMPILER=${compiler.cxx}`);
+  const configure = [
+    '-G',
+    'Ninja',
+    '-S',
+    join(root, 'packages', 'native'),
+    '-B',
+    build,
+    '-Wno-dev',
+    '--log-level=WARNING',
+  ];
+  if (compiler !== undefined)
+    configure.push(`-DCMAKE_C_COMPILER=${compiler.c}`, `-DCMAKE_CXX_COMPILER=${compiler.cxx}`);
   configure.push(...options.map((option) => `-D${option}=ON`));
   if ((await run('cmake', configure)) !== 0) return undefined;
   if ((await run('ninja', ['-C', build, '-k', '0', '-j', String(cpus().length), '--quiet'])) !== 0) return undefined;

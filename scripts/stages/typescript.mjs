@@ -8,13 +8,27 @@ import { notRun, vitestFiles } from './listed.mjs';
 export const typescript = {
   name: 'typescript',
   title: 'TypeScript tests',
-  needs: ['packages', 'dependencies', 'addon', 'typescript', 'web-client', 'interop', 'interop-go', 'interop-rust', 'node-versions'],
+  needs: [
+    'packages',
+    'dependencies',
+    'addon',
+    'typescript',
+    'web-client',
+    'interop',
+    'interop-go',
+    'interop-rust',
+    'node-versions',
+  ],
   run: async () => {
     const report = join(root, '.sheaf', 'test', 'vitest.json');
     mkdirSync(join(root, '.sheaf', 'test'), { recursive: true });
     rmSync(report, { force: true });
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-    const code = await run(process.execPath, [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`], { cwd: root });
+    const code = await run(
+      process.execPath,
+      [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+      { cwd: root },
+    );
     const outcome = existsSync(report) ? readReport(report) : { passed: 0, failures: [], skipped: [], files: [] };
     outcome.failures.push(...notRun('test', vitestFiles(), outcome.files));
     if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`vitest ended with ${code}`);
@@ -28,7 +42,8 @@ function readReport(path) {
     const name = file.name.replace(`${root}/`, '');
     if (file.assertionResults.length > 0) outcome.files.push(name);
     // A file that does not load has failed without a test in it.
-    if (file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed')) outcome.failures.push(name);
+    if (file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'))
+      outcome.failures.push(name);
     for (const test of file.assertionResults) {
       if (test.status === 'passed') outcome.passed += 1;
       else if (test.status === 'failed') outcome.failures.push(`${name}: ${test.fullName}`);

@@ -25,7 +25,10 @@ export const unit = {
     const complete = programs.filter((name, index) => testsIn(results[index]) >= declared.get(name));
     return {
       passed: results.reduce((sum, result) => sum + result.passed, 0),
-      failures: [...results.flatMap((result) => result.failures), ...notRun('complete set of tests', [...declared.keys()], complete)],
+      failures: [
+        ...results.flatMap((result) => result.failures),
+        ...notRun('complete set of tests', [...declared.keys()], complete),
+      ],
       skipped: results.flatMap((result) => result.skipped),
     };
   },
@@ -37,11 +40,15 @@ async function runProgram(folder, name) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const started = performance.now();
-  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], { environment: sanitizers });
+  const { code, output } = await execute(join(folder, name), ['--gtest_brief=1', `--gtest_output=json:${report}`], {
+    environment: sanitizers,
+  });
   const outcome = existsSync(report) ? readReport(name, report) : { passed: 0, failures: [], skipped: [] };
   if (code !== 0 && outcome.failures.length === 0) outcome.failures.push(`${name} ended with ${code}`);
   if (outcome.failures.length > 0) progress(output);
-  progress(`  ${name}: ${outcome.passed} passed, ${outcome.failures.length} failed (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+  progress(
+    `  ${name}: ${outcome.passed} passed, ${outcome.failures.length} failed (${((performance.now() - started) / 1000).toFixed(1)} s)`,
+  );
   return outcome;
 }
 
@@ -52,7 +59,8 @@ function readReport(program, path) {
     for (const test of suite.testsuite) {
       const name = `${program}: ${suite.name}.${test.name}`;
       if (test.failures?.length) outcome.failures.push(name);
-      else if (test.result === 'SKIPPED') outcome.skipped.push(`${name}: ${test.skipped?.[0]?.message ?? 'GTEST_SKIP'}`);
+      else if (test.result === 'SKIPPED')
+        outcome.skipped.push(`${name}: ${test.skipped?.[0]?.message ?? 'GTEST_SKIP'}`);
       else if (test.result === 'COMPLETED') outcome.passed += 1;
     }
   }

@@ -18,10 +18,24 @@ const withSources = (files, check) => {
 
 test('reads deb822 sources with several paragraphs, a key and comments', () => {
   const text = [
-    '# made by the installer', 'Types: deb', 'URIs: http://mirror.test/debian', 'Suites: bookworm bookworm-updates',
-    'Components: main contrib', 'Signed-By: /usr/share/keyrings/archive.gpg', '', 'Types: deb-src',
-    'URIs: http://sources.test/debian', 'Suites: bookworm', 'Components: main', '', 'Enabled: no', 'Types: deb',
-    'URIs: http://off.test/debian', 'Suites: bookworm', 'Components: main', '',
+    '# made by the installer',
+    'Types: deb',
+    'URIs: http://mirror.test/debian',
+    'Suites: bookworm bookworm-updates',
+    'Components: main contrib',
+    'Signed-By: /usr/share/keyrings/archive.gpg',
+    '',
+    'Types: deb-src',
+    'URIs: http://sources.test/debian',
+    'Suites: bookworm',
+    'Components: main',
+    '',
+    'Enabled: no',
+    'Types: deb',
+    'URIs: http://off.test/debian',
+    'Suites: bookworm',
+    'Components: main',
+    '',
   ].join('\n');
   withSources({ 'sources.list.d/debian.sources': text }, (sources) => {
     assert.equal(sources.length, 1);
@@ -32,12 +46,16 @@ test('reads deb822 sources with several paragraphs, a key and comments', () => {
 });
 
 test('reads one-line sources with and without options', () => {
-  const text = '# deb http://comment.test/debian bookworm main\ndeb [arch=amd64 signed-by=/key.gpg] http://a.test/debian bookworm main\ndeb http://b.test/debian bookworm-backports main contrib\n';
+  const text =
+    '# deb http://comment.test/debian bookworm main\ndeb [arch=amd64 signed-by=/key.gpg] http://a.test/debian bookworm main\ndeb http://b.test/debian bookworm-backports main contrib\n';
   withSources({ 'sources.list': text }, (sources) => {
-    assert.deepEqual(sources.map((source) => [source.uri, source.suites[0], source.signedBy]), [
-      ['http://a.test/debian', 'bookworm', '/key.gpg'],
-      ['http://b.test/debian', 'bookworm-backports', undefined],
-    ]);
+    assert.deepEqual(
+      sources.map((source) => [source.uri, source.suites[0], source.signedBy]),
+      [
+        ['http://a.test/debian', 'bookworm', '/key.gpg'],
+        ['http://b.test/debian', 'bookworm-backports', undefined],
+      ],
+    );
   });
 });
 
@@ -45,5 +63,6 @@ test('the demo needs a browser and no test tools', () => {
   const { plain } = requiredPackages('demo');
   assert.ok(plain.includes('chromium'));
   assert.ok(!plain.includes('libgtest-dev'));
-  for (const name of ['libgtest-dev', 'firefox-esr', 'libnss3-tools']) assert.ok(requiredPackages('test').plain.includes(name));
+  for (const name of ['libgtest-dev', 'firefox-esr', 'libnss3-tools'])
+    assert.ok(requiredPackages('test').plain.includes(name));
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findAvoided, readGlossary } from '../checks/glossary.mjs';
 
-const glossary = (exceptions = '') => readGlossary(`| word | meaning | avoid |
+const glossary = (exceptions = '') =>
+  readGlossary(`| word | meaning | avoid |
 |---|---|---|
 | in flight | sent | \`under way\`, on its way |
 | maximum | a bound | \`k_most_*\` |
@@ -15,7 +16,9 @@ ${exceptions}`);
 const find = (text, exceptions, path = 'a/b.ts') => findAvoided(glossary(exceptions), [{ path, text }]);
 
 test('a word that is to be avoided is told with its place and the right word', () => {
-  assert.deepEqual(find('one\nrequests under way\n'), ['a/b.ts:2: "under way" is called "in flight" (docs/glossary.md)']);
+  assert.deepEqual(find('one\nrequests under way\n'), [
+    'a/b.ts:2: "under way" is called "in flight" (docs/glossary.md)',
+  ]);
 });
 
 test('also across a line break of a comment', () => {
@@ -40,11 +43,16 @@ test('an exception holds for its phrase and its files alone', () => {
 });
 
 test('an exception that nothing needs is told', () => {
-  assert.deepEqual(find('', '| `under way` | `a/` | |\n'), ['docs/glossary.md: nothing needs the exception "under way"']);
+  assert.deepEqual(find('', '| `under way` | `a/` | |\n'), [
+    'docs/glossary.md: nothing needs the exception "under way"',
+  ]);
 });
 
 test('a word that stands there twice, a row that is none and an empty table are refused', () => {
-  assert.throws(() => readGlossary('| word | meaning | avoid |\n|---|---|---|\n| a | b | c |\n| a | d | |\n'), /"a" stands there twice/);
+  assert.throws(
+    () => readGlossary('| word | meaning | avoid |\n|---|---|---|\n| a | b | c |\n| a | d | |\n'),
+    /"a" stands there twice/,
+  );
   assert.throws(() => readGlossary('| word | meaning | avoid |\n|---|---|---|\n| a | b |\n'), /2 cells instead of 3/);
   assert.throws(() => readGlossary('no table'), /no word/);
 });

@@ -23,7 +23,11 @@ const write = (files) => {
 };
 const layers = { util: [], wire: ['util'], connection: ['wire'] };
 /** Has every folder of `layers`, and uses every permission. */
-const whole = { 'util/time.h': '', 'wire/frame.h': '#include "util/time.h"\n', 'connection/connection.h': '#include "wire/frame.h"\n' };
+const whole = {
+  'util/time.h': '',
+  'wire/frame.h': '#include "util/time.h"\n',
+  'connection/connection.h': '#include "wire/frame.h"\n',
+};
 
 test('an include of a lower folder, also through another, is allowed', () => {
   write({ ...whole, 'connection/connection.h': '#include "util/time.h"\n#include "wire/frame.h"\n' });
@@ -32,7 +36,9 @@ test('an include of a lower folder, also through another, is allowed', () => {
 
 test('an include of a higher folder is named with its line', () => {
   write({ ...whole, 'wire/frame.h': '#include "util/time.h"\n#include "connection/connection.h"\n' });
-  assert.deepEqual(checkNativeLayers(folder, layers), ['wire/frame.h:2: wire/ may not include connection/ (layers.json)']);
+  assert.deepEqual(checkNativeLayers(folder, layers), [
+    'wire/frame.h:2: wire/ may not include connection/ (layers.json)',
+  ]);
 });
 
 test('a header that does not exist is named', () => {
@@ -43,7 +49,11 @@ test('a header that does not exist is named', () => {
 });
 
 test('a library is kept in its folder', () => {
-  write({ ...whole, 'wire/protection.h': '#include <ngtcp2/ngtcp2.h>\n', 'util/socket.h': '#include <sys/socket.h>\n' });
+  write({
+    ...whole,
+    'wire/protection.h': '#include <ngtcp2/ngtcp2.h>\n',
+    'util/socket.h': '#include <sys/socket.h>\n',
+  });
   const found = checkNativeLayers(folder, layers);
   assert.equal(found.length, 2);
   assert.match(found[0], /util\/socket\.h:1: sockets/);
@@ -51,7 +61,11 @@ test('a library is kept in its folder', () => {
 });
 
 test('the clock is not read by a layer that takes time as an argument', () => {
-  write({ ...whole, 'connection/a.cc': 'auto now = std::chrono::steady_clock::now();\n', 'connection/b.cc': '// not steady_clock::now\n' });
+  write({
+    ...whole,
+    'connection/a.cc': 'auto now = std::chrono::steady_clock::now();\n',
+    'connection/b.cc': '// not steady_clock::now\n',
+  });
   assert.equal(checkNativeLayers(folder, layers).length, 1);
 });
 
@@ -83,7 +97,11 @@ test('imports of lower folders are allowed, each folder below another by itself'
 });
 
 test('an import of a higher folder, or of the roof, is named with its line', () => {
-  write({ ...wholeGateway, 'nodes/edge/path.ts': "\nimport { start } from '../start.js';\n", 'values/port.ts': "import '../index.js';\n" });
+  write({
+    ...wholeGateway,
+    'nodes/edge/path.ts': "\nimport { start } from '../start.js';\n",
+    'values/port.ts': "import '../index.js';\n",
+  });
   assert.deepEqual(checkFolderLayers(folder, gatewayLayers), [
     'nodes/edge/path.ts:2: nodes/edge/ may not import nodes/ (layers.json)',
     'values/port.ts:1: values/ may not import index.ts (layers.json)',
@@ -92,7 +110,10 @@ test('an import of a higher folder, or of the roof, is named with its line', () 
 
 test('a folder of imports that layers.json does not know is named, and a permission that nothing uses', () => {
   write({ ...wholeGateway, 'misc/a.ts': '' });
-  assert.deepEqual(checkFolderLayers(folder, { ...gatewayLayers, nodes: ['nodes/edge', 'http'] }), ['misc/ is not in layers.json', 'layers.json: nodes/ may use http/ and does not']);
+  assert.deepEqual(checkFolderLayers(folder, { ...gatewayLayers, nodes: ['nodes/edge', 'http'] }), [
+    'misc/ is not in layers.json',
+    'layers.json: nodes/ may use http/ and does not',
+  ]);
 });
 
 test('files that include or import each other are a circle', () => {
@@ -105,7 +126,10 @@ test('files that include or import each other are a circle', () => {
     'gateway/src/http/c.ts': "export type { A } from './a.js';\n",
   });
   const circles = checkCircles(folder, ['native/src', 'gateway/src']);
-  assert.deepEqual(circles.found, ['native/src: circle wire/a.h -> wire/b.h -> wire/a.h', 'gateway/src: circle http/a.ts -> http/b.ts -> http/c.ts -> http/a.ts']);
+  assert.deepEqual(circles.found, [
+    'native/src: circle wire/a.h -> wire/b.h -> wire/a.h',
+    'gateway/src: circle http/a.ts -> http/b.ts -> http/c.ts -> http/a.ts',
+  ]);
   assert.equal(describeCircles(circles), '2 circles in 2 folders, 6 files of 2 packages');
 });
 
@@ -124,13 +148,25 @@ test('folders that import each other are a circle, though no files do', () => {
 });
 
 test('a folder above its own folders is a folder of its own among imports', () => {
-  write({ 'bench/src/pages/bench.ts': "import './real/visit.js';\n", 'bench/src/pages/table.ts': '', 'bench/src/pages/real/visit.ts': "import '../table.js';\n" });
+  write({
+    'bench/src/pages/bench.ts': "import './real/visit.js';\n",
+    'bench/src/pages/table.ts': '',
+    'bench/src/pages/real/visit.ts': "import '../table.js';\n",
+  });
   assert.deepEqual(checkCircles(folder, ['bench/src']).found, ['bench/src: circle pages/ -> pages/real/ -> pages/']);
 });
 
 test('a folder of tests without a folder of the source is named', () => {
-  write({ 'src/nodes/edge/edge.ts': '', 'test/nodes/edge/edge.test.ts': '', 'test/support/site.ts': '', 'test/interop/peers/a.test.ts': '', 'test/gateway/a.test.ts': '' });
-  assert.deepEqual(checkMirroredTests(folder, ['interop']), ['test/gateway/: there is no folder src/gateway/ that it tests']);
+  write({
+    'src/nodes/edge/edge.ts': '',
+    'test/nodes/edge/edge.test.ts': '',
+    'test/support/site.ts': '',
+    'test/interop/peers/a.test.ts': '',
+    'test/gateway/a.test.ts': '',
+  });
+  assert.deepEqual(checkMirroredTests(folder, ['interop']), [
+    'test/gateway/: there is no folder src/gateway/ that it tests',
+  ]);
 });
 
 const manifest = (dependencies = {}) => JSON.stringify({ dependencies });
@@ -140,7 +176,8 @@ test('packages import downwards, by name, what they declare', () => {
     'native/package.json': manifest(),
     'native/lib/index.ts': "import { x } from '@sheaf/gateway';\n",
     'gateway/package.json': manifest({ '@sheaf/native': '1' }),
-    'gateway/src/index.ts': "import type { A } from '@sheaf/native';\nimport '../../native/lib/index.js';\nimport { b } from '@sheaf/native/src/b.js';\n",
+    'gateway/src/index.ts':
+      "import type { A } from '@sheaf/native';\nimport '../../native/lib/index.js';\nimport { b } from '@sheaf/native/src/b.js';\n",
     'cli/package.json': manifest(),
     'cli/src/index.ts': "const native = await import('@sheaf/native');\n",
   });

@@ -19,15 +19,27 @@ function written(name, text) {
 /** What the compiler says of a file under the options of every package. */
 async function typesOf(name, text) {
   written(`${name}.mts`, text);
-  const options = { noEmit: true, typeRoots: [join(root, 'node_modules/@types')], tsBuildInfoFile: join(directory, `${name}.tsbuildinfo`) };
-  return checkTypes(written(`${name}.json`, JSON.stringify({ extends: join(root, 'tsconfig.base.json'), compilerOptions: options, files: [`${name}.mts`] })));
+  const options = {
+    noEmit: true,
+    typeRoots: [join(root, 'node_modules/@types')],
+    tsBuildInfoFile: join(directory, `${name}.tsbuildinfo`),
+  };
+  return checkTypes(
+    written(
+      `${name}.json`,
+      JSON.stringify({ extends: join(root, 'tsconfig.base.json'), compilerOptions: options, files: [`${name}.mts`] }),
+    ),
+  );
 }
 
 test('types: a test without types and a symbol that nothing uses are refused', async () => {
   const typed = await typesOf('typed', 'export const double = (value: number): number => 2 * value;\n');
   assert.equal(typed.code, 0, typed.output);
   assert.match((await typesOf('untyped', 'export const double = (value) => 2 * value;\n')).output, /TS7006/);
-  assert.match((await typesOf('unused', "import { join } from 'node:path';\nexport const one = 1;\n")).output, /TS6133/);
+  assert.match(
+    (await typesOf('unused', "import { join } from 'node:path';\nexport const one = 1;\n")).output,
+    /TS6133/,
+  );
 });
 
 test('types: every package has its tests checked', () => {
@@ -46,7 +58,11 @@ test('layout: a file that no formatter wrote is refused', async () => {
 test('rules: a promise that nobody waits for is refused', () => {
   // The rules need types, so the text stands for a file that the compiler knows.
   const judge = (input) =>
-    spawnSync(process.execPath, ['node_modules/eslint/bin/eslint.js', '--stdin', '--stdin-filename', 'packages/gateway/src/errors/exit_codes.ts'], { cwd: root, input, encoding: 'utf8' });
+    spawnSync(
+      process.execPath,
+      ['node_modules/eslint/bin/eslint.js', '--stdin', '--stdin-filename', 'packages/gateway/src/errors/exit_codes.ts'],
+      { cwd: root, input, encoding: 'utf8' },
+    );
   const waited = judge('export const wait = async (): Promise<void> => {\n  await Promise.resolve();\n};\n');
   assert.equal(waited.status, 0, waited.stdout + waited.stderr);
   assert.match(judge('export const wait = (): void => {\n  Promise.resolve();\n};\n').stdout, /no-floating-promises/);

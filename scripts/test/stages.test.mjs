@@ -23,7 +23,12 @@ test('the sources list what has to run', () => {
 });
 
 test('declared tests are counted where they begin', () => {
-  assert.equal(declaredTests('TEST(A, B) {}\n  // TEST(no, no)\nTEST_F(C, D) {\n}\nTYPED_TEST(E, F) {}\nTEST_P(G, H) {}\nTEST_SUITE(x)\n'), 4);
+  assert.equal(
+    declaredTests(
+      'TEST(A, B) {}\n  // TEST(no, no)\nTEST_F(C, D) {\n}\nTYPED_TEST(E, F) {}\nTEST_P(G, H) {}\nTEST_SUITE(x)\n',
+    ),
+    4,
+  );
 });
 
 test('a fuzz target that ran no input has not run', () => {
@@ -36,7 +41,10 @@ test('the seeds of fuzz targets are bytes in hexadecimal, for targets that exist
   assert.ok(files.length > 0);
   for (const file of files) {
     assert.ok(fuzzTargets().includes(basename(file, '.txt')), file);
-    assert.ok(parseSeeds(readFileSync(join(root, file), 'utf8')).every((bytes) => bytes.length > 1), file);
+    assert.ok(
+      parseSeeds(readFileSync(join(root, file), 'utf8')).every((bytes) => bytes.length > 1),
+      file,
+    );
   }
   assert.deepEqual(parseSeeds('00ff  # both ends\n\n'), [Buffer.from([0, 255])]);
   assert.throws(() => parseSeeds('0'), /not hexadecimal/);

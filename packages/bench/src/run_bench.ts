@@ -13,29 +13,52 @@ import { schedulersBench } from './schedulers/schedulers_bench.js';
 import { soakBench } from './soak/soak_bench.js';
 import { uploadBench } from './upload/upload_bench.js';
 
-const experiments: readonly Experiment[] = [engineBench, greedyBench, httpBench, multiEndBench, pagesBench, pathsBench, schedulersBench, soakBench, uploadBench];
+const experiments: readonly Experiment[] = [
+  engineBench,
+  greedyBench,
+  httpBench,
+  multiEndBench,
+  pagesBench,
+  pathsBench,
+  schedulersBench,
+  soakBench,
+  uploadBench,
+];
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);
 
 /** Names of the options of each experiment, beside `json`. */
-export const benchOptions: Readonly<Record<string, readonly string[]>> = Object.fromEntries(experiments.map(({ name, options }) => [name, options]));
+export const benchOptions: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  experiments.map(({ name, options }) => [name, options]),
+);
 
 /**
  * Runs an experiment and prints its tables, or with `json` only JSON, to standard output; progress
  * goes to standard error. Returns the exit code. @throws UserError
  */
-export async function runBench(name: string, { json, ...options }: Record<string, unknown>, world: { stdout: Writable; stderr: Writable }): Promise<number> {
+export async function runBench(
+  name: string,
+  { json, ...options }: Record<string, unknown>,
+  world: { stdout: Writable; stderr: Writable },
+): Promise<number> {
   const experiment = experiments.find((candidate) => candidate.name === name);
   if (!experiment) {
     const near = closest(name, benchNames);
-    throw new UserError('BENCH_UNKNOWN', `there is no experiment '${name}'`, { hint: `${near ? `did you mean '${near}'? ` : ''}there are: ${benchNames.join(', ')}` });
+    throw new UserError('BENCH_UNKNOWN', `there is no experiment '${name}'`, {
+      hint: `${near ? `did you mean '${near}'? ` : ''}there are: ${benchNames.join(', ')}`,
+    });
   }
   const progress = (line: string): void => void world.stderr.write(`bench ${name}: ${line}\n`);
   const { report, tables, failure } = await experiment.run(options, { progress }).catch((error: unknown) => {
     throw error instanceof ZodError ? optionError(error, experiment) : error;
   });
-  const text = json === true ? `${JSON.stringify(report, null, 2)}\n` : [machineLine(report.machine as Machine), ...tables.map(renderTable)].join('\n\n').concat('\n');
-  await new Promise<void>((resolve, reject) => world.stdout.write(text, (error) => (error ? reject(error) : resolve())));
+  const text =
+    json === true
+      ? `${JSON.stringify(report, null, 2)}\n`
+      : [machineLine(report.machine as Machine), ...tables.map(renderTable)].join('\n\n').concat('\n');
+  await new Promise<void>((resolve, reject) =>
+    world.stdout.write(text, (error) => (error ? reject(error) : resolve())),
+  );
   if (failure !== undefined) throw new UserError('BENCH_FAILED', failure);
   return exitCodes.success;
 }
@@ -49,15 +72,26 @@ function optionError(error: ZodError, { name, options }: Experiment): UserError 
   if (issue?.code === 'unrecognized_keys') {
     const unknown = issue.keys[0] ?? '';
     const now = renamedOptions.find(({ was }) => was === unknown)?.now;
-    if (now !== undefined && options.includes(now)) return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, { hint: `it is called --${now} now` });
+    if (now !== undefined && options.includes(now))
+      return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, {
+        hint: `it is called --${now} now`,
+      });
     const near = closest(unknown, options);
-    return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, { hint: near ? `did you mean --${near}?` : known });
+    return new UserError('USAGE', `unknown option --${unknown} of \`bench ${name}\``, {
+      hint: near ? `did you mean --${near}?` : known,
+    });
   }
-  return new UserError('USAGE', `--${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`, { hint: known });
+  return new UserError('USAGE', `--${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`, {
+    hint: known,
+  });
 }
 
 function renderTable({ head, rows, notes }: ResultTable): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]): string => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line), ...notes].join('\n');
 }

@@ -14,23 +14,46 @@ afterEach(() => void vi.unstubAllEnvs());
 const world = () => ({ stdout: new PassThrough(), stderr: new PassThrough() });
 
 test('an unknown experiment is refused with the ones there are', async () => {
-  await expect(runBench('engin', {}, world())).rejects.toMatchObject({ code: 'BENCH_UNKNOWN', hint: expect.stringContaining("'engine'") });
+  await expect(runBench('engin', {}, world())).rejects.toMatchObject({
+    code: 'BENCH_UNKNOWN',
+    hint: expect.stringContaining("'engine'"),
+  });
 });
 
 test('an option that is no number is refused by its name', async () => {
-  await expect(runBench('engine', { runs: 'many' }, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--runs') });
+  await expect(runBench('engine', { runs: 'many' }, world())).rejects.toMatchObject({
+    code: 'USAGE',
+    message: expect.stringContaining('--runs'),
+  });
 });
 
 test('an option that the experiment does not have is refused with the one that was meant', async () => {
-  await expect(runBench('engine', { rusn: '3' }, world())).rejects.toMatchObject({ code: 'USAGE', message: 'unknown option --rusn of `bench engine`', hint: 'did you mean --runs?' });
-  await expect(runBench('soak', { peers: true }, world())).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringContaining('--seconds, --rate, --connections') });
+  await expect(runBench('engine', { rusn: '3' }, world())).rejects.toMatchObject({
+    code: 'USAGE',
+    message: 'unknown option --rusn of `bench engine`',
+    hint: 'did you mean --runs?',
+  });
+  await expect(runBench('soak', { peers: true }, world())).rejects.toMatchObject({
+    code: 'USAGE',
+    hint: expect.stringContaining('--seconds, --rate, --connections'),
+  });
 });
 
 test('a machine without cargo is told what is missing and how to install it', async () => {
   vi.stubEnv('PATH', '/nonexistent');
-  await expect(runBench('http', {}, world())).rejects.toMatchObject({ code: 'BENCH_UNAVAILABLE', message: expect.stringContaining('cargo'), hint: expect.stringContaining('apt-get install cargo-web') });
-  await expect(runBench('engine', {}, world())).rejects.toMatchObject({ code: 'BENCH_UNAVAILABLE', hint: expect.stringContaining('apt-get install cmake') });
-  await expect(runBench('paths', { real: true }, world())).rejects.toMatchObject({ code: 'BENCH_UNAVAILABLE', message: expect.stringContaining('Rust 1.88') });
+  await expect(runBench('http', {}, world())).rejects.toMatchObject({
+    code: 'BENCH_UNAVAILABLE',
+    message: expect.stringContaining('cargo'),
+    hint: expect.stringContaining('apt-get install cargo-web'),
+  });
+  await expect(runBench('engine', {}, world())).rejects.toMatchObject({
+    code: 'BENCH_UNAVAILABLE',
+    hint: expect.stringContaining('apt-get install cmake'),
+  });
+  await expect(runBench('paths', { real: true }, world())).rejects.toMatchObject({
+    code: 'BENCH_UNAVAILABLE',
+    message: expect.stringContaining('Rust 1.88'),
+  });
 });
 
 test('peers without their tools are skipped with the reason, and so are those that do not build', async () => {
@@ -48,19 +71,30 @@ test('peers without their tools are skipped with the reason, and so are those th
 });
 
 test('the paths that are to be measured have to be named', async () => {
-  await expect(runBench('paths', {}, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--real') });
+  await expect(runBench('paths', {}, world())).rejects.toMatchObject({
+    code: 'USAGE',
+    message: expect.stringContaining('--real'),
+  });
 });
 
 test('a run that must show the comparison says what it lacks', () => {
   const ratio = { generation: 1.6, processing: 1.49, best: { generation: 'a', processing: 'b' }, required: 1.5 };
-  expect(missedMark({ ...ratio, met: false })).toBe("generation is 1.6 and processing 1.49 times the best peer's, not 1.5 times");
+  expect(missedMark({ ...ratio, met: false })).toBe(
+    "generation is 1.6 and processing 1.49 times the best peer's, not 1.5 times",
+  );
   expect(missedMark({ ...ratio, met: true })).toBeUndefined();
   expect(missedMark(undefined)).toContain('--peers');
-  const http = (own: number, failed: number, caddy = 1_000) => missedHttpMark([{ gateway: 'sheaf', requests_per_second: own, failed_requests: failed }, { gateway: 'caddy', requests_per_second: caddy, failed_requests: 3 }]);
+  const http = (own: number, failed: number, caddy = 1_000) =>
+    missedHttpMark([
+      { gateway: 'sheaf', requests_per_second: own, failed_requests: failed },
+      { gateway: 'caddy', requests_per_second: caddy, failed_requests: 3 },
+    ]);
   expect(http(1_500, 0)).toBeUndefined();
   expect(http(1_490, 0)).toBe("requests per second are 1.49 times Caddy's, not 1.5 times");
   expect(http(1_500, 1)).toBe('1 requests failed');
-  expect(missedHttpMark([{ gateway: 'sheaf', requests_per_second: 1, failed_requests: 0 }])).toBe('Caddy was not measured');
+  expect(missedHttpMark([{ gateway: 'sheaf', requests_per_second: 1, failed_requests: 0 }])).toBe(
+    'Caddy was not measured',
+  );
 });
 
 test('Caddy is built with a Go that fetches newer ones by itself', () => {
@@ -78,11 +112,28 @@ test('an old cargo does not count', () => {
 });
 
 test('the cost of schedulers is the median of the runs, and judged where there are most streams', () => {
-  const cell = (scheduler: string, streams: number, packet_ns: number) => ({ scheduler, tree: 'flat', streams, packet_ns, p95_ns: 2 * packet_ns });
-  const output = (nanoseconds: number) => ({ packets: 1000, paths: 4, cells: [cell('rr', 10, 900), cell('rr', 1000, 50), cell('wrr', 1000, nanoseconds)] });
+  const cell = (scheduler: string, streams: number, packet_ns: number) => ({
+    scheduler,
+    tree: 'flat',
+    streams,
+    packet_ns,
+    p95_ns: 2 * packet_ns,
+  });
+  const output = (nanoseconds: number) => ({
+    packets: 1000,
+    paths: 4,
+    cells: [cell('rr', 10, 900), cell('rr', 1000, 50), cell('wrr', 1000, nanoseconds)],
+  });
   const machine = { processor: 'p', cores: 2, memory_gib: 8, kernel: 'k', node: 'v20', load: 0 };
   const report = summarizeSchedulers([output(200), output(299), output(800)], machine);
-  expect(report.worst).toEqual({ scheduler: 'wrr', tree: 'flat', streams: 1000, packet_ns: 299, spread_ns: [249.5, 549.5], p95_ns: 598 });
+  expect(report.worst).toEqual({
+    scheduler: 'wrr',
+    tree: 'flat',
+    streams: 1000,
+    packet_ns: 299,
+    spread_ns: [249.5, 549.5],
+    p95_ns: 598,
+  });
   expect(report).toMatchObject({ met: true, parameters: { runs: 3, packets: 1000, paths: 4 } });
   expect(summarizeSchedulers([output(300)], machine)).toMatchObject({ met: false });
 });
@@ -101,7 +152,13 @@ describe('the ratio', () => {
   });
 
   test('is taken over the peer that is best at each side', () => {
-    expect(compare([result('sheaf', 30, 30), result('a', 20, 10), result('b', 10, 15)])).toEqual({ generation: 1.5, processing: 2, best: { generation: 'a', processing: 'b' }, required: 1.5, met: true });
+    expect(compare([result('sheaf', 30, 30), result('a', 20, 10), result('b', 10, 15)])).toEqual({
+      generation: 1.5,
+      processing: 2,
+      best: { generation: 'a', processing: 'b' },
+      required: 1.5,
+      met: true,
+    });
     expect(compare([result('sheaf', 29.9, 30), result('a', 20, 10)])).toMatchObject({ met: false });
   });
 
@@ -112,9 +169,17 @@ describe('the ratio', () => {
 
 describe('a soak with a number of requests', () => {
   test('knows its options', async () => {
-    await expect(runBench('soak', { hostile: '1%' }, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--requests') });
-    await expect(runBench('soak', { requests: 1_000, hostile: 'many' }, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('a share of the clients such as 1%') });
-    await expect(runBench('soak', { requests: 1_000, hostile: '100%' }, world())).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(runBench('soak', { hostile: '1%' }, world())).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining('--requests'),
+    });
+    await expect(runBench('soak', { requests: 1_000, hostile: 'many' }, world())).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining('a share of the clients such as 1%'),
+    });
+    await expect(runBench('soak', { requests: 1_000, hostile: '100%' }, world())).rejects.toMatchObject({
+      code: 'USAGE',
+    });
   });
 });
 
@@ -128,7 +193,10 @@ describe('a soak', () => {
 
   test('fails when memory grew on the way, even when it was given back', () => {
     const peak = flat.map((value, index) => (index === 60 ? 150 : value));
-    expect(judgeSoak({ rate: 200 }, { ...measured, memory: peak })).toMatchObject({ memory_mib: { maximum: 150, growth: 50, end: 100 }, problems: ['memory grew by 50 MiB'] });
+    expect(judgeSoak({ rate: 200 }, { ...measured, memory: peak })).toMatchObject({
+      memory_mib: { maximum: 150, growth: 50, end: 100 },
+      problems: ['memory grew by 50 MiB'],
+    });
     const early = flat.map((value, index) => (index < 10 ? 300 : value));
     expect(judgeSoak({ rate: 200 }, { ...measured, memory: early }).problems).toEqual([]);
   });

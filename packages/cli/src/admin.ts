@@ -10,10 +10,19 @@ export interface AdminAnswer {
 }
 
 /** Asks the admin address of a node. @throws UserError when nobody answers */
-export function askAdmin(address: string, path: string, { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {}): Promise<AdminAnswer> {
+export function askAdmin(
+  address: string,
+  path: string,
+  { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+): Promise<AdminAnswer> {
   return new Promise((resolve, reject) => {
     const refuse = (cause: unknown): void =>
-      reject(new UserError('ADMIN_UNREACHABLE', `no gateway answers on ${address} (${errorMessage(cause)})`, { hint: 'start it with `sheaf up`, or name its address with --admin', cause }));
+      reject(
+        new UserError('ADMIN_UNREACHABLE', `no gateway answers on ${address} (${errorMessage(cause)})`, {
+          hint: 'start it with `sheaf up`, or name its address with --admin',
+          cause,
+        }),
+      );
     const url = `http://${address}${path}`;
     if (!URL.canParse(url)) return refuse(new Error('not an address'));
     const sent = request(url, { method, headers, timeout: timeoutMs }, (response) => {

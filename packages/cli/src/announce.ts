@@ -2,9 +2,16 @@ import { formatAddress, version, type ListenAddress, type RunningNode } from '@s
 import { printNotice, type World } from './world.js';
 
 /** The first line says `ready`: scripts wait for it. It names the nodes of a file that has names for them. */
-export async function announceReady(milliseconds: number, world: World, named: readonly RunningNode[] = []): Promise<void> {
+export async function announceReady(
+  milliseconds: number,
+  world: World,
+  named: readonly RunningNode[] = [],
+): Promise<void> {
   const names = named.map(({ name, role }) => `${name} (${role})`).join(', ');
-  await printNotice(world.stdout, `sheaf ${version} ready in ${Math.round(milliseconds)} ms${names === '' ? '' : `: ${names}`}`);
+  await printNotice(
+    world.stdout,
+    `sheaf ${version} ready in ${Math.round(milliseconds)} ms${names === '' ? '' : `: ${names}`}`,
+  );
 }
 
 /** Where a node is found, and what to do next. */
@@ -14,7 +21,8 @@ export async function announceNode(node: RunningNode, world: World, next?: strin
   await printNotice(world.stdout, `  ${url}  HTTP/3 and WebTransport (UDP), HTTP/2 and HTTP/1.1 (TCP)`);
   if (node.publicUrl) await printNotice(world.stdout, `  ${node.publicUrl}  where clients find it`);
   if (httpAddress) await printNotice(world.stdout, `  ${browserUrl('http', httpAddress)}  HTTP/1.1 without TLS`);
-  if (adminAddress) await printNotice(world.stdout, `  ${browserUrl('http', adminAddress)}  /healthz /readyz /metrics /status`);
+  if (adminAddress)
+    await printNotice(world.stdout, `  ${browserUrl('http', adminAddress)}  /healthz /readyz /metrics /status`);
   const insecure = node.certificate.isDevelopment ? ' --insecure' : '';
   await printNotice(world.stdout, `  next: ${next ?? `sheaf fetch ${url}${insecure}`}`);
   for (const warning of warnings) await printNotice(world.stderr, `warning: ${warning}`);

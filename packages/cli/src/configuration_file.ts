@@ -14,6 +14,11 @@ export function nodeOf({ nodes }: LoadedConfiguration, name: string, file: strin
   if (node) return node;
   const names = nodes.map((candidate) => candidate.name);
   const meant = closest(name, names);
-  const known = names.length === 1 ? `its only node is \`${names.join()}\`` : `its nodes: ${names.map((item) => `\`${item}\``).join(', ')}`;
-  throw new UserError('NODE_UNKNOWN', `${file} has no node \`${name}\``, { hint: meant === undefined || names.length === 1 ? known : `did you mean \`${meant}\`?` });
+  const known =
+    names.length === 1
+      ? `its only node is \`${names.join()}\``
+      : `its nodes: ${names.map((item) => `\`${item}\``).join(', ')}`;
+  throw new UserError('NODE_UNKNOWN', `${file} has no node \`${name}\``, {
+    hint: meant === undefined || names.length === 1 ? known : `did you mean \`${meant}\`?`,
+  });
 }

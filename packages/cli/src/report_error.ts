@@ -8,6 +8,9 @@ export async function reportError(error: unknown, world: World): Promise<number>
     return error.exitCode;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  await write(world.stderr, `error[INTERNAL]: this is a fault of Sheaf\n${stack}\n  hint: please report it together with the lines above\n`);
+  await write(
+    world.stderr,
+    `error[INTERNAL]: this is a fault of Sheaf\n${stack}\n  hint: please report it together with the lines above\n`,
+  );
   return exitCodes.internal;
 }

@@ -89,7 +89,10 @@ async function dispatch(world: World): Promise<number> {
 /** @throws UserError for the name that a command had earlier */
 function refuseRenamed([name = '', ...rest]: readonly string[]): void {
   const now = Object.hasOwn(renamedCommands, name) ? renamedCommands[name] : undefined;
-  if (now !== undefined) throw new UserError('USAGE', `unknown command \`${name}\``, { hint: `it is called \`sheaf ${[now, ...rest].join(' ')}\` now` });
+  if (now !== undefined)
+    throw new UserError('USAGE', `unknown command \`${name}\``, {
+      hint: `it is called \`sheaf ${[now, ...rest].join(' ')}\` now`,
+    });
 }
 
 /** The one that is named; all of them where help, a completion or a suggestion is wanted. */
@@ -101,9 +104,15 @@ function wantedCommands([name = '']: readonly string[]): ((add: Add) => Promise<
 /** The last value of an option that was repeated, unless it takes several. (yargs' own setting would apply to those as well.) */
 function lastValues(options: object, built: unknown): object {
   const { array } = (built as { getOptions(): { array: string[] } }).getOptions();
-  const camelCase = (name: string): string => name.replace(/-([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+  const camelCase = (name: string): string =>
+    name.replace(/-([a-z])/g, (_match, letter: string) => letter.toUpperCase());
   const several = new Set(['_', ...array, ...array.map(camelCase)]);
-  return Object.fromEntries(Object.entries(options).map(([name, value]: [string, unknown]) => [name, Array.isArray(value) && !several.has(name) ? (value.at(-1) as unknown) : value]));
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]: [string, unknown]) => [
+      name,
+      Array.isArray(value) && !several.has(name) ? (value.at(-1) as unknown) : value,
+    ]),
+  );
 }
 
 /** Runs the parser; what yargs itself wants to say (help, version, completion) is the result. */
@@ -119,7 +128,17 @@ async function parse(parser: Argv, world: World): Promise<string> {
 /** yargs' complaint in the words of our other errors. */
 function usageError(message: string, command: string): UserError {
   const help = '`sheaf --help` shows the commands, `sheaf COMMAND --help` their options';
-  if (message.startsWith('Did you mean')) return new UserError('USAGE', `unknown command \`${command}\``, { hint: message.replace(/^D/, 'd').replace(/mean (.*)\?$/, 'mean `$1`?') });
-  if (message.startsWith('Not enough non-option')) return new UserError('USAGE', `\`sheaf ${command}\` needs a value`, { hint: `\`sheaf ${command} --help\` shows which` });
-  return new UserError('USAGE', message.replace(/^./, (letter) => letter.toLowerCase()), { hint: help });
+  if (message.startsWith('Did you mean'))
+    return new UserError('USAGE', `unknown command \`${command}\``, {
+      hint: message.replace(/^D/, 'd').replace(/mean (.*)\?$/, 'mean `$1`?'),
+    });
+  if (message.startsWith('Not enough non-option'))
+    return new UserError('USAGE', `\`sheaf ${command}\` needs a value`, {
+      hint: `\`sheaf ${command} --help\` shows which`,
+    });
+  return new UserError(
+    'USAGE',
+    message.replace(/^./, (letter) => letter.toLowerCase()),
+    { hint: help },
+  );
 }

@@ -6,7 +6,10 @@ import { BackendControl } from '../src/demo/backend_control.js';
 const own = { host: 'localhost:8080', origin: 'http://localhost:8080', 'sheaf-demo': '1' };
 
 /** A site that writes down what it is told to do. */
-async function startControl(): Promise<{ ask: (method: string, path: string, headers: Record<string, string>) => Promise<{ status: number; text: string }>; done: string[] }> {
+async function startControl(): Promise<{
+  ask: (method: string, path: string, headers: Record<string, string>) => Promise<{ status: number; text: string }>;
+  done: string[];
+}> {
   const done: string[] = [];
   const control = new BackendControl({
     backends: () => [{ name: 'backend1' }],
@@ -21,7 +24,11 @@ async function startControl(): Promise<{ ask: (method: string, path: string, hea
   onTestFinished(() => control.close());
   expect(origin.hostname).toBe('127.0.0.1');
   control.serve(['localhost:8080', '127.0.0.1:8080']);
-  const ask = async (method: string, path: string, headers: Record<string, string>): Promise<{ status: number; text: string }> => {
+  const ask = async (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+  ): Promise<{ status: number; text: string }> => {
     const sent = request({ host: origin.hostname, port: origin.port, method, path, headers }).end();
     const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
     let text = '';
@@ -33,14 +40,31 @@ async function startControl(): Promise<{ ask: (method: string, path: string, hea
 
 it('the demo does what its own page asks', async () => {
   const { ask, done } = await startControl();
-  expect(await ask('GET', '/demo/backends', { host: '127.0.0.1:8080' })).toEqual({ status: 200, text: '{"backends":[{"name":"backend1"}]}' });
-  for (const action of ['kill', 'start', 'drain', 'resume']) expect((await ask('POST', `/demo/backends/backend1/${action}`, own)).status).toBe(200);
-  expect((await ask('POST', '/demo/backends/backend1/kill', { ...own, host: '127.0.0.1:8080', origin: 'https://127.0.0.1:8080' })).status).toBe(200);
+  expect(await ask('GET', '/demo/backends', { host: '127.0.0.1:8080' })).toEqual({
+    status: 200,
+    text: '{"backends":[{"name":"backend1"}]}',
+  });
+  for (const action of ['kill', 'start', 'drain', 'resume'])
+    expect((await ask('POST', `/demo/backends/backend1/${action}`, own)).status).toBe(200);
+  expect(
+    (
+      await ask('POST', '/demo/backends/backend1/kill', {
+        ...own,
+        host: '127.0.0.1:8080',
+        origin: 'https://127.0.0.1:8080',
+      })
+    ).status,
+  ).toBe(200);
   expect(done).toEqual(['kill backend1', 'start backend1', 'drain backend1', 'resume backend1', 'kill backend1']);
 });
 
 it.each([
-  ['a name that was made to resolve to this machine', 'POST', { ...own, host: 'evil.example:8080', origin: 'http://evil.example:8080' }, 421],
+  [
+    'a name that was made to resolve to this machine',
+    'POST',
+    { ...own, host: 'evil.example:8080', origin: 'http://evil.example:8080' },
+    421,
+  ],
   ['another port', 'POST', { ...own, host: 'localhost:8081' }, 421],
   ['another origin', 'POST', { ...own, origin: 'http://localhost:8081' }, 403],
   ['an origin that is hidden', 'POST', { ...own, origin: 'null' }, 403],

@@ -4,7 +4,12 @@ import { BodyHash } from '../src/download/body_hash.js';
 import { HashThread } from '../src/download/hash_thread.js';
 
 /** Chunks of these sizes, over and over. */
-async function hashed(thread: HashThread, sizes: readonly number[], count: number, seed: number): Promise<{ sha256: string; expected: string }> {
+async function hashed(
+  thread: HashThread,
+  sizes: readonly number[],
+  count: number,
+  seed: number,
+): Promise<{ sha256: string; expected: string }> {
   const hash = new BodyHash(thread);
   const whole = createHash('sha256');
   for (let index = 0; index < count; index += 1) {
@@ -47,6 +52,9 @@ describe('the hash of a body', () => {
 
   it('of several bodies at one time', async () => {
     const thread = new HashThread();
-    for (const { sha256, expected } of await Promise.all([1, 2, 3, 4].map((seed) => hashed(thread, [64 * 1024, 20_000], 300, seed)))) expect(sha256).toBe(expected);
+    for (const { sha256, expected } of await Promise.all(
+      [1, 2, 3, 4].map((seed) => hashed(thread, [64 * 1024, 20_000], 300, seed)),
+    ))
+      expect(sha256).toBe(expected);
   });
 });

@@ -8,7 +8,20 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { exampleConfiguration } from '../src/commands/init.js';
 import { sheaf, temporaryDirectory } from './support/world.js';
 
-const commands = ['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'keys', 'backend', 'demo', 'link', 'bench'];
+const commands = [
+  'up',
+  'init',
+  'check',
+  'schema',
+  'status',
+  'fetch',
+  'cert',
+  'keys',
+  'backend',
+  'demo',
+  'link',
+  'bench',
+];
 
 describe('help', () => {
   it('lists every command and every exit code', async () => {
@@ -51,7 +64,10 @@ describe('wrong use', () => {
     [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1>'], 'is not a path'],
     [['fetch', 'https://127.0.0.1/', '--path', '::1'], 'is not a path'],
     [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1', '--path', '127.0.0.1>[::1]:1'], 'joins IPv4 with IPv6'],
-    [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1,standby'], 'has `standby`, which is neither `backup` nor `weight=N`'],
+    [
+      ['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1,standby'],
+      'has `standby`, which is neither `backup` nor `weight=N`',
+    ],
     [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1,backup,backup'], 'says something twice'],
     [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1,weight=0'], 'no whole number from 1 to 1000'],
     [['fetch', 'https://127.0.0.1/', '--path', '127.0.0.1,weight=1001'], 'no whole number from 1 to 1000'],
@@ -76,7 +92,14 @@ describe('wrong use', () => {
 describe('repeated options', () => {
   it('are all taken where several make sense, else the last counts', async () => {
     // Every certificate hash is read, and the last number of requests.
-    const all = await sheaf(['fetch', 'https://127.0.0.1/', '--certificate-hash', 'first', '--certificate-hash', 'ab'.repeat(32)]);
+    const all = await sheaf([
+      'fetch',
+      'https://127.0.0.1/',
+      '--certificate-hash',
+      'first',
+      '--certificate-hash',
+      'ab'.repeat(32),
+    ]);
     expect(all.err).toContain('first');
     const last = await sheaf(['fetch', 'https://127.0.0.1/', '--repeat', '5', '--repeat', '0']);
     expect(last.err).toContain('--repeat takes a whole number');
@@ -86,7 +109,11 @@ describe('repeated options', () => {
 describe('init and check', () => {
   it('writes a configuration that is valid, and a page', async () => {
     const directory = await temporaryDirectory();
-    expect(await sheaf(['init'], directory)).toEqual({ code: 0, out: 'wrote sheaf.yaml\nwrote site/index.html\nnext: sheaf up sheaf.yaml\n', err: '' });
+    expect(await sheaf(['init'], directory)).toEqual({
+      code: 0,
+      out: 'wrote sheaf.yaml\nwrote site/index.html\nnext: sheaf up sheaf.yaml\n',
+      err: '',
+    });
     expect(await readFile(join(directory, 'sheaf.yaml'), 'utf8')).toBe(exampleConfiguration);
     // Somebody else may use its ports at the moment: a warning.
     expect(await sheaf(['check', 'sheaf.yaml'], directory)).toMatchObject({ code: 0, out: 'Valid configuration\n' });
@@ -127,7 +154,9 @@ describe('check', () => {
     expect(without.code).toBe(2);
     expect(without.err).toContain(`${directory} is a directory, not a configuration file`);
     await sheaf(['init'], directory);
-    expect((await sheaf(['check', '.'], directory)).err).toContain(`hint: name the file in it: ${join(directory, 'sheaf.yaml')}`);
+    expect((await sheaf(['check', '.'], directory)).err).toContain(
+      `hint: name the file in it: ${join(directory, 'sheaf.yaml')}`,
+    );
   });
 
   it('shows what the machine lacks beside what is wrong with the file', async () => {
@@ -136,7 +165,10 @@ describe('check', () => {
     await once(taken, 'listening');
     onTestFinished(() => void taken.close());
     const { port } = taken.address() as AddressInfo;
-    await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nlimtis: {}\nroutes: [{ files: ./none }]\n`);
+    await writeFile(
+      join(directory, 'sheaf.yaml'),
+      `listen: 127.0.0.1:${port}\nlimtis: {}\nroutes: [{ files: ./none }]\n`,
+    );
     const { code, err } = await sheaf(['check'], directory);
     expect(code).toBe(2);
     expect(err).toContain(`warning[PORT_TAKEN]: TCP 127.0.0.1:${port}`);
@@ -151,25 +183,61 @@ describe('check', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     onTestFinished(() => void taken.close());
-    await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${(taken.address() as AddressInfo).port}\nroutes: [{ files: . }]\n`);
-    expect(await sheaf(['check'], directory)).toMatchObject({ code: 0, out: 'Valid configuration\n', err: expect.stringContaining('warning[PORT_TAKEN]') as string });
+    await writeFile(
+      join(directory, 'sheaf.yaml'),
+      `listen: 127.0.0.1:${(taken.address() as AddressInfo).port}\nroutes: [{ files: . }]\n`,
+    );
+    expect(await sheaf(['check'], directory)).toMatchObject({
+      code: 0,
+      out: 'Valid configuration\n',
+      err: expect.stringContaining('warning[PORT_TAKEN]') as string,
+    });
   });
 });
 
 describe('schema', () => {
   it('is a JSON Schema that knows no other keys', async () => {
-    const { anyOf } = JSON.parse((await sheaf(['schema'])).out) as { anyOf: { properties: object; additionalProperties: boolean }[] };
+    const { anyOf } = JSON.parse((await sheaf(['schema'])).out) as {
+      anyOf: { properties: object; additionalProperties: boolean }[];
+    };
     const [gateway, nodes] = anyOf;
     expect([gateway?.additionalProperties, nodes?.additionalProperties]).toEqual([false, false]);
     expect(Object.keys(nodes?.properties ?? {})).toEqual(['nodes']);
-    expect(Object.keys(gateway?.properties ?? {})).toEqual(['listen', 'public_url', 'trusted_proxies', 'proxy_protocol', 'tls', 'alpn', 'congestion', 'multipath', 'path_scheduler', 'stream_scheduler', 'page_loader', 'http', 'admin', 'routes', 'backends', 'backbone', 'key', 'public_key', 'limits', 'log', 'qlog']);
+    expect(Object.keys(gateway?.properties ?? {})).toEqual([
+      'listen',
+      'public_url',
+      'trusted_proxies',
+      'proxy_protocol',
+      'tls',
+      'alpn',
+      'congestion',
+      'multipath',
+      'path_scheduler',
+      'stream_scheduler',
+      'page_loader',
+      'http',
+      'admin',
+      'routes',
+      'backends',
+      'backbone',
+      'key',
+      'public_key',
+      'limits',
+      'log',
+      'qlog',
+    ]);
   });
 });
 
 describe('cert', () => {
   it('makes a certificate, shows it again, and renews it', async () => {
     const directory = await temporaryDirectory();
-    const show = async (...args: string[]) => JSON.parse((await sheaf(['cert', '--json', ...args], directory)).out) as { certificate: string; sha256: string; spki: string };
+    const show = async (...args: string[]) =>
+      JSON.parse((await sheaf(['cert', '--json', ...args], directory)).out) as {
+        certificate: string;
+        sha256: string;
+        spki: string;
+      };
     const first = await show();
     const leaf = new X509Certificate(await readFile(first.certificate, 'utf8'));
     expect(first.sha256).toBe(createHash('sha256').update(leaf.raw).digest('hex'));

@@ -7,9 +7,25 @@ import { sheaf } from './support/world.js';
 describe('docs/cli.md', async () => {
   const text = await readFile(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
 
-  it.each(['up', 'init', 'check', 'schema', 'status', 'fetch', 'cert', 'keys', 'backend', 'demo', 'link', 'record', 'bench'])('names every option of %s', async (command) => {
+  it.each([
+    'up',
+    'init',
+    'check',
+    'schema',
+    'status',
+    'fetch',
+    'cert',
+    'keys',
+    'backend',
+    'demo',
+    'link',
+    'record',
+    'bench',
+  ])('names every option of %s', async (command) => {
     const { out } = await sheaf([command, '--help']);
-    const options = [...out.matchAll(/ --([a-z-]+) /g)].map((match) => match[1]).filter((option) => option !== 'help' && option !== 'version');
+    const options = [...out.matchAll(/ --([a-z-]+) /g)]
+      .map((match) => match[1])
+      .filter((option) => option !== 'help' && option !== 'version');
     const section = text.split(/^## /m).find((part) => part.startsWith(`sheaf ${command}`)) ?? '';
     for (const option of options) expect(section).toContain(`--${option}`);
     expect(section).not.toBe('');

@@ -16,19 +16,30 @@ const alive = (pid: number): boolean => {
   }
 };
 
-it.each(['SIGTERM', 'SIGKILL'] as const)('sheaf demo --site multi-end runs three backends as processes, which end with it (%s)', { timeout: 300_000 }, async (signal) => {
-  const { child, exit, out, err } = start(['demo', '--site', 'multi-end', '--port', '0', '--http-port', '0'], await temporaryDirectory());
-  await vi.waitFor(() => expect(out() + err()).toMatch(/next: |error\[/), 180_000);
-  expect(err()).not.toContain('error[');
-  const [, url = ''] = /open (http:\/\/localhost:\d+\/) in a browser/.exec(out()) ?? [];
-  const { backends } = (await (await fetch(`${url}demo/backends`)).json()) as Backends;
-  expect(backends.map(({ name, process }) => [name, process])).toEqual([['backend1', 'running'], ['backend2', 'running'], ['backend3', 'running']]);
-  expect(backends.every(({ pid }) => pid !== child.pid && alive(pid))).toBe(true);
-  expect(await (await fetch(url)).text()).toContain('One connection, three servers.');
-  child.kill(signal);
-  expect(await exit).toBe(signal === 'SIGTERM' ? 0 : null);
-  await vi.waitFor(() => expect(backends.filter(({ pid }) => alive(pid))).toEqual([]), 60_000);
-});
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'sheaf demo --site multi-end runs three backends as processes, which end with it (%s)',
+  { timeout: 300_000 },
+  async (signal) => {
+    const { child, exit, out, err } = start(
+      ['demo', '--site', 'multi-end', '--port', '0', '--http-port', '0'],
+      await temporaryDirectory(),
+    );
+    await vi.waitFor(() => expect(out() + err()).toMatch(/next: |error\[/), 180_000);
+    expect(err()).not.toContain('error[');
+    const [, url = ''] = /open (http:\/\/localhost:\d+\/) in a browser/.exec(out()) ?? [];
+    const { backends } = (await (await fetch(`${url}demo/backends`)).json()) as Backends;
+    expect(backends.map(({ name, process }) => [name, process])).toEqual([
+      ['backend1', 'running'],
+      ['backend2', 'running'],
+      ['backend3', 'running'],
+    ]);
+    expect(backends.every(({ pid }) => pid !== child.pid && alive(pid))).toBe(true);
+    expect(await (await fetch(url)).text()).toContain('One connection, three servers.');
+    child.kill(signal);
+    expect(await exit).toBe(signal === 'SIGTERM' ? 0 : null);
+    await vi.waitFor(() => expect(backends.filter(({ pid }) => alive(pid))).toEqual([]), 60_000);
+  },
+);
 
 it('sheaf demo loads the page of the other site alone with --once', async () => {
   const { code, err } = await sheaf(['demo', '--site', 'multi-end', '--once']);

@@ -4,18 +4,26 @@ import { expect, it } from 'vitest';
 import { start } from './support/process.js';
 import { temporaryDirectory } from './support/world.js';
 
-it('sheaf demo --once --json loads the page in Chromium over every transport and says so on one line', { timeout: 300_000 }, async () => {
-  const directory = await temporaryDirectory();
-  const { exit, out, err } = start(['demo', '--once', '--json'], directory);
-  const code = await exit;
-  expect([code, err()]).toEqual([0, expect.not.stringContaining('error[')]);
-  expect(out().trim().split('\n')).toHaveLength(1);
-  const report = JSON.parse(out()) as { ok: boolean; transports: { transport: string; ok: boolean }[]; screenshot: string };
-  expect(report.ok).toBe(true);
-  expect(report.transports.map(({ transport, ok }) => [transport, ok])).toEqual([
-    ['webtransport', true],
-    ['http3', true],
-    ['tcp', true],
-  ]);
-  expect(await readdir(join(directory, '.sheaf', 'demo'))).toContain('webtransport.png');
-});
+it(
+  'sheaf demo --once --json loads the page in Chromium over every transport and says so on one line',
+  { timeout: 300_000 },
+  async () => {
+    const directory = await temporaryDirectory();
+    const { exit, out, err } = start(['demo', '--once', '--json'], directory);
+    const code = await exit;
+    expect([code, err()]).toEqual([0, expect.not.stringContaining('error[')]);
+    expect(out().trim().split('\n')).toHaveLength(1);
+    const report = JSON.parse(out()) as {
+      ok: boolean;
+      transports: { transport: string; ok: boolean }[];
+      screenshot: string;
+    };
+    expect(report.ok).toBe(true);
+    expect(report.transports.map(({ transport, ok }) => [transport, ok])).toEqual([
+      ['webtransport', true],
+      ['http3', true],
+      ['tcp', true],
+    ]);
+    expect(await readdir(join(directory, '.sheaf', 'demo'))).toContain('webtransport.png');
+  },
+);

@@ -18,13 +18,22 @@ import { temporaryDirectory } from './support/world.js';
 const MB = 1e6;
 const fileSize = 3 * MB;
 /** A client that reads nothing: what it allows on each stream is used up at once. */
-const greedy = { initialStreamWindow: 1_024, maxStreamWindow: 1_024, idleTimeoutMs: 60_000 } satisfies Partial<ClientOptions>;
+const greedy = {
+  initialStreamWindow: 1_024,
+  maxStreamWindow: 1_024,
+  idleTimeoutMs: 60_000,
+} satisfies Partial<ClientOptions>;
 
 interface Measured {
   port: number;
   /** Bytes that the process has grown by since the gateway was warm. */
   growth(): number;
-  status(): Promise<{ transport: { limitHits: Record<string, number>; memoryBytesGauge: number }; requestsActive: number; tcpConnections: number; connections: unknown[] }>;
+  status(): Promise<{
+    transport: { limitHits: Record<string, number>; memoryBytesGauge: number };
+    requestsActive: number;
+    tcpConnections: number;
+    connections: unknown[];
+  }>;
 }
 
 async function startMeasured(routes: string, limits = ''): Promise<Measured> {
@@ -33,15 +42,25 @@ async function startMeasured(routes: string, limits = ''): Promise<Measured> {
   await truncate(join(directory, 'large.bin'), fileSize);
   await writeFile(join(directory, 'small.txt'), 'x'.repeat(1_024));
   const [port, admin] = [await freePort(), await freePort()];
-  await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${admin}\nlog: { access: false }\n${limits}routes:\n  ${routes}\n`);
+  await writeFile(
+    join(directory, 'sheaf.yaml'),
+    `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${admin}\nlog: { access: false }\n${limits}routes:\n  ${routes}\n`,
+  );
   const gateway = start(['up', 'sheaf.yaml'], directory);
-  await expect.poll(async () => (await fetch(`http://127.0.0.1:${admin}/readyz`).catch(() => undefined))?.status, { timeout: 60_000 }).toBe(200);
-  const memory = (): number => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))![1]) * 1_024;
+  await expect
+    .poll(async () => (await fetch(`http://127.0.0.1:${admin}/readyz`).catch(() => undefined))?.status, {
+      timeout: 60_000,
+    })
+    .toBe(200);
+  const memory = (): number =>
+    Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))![1]) * 1_024;
   // Code is loaded and compiled, and the heap has the size that it has under load.
   const warm = await connect(port);
   const base = routes.includes('/up') ? ['', '/up'] : [''];
   for (let i = 0; i < 300; i++) {
-    for (const path of base) for await (const chunk of await warm.request({ path: `${path}${i % 10 === 0 ? '/large.bin' : '/small.txt'}` })) void chunk;
+    for (const path of base)
+      for await (const chunk of await warm.request({ path: `${path}${i % 10 === 0 ? '/large.bin' : '/small.txt'}` }))
+        void chunk;
   }
   await warm.close();
   if (limits === '') await downloadPolitely(port);
@@ -58,7 +77,9 @@ async function downloadPolitely(port: number): Promise<void> {
   const clients = await Promise.all(Array.from({ length: 30 }, () => connect(port)));
   const bodies = clients.flatMap((client) => [
     client.request({ path: '/large.bin' }),
-    new Promise<Readable>((resolve, reject) => getHttps(url, { rejectUnauthorized: false, agent: false }, resolve).on('error', reject)),
+    new Promise<Readable>((resolve, reject) =>
+      getHttps(url, { rejectUnauthorized: false, agent: false }, resolve).on('error', reject),
+    ),
     session.request({ ':path': '/large.bin' }),
   ]);
   await Promise.all(bodies.map(read));
@@ -130,7 +151,9 @@ describe('over HTTP/3', () => {
     for (let i = 0; i < 100; i++) askAndIgnore(await connect(gateway.port, greedy), 1_000);
     const most = await highest(gateway);
     const loaded = await timeOfSmallRequest(other);
-    console.log(`100 clients: ${(most / MB).toFixed(1)} MB; 1 KB takes ${loaded.toFixed(2)} ms, ${idle.toFixed(2)} ms before`);
+    console.log(
+      `100 clients: ${(most / MB).toFixed(1)} MB; 1 KB takes ${loaded.toFixed(2)} ms, ${idle.toFixed(2)} ms before`,
+    );
     expect(most).toBeLessThan(256 * MB);
     const late = await connect(gateway.port);
     expect((await late.request({ path: '/small.txt' })).status).toBe(200);
@@ -139,7 +162,9 @@ describe('over HTTP/3', () => {
   it('100 that all connect before the first of them asks cost as little, and nobody else loses a connection', async () => {
     const gateway = await startMeasured(files);
     const others = await Promise.all(Array.from({ length: 10 }, () => connect(gateway.port, { keepAliveMs: 5_000 })));
-    const clients = await Promise.all(Array.from({ length: 100 }, () => connect(gateway.port, { ...greedy, connectTimeoutMs: 60_000 })));
+    const clients = await Promise.all(
+      Array.from({ length: 100 }, () => connect(gateway.port, { ...greedy, connectTimeoutMs: 60_000 })),
+    );
     for (const client of clients) askAndIgnore(client, 1_000);
     const most = await highest(gateway);
     const { transport } = await gateway.status();
@@ -154,7 +179,9 @@ describe('over HTTP/3', () => {
   it('a client that takes its responses one after the other gets them all', async () => {
     const gateway = await startMeasured(files, 'limits: { connection_memory: 1MiB }\n');
     const client = await connect(gateway.port, greedy);
-    const responses = await Promise.all(Array.from({ length: 60 }, () => client.request({ path: '/large.bin' }).catch(() => undefined)).slice(0, 8));
+    const responses = await Promise.all(
+      Array.from({ length: 60 }, () => client.request({ path: '/large.bin' }).catch(() => undefined)).slice(0, 8),
+    );
     for (const response of responses) {
       let size = 0;
       for await (const chunk of response!) size += (chunk as Buffer).length;
@@ -179,7 +206,8 @@ describe('over HTTP/3', () => {
       yield Buffer.alloc(1_000);
       await new Promise(() => undefined);
     };
-    for (let i = 0; i < 500; i++) void client.request({ path: '/up/post', method: 'POST', body: never() }).catch(() => undefined);
+    for (let i = 0; i < 500; i++)
+      void client.request({ path: '/up/post', method: 'POST', body: never() }).catch(() => undefined);
     const most = await highest(gateway);
     console.log(`unread responses and unsent bodies, 500 each: ${(most / MB).toFixed(1)} MB`);
     expect(most).toBeLessThan(24 * MB);
@@ -261,7 +289,10 @@ function pipeline(port: number, requests: number): TLSSocket {
 
 /** An HTTP/2 client whose streams take 1 KB each. */
 async function ask2(port: number, requests: number): Promise<ClientHttp2Session> {
-  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings: { initialWindowSize: 1_024 } });
+  const session = connectHttp2(`https://127.0.0.1:${port}`, {
+    rejectUnauthorized: false,
+    settings: { initialWindowSize: 1_024 },
+  });
   onTestFinished(() => session.destroy());
   session.on('error', () => undefined);
   await new Promise((resolve) => session.once('remoteSettings', resolve));

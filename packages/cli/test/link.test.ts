@@ -9,7 +9,13 @@ import { run } from '../src/run.js';
 import { sheaf, temporaryDirectory, testWorld } from './support/world.js';
 
 /** A socket that remembers what it got. */
-async function peer(): Promise<{ socket: Socket; port: number; received: number[]; from: AddressInfo[]; lastAt(): number }> {
+async function peer(): Promise<{
+  socket: Socket;
+  port: number;
+  received: number[];
+  from: AddressInfo[];
+  lastAt(): number;
+}> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -53,7 +59,12 @@ describe('sheaf link', () => {
     await vi.waitFor(() => expect(target.received).toEqual([7]), 10_000);
     target.socket.send(numbered(8), target.from[0]?.port ?? 0, '127.0.0.1');
     await vi.waitFor(() => expect(client.received).toEqual([8]), 10_000);
-    expect(await end()).toMatchObject({ there: { sent: 1, delivered: 1, bytesDelivered: 200 }, back: { sent: 1, delivered: 1 }, clients: 1, unsent: 0 });
+    expect(await end()).toMatchObject({
+      there: { sent: 1, delivered: 1, bytesDelivered: 200 },
+      back: { sent: 1, delivered: 1 },
+      clients: 1,
+      unsent: 0,
+    });
   });
 
   it('has one configuration for each direction', async () => {

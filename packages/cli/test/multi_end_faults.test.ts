@@ -15,7 +15,8 @@ interface Fault {
   undo?(site: MultiEndSite): Promise<void> | void;
 }
 
-const isLost = async (site: MultiEndSite, backend: number): Promise<void> => expect((await site.backends())[backend]?.state).toBe('lost');
+const isLost = async (site: MultiEndSite, backend: number): Promise<void> =>
+  expect((await site.backends())[backend]?.state).toBe('lost');
 
 /** RFC 9000 §9.3: gateway and backends see the client elsewhere, which does not know of it. */
 function behindAnotherPort(): Fault {
@@ -29,7 +30,10 @@ function behindAnotherPort(): Fault {
       expect(before).not.toContain(undefined);
       await site.rebindLinks();
     },
-    seen: async (site) => (await site.clientAddresses()).forEach((address, node) => expect([undefined, before[node]]).not.toContain(address)),
+    seen: async (site) =>
+      (await site.clientAddresses()).forEach((address, node) =>
+        expect([undefined, before[node]]).not.toContain(address),
+      ),
   };
 }
 
@@ -41,12 +45,43 @@ const faults: readonly Fault[] = [
     happen: (site) => site.run('backend3'),
     seen: (_site, downloads) => expect(downloads.receivedFrom(2)).toBeGreaterThan(100_000),
   },
-  { name: 'backend drains', statedMs: 1_000, backends: 3, happen: (site) => site.drain('backend1', 'drain'), undo: (site) => site.drain('backend1', 'resume') },
-  { name: 'backend killed', statedMs: 4_000, backends: 3, happen: (site) => site.kill('backend2'), seen: (site) => isLost(site, 1), undo: (site) => site.run('backend2') },
-  { name: 'path to a backend cut', statedMs: 4_000, backends: 3, happen: (site) => site.cutPath(0, true), undo: (site) => site.cutPath(0, false) },
-  { name: 'backbone cut', statedMs: 8_000, backends: 3, happen: (site) => site.cutBackbone(1, true), seen: (site) => isLost(site, 1), undo: (site) => site.cutBackbone(1, false) },
+  {
+    name: 'backend drains',
+    statedMs: 1_000,
+    backends: 3,
+    happen: (site) => site.drain('backend1', 'drain'),
+    undo: (site) => site.drain('backend1', 'resume'),
+  },
+  {
+    name: 'backend killed',
+    statedMs: 4_000,
+    backends: 3,
+    happen: (site) => site.kill('backend2'),
+    seen: (site) => isLost(site, 1),
+    undo: (site) => site.run('backend2'),
+  },
+  {
+    name: 'path to a backend cut',
+    statedMs: 4_000,
+    backends: 3,
+    happen: (site) => site.cutPath(0, true),
+    undo: (site) => site.cutPath(0, false),
+  },
+  {
+    name: 'backbone cut',
+    statedMs: 8_000,
+    backends: 3,
+    happen: (site) => site.cutBackbone(1, true),
+    seen: (site) => isLost(site, 1),
+    undo: (site) => site.cutBackbone(1, false),
+  },
   behindAnotherPort(),
-  { name: 'client at another address', statedMs: 1_000, backends: 3, happen: (_site, downloads) => downloads.moveTo('127.0.0.2') },
+  {
+    name: 'client at another address',
+    statedMs: 1_000,
+    backends: 3,
+    happen: (_site, downloads) => downloads.moveTo('127.0.0.2'),
+  },
   {
     name: 'primary killed',
     statedMs: 18_000,
@@ -76,32 +111,54 @@ async function suffer(site: MultiEndSite, fault: Fault, keyMode: BackendKeyMode)
   downloads.begin();
   // All backends are sending: their links carry 12 Mbit/s each, and no download is shorter than a second.
   const beginning = { timeout: 60_000, interval: 20 };
-  await vi.waitFor(() => Array.from({ length: fault.backends }, (_, backend) => expect(downloads.receivedFrom(backend)).toBeGreaterThan(300_000)), beginning);
+  await vi.waitFor(
+    () =>
+      Array.from({ length: fault.backends }, (_, backend) =>
+        expect(downloads.receivedFrom(backend)).toBeGreaterThan(300_000),
+      ),
+    beginning,
+  );
   downloads.measure();
   await fault.happen(site, downloads);
   downloads.mark();
-  await vi.waitFor(async () => {
-    expect(downloads.since).toBeGreaterThan(5);
-    await fault.seen?.(site, downloads);
-  }, { timeout: 90_000, interval: 100 });
+  await vi.waitFor(
+    async () => {
+      expect(downloads.since).toBeGreaterThan(5);
+      await fault.seen?.(site, downloads);
+    },
+    { timeout: 90_000, interval: 100 },
+  );
   await downloads.end();
   await fault.undo?.(site);
   const { requests, failures, bytesLost, longestStallMs, keyUpdates } = downloads;
   expect(failures, `${fault.name}, ${keyMode}`).toEqual([]);
   expect(bytesLost).toBe(0);
-  return { fault: fault.name, keys: keyMode, requests, failed: failures.length, bytesLost, longestStallMs: Math.round(longestStallMs), statedMs: fault.statedMs, keyUpdates };
+  return {
+    fault: fault.name,
+    keys: keyMode,
+    requests,
+    failed: failures.length,
+    bytesLost,
+    longestStallMs: Math.round(longestStallMs),
+    statedMs: fault.statedMs,
+    keyUpdates,
+  };
 }
 
 describe('a site of several processes, whose clients update keys all the time', () => {
-  it.each<BackendKeyMode>(['per-path', 'shared'])('fails no request and loses no byte when something breaks, %s keys', { timeout: 900_000 }, async (keyMode) => {
-    const site = await MultiEndSite.start(['site', 'backend1', 'backend2']);
-    const rows: Row[] = [];
-    for (const fault of faults) {
-      const row = await suffer(site, fault, keyMode);
-      rows.push(row);
-      process.stdout.write(`${JSON.stringify(row)}\n`);
-    }
-    // Keys were updated while something was broken, not only where nothing was.
-    for (const { fault, keyUpdates } of rows) expect(keyUpdates, fault).toBeGreaterThan(0);
-  });
+  it.each<BackendKeyMode>(['per-path', 'shared'])(
+    'fails no request and loses no byte when something breaks, %s keys',
+    { timeout: 900_000 },
+    async (keyMode) => {
+      const site = await MultiEndSite.start(['site', 'backend1', 'backend2']);
+      const rows: Row[] = [];
+      for (const fault of faults) {
+        const row = await suffer(site, fault, keyMode);
+        rows.push(row);
+        process.stdout.write(`${JSON.stringify(row)}\n`);
+      }
+      // Keys were updated while something was broken, not only where nothing was.
+      for (const { fault, keyUpdates } of rows) expect(keyUpdates, fault).toBeGreaterThan(0);
+    },
+  );
 });

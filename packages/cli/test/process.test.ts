@@ -22,7 +22,10 @@ async function makeSite(routes = '  - { path: /, files: ./site }'): Promise<Site
   await mkdir(join(directory, 'site'));
   await writeFile(join(directory, 'site', 'index.html'), '<h1>hello</h1>\n');
   await writeFile(join(directory, 'site', 'large.bin'), large);
-  await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nalpn: [h3, hq-interop]\nadmin: 127.0.0.1:${admin}\nroutes:\n${routes}\n`);
+  await writeFile(
+    join(directory, 'sheaf.yaml'),
+    `listen: 127.0.0.1:${port}\nalpn: [h3, hq-interop]\nadmin: 127.0.0.1:${admin}\nroutes:\n${routes}\n`,
+  );
   return { directory, port, admin, large };
 }
 
@@ -46,7 +49,10 @@ const lateUpstream = async () => {
 
 describe('a command', () => {
   const loadedBy = async (...args: string[]): Promise<string> => {
-    const { exit, err } = start(args, await temporaryDirectory(), ['--import', new URL('support/tell_modules.mjs', import.meta.url).href]);
+    const { exit, err } = start(args, await temporaryDirectory(), [
+      '--import',
+      new URL('support/tell_modules.mjs', import.meta.url).href,
+    ]);
     await exit;
     return err();
   };
@@ -142,9 +148,17 @@ describe('a running gateway', () => {
     expect((await readFile(join(site.directory, 'copy.bin'))).equals(site.large)).toBe(true);
 
     const { out } = await sheaf(['fetch', '-k', '--json', `${url}/large.bin`]);
-    expect(JSON.parse(out)).toMatchObject({ status: 200, bytes: site.large.length, sha256: hash, alpn: 'h3', paths: [{ id: 0, state: 'active' }] });
+    expect(JSON.parse(out)).toMatchObject({
+      status: 200,
+      bytes: site.large.length,
+      sha256: hash,
+      alpn: 'h3',
+      paths: [{ id: 0, state: 'active' }],
+    });
 
-    const repeated = JSON.parse((await sheaf(['fetch', '-k', '--json', '--repeat', '20', '--parallel', '5', `${url}/`])).out) as { requests: unknown[] };
+    const repeated = JSON.parse(
+      (await sheaf(['fetch', '-k', '--json', '--repeat', '20', '--parallel', '5', `${url}/`])).out,
+    ) as { requests: unknown[] };
     expect(repeated).toMatchObject({ status: 200, bytes: 20 * 15 });
     expect(repeated.requests).toHaveLength(20);
 
@@ -182,19 +196,51 @@ describe('sheaf fetch --path', () => {
   interface Report {
     alpn: string;
     sha256: string;
-    paths: { id: number; local: string; remote: string; state: string; status: string; rtt_ms: number; bytes_sent: number; bytes_received: number; lost: number }[];
+    paths: {
+      id: number;
+      local: string;
+      remote: string;
+      state: string;
+      status: string;
+      rtt_ms: number;
+      bytes_sent: number;
+      bytes_received: number;
+      lost: number;
+    }[];
   }
 
   it.each(['h3', 'hq-interop'])('uses each of them (%s)', async (alpn) => {
     const site = await makeSite('  - { path: /, files: ./site }\npath_scheduler: round-robin');
     await up(site);
-    const { code, out, err } = await sheaf(['fetch', '-k', '--json', '--alpn', alpn, '--path', '127.0.0.1', '--path', `127.0.0.2>127.0.0.1:${site.port}`, '--path', '127.0.0.3,backup', `https://127.0.0.1:${site.port}/large.bin`]);
+    const { code, out, err } = await sheaf([
+      'fetch',
+      '-k',
+      '--json',
+      '--alpn',
+      alpn,
+      '--path',
+      '127.0.0.1',
+      '--path',
+      `127.0.0.2>127.0.0.1:${site.port}`,
+      '--path',
+      '127.0.0.3,backup',
+      `https://127.0.0.1:${site.port}/large.bin`,
+    ]);
     expect([code, err]).toEqual([0, '']);
     const report = JSON.parse(out) as Report;
     expect(report).toMatchObject({ alpn, sha256: createHash('sha256').update(site.large).digest('hex') });
     const byAddress = Object.fromEntries(report.paths.map((path) => [path.local.split(':')[0], path]));
-    expect(byAddress['127.0.0.1']).toMatchObject({ id: 0, remote: `127.0.0.1:${site.port}`, state: 'active', status: 'available' });
-    expect(byAddress['127.0.0.2']).toMatchObject({ remote: `127.0.0.1:${site.port}`, state: 'active', status: 'available' });
+    expect(byAddress['127.0.0.1']).toMatchObject({
+      id: 0,
+      remote: `127.0.0.1:${site.port}`,
+      state: 'active',
+      status: 'available',
+    });
+    expect(byAddress['127.0.0.2']).toMatchObject({
+      remote: `127.0.0.1:${site.port}`,
+      state: 'active',
+      status: 'available',
+    });
     expect(byAddress['127.0.0.3']).toMatchObject({ status: 'backup' });
     for (const path of report.paths) {
       expect(path.rtt_ms).toBeGreaterThan(0);
@@ -207,13 +253,29 @@ describe('sheaf fetch --path', () => {
   });
 
   it('sends by the scheduler and with the congestion controller of its flags', async () => {
-    const uploads = createServer((request, response) => request.resume().once('end', () => response.end('taken'))).listen(0, '127.0.0.1');
+    const uploads = createServer((request, response) =>
+      request.resume().once('end', () => response.end('taken')),
+    ).listen(0, '127.0.0.1');
     onTestFinished(() => void uploads.close());
     await once(uploads, 'listening');
-    const site = await makeSite(`  - { path: /, upstream: "http://127.0.0.1:${(uploads.address() as AddressInfo).port}" }`);
+    const site = await makeSite(
+      `  - { path: /, upstream: "http://127.0.0.1:${(uploads.address() as AddressInfo).port}" }`,
+    );
     await up(site);
     const sent = async (flags: string[], paths = ['127.0.0.1', '127.0.0.2']): Promise<number[]> => {
-      const { code, out, err } = await sheaf(['fetch', '-k', '--json', ...flags, '--data', 'site/large.bin', ...paths.flatMap((path) => ['--path', path]), `https://127.0.0.1:${site.port}/`], site.directory);
+      const { code, out, err } = await sheaf(
+        [
+          'fetch',
+          '-k',
+          '--json',
+          ...flags,
+          '--data',
+          'site/large.bin',
+          ...paths.flatMap((path) => ['--path', path]),
+          `https://127.0.0.1:${site.port}/`,
+        ],
+        site.directory,
+      );
       expect([code, err]).toEqual([0, '']);
       return (JSON.parse(out) as Report).paths.map(({ bytes_sent }) => bytes_sent);
     };
@@ -229,7 +291,10 @@ describe('sheaf fetch --path', () => {
       expect(heavy).toBeGreaterThan(light);
     }, patience);
     await vi.waitFor(async () => {
-      const [first = 0, second = 0] = await sent(['--path-scheduler', 'weighted'], ['127.0.0.1,weight=8', '127.0.0.2,weight=1']);
+      const [first = 0, second = 0] = await sent(
+        ['--path-scheduler', 'weighted'],
+        ['127.0.0.1,weight=8', '127.0.0.2,weight=1'],
+      );
       expect(first).toBeGreaterThan(second);
     }, patience);
   });
@@ -241,7 +306,9 @@ describe('sheaf fetch --path', () => {
     for (const paths of [['192.0.2.1'], ['127.0.0.1', '192.0.2.1']]) {
       const { code, err } = await sheaf(['fetch', '-k', ...paths.flatMap((path) => ['--path', path]), url]);
       expect(code).toBe(3);
-      expect(err).toContain('error[ADDRESS_UNAVAILABLE]: --path 192.0.2.1 begins at an address that is not on this machine');
+      expect(err).toContain(
+        'error[ADDRESS_UNAVAILABLE]: --path 192.0.2.1 begins at an address that is not on this machine',
+      );
       expect(err).toContain('hint: `ip address`');
     }
   });
@@ -249,27 +316,73 @@ describe('sheaf fetch --path', () => {
   it('goes on with one path where the server does not speak multipath, or another does not come about', async () => {
     const single = await makeSite('  - { path: /, files: ./site }\nmultipath: false');
     await up(single);
-    const plain = await sheaf(['fetch', '-k', '--path', '127.0.0.1', '--path', '127.0.0.2', `https://127.0.0.1:${single.port}/`]);
-    expect(plain).toEqual({ code: 0, out: '<h1>hello</h1>\n', err: 'warning: the server does not speak multipath: one path is used\n' });
+    const plain = await sheaf([
+      'fetch',
+      '-k',
+      '--path',
+      '127.0.0.1',
+      '--path',
+      '127.0.0.2',
+      `https://127.0.0.1:${single.port}/`,
+    ]);
+    expect(plain).toEqual({
+      code: 0,
+      out: '<h1>hello</h1>\n',
+      err: 'warning: the server does not speak multipath: one path is used\n',
+    });
 
     const site = await makeSite();
     await up(site);
-    const dark = await sheaf(['fetch', '-k', '--path', '127.0.0.1', '--path', '127.0.0.2>127.0.0.9', `https://127.0.0.1:${site.port}/`]);
-    expect(dark).toEqual({ code: 0, out: '<h1>hello</h1>\n', err: 'warning: path 127.0.0.2>127.0.0.9 is not used: nothing came back on the new path\n' });
+    const dark = await sheaf([
+      'fetch',
+      '-k',
+      '--path',
+      '127.0.0.1',
+      '--path',
+      '127.0.0.2>127.0.0.9',
+      `https://127.0.0.1:${site.port}/`,
+    ]);
+    expect(dark).toEqual({
+      code: 0,
+      out: '<h1>hello</h1>\n',
+      err: 'warning: path 127.0.0.2>127.0.0.9 is not used: nothing came back on the new path\n',
+    });
   });
 
   it('shows in `sheaf status`', async () => {
     const { arrived, route } = await lateUpstream();
     const site = await makeSite(route);
     await up(site);
-    void sheaf(['fetch', '-k', '--timeout', '5', '--path', '127.0.0.1', '--path', '127.0.0.2,backup', `https://127.0.0.1:${site.port}/`]);
+    void sheaf([
+      'fetch',
+      '-k',
+      '--timeout',
+      '5',
+      '--path',
+      '127.0.0.1',
+      '--path',
+      '127.0.0.2,backup',
+      `https://127.0.0.1:${site.port}/`,
+    ]);
     await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 30_000);
     const { out } = await sheaf(['status'], site.directory);
     expect(out).toMatch(/path +state +local +remote +rtt +lost +window +sent +received/);
-    expect(out).toMatch(new RegExp(`0 +active +127\\.0\\.0\\.1:${site.port} +127\\.0\\.0\\.1:\\d+ +[\\d.]+ ms +\\d+/\\d+ +\\d+ +\\d+ +\\d+`));
+    expect(out).toMatch(
+      new RegExp(
+        `0 +active +127\\.0\\.0\\.1:${site.port} +127\\.0\\.0\\.1:\\d+ +[\\d.]+ ms +\\d+/\\d+ +\\d+ +\\d+ +\\d+`,
+      ),
+    );
     expect(out).toMatch(new RegExp(`\\d+ +active, backup +127\\.0\\.0\\.1:${site.port} +127\\.0\\.0\\.2:\\d+ `));
-    const { connections } = JSON.parse((await sheaf(['status', '--json'], site.directory)).out) as { connections: { multipath: boolean; paths: { state: string; peerStatus: string }[] }[] };
-    expect(connections[0]).toMatchObject({ multipath: true, paths: [{ state: 'active', peerStatus: 'available' }, { state: 'active', peerStatus: 'backup' }] });
+    const { connections } = JSON.parse((await sheaf(['status', '--json'], site.directory)).out) as {
+      connections: { multipath: boolean; paths: { state: string; peerStatus: string }[] }[];
+    };
+    expect(connections[0]).toMatchObject({
+      multipath: true,
+      paths: [
+        { state: 'active', peerStatus: 'available' },
+        { state: 'active', peerStatus: 'backup' },
+      ],
+    });
   });
 });
 
@@ -296,12 +409,19 @@ describe('sheaf fetch -o', () => {
     const path = (name: string) => join(site.directory, name);
     await writeFile(path('kept'), 'before', { mode: 0o600 });
     await symlink(path('kept'), path('link'));
-    expect((await sheaf(['fetch', '-k', '--fail', '-o', 'kept', `https://127.0.0.1:${site.port}/none`], site.directory)).code).toBe(5);
+    expect(
+      (await sheaf(['fetch', '-k', '--fail', '-o', 'kept', `https://127.0.0.1:${site.port}/none`], site.directory))
+        .code,
+    ).toBe(5);
     expect(await readFile(path('kept'), 'utf8')).toBe('before');
-    expect((await sheaf(['fetch', '-k', '-o', 'link', `https://127.0.0.1:${site.port}/`], site.directory)).code).toBe(0);
+    expect((await sheaf(['fetch', '-k', '-o', 'link', `https://127.0.0.1:${site.port}/`], site.directory)).code).toBe(
+      0,
+    );
     expect(await readFile(path('kept'), 'utf8')).toBe('<h1>hello</h1>\n');
     expect((await stat(path('kept'))).mode & 0o777).toBe(0o600);
-    expect((await sheaf(['fetch', '-k', '-o', '/dev/null', `https://127.0.0.1:${site.port}/`], site.directory)).code).toBe(0);
+    expect(
+      (await sheaf(['fetch', '-k', '-o', '/dev/null', `https://127.0.0.1:${site.port}/`], site.directory)).code,
+    ).toBe(0);
   });
 
   it('takes its part away when it is interrupted', async () => {
@@ -330,7 +450,10 @@ describe('sheaf fetch -o', () => {
   it('says that own headers are too large', async () => {
     const site = await makeSite();
     await up(site);
-    const { code, err } = await sheaf(['fetch', '-k', '-H', `x: ${'a'.repeat(40_000)}`, `https://127.0.0.1:${site.port}/`], site.directory);
+    const { code, err } = await sheaf(
+      ['fetch', '-k', '-H', `x: ${'a'.repeat(40_000)}`, `https://127.0.0.1:${site.port}/`],
+      site.directory,
+    );
     expect(code).toBe(2);
     expect(err).toContain('hint: shorten what --header gives');
   });
@@ -353,16 +476,28 @@ describe('a file with several nodes', () => {
     await vi.waitFor(() => expect(running.out().match(/next: /g)).toHaveLength(2), 10_000);
     expect(running.out().split('\n')[0]).toMatch(/^sheaf \S+ ready in \d+ ms: center \(gateway\), laptop \(edge\)$/);
     const { out } = await sheaf(['fetch', '-k', '--json', `https://127.0.0.1:${site.port}/large.bin`], site.directory);
-    expect(JSON.parse(out)).toMatchObject({ status: 200, bytes: site.large.length, sha256: createHash('sha256').update(site.large).digest('hex') });
+    expect(JSON.parse(out)).toMatchObject({
+      status: 200,
+      bytes: site.large.length,
+      sha256: createHash('sha256').update(site.large).digest('hex'),
+    });
     await vi.waitFor(async () => {
       const [center = '', laptop = ''] = (await sheaf(['status'], site.directory)).out.split(/^node/m).slice(1);
       expect(center).toContain('center (gateway)');
       expect(laptop).toContain('laptop (edge)');
       for (const address of ['127.0.0.1', '127.0.0.2']) expect(laptop).toMatch(new RegExp(`active +${address}:`));
     }, 10_000);
-    const statuses = (await sheaf(['status', '--json'], site.directory)).out.trim().split('\n').map((line) => JSON.parse(line) as object);
-    expect(statuses).toMatchObject([{ node: 'center', role: 'gateway', requestsTotal: 1 }, { node: 'laptop', role: 'edge', requestsTotal: 1, gateway: { state: 'open' } }]);
-    expect((await sheaf(['status', '--json', '--node', 'laptop'], site.directory)).out.trim().split('\n')).toHaveLength(1);
+    const statuses = (await sheaf(['status', '--json'], site.directory)).out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(statuses).toMatchObject([
+      { node: 'center', role: 'gateway', requestsTotal: 1 },
+      { node: 'laptop', role: 'edge', requestsTotal: 1, gateway: { state: 'open' } },
+    ]);
+    expect((await sheaf(['status', '--json', '--node', 'laptop'], site.directory)).out.trim().split('\n')).toHaveLength(
+      1,
+    );
     running.child.kill('SIGTERM');
     expect(await running.exit).toBe(0);
   });
@@ -375,7 +510,10 @@ describe('a file with several nodes', () => {
     expect([code, JSON.parse(out)]).toMatchObject([0, { status: 200 }]);
     for (const { child } of nodes) child.kill('SIGTERM');
     expect(await Promise.all(nodes.map(({ exit }) => exit))).toEqual([0, 0]);
-    expect(await sheaf(['up', 'sheaf.yaml', '--node', 'laptpo'], site.directory)).toMatchObject({ code: 2, err: expect.stringContaining('did you mean `laptop`?') as string });
+    expect(await sheaf(['up', 'sheaf.yaml', '--node', 'laptpo'], site.directory)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('did you mean `laptop`?') as string,
+    });
   });
 });
 

@@ -7,8 +7,14 @@ import { sheaf, temporaryDirectory } from './support/world.js';
 const har = {
   log: {
     entries: [
-      { request: { method: 'GET', url: 'https://a.example/' }, response: { status: 200, bodySize: 50, content: { mimeType: 'text/html' } } },
-      { request: { method: 'GET', url: 'https://a.example/x.gif' }, response: { status: 200, bodySize: 10, content: { mimeType: 'image/gif' } } },
+      {
+        request: { method: 'GET', url: 'https://a.example/' },
+        response: { status: 200, bodySize: 50, content: { mimeType: 'text/html' } },
+      },
+      {
+        request: { method: 'GET', url: 'https://a.example/x.gif' },
+        response: { status: 200, bodySize: 10, content: { mimeType: 'image/gif' } },
+      },
       { request: { method: 'POST', url: 'https://a.example/y' }, response: { status: 200, content: {} } },
     ],
   },
@@ -24,7 +30,8 @@ describe('sheaf record', () => {
     expect(err).toContain('left out, other method: 1');
     expect(err).toContain('too small for valid content: 1');
     expect(err).toMatch(/the document is \d+ bytes longer than recorded/);
-    for (const file of ['mine.tsv', 'mine/index.html', 'mine/x.gif']) expect(existsSync(join(directory, 'pages', file))).toBe(true);
+    for (const file of ['mine.tsv', 'mine/index.html', 'mine/x.gif'])
+      expect(existsSync(join(directory, 'pages', file))).toBe(true);
   });
 
   it.each(['my page.har', '.har'])('asks for a name where that of the file %j is none', async (file) => {

@@ -13,7 +13,8 @@ const example = fileURLToPath(new URL('../../../fixtures/several-interfaces/run.
 const program = fileURLToPath(new URL('../bin/sheaf.js', import.meta.url));
 
 const missing = NetworkNamespace.missing();
-if (missing !== undefined) console.warn(`skipped: the example of several interfaces, paths between link-local addresses: ${missing}`);
+if (missing !== undefined)
+  console.warn(`skipped: the example of several interfaces, paths between link-local addresses: ${missing}`);
 
 describe.skipIf(missing !== undefined)('the example of several interfaces', () => {
   function start() {
@@ -37,7 +38,10 @@ describe.skipIf(missing !== undefined)('the example of several interfaces', () =
     const [, lost = '', back = ''] = text.out.split('wire0 ').slice(0, 3);
     expect(lost).not.toContain("'10.1.0.1' │ 'active'");
     expect(back).toContain("'10.1.0.1' │ 'active'");
-    await vi.waitFor(() => expect(hosts(text.out).filter((process) => existsSync(`/proc/${process}`))).toEqual([]), 30_000);
+    await vi.waitFor(
+      () => expect(hosts(text.out).filter((process) => existsSync(`/proc/${process}`))).toEqual([]),
+      30_000,
+    );
   }, 240_000);
 
   it('leaves nothing behind on Ctrl-C either', async () => {
@@ -47,35 +51,69 @@ describe.skipIf(missing !== undefined)('the example of several interfaces', () =
     expect(await ended).toEqual([130, null]);
     expect(text.err).toBe('');
     expect(hosts(text.out)).toHaveLength(2);
-    await vi.waitFor(() => expect(hosts(text.out).filter((process) => existsSync(`/proc/${process}`))).toEqual([]), 30_000);
+    await vi.waitFor(
+      () => expect(hosts(text.out).filter((process) => existsSync(`/proc/${process}`))).toEqual([]),
+      30_000,
+    );
   }, 240_000);
 });
 
-it.skipIf(missing !== undefined)('paths are opened between link-local addresses, which have a zone', async () => {
-  const directory = await temporaryDirectory();
-  const [laptop, center] = [NetworkNamespace.make(), NetworkNamespace.make()];
-  onTestFinished(() => [laptop, center].forEach((host) => host.remove()));
-  laptop.run(`link add wire0 type veth peer name wire1 netns ${center.id}`);
-  for (const [host, device, number] of [[laptop, 'wire0', 1], [center, 'wire1', 2]] as const) {
-    host.run(`addr add 10.1.0.${number}/24 dev ${device}`);
-    host.run(`addr add fe80::${number}/64 dev ${device} nodad`);
-    host.run(`link set ${device} up`);
-  }
-  await mkdir(join(directory, 'site'));
-  await writeFile(join(directory, 'site', 'index.html'), 'hello');
-  await writeFile(join(directory, 'sheaf.yaml'), 'listen: ["10.1.0.2:4433", "[fe80::2%wire1]:4433"]\nadmin: 127.0.0.1:9433\nlog: { level: silent }\nroutes: [{ files: site }]\n');
-  const command = ({ enter: [enter = '', ...rest] }: typeof laptop, ...args: string[]): [string, string[]] => [enter, [...rest, process.execPath, program, ...args]];
-  const gateway = spawn(...command(center, 'up', 'sheaf.yaml'), { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void gateway.kill('SIGKILL'));
-  await once(gateway.stdout, 'data');
-  const paths = async (...args: string[]) => {
-    const { stdout } = await promisify(execFile)(...command(laptop, 'fetch', '-k', '--json', ...args.flatMap((path) => ['--path', path]), 'https://10.1.0.2:4433/'), { cwd: directory });
-    const report = JSON.parse(stdout) as { bytes: number; paths: { local: string; remote: string; state: string }[] };
-    expect(report.bytes).toBe(5);
-    return report.paths.map(({ local, remote, state }) => [local.replace(/:\d+$/, ''), remote, state]);
-  };
-  const linkLocal = ['[fe80::1%wire0]', '[fe80::2%wire0]:4433', 'active'];
-  expect(await paths('10.1.0.1', '[fe80::1%wire0]>[fe80::2]:4433')).toEqual([['10.1.0.1', '10.1.0.2:4433', 'active'], linkLocal]);
-  expect(await paths('[fe80::1%wire0]>[fe80::2%wire0]:4433')).toEqual([linkLocal]);
-  await expect(paths('10.1.0.1', '[fe80::1%wire9]>[fe80::2]:4433')).rejects.toMatchObject({ stderr: expect.stringContaining('error[ADDRESS_UNAVAILABLE]: --path [fe80::1%wire9]') as string });
-}, 120_000);
+it.skipIf(missing !== undefined)(
+  'paths are opened between link-local addresses, which have a zone',
+  async () => {
+    const directory = await temporaryDirectory();
+    const [laptop, center] = [NetworkNamespace.make(), NetworkNamespace.make()];
+    onTestFinished(() => [laptop, center].forEach((host) => host.remove()));
+    laptop.run(`link add wire0 type veth peer name wire1 netns ${center.id}`);
+    for (const [host, device, number] of [
+      [laptop, 'wire0', 1],
+      [center, 'wire1', 2],
+    ] as const) {
+      host.run(`addr add 10.1.0.${number}/24 dev ${device}`);
+      host.run(`addr add fe80::${number}/64 dev ${device} nodad`);
+      host.run(`link set ${device} up`);
+    }
+    await mkdir(join(directory, 'site'));
+    await writeFile(join(directory, 'site', 'index.html'), 'hello');
+    await writeFile(
+      join(directory, 'sheaf.yaml'),
+      'listen: ["10.1.0.2:4433", "[fe80::2%wire1]:4433"]\nadmin: 127.0.0.1:9433\nlog: { level: silent }\nroutes: [{ files: site }]\n',
+    );
+    const command = ({ enter: [enter = '', ...rest] }: typeof laptop, ...args: string[]): [string, string[]] => [
+      enter,
+      [...rest, process.execPath, program, ...args],
+    ];
+    const gateway = spawn(...command(center, 'up', 'sheaf.yaml'), {
+      cwd: directory,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void gateway.kill('SIGKILL'));
+    await once(gateway.stdout, 'data');
+    const paths = async (...args: string[]) => {
+      const { stdout } = await promisify(execFile)(
+        ...command(
+          laptop,
+          'fetch',
+          '-k',
+          '--json',
+          ...args.flatMap((path) => ['--path', path]),
+          'https://10.1.0.2:4433/',
+        ),
+        { cwd: directory },
+      );
+      const report = JSON.parse(stdout) as { bytes: number; paths: { local: string; remote: string; state: string }[] };
+      expect(report.bytes).toBe(5);
+      return report.paths.map(({ local, remote, state }) => [local.replace(/:\d+$/, ''), remote, state]);
+    };
+    const linkLocal = ['[fe80::1%wire0]', '[fe80::2%wire0]:4433', 'active'];
+    expect(await paths('10.1.0.1', '[fe80::1%wire0]>[fe80::2]:4433')).toEqual([
+      ['10.1.0.1', '10.1.0.2:4433', 'active'],
+      linkLocal,
+    ]);
+    expect(await paths('[fe80::1%wire0]>[fe80::2%wire0]:4433')).toEqual([linkLocal]);
+    await expect(paths('10.1.0.1', '[fe80::1%wire9]>[fe80::2]:4433')).rejects.toMatchObject({
+      stderr: expect.stringContaining('error[ADDRESS_UNAVAILABLE]: --path [fe80::1%wire9]') as string,
+    });
+  },
+  120_000,
+);

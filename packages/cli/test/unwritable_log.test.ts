@@ -14,10 +14,18 @@ interface LoggingGateway {
 }
 
 async function startWith(log: (directory: string) => string): Promise<LoggingGateway> {
-  const [directory, port, http, admin] = [await temporaryDirectory(), await freePort(), await freePort(), await freePort()];
+  const [directory, port, http, admin] = [
+    await temporaryDirectory(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
   await mkdir(join(directory, 'site'));
   await writeFile(join(directory, 'site', 'index.html'), 'hello');
-  await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nhttp: 127.0.0.1:${http}\nadmin: 127.0.0.1:${admin}\n${log(directory)}routes: [{ files: ./site }]\n`);
+  await writeFile(
+    join(directory, 'sheaf.yaml'),
+    `listen: 127.0.0.1:${port}\nhttp: 127.0.0.1:${http}\nadmin: 127.0.0.1:${admin}\n${log(directory)}routes: [{ files: ./site }]\n`,
+  );
   const running = start(['up', 'sheaf.yaml'], directory);
   await vi.waitFor(() => expect(running.out() + running.err()).toMatch(/ready|error\[/), 30_000);
   return {

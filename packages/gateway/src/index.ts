@@ -14,7 +14,20 @@ export { Gateway } from './nodes/gateway.js';
 export { closeNodes, startNodes, type RunningNode } from './nodes/start_nodes.js';
 export { listenError } from './values/listen_error.js';
 export { certificateNames } from './configuration/certificate_names.js';
-export type { EdgeStatus, BackendNodeStatus, GatewayLinkStatus, GatewayStatus, NodeStatus, RouteStatus } from './observability/status.js';
+export type {
+  EdgeStatus,
+  BackendNodeStatus,
+  GatewayLinkStatus,
+  GatewayStatus,
+  NodeStatus,
+  RouteStatus,
+} from './observability/status.js';
 export { certificateExpiry, certificateHash } from './tls/certificate_files.js';
 export { devCertificateFiles, loadDevCertificate } from './tls/dev_certificate.js';
-export type { WebTransportApplication, WebTransportBidirectionalStream, WebTransportCloseInfo, WebTransportContext, WebTransportSession } from './targets/webtransport/session.js';
+export type {
+  WebTransportApplication,
+  WebTransportBidirectionalStream,
+  WebTransportCloseInfo,
+  WebTransportContext,
+  WebTransportSession,
+} from './targets/webtransport/session.js';

@@ -1,6 +1,7 @@
 // `engine_bench RUNS BYTES`: two connections in memory, as packages/bench/README.md describes. The
-// server sends a stream in packets of 1350 bytes, batches of 32; the client acknowledges every second
-// packet. Prints one JSON line with a sample per run, in the form of the peers in packages/bench/peers.
+// server sends a stream in packets of 1350 bytes, batches of 32; the client acknowledges every
+// second packet. Prints one JSON line with a sample per run, in the form of the peers in
+// packages/bench/peers.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -37,7 +38,9 @@ void timed(Stopwatch::duration& total, Work work) {
   total += Stopwatch::now() - start;
 }
 
-Time now() { return Time(std::chrono::duration_cast<Duration>(Stopwatch::now().time_since_epoch())); }
+Time now() {
+  return Time(std::chrono::duration_cast<Duration>(Stopwatch::now().time_since_epoch()));
+}
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "engine_bench: %s\n", what);
@@ -132,7 +135,8 @@ class Pair {
     stream_ = *opened;
     static constexpr std::array<std::uint8_t, 7> k_request{'r', 'e', 'q', 'u', 'e', 's', 't'};
     (void)client_.write(stream_, SendChunk::copy_of(k_request), true);
-    for (bool quiet = false; !quiet;) quiet = !deliver(client_, server_) && !deliver(server_, client_);
+    for (bool quiet = false; !quiet;)
+      quiet = !deliver(client_, server_) && !deliver(server_, client_);
     std::array<std::uint8_t, 64> request;
     (void)server_.read(stream_, request, now());
   }
@@ -161,7 +165,8 @@ class Pair {
     if (left == 0 || queued >= k_write_ahead) return 0;
     const std::uint64_t length = std::min(left, k_write_ahead - queued);
     SendChunk chunk(Bytes(data_).first(length), nullptr, nullptr);
-    if (!server_.write(stream_, std::move(chunk), fin && length == left)) fail("the stream is closed");
+    if (!server_.write(stream_, std::move(chunk), fin && length == left))
+      fail("the stream is closed");
     return length;
   }
 

@@ -36,7 +36,8 @@ await client.openPath({ local: '127.0.0.2' });
 let received = 0;
 for await (const chunk of await client.request({ path: '/' })) received += chunk.length;
 console.log(`${received} bytes of the body`);
-for (const path of client.status().paths) console.log(`path ${path.id} from ${path.local.address}: ${path.bytesReceived} bytes`);
+for (const path of client.status().paths)
+  console.log(`path ${path.id} from ${path.local.address}: ${path.bytesReceived} bytes`);
 
 await client.close();
 await server.close();

@@ -10,5 +10,8 @@ export function backendRefused(code: number): QuicError {
 }
 
 export function backendMessageRefused(): QuicError {
-  return new QuicError('BACKEND_MESSAGE', 'a message between backend and primary is malformed, or from nobody who takes part');
+  return new QuicError(
+    'BACKEND_MESSAGE',
+    'a message between backend and primary is malformed, or from nobody who takes part',
+  );
 }

@@ -18,7 +18,8 @@ interface OpenedBackend {
   opening?: { resolve: (path: number) => void; reject: (error: Error) => void };
 }
 
-export const isBackendEvent = (kind: EventKind): boolean => kind >= EventKind.multiEndReady && kind <= EventKind.primaryLost;
+export const isBackendEvent = (kind: EventKind): boolean =>
+  kind >= EventKind.multiEndReady && kind <= EventKind.primaryLost;
 
 /** A client's view of the servers that share its connection (docs/multi-end.md). */
 export class ConnectionBackends {
@@ -39,7 +40,9 @@ export class ConnectionBackends {
 
   /** Where requests for the backend go. @throws QuicError `BACKEND_REFUSED` */
   pathOf(backend: number): number {
-    const paths = [...this.opened.values()].filter((opened) => opened.backend === backend && !opened.opening && !opened.withdrawn);
+    const paths = [...this.opened.values()].filter(
+      (opened) => opened.backend === backend && !opened.opening && !opened.withdrawn,
+    );
     const newest = paths.at(-1);
     if (!newest) throw backendRefused(UNKNOWN_BACKEND);
     return newest.path;

@@ -14,7 +14,8 @@ interface Opening {
   reject: (error: Error) => void;
 }
 
-export const isPathEvent = (kind: EventKind): boolean => kind >= EventKind.pathsAvailable && kind <= EventKind.pathAbandoned;
+export const isPathEvent = (kind: EventKind): boolean =>
+  kind >= EventKind.pathsAvailable && kind <= EventKind.pathAbandoned;
 
 /** The paths of one connection (RFC 10069). */
 export class ConnectionPaths implements PathControl {
@@ -46,7 +47,8 @@ export class ConnectionPaths implements PathControl {
     check(this.endpoint.setPathStatus(this.connection, id, status === 'backup'));
   }
   setPathWeight(id: number, weight: number): void {
-    if (!Number.isInteger(weight) || weight < 1 || weight > MAX_WEIGHT) throw new QuicError('PATH_REFUSED', `path: a weight is a whole number from 1 to ${MAX_WEIGHT}`);
+    if (!Number.isInteger(weight) || weight < 1 || weight > MAX_WEIGHT)
+      throw new QuicError('PATH_REFUSED', `path: a weight is a whole number from 1 to ${MAX_WEIGHT}`);
     check(this.endpoint.setPathWeight(this.connection, id, weight));
   }
   pinStream(stream: number, path: number): void {
@@ -60,7 +62,8 @@ export class ConnectionPaths implements PathControl {
     if (!told) return;
     const opening = this.opening.get(told.id);
     if (opening && told.type === 'validated') opening.resolve(told.id);
-    if (opening && told.type === 'abandoned') opening.reject(new QuicError('PATH_FAILED', 'nothing came back on the new path', told.code));
+    if (opening && told.type === 'abandoned')
+      opening.reject(new QuicError('PATH_FAILED', 'nothing came back on the new path', told.code));
     if (told.type === 'validated' || told.type === 'abandoned') this.opening.delete(told.id);
     this.emit(told);
   }

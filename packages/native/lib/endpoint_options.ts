@@ -6,7 +6,10 @@ const MiB = 1024 * 1024;
 /** The bits of the transport parameter (docs/wire.md). */
 const backendKeyModeBits = { shared: 1, 'per-path': 2 } as const satisfies Record<BackendKeyMode, number>;
 
-function backendKeyModes({ multiEnd = false, backendKeyModes: modes = ['per-path', 'shared'] }: Partial<TransportOptions>): number {
+function backendKeyModes({
+  multiEnd = false,
+  backendKeyModes: modes = ['per-path', 'shared'],
+}: Partial<TransportOptions>): number {
   return multiEnd ? modes.reduce((bits, mode) => bits | backendKeyModeBits[mode], 0) : 0;
 }
 

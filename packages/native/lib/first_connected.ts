@@ -28,7 +28,10 @@ export async function remotesOf({ host, port, remote, localAddress }: ClientOpti
  * that are late are abandoned.
  * @throws the first failure, when all fail
  */
-export function firstConnected<Client extends Attempt>(remotes: readonly NativeAddress[], make: (remote: NativeAddress) => Client): Promise<Client> {
+export function firstConnected<Client extends Attempt>(
+  remotes: readonly NativeAddress[],
+  make: (remote: NativeAddress) => Client,
+): Promise<Client> {
   return new Promise((resolve, reject) => {
     const left = [...remotes];
     const trying = new Set<Client>();

@@ -26,13 +26,7 @@ export function pseudoField(fields: FlatFields, name: string): string {
 }
 
 // RFC 9114 §4.2: fields of a connection have no meaning in HTTP/3.
-const connectionFields = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
+const connectionFields = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 export function appendFields(
   fields: FlatFields,

@@ -16,7 +16,10 @@ export interface Exchange {
 }
 
 /** A connection that brings requests, with those that are in flight. */
-export abstract class HostedConnection<Events extends Record<keyof Events, unknown[]>> extends EventEmitter<Events> implements ServedConnection {
+export abstract class HostedConnection<Events extends Record<keyof Events, unknown[]>>
+  extends EventEmitter<Events>
+  implements ServedConnection
+{
   readonly exchanges = new Map<number, Exchange>();
   readonly webtransport: WebTransportConnection;
   readonly paths: ConnectionPaths;

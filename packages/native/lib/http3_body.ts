@@ -117,7 +117,8 @@ export class IncomingBody extends Readable implements ReceivedBody {
   /** Bytes, 0 at the end, why there will be none, or nothing while they are yet to come. */
   private fill(buffer: Uint8Array): number | Error | undefined {
     if (buffer.byteLength === 0) return new TypeError('readInto() needs a buffer with room for at least one byte');
-    if (this.destroyed && !this.readableEnded) return this.errored ?? new QuicError('REQUEST_CANCELLED', 'the body was abandoned before its end');
+    if (this.destroyed && !this.readableEnded)
+      return this.errored ?? new QuicError('REQUEST_CANCELLED', 'the body was abandoned before its end');
     if (this.readableLength > 0) {
       // What another way of reading left behind.
       const chunk = this.read(Math.min(this.readableLength, buffer.byteLength)) as Buffer;

@@ -1,5 +1,14 @@
 import { EventEmitter } from 'node:events';
-import { addon, EventKind, refusalText, type FlatFields, type NativeAddress, type NativeConnectOptions, type NativeEndpoint, type NativeEvent } from './addon.js';
+import {
+  addon,
+  EventKind,
+  refusalText,
+  type FlatFields,
+  type NativeAddress,
+  type NativeConnectOptions,
+  type NativeEndpoint,
+  type NativeEvent,
+} from './addon.js';
 import { closedError, type Closed } from './connection_closed.js';
 import { ConnectionBackends, isBackendEvent, UNKNOWN_BACKEND } from './connection_backends.js';
 import { ConnectionPaths, isPathEvent } from './connection_paths.js';
@@ -56,7 +65,10 @@ interface Exchange {
   stopped: boolean;
 }
 
-class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> implements SessionClient, Attempt {
+class Client
+  extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }>
+  implements SessionClient, Attempt
+{
   alpn = '';
   private readonly endpoint: NativeEndpoint;
   private handle = -1;
@@ -75,15 +87,21 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
   ) {
     super();
     const local = options.localAddress ?? (remote.address.includes(':') ? '::' : '0.0.0.0');
-    this.endpoint = new (addon().Endpoint)(clientEndpointOptions(options, { address: local, port: options.localPort ?? 0 }), (events) => {
-      for (const event of events) contain(() => this.onEvent(event), throwLater);
-    });
+    this.endpoint = new (addon().Endpoint)(
+      clientEndpointOptions(options, { address: local, port: options.localPort ?? 0 }),
+      (events) => {
+        for (const event of events) contain(() => this.onEvent(event), throwLater);
+      },
+    );
   }
 
   async connect(): Promise<void> {
     this.endpoint.bind();
     const { connectTimeoutMs } = this.options;
-    const timer = connectTimeoutMs === undefined ? undefined : setTimeout(() => this.abandon(`no response within ${connectTimeoutMs / 1_000} s`), connectTimeoutMs);
+    const timer =
+      connectTimeoutMs === undefined
+        ? undefined
+        : setTimeout(() => this.abandon(`no response within ${connectTimeoutMs / 1_000} s`), connectTimeoutMs);
     const connected = new Promise<void>((resolve, reject) => {
       this.started = { resolve, reject };
       this.handle = this.start({
@@ -169,7 +187,11 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     return new WebSession(await this.openNativeSession(path, headers, authority));
   }
 
-  async openNativeSession(path: string, headers: RequestHeaders = {}, authority = this.authority()): Promise<NativeSession> {
+  async openNativeSession(
+    path: string,
+    headers: RequestHeaders = {},
+    authority = this.authority(),
+  ): Promise<NativeSession> {
     this.assertOpen();
     // The session set says itself that this is an extended CONNECT.
     const fields: FlatFields = [':authority', authority, ':path', path];
@@ -234,8 +256,14 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
 
   private requestFields(options: ClientRequestOptions): FlatFields {
     const fields: FlatFields = [
-      ':method', options.method ?? 'GET', ':scheme', 'https',
-      ':authority', options.authority ?? this.authority(), ':path', options.path,
+      ':method',
+      options.method ?? 'GET',
+      ':scheme',
+      'https',
+      ':authority',
+      options.authority ?? this.authority(),
+      ':path',
+      options.path,
     ];
     if (options.protocol !== undefined) fields.push(':protocol', options.protocol);
     appendFields(fields, Object.entries(options.headers ?? {}));
@@ -262,7 +290,11 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     }
   }
 
-  private async sendBody(stream: number, body: AsyncIterable<Uint8Array | string> | Buffer, trailers: ClientRequestOptions['trailers']): Promise<void> {
+  private async sendBody(
+    stream: number,
+    body: AsyncIterable<Uint8Array | string> | Buffer,
+    trailers: ClientRequestOptions['trailers'],
+  ): Promise<void> {
     if (Buffer.isBuffer(body)) {
       this.endpoint.writeBody(this.handle, stream, lendable(body), trailers === undefined);
       if (trailers) this.endRequest(stream, trailers());
@@ -288,7 +320,8 @@ class Client extends EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientE
     }
     const outcome = this.endpoint.submitTrailers(this.handle, stream, fields);
     // A server that has answered already may not read on: that is no fault.
-    if (outcome < 0 && !this.exchanges.get(stream)?.stopped) throw new QuicError('WRITE_REFUSED', `trailers: ${refusalText(outcome)}`);
+    if (outcome < 0 && !this.exchanges.get(stream)?.stopped)
+      throw new QuicError('WRITE_REFUSED', `trailers: ${refusalText(outcome)}`);
   }
 
   private assertOpen(): void {

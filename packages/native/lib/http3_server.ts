@@ -89,7 +89,9 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     return this.busyConnections().length > 0;
   }
   private busyConnections(): Hosted[] {
-    return [...this.accepted.values()].filter(({ exchanges, webtransport }) => exchanges.size > 0 || webtransport.size > 0);
+    return [...this.accepted.values()].filter(
+      ({ exchanges, webtransport }) => exchanges.size > 0 || webtransport.size > 0,
+    );
   }
 
   private onEvents(events: NativeEvent[]): void {
@@ -130,7 +132,15 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
       number,
       'IPv4' | 'IPv6',
     ];
-    const connection = new AcceptedConnection(this.endpoint, handle, id, alpn, { address, port, family }, (of, path) => this.emit('path', of, path), this.onFault);
+    const connection = new AcceptedConnection(
+      this.endpoint,
+      handle,
+      id,
+      alpn,
+      { address, port, family },
+      (of, path) => this.emit('path', of, path),
+      this.onFault,
+    );
     this.accepted.set(handle, connection);
     this.emit('connection', connection);
   }
@@ -152,7 +162,12 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
   private onRequest(connection: Hosted, stream: number, fields: FlatFields, early: boolean): void {
     const location = { endpoint: this.endpoint, connection: connection.handle, stream };
     if (isSessionRequest(fields)) {
-      const request = new NativeWebTransportRequest(location, fields, connection.remoteAddress, connection.webtransport);
+      const request = new NativeWebTransportRequest(
+        location,
+        fields,
+        connection.remoteAddress,
+        connection.webtransport,
+      );
       if (!this.emit('webtransport', request)) request.reject(404);
       return;
     }

@@ -111,7 +111,8 @@ function nativeOptions(options: LinkOptions, down: boolean): NativeLinkOptions {
     down,
   };
   for (const [name, value] of Object.entries(complete)) {
-    if (typeof value === 'number' && !(value >= 0)) throw new QuicError('LINK_OPTIONS', `${name} of a link is ${value}, not a number from 0`);
+    if (typeof value === 'number' && !(value >= 0))
+      throw new QuicError('LINK_OPTIONS', `${name} of a link is ${value}, not a number from 0`);
   }
   return complete;
 }
@@ -121,7 +122,9 @@ function explain<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw error instanceof QuicError ? error : new QuicError('LINK_OPTIONS', error instanceof Error ? error.message : String(error));
+    throw error instanceof QuicError
+      ? error
+      : new QuicError('LINK_OPTIONS', error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -130,7 +133,9 @@ class Relay implements LinkRelay {
   private down = false;
 
   constructor({ listen, target, there = {}, back = {}, seed = 1 }: LinkRelayOptions) {
-    this.relay = explain(() => new (addon().LinkRelay)(listen, target, nativeOptions(there, false), nativeOptions(back, false), seed));
+    this.relay = explain(
+      () => new (addon().LinkRelay)(listen, target, nativeOptions(there, false), nativeOptions(back, false), seed),
+    );
   }
   listen(): SocketAddress {
     return this.relay.bind();

@@ -20,10 +20,20 @@ export function sessionNodes(session: number): number {
  */
 export function inConnection(priority: StreamPriority, part: number): StreamPriority {
   const { urgency, incremental, dependency, groups = [] } = priority;
-  const valid = ({ node, parent }: StreamDependency): boolean => node > 0 && node < nodesPerSession && parent >= 0 && parent < nodesPerSession;
+  const valid = ({ node, parent }: StreamDependency): boolean =>
+    node > 0 && node < nodesPerSession && parent >= 0 && parent < nodesPerSession;
   if (!dependency || part >= maxSessions || ![dependency, ...groups].every(valid)) return { urgency, incremental };
-  const move = (own: StreamDependency): StreamDependency => ({ ...own, node: globalNode(part, own.node), parent: globalNode(part, own.parent) });
-  return { urgency, incremental, dependency: move(dependency), ...(groups.length > 0 ? { groups: groups.map(move) } : {}) };
+  const move = (own: StreamDependency): StreamDependency => ({
+    ...own,
+    node: globalNode(part, own.node),
+    parent: globalNode(part, own.parent),
+  });
+  return {
+    urgency,
+    incremental,
+    dependency: move(dependency),
+    ...(groups.length > 0 ? { groups: groups.map(move) } : {}),
+  };
 }
 
 function globalNode(part: number, node: number): number {

@@ -1,7 +1,15 @@
 import type { Readable, Writable } from 'node:stream';
 import type { SocketAddress } from './address.js';
 import type { LinkRelay, LinkRelayOptions } from './link_relay.js';
-import type { BackendControl, BackendEvents, BackendKeyMode, BackendStatus, ImportedConnectionEvents, OpenBackendOptions, ServerConnectionEvents } from './multi_end_types.js';
+import type {
+  BackendControl,
+  BackendEvents,
+  BackendKeyMode,
+  BackendStatus,
+  ImportedConnectionEvents,
+  OpenBackendOptions,
+  ServerConnectionEvents,
+} from './multi_end_types.js';
 import type { StreamPriority } from './stream_priority.js';
 
 export type { SocketAddress } from './address.js';
@@ -380,7 +388,8 @@ export interface ServedConnection extends PathControl, KeyControl {
 
 /** A connection that shook hands with this server. */
 export interface ServerConnection
-  extends ServedConnection,
+  extends
+    ServedConnection,
     BackendControl,
     NodeJS.EventEmitter<{ [K in keyof ServerConnectionEvents]: ServerConnectionEvents[K] }> {}
 
@@ -389,7 +398,8 @@ export interface ServerConnection
  * `request.connection` is this object.
  */
 export interface ImportedConnection
-  extends ServedConnection,
+  extends
+    ServedConnection,
     NodeJS.EventEmitter<{ [K in keyof ImportedConnectionEvents]: ImportedConnectionEvents[K] }> {
   /** @throws QuicError `BACKEND_MESSAGE` for one that no primary writes */
   receivePrimaryMessage(message: Uint8Array): void;
@@ -500,7 +510,8 @@ export interface Http3ClientEvents extends BackendEvents {
 }
 
 /** One client connection for HTTP/3 or hq-interop requests. */
-export interface Http3Client extends PathControl, KeyControl, NodeJS.EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> {
+export interface Http3Client
+  extends PathControl, KeyControl, NodeJS.EventEmitter<{ [K in keyof Http3ClientEvents]: Http3ClientEvents[K] }> {
   readonly alpn: string;
   request(options: ClientRequestOptions): Promise<ReceivedResponse>;
   /** Extended CONNECT. Rejects with QuicError `SESSION_REFUSED`, with the status as `errorCode`, when the server does not open it. */
@@ -533,7 +544,11 @@ export interface NativeModule {
   connectHttp3(options: ClientOptions): Promise<Http3Client>;
   createLinkRelay(options: LinkRelayOptions): LinkRelay;
   /** Rejects with `QuicError` when the other server refuses the session; `request` is then still to be rejected. */
-  relayWebTransport(request: WebTransportRequest, client: Http3Client, headers: RequestHeaders): Promise<RelayedSession>;
+  relayWebTransport(
+    request: WebTransportRequest,
+    client: Http3Client,
+    headers: RequestHeaders,
+  ): Promise<RelayedSession>;
 }
 
 /** A WebTransport session that another server answers. */

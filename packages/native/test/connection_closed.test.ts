@@ -26,5 +26,7 @@ describe('the label of a closed connection', () => {
 });
 
 it('the error keeps the code that has no name', () => {
-  expect(closedError({ cause: 2, code: 0x2a, reason: 'why' })?.message).toBe('closed by the peer (APPLICATION_OTHER 0x2a): why');
+  expect(closedError({ cause: 2, code: 0x2a, reason: 'why' })?.message).toBe(
+    'closed by the peer (APPLICATION_OTHER 0x2a): why',
+  );
 });

@@ -14,7 +14,9 @@ const [certificate, key] = [join(directory, 'certificate.pem'), join(directory, 
 // As http3_server.mjs tells its reader.
 execFileSync(
   'openssl',
-  `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 10 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`.split(' '),
+  `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 10 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`.split(
+    ' ',
+  ),
   { stdio: 'pipe' },
 );
 
@@ -23,12 +25,16 @@ const outputOf = async (name: string, ...options: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [program(name), ...options])).stdout;
 
 test('http3_client sends requests to http3_server', async () => {
-  const server = spawn(process.execPath, [program('http3_server'), certificate, key, '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, [program('http3_server'), certificate, key, '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const exit = once(server, 'exit');
   try {
     const [listening] = (await once(createInterface(server.stdout), 'line')) as [string];
     const port = /^Listening on https:\/\/localhost:(\d+)\/$/.exec(listening)![1]!;
-    expect(await outputOf('http3_client', certificate, port)).toBe('200 GET /hello with 0 bytes, over HTTP/3\n200 POST /upload with 100000 bytes, over HTTP/3\n');
+    expect(await outputOf('http3_client', certificate, port)).toBe(
+      '200 GET /hello with 0 bytes, over HTTP/3\n200 POST /upload with 100000 bytes, over HTTP/3\n',
+    );
   } finally {
     server.kill('SIGINT');
   }
@@ -44,5 +50,7 @@ test('two_paths receives over both', async () => {
 });
 
 test('webtransport_echo hears its stream and its datagram again', async () => {
-  expect(await outputOf('webtransport_echo', certificate, key)).toBe("echoed: over a stream\nechoed: in a datagram\nclosed: { closeCode: 0, reason: 'done' }\n");
+  expect(await outputOf('webtransport_echo', certificate, key)).toBe(
+    "echoed: over a stream\nechoed: in a datagram\nclosed: { closeCode: 0, reason: 'done' }\n",
+  );
 });

@@ -66,7 +66,10 @@ describe('createLinkRelay', () => {
     expect(fates[0]).not.toEqual(fates[2]);
   });
 
-  const refused = (options: Partial<LinkRelayOptions>): (() => LinkRelay) => () => createLinkRelay({ listen: local, target: { address: '127.0.0.1', port: 9 }, ...options });
+  const refused =
+    (options: Partial<LinkRelayOptions>): (() => LinkRelay) =>
+    () =>
+      createLinkRelay({ listen: local, target: { address: '127.0.0.1', port: 9 }, ...options });
 
   it('refuses what makes no sense', async () => {
     expect(refused({ there: { loss: -1 } })).toThrow('loss of a link is -1');

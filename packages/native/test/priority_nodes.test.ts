@@ -2,11 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { inConnection, requestNodes, sessionNodes } from '../lib/priority_nodes.js';
 
 const dependency = { node: 18, parent: 11, weight: 42, exclusive: true };
-const priority = { urgency: 2, incremental: true, dependency, groups: [{ node: 11, parent: 0, weight: 2, exclusive: false }] };
+const priority = {
+  urgency: 2,
+  incremental: true,
+  dependency,
+  groups: [{ node: 11, parent: 0, weight: 2, exclusive: false }],
+};
 
 describe('nodes of a connection', () => {
   it('keep apart what requests and sessions call by the same number', () => {
-    const nodes = [requestNodes, sessionNodes(0), sessionNodes(4)].map((part) => inConnection(priority, part).dependency?.node);
+    const nodes = [requestNodes, sessionNodes(0), sessionNodes(4)].map(
+      (part) => inConnection(priority, part).dependency?.node,
+    );
     expect(nodes).toEqual([18, 2 ** 20 + 18, 2 * 2 ** 20 + 18]);
   });
 
@@ -23,6 +30,7 @@ describe('nodes of a connection', () => {
     const rest = { urgency: 2, incremental: true };
     expect(Number.isSafeInteger(inConnection(priority, 2 ** 32 - 1).dependency?.node)).toBe(true);
     expect(inConnection(priority, 2 ** 32)).toEqual(rest);
-    for (const wrong of [0, -1, 2 ** 20]) expect(inConnection({ ...priority, dependency: { ...dependency, node: wrong } }, 1)).toEqual(rest);
+    for (const wrong of [0, -1, 2 ** 20])
+      expect(inConnection({ ...priority, dependency: { ...dependency, node: wrong } }, 1)).toEqual(rest);
   });
 });

@@ -27,7 +27,8 @@ async function unread(): Promise<{ socket: Socket; client: Socket }> {
 /** Bytes that the kernel has taken, until it takes no more for a while. */
 async function takenBytes(socket: Socket): Promise<number> {
   let taken = 0;
-  for (let bytes = 0; bytes < offered; bytes += chunk.length) socket.write(chunk, (error) => (taken += error ? 0 : chunk.length));
+  for (let bytes = 0; bytes < offered; bytes += chunk.length)
+    socket.write(chunk, (error) => (taken += error ? 0 : chunk.length));
   for (let before = -1, calm = 0; calm < 5; calm = before === taken ? calm + 1 : 0) {
     before = taken;
     await sleep(100);

@@ -25,16 +25,19 @@ const characters = (alphabet: string, maxLength: number): fc.Arbitrary<string> =
 const letters = 'abcdefghijklmnopqrstuvwxyz';
 const headers = fc.array(
   fc.tuple(
-    characters(`${letters}-`, 20).filter(
-      (name) => !['connection', 'keep-alive', 'upgrade'].includes(name),
-    ),
+    characters(`${letters}-`, 20).filter((name) => !['connection', 'keep-alive', 'upgrade'].includes(name)),
     characters(`${letters}!"; =,é\xff`, 60).map((value) => value.trim()),
   ),
   { maxLength: 20 },
 );
 const node = fc.integer({ min: 1, max: PRIORITY_LIMITS.node });
 const dependency = fc
-  .record({ node, parent: fc.oneof(fc.constant(0), node), weight: fc.integer({ min: 1, max: 256 }), exclusive: fc.boolean() })
+  .record({
+    node,
+    parent: fc.oneof(fc.constant(0), node),
+    weight: fc.integer({ min: 1, max: 256 }),
+    exclusive: fc.boolean(),
+  })
   .filter((value) => value.node !== value.parent);
 const priority: fc.Arbitrary<StreamPriority> = fc
   .tuple(

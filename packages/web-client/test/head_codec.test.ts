@@ -117,7 +117,11 @@ describe('a receiver refuses', () => {
     ['an upper-case header', () => decodeRequestHead(head(framed(method, url, '05 03 01 41 62'))), 'malformed'],
     ['a line feed in a value', () => decodeRequestHead(head(framed(method, url, '05 03 01 61 0a'))), 'malformed'],
     ['a header name that is cut off', () => decodeRequestHead(head(framed(method, url, '05 02 05 61'))), 'malformed'],
-    ['transfer-encoding', () => encodeRequestHead({ ...request, headers: [['transfer-encoding', 'chunked']] }), 'malformed'],
+    [
+      'transfer-encoding',
+      () => encodeRequestHead({ ...request, headers: [['transfer-encoding', 'chunked']] }),
+      'malformed',
+    ],
     ['a pseudo-header', () => encodeRequestHead({ ...request, headers: [[':path', '/']] }), 'malformed'],
     ['a character above U+00FF', () => encodeRequestHead({ ...request, headers: [['a', 'ő']] }), 'malformed'],
     ['credentials in the URL', () => encodeRequestHead({ ...request, url: 'https://u:p@a.test/' }), 'malformed'],
@@ -153,9 +157,18 @@ test.each([
 ] as const)('credentials that are %s', (credentials, bytes) => {
   const said = { ...request, credentials };
   expect(decodeRequestHead(head(encodeRequestHead(said)))).toEqual(said);
-  expect(decodeRequestHead(head(framed('01 03 474554', '02 12 68747470733a2f2f612e746573742f783f79', bytes))).credentials).toBe(credentials);
+  expect(
+    decodeRequestHead(head(framed('01 03 474554', '02 12 68747470733a2f2f612e746573742f783f79', bytes))).credentials,
+  ).toBe(credentials);
 });
 
-test.each(['07 00', '07 01 00', '07 01 03', '07 02 01 01', '07 01 01 07 01 01'])('credentials %s are malformed', (bytes) => {
-  expect(errorOf(() => decodeRequestHead(head(framed('01 03 474554', '02 12 68747470733a2f2f612e746573742f783f79', bytes))))).toBe('malformed');
-});
+test.each(['07 00', '07 01 00', '07 01 03', '07 02 01 01', '07 01 01 07 01 01'])(
+  'credentials %s are malformed',
+  (bytes) => {
+    expect(
+      errorOf(() =>
+        decodeRequestHead(head(framed('01 03 474554', '02 12 68747470733a2f2f612e746573742f783f79', bytes))),
+      ),
+    ).toBe('malformed');
+  },
+);

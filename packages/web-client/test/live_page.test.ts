@@ -49,7 +49,17 @@ describe('the datagram probe', () => {
 
 describe('the history of paths', () => {
   const report = (id: number, bytesReceived: number, more: Partial<PathReport> = {}): PathReport => ({
-    id, local: `192.0.2.${id}:1`, remote: '192.0.2.99:2', state: 'active', backup: false, roundTripMs: 10 + id, packetsSent: 1, packetsLost: 0, bytesSent: 0, bytesReceived, ...more,
+    id,
+    local: `192.0.2.${id}:1`,
+    remote: '192.0.2.99:2',
+    state: 'active',
+    backup: false,
+    roundTripMs: 10 + id,
+    packetsSent: 1,
+    packetsLost: 0,
+    bytesSent: 0,
+    bytesReceived,
+    ...more,
   });
 
   test('turns counters into rates', () => {
@@ -57,7 +67,10 @@ describe('the history of paths', () => {
     history.add([report(0, 0), report(1, 0)], 0);
     history.add([report(0, 250_000, { packetsLost: 2 }), report(1, 125_000, { bytesSent: 125_000 })], 1_000);
     const series = history.series();
-    expect(series.map(({ place, gone }) => [place, gone])).toEqual([[0, false], [1, false]]);
+    expect(series.map(({ place, gone }) => [place, gone])).toEqual([
+      [0, false],
+      [1, false],
+    ]);
     expect(series.map(({ samples }) => samples)).toEqual([
       [{ at: 1_000, rate: 2, roundTripMs: 10, lost: 2 }],
       [{ at: 1_000, rate: 2, roundTripMs: 11, lost: 0 }],
@@ -69,10 +82,18 @@ describe('the history of paths', () => {
     history.add([report(0, 0), report(1, 0)], 0);
     history.add([report(0, 0), report(1, 0)], 1_000);
     history.add([report(1, 0), report(2, 0)], 2_000);
-    expect(history.series().map(({ place, gone }) => [place, gone])).toEqual([[0, true], [1, false], [2, false]]);
+    expect(history.series().map(({ place, gone }) => [place, gone])).toEqual([
+      [0, true],
+      [1, false],
+      [2, false],
+    ]);
     history.add([report(1, 0), report(2, 0)], 61_500);
     history.add([report(1, 0), report(3, 0)], 62_000);
-    expect(history.series().map(({ place, report: { id } }) => [place, id])).toEqual([[1, 1], [2, 2], [0, 3]]);
+    expect(history.series().map(({ place, report: { id } }) => [place, id])).toEqual([
+      [1, 1],
+      [2, 2],
+      [0, 3],
+    ]);
   });
 
   test('begins anew with the same path of another connection', () => {

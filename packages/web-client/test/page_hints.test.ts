@@ -49,7 +49,7 @@ describe('start tags', () => {
   test('are the same however the document is cut', () => {
     const document =
       '<!doctype html><!-- a <p> --><title>x<y</title><link rel=stylesheet href="a.css"><script>"<b>"</script>' +
-      "<img alt='>' src=b.png><style><i></style><video poster=c><a title=\"-->\">";
+      '<img alt=\'>\' src=b.png><style><i></style><video poster=c><a title="-->">';
     const whole = tagsOf(document);
     expect(whole).toHaveLength(7);
     fc.assert(
@@ -62,7 +62,21 @@ describe('start tags', () => {
   });
 
   test('of hostile text are found or not, and little of it is kept', () => {
-    const pieces = fc.constantFrom('<', '<!--', '-->', '<script', '</script>', '"', "'", '=', '>', ' ', 'a', '/', '<img src=');
+    const pieces = fc.constantFrom(
+      '<',
+      '<!--',
+      '-->',
+      '<script',
+      '</script>',
+      '"',
+      "'",
+      '=',
+      '>',
+      ' ',
+      'a',
+      '/',
+      '<img src=',
+    );
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 200 }), (parts) => {
         tagsOf(...parts);
@@ -103,12 +117,14 @@ describe('what the markup says', () => {
     expect((await hintsOf(markup)).of('https://a.test/dir/x')).toEqual({ placement, fetchPriority });
   });
 
-  test.each(['<script nomodule src=x></script>', '<a href=x>', '<link rel=icon href=x>', '<link rel="alternate stylesheet" href=x>'])(
-    '%s says nothing',
-    async (markup) => {
-      expect((await hintsOf(markup)).of('https://a.test/dir/x')).toBeUndefined();
-    },
-  );
+  test.each([
+    '<script nomodule src=x></script>',
+    '<a href=x>',
+    '<link rel=icon href=x>',
+    '<link rel="alternate stylesheet" href=x>',
+  ])('%s says nothing', async (markup) => {
+    expect((await hintsOf(markup)).of('https://a.test/dir/x')).toBeUndefined();
+  });
 
   test('five images count as early, small ones do not count', async () => {
     const small = '<img src=s width=16 height=16>';

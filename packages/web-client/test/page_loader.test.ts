@@ -117,7 +117,10 @@ describe('a request', () => {
   test('gets its content coding taken off', async () => {
     const { loader } = world(async () => ({
       status: 200,
-      headers: [['content-encoding', 'gzip'], ['content-length', '25']],
+      headers: [
+        ['content-encoding', 'gzip'],
+        ['content-length', '25'],
+      ],
       body: gzipSync('hello'),
     }));
     const response = await respond(loader, new Request(url));
@@ -167,14 +170,17 @@ describe('trouble', () => {
 
   test('a stream that the browser has no credit for is opened a little later', async () => {
     let refusals = 3;
-    const { loader, network } = world(async () => hello, async (_attempt, _refresh, open) => {
-      const transport = open();
-      return {
-        ...transport,
-        createBidirectionalStream: () =>
-          refusals-- > 0 ? Promise.reject(new Error('no credit')) : transport.createBidirectionalStream(),
-      };
-    });
+    const { loader, network } = world(
+      async () => hello,
+      async (_attempt, _refresh, open) => {
+        const transport = open();
+        return {
+          ...transport,
+          createBidirectionalStream: () =>
+            refusals-- > 0 ? Promise.reject(new Error('no credit')) : transport.createBidirectionalStream(),
+        };
+      },
+    );
     expect(await (await respond(loader, new Request(url))).text()).toBe('hello');
     expect(network).not.toHaveBeenCalled();
   });
@@ -216,7 +222,10 @@ describe('trouble', () => {
   });
 
   test('without a session the network answers, body and all', async () => {
-    const { loader, network, loads } = world(async () => hello, () => Promise.reject(new Error('blocked')));
+    const { loader, network, loads } = world(
+      async () => hello,
+      () => Promise.reject(new Error('blocked')),
+    );
     network.mockImplementation(async (request) => new Response(`network got ${await request.text()}`));
     expect(await (await respond(loader, post('it'))).text()).toBe('network got it');
     expect(loads()).toMatchObject([{ transport: 'network', state: 'done' }]);
@@ -241,20 +250,26 @@ describe('trouble', () => {
   });
 
   test('another certificate is asked for after a failure', async () => {
-    const { loader, network } = world(async () => hello, async (_attempt, refresh, open) => {
-      if (!refresh) throw new Error('unknown certificate');
-      return open();
-    });
+    const { loader, network } = world(
+      async () => hello,
+      async (_attempt, refresh, open) => {
+        if (!refresh) throw new Error('unknown certificate');
+        return open();
+      },
+    );
     expect(await (await respond(loader, new Request(url))).text()).toBe('hello');
     expect(network).not.toHaveBeenCalled();
   });
 
   test('a session that does not open in 3 s is abandoned', async () => {
     vi.useFakeTimers();
-    const { loader } = world(async () => hello, async (_attempt, refresh, open) => {
-      if (refresh) throw new Error('unchanged');
-      return { ...open(), ready: new Promise(() => undefined) };
-    });
+    const { loader } = world(
+      async () => hello,
+      async (_attempt, refresh, open) => {
+        if (refresh) throw new Error('unchanged');
+        return { ...open(), ready: new Promise(() => undefined) };
+      },
+    );
     const response = respond(loader, new Request(url));
     await vi.advanceTimersByTimeAsync(3_000);
     expect(await (await response).text()).toBe('from the network');
@@ -366,7 +381,11 @@ describe('cookies', () => {
 describe('the cache', () => {
   const etag = (value: string, body: string, control = 'no-cache'): PageResponse => ({
     status: 200,
-    headers: [['etag', `"${value}"`], ['cache-control', control], ['content-type', 'text/plain']],
+    headers: [
+      ['etag', `"${value}"`],
+      ['cache-control', control],
+      ['content-type', 'text/plain'],
+    ],
     body: Buffer.from(body),
   });
   /** The response's text, once it is stored where it is to be. */
@@ -381,9 +400,15 @@ describe('the cache', () => {
     const w = world(handle);
     expect(await text(w)).toBe('first');
     const again = await respond(w.loader, new Request(url));
-    expect([await again.text(), again.headers.get('server-timing')]).toEqual(['first', 'sheaf-cache;desc="page cache"']);
+    expect([await again.text(), again.headers.get('server-timing')]).toEqual([
+      'first',
+      'sheaf-cache;desc="page cache"',
+    ]);
     expect(handle).toHaveBeenCalledTimes(1);
-    expect(w.loads()).toMatchObject([{ transport: 'webtransport' }, { transport: 'cache', state: 'done', status: 200 }]);
+    expect(w.loads()).toMatchObject([
+      { transport: 'webtransport' },
+      { transport: 'cache', state: 'done', status: 200 },
+    ]);
   });
 
   test('validates what may have changed, and takes the new one when it has', async () => {
@@ -408,10 +433,28 @@ describe('the cache', () => {
 
   test.each([
     ['no-store', [['cache-control', 'no-store']]],
-    ['Vary: Cookie', [['cache-control', 'max-age=60'], ['vary', 'accept-encoding, Cookie']]],
+    [
+      'Vary: Cookie',
+      [
+        ['cache-control', 'max-age=60'],
+        ['vary', 'accept-encoding, Cookie'],
+      ],
+    ],
     ['neither freshness nor validator', []],
-    ['an endless stream', [['cache-control', 'max-age=60'], ['content-type', 'text/event-stream']]],
-    ['more than it keeps', [['cache-control', 'max-age=60'], ['content-length', '9000000']]],
+    [
+      'an endless stream',
+      [
+        ['cache-control', 'max-age=60'],
+        ['content-type', 'text/event-stream'],
+      ],
+    ],
+    [
+      'more than it keeps',
+      [
+        ['cache-control', 'max-age=60'],
+        ['content-length', '9000000'],
+      ],
+    ],
   ] as [string, [string, string][]][])('does not keep a response with %s', async (_name, headers) => {
     const handle = vi.fn(async () => ({ ...hello, headers }));
     const w = world(handle);

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { PRIORITY_LIMITS, ProtocolError, decodePriority, encodePriority, type StreamPriority } from '../src/protocol/index.js';
+import {
+  PRIORITY_LIMITS,
+  ProtocolError,
+  decodePriority,
+  encodePriority,
+  type StreamPriority,
+} from '../src/protocol/index.js';
 
 const root = { parent: 0, weight: 256, exclusive: false };
 
@@ -11,11 +17,7 @@ function bytes(text: string): Uint8Array {
 const golden: [string, string, StreamPriority][] = [
   ['urgency alone', '00', { urgency: 0, incremental: false }],
   ['urgency and incremental', '0d', { urgency: 5, incremental: true }],
-  [
-    'a stream on the root',
-    '03 10 00 ff',
-    { urgency: 3, incremental: false, dependency: { node: 16, ...root } },
-  ],
+  ['a stream on the root', '03 10 00 ff', { urgency: 3, incremental: false, dependency: { node: 16, ...root } }],
   [
     'an exclusive child of a node of two bytes',
     '0a 11 50c9 b6',

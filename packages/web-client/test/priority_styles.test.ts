@@ -11,7 +11,11 @@ import { decodePriority, encodePriority } from '../src/protocol/index.js';
 
 const classes = ['html', 'css', 'javascript', 'image', 'font', 'xhr', 'other'] as const;
 
-function resource(kind: ResourceClass, placement: Placement = 'elsewhere', fetchPriority: Resource['fetchPriority'] = 'auto'): Resource {
+function resource(
+  kind: ResourceClass,
+  placement: Placement = 'elsewhere',
+  fetchPriority: Resource['fetchPriority'] = 'auto',
+): Resource {
   return { class: kind, placement, fetchPriority };
 }
 

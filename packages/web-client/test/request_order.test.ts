@@ -23,8 +23,13 @@ describe('the order of requests', () => {
 
   test('has the document of a frame behind the pictures that are seen first', async () => {
     const order = new RequestOrder();
-    await open(order, `${site}/`, '<iframe src=/frame></iframe><img src=/a.png><iframe src=/late loading=lazy></iframe>');
-    const urgency = (path: string, destination: RequestDestination): number => order.place({ url: site + path, destination }, { ...page, resultingClientId: 'frame' }).priority.urgency;
+    await open(
+      order,
+      `${site}/`,
+      '<iframe src=/frame></iframe><img src=/a.png><iframe src=/late loading=lazy></iframe>',
+    );
+    const urgency = (path: string, destination: RequestDestination): number =>
+      order.place({ url: site + path, destination }, { ...page, resultingClientId: 'frame' }).priority.urgency;
     expect([urgency('/a.png', 'image'), urgency('/frame', 'iframe'), urgency('/late', 'frame')]).toEqual([2, 3, 3]);
     expect(urgency('/next', 'document')).toBe(0);
   });
@@ -35,7 +40,9 @@ describe('the order of requests', () => {
     const image = { url: `${site}/x`, destination: 'image' } as const;
     expect(order.place(image, page).priority.dependency).toMatchObject({ parent: 0, weight: 8 });
     const frame = { url: `${site}/frame`, destination: 'iframe' } as const;
-    expect(order.place(frame, { clientId: 'page', resultingClientId: 'frame' }).priority.dependency).toMatchObject({ weight: 256 });
+    expect(order.place(frame, { clientId: 'page', resultingClientId: 'frame' }).priority.dependency).toMatchObject({
+      weight: 256,
+    });
     expect(order.place(image, { ...page, clientId: 'frame' }).priority.dependency).toMatchObject({ weight: 8 });
     await open(order, `${site}/?sheaf-style=firefox`, '');
     expect(order.place(image, page).priority.dependency).toMatchObject({ parent: 11, weight: 42 });
@@ -44,27 +51,41 @@ describe('the order of requests', () => {
   test('is that of its own page where two are loaded at one time', () => {
     const order = new RequestOrder();
     const navigate = (style: string, client: string): void => {
-      order.place({ url: `${site}/?sheaf-style=${style}`, destination: 'document' }, { clientId: '', resultingClientId: client });
+      order.place(
+        { url: `${site}/?sheaf-style=${style}`, destination: 'document' },
+        { clientId: '', resultingClientId: client },
+      );
     };
     navigate('safari', 'one');
     navigate('firefox', 'two');
-    const weights = ['one', 'two'].map((clientId) => order.place({ url: site, destination: 'image' }, { ...page, clientId }).priority.dependency?.weight);
+    const weights = ['one', 'two'].map(
+      (clientId) => order.place({ url: site, destination: 'image' }, { ...page, clientId }).priority.dependency?.weight,
+    );
     expect(weights).toEqual([8, 42]);
   });
 
-  test.each(['', '?sheaf-style=', '?sheaf-style=opera', '?sheaf-style=constructor'])('is the usual one for %j', async (query) => {
-    const order = new RequestOrder();
-    await open(order, `${site}/${query}`, '');
-    expect(order.place({ url: `${site}/x`, destination: 'image' }, page).priority).toEqual({ urgency: 3, incremental: true });
-    order.defaultStyle = 'chrome';
-    await open(order, `${site}/${query}`, '');
-    expect(order.place({ url: `${site}/x`, destination: 'image' }, page).priority.dependency?.weight).toBe(147);
-  });
+  test.each(['', '?sheaf-style=', '?sheaf-style=opera', '?sheaf-style=constructor'])(
+    'is the usual one for %j',
+    async (query) => {
+      const order = new RequestOrder();
+      await open(order, `${site}/${query}`, '');
+      expect(order.place({ url: `${site}/x`, destination: 'image' }, page).priority).toEqual({
+        urgency: 3,
+        incremental: true,
+      });
+      order.defaultStyle = 'chrome';
+      await open(order, `${site}/${query}`, '');
+      expect(order.place({ url: `${site}/x`, destination: 'image' }, page).priority.dependency?.weight).toBe(147);
+    },
+  );
 
   test('gives every stream its own node, and none that a group has', async () => {
     const order = new RequestOrder();
     await open(order, `${site}/?sheaf-style=firefox`, '');
-    const nodes = Array.from({ length: 500 }, () => order.place({ url: site, destination: 'image' }, page).priority.dependency!.node);
+    const nodes = Array.from(
+      { length: 500 },
+      () => order.place({ url: site, destination: 'image' }, page).priority.dependency!.node,
+    );
     expect(new Set(nodes).size).toBe(500);
     expect(Math.min(...nodes)).toBeGreaterThanOrEqual(16);
   });

@@ -5,7 +5,10 @@ const report = { id: 7, ended: true, parts: [{ backend: 1, bytes: 12_000 }, { by
 
 describe('reports of responses', () => {
   test('name the backend of each part, or none for the gateway', () => {
-    expect(parseResponseReports({ responses: [report, { id: 8, ended: false, parts: [] }] })).toEqual([report, { id: 8, ended: false, parts: [] }]);
+    expect(parseResponseReports({ responses: [report, { id: 8, ended: false, parts: [] }] })).toEqual([
+      report,
+      { id: 8, ended: false, parts: [] },
+    ]);
   });
 
   test('leave out what this version does not know', () => {

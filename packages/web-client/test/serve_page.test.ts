@@ -124,7 +124,11 @@ describe('a request', () => {
     }
   });
 
-  test.each([['HEAD', 200], ['GET', 304], ['GET', 204]] as const)('%s with status %i gets no body', async (method, status) => {
+  test.each([
+    ['HEAD', 200],
+    ['GET', 304],
+    ['GET', 204],
+  ] as const)('%s with status %i gets no body', async (method, status) => {
     const session = serve(async () => ({ ...hello, status }));
     const stream = await send(session, encodeRequestHead({ ...get, method }));
     expect(await receive(stream)).toEqual({ status, body: '' });

@@ -7,8 +7,14 @@ const hash = 'ab'.repeat(32);
 describe('the description of a gateway', () => {
   test.each([
     [{ hashes: [] }, { hashes: [] }],
-    [{ hashes: [hash], authority: '127.0.0.1:4433' }, { hashes: [hash], authority: '127.0.0.1:4433' }],
-    [{ hashes: [hash], authority: '[::1]:4433' }, { hashes: [hash], authority: '[::1]:4433' }],
+    [
+      { hashes: [hash], authority: '127.0.0.1:4433' },
+      { hashes: [hash], authority: '127.0.0.1:4433' },
+    ],
+    [
+      { hashes: [hash], authority: '[::1]:4433' },
+      { hashes: [hash], authority: '[::1]:4433' },
+    ],
     [{ hashes: [], later: true }, { hashes: [] }],
   ])('%j is read', (value, expected) => {
     expect(parseGatewayDescription(value)).toEqual(expected);

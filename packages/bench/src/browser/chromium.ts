@@ -5,12 +5,7 @@ import { chromium, type Browser } from 'playwright-core';
 const EXECUTABLE = '/usr/bin/chromium';
 
 // No traffic but the page's: measurements should be alone.
-const QUIET = [
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+const QUIET = ['--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 export interface LaunchOptions {
   /** Default: the browser ends with Ctrl-C. */
@@ -18,7 +13,10 @@ export interface LaunchOptions {
 }
 
 /** Starts the distribution's Chromium without a window. @throws Error when it is not installed. */
-export async function launchChromium(switches: readonly string[] = [], { staysOnInterrupt = false }: LaunchOptions = {}): Promise<Browser> {
+export async function launchChromium(
+  switches: readonly string[] = [],
+  { staysOnInterrupt = false }: LaunchOptions = {},
+): Promise<Browser> {
   if (!existsSync(EXECUTABLE)) {
     throw new Error(`${EXECUTABLE} is missing; run \`apt-get install chromium\``);
   }

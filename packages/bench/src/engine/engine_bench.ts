@@ -31,13 +31,24 @@ export interface EngineResult {
   stream_write_gbps: number | null;
   runs: number;
   /** Quartiles of each figure. */
-  spread: { generation_gbps: [number, number]; processing_gbps: [number, number]; server_ack_us_per_1k: [number, number] };
+  spread: {
+    generation_gbps: [number, number];
+    processing_gbps: [number, number];
+    server_ack_us_per_1k: [number, number];
+  };
 }
 
 export interface EngineReport {
   experiment: 'engine';
   machine: Machine;
-  parameters: { bytes: number; packet_bytes: 1350; batch_packets: 32; packets_per_ack: 2; cipher: 'AES-128-GCM'; runs: number };
+  parameters: {
+    bytes: number;
+    packet_bytes: 1350;
+    batch_packets: 32;
+    packets_per_ack: 2;
+    cipher: 'AES-128-GCM';
+    runs: number;
+  };
   results: EngineResult[];
   skipped: Skipped[];
   /** Sheaf over the best peer; absent when no peer ran. */
@@ -79,7 +90,14 @@ async function measure(options: z.infer<typeof optionsSchema>, { progress }: Exp
   return {
     experiment: 'engine',
     machine,
-    parameters: { bytes: options.bytes, packet_bytes: 1350, batch_packets: 32, packets_per_ack: 2, cipher: 'AES-128-GCM', runs: options.runs },
+    parameters: {
+      bytes: options.bytes,
+      packet_bytes: 1350,
+      batch_packets: 32,
+      packets_per_ack: 2,
+      cipher: 'AES-128-GCM',
+      runs: options.runs,
+    },
     results,
     skipped,
     ...(ratio && { ratio }),
@@ -87,7 +105,11 @@ async function measure(options: z.infer<typeof optionsSchema>, { progress }: Exp
 }
 
 /** The libraries take turns, so that a disturbance of the machine meets all of them. */
-async function measureInTurns(subjects: readonly Subject[], { runs, bytes }: { runs: number; bytes: number }, progress: (line: string) => void): Promise<EngineResult[]> {
+async function measureInTurns(
+  subjects: readonly Subject[],
+  { runs, bytes }: { runs: number; bytes: number },
+  progress: (line: string) => void,
+): Promise<EngineResult[]> {
   const samples = new Map<Subject, Sample[]>(subjects.map((subject) => [subject, []]));
   const versions = new Map<Subject, string>();
   const turns = Math.min(runs, 10);
@@ -96,12 +118,16 @@ async function measureInTurns(subjects: readonly Subject[], { runs, bytes }: { r
     progress(`turn ${turn + 1} of ${turns}: ${subjects.map((subject) => subject.library).join(', ')}`);
     for (const subject of subjects) {
       const [program, ...args] = subject.command;
-      const output = engineOutputSchema.parse(JSON.parse(await runProgram(program, [...args, String(share), String(bytes)])));
+      const output = engineOutputSchema.parse(
+        JSON.parse(await runProgram(program, [...args, String(share), String(bytes)])),
+      );
       samples.get(subject)?.push(...output.samples);
       versions.set(subject, subject.version ?? output.version ?? 'unknown');
     }
   }
-  return subjects.map((subject) => summarize(subject.library, versions.get(subject) ?? 'unknown', samples.get(subject) ?? []));
+  return subjects.map((subject) =>
+    summarize(subject.library, versions.get(subject) ?? 'unknown', samples.get(subject) ?? []),
+  );
 }
 
 export function summarize(library: string, version: string, samples: readonly Sample[]): EngineResult {
@@ -110,7 +136,9 @@ export function summarize(library: string, version: string, samples: readonly Sa
   const processing = figure((sample) => (sample.bytes * 8) / sample.processing_ns);
   const serverAck = figure((sample) => sample.server_ack_ns / sample.acks);
   const clientAck = figure((sample) => sample.client_ack_ns / sample.acks);
-  const write = samples.every((sample) => sample.stream_write_ns > 0) ? figure((sample) => (sample.bytes * 8) / sample.stream_write_ns) : undefined;
+  const write = samples.every((sample) => sample.stream_write_ns > 0)
+    ? figure((sample) => (sample.bytes * 8) / sample.stream_write_ns)
+    : undefined;
   const quartiles = ({ quartiles: [low, high] }: Distribution): [number, number] => [round(low), round(high)];
   return {
     library,
@@ -122,14 +150,20 @@ export function summarize(library: string, version: string, samples: readonly Sa
     client_ack_us_per_1k: round(clientAck.median),
     stream_write_gbps: write ? round(write.median) : null,
     runs: samples.length,
-    spread: { generation_gbps: quartiles(generation), processing_gbps: quartiles(processing), server_ack_us_per_1k: quartiles(serverAck) },
+    spread: {
+      generation_gbps: quartiles(generation),
+      processing_gbps: quartiles(processing),
+      server_ack_us_per_1k: quartiles(serverAck),
+    },
   };
 }
 
 /** What a run that must show the comparison lacks; undefined when it has it. */
 export function missedMark(ratio: Ratio | undefined): string | undefined {
   if (!ratio) return 'no other library was measured: add --peers';
-  return ratio.met ? undefined : `generation is ${ratio.generation} and processing ${ratio.processing} times the best peer's, not ${ratio.required} times`;
+  return ratio.met
+    ? undefined
+    : `generation is ${ratio.generation} and processing ${ratio.processing} times the best peer's, not ${ratio.required} times`;
 }
 
 /** Undefined when no peer was measured. */

@@ -14,6 +14,10 @@ const sampleSchema = z.object({
   acks: count,
 });
 
-export const engineOutputSchema = z.object({ library: z.string(), version: z.string().optional(), samples: z.array(sampleSchema) });
+export const engineOutputSchema = z.object({
+  library: z.string(),
+  version: z.string().optional(),
+  samples: z.array(sampleSchema),
+});
 
 export type Sample = z.infer<typeof sampleSchema>;

@@ -55,7 +55,10 @@ const peerGroups: readonly PeerGroup[] = [
 ];
 
 /** Builds the peers that this machine has the tools for; the others are skipped with the reason. */
-export async function buildPeers(progress: Progress, groups: readonly PeerGroup[] = peerGroups): Promise<{ subjects: Subject[]; skipped: Skipped[] }> {
+export async function buildPeers(
+  progress: Progress,
+  groups: readonly PeerGroup[] = peerGroups,
+): Promise<{ subjects: Subject[]; skipped: Skipped[] }> {
   const subjects: Subject[] = [];
   const skipped: Skipped[] = [];
   for (const { libraries, tools, build } of groups) {

@@ -14,7 +14,14 @@ import { describeMachine } from '../measure/machine.js';
 import { median, round } from '../measure/statistics.js';
 import { firstOutput, freePort, stop } from '../process/service.js';
 import { residentMebibytes, smallRequest } from '../soak/requests.js';
-import { behaviours, protocols, startGreedyClient, type Behaviour, type GreedyClient, type Protocol } from './greedy_clients.js';
+import {
+  behaviours,
+  protocols,
+  startGreedyClient,
+  type Behaviour,
+  type GreedyClient,
+  type Protocol,
+} from './greedy_clients.js';
 
 const fileBytes = 3_000_000;
 /** Marks, in MB and as a ratio. */
@@ -87,7 +94,8 @@ async function measure(options: Options, protocol: Protocol, behaviour: Behaviou
     for (let run = 0; run < options.runs; run++) {
       if (run > 0) idle.push(await timeOfSmallRequests(other));
       const clients: GreedyClient[] = [];
-      for (let i = 0; i < options.clients; i++) clients.push(await startGreedyClient(protocol, behaviour, gateway.port, options.requests));
+      for (let i = 0; i < options.clients; i++)
+        clients.push(await startGreedyClient(protocol, behaviour, gateway.port, options.requests));
       connections = clients[0]!.connections;
       highest = Math.max(highest, await highestMemory(gateway.pid));
       greedy.push(await timeOfSmallRequests(other));
@@ -97,7 +105,15 @@ async function measure(options: Options, protocol: Protocol, behaviour: Behaviou
     }
     idle.push(await timeOfSmallRequests(other));
     const [idleMs, greedyMs] = [median(idle), median(greedy)];
-    return { protocol, behaviour, connections, growth_mb: round((highest - before) * 1.048576, 3), idle_ms: round(idleMs, 3), greedy_ms: round(greedyMs, 3), ratio: round(greedyMs / idleMs, 3) };
+    return {
+      protocol,
+      behaviour,
+      connections,
+      growth_mb: round((highest - before) * 1.048576, 3),
+      idle_ms: round(idleMs, 3),
+      greedy_ms: round(greedyMs, 3),
+      ratio: round(greedyMs / idleMs, 3),
+    };
   } finally {
     await other.close().catch(() => undefined);
     await stop(gateway.child);
@@ -121,14 +137,27 @@ async function startGateway(directory: string, upstreamPort: number) {
   const { files } = await makeSite(directory, fileBytes);
   const port = await freePort();
   const configuration = join(directory, 'sheaf.yaml');
-  await writeFile(configuration, `listen: 127.0.0.1:${port}\ntls: dev\nlog: { level: warn, access: false }\nroutes:\n  - { path: /up, upstream: "http://127.0.0.1:${upstreamPort}" }\n  - { path: /, files: ${JSON.stringify(files)} }\n`);
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../http/sheaf_process.js'), configuration], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await writeFile(
+    configuration,
+    `listen: 127.0.0.1:${port}\ntls: dev\nlog: { level: warn, access: false }\nroutes:\n  - { path: /up, upstream: "http://127.0.0.1:${upstreamPort}" }\n  - { path: /, files: ${JSON.stringify(files)} }\n`,
+  );
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../http/sheaf_process.js'), configuration], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await firstOutput(child, 'sheaf');
   return { child, port, pid: child.pid ?? 0 };
 }
 
 function connect(port: number): Promise<Http3Client> {
-  return connectHttp3({ alpn: ['h3'], host: '127.0.0.1', port, serverName: 'localhost', insecure: true, keepAliveMs: 5_000, connectTimeoutMs: 60_000 });
+  return connectHttp3({
+    alpn: ['h3'],
+    host: '127.0.0.1',
+    port,
+    serverName: 'localhost',
+    insecure: true,
+    keepAliveMs: 5_000,
+    connectTimeoutMs: 60_000,
+  });
 }
 
 /** The most until it has not grown for two seconds, in MiB. */
@@ -161,7 +190,13 @@ function summarize(options: Options, machine: unknown, results: readonly Result[
   ]);
   return {
     report: { experiment: 'greedy', machine, parameters: options, results } as Outcome['report'],
-    tables: [{ head: ['protocol', 'case', 'connections of a client', 'MB', 'ms idle', 'ms greedy', 'ratio'], rows: results.map((result) => Object.values(result).map(String)), notes: missed }],
+    tables: [
+      {
+        head: ['protocol', 'case', 'connections of a client', 'MB', 'ms idle', 'ms greedy', 'ratio'],
+        rows: results.map((result) => Object.values(result).map(String)),
+        notes: missed,
+      },
+    ],
     ...(missed.length > 0 && { failure: missed.join('; ') }),
   };
 }

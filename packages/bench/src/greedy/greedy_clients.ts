@@ -39,19 +39,37 @@ let fieldsMade = 0;
 /** Each below the 16 KB that upstreams take of one, and no two alike, so that no table shortens them. */
 function largeFields(): Record<string, string> {
   fieldsMade += 1;
-  return Object.fromEntries([0, 1, 2, 3].map((at) => [`x-large-${at}`, `${fieldsMade}-${at}-`.padEnd(headerBytes / 4, 'abcdefghij')]));
+  return Object.fromEntries(
+    [0, 1, 2, 3].map((at) => [`x-large-${at}`, `${fieldsMade}-${at}-`.padEnd(headerBytes / 4, 'abcdefghij')]),
+  );
 }
 
 /** A client of `protocol` that asks so many times as `behaviour` says. */
-export function startGreedyClient(protocol: Protocol, behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
+export function startGreedyClient(
+  protocol: Protocol,
+  behaviour: Behaviour,
+  port: number,
+  requests: number,
+): Promise<GreedyClient> {
   return { h3: http3, h2: http2, h1: http1 }[protocol](behaviour, port, requests);
 }
 
 async function http3(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
-  const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, initialStreamWindow: windowBytes, maxStreamWindow: windowBytes, idleTimeoutMs: 120_000, connectTimeoutMs: 60_000 });
+  const client = await connectHttp3({
+    host: '127.0.0.1',
+    port,
+    alpn: ['h3'],
+    insecure: true,
+    initialStreamWindow: windowBytes,
+    maxStreamWindow: windowBytes,
+    idleTimeoutMs: 120_000,
+    connectTimeoutMs: 60_000,
+  });
   for (let i = 0; i < requests; i++) {
     const wanted = wantedBy(behaviour);
-    void client.request({ ...wanted, ...(behaviour === 'bodies' && { body: neverSent() }) }).then(ignore, () => undefined);
+    void client
+      .request({ ...wanted, ...(behaviour === 'bodies' && { body: neverSent() }) })
+      .then(ignore, () => undefined);
   }
   return { connections: 1, close: () => void client.close().catch(() => undefined) };
 }
@@ -66,7 +84,12 @@ function ignore(response: ClientResponse): void {
 }
 
 async function http2(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
-  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings: { initialWindowSize: windowBytes }, maxSessionMemory: 1000, maxOutstandingPings: 100 });
+  const session = connectHttp2(`https://127.0.0.1:${port}`, {
+    rejectUnauthorized: false,
+    settings: { initialWindowSize: windowBytes },
+    maxSessionMemory: 1000,
+    maxOutstandingPings: 100,
+  });
   session.on('error', () => undefined);
   await once(session, 'remoteSettings');
   for (let i = 0; i < requests; i++) {
@@ -90,12 +113,18 @@ async function http1(behaviour: Behaviour, port: number, requests: number): Prom
     for (let i = 0; i < ahead; i++) socket.write(requestText(behaviour));
     return socket;
   });
-  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve))));
+  await Promise.all(
+    sockets.map((socket) => new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve))),
+  );
   return { connections: sockets.length, close: () => sockets.forEach((socket) => socket.destroy()) };
 }
 
 function requestText(behaviour: Behaviour): string {
   const { method, path, headers } = wantedBy(behaviour);
-  const fields = Object.entries({ host: 'localhost', ...headers, ...(method === 'POST' && { 'content-length': '100000' }) });
+  const fields = Object.entries({
+    host: 'localhost',
+    ...headers,
+    ...(method === 'POST' && { 'content-length': '100000' }),
+  });
   return `${method} ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${method === 'POST' ? 'x'.repeat(1_000) : ''}`;
 }

@@ -37,8 +37,13 @@ export async function makeSite(directory: string, largeBytes: number): Promise<S
 export async function startSheaf({ directory, files }: Site, alpn = 'h3'): Promise<GatewayUnderTest> {
   const port = await freePort();
   const configuration = join(directory, 'sheaf.yaml');
-  await writeFile(configuration, `listen: 127.0.0.1:${port}\ntls: dev\nalpn: [${alpn}]\nlog: { level: warn }\nroutes:\n  - { path: /, files: ${JSON.stringify(files)} }\n`);
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'sheaf_process.js'), configuration], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await writeFile(
+    configuration,
+    `listen: 127.0.0.1:${port}\ntls: dev\nalpn: [${alpn}]\nlog: { level: warn }\nroutes:\n  - { path: /, files: ${JSON.stringify(files)} }\n`,
+  );
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'sheaf_process.js'), configuration], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await firstOutput(child, 'sheaf');
   return { name: 'sheaf', version, port, pid: child.pid ?? 0, stop: () => stop(child) };
 }
@@ -49,15 +54,31 @@ export async function startCaddy({ directory, files }: Site, command: string): P
 }
 
 /** Caddy with these directives for its one site; undefined when it is not there. */
-export async function startCaddyWith(directory: string, directives: readonly string[], command = 'caddy'): Promise<GatewayUnderTest | undefined> {
+export async function startCaddyWith(
+  directory: string,
+  directives: readonly string[],
+  command = 'caddy',
+): Promise<GatewayUnderTest | undefined> {
   const caddyVersion = await capture(command, ['version']);
   if (caddyVersion === undefined) return undefined;
   const port = await freePort();
   const caddyfile = join(directory, 'Caddyfile');
   const site = ['tls internal', ...directives].map((line) => `\t${line}\n`).join('');
-  await writeFile(caddyfile, `{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n\tlog {\n\t\tlevel ERROR\n\t}\n}\nhttps://localhost:${port} {\n${site}}\n`);
+  await writeFile(
+    caddyfile,
+    `{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n\tlog {\n\t\tlevel ERROR\n\t}\n}\nhttps://localhost:${port} {\n${site}}\n`,
+  );
   const state = { XDG_DATA_HOME: join(directory, 'caddy'), XDG_CONFIG_HOME: join(directory, 'caddy') };
-  const child = spawn(command, ['run', '--config', caddyfile, '--adapter', 'caddyfile'], { env: { ...process.env, ...state }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(command, ['run', '--config', caddyfile, '--adapter', 'caddyfile'], {
+    env: { ...process.env, ...state },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   await untilListening(child, 'caddy', port);
-  return { name: 'caddy', version: caddyVersion.trim().split(' ')[0] ?? 'unknown', port, pid: child.pid ?? 0, stop: () => stop(child) };
+  return {
+    name: 'caddy',
+    version: caddyVersion.trim().split(' ')[0] ?? 'unknown',
+    port,
+    pid: child.pid ?? 0,
+    stop: () => stop(child),
+  };
 }

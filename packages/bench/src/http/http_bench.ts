@@ -81,8 +81,19 @@ async function measure(options: Options, { progress }: ExperimentContext): Promi
   const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-http-'));
   try {
     progress(`writing ${options.bytes / 1e6} MB`);
-    const { results, skipped } = await compare(await makeSite(directory, options.bytes), { client, caddy }, options, progress);
-    return { experiment: 'http', machine, parameters: { ...options, client: 'quinn + h3, one thread' }, results, skipped };
+    const { results, skipped } = await compare(
+      await makeSite(directory, options.bytes),
+      { client, caddy },
+      options,
+      progress,
+    );
+    return {
+      experiment: 'http',
+      machine,
+      parameters: { ...options, client: 'quinn + h3, one thread' },
+      results,
+      skipped,
+    };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -93,18 +104,27 @@ interface Programs {
   caddy: FoundCaddy;
 }
 
-async function compare(site: Site, programs: Programs, options: Options, progress: (line: string) => void): Promise<Pick<HttpReport, 'results' | 'skipped'>> {
+async function compare(
+  site: Site,
+  programs: Programs,
+  options: Options,
+  progress: (line: string) => void,
+): Promise<Pick<HttpReport, 'results' | 'skipped'>> {
   const gateways: GatewayUnderTest[] = [];
   try {
     gateways.push(await startSheaf(site));
     const { command, reason } = programs.caddy;
     const caddy = command === undefined ? undefined : await startCaddy(site, command);
     if (caddy) gateways.push(caddy);
-    const measured = new Map<GatewayUnderTest, Measured>(gateways.map((gateway) => [gateway, { downloads: [], rates: [], costs: [], failed: 0 }]));
+    const measured = new Map<GatewayUnderTest, Measured>(
+      gateways.map((gateway) => [gateway, { downloads: [], rates: [], costs: [], failed: 0 }]),
+    );
     for (let run = 1; run <= options.runs; run += 1) {
       for (const [gateway, into] of measured) {
         await measureOnce(programs.client, gateway, options, into);
-        progress(`run ${run} of ${options.runs}, ${gateway.name}: ${round(into.downloads.at(-1) ?? 0, 3)} Gbit/s, ${Math.round(into.rates.at(-1) ?? 0)} requests/s`);
+        progress(
+          `run ${run} of ${options.runs}, ${gateway.name}: ${round(into.downloads.at(-1) ?? 0, 3)} Gbit/s, ${Math.round(into.rates.at(-1) ?? 0)} requests/s`,
+        );
       }
     }
     return {
@@ -119,10 +139,15 @@ async function compare(site: Site, programs: Programs, options: Options, progres
 async function measureOnce(client: string, gateway: GatewayUnderTest, options: Options, into: Measured): Promise<void> {
   const target = [`127.0.0.1:${gateway.port}`, 'localhost'];
   const download = downloadSchema.parse(JSON.parse(await runProgram(client, [...target, 'download', '/large'])));
-  if (download.bytes !== options.bytes) throw new UserError('BENCH_FAILED', `${gateway.name} sent ${download.bytes} of ${options.bytes} bytes`);
+  if (download.bytes !== options.bytes)
+    throw new UserError('BENCH_FAILED', `${gateway.name} sent ${download.bytes} of ${options.bytes} bytes`);
   into.downloads.push((download.bytes * 8) / download.seconds / 1e9);
   const before = processorSeconds([gateway.pid]);
-  const load = requestsSchema.parse(JSON.parse(await runProgram(client, [...target, 'requests', '/small', String(options.connections), String(options.seconds)])));
+  const load = requestsSchema.parse(
+    JSON.parse(
+      await runProgram(client, [...target, 'requests', '/small', String(options.connections), String(options.seconds)]),
+    ),
+  );
   into.rates.push(load.requests / load.seconds);
   into.costs.push(((processorSeconds([gateway.pid]) - before) / load.requests) * 100_000);
   into.failed += load.failed;
@@ -147,26 +172,41 @@ function summarize(gateway: GatewayUnderTest, { downloads, rates, costs, failed 
 }
 
 /** What a run that must show the comparison lacks; undefined when it has it. */
-export function missedMark(results: readonly Pick<HttpResult, 'gateway' | 'requests_per_second' | 'failed_requests'>[]): string | undefined {
+export function missedMark(
+  results: readonly Pick<HttpResult, 'gateway' | 'requests_per_second' | 'failed_requests'>[],
+): string | undefined {
   const [own, caddy] = ['sheaf', 'caddy'].map((name) => results.find(({ gateway }) => gateway === name));
   if (!own || !caddy) return 'Caddy was not measured';
   if (own.failed_requests > 0) return `${own.failed_requests} requests failed`;
   const ratio = own.requests_per_second / caddy.requests_per_second;
-  return ratio >= requiredRatio ? undefined : `requests per second are ${round(ratio, 3)} times Caddy's, not ${requiredRatio} times`;
+  return ratio >= requiredRatio
+    ? undefined
+    : `requests per second are ${round(ratio, 3)} times Caddy's, not ${requiredRatio} times`;
 }
 
 function table(report: HttpReport): ResultTable {
   return {
     head: ['gateway', 'version', 'download Gbit/s', 'requests/s', 'CPU s per 100,000 requests', 'failed', 'runs'],
-    rows: report.results.map(({ gateway, version, download_gbps, requests_per_second, cpu_seconds_per_100000_requests, failed_requests, runs, spread }) => [
-      gateway,
-      version,
-      `${download_gbps} (${spread.download_gbps.join(' to ')})`,
-      `${requests_per_second} (${spread.requests_per_second.join(' to ')})`,
-      String(cpu_seconds_per_100000_requests),
-      String(failed_requests),
-      String(runs),
-    ]),
+    rows: report.results.map(
+      ({
+        gateway,
+        version,
+        download_gbps,
+        requests_per_second,
+        cpu_seconds_per_100000_requests,
+        failed_requests,
+        runs,
+        spread,
+      }) => [
+        gateway,
+        version,
+        `${download_gbps} (${spread.download_gbps.join(' to ')})`,
+        `${requests_per_second} (${spread.requests_per_second.join(' to ')})`,
+        String(cpu_seconds_per_100000_requests),
+        String(failed_requests),
+        String(runs),
+      ],
+    ),
     notes: report.skipped.map(({ library, reason }) => `skipped ${library}: ${reason}`),
   };
 }

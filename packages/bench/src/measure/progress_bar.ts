@@ -29,7 +29,9 @@ export class ProgressBar {
     if (this.done < this.total && now - this.lastShown < PAUSE_MS) return;
     this.lastShown = now;
     const left = ((now - this.started) / this.done) * (this.total - this.done);
-    this.show(`[${bar(this.done, this.total, { width: 24, rest: '-' })}] ${this.done} of ${this.total} ${this.unit}, ${duration(left)} left (${what})`);
+    this.show(
+      `[${bar(this.done, this.total, { width: 24, rest: '-' })}] ${this.done} of ${this.total} ${this.unit}, ${duration(left)} left (${what})`,
+    );
   }
 }
 

@@ -16,7 +16,11 @@ export class RunStore<Run> {
   ) {}
 
   /** With `resume` the runs that are in the file stay. @throws UserError when they were made with other settings */
-  static async open<Run>(file: string, settings: RunSettings, { run, resume }: { run: z.ZodType<Run>; resume: boolean }): Promise<RunStore<Run>> {
+  static async open<Run>(
+    file: string,
+    settings: RunSettings,
+    { run, resume }: { run: z.ZodType<Run>; resume: boolean },
+  ): Promise<RunStore<Run>> {
     if (resume) {
       const text = await readFile(file, 'utf8').catch(() => undefined);
       if (text !== undefined) return new RunStore(file, await continueFile(file, text, settings, run));
@@ -32,16 +36,27 @@ export class RunStore<Run> {
   }
 }
 
-async function continueFile<Run>(file: string, text: string, settings: RunSettings, run: z.ZodType<Run>): Promise<Map<string, Run[]>> {
+async function continueFile<Run>(
+  file: string,
+  text: string,
+  settings: RunSettings,
+  run: z.ZodType<Run>,
+): Promise<Map<string, Run[]>> {
   const lineSchema = z.object({ cell: z.string(), runs: z.array(run) });
   const [first = '', ...lines] = text.split('\n');
   const found = runSettingsSchema.safeParse(parseJson(first));
-  if (!found.success) throw new UserError('BENCH_FAILED', `${file} is no file of runs`, { hint: 'leave out --resume to begin anew' });
+  if (!found.success)
+    throw new UserError('BENCH_FAILED', `${file} is no file of runs`, { hint: 'leave out --resume to begin anew' });
   for (const [name, value] of Object.entries(settings)) {
     const had = found.data[name];
     if (had === value) continue;
-    const difference = name === 'program' ? 'the program has changed since' : `it has ${had === undefined ? `no --${name}` : `--${name} ${had}`}`;
-    throw new UserError('BENCH_FAILED', `${file} cannot be continued: ${difference}`, { hint: 'leave out --resume to begin anew' });
+    const difference =
+      name === 'program'
+        ? 'the program has changed since'
+        : `it has ${had === undefined ? `no --${name}` : `--${name} ${had}`}`;
+    throw new UserError('BENCH_FAILED', `${file} cannot be continued: ${difference}`, {
+      hint: 'leave out --resume to begin anew',
+    });
   }
   const cells = new Map<string, Run[]>();
   const kept: string[] = [];

@@ -35,7 +35,12 @@ export interface Summary {
 export function summary(values: readonly number[]): Summary {
   if (values.length === 0) throw new RangeError('a summary needs at least one value');
   const sorted = [...values].sort((a, b) => a - b);
-  return { mean: mean(values), median: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), ci95: confidenceInterval(values) };
+  return {
+    mean: mean(values),
+    median: quantile(sorted, 0.5),
+    p95: quantile(sorted, 0.95),
+    ci95: confidenceInterval(values),
+  };
 }
 
 export function mean(values: readonly number[]): number {
@@ -55,7 +60,11 @@ const SMALL_SAMPLES = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 
 /** 97.5 % quantile of Student's distribution; from 11 degrees of freedom on by its expansion around the normal one (error below 0.001). */
 function studentQuantile975(degrees: number): number {
   const z = 1.959964;
-  const expansion = z + (z ** 3 + z) / (4 * degrees) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2) + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * degrees ** 3);
+  const expansion =
+    z +
+    (z ** 3 + z) / (4 * degrees) +
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2) +
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * degrees ** 3);
   return SMALL_SAMPLES[degrees - 1] ?? expansion;
 }
 
@@ -67,14 +76,23 @@ export function fairnessIndex(shares: readonly number[]): number {
 }
 
 export function median(values: readonly number[]): number {
-  return quantile([...values].sort((a, b) => a - b), 0.5);
+  return quantile(
+    [...values].sort((a, b) => a - b),
+    0.5,
+  );
 }
 
 const RESAMPLES = 2000;
 
 /** 95 % interval of what `estimate` makes of so many observations, by the bootstrap (percentiles of resamples). `random` gives numbers below 2^32. */
-export function bootstrapInterval(count: number, estimate: (chosen: readonly number[]) => number, random: () => number): [number, number] {
+export function bootstrapInterval(
+  count: number,
+  estimate: (chosen: readonly number[]) => number,
+  random: () => number,
+): [number, number] {
   if (count === 0) throw new RangeError('an interval needs at least one value');
-  const estimates = Array.from({ length: RESAMPLES }, () => estimate(Array.from({ length: count }, () => random() % count))).sort((a, b) => a - b);
+  const estimates = Array.from({ length: RESAMPLES }, () =>
+    estimate(Array.from({ length: count }, () => random() % count)),
+  ).sort((a, b) => a - b);
   return [quantile(estimates, 0.025), quantile(estimates, 0.975)];
 }

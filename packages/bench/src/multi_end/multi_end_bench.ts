@@ -31,7 +31,10 @@ const handOverSchema = z.strictObject({
 });
 
 const simulatedSchema = z.strictObject({
-  sim: z.literal(true, { error: 'give --sim (virtual time), --real (processes on loopback) or --hand-over (what a connection costs at a backend)' }),
+  sim: z.literal(true, {
+    error:
+      'give --sim (virtual time), --real (processes on loopback) or --hand-over (what a connection costs at a backend)',
+  }),
   runs: z.coerce.number().int().min(1).default(20),
   'fault-runs': z.coerce.number().int().min(1).default(50),
   seed: z.coerce.number().int().min(0).default(1),
@@ -50,7 +53,10 @@ export const multiEndBench: Experiment = {
   },
 };
 
-async function runSimulated({ runs, 'fault-runs': faultRuns, seed, resume }: z.output<typeof simulatedSchema>, { progress }: ExperimentContext): Promise<Outcome> {
+async function runSimulated(
+  { runs, 'fault-runs': faultRuns, seed, resume }: z.output<typeof simulatedSchema>,
+  { progress }: ExperimentContext,
+): Promise<Outcome> {
   const machine = describeMachine();
   const stop = new AbortController();
   const onSignal = (): void => {
@@ -59,7 +65,10 @@ async function runSimulated({ runs, 'fault-runs': faultRuns, seed, resume }: z.o
   };
   process.once('SIGINT', onSignal);
   try {
-    const measured = await measureSimulatedBackends({ runs, faultRuns, seed, directory: DIRECTORY, resume, stop: stop.signal }, progress);
+    const measured = await measureSimulatedBackends(
+      { runs, faultRuns, seed, directory: DIRECTORY, resume, stop: stop.signal },
+      progress,
+    );
     const { missed } = measured;
     const report = { experiment: 'multi-end', machine, parameters: { runs, fault_runs: faultRuns, seed }, ...measured };
     return {

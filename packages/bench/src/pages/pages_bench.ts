@@ -72,7 +72,10 @@ export const pagesBench: Experiment = {
   name: 'pages',
   options: [...new Set([...Object.keys(simulatedSchema.shape), ...Object.keys(browserSchema.shape)])],
   async run(rawOptions, context) {
-    const measure = rawOptions['browser'] === true ? inBrowser(browserSchema.parse(rawOptions)) : simulated(simulatedSchema.parse(rawOptions));
+    const measure =
+      rawOptions['browser'] === true
+        ? inBrowser(browserSchema.parse(rawOptions))
+        : simulated(simulatedSchema.parse(rawOptions));
     const stop = new AbortController();
     const onSignal = (): void => {
       context.progress('stopping; what is finished is kept, and --resume goes on with it');
@@ -89,46 +92,97 @@ export const pagesBench: Experiment = {
 
 type Measure = (stop: AbortSignal, context: ExperimentContext) => Promise<Outcome>;
 
-function simulated({ runs, seed, clients, page, tree, level, scheduler, report: wanted, resume }: z.output<typeof simulatedSchema>): Measure {
+function simulated({
+  runs,
+  seed,
+  clients,
+  page,
+  tree,
+  level,
+  scheduler,
+  report: wanted,
+  resume,
+}: z.output<typeof simulatedSchema>): Measure {
   return async (stop, { progress }) => {
     const machine = describeMachine();
     const parameters = { runs, seed, clients };
     const directory = wanted ?? DEFAULT_DIRECTORY;
     const matrix = { pages: page, trees: tree, levels: level, schedulers: scheduler };
-    const measured = await measureSimulatedPages({ matrix, parameters, file: join(directory, STORE), resume, stop }, progress);
+    const measured = await measureSimulatedPages(
+      { matrix, parameters, file: join(directory, STORE), resume, stop },
+      progress,
+    );
     const { cells, missing } = measured;
-    const findings = [...publishedDirections(cells), ...oursAgainstOthers(cells, measured.runs), ...otherController(cells)];
+    const findings = [
+      ...publishedDirections(cells),
+      ...oursAgainstOthers(cells, measured.runs),
+      ...otherController(cells),
+    ];
     const data = simulationReport({ machine, parameters, measured, findings });
     if (wanted !== undefined) await keepReport(directory, data, progress);
-    const notes = [...(missing > 0 ? [`${missing} cells are missing; --resume measures them`] : []), ...findings.flatMap(findingLines)];
-    return { report: { experiment: 'pages', machine, parameters, missing, findings, cells }, tables: tablesOf(data, ['critical_ms', 'object_ms', 'plt_ms'], notes) };
+    const notes = [
+      ...(missing > 0 ? [`${missing} cells are missing; --resume measures them`] : []),
+      ...findings.flatMap(findingLines),
+    ];
+    return {
+      report: { experiment: 'pages', machine, parameters, missing, findings, cells },
+      tables: tablesOf(data, ['critical_ms', 'object_ms', 'plt_ms'], notes),
+    };
   };
 }
 
-function inBrowser({ runs, seed, page, tree, level, scheduler, report: wanted, resume }: z.output<typeof browserSchema>): Measure {
+function inBrowser({
+  runs,
+  seed,
+  page,
+  tree,
+  level,
+  scheduler,
+  report: wanted,
+  resume,
+}: z.output<typeof browserSchema>): Measure {
   return async (stop, { progress }) => {
     const machine = describeMachine();
     const directory = wanted ?? BROWSER_DIRECTORY;
     const matrix = { pages: page, trees: tree, levels: level, schedulers: scheduler };
-    const measured = await measureBrowserPages({ matrix, runs, seed, file: join(directory, STORE), resume, stop }, progress);
+    const measured = await measureBrowserPages(
+      { matrix, runs, seed, file: join(directory, STORE), resume, stop },
+      progress,
+    );
     const { browser, missing, cells } = measured;
     const findings = browserFindings(measured.keys, measured.runs);
     const parameters = { runs, seed };
     const data = browserReport({ machine, parameters, measured, findings });
     if (wanted !== undefined) await keepReport(directory, data, progress);
-    const notes = [...(missing > 0 ? [`${missing} page loads are missing; --resume measures them`] : []), ...findings.flatMap(findingLines)];
-    return { report: { experiment: 'pages', machine, browser, parameters, missing, findings, cells }, tables: tablesOf(data, ['fcp_ms', 'load_ms', 'lcp_ms'], notes) };
+    const notes = [
+      ...(missing > 0 ? [`${missing} page loads are missing; --resume measures them`] : []),
+      ...findings.flatMap(findingLines),
+    ];
+    return {
+      report: { experiment: 'pages', machine, browser, parameters, missing, findings, cells },
+      tables: tablesOf(data, ['fcp_ms', 'load_ms', 'lcp_ms'], notes),
+    };
   };
 }
 
-async function keepReport<Cell extends ReportCell>(directory: string, data: ReportData<Cell>, progress: ExperimentContext['progress']): Promise<void> {
+async function keepReport<Cell extends ReportCell>(
+  directory: string,
+  data: ReportData<Cell>,
+  progress: ExperimentContext['progress'],
+): Promise<void> {
   await writeReport(directory, data);
   progress(`the report is in ${directory}: report.html, report.md, cells.csv, runs.csv and report.json`);
 }
 
 /** Of these measures; the notes are below the last one. */
-function tablesOf<Cell extends ReportCell>(data: ReportData<Cell>, names: readonly string[], notes: string[]): ResultTable[] {
+function tablesOf<Cell extends ReportCell>(
+  data: ReportData<Cell>,
+  names: readonly string[],
+  notes: string[],
+): ResultTable[] {
   if (data.cells.length === 0) return [];
-  const tables = names.flatMap((name) => data.measures.filter((measure) => measure.name === name)).map((measure) => pagesTable(data, measure));
+  const tables = names
+    .flatMap((name) => data.measures.filter((measure) => measure.name === name))
+    .map((measure) => pagesTable(data, measure));
   return tables.map((table, index) => (index === tables.length - 1 ? { ...table, notes } : table));
 }

@@ -10,7 +10,10 @@ import { interopDirectory } from '../process/workspace.js';
 /** Builds noq-interop, which takes minutes where the set-up has not done it; returns its path. */
 export async function buildNoq(): Promise<string> {
   const target = join(interopDirectory, 'target');
-  await runProgram('cargo', ['build', '--release', '--locked', '--quiet', '--package', 'noq-interop'], { cwd: interopDirectory, env: { ...process.env, CARGO_TARGET_DIR: target } });
+  await runProgram('cargo', ['build', '--release', '--locked', '--quiet', '--package', 'noq-interop'], {
+    cwd: interopDirectory,
+    env: { ...process.env, CARGO_TARGET_DIR: target },
+  });
   return join(target, 'release', 'noq-interop');
 }
 
@@ -38,11 +41,21 @@ export async function startNoq(program: string): Promise<NoqProcess> {
   throw new UserError('BENCH_FAILED', 'noq ended before it served', { hint: 'its message is above' });
 }
 
-const downloadedSchema = z.object({ event: z.literal('downloaded'), bytes: z.number(), sha256: z.string(), seconds: z.number().positive() });
+const downloadedSchema = z.object({
+  event: z.literal('downloaded'),
+  bytes: z.number(),
+  sha256: z.string(),
+  seconds: z.number().positive(),
+});
 export type Download = Pick<z.output<typeof downloadedSchema>, 'bytes' | 'sha256' | 'seconds'>;
 
 /** One download by noq's client, the further paths from the addresses `locals`. @throws UserError */
-export async function downloadWithNoq(program: string, port: number, target: string, locals: readonly string[]): Promise<Download> {
+export async function downloadWithNoq(
+  program: string,
+  port: number,
+  target: string,
+  locals: readonly string[],
+): Promise<Download> {
   const steps = [...locals.flatMap((local) => ['open', local]), 'get', target];
   return runDownload(program, ['client', `127.0.0.1:${port}`, ...steps]);
 }

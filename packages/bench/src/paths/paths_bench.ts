@@ -13,7 +13,10 @@ const optionsSchema = z
     seed: z.coerce.number().int().min(0).default(1),
     bytes: z.coerce.number().int().min(1_000_000).default(200_000_000),
   })
-  .refine(({ sim, real }) => sim !== real, { path: ['sim'], error: 'give --sim (virtual time) or --real (loopback), one of them' });
+  .refine(({ sim, real }) => sim !== real, {
+    path: ['sim'],
+    error: 'give --sim (virtual time) or --real (loopback), one of them',
+  });
 
 /** What several paths are worth (RFC 10069). */
 export const pathsBench: Experiment = {

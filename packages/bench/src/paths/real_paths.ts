@@ -44,7 +44,10 @@ type Client = (server: Server, locals: readonly string[]) => Promise<Download>;
  * Goodput with 1, 2 and 4 paths of Sheaf and noq, as server and client, in turns. Server and client
  * have a process each. @throws UserError
  */
-export async function measureRealPaths(options: RealPathsOptions, progress: (line: string) => void): Promise<RealCell[]> {
+export async function measureRealPaths(
+  options: RealPathsOptions,
+  progress: (line: string) => void,
+): Promise<RealCell[]> {
   await requireTools('the comparison with noq', [cargoForNoq]);
   progress('building noq (minutes the first time)');
   const program = await buildNoq();
@@ -74,20 +77,39 @@ export async function measureRealPaths(options: RealPathsOptions, progress: (lin
   }
 }
 
-async function measureInTurns(servers: readonly Server[], clients: Record<Library, Client>, { runs, bytes }: RealPathsOptions, progress: (line: string) => void): Promise<RealCell[]> {
-  const cells = PATH_COUNTS.flatMap((paths) => servers.flatMap((server) => (['sheaf', 'noq'] as const).map((client) => ({ server, client, paths, values: [] as number[] }))));
+async function measureInTurns(
+  servers: readonly Server[],
+  clients: Record<Library, Client>,
+  { runs, bytes }: RealPathsOptions,
+  progress: (line: string) => void,
+): Promise<RealCell[]> {
+  const cells = PATH_COUNTS.flatMap((paths) =>
+    servers.flatMap((server) =>
+      (['sheaf', 'noq'] as const).map((client) => ({ server, client, paths, values: [] as number[] })),
+    ),
+  );
   for (let run = 1; run <= runs; run += 1) {
     for (const { server, client, paths, values } of cells) {
       const locals = Array.from({ length: paths - 1 }, (_, index) => `127.0.0.${index + 2}`);
       const download = await clients[client](server, locals);
-      if (download.bytes !== bytes) throw new UserError('BENCH_FAILED', `${server.library} sent ${download.bytes} of ${bytes} bytes to ${client}`);
+      if (download.bytes !== bytes)
+        throw new UserError('BENCH_FAILED', `${server.library} sent ${download.bytes} of ${bytes} bytes to ${client}`);
       values.push((bytes * 8) / download.seconds / 1e6);
-      progress(`run ${run} of ${runs}, ${server.library} to ${client}, ${paths} paths: ${Math.round(values.at(-1) ?? 0)} Mbit/s`);
+      progress(
+        `run ${run} of ${runs}, ${server.library} to ${client}, ${paths} paths: ${Math.round(values.at(-1) ?? 0)} Mbit/s`,
+      );
     }
   }
   return cells.map(({ server, client, paths, values }) => {
     const { median, quartiles } = distribution(values);
-    return { server: server.library, client, paths, goodput_mbps: round(median), spread_mbps: [round(quartiles[0]), round(quartiles[1])], runs };
+    return {
+      server: server.library,
+      client,
+      paths,
+      goodput_mbps: round(median),
+      spread_mbps: [round(quartiles[0]), round(quartiles[1])],
+      runs,
+    };
   });
 }
 
@@ -98,7 +120,13 @@ function downloadWithSheaf({ port, target }: Server, locals: readonly string[]):
 export function realPathsTable(cells: readonly RealCell[]): ResultTable {
   return {
     head: ['server', 'client', 'paths', 'Mbit/s', 'runs'],
-    rows: cells.map(({ server, client, paths, goodput_mbps, spread_mbps, runs }) => [server, client, String(paths), `${goodput_mbps} (${spread_mbps.join(' to ')})`, String(runs)]),
+    rows: cells.map(({ server, client, paths, goodput_mbps, spread_mbps, runs }) => [
+      server,
+      client,
+      String(paths),
+      `${goodput_mbps} (${spread_mbps.join(' to ')})`,
+      String(runs),
+    ]),
     notes: [],
   };
 }

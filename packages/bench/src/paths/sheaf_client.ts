@@ -4,7 +4,14 @@ import { connectHttp3 } from '@sheaf/native';
 
 const [port, target, ...locals] = process.argv.slice(2);
 if (port === undefined || target === undefined) throw new Error('usage: sheaf_client.js PORT TARGET [LOCAL]...');
-const client = await connectHttp3({ host: '127.0.0.1', port: Number(port), serverName: 'localhost', alpn: ['hq-interop'], insecure: true, localAddress: '127.0.0.1' });
+const client = await connectHttp3({
+  host: '127.0.0.1',
+  port: Number(port),
+  serverName: 'localhost',
+  alpn: ['hq-interop'],
+  insecure: true,
+  localAddress: '127.0.0.1',
+});
 for (const local of locals) await client.openPath({ local });
 const started = performance.now();
 const response = await client.request({ method: 'GET', path: target, authority: 'localhost', headers: {} });

@@ -89,14 +89,27 @@ function linkSets(): LinkSpecification[][] {
 }
 
 /** Goodput over several paths and fail-over, in virtual time. Replays with the same seed. @throws UserError */
-export async function measureSimulatedPaths(options: SimulatedOptions, progress: (line: string) => void): Promise<SimulatedReport> {
+export async function measureSimulatedPaths(
+  options: SimulatedOptions,
+  progress: (line: string) => void,
+): Promise<SimulatedReport> {
   const program = await buildNativeBench('paths_bench', progress);
   const singles = new Map<string, Promise<number[]>>();
   const inTurn = limiter(cpus().length);
-  const goodputs = (scheduler: Scheduler, controller: Controller, links: readonly LinkSpecification[]): Promise<number[]> =>
+  const goodputs = (
+    scheduler: Scheduler,
+    controller: Controller,
+    links: readonly LinkSpecification[],
+  ): Promise<number[]> =>
     inTurn(async () => {
       const specifications = links.map(({ mbps, rtt_ms, loss_percent }) => `${mbps}:${rtt_ms}:${loss_percent}`);
-      const output = await runProgram(program, ['goodput', scheduler, controller, ...[options.seed, options.runs, options.seconds].map(String), ...specifications]);
+      const output = await runProgram(program, [
+        'goodput',
+        scheduler,
+        controller,
+        ...[options.seed, options.runs, options.seconds].map(String),
+        ...specifications,
+      ]);
       return z.object({ goodput_mbps: z.array(z.number()) }).parse(JSON.parse(output)).goodput_mbps;
     });
   const single = async (controller: Controller, one: LinkSpecification): Promise<number> => {
@@ -106,7 +119,9 @@ export async function measureSimulatedPaths(options: SimulatedOptions, progress:
     return distribution(await known).median;
   };
 
-  const wanted = linkSets().flatMap((links) => CONTROLLERS.flatMap((controller) => SCHEDULERS.map((scheduler) => ({ links, scheduler, controller }))));
+  const wanted = linkSets().flatMap((links) =>
+    CONTROLLERS.flatMap((controller) => SCHEDULERS.map((scheduler) => ({ links, scheduler, controller }))),
+  );
   const started = performance.now();
   const shown = Math.ceil(wanted.length / 20);
   let done = 0;
@@ -116,7 +131,8 @@ export async function measureSimulatedPaths(options: SimulatedOptions, progress:
       const alone = await Promise.all(links.map((one) => single(controller, one)));
       const { median, quartiles } = distribution(await goodputs(scheduler, controller, links));
       done += 1;
-      if (done % shown === 0) progress(`cells ${progressBar(done, wanted.length, (performance.now() - started) / 1000)}`);
+      if (done % shown === 0)
+        progress(`cells ${progressBar(done, wanted.length, (performance.now() - started) / 1000)}`);
       return {
         links,
         scheduler,
@@ -137,7 +153,9 @@ export async function measureSimulatedPaths(options: SimulatedOptions, progress:
 async function measureFailover(program: string, seed: number): Promise<Failover> {
   const values = z.array(z.number());
   const output = await runProgram(program, ['failover', 'ecf', 'cubic', String(seed), String(FAILOVER_RUNS)]);
-  const { stall_ms, bound_ms, bytes_after_return } = z.object({ stall_ms: values, bound_ms: values, bytes_after_return: values }).parse(JSON.parse(output));
+  const { stall_ms, bound_ms, bytes_after_return } = z
+    .object({ stall_ms: values, bound_ms: values, bytes_after_return: values })
+    .parse(JSON.parse(output));
   return {
     scheduler: 'ecf',
     controller: 'cubic',
@@ -156,13 +174,15 @@ export function faults(cell: SimulatedCell): string[] {
   const name = `${links.map(linkText).join(' + ')}, ${scheduler}, ${controller}`;
   const found: string[] = [];
   const waits = scheduler === 'ecf' || scheduler === 'blest';
-  if (waits && goodput_mbps < REQUIRED.best * best_single_mbps) found.push(`${name}: ${goodput_mbps} Mbit/s, less than the best single path (${best_single_mbps})`);
+  if (waits && goodput_mbps < REQUIRED.best * best_single_mbps)
+    found.push(`${name}: ${goodput_mbps} Mbit/s, less than the best single path (${best_single_mbps})`);
   const rtts = links.map(({ rtt_ms }) => rtt_ms);
   // These two do not add rates up.
   const aggregates = scheduler !== 'redundant' && scheduler !== 'backup-only';
   if (links.length !== 2 || Math.max(...rtts) > 4 * Math.min(...rtts) || !aggregates) return found;
   const required = loss === 0 ? REQUIRED.sum : loss === 1 && controller === 'bbr' ? REQUIRED.sumUnderLoss : 0;
-  if (goodput_mbps < required * sum_single_mbps) found.push(`${name}: ${goodput_mbps} Mbit/s, less than ${required} of the sum ${sum_single_mbps}`);
+  if (goodput_mbps < required * sum_single_mbps)
+    found.push(`${name}: ${goodput_mbps} Mbit/s, less than ${required} of the sum ${sum_single_mbps}`);
   return found;
 }
 
@@ -173,26 +193,38 @@ function failoverFaults({ runs, within_bound, used_again }: Failover): string[] 
   ];
 }
 
-const linkText = ({ mbps, rtt_ms, loss_percent }: LinkSpecification): string => `${round(mbps)} Mbit/s ${rtt_ms} ms${loss_percent > 0 ? ` ${loss_percent} %` : ''}`;
+const linkText = ({ mbps, rtt_ms, loss_percent }: LinkSpecification): string =>
+  `${round(mbps)} Mbit/s ${rtt_ms} ms${loss_percent > 0 ? ` ${loss_percent} %` : ''}`;
 
 export function simulatedPathsTables({ cells, failover, missed }: SimulatedReport): ResultTable[] {
   return [
     {
       head: ['links', 'scheduler', 'controller', 'Mbit/s', 'sum of singles', 'best single', 'of the sum'],
-      rows: cells.map(({ links, scheduler, controller, goodput_mbps, spread_mbps, sum_single_mbps, best_single_mbps }) => [
-        links.map(linkText).join(' + '),
-        scheduler,
-        controller,
-        `${goodput_mbps} (${spread_mbps.join(' to ')})`,
-        String(sum_single_mbps),
-        String(best_single_mbps),
-        `${Math.round((100 * goodput_mbps) / sum_single_mbps)} %`,
-      ]),
+      rows: cells.map(
+        ({ links, scheduler, controller, goodput_mbps, spread_mbps, sum_single_mbps, best_single_mbps }) => [
+          links.map(linkText).join(' + '),
+          scheduler,
+          controller,
+          `${goodput_mbps} (${spread_mbps.join(' to ')})`,
+          String(sum_single_mbps),
+          String(best_single_mbps),
+          `${Math.round((100 * goodput_mbps) / sum_single_mbps)} %`,
+        ],
+      ),
       notes: missed,
     },
     {
       head: ['fail-over', 'median stall ms', 'worst stall ms', 'bound ms', 'within', 'used again'],
-      rows: [[`${failover.scheduler}, ${failover.controller}`, String(failover.median_stall_ms), String(failover.worst_stall_ms), String(failover.bound_ms), `${failover.within_bound} of ${failover.runs}`, `${failover.used_again} of ${failover.runs}`]],
+      rows: [
+        [
+          `${failover.scheduler}, ${failover.controller}`,
+          String(failover.median_stall_ms),
+          String(failover.worst_stall_ms),
+          String(failover.bound_ms),
+          `${failover.within_bound} of ${failover.runs}`,
+          `${failover.used_again} of ${failover.runs}`,
+        ],
+      ],
       notes: [],
     },
   ];

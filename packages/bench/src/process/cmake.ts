@@ -14,7 +14,12 @@ export async function buildNativeBench(target: string, progress: (line: string) 
   return join(build, target);
 }
 
-export async function buildWithCmake(source: string, build: string, options: readonly string[], target: string): Promise<void> {
+export async function buildWithCmake(
+  source: string,
+  build: string,
+  options: readonly string[],
+  target: string,
+): Promise<void> {
   await runProgram('cmake', ['-G', 'Ninja', '-S', source, '-B', build, '-Wno-dev', ...options]);
   await runProgram('ninja', ['-C', build, '-j', String(cpus().length), target]);
 }

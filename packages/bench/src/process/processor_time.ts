@@ -10,7 +10,10 @@ export function processorSeconds(pids: readonly number[]): number {
 }
 
 function ofProcess(pid: number): number {
-  if (process.platform !== 'linux') throw new UserError('BENCH_UNAVAILABLE', 'processor time of other processes is read from /proc, which is Linux', { hint: 'run it on Linux' });
+  if (process.platform !== 'linux')
+    throw new UserError('BENCH_UNAVAILABLE', 'processor time of other processes is read from /proc, which is Linux', {
+      hint: 'run it on Linux',
+    });
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   // The name in parentheses may hold anything; utime and stime are the fields 14 and 15.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

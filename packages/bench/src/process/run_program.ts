@@ -12,7 +12,11 @@ export interface ProgramOptions {
  * Runs a program to its end and returns its standard output; its standard error goes to ours.
  * @throws UserError BENCH_FAILED when it cannot be started or ends with another code than 0.
  */
-export async function runProgram(command: string, args: readonly string[], { input = '', ...options }: ProgramOptions = {}): Promise<string> {
+export async function runProgram(
+  command: string,
+  args: readonly string[],
+  { input = '', ...options }: ProgramOptions = {},
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
     // A program that ends before it read everything has said why.

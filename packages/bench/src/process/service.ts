@@ -18,7 +18,8 @@ export async function firstOutput(child: ChildProcess, name: string): Promise<st
 /** For programs that say nothing. @throws UserError */
 export async function untilListening(child: ChildProcess, name: string, port: number): Promise<void> {
   for (let attempt = 0; attempt < 150; attempt += 1) {
-    if (child.exitCode !== null) throw new UserError('BENCH_FAILED', `${name} ended before it served`, { hint: 'its message is above' });
+    if (child.exitCode !== null)
+      throw new UserError('BENCH_FAILED', `${name} ended before it served`, { hint: 'its message is above' });
     if (await isTaken(port)) return;
     await sleep(100);
   }

@@ -42,7 +42,8 @@ export const ninja: Tool = {
 export const ngtcp2: Tool = {
   name: 'libngtcp2-dev and libngtcp2-crypto-gnutls-dev',
   install: 'npm run setup',
-  isInstalled: async () => (await capture('pkg-config', ['--exists', 'libngtcp2', 'libngtcp2_crypto_gnutls', 'gnutls'])) !== undefined,
+  isInstalled: async () =>
+    (await capture('pkg-config', ['--exists', 'libngtcp2', 'libngtcp2_crypto_gnutls', 'gnutls'])) !== undefined,
 };
 
 /** `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`; undefined when there is none. */
@@ -56,7 +57,9 @@ export function isRecentCargo(version: string | undefined, oldest: readonly [num
 export async function whatIsMissing(tools: readonly Tool[]): Promise<string | undefined> {
   const present = await Promise.all(tools.map((tool) => tool.isInstalled()));
   const missing = tools.filter((_, index) => !present[index]);
-  return missing.length === 0 ? undefined : missing.map(({ name, install }) => `${name} is not installed (${install})`).join(', ');
+  return missing.length === 0
+    ? undefined
+    : missing.map(({ name, install }) => `${name} is not installed (${install})`).join(', ');
 }
 
 /** @throws UserError that names what is missing for `purpose`, and how to install it. */
@@ -65,5 +68,7 @@ export async function requireTools(purpose: string, tools: readonly Tool[]): Pro
   const missing = tools.filter((_, index) => !present[index]);
   if (missing.length === 0) return;
   const names = missing.map(({ name }) => name).join(' and ');
-  throw new UserError('BENCH_UNAVAILABLE', `${purpose} needs ${names}, which is not installed`, { hint: `run: ${missing.map(({ install }) => install).join(' && ')}` });
+  throw new UserError('BENCH_UNAVAILABLE', `${purpose} needs ${names}, which is not installed`, {
+    hint: `run: ${missing.map(({ install }) => install).join(' && ')}`,
+  });
 }

@@ -17,5 +17,7 @@ export const repositoryCache = (): string => join(benchPackage, '..', '..', '.sh
 export function nativeSources(): string {
   const native = join(benchPackage, '..', 'native');
   if (existsSync(join(native, 'CMakeLists.txt')) && existsSync(peersDirectory)) return native;
-  throw new UserError('BENCH_FAILED', 'this experiment builds programs from the repository, which is not here', { hint: 'clone the repository and run `npm run setup`' });
+  throw new UserError('BENCH_FAILED', 'this experiment builds programs from the repository, which is not here', {
+    hint: 'clone the repository and run `npm run setup`',
+  });
 }

@@ -15,7 +15,17 @@ const optionsSchema = z.strictObject({
 const outputSchema = z.object({
   packets: z.number(),
   paths: z.number(),
-  cells: z.array(z.object({ scheduler: z.string(), tree: z.string(), streams: z.number(), packet_ns: z.number(), p95_ns: z.number() })).min(1),
+  cells: z
+    .array(
+      z.object({
+        scheduler: z.string(),
+        tree: z.string(),
+        streams: z.number(),
+        packet_ns: z.number(),
+        p95_ns: z.number(),
+      }),
+    )
+    .min(1),
 });
 
 type Output = z.infer<typeof outputSchema>;
@@ -70,10 +80,19 @@ export function summarizeSchedulers(outputs: readonly Output[], machine: Machine
     const measured = outputs.map((output) => output.cells[index] ?? { packet_ns: NaN, p95_ns: NaN });
     const packet = distribution(measured.map((cell) => cell.packet_ns));
     const [low, high] = packet.quartiles;
-    return { scheduler, tree, streams, packet_ns: round(packet.median), spread_ns: [round(low), round(high)], p95_ns: round(distribution(measured.map((cell) => cell.p95_ns)).median) };
+    return {
+      scheduler,
+      tree,
+      streams,
+      packet_ns: round(packet.median),
+      spread_ns: [round(low), round(high)],
+      p95_ns: round(distribution(measured.map((cell) => cell.p95_ns)).median),
+    };
   });
   const most = Math.max(...cells.map(({ streams }) => streams));
-  const worst = cells.filter(({ streams }) => streams === most).reduce((left, right) => (right.packet_ns > left.packet_ns ? right : left));
+  const worst = cells
+    .filter(({ streams }) => streams === most)
+    .reduce((left, right) => (right.packet_ns > left.packet_ns ? right : left));
   return {
     experiment: 'schedulers',
     machine,
@@ -92,8 +111,13 @@ function table({ cells, worst, required_ns, met }: SchedulersReport): ResultTabl
     head: ['scheduler', 'tree', ...counts.map((count) => `${count} streams, ns`)],
     rows: lines.map((line) => {
       const own = cells.filter(({ scheduler, tree }) => `${scheduler} ${tree}` === line);
-      return [...line.split(' '), ...own.map(({ packet_ns, spread_ns: [low, high] }) => `${packet_ns} (${low} to ${high})`)];
+      return [
+        ...line.split(' '),
+        ...own.map(({ packet_ns, spread_ns: [low, high] }) => `${packet_ns} (${low} to ${high})`),
+      ];
     }),
-    notes: [`slowest with ${worst.streams} streams: ${worst.scheduler} (${worst.tree}) with ${worst.packet_ns} ns; below ${required_ns} wanted: ${met ? 'met' : 'NOT met'}`],
+    notes: [
+      `slowest with ${worst.streams} streams: ${worst.scheduler} (${worst.tree}) with ${worst.packet_ns} ns; below ${required_ns} wanted: ${met ? 'met' : 'NOT met'}`,
+    ],
   };
 }

@@ -32,7 +32,12 @@ export const fullLoadOptions = z.strictObject({
     .transform((text) => Number(text.slice(0, -1)) / 100)
     .refine((share) => share < 1, 'less than 100%')
     .default(0),
-  seed: z.coerce.number().int().min(0).max(2 ** 32 - 1).optional(),
+  seed: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(2 ** 32 - 1)
+    .optional(),
 });
 type Options = z.output<typeof fullLoadOptions>;
 
@@ -63,15 +68,28 @@ export async function soakInFull(options: Options, { progress }: ExperimentConte
   }
 }
 
-async function underFullLoad(gateway: GatewayUnderTest, options: Options, counts: Counts, hostile: HostileClients | undefined, progress: (line: string) => void): Promise<Sample[]> {
+async function underFullLoad(
+  gateway: GatewayUnderTest,
+  options: Options,
+  counts: Counts,
+  hostile: HostileClients | undefined,
+  progress: (line: string) => void,
+): Promise<Sample[]> {
   const started = performance.now();
   const samples: Sample[] = [];
   let working = true;
   const watch = (async (): Promise<void> => {
     while (working) {
-      const sample = { seconds: Math.round((performance.now() - started) / 1000), requests: counts.requests, mebibytes: await residentMebibytes(gateway.pid) };
+      const sample = {
+        seconds: Math.round((performance.now() - started) / 1000),
+        requests: counts.requests,
+        mebibytes: await residentMebibytes(gateway.pid),
+      };
       samples.push(sample);
-      if (samples.length % 30 === 0) progress(`${sample.seconds} s: ${sample.requests} requests, ${counts.failures.length} failed, ${sample.mebibytes.toFixed(0)} MiB`);
+      if (samples.length % 30 === 0)
+        progress(
+          `${sample.seconds} s: ${sample.requests} requests, ${counts.failures.length} failed, ${sample.mebibytes.toFixed(0)} MiB`,
+        );
       await sleep(1_000);
     }
   })();
@@ -102,13 +120,22 @@ class Load {
       // Of n clients in all, n times the share are hostile.
       const wanted = Math.floor((this.clients / (1 - hostile)) * hostile);
       if (this.hostile && this.hostile.begun < wanted) this.hostile.begin();
-      await this.client().catch((error: unknown) => this.counts.failures.push(error instanceof Error ? error.message : String(error)));
+      await this.client().catch((error: unknown) =>
+        this.counts.failures.push(error instanceof Error ? error.message : String(error)),
+      );
     }
   }
 
   private async client(): Promise<void> {
     const localAddress = `127.0.1.${1 + (this.clients % CLIENT_ADDRESSES)}`;
-    const connection = await connectHttp3({ alpn: ['h3'], host: '127.0.0.1', port: this.port, localAddress, serverName: 'localhost', insecure: true });
+    const connection = await connectHttp3({
+      alpn: ['h3'],
+      host: '127.0.0.1',
+      port: this.port,
+      localAddress,
+      serverName: 'localhost',
+      insecure: true,
+    });
     this.counts.connections += 1;
     let left = REQUESTS_PER_CONNECTION;
     const ask = async (): Promise<void> => {
@@ -132,16 +159,30 @@ class Load {
   }
 }
 
-function outcome(options: Options, seed: number, machine: ReturnType<typeof describeMachine>, counts: Counts, samples: readonly Sample[], hostile: HostileClients | undefined): Outcome {
-  const memory = judgeMemory(samples.map(({ mebibytes }) => mebibytes), FLAT_MIB + (hostile ? HOSTILE_MIB : 0));
+function outcome(
+  options: Options,
+  seed: number,
+  machine: ReturnType<typeof describeMachine>,
+  counts: Counts,
+  samples: readonly Sample[],
+  hostile: HostileClients | undefined,
+): Outcome {
+  const memory = judgeMemory(
+    samples.map(({ mebibytes }) => mebibytes),
+    FLAT_MIB + (hostile ? HOSTILE_MIB : 0),
+  );
   const seconds = samples.at(-1)?.seconds ?? 0;
   const rate = Math.round(counts.requests / Math.max(1, seconds));
   const problems: string[] = [];
   if (counts.failures.length > 0) problems.push(`${counts.failures.length} requests failed`);
-  if (counts.requests + counts.failures.length < options.requests) problems.push(`${counts.requests} requests instead of ${options.requests}`);
+  if (counts.requests + counts.failures.length < options.requests)
+    problems.push(`${counts.requests} requests instead of ${options.requests}`);
   if (memory.growth > memory.allowed) problems.push(`memory grew by ${memory.growth} MiB`);
-  if (hostile && hostile.done < hostile.begun) problems.push(`${hostile.begun - hostile.done} hostile clients were not heard of again`);
-  const over = samples.filter((_, index) => index % Math.ceil(samples.length / ROWS) === 0 || index === samples.length - 1);
+  if (hostile && hostile.done < hostile.begun)
+    problems.push(`${hostile.begun - hostile.done} hostile clients were not heard of again`);
+  const over = samples.filter(
+    (_, index) => index % Math.ceil(samples.length / ROWS) === 0 || index === samples.length - 1,
+  );
   const report = {
     experiment: 'soak',
     machine,
@@ -158,13 +199,45 @@ function outcome(options: Options, seed: number, machine: ReturnType<typeof desc
     ok: problems.length === 0,
     problems,
   };
-  const row = [report.requests, report.failed, report.connections, rate, memory.settled, memory.maximum, memory.end].map(String);
+  const row = [
+    report.requests,
+    report.failed,
+    report.connections,
+    rate,
+    memory.settled,
+    memory.maximum,
+    memory.end,
+  ].map(String);
   return {
     report,
     tables: [
-      { head: ['requests', 'failed', 'connections', 'requests/s', 'MiB settled', 'MiB at most after that', 'MiB at the end'], rows: [row], notes: report.failures },
-      { head: ['seconds', 'requests', 'MiB'], rows: over.map((sample) => [sample.seconds, sample.requests, sample.mebibytes.toFixed(0)].map(String)), notes: [] },
-      ...(hostile ? [{ head: ['hostile clients', 'number'], rows: Object.entries(hostile.report()).map(([name, count]) => [name, String(count)]), notes: [`seed ${seed}`] }] : []),
+      {
+        head: [
+          'requests',
+          'failed',
+          'connections',
+          'requests/s',
+          'MiB settled',
+          'MiB at most after that',
+          'MiB at the end',
+        ],
+        rows: [row],
+        notes: report.failures,
+      },
+      {
+        head: ['seconds', 'requests', 'MiB'],
+        rows: over.map((sample) => [sample.seconds, sample.requests, sample.mebibytes.toFixed(0)].map(String)),
+        notes: [],
+      },
+      ...(hostile
+        ? [
+            {
+              head: ['hostile clients', 'number'],
+              rows: Object.entries(hostile.report()).map(([name, count]) => [name, String(count)]),
+              notes: [`seed ${seed}`],
+            },
+          ]
+        : []),
     ],
     ...(!report.ok && { failure: problems.join('; ') }),
   };

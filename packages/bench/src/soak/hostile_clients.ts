@@ -20,10 +20,17 @@ export class HostileClients {
     port: number,
     private readonly seed: number,
   ) {
-    if (!existsSync(python)) throw new UserError('BENCH_FAILED', 'the hostile clients need aioquic, which is not installed', { hint: 'run `npm run setup` in the repository' });
-    this.process = spawn(python, [join(interopDirectory, 'aioquic_hostile.py'), '127.0.0.1', String(port)], { stdio: ['pipe', 'pipe', 'inherit'] });
+    if (!existsSync(python))
+      throw new UserError('BENCH_FAILED', 'the hostile clients need aioquic, which is not installed', {
+        hint: 'run `npm run setup` in the repository',
+      });
+    this.process = spawn(python, [join(interopDirectory, 'aioquic_hostile.py'), '127.0.0.1', String(port)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     this.process.stdin?.on('error', () => undefined);
-    createInterface({ input: this.process.stdout! }).on('line', (line) => this.onDone(JSON.parse(line) as { behaviour: string }));
+    createInterface({ input: this.process.stdout! }).on('line', (line) =>
+      this.onDone(JSON.parse(line) as { behaviour: string }),
+    );
   }
 
   begin(): void {

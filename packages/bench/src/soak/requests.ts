@@ -13,7 +13,10 @@ export async function smallRequest(client: Http3Client): Promise<void> {
   const bytes = await new Promise<number>((resolve, reject) => {
     let sum = 0;
     response.on('data', (part: Buffer) => (sum += part.length));
-    response.once('end', () => resolve(sum)).once('error', reject).once('close', () => reject(new Error('the response was cut off')));
+    response
+      .once('end', () => resolve(sum))
+      .once('error', reject)
+      .once('close', () => reject(new Error('the response was cut off')));
   });
   if (response.status !== 200 || bytes !== 1000) throw new Error(`status ${response.status} with ${bytes} bytes`);
 }

@@ -31,7 +31,8 @@ export const soakBench: Experiment = {
   name: 'soak',
   options: [...new Set([...Object.keys(optionsSchema.shape), ...Object.keys(fullLoadOptions.shape)])],
   async run(rawOptions, context) {
-    if (['requests', 'hostile', 'seed'].some((name) => rawOptions[name] !== undefined)) return soakInFull(fullLoadOptions.parse(rawOptions), context);
+    if (['requests', 'hostile', 'seed'].some((name) => rawOptions[name] !== undefined))
+      return soakInFull(fullLoadOptions.parse(rawOptions), context);
     return soak(optionsSchema.parse(rawOptions), context);
   },
 };
@@ -59,10 +60,32 @@ async function soak(options: Options, { progress }: ExperimentContext): Promise<
       ok: verdict.problems.length === 0,
       problems: verdict.problems,
     };
-    const row = [report.requests, report.failed, report.connections, rate.achieved, memory_mib.settled, memory_mib.maximum, memory_mib.end].map(String);
+    const row = [
+      report.requests,
+      report.failed,
+      report.connections,
+      rate.achieved,
+      memory_mib.settled,
+      memory_mib.maximum,
+      memory_mib.end,
+    ].map(String);
     return {
       report,
-      tables: [{ head: ['requests', 'failed', 'connections', 'requests/s', 'MiB settled', 'MiB at most after that', 'MiB at the end'], rows: [row], notes: report.failures }],
+      tables: [
+        {
+          head: [
+            'requests',
+            'failed',
+            'connections',
+            'requests/s',
+            'MiB settled',
+            'MiB at most after that',
+            'MiB at the end',
+          ],
+          rows: [row],
+          notes: report.failures,
+        },
+      ],
       ...(!report.ok && { failure: verdict.problems.join('; ') }),
     };
   } finally {
@@ -86,7 +109,10 @@ export interface SoakVerdict {
   problems: string[];
 }
 
-export function judgeSoak({ rate }: Pick<Options, 'rate'>, { requests, failures, memory, seconds }: SoakMeasured): SoakVerdict {
+export function judgeSoak(
+  { rate }: Pick<Options, 'rate'>,
+  { requests, failures, memory, seconds }: SoakMeasured,
+): SoakVerdict {
   const memoryMebibytes = judgeMemory(memory, FLAT_MIB);
   const achieved = Math.round((requests / seconds) * 10) / 10;
   const problems: string[] = [];
@@ -101,15 +127,25 @@ export function judgeSoak({ rate }: Pick<Options, 'rate'>, { requests, failures,
 }
 
 /** Resident memory of the gateway in MiB, once a second. */
-async function underLoad(gateway: { port: number; pid: number }, options: Options, counts: Counts, progress: (line: string) => void): Promise<number[]> {
+async function underLoad(
+  gateway: { port: number; pid: number },
+  options: Options,
+  counts: Counts,
+  progress: (line: string) => void,
+): Promise<number[]> {
   const started = performance.now();
   const deadline = started + options.seconds * 1000;
-  const workers = Array.from({ length: options.connections }, () => keepRequesting(gateway.port, options.rate / options.connections, deadline, counts));
+  const workers = Array.from({ length: options.connections }, () =>
+    keepRequesting(gateway.port, options.rate / options.connections, deadline, counts),
+  );
   const memory: number[] = [];
   while (performance.now() < deadline) {
     await sleep(Math.min(1000, Math.max(1, deadline - performance.now())));
     memory.push(await residentMebibytes(gateway.pid));
-    if (memory.length % 30 === 0) progress(`${memory.length} s: ${counts.requests} requests, ${counts.failures.length} failed, ${memory.at(-1)?.toFixed(0)} MiB`);
+    if (memory.length % 30 === 0)
+      progress(
+        `${memory.length} s: ${counts.requests} requests, ${counts.failures.length} failed, ${memory.at(-1)?.toFixed(0)} MiB`,
+      );
   }
   await Promise.all(workers);
   return memory;

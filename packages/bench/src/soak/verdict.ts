@@ -20,5 +20,11 @@ export function judgeMemory(samples: readonly number[], allowed: number): Memory
   const settled = Math.max(0, ...samples.slice(index(SETTLED.from), index(SETTLED.to)));
   const maximum = Math.max(0, ...samples.slice(index(SETTLED.to)));
   const growth = Math.max(0, Math.round(maximum - settled));
-  return { settled: Math.round(settled), maximum: Math.round(maximum), end: Math.round(samples.at(-1) ?? 0), growth, allowed };
+  return {
+    settled: Math.round(settled),
+    maximum: Math.round(maximum),
+    end: Math.round(samples.at(-1) ?? 0),
+    growth,
+    allowed,
+  };
 }

@@ -45,15 +45,20 @@ export const uploadBench: Experiment = {
 
 async function measure({ runs, bytes }: Options, progress: (line: string) => void): Promise<Upload[]> {
   const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-upload-'));
-  const server = spawn(process.execPath, [join(import.meta.dirname, 'upload_server.js'), directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, [join(import.meta.dirname, 'upload_server.js'), directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     const port = Number(await firstOutput(server, 'the server'));
     const uploads: Upload[] = [];
     for (let run = 1; run <= runs; run += 1) {
       const upload = await uploadOnce(port, bytes);
-      if (upload.bytes !== bytes) throw new UserError('BENCH_FAILED', `the server received ${upload.bytes} of ${bytes} bytes`);
+      if (upload.bytes !== bytes)
+        throw new UserError('BENCH_FAILED', `the server received ${upload.bytes} of ${bytes} bytes`);
       uploads.push(upload);
-      progress(`run ${run} of ${runs}: ${round(gigabits(upload), 3)} Gbit/s, ${round(callsPerMegabyte(upload), 3)} calls per MB`);
+      progress(
+        `run ${run} of ${runs}: ${round(gigabits(upload), 3)} Gbit/s, ${round(callsPerMegabyte(upload), 3)} calls per MB`,
+      );
     }
     return uploads;
   } finally {
@@ -103,10 +108,24 @@ function summarize(options: Options, machine: unknown, uploads: readonly Upload[
     server_cpu_seconds_per_gb: distribution(uploads.map(({ cpu_seconds, bytes }) => cpu_seconds / (bytes / 1e9))),
   };
   const results = Object.fromEntries(
-    Object.entries(measures).map(([name, { median, quartiles }]) => [name, { median: round(median), quartiles: quartiles.map((value) => round(value)) }]),
+    Object.entries(measures).map(([name, { median, quartiles }]) => [
+      name,
+      { median: round(median), quartiles: quartiles.map((value) => round(value)) },
+    ]),
   );
   return {
     report: { experiment: 'upload', machine, parameters: options, results } as Outcome['report'],
-    tables: [{ head: ['measure', 'median', 'quartiles', 'runs'], rows: Object.entries(results).map(([name, { median, quartiles }]) => [name, String(median), quartiles.join(' to '), String(uploads.length)]), notes: [] }],
+    tables: [
+      {
+        head: ['measure', 'median', 'quartiles', 'runs'],
+        rows: Object.entries(results).map(([name, { median, quartiles }]) => [
+          name,
+          String(median),
+          quartiles.join(' to '),
+          String(uploads.length),
+        ]),
+        notes: [],
+      },
+    ],
   };
 }

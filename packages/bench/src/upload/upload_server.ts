@@ -5,7 +5,12 @@ import type { Received } from './upload_bench.js';
 
 const [directory] = process.argv.slice(2);
 if (directory === undefined) throw new Error('usage: upload_server.js DIRECTORY');
-const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate: await loadDevCertificate(directory, ['localhost'], new Date()) });
+const server = createHttp3Server({
+  address: '127.0.0.1',
+  port: 0,
+  alpn: ['h3'],
+  certificate: await loadDevCertificate(directory, ['localhost'], new Date()),
+});
 
 async function receive(request: ServerRequest): Promise<Received> {
   const processor = process.cpuUsage();

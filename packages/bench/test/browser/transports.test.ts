@@ -18,10 +18,7 @@ test('WebTransport needs nothing that a visitor would not have', () => {
 
 test('HTTP/3 is forced for the gateway alone, and only its key is trusted', () => {
   expect(transports[1]).toMatchObject({
-    switches: [
-      '--ignore-certificate-errors-spki-list=aGFzaA==',
-      '--origin-to-force-quic-on=127.0.0.1:4433',
-    ],
+    switches: ['--ignore-certificate-errors-spki-list=aGFzaA==', '--origin-to-force-quic-on=127.0.0.1:4433'],
     url: 'https://127.0.0.1:4433/',
   });
 });

@@ -10,7 +10,8 @@ import { aioquicClient, aioquicServer, json, sheaf, startProgram, type RunningPr
 const sha256 = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 
 /** What aioquic's server answers to /bytes/N. */
-const patternBytes = (count: number): Buffer => Buffer.from(Uint8Array.from({ length: count }, (_, index) => ((index % 251) * 31) % 251));
+const patternBytes = (count: number): Buffer =>
+  Buffer.from(Uint8Array.from({ length: count }, (_, index) => ((index % 251) * 31) % 251));
 
 let directory: string;
 beforeAll(() => {
@@ -38,7 +39,11 @@ describe('aioquic as the client of a gateway', () => {
   });
 
   test('downloads over HTTP/3', async () => {
-    expect(await aioquicClient('http3', port, '/large.bin')).toEqual({ status: 200, bytes: large.length, sha256: sha256(large) });
+    expect(await aioquicClient('http3', port, '/large.bin')).toEqual({
+      status: 200,
+      bytes: large.length,
+      sha256: sha256(large),
+    });
   });
 
   test('is told when there is no such page', async () => {
@@ -50,7 +55,12 @@ describe('aioquic as the client of a gateway', () => {
   });
 
   test('gets streams and datagrams of a WebTransport session back', async () => {
-    expect(await aioquicClient('webtransport', port, '/echo')).toEqual({ status: 200, bidirectional: true, unidirectional: true, datagram: true });
+    expect(await aioquicClient('webtransport', port, '/echo')).toEqual({
+      status: 200,
+      bidirectional: true,
+      unidirectional: true,
+      datagram: true,
+    });
   });
 });
 
@@ -70,8 +80,17 @@ describe('sheaf fetch as the client of aioquic', () => {
   test('downloads over HTTP/3 and hq-interop', async () => {
     const server = await aioquicServer(certificate, key);
     try {
-      expect(await fetchFrom(server.port, `/bytes/${size}`)).toMatchObject({ status: 200, bytes: size, sha256: hash, alpn: 'h3' });
-      expect(await fetchFrom(server.port, `/bytes/${size}`, ['--alpn', 'hq-interop'])).toMatchObject({ bytes: size, sha256: hash, alpn: 'hq-interop' });
+      expect(await fetchFrom(server.port, `/bytes/${size}`)).toMatchObject({
+        status: 200,
+        bytes: size,
+        sha256: hash,
+        alpn: 'h3',
+      });
+      expect(await fetchFrom(server.port, `/bytes/${size}`, ['--alpn', 'hq-interop'])).toMatchObject({
+        bytes: size,
+        sha256: hash,
+        alpn: 'hq-interop',
+      });
     } finally {
       await server.stop();
     }

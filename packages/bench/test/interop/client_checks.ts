@@ -10,7 +10,8 @@ type Check = (peer: Peer, site: Site) => Promise<void>;
 const handshakes = Number(process.env['SHEAF_INTEROP_HANDSHAKES'] ?? 50);
 
 function expectWhole(reports: readonly ConnectionReport[], bodies: readonly Body[]): void {
-  const sorted = (downloads: readonly Body[]): Body[] => [...downloads].sort((one, other) => (one.path < other.path ? -1 : 1));
+  const sorted = (downloads: readonly Body[]): Body[] =>
+    [...downloads].sort((one, other) => (one.path < other.path ? -1 : 1));
   for (const { downloads } of reports) {
     expect(sorted(downloads.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 })))).toEqual(sorted(bodies));
   }
@@ -19,14 +20,23 @@ function expectWhole(reports: readonly ConnectionReport[], bodies: readonly Body
 const pathsOf = (bodies: readonly Body[]): string[] => bodies.map(({ path }) => path);
 
 /** Downloads, and expects every byte. */
-async function download(peer: Peer, site: Site, bodies: readonly Body[], options: Partial<DownloadOptions> = {}): Promise<ConnectionReport[]> {
+async function download(
+  peer: Peer,
+  site: Site,
+  bodies: readonly Body[],
+  options: Partial<DownloadOptions> = {},
+): Promise<ConnectionReport[]> {
   const reports = await peer.download({ site, port: site.port, paths: pathsOf(bodies), ...options });
   expect(reports).toHaveLength(options.connections ?? 1);
   expectWhole(reports, bodies);
   return reports;
 }
 
-async function throughRelay<Result>(site: Site, options: RelayOptions, use: (relay: Awaited<ReturnType<typeof startRelay>>) => Promise<Result>): Promise<Result> {
+async function throughRelay<Result>(
+  site: Site,
+  options: RelayOptions,
+  use: (relay: Awaited<ReturnType<typeof startRelay>>) => Promise<Result>,
+): Promise<Result> {
   const relay = await startRelay(site.port, options);
   try {
     return await use(relay);
@@ -115,7 +125,11 @@ export const clientChecks: Record<keyof typeof clientFeatures, Check> = {
   },
 
   async streams(peer, site) {
-    expect(await exerciseSessions(peer, site)).toMatchObject({ bidirectional: true, unidirectional: true, opened: ['a stream of the gateway', 'came back'] });
+    expect(await exerciseSessions(peer, site)).toMatchObject({
+      bidirectional: true,
+      unidirectional: true,
+      opened: ['a stream of the gateway', 'came back'],
+    });
   },
 
   async datagrams(peer, site) {
@@ -123,7 +137,9 @@ export const clientChecks: Record<keyof typeof clientFeatures, Check> = {
   },
 
   async closes(peer, site) {
-    expect(await exerciseSessions(peer, site)).toMatchObject({ closed: { code: 4711, reason: 'closed by the gateway' } });
+    expect(await exerciseSessions(peer, site)).toMatchObject({
+      closed: { code: 4711, reason: 'closed by the gateway' },
+    });
     expect(await site.closedSession()).toEqual({ closeCode: 4242, reason: 'closed by the client' });
   },
 };

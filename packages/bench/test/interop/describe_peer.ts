@@ -29,10 +29,14 @@ export function describePeer(peer: Peer): void {
     describe(title, () => {
       for (const [key, name] of possible) {
         const feature = key as Feature;
-        test(name, async () => {
-          verdicts[feature] = 'no: fails';
-          verdicts[feature] = await verdictOf(peer, feature, site);
-        }, 300_000);
+        test(
+          name,
+          async () => {
+            verdicts[feature] = 'no: fails';
+            verdicts[feature] = await verdictOf(peer, feature, site);
+          },
+          300_000,
+        );
       }
     });
   };
@@ -43,7 +47,10 @@ export function describePeer(peer: Peer): void {
     const missing = Object.keys(checks).filter((feature) => verdicts[feature as Feature] === undefined);
     // Only some of the tests were asked for: there is nothing to compare.
     if (missing.length > 0) return;
-    expect(keep(peer.slug, { name: peer.name, verdicts: inOrder(verdicts as Verdicts) }), 'docs/interoperability.md is written anew: look at it, and commit it').toBe(true);
+    expect(
+      keep(peer.slug, { name: peer.name, verdicts: inOrder(verdicts as Verdicts) }),
+      'docs/interoperability.md is written anew: look at it, and commit it',
+    ).toBe(true);
   });
 }
 
@@ -62,4 +69,9 @@ async function verdictOf(peer: Peer, feature: Feature, site: Site): Promise<Verd
 }
 
 const inOrder = (verdicts: Verdicts): Verdicts =>
-  Object.fromEntries([...Object.keys(clientFeatures), ...Object.keys(serverFeatures)].map((feature) => [feature, verdicts[feature as Feature]])) as Verdicts;
+  Object.fromEntries(
+    [...Object.keys(clientFeatures), ...Object.keys(serverFeatures)].map((feature) => [
+      feature,
+      verdicts[feature as Feature],
+    ]),
+  ) as Verdicts;

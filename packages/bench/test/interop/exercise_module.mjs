@@ -10,7 +10,12 @@ export default async (session, { url }) => {
     return;
   }
   void session.closed.then(remember, (error) => remember({ closeCode: -1, reason: String(error) }));
-  await Promise.allSettled([open(session), echoBidirectional(session), echoUnidirectional(session), echoDatagrams(session)]);
+  await Promise.allSettled([
+    open(session),
+    echoBidirectional(session),
+    echoUnidirectional(session),
+    echoDatagrams(session),
+  ]);
 };
 
 async function open(session) {
@@ -18,11 +23,15 @@ async function open(session) {
   const greeting = 'a stream of the gateway';
   await write(writable, new TextEncoder().encode(greeting));
   const back = await new Response(readable).text();
-  await write(await session.createUnidirectionalStream(), new TextEncoder().encode(back === greeting ? 'came back' : `came back as '${back}'`));
+  await write(
+    await session.createUnidirectionalStream(),
+    new TextEncoder().encode(back === greeting ? 'came back' : `came back as '${back}'`),
+  );
 }
 
 async function echoBidirectional(session) {
-  for await (const { readable, writable } of session.incomingBidirectionalStreams) readable.pipeTo(writable).catch(() => {});
+  for await (const { readable, writable } of session.incomingBidirectionalStreams)
+    readable.pipeTo(writable).catch(() => {});
 }
 
 async function echoUnidirectional(session) {

@@ -56,7 +56,12 @@ export async function launchFirefox({ authority, http3Port }: FirefoxOptions = {
   try {
     if (authority !== undefined) trust(authority, `sql:${profile}`);
     const browser = await launch({
-      browser: 'firefox', executablePath, headless: true, userDataDir: profile, timeout: patienceMs, protocolTimeout: patienceMs,
+      browser: 'firefox',
+      executablePath,
+      headless: true,
+      userDataDir: profile,
+      timeout: patienceMs,
+      protocolTimeout: patienceMs,
       extraPrefsFirefox: { ...quiet, ...patient, ...(http3Port === undefined ? {} : http3Alone(http3Port)) },
     });
     let stopped: Promise<void> | undefined;

@@ -22,7 +22,9 @@ let firefox: Firefox;
 
 beforeAll(async () => {
   site = mkdtempSync(join(tmpdir(), 'sheaf-firefox-site-'));
-  const { buildDemoSite } = (await import(join(root, 'fixtures', 'demo', 'build.mjs'))) as { buildDemoSite(directory: string): Promise<string> };
+  const { buildDemoSite } = (await import(join(root, 'fixtures', 'demo', 'build.mjs'))) as {
+    buildDemoSite(directory: string): Promise<string>;
+  };
   gateway = await startModulesGateway({ limits: 'idle: 10s', files: await buildDemoSite(site) });
   firefox = await launchFirefox();
 }, 180_000);
@@ -49,13 +51,17 @@ async function onPage<Result>(path: string, use: (page: Page) => Promise<Result>
 test('Firefox loads every resource of a page over WebTransport, by the page loader', { timeout: 180_000 }, async () => {
   await onPage('/.well-known/sheaf/start?to=/', async (page) => {
     const resources = 22;
-    const state = async (): Promise<DemoState> => JSON.parse((await page.evaluate('JSON.stringify(globalThis.demo)')) as string) as DemoState;
+    const state = async (): Promise<DemoState> =>
+      JSON.parse((await page.evaluate('JSON.stringify(globalThis.demo)')) as string) as DemoState;
     // The start page leads to it, and what is asked of a page that goes away fails.
-    await vi.waitFor(async () => {
-      const { arrivals, scripts } = await state();
-      expect(arrivals.length).toBeGreaterThanOrEqual(resources);
-      expect([...scripts].sort()).toEqual(['async', 'classic', 'module']);
-    }, { timeout: 120_000, interval: 200 });
+    await vi.waitFor(
+      async () => {
+        const { arrivals, scripts } = await state();
+        expect(arrivals.length).toBeGreaterThanOrEqual(resources);
+        expect([...scripts].sort()).toEqual(['async', 'classic', 'module']);
+      },
+      { timeout: 120_000, interval: 200 },
+    );
     const { arrivals, errors } = await state();
     expect([...new Set(arrivals.map(({ carriedBy }) => carriedBy))]).toEqual(['WebTransport']);
     expect(errors).toEqual([]);
@@ -66,22 +72,35 @@ test('Firefox loads every resource of a page over WebTransport, by the page load
 const ready = new Map<string, number>();
 const everyModule = [...Object.entries(modules), ['listens', 'every session'] as const];
 
-test.each(everyModule)('a module that %s ends nothing else, however Firefox ends its streams and sessions', { timeout: 180_000 }, async (name) => {
-  ready.set(name, Number(await onPage('/', (page) => page.evaluate(call(endSessionsInPage, [name])))));
-  expect(await onPage('/', (page) => page.evaluate(call(echoInPage, ['still here'])))).toBe('still here');
-});
+test.each(everyModule)(
+  'a module that %s ends nothing else, however Firefox ends its streams and sessions',
+  { timeout: 180_000 },
+  async (name) => {
+    ready.set(name, Number(await onPage('/', (page) => page.evaluate(call(endSessionsInPage, [name])))));
+    expect(await onPage('/', (page) => page.evaluate(call(echoInPage, ['still here'])))).toBe('still here');
+  },
+);
 
-test('sessions that pages have left end with Firefox, and modules cost no more than they may', { timeout: 180_000 }, async () => {
-  await firefox.stop();
-  await gateway.allEnded();
-  const lines = await gateway.logLines();
-  for (const [name, cost] of everyModule) {
-    const sessions = lines.filter(({ route, msg }) => route === `/${name}` && msg === 'webtransport session');
-    const failures = lines.filter(({ application, msg }) => application === fileOf(name) && String(msg).startsWith('WebTransport application failed'));
-    console.log(`${name}: ${ready.get(name)} sessions became ready, ${sessions.length} ended, ${failures.length} failures`);
-    // What the module ends at once never becomes ready.
-    expect(sessions.length).toBeGreaterThanOrEqual(Math.max(ready.get(name) ?? 0, 1));
-    if (cost === 'nothing') expect(failures).toEqual([]);
-    if (cost === 'every session') expect(failures.length).toBeGreaterThan(0);
-  }
-});
+test(
+  'sessions that pages have left end with Firefox, and modules cost no more than they may',
+  { timeout: 180_000 },
+  async () => {
+    await firefox.stop();
+    await gateway.allEnded();
+    const lines = await gateway.logLines();
+    for (const [name, cost] of everyModule) {
+      const sessions = lines.filter(({ route, msg }) => route === `/${name}` && msg === 'webtransport session');
+      const failures = lines.filter(
+        ({ application, msg }) =>
+          application === fileOf(name) && String(msg).startsWith('WebTransport application failed'),
+      );
+      console.log(
+        `${name}: ${ready.get(name)} sessions became ready, ${sessions.length} ended, ${failures.length} failures`,
+      );
+      // What the module ends at once never becomes ready.
+      expect(sessions.length).toBeGreaterThanOrEqual(Math.max(ready.get(name) ?? 0, 1));
+      if (cost === 'nothing') expect(failures).toEqual([]);
+      if (cost === 'every session') expect(failures.length).toBeGreaterThan(0);
+    }
+  },
+);

@@ -43,7 +43,6 @@ export interface Row {
   verdicts: Verdicts;
 }
 
-
 const verdictDirectory = join(import.meta.dirname, 'verdicts');
 const documentPath = join(root, 'docs', 'interoperability.md');
 const [begin, end] = ['<!-- matrix: written by the tests -->', '<!-- end of the matrix -->'];
@@ -71,8 +70,15 @@ export function withMatrix(text: string, rows: readonly Row[]): string {
   const [before, after] = [text.indexOf(begin), text.indexOf(end)];
   if (before < 0 || after < before) throw new Error(`${documentPath} has no place for the matrix`);
   const parts = [
-    '### As clients of a gateway', table(clientFeatures, rows),
-    '### As servers of Sheaf\'s client', table(serverFeatures, rows.filter(({ verdicts }) => Object.keys(serverFeatures).some((feature) => !isCannot(verdicts[feature as Feature])))),
+    '### As clients of a gateway',
+    table(clientFeatures, rows),
+    "### As servers of Sheaf's client",
+    table(
+      serverFeatures,
+      rows.filter(({ verdicts }) =>
+        Object.keys(serverFeatures).some((feature) => !isCannot(verdicts[feature as Feature])),
+      ),
+    ),
   ];
   return `${text.slice(0, before)}${begin}\n\n${parts.join('\n\n')}\n\n${text.slice(after)}`;
 }
@@ -91,7 +97,9 @@ function table(features: Partial<Record<Feature, string>>, rows: readonly Row[])
   const lines = [
     line(['', ...Object.values(features)]),
     line(['---', ...Object.values(features).map(() => '---')]),
-    ...rows.map(({ name, verdicts }) => line([name, ...Object.keys(features).map((feature) => cell(verdicts[feature as Feature]))])),
+    ...rows.map(({ name, verdicts }) =>
+      line([name, ...Object.keys(features).map((feature) => cell(verdicts[feature as Feature]))]),
+    ),
   ];
   const list = notes.map((note, index) => `${index + 1}. ${note}`);
   return [lines.join('\n'), ...(list.length > 0 ? [list.join('\n')] : [])].join('\n\n');

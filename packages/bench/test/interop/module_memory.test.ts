@@ -45,20 +45,34 @@ test(`memory stays flat over ${sessions} sessions of all modules`, { timeout: 40
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const port = await freePort();
   const admin = await freePort();
-  const routes = modules.map((file) => `  - { path: /${file}, webtransport: ${JSON.stringify(join(fixtures, file))} }\n`);
-  writeFileSync(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${admin}\nlog: { level: silent }\nroutes:\n${routes.join('')}`);
+  const routes = modules.map(
+    (file) => `  - { path: /${file}, webtransport: ${JSON.stringify(join(fixtures, file))} }\n`,
+  );
+  writeFileSync(
+    join(directory, 'sheaf.yaml'),
+    `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${admin}\nlog: { level: silent }\nroutes:\n${routes.join('')}`,
+  );
   const gateway = await startProgram(sheaf, ['up', join(directory, 'sheaf.yaml')], /ready/);
-  const status = async (): Promise<{ pid: number; webTransportSessions: number }> => (await fetch(`http://127.0.0.1:${admin}/status`)).json() as Promise<{ pid: number; webTransportSessions: number }>;
+  const status = async (): Promise<{ pid: number; webTransportSessions: number }> =>
+    (await fetch(`http://127.0.0.1:${admin}/status`)).json() as Promise<{ pid: number; webTransportSessions: number }>;
   const { pid } = await status();
 
   const samples: number[] = [];
   let begun = 0;
   const worker = async (): Promise<void> => {
     for (let index = begun++; index < sessions; index = begun++) {
-      const client = await connectHttp3({ alpn: ['h3'], host: '127.0.0.1', port, serverName: 'localhost', insecure: true, webtransport: true });
+      const client = await connectHttp3({
+        alpn: ['h3'],
+        host: '127.0.0.1',
+        port,
+        serverName: 'localhost',
+        insecure: true,
+        webtransport: true,
+      });
       const session = await client.openWebTransport(`/${modules[index % modules.length]}`);
       await useSession(session, behaviours[Math.floor(index / modules.length) % behaviours.length]!);
-      if (Math.floor(index / modules.length / behaviours.length) % 2 === 0) session.close({ closeCode: 3, reason: 'enough' });
+      if (Math.floor(index / modules.length / behaviours.length) % 2 === 0)
+        session.close({ closeCode: 3, reason: 'enough' });
       await client.close();
       samples.push(await residentMebibytes(pid));
     }
@@ -66,7 +80,10 @@ test(`memory stays flat over ${sessions} sessions of all modules`, { timeout: 40
   await Promise.all(Array.from({ length: atOnce }, worker));
   expect(samples).toHaveLength(sessions);
   // A client says once that it closes: where that is lost, its session ends when the connection has been silent for long.
-  await vi.waitFor(async () => expect(await status()).toMatchObject({ pid, webTransportSessions: 0 }), { timeout: 90_000, interval: 100 });
+  await vi.waitFor(async () => expect(await status()).toMatchObject({ pid, webTransportSessions: 0 }), {
+    timeout: 90_000,
+    interval: 100,
+  });
   const memory = judgeMemory(samples, flatMebibytes);
   expect(memory.growth, JSON.stringify(memory)).toBeLessThanOrEqual(flatMebibytes);
   expect(await gateway.stop()).toBe(0);

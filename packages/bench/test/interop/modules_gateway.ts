@@ -42,7 +42,10 @@ export interface ModulesGateway {
 }
 
 /** `files`: a directory to serve at /. */
-export async function startModulesGateway({ limits = '', files }: { limits?: string; files?: string } = {}): Promise<ModulesGateway> {
+export async function startModulesGateway({
+  limits = '',
+  files,
+}: { limits?: string; files?: string } = {}): Promise<ModulesGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'sheaf-modules-'));
   const [port, httpPort, admin] = [await freePort(), await freePort(), await freePort()];
   const lines = [
@@ -53,20 +56,30 @@ export async function startModulesGateway({ limits = '', files }: { limits?: str
     `limits: { ${limits} }`,
     'routes:',
     '  - { path: /echo, webtransport: echo }',
-    ...[...Object.keys(modules), 'listens'].map((name) => `  - { path: /${name}, webtransport: ${JSON.stringify(fileOf(name))} }`),
+    ...[...Object.keys(modules), 'listens'].map(
+      (name) => `  - { path: /${name}, webtransport: ${JSON.stringify(fileOf(name))} }`,
+    ),
     ...(files === undefined ? [] : [`  - { path: /, files: ${JSON.stringify(files)} }`]),
   ];
   writeFileSync(join(directory, 'sheaf.yaml'), `${lines.join('\n')}\n`);
   const gateway = await startProgram(sheaf, ['up', join(directory, 'sheaf.yaml')], /ready/);
   const admins = async (path: string): Promise<string> => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
   return {
-    port, httpPort, admins,
+    port,
+    httpPort,
+    admins,
     async logLines() {
       const text = await readFile(join(directory, 'gateway.log'), 'utf8');
-      return text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as LogLine);
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as LogLine);
     },
     async allEnded() {
-      await vi.waitFor(async () => expect(JSON.parse(await admins('/status'))).toMatchObject({ webTransportSessions: 0 }), { timeout: 60_000, interval: 100 });
+      await vi.waitFor(
+        async () => expect(JSON.parse(await admins('/status'))).toMatchObject({ webTransportSessions: 0 }),
+        { timeout: 60_000, interval: 100 },
+      );
     },
     async stop() {
       const code = await gateway.stop();

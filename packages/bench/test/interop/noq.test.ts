@@ -14,7 +14,8 @@ import { json, sheaf, startProgram, type RunningProgram } from './programs.js';
 const minutes = 60_000;
 
 /** What noq's server answers to /N. */
-const patternBytes = (count: number): Buffer => Buffer.from(Uint8Array.from({ length: count }, (_, index) => ((index % 251) * 31) % 251));
+const patternBytes = (count: number): Buffer =>
+  Buffer.from(Uint8Array.from({ length: count }, (_, index) => ((index % 251) * 31) % 251));
 const sha256 = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 
 const large = patternBytes(20_000_000);
@@ -29,9 +30,11 @@ const pathOf = (event: NoqEvent | undefined, id: number): NoqPath => {
 };
 const streamFrames = (event: NoqEvent | undefined, id: number): number => pathOf(event, id).framesReceived.stream ?? 0;
 /** STREAM frames that came on each path. */
-const streamsOf = (event: NoqEvent | undefined): number[] => (event?.paths ?? []).map(({ framesReceived }) => framesReceived.stream ?? 0);
+const streamsOf = (event: NoqEvent | undefined): number[] =>
+  (event?.paths ?? []).map(({ framesReceived }) => framesReceived.stream ?? 0);
 /** The path with most of them: on a machine that is busy with other things a path looks dead for a moment, and a backup helps out. */
-const mostlyOn = (frames: readonly number[]): number => frames.findIndex((count) => count > 0.5 * frames.reduce((sum, other) => sum + other));
+const mostlyOn = (frames: readonly number[]): number =>
+  frames.findIndex((count) => count > 0.5 * frames.reduce((sum, other) => sum + other));
 
 const reason = await whyNoNoq();
 let program: string;
@@ -56,7 +59,10 @@ describe('noq as the client of a gateway', () => {
     mkdirSync(join(directory, 'site'));
     writeFileSync(join(directory, 'site', 'large.bin'), large);
     writeFileSync(join(directory, 'site', 'small.bin'), small);
-    writeFileSync(join(directory, 'sheaf.yaml'), `listen: 0.0.0.0:${port}\ntls: dev\nalpn: [h3, hq-interop]\nroutes:\n  - { path: /, files: ./site }\n`);
+    writeFileSync(
+      join(directory, 'sheaf.yaml'),
+      `listen: 0.0.0.0:${port}\ntls: dev\nalpn: [h3, hq-interop]\nroutes:\n  - { path: /, files: ./site }\n`,
+    );
     gateway = await startProgram(sheaf, ['up', join(directory, 'sheaf.yaml')], /ready/);
   });
   afterAll(async () => {
@@ -79,7 +85,16 @@ describe('noq as the client of a gateway', () => {
   });
 
   test('opens a path to another address of the gateway', async () => {
-    const events = await noqClient(program, port, ['open', `127.0.0.1>127.0.0.2:${port}`, 'backup', '0', 'sleep', '100', 'get', '/large.bin']);
+    const events = await noqClient(program, port, [
+      'open',
+      `127.0.0.1>127.0.0.2:${port}`,
+      'backup',
+      '0',
+      'sleep',
+      '100',
+      'get',
+      '/large.bin',
+    ]);
     const [downloaded] = named(events, 'downloaded');
     expect(downloaded).toMatchObject(whole);
     expect(pathOf(downloaded, 1).remote).toBe(`127.0.0.2:${port}`);
@@ -87,7 +102,8 @@ describe('noq as the client of a gateway', () => {
   });
 
   test('chooses which of three paths carries streams by making the others backups', async () => {
-    const only = (id: number): string[] => [0, 1, 2].flatMap((other) => [other === id ? 'available' : 'backup', String(other)]);
+    const only = (id: number): string[] =>
+      [0, 1, 2].flatMap((other) => [other === id ? 'available' : 'backup', String(other)]);
     const turns = [1, 2, 0];
     const steps = turns.flatMap((id) => [...only(id), 'sleep', '200', 'get', '/large.bin']);
     const events = await noqClient(program, port, ['open', '127.0.0.2', 'open', '127.0.0.3', ...steps]);
@@ -99,46 +115,114 @@ describe('noq as the client of a gateway', () => {
   });
 
   test('goes on with the backup when the other path is abandoned', async () => {
-    const events = await noqClient(program, port, ['open', '127.0.0.2', 'backup', '1', 'sleep', '100', 'start', '/large.bin', 'abandon', '0', 'finish', 'get', '/large.bin']);
+    const events = await noqClient(program, port, [
+      'open',
+      '127.0.0.2',
+      'backup',
+      '1',
+      'sleep',
+      '100',
+      'start',
+      '/large.bin',
+      'abandon',
+      '0',
+      'finish',
+      'get',
+      '/large.bin',
+    ]);
     const downloads = named(events, 'downloaded');
     expect(downloads).toMatchObject([whole, whole]);
     expect(streamFrames(downloads[1], 1)).toBeGreaterThan(streamFrames(downloads[0], 1));
   });
 
   test.each([0, 1])('abandons path %i in the middle of a download; the gateway agrees', async (id) => {
-    const events = await noqClient(program, port, ['open', '127.0.0.2', 'start', '/large.bin', 'abandon', String(id), 'finish', 'discarded', String(id)]);
+    const events = await noqClient(program, port, [
+      'open',
+      '127.0.0.2',
+      'start',
+      '/large.bin',
+      'abandon',
+      String(id),
+      'finish',
+      'discarded',
+      String(id),
+    ]);
     expect(named(events, 'downloaded')).toMatchObject([whole]);
     expect(named(events, 'path abandoned')).toMatchObject([{ id }]);
     expect(pathOf(named(events, 'closed')[0], 1 - id).framesReceived.pathAbandon).toBeGreaterThan(0);
   });
 
   test('opens more paths in succession than the first limit permits', async () => {
-    const cycles = Array.from({ length: 10 }, (_, index) => ['open', `127.0.0.${index + 2}`, 'abandon', String(index + 1)]);
+    const cycles = Array.from({ length: 10 }, (_, index) => [
+      'open',
+      `127.0.0.${index + 2}`,
+      'abandon',
+      String(index + 1),
+    ]);
     const events = await noqClient(program, port, [...cycles.flat(), 'get', '/large.bin']);
     expect(named(events, 'path established').map(({ path }) => path?.id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(named(events, 'downloaded')).toMatchObject([whole]);
   });
 
   test('updates keys and abandons a path over two links that lose, delay and reorder', async () => {
-    const link = async (options: readonly string[]): Promise<RunningProgram> => startProgram(sheaf, ['link', '--json', '--target', `127.0.0.1:${port}`, ...options], /listen/);
-    const links = await Promise.all([link(['--seed', '1', '--delay', '5ms', '--loss', '1%']), link(['--seed', '2', '--delay', '20ms', '--loss', '2%', '--reorder', '2%,5ms'])]);
+    const link = async (options: readonly string[]): Promise<RunningProgram> =>
+      startProgram(sheaf, ['link', '--json', '--target', `127.0.0.1:${port}`, ...options], /listen/);
+    const links = await Promise.all([
+      link(['--seed', '1', '--delay', '5ms', '--loss', '1%']),
+      link(['--seed', '2', '--delay', '20ms', '--loss', '2%', '--reorder', '2%,5ms']),
+    ]);
     try {
       const [first, second] = links.map(({ line }) => (JSON.parse(line) as { listen: string }).listen);
-      const steps = ['open', `127.0.0.1>${second}`, 'start', '/small.bin', 'key-update', 'finish', 'start', '/small.bin', 'abandon', '0', 'finish', 'key-update', 'get', '/small.bin'];
+      const steps = [
+        'open',
+        `127.0.0.1>${second}`,
+        'start',
+        '/small.bin',
+        'key-update',
+        'finish',
+        'start',
+        '/small.bin',
+        'abandon',
+        '0',
+        'finish',
+        'key-update',
+        'get',
+        '/small.bin',
+      ];
       const events = await noqClient(program, Number(first?.split(':')[1]), steps);
       const expected = { bytes: small.length, sha256: sha256(small) };
       expect(named(events, 'downloaded')).toMatchObject([expected, expected, expected]);
-      expect(named(events, 'closed')[0]?.paths).toMatchObject([{ id: 0, status: null }, { id: 1, status: 'available' }]);
+      expect(named(events, 'closed')[0]?.paths).toMatchObject([
+        { id: 0, status: null },
+        { id: 1, status: 'available' },
+      ]);
     } finally {
       await Promise.all(links.map((running) => running.stop()));
     }
   });
 
   test('replaces both paths in the middle of a download when its network changes', async () => {
-    const events = await noqClient(program, port, ['open', '127.0.0.2', 'start', '/large.bin', 'rebind', 'finish', 'discarded', '0', 'discarded', '1', 'get', '/large.bin']);
+    const events = await noqClient(program, port, [
+      'open',
+      '127.0.0.2',
+      'start',
+      '/large.bin',
+      'rebind',
+      'finish',
+      'discarded',
+      '0',
+      'discarded',
+      '1',
+      'get',
+      '/large.bin',
+    ]);
     expect(named(events, 'downloaded')).toMatchObject([whole, whole]);
     expect(named(events, 'path abandoned').map(({ id }) => id)).toEqual([0, 1]);
-    expect(named(events, 'path established').map(({ path }) => path?.id).sort()).toEqual([1, 2, 3]);
+    expect(
+      named(events, 'path established')
+        .map(({ path }) => path?.id)
+        .sort(),
+    ).toEqual([1, 2, 3]);
   });
 
   test('updates the keys in the middle of a download over two paths, twice', async () => {
@@ -158,7 +242,10 @@ test('a Sheaf server updates the keys in the middle of a download of noq over tw
   server.on('request', (request, response) => {
     response.write(large.subarray(0, large.length / 2));
     // The second update is permitted once noq has acknowledged the keys of the first in packets with those keys.
-    const update = vi.waitFor(() => expect(request.connection.updateKeys()).toBe(true), { timeout: 30_000, interval: 20 });
+    const update = vi.waitFor(() => expect(request.connection.updateKeys()).toBe(true), {
+      timeout: 30_000,
+      interval: 20,
+    });
     const rest = update.then(() => updated.push(request.connection.status().keyUpdates));
     void rest.finally(() => response.end(large.subarray(large.length / 2))).catch(() => undefined);
   });
@@ -177,7 +264,15 @@ describe('Sheaf as the client of noq', () => {
   afterEach(() => server?.stop());
 
   const fetch = (target: string, paths: readonly string[] = []): Promise<Record<string, unknown>> =>
-    json(sheaf, ['fetch', `https://127.0.0.1:${server.port}${target}`, '--insecure', '--json', '--alpn', 'hq-interop', ...paths.flatMap((path) => ['--path', path])]);
+    json(sheaf, [
+      'fetch',
+      `https://127.0.0.1:${server.port}${target}`,
+      '--insecure',
+      '--json',
+      '--alpn',
+      'hq-interop',
+      ...paths.flatMap((path) => ['--path', path]),
+    ]);
 
   const body = { bytes: whole.bytes, sha256: whole.sha256 };
   const target = `/${large.length}`;
@@ -205,7 +300,13 @@ describe('Sheaf as the client of noq', () => {
     beforeEach(async () => {
       if (reason !== undefined) return;
       seen.length = 0;
-      client = await connectHttp3({ host: '127.0.0.1', port: server.port, serverName: 'localhost', alpn: ['hq-interop'], insecure: true });
+      client = await connectHttp3({
+        host: '127.0.0.1',
+        port: server.port,
+        serverName: 'localhost',
+        alpn: ['hq-interop'],
+        insecure: true,
+      });
       client.on('path', (event) => seen.push(event));
     });
     afterEach(() => client?.close());
@@ -248,7 +349,10 @@ describe('Sheaf as the client of noq', () => {
       await client.openPath({ local: '127.0.0.2' });
       expect(await get(`${target}?backup=1`)).toEqual(body);
       expect(seen).toContainEqual({ type: 'status', id: 1, status: 'backup' });
-      expect(client.status().paths).toMatchObject([{ id: 0, peerStatus: 'available' }, { id: 1, peerStatus: 'backup' }]);
+      expect(client.status().paths).toMatchObject([
+        { id: 0, peerStatus: 'available' },
+        { id: 1, peerStatus: 'backup' },
+      ]);
     });
 
     test.each([0, 1])('abandons path %i in the middle of a download', async (id) => {
@@ -305,7 +409,9 @@ test('the benchmark of paths measures each server with each client', async () =>
   const { cells } = await json(sheaf, ['bench', 'paths', '--real', '--json', '--runs', '1', '--bytes', '2000000']);
   const measured = cells as { server: string; client: string; paths: number; goodput_mbps: number }[];
   expect(measured.map(({ server, client, paths }) => `${paths} ${server} ${client}`)).toEqual(
-    [1, 2, 4].flatMap((paths) => ['sheaf sheaf', 'sheaf noq', 'noq sheaf', 'noq noq'].map((pair) => `${paths} ${pair}`)),
+    [1, 2, 4].flatMap((paths) =>
+      ['sheaf sheaf', 'sheaf noq', 'noq sheaf', 'noq noq'].map((pair) => `${paths} ${pair}`),
+    ),
   );
   for (const { goodput_mbps } of measured) expect(goodput_mbps).toBeGreaterThan(0);
 });

@@ -40,7 +40,11 @@ async function stop(child: ChildProcess): Promise<number | null> {
 }
 
 /** The JSON that aioquic's client prints. */
-export async function aioquicClient(mode: 'http3' | 'hq' | 'webtransport', port: number, path: string): Promise<Record<string, unknown>> {
+export async function aioquicClient(
+  mode: 'http3' | 'hq' | 'webtransport',
+  port: number,
+  path: string,
+): Promise<Record<string, unknown>> {
   return json(requirePython(), [join(scripts, 'aioquic_client.py'), mode, '127.0.0.1', String(port), path]);
 }
 
@@ -55,12 +59,26 @@ export interface EndedSession {
 
 /** Opens a session for each way in which streams, sessions and connections can end. */
 export async function aioquicSessions(port: number, path: string, rounds = 1): Promise<EndedSession[]> {
-  return (await json(requirePython(), [join(scripts, 'aioquic_sessions.py'), '127.0.0.1', String(port), path, String(rounds)])) as unknown as EndedSession[];
+  return (await json(requirePython(), [
+    join(scripts, 'aioquic_sessions.py'),
+    '127.0.0.1',
+    String(port),
+    path,
+    String(rounds),
+  ])) as unknown as EndedSession[];
 }
 
 /** Starts aioquic's server; returns its port with it. */
-export async function aioquicServer(certificate: string, key: string, options: readonly string[] = []): Promise<RunningProgram & { port: number }> {
-  const server = await startProgram(requirePython(), [join(scripts, 'aioquic_server.py'), certificate, key, ...options], /^ready \d+$/);
+export async function aioquicServer(
+  certificate: string,
+  key: string,
+  options: readonly string[] = [],
+): Promise<RunningProgram & { port: number }> {
+  const server = await startProgram(
+    requirePython(),
+    [join(scripts, 'aioquic_server.py'), certificate, key, ...options],
+    /^ready \d+$/,
+  );
   return { ...server, port: Number(server.line.split(' ')[1]) };
 }
 

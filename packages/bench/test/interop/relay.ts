@@ -41,7 +41,10 @@ const minInitial = 1200;
 const [typeBits, zeroRtt] = [0xb0, 0x90];
 
 /** `target`: the server's port, asked for with the first datagram of a client if it is a function. */
-export async function startRelay(target: number | (() => number), { loss = 0, seed = 1, after }: RelayOptions = {}): Promise<Relay> {
+export async function startRelay(
+  target: number | (() => number),
+  { loss = 0, seed = 1, after }: RelayOptions = {},
+): Promise<Relay> {
   const random = seededRandom(seed);
   const counts = { dropped: 0, carried: 0, hello: 0, early: 0, afterRebinding: 0 };
   const outside = createSocket('udp4');

@@ -4,11 +4,24 @@ import { installed, printedJson } from './peers/common_program.js';
 import { startSite, type Site } from './site.js';
 
 const cases = [
-  'parameters_at_their_least', 'parameters_at_their_most', 'parameters_that_nobody_knows', 'parameters_against_the_rules',
-  'an_idle_timeout_of_a_millisecond', 'ids_of_length_zero', 'another_port_with_ids_of_length_zero',
-  'another_port_with_the_same_ids', 'another_port_many_times', 'two_ports_in_turns', 'ids_that_change_with_every_packet',
-  'ids_that_are_retired_in_any_order', 'answers_to_challenges_that_nobody_sent', 'acknowledgements_that_are_rare',
-  'no_acknowledgement_at_all', 'a_ticket_that_is_used_twice', 'a_ticket_that_is_used_twice_at_once', 'a_ticket_of_other_keys',
+  'parameters_at_their_least',
+  'parameters_at_their_most',
+  'parameters_that_nobody_knows',
+  'parameters_against_the_rules',
+  'an_idle_timeout_of_a_millisecond',
+  'ids_of_length_zero',
+  'another_port_with_ids_of_length_zero',
+  'another_port_with_the_same_ids',
+  'another_port_many_times',
+  'two_ports_in_turns',
+  'ids_that_change_with_every_packet',
+  'ids_that_are_retired_in_any_order',
+  'answers_to_challenges_that_nobody_sent',
+  'acknowledgements_that_are_rare',
+  'no_acknowledgement_at_all',
+  'a_ticket_that_is_used_twice',
+  'a_ticket_that_is_used_twice_at_once',
+  'a_ticket_of_other_keys',
   'a_ticket_for_another_name',
 ];
 
@@ -19,7 +32,12 @@ describe('aioquic as a rare client of a gateway', () => {
     site = await startSite();
     const files = [site.small, ...site.medium.slice(0, 4)].map(({ path, sha256 }) => `${path}:${sha256}`);
     const script = installed('packages', 'bench', 'interop', 'aioquic_rules.py');
-    outcomes = await printedJson(installed('.sheaf', 'interop', 'bin', 'python'), [script, `127.0.0.1:${site.port}`, `127.0.0.1:${site.idlePort}`, ...files]);
+    outcomes = await printedJson(installed('.sheaf', 'interop', 'bin', 'python'), [
+      script,
+      `127.0.0.1:${site.port}`,
+      `127.0.0.1:${site.idlePort}`,
+      ...files,
+    ]);
   }, 300_000);
   afterAll(() => site.stop());
 

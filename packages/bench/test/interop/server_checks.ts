@@ -16,7 +16,12 @@ const bodyBytes = { small: 1_000, medium: 1_000_000, lossy: 3_000_000, large: 12
 export const servedSizes = Object.values(bodyBytes);
 const bytesOf = (count: number): string => `/bytes/${count}`;
 
-async function serving<Result>(peer: Peer, site: Site, use: (port: number) => Promise<Result>, { retry = false, otherGroup = false } = {}): Promise<Result> {
+async function serving<Result>(
+  peer: Peer,
+  site: Site,
+  use: (port: number) => Promise<Result>,
+  { retry = false, otherGroup = false } = {},
+): Promise<Result> {
   if (!peer.serve) throw new Error(`${peer.name} is no server here`);
   const server = await peer.serve({ site, retry, otherGroup });
   try {
@@ -26,11 +31,35 @@ async function serving<Result>(peer: Peer, site: Site, use: (port: number) => Pr
   }
 }
 
-const fetchJson = (peer: Peer, site: Site, port: number, count: number, options: readonly string[] = []): Promise<Record<string, unknown>> =>
-  json(sheaf, ['fetch', `https://127.0.0.1:${port}${bytesOf(count)}`, '--ca', site.certificates.authority, '--alpn', peer.protocol, '--json', ...options]);
+const fetchJson = (
+  peer: Peer,
+  site: Site,
+  port: number,
+  count: number,
+  options: readonly string[] = [],
+): Promise<Record<string, unknown>> =>
+  json(sheaf, [
+    'fetch',
+    `https://127.0.0.1:${port}${bytesOf(count)}`,
+    '--ca',
+    site.certificates.authority,
+    '--alpn',
+    peer.protocol,
+    '--json',
+    ...options,
+  ]);
 
-async function expectFetched(peer: Peer, site: Site, port: number, count: number, options: readonly string[] = []): Promise<void> {
-  expect(await fetchJson(peer, site, port, count, options)).toMatchObject({ sha256: sha256(patternBytes(count)), alpn: peer.protocol });
+async function expectFetched(
+  peer: Peer,
+  site: Site,
+  port: number,
+  count: number,
+  options: readonly string[] = [],
+): Promise<void> {
+  expect(await fetchJson(peer, site, port, count, options)).toMatchObject({
+    sha256: sha256(patternBytes(count)),
+    alpn: peer.protocol,
+  });
 }
 
 const connect = (peer: Peer, port: number, options: Partial<ClientOptions> = {}): Promise<Http3Client> =>
@@ -58,7 +87,11 @@ async function get(client: Http3Client, count: number, during = (): void => unde
   expect({ bytes, sha256: hash.digest('hex') }).toEqual({ bytes: count, sha256: sha256(patternBytes(count)) });
 }
 
-async function relayed(port: number, options: RelayOptions, use: (relay: Awaited<ReturnType<typeof startRelay>>) => Promise<void>): Promise<void> {
+async function relayed(
+  port: number,
+  options: RelayOptions,
+  use: (relay: Awaited<ReturnType<typeof startRelay>>) => Promise<void>,
+): Promise<void> {
   const relay = await startRelay(port, options);
   try {
     await use(relay);
@@ -70,7 +103,11 @@ async function relayed(port: number, options: RelayOptions, use: (relay: Awaited
 const earlyConnections = 5;
 
 /** What the server took of a client that offers 0-RTT, and sent its part of HTTP/3 in it. */
-async function resumeEarly(peer: Peer, port: number, session: Buffer): Promise<{ resumed: boolean; earlyData: boolean }> {
+async function resumeEarly(
+  peer: Peer,
+  port: number,
+  session: Buffer,
+): Promise<{ resumed: boolean; earlyData: boolean }> {
   let taken = { resumed: false, earlyData: false };
   await relayed(port, {}, async (relay) => {
     const client = await connect(peer, relay.port, { session });
@@ -90,7 +127,8 @@ export const serverChecks: Record<keyof typeof serverFeatures, Check> = {
       await expectFetched(peer, site, port, bodyBytes.medium, ['--repeat', '8', '--parallel', '8']);
     }),
 
-  servesRetry: (peer, site) => serving(peer, site, (port) => expectFetched(peer, site, port, bodyBytes.medium), { retry: true }),
+  servesRetry: (peer, site) =>
+    serving(peer, site, (port) => expectFetched(peer, site, port, bodyBytes.medium), { retry: true }),
 
   servesLoss: (peer, site) =>
     serving(peer, site, async (port) => {
@@ -149,7 +187,11 @@ export const serverChecks: Record<keyof typeof serverFeatures, Check> = {
 
   servesEarly: (peer, site) =>
     serving(peer, site, async (port) => {
-      for (let index = 0; index < earlyConnections; index += 1) expect(await resumeEarly(peer, port, await firstSession(peer, port))).toEqual({ resumed: true, earlyData: true });
+      for (let index = 0; index < earlyConnections; index += 1)
+        expect(await resumeEarly(peer, port, await firstSession(peer, port))).toEqual({
+          resumed: true,
+          earlyData: true,
+        });
     }),
 
   servesHelloRetry: (peer, site) =>
@@ -157,7 +199,10 @@ export const serverChecks: Record<keyof typeof serverFeatures, Check> = {
       peer,
       site,
       async (port) => {
-        expect(await resumeEarly(peer, port, await firstSession(peer, port))).toEqual({ resumed: true, earlyData: false });
+        expect(await resumeEarly(peer, port, await firstSession(peer, port))).toEqual({
+          resumed: true,
+          earlyData: false,
+        });
       },
       { otherGroup: true },
     ),

@@ -11,7 +11,8 @@ import { makeCertificates, type TestCertificates } from './authority.js';
 import { sheaf, startProgram, type RunningProgram } from './programs.js';
 
 /** What every server of these tests answers to /bytes/N. */
-export const patternBytes = (count: number): Buffer => Buffer.from(Uint8Array.from({ length: count }, (_, index) => ((index % 251) * 31) % 251));
+export const patternBytes = (count: number): Buffer =>
+  Buffer.from(Uint8Array.from({ length: count }, (_, index) => ((index % 251) * 31) % 251));
 
 export const sha256 = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex');
 
@@ -69,12 +70,24 @@ export async function startSite(): Promise<Site> {
   writeFileSync(join(directory, 'site', 'index.html'), '<!doctype html><title>interoperability</title>');
   writeFileSync(join(directory, 'exercise.mjs'), readFileSync(join(import.meta.dirname, 'exercise_module.mjs')));
   const upstream = await startUpstream();
-  const start = (name: string, limits: string): Promise<Gateway> => startGateway(directory, certificates, { name, limits, upstream: upstream.port });
-  const [plain, retry, idle] = await Promise.all([start('plain', ''), start('retry', 'retry: always'), start('idle', 'idle: 1s')]);
+  const start = (name: string, limits: string): Promise<Gateway> =>
+    startGateway(directory, certificates, { name, limits, upstream: upstream.port });
+  const [plain, retry, idle] = await Promise.all([
+    start('plain', ''),
+    start('retry', 'retry: always'),
+    start('idle', 'idle: 1s'),
+  ]);
   const gateways = [plain, retry, idle];
   const closed = join(directory, 'closed.json');
   return {
-    directory, certificates, port: plain.port, retryPort: retry.port, idlePort: idle.port, small, medium, large,
+    directory,
+    certificates,
+    port: plain.port,
+    retryPort: retry.port,
+    idlePort: idle.port,
+    small,
+    medium,
+    large,
     retries: () => metric(retry, 'sheaf_quic_retries_sent_total'),
     async untilIdle() {
       while ((await metric(idle, 'sheaf_quic_connections_open')) > 0) await sleep(50);
@@ -96,7 +109,9 @@ export async function startSite(): Promise<Site> {
 
 /** Says whether the gateway took a request out of 0-RTT. */
 async function startUpstream(): Promise<{ port: number; close(): void }> {
-  const server = createServer((request, response) => response.end(request.headers['early-data'] === '1' ? 'early' : 'late'));
+  const server = createServer((request, response) =>
+    response.end(request.headers['early-data'] === '1' ? 'early' : 'late'),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { port: (server.address() as AddressInfo).port, close: () => void server.close() };
@@ -121,7 +136,12 @@ interface GatewayOptions {
 }
 
 /** Ports are free when they are looked for; now and then another program is faster to take one. */
-async function startGateway(directory: string, certificates: TestCertificates, options: GatewayOptions, attempts = 3): Promise<Gateway> {
+async function startGateway(
+  directory: string,
+  certificates: TestCertificates,
+  options: GatewayOptions,
+  attempts = 3,
+): Promise<Gateway> {
   try {
     return await startGatewayOnce(directory, certificates, options);
   } catch (error) {
@@ -130,7 +150,11 @@ async function startGateway(directory: string, certificates: TestCertificates, o
   }
 }
 
-async function startGatewayOnce(directory: string, { certificate, key }: TestCertificates, { name, limits, upstream }: GatewayOptions): Promise<Gateway> {
+async function startGatewayOnce(
+  directory: string,
+  { certificate, key }: TestCertificates,
+  { name, limits, upstream }: GatewayOptions,
+): Promise<Gateway> {
   const [port, admin] = [await freePort(), await freePort()];
   const configuration = join(directory, `${name}.yaml`);
   const lines = [

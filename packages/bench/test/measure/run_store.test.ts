@@ -22,7 +22,10 @@ test('finished cells are there again', async () => {
   const again = await RunStore.open(file, settings, { run: runSchema, resume: true });
   expect(again.cells).toEqual(new Map([['a/b/c/d', [someRun(1), someRun(2)]]]));
   await again.add('e', [someRun(3)]);
-  expect([...(await RunStore.open(file, settings, { run: runSchema, resume: true })).cells.keys()]).toEqual(['a/b/c/d', 'e']);
+  expect([...(await RunStore.open(file, settings, { run: runSchema, resume: true })).cells.keys()]).toEqual([
+    'a/b/c/d',
+    'e',
+  ]);
 });
 
 test('a line that was cut off is measured again', async () => {
@@ -32,7 +35,10 @@ test('a line that was cut off is measured again', async () => {
   const again = await RunStore.open(file, settings, { run: runSchema, resume: true });
   expect([...again.cells.keys()]).toEqual(['whole']);
   await again.add('half', [someRun(2)]);
-  expect([...(await RunStore.open(file, settings, { run: runSchema, resume: true })).cells.keys()]).toEqual(['whole', 'half']);
+  expect([...(await RunStore.open(file, settings, { run: runSchema, resume: true })).cells.keys()]).toEqual([
+    'whole',
+    'half',
+  ]);
 });
 
 test('without resuming a file begins anew; resuming without a file begins one', async () => {
@@ -42,16 +48,27 @@ test('without resuming a file begins anew; resuming without a file begins one', 
 
 test('runs of other settings are not mixed', async () => {
   await RunStore.open(file, settings, { run: runSchema, resume: false });
-  await expect(RunStore.open(file, { ...settings, runs: 100 }, { run: runSchema, resume: true })).rejects.toMatchObject({ code: 'BENCH_FAILED', message: expect.stringContaining('--runs 2') });
-  await expect(RunStore.open(file, { ...settings, program: 'new' }, { run: runSchema, resume: true })).rejects.toMatchObject({ message: expect.stringContaining('the program has changed') });
+  await expect(RunStore.open(file, { ...settings, runs: 100 }, { run: runSchema, resume: true })).rejects.toMatchObject(
+    { code: 'BENCH_FAILED', message: expect.stringContaining('--runs 2') },
+  );
+  await expect(
+    RunStore.open(file, { ...settings, program: 'new' }, { run: runSchema, resume: true }),
+  ).rejects.toMatchObject({ message: expect.stringContaining('the program has changed') });
   writeFileSync(file, 'something else');
-  await expect(RunStore.open(file, settings, { run: runSchema, resume: true })).rejects.toMatchObject({ message: expect.stringContaining('no file of runs') });
+  await expect(RunStore.open(file, settings, { run: runSchema, resume: true })).rejects.toMatchObject({
+    message: expect.stringContaining('no file of runs'),
+  });
 });
 
 test('the bar tells how long it will take, not more than once a second', () => {
   let now = 0;
   const lines: string[] = [];
-  const bar = new ProgressBar(4, 'cells', (line) => lines.push(line), () => now);
+  const bar = new ProgressBar(
+    4,
+    'cells',
+    (line) => lines.push(line),
+    () => now,
+  );
   now = 30_000;
   bar.step('first');
   now += 500;
@@ -60,5 +77,8 @@ test('the bar tells how long it will take, not more than once a second', () => {
   now = 60_000;
   bar.step('third');
   bar.step('fourth');
-  expect(lines.slice(1)).toEqual(['[##################------] 3 of 4 cells, 20 s left (third)', '[########################] 4 of 4 cells, 0 s left (fourth)']);
+  expect(lines.slice(1)).toEqual([
+    '[##################------] 3 of 4 cells, 20 s left (third)',
+    '[########################] 4 of 4 cells, 0 s left (fourth)',
+  ]);
 });

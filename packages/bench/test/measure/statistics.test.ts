@@ -21,7 +21,16 @@ test('rounding keeps significant digits', () => {
 });
 
 test('goodput counts application bits over the time of one side alone', () => {
-  const sample = { generation_ns: 40e6, processing_ns: 50e6, server_ack_ns: 30e6, client_ack_ns: 20e6, stream_write_ns: 0, bytes: 100e6, packets: 76_000, acks: 38_000 };
+  const sample = {
+    generation_ns: 40e6,
+    processing_ns: 50e6,
+    server_ack_ns: 30e6,
+    client_ack_ns: 20e6,
+    stream_write_ns: 0,
+    bytes: 100e6,
+    packets: 76_000,
+    acks: 38_000,
+  };
   const result = summarize('x', '1', [sample, sample, sample]);
   expect(result.generation_gbps).toBe(20);
   expect(result.processing_gbps).toBe(16);

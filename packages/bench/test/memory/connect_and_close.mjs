@@ -21,7 +21,13 @@ const { port } = await server.listen();
 let failed = 0;
 async function connectAndClose() {
   try {
-    const client = await connectHttp3({ alpn: ['h3'], host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
+    const client = await connectHttp3({
+      alpn: ['h3'],
+      host: '127.0.0.1',
+      port,
+      serverName: 'localhost',
+      insecure: true,
+    });
     const response = await client.request({ path: '/' });
     for await (const part of response) if (part.length === 0) failed += 1;
     await client.close();

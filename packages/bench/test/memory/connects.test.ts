@@ -13,7 +13,14 @@ test('1,000 connections, opened and closed, leave memory where it was', async ()
     await loadDevCertificate(directory, ['localhost'], new Date());
     const { cert, key } = devCertificateFiles(directory);
     const program = join(import.meta.dirname, 'connect_and_close.mjs');
-    const { blocks, failed, open } = (await json(process.execPath, ['--expose-gc', program, cert, key, '16', '250'])) as { blocks: number[]; failed: number; open: number };
+    const { blocks, failed, open } = (await json(process.execPath, [
+      '--expose-gc',
+      program,
+      cert,
+      key,
+      '16',
+      '250',
+    ])) as { blocks: number[]; failed: number; open: number };
     console.log(`resident after each 250: ${blocks.map((bytes) => `${(bytes / mebibyte).toFixed(1)} MiB`).join(', ')}`);
     expect({ failed, open }).toEqual({ failed: 0, open: 0 });
     // The first 3,000 fill caches, pools and the gaps of the allocator. After them 1,000 follow: each

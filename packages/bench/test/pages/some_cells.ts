@@ -8,7 +8,15 @@ export function someRun(seed: number, plt_ms = 300 + seed): Run {
     seed,
     digest: '0123456789abcdef',
     rates_mbps: [32, 56],
-    clients: [{ plt_ms, byte_index_ms: 150, first_ms: [25, 40, 50], done_ms: [60, 120, plt_ms], paths: [{ bytes: 1000, packets: 10, lost: 1 }] }],
+    clients: [
+      {
+        plt_ms,
+        byte_index_ms: 150,
+        first_ms: [25, 40, 50],
+        done_ms: [60, 120, plt_ms],
+        paths: [{ bytes: 1000, packets: 10, lost: 1 }],
+      },
+    ],
   };
 }
 

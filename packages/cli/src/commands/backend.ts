@@ -1,4 +1,12 @@
-import { adminHeader, closest, exitCodes, formatAddress, loadConfiguration, UserError, type LoadedConfiguration } from '@sheaf/gateway';
+import {
+  adminHeader,
+  closest,
+  exitCodes,
+  formatAddress,
+  loadConfiguration,
+  UserError,
+  type LoadedConfiguration,
+} from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
@@ -16,18 +24,45 @@ export const backend: Command<BackendOptions> = {
   summary: 'Let a backend of a running gateway rest, or use it again',
   options: (yargs) =>
     yargs
-      .positional('action', { type: 'string', demandOption: true, choices: ['drain', 'resume'], describe: 'No new requests, and those in flight finish; or requests again' })
+      .positional('action', {
+        type: 'string',
+        demandOption: true,
+        choices: ['drain', 'resume'],
+        describe: 'No new requests, and those in flight finish; or requests again',
+      })
       .positional('name', { type: 'string', demandOption: true, describe: 'Name of the backend' })
-      .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file, for the `admin` address of its gateway' })
-      .option('admin', { type: 'string', requiresArg: true, describe: 'Admin address of the gateway instead, such as 127.0.0.1:9433' })
+      .positional('file', {
+        type: 'string',
+        default: 'sheaf.yaml',
+        describe: 'Configuration file, for the `admin` address of its gateway',
+      })
+      .option('admin', {
+        type: 'string',
+        requiresArg: true,
+        describe: 'Admin address of the gateway instead, such as 127.0.0.1:9433',
+      })
       .example('$0 backend drain backend1', 'Before backend1 is restarted')
       .example('$0 backend resume backend1', 'Once it is back'),
   async run({ action, name, file, admin }, world) {
     const address = admin ?? adminOf(await loadConfiguration(shownPath(file, world.cwd)), name, file);
-    const { status, text } = await askAdmin(address, `/backends/${encodeURIComponent(name)}/${action}`, { method: 'POST', headers: { [adminHeader]: '1' } });
-    if (status === 404) throw new UserError('NODE_UNKNOWN', `the gateway at ${address} has no backend \`${name}\``, { hint: '`sheaf status` lists its backends' });
-    if (status !== 200) throw new UserError('ADMIN_UNREACHABLE', `${address} answered: ${text.trim()}`, { hint: 'is it the admin address of a gateway?' });
-    await printLine(world.stdout, action === 'drain' ? `${name} gets no new requests; \`sheaf status\` shows those in flight` : `${name} is used again`);
+    const { status, text } = await askAdmin(address, `/backends/${encodeURIComponent(name)}/${action}`, {
+      method: 'POST',
+      headers: { [adminHeader]: '1' },
+    });
+    if (status === 404)
+      throw new UserError('NODE_UNKNOWN', `the gateway at ${address} has no backend \`${name}\``, {
+        hint: '`sheaf status` lists its backends',
+      });
+    if (status !== 200)
+      throw new UserError('ADMIN_UNREACHABLE', `${address} answered: ${text.trim()}`, {
+        hint: 'is it the admin address of a gateway?',
+      });
+    await printLine(
+      world.stdout,
+      action === 'drain'
+        ? `${name} gets no new requests; \`sheaf status\` shows those in flight`
+        : `${name} is used again`,
+    );
     return exitCodes.success;
   },
 };
@@ -39,9 +74,16 @@ function adminOf({ nodes }: LoadedConfiguration, name: string, file: string): st
   if (!gateway) {
     const names = gateways.flatMap(({ backends }) => backends.map((each) => each.name));
     const meant = closest(name, names);
-    const known = names.length === 0 ? 'no gateway of it has backends' : `its backends: ${names.map((each) => `\`${each}\``).join(', ')}`;
-    throw new UserError('NODE_UNKNOWN', `${file} has no backend \`${name}\``, { hint: meant === undefined ? known : `did you mean \`${meant}\`?` });
+    const known =
+      names.length === 0
+        ? 'no gateway of it has backends'
+        : `its backends: ${names.map((each) => `\`${each}\``).join(', ')}`;
+    throw new UserError('NODE_UNKNOWN', `${file} has no backend \`${name}\``, {
+      hint: meant === undefined ? known : `did you mean \`${meant}\`?`,
+    });
   }
   if (gateway.node.admin) return formatAddress(gateway.node.admin);
-  throw new UserError('ADMIN_UNREACHABLE', `the gateway \`${gateway.name}\` has no \`admin\` address`, { hint: 'add `admin: 127.0.0.1:9433` and restart it' });
+  throw new UserError('ADMIN_UNREACHABLE', `the gateway \`${gateway.name}\` has no \`admin\` address`, {
+    hint: 'add `admin: 127.0.0.1:9433` and restart it',
+  });
 }

@@ -14,27 +14,77 @@ const options = {
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
   sim: { type: 'boolean', describe: 'multi-end, pages, paths: in virtual time' },
   browser: { type: 'boolean', describe: 'pages: in Chromium, over links in real time' },
-  real: { type: 'boolean', describe: 'multi-end: processes on loopback, next to Caddy; paths: over loopback, next to noq' },
+  real: {
+    type: 'boolean',
+    describe: 'multi-end: processes on loopback, next to Caddy; paths: over loopback, next to noq',
+  },
   'hand-over': { type: 'boolean', describe: 'multi-end: time and memory of a connection at a backend' },
-  runs: { type: 'string', requiresArg: true, describe: 'engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): measurements of each' },
+  runs: {
+    type: 'string',
+    requiresArg: true,
+    describe:
+      'engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): measurements of each',
+  },
   'fault-runs': { type: 'string', requiresArg: true, describe: 'multi-end (50): seeds of each simulated fault' },
-  bytes: { type: 'string', requiresArg: true, describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB), upload (1 GB): size of a transfer' },
-  connections: { type: 'string', requiresArg: true, describe: 'http (100), soak (10): connections at one time; multi-end (500): handed over' },
-  seconds: { type: 'string', requiresArg: true, describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run' },
-  seed: { type: 'string', requiresArg: true, describe: 'multi-end, pages, paths (1): of the first simulated run; soak (random): of the hostile clients' },
-  clients: { type: 'string', requiresArg: true, describe: 'greedy (1): clients at one time; multi-end (8): client processes; pages (1): clients that load the page at one time over the same links' },
-  requests: { type: 'string', requiresArg: true, describe: 'greedy (1,000): of each client; multi-end (100): downloads of each client; soak: so many at full load, instead of a rate' },
-  backends: { type: 'string', requiresArg: true, describe: 'multi-end (1,3): numbers of backends, with commas between' },
+  bytes: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'engine (100 MB), http (1 GB), multi-end (500 KB), paths (200 MB), upload (1 GB): size of a transfer',
+  },
+  connections: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'http (100), soak (10): connections at one time; multi-end (500): handed over',
+  },
+  seconds: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'http (5), soak (600): length of the load; paths (10): simulated length of a run',
+  },
+  seed: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'multi-end, pages, paths (1): of the first simulated run; soak (random): of the hostile clients',
+  },
+  clients: {
+    type: 'string',
+    requiresArg: true,
+    describe:
+      'greedy (1): clients at one time; multi-end (8): client processes; pages (1): clients that load the page at one time over the same links',
+  },
+  requests: {
+    type: 'string',
+    requiresArg: true,
+    describe:
+      'greedy (1,000): of each client; multi-end (100): downloads of each client; soak: so many at full load, instead of a rate',
+  },
+  backends: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'multi-end (1,3): numbers of backends, with commas between',
+  },
   page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
   tree: { type: 'string', requiresArg: true, describe: 'pages: only these styles of priorities' },
   level: { type: 'string', requiresArg: true, describe: 'pages: only these levels of dynamicity' },
-  scheduler: { type: 'string', requiresArg: true, describe: 'pages: only these; ours without one of its parts is there by name only' },
+  scheduler: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'pages: only these; ours without one of its parts is there by name only',
+  },
   protocols: { type: 'string', requiresArg: true, describe: 'greedy (h3,h2,h1): of the greedy clients' },
   cases: { type: 'string', requiresArg: true, describe: 'greedy (files,upstream,headers,bodies): what they ask for' },
-  report: { type: 'string', requiresArg: true, describe: 'pages: directory for the report (HTML, Markdown, CSV, JSON)' },
+  report: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'pages: directory for the report (HTML, Markdown, CSV, JSON)',
+  },
   resume: { type: 'boolean', describe: 'multi-end, pages: keep the cells that an earlier run finished' },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },
-  hostile: { type: 'string', requiresArg: true, describe: 'soak (0%): share of the connections that are hostile, with --requests' },
+  hostile: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'soak (0%): share of the connections that are hostile, with --requests',
+  },
 } as const;
 
 export const bench: Command<BenchOptions> = {
@@ -42,7 +92,11 @@ export const bench: Command<BenchOptions> = {
   summary: 'Run an experiment and print its table',
   options: (yargs) =>
     yargs
-      .positional('name', { type: 'string', demandOption: true, describe: 'Experiment: engine, greedy, http, multi-end, pages, paths, schedulers, soak or upload' })
+      .positional('name', {
+        type: 'string',
+        demandOption: true,
+        describe: 'Experiment: engine, greedy, http, multi-end, pages, paths, schedulers, soak or upload',
+      })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
       // The experiment says which of its options was meant.
@@ -51,20 +105,37 @@ export const bench: Command<BenchOptions> = {
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
       .example('$0 bench greedy', 'What clients that take nothing cost the gateway, and other clients of it')
       .example('$0 bench http', 'Throughput and requests per second over loopback, next to Caddy')
-      .example('$0 bench multi-end --sim', 'Servers that answer on paths of one connection, next to proxying, and what happens when one fails, in virtual time')
-      .example('$0 bench multi-end --real', 'Processor time of a primary and its backends for direct delivery, proxying, and Caddy')
-      .example('$0 bench pages --sim --report pages', 'Page loads over two paths with every stream scheduler, in virtual time')
-      .example('$0 bench pages --browser --page news --tree extensible --report pages', 'The same in Chromium, through edge, links and gateway')
+      .example(
+        '$0 bench multi-end --sim',
+        'Servers that answer on paths of one connection, next to proxying, and what happens when one fails, in virtual time',
+      )
+      .example(
+        '$0 bench multi-end --real',
+        'Processor time of a primary and its backends for direct delivery, proxying, and Caddy',
+      )
+      .example(
+        '$0 bench pages --sim --report pages',
+        'Page loads over two paths with every stream scheduler, in virtual time',
+      )
+      .example(
+        '$0 bench pages --browser --page news --tree extensible --report pages',
+        'The same in Chromium, through edge, links and gateway',
+      )
       .example('$0 bench paths --sim', 'Schedulers and controllers on unequal links, and fail-over, in virtual time')
       .example('$0 bench paths --real', 'Goodput with 1, 2 and 4 paths over loopback, next to noq')
       .example('$0 bench schedulers', 'Cost of every stream scheduler per packet, with 10 to 1,000 streams')
       .example('$0 bench soak --seconds 60', 'Steady load: memory stays flat, no request fails')
-      .example('$0 bench upload', 'Throughput of one client\'s uploads, and what they cost the server'),
+      .example('$0 bench upload', "Throughput of one client's uploads, and what they cost the server"),
   async run({ name, $0: _program, _: positionals, ...given }, world) {
     const surplus = (positionals as (string | number)[])[1];
-    if (surplus !== undefined) throw new UserError('USAGE', `\`bench ${name}\` does not take \`${surplus}\``, { hint: '`sheaf bench --help` shows the options' });
+    if (surplus !== undefined)
+      throw new UserError('USAGE', `\`bench ${name}\` does not take \`${surplus}\``, {
+        hint: '`sheaf bench --help` shows the options',
+      });
     // yargs lists `--two-words` under two names, and options that were not given as undefined.
-    const chosen = Object.entries(given).filter(([option, value]) => value !== undefined && option === option.toLowerCase());
+    const chosen = Object.entries(given).filter(
+      ([option, value]) => value !== undefined && option === option.toLowerCase(),
+    );
     const { runBench } = await loadBench();
     return runBench(name, Object.fromEntries(chosen), world);
   },

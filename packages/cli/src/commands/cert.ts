@@ -1,6 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { certificateExpiry, certificateHash, certificateNames, devCertificateFiles, exitCodes, loadConfiguration, loadDevCertificate, systemErrorCode, UserError } from '@sheaf/gateway';
+import {
+  certificateExpiry,
+  certificateHash,
+  certificateNames,
+  devCertificateFiles,
+  exitCodes,
+  loadConfiguration,
+  loadDevCertificate,
+  systemErrorCode,
+  UserError,
+} from '@sheaf/gateway';
 import type { Command } from '../command.js';
 import { shownPath } from '../configuration_file.js';
 import { publicKeyHash } from '../public_key_hash.js';
@@ -17,8 +27,16 @@ export const cert: Command<CertOptions> = {
   summary: 'Show the development certificate and its hash; make it when there is none',
   options: (yargs) =>
     yargs
-      .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file; the certificate is kept in .sheaf/ beside it' })
-      .option('renew', { type: 'boolean', default: false, describe: 'Make a new one; a running gateway takes it up within a minute' })
+      .positional('file', {
+        type: 'string',
+        default: 'sheaf.yaml',
+        describe: 'Configuration file; the certificate is kept in .sheaf/ beside it',
+      })
+      .option('renew', {
+        type: 'boolean',
+        default: false,
+        describe: 'Make a new one; a running gateway takes it up within a minute',
+      })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
       .example('$0 cert', 'Hash for `serverCertificateHashes` and for Chromium'),
   async run({ file, renew, json }, world) {
@@ -39,7 +57,10 @@ export const cert: Command<CertOptions> = {
       await printLine(world.stdout, JSON.stringify(facts));
       return exitCodes.success;
     }
-    await printLine(world.stdout, `certificate  ${facts.certificate}\nkey          ${facts.key}\nnames        ${names.join(', ')}\nvalid until  ${facts.expiry}\nsha256       ${facts.sha256}\nspki         ${facts.spki}`);
+    await printLine(
+      world.stdout,
+      `certificate  ${facts.certificate}\nkey          ${facts.key}\nnames        ${names.join(', ')}\nvalid until  ${facts.expiry}\nsha256       ${facts.sha256}\nspki         ${facts.spki}`,
+    );
     await printLine(world.stdout, `\nChromium:  --ignore-certificate-errors-spki-list=${facts.spki}`);
     return exitCodes.success;
   },
@@ -51,7 +72,10 @@ async function subject(file: string, cwd: string): Promise<{ directory: string; 
   try {
     const { nodes } = await loadConfiguration(shownPath(file, cwd));
     const [first] = nodes.filter(({ node }) => node.tls === 'dev');
-    if (!first) throw new UserError('CONFIG_CONFLICT', `${file} names certificate files: there is no development certificate`, { hint: 'set `tls: dev` to use one' });
+    if (!first)
+      throw new UserError('CONFIG_CONFLICT', `${file} names certificate files: there is no development certificate`, {
+        hint: 'set `tls: dev` to use one',
+      });
     return { directory, names: [...first.certificateNames] };
   } catch (error) {
     if (error instanceof UserError && error.code === 'CONFIG_NOT_FOUND' && systemErrorCode(error.cause) === 'ENOENT') {

@@ -1,7 +1,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { exitCodes, Gateway, onlyGateway, parseConfiguration, systemErrorCode, UserError, type ListenAddress } from '@sheaf/gateway';
+import {
+  exitCodes,
+  Gateway,
+  onlyGateway,
+  parseConfiguration,
+  systemErrorCode,
+  UserError,
+  type ListenAddress,
+} from '@sheaf/gateway';
 import { announceNode, announceReady, browserUrl } from '../announce.js';
 import { loadBench } from '../bench_package.js';
 import type { Command } from '../command.js';
@@ -30,17 +38,37 @@ export const demo: Command<DemoOptions> = {
   summary: 'Serve the demo site; with --once load it in Chromium over every transport',
   options: (yargs) =>
     yargs
-      .option('site', { choices: ['page', 'multi-end'] as const, default: 'page' as const, describe: 'A page of many resources, or a picture that three backends send and you may stop' })
-      .option('port', { type: 'number', requiresArg: true, describe: `UDP and TCP port (default: ${defaultPort}; with --once a free one)` })
-      .option('http-port', { type: 'number', requiresArg: true, describe: `Port without TLS (default: ${defaultHttpPort}; with --once a free one)` })
-      .option('once', { type: 'boolean', default: false, describe: 'Load the page in a headless Chromium, report, and end' })
-      .option('json', { type: 'string', describe: 'Report as JSON on one line, to standard output or with --json=FILE to a file (with --once)' })
+      .option('site', {
+        choices: ['page', 'multi-end'] as const,
+        default: 'page' as const,
+        describe: 'A page of many resources, or a picture that three backends send and you may stop',
+      })
+      .option('port', {
+        type: 'number',
+        requiresArg: true,
+        describe: `UDP and TCP port (default: ${defaultPort}; with --once a free one)`,
+      })
+      .option('http-port', {
+        type: 'number',
+        requiresArg: true,
+        describe: `Port without TLS (default: ${defaultHttpPort}; with --once a free one)`,
+      })
+      .option('once', {
+        type: 'boolean',
+        default: false,
+        describe: 'Load the page in a headless Chromium, report, and end',
+      })
+      .option('json', {
+        type: 'string',
+        describe: 'Report as JSON on one line, to standard output or with --json=FILE to a file (with --once)',
+      })
       .example('$0 demo', 'Serve until Ctrl-C, and open the printed address in a browser')
       .example('$0 demo --site multi-end', 'A gateway, an edge and three backends; stop one in the browser')
       .example('$0 demo --once --json', 'Load it over WebTransport, HTTP/3 and TCP, and print what came of it'),
   async run({ port, 'http-port': httpPort, site, once, json }, world) {
     if (site === 'multi-end') {
-      if (once) throw new UserError('USAGE', '--once goes with the site `page`', { hint: 'leave out --site or --once' });
+      if (once)
+        throw new UserError('USAGE', '--once goes with the site `page`', { hint: 'leave out --site or --once' });
       return serveMultiEnd({ port: port ?? defaultPort, httpPort: httpPort ?? defaultHttpPort }, world);
     }
     if (json !== undefined && !once) throw new UserError('USAGE', '--json goes with --once', { hint: 'add --once' });
@@ -55,10 +83,14 @@ export const demo: Command<DemoOptions> = {
         site: await demoSite(world.stderr),
         log: join(directory, 'gateway.log'),
       });
-      const gateway = await Gateway.start(onlyGateway(parseConfiguration(configuration, join(directory, 'sheaf.yaml'))));
+      const gateway = await Gateway.start(
+        onlyGateway(parseConfiguration(configuration, join(directory, 'sheaf.yaml'))),
+      );
       try {
         if (once) return await loadOnce(gateway, json, world);
-        const start = gateway.httpAddress ? `open ${localUrl(gateway.httpAddress)}.well-known/sheaf/start in a browser on this machine` : '';
+        const start = gateway.httpAddress
+          ? `open ${localUrl(gateway.httpAddress)}.well-known/sheaf/start in a browser on this machine`
+          : '';
         await announceReady(performance.now() - started, world);
         await announceNode(gateway, world, start);
         return await serveUntilSignal([gateway], world);
@@ -82,7 +114,11 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
     try {
       const { edge } = site;
       await announceReady(performance.now() - started, world);
-      await announceNode(edge, world, edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined);
+      await announceNode(
+        edge,
+        world,
+        edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined,
+      );
       return await serveUntilSignal(site.nodes, world);
     } finally {
       await site.close();
@@ -109,12 +145,18 @@ async function loadOnce(gateway: Gateway, json: string | undefined, world: World
   });
   if (json) await writeReport(json, report, world);
   else await printLine(world.stdout, json === '' ? JSON.stringify(report) : JSON.stringify(report, undefined, 2));
-  if (!report.ok) throw new UserError('DEMO_FAILED', 'the browser did not load the demo page over every transport', { hint: 'the report says which one failed' });
+  if (!report.ok)
+    throw new UserError('DEMO_FAILED', 'the browser did not load the demo page over every transport', {
+      hint: 'the report says which one failed',
+    });
   return exitCodes.success;
 }
 
 async function writeReport(file: string, report: object, world: World): Promise<void> {
   await writeFile(resolve(world.cwd, file), `${JSON.stringify(report)}\n`).catch((error: unknown) => {
-    throw new UserError('FILE_UNWRITABLE', `${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'check the path', cause: error });
+    throw new UserError('FILE_UNWRITABLE', `${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, {
+      hint: 'check the path',
+      cause: error,
+    });
   });
 }

@@ -2,7 +2,15 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { congestionNames, errorMessage, exitCodes, loadNativeModule, pathSchedulerNames, systemErrorCode, UserError } from '@sheaf/gateway/client';
+import {
+  congestionNames,
+  errorMessage,
+  exitCodes,
+  loadNativeModule,
+  pathSchedulerNames,
+  systemErrorCode,
+  UserError,
+} from '@sheaf/gateway/client';
 import type { ClientOptions, ClientRequestOptions, Http3Client } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { clientOptions, parseUrl, type ConnectionFlags } from '../download/client_options.js';
@@ -29,30 +37,64 @@ interface FetchOptions extends ConnectionFlags {
 
 export const fetch: Command<FetchOptions> = {
   usage: 'fetch <url>',
-  summary: 'Request a URL over HTTP/3, with Sheaf\'s own client',
+  summary: "Request a URL over HTTP/3, with Sheaf's own client",
   options: (yargs) =>
     yargs
       .positional('url', { type: 'string', demandOption: true, describe: 'https URL' })
       .option('output', { alias: 'o', type: 'string', requiresArg: true, describe: 'Write the body to this file' })
       .option('insecure', { alias: 'k', type: 'boolean', default: false, describe: 'Accept any certificate' })
       .option('ca', { type: 'string', requiresArg: true, describe: 'PEM file with further certificate authorities' })
-      .option('certificate-hash', { type: 'string', array: true, requiresArg: true, describe: 'Accept the certificate with this SHA-256' })
-      .option('alpn', { type: 'string', array: true, choices: ['h3', 'hq-interop'], default: ['h3'], describe: 'Protocols to offer' })
+      .option('certificate-hash', {
+        type: 'string',
+        array: true,
+        requiresArg: true,
+        describe: 'Accept the certificate with this SHA-256',
+      })
+      .option('alpn', {
+        type: 'string',
+        array: true,
+        choices: ['h3', 'hq-interop'],
+        default: ['h3'],
+        describe: 'Protocols to offer',
+      })
       .option('method', { alias: 'X', type: 'string', requiresArg: true, describe: 'Request method' })
-      .option('header', { alias: 'H', type: 'string', array: true, requiresArg: true, describe: 'Request header, `name: value`' })
+      .option('header', {
+        alias: 'H',
+        type: 'string',
+        array: true,
+        requiresArg: true,
+        describe: 'Request header, `name: value`',
+      })
       .option('data', { alias: 'd', type: 'string', requiresArg: true, describe: 'Send this file as the body (POST)' })
       .option('path', { type: 'string', array: true, requiresArg: true, describe: `Use this path, \`${pathForm}\`` })
-      .option('path-scheduler', { choices: pathSchedulerNames, default: 'ecf' as const, requiresArg: true, describe: 'Which path the next packet to the server takes' })
-      .option('congestion', { choices: congestionNames, default: 'cubic' as const, requiresArg: true, describe: 'Congestion controller of what is sent' })
+      .option('path-scheduler', {
+        choices: pathSchedulerNames,
+        default: 'ecf' as const,
+        requiresArg: true,
+        describe: 'Which path the next packet to the server takes',
+      })
+      .option('congestion', {
+        choices: congestionNames,
+        default: 'cubic' as const,
+        requiresArg: true,
+        describe: 'Congestion controller of what is sent',
+      })
       .option('repeat', { type: 'number', default: 1, describe: 'Number of requests, over one connection' })
       .option('parallel', { type: 'number', default: 1, describe: 'Requests in flight at one time' })
       .option('timeout', { type: 'number', requiresArg: true, describe: 'Give up after this many seconds' })
       .option('fail', { type: 'boolean', default: false, describe: 'Exit with code 5 for a status of 400 or more' })
       .option('qlog', { type: 'string', requiresArg: true, describe: 'Directory for a qlog file' })
-      .option('json', { type: 'boolean', default: false, describe: 'Print JSON about the transfer instead of the body' })
+      .option('json', {
+        type: 'boolean',
+        default: false,
+        describe: 'Print JSON about the transfer instead of the body',
+      })
       .example('$0 fetch --insecure https://127.0.0.1:4433/', 'Print a page')
       .example('$0 fetch -k -o big.bin https://127.0.0.1:4433/big.bin', 'Save a file')
-      .example('$0 fetch -k --path 192.168.1.7 --path "10.0.0.7>10.0.0.1,backup" -o big.bin https://192.168.1.1:4433/big.bin', 'Over two interfaces')
+      .example(
+        '$0 fetch -k --path 192.168.1.7 --path "10.0.0.7>10.0.0.1,backup" -o big.bin https://192.168.1.1:4433/big.bin',
+        'Over two interfaces',
+      )
       .example('$0 fetch -k --json --repeat 1000 --parallel 50 https://127.0.0.1:4433/', 'Time many requests'),
   async run(options, world) {
     checkCounts(options);
@@ -61,9 +103,18 @@ export const fetch: Command<FetchOptions> = {
     const paths = (options.path ?? []).map(parsePathOption);
     checkWeights(paths, options);
     const connection = await clientOptions(url, options, world);
-    const task: Transfer = { connection: { ...connection, ...handshakePath(paths[0], connection.port) }, paths, request, options };
+    const task: Transfer = {
+      connection: { ...connection, ...handshakePath(paths[0], connection.port) },
+      paths,
+      request,
+      options,
+    };
     if (options.output === undefined) {
-      return transfer(task, world, options.json ? undefined : { sink: (part) => write(world.stdout, Buffer.from(part)) });
+      return transfer(
+        task,
+        world,
+        options.json ? undefined : { sink: (part) => write(world.stdout, Buffer.from(part)) },
+      );
     }
     const output = await OutputFile.open(resolve(world.cwd, options.output), options.output);
     const stop = world.onSignal(() => void output.discard().finally(() => world.exit(exitCodes.interrupted)));
@@ -91,16 +142,28 @@ interface Transfer {
   options: FetchOptions;
 }
 
-async function transfer({ connection, paths, request, options }: Transfer, world: World, destination?: Destination): Promise<number> {
+async function transfer(
+  { connection, paths, request, options }: Transfer,
+  world: World,
+  destination?: Destination,
+): Promise<number> {
   const { connectHttp3 } = await loadNativeModule();
   const started = performance.now();
   const client = await connect(connectHttp3, connection, paths[0]);
   try {
     await openPaths(client, paths, world);
     const requester = await withBackends(client);
-    const results = await withTimeout(downloadRepeatedly(requester, request, options, destination?.sink), options.timeout);
+    const results = await withTimeout(
+      downloadRepeatedly(requester, request, options, destination?.sink),
+      options.timeout,
+    );
     const { paths: used, backends } = client.status();
-    const report = fetchReport(results, { ms: performance.now() - started, alpn: client.alpn, paths: used, backends: backends ?? [] });
+    const report = fetchReport(results, {
+      ms: performance.now() - started,
+      alpn: client.alpn,
+      paths: used,
+      backends: backends ?? [],
+    });
     const refusal = judge(report.status, report.sha256, options);
     if (!refusal) await destination?.commit?.();
     if (options.json) await printLine(world.stdout, JSON.stringify(report));
@@ -126,18 +189,30 @@ async function withBackends(client: Http3Client): Promise<Requester> {
 }
 
 function checkCounts({ repeat, parallel }: FetchOptions): void {
-  for (const [name, value] of [['repeat', repeat], ['parallel', parallel]] as const) {
-    if (!Number.isInteger(value) || value < 1) throw new UserError('USAGE', `--${name} takes a whole number from 1`, { hint: `for example --${name} 10` });
+  for (const [name, value] of [
+    ['repeat', repeat],
+    ['parallel', parallel],
+  ] as const) {
+    if (!Number.isInteger(value) || value < 1)
+      throw new UserError('USAGE', `--${name} takes a whole number from 1`, { hint: `for example --${name} 10` });
   }
 }
 
 function checkWeights(paths: readonly PathOption[], { pathScheduler }: FetchOptions): void {
   const weighted = paths.find(({ weight }) => weight !== undefined);
   if (!weighted || pathScheduler === 'weighted') return;
-  throw new UserError('USAGE', `--path ${weighted.text} has a weight, which has no effect with the path scheduler \`${pathScheduler}\``, { hint: 'add --path-scheduler weighted, or leave the weight out' });
+  throw new UserError(
+    'USAGE',
+    `--path ${weighted.text} has a weight, which has no effect with the path scheduler \`${pathScheduler}\``,
+    { hint: 'add --path-scheduler weighted, or leave the weight out' },
+  );
 }
 
-async function connect(connectHttp3: (options: ClientOptions) => Promise<Http3Client>, options: ClientOptions, path?: PathOption): Promise<Http3Client> {
+async function connect(
+  connectHttp3: (options: ClientOptions) => Promise<Http3Client>,
+  options: ClientOptions,
+  path?: PathOption,
+): Promise<Http3Client> {
   return connectHttp3(options).catch((error: unknown) => {
     const unusable = path && localAddressError(error, path.text);
     if (unusable) throw unusable;
@@ -145,12 +220,20 @@ async function connect(connectHttp3: (options: ClientOptions) => Promise<Http3Cl
     const hint = /certificate|trust|verif/i.test(message)
       ? 'accept it with --insecure, --ca FILE or --certificate-hash HASH'
       : 'is the server up, and does UDP get through?';
-    throw new UserError('CONNECT_FAILED', `no connection to ${options.host}:${options.port}: ${message}`, { hint, cause: error });
+    throw new UserError('CONNECT_FAILED', `no connection to ${options.host}:${options.port}: ${message}`, {
+      hint,
+      cause: error,
+    });
   });
 }
 
-async function requestOptions(url: URL, { method, header, data, repeat }: FetchOptions, world: World): Promise<ClientRequestOptions> {
-  if (data !== undefined && repeat > 1) throw new UserError('USAGE', '--data and --repeat exclude each other', { hint: 'send one request at a time' });
+async function requestOptions(
+  url: URL,
+  { method, header, data, repeat }: FetchOptions,
+  world: World,
+): Promise<ClientRequestOptions> {
+  if (data !== undefined && repeat > 1)
+    throw new UserError('USAGE', '--data and --repeat exclude each other', { hint: 'send one request at a time' });
   const body = data === undefined ? undefined : await openBody(resolve(world.cwd, data), data);
   return {
     method: method ?? (data === undefined ? 'GET' : 'POST'),
@@ -167,7 +250,10 @@ async function openBody(path: string, shown: string): Promise<Readable> {
     await once(stream, 'ready');
     return stream;
   } catch (error) {
-    throw new UserError('USAGE', `--data ${shown} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'name a file', cause: error });
+    throw new UserError('USAGE', `--data ${shown} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, {
+      hint: 'name a file',
+      cause: error,
+    });
   }
 }
 
@@ -181,14 +267,26 @@ async function withTimeout<Value>(work: Promise<Value>, seconds: number | undefi
   if (seconds === undefined) return work;
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new UserError('REQUEST_TIMEOUT', `no complete response within ${seconds} s`, { hint: 'allow more with --timeout' })), seconds * 1_000);
+    timer = setTimeout(
+      () =>
+        reject(
+          new UserError('REQUEST_TIMEOUT', `no complete response within ${seconds} s`, {
+            hint: 'allow more with --timeout',
+          }),
+        ),
+      seconds * 1_000,
+    );
   });
   return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
 /** Why a response that arrived is not what was asked for. */
 function judge(status: number, sha256: string | null, { fail, url }: FetchOptions): UserError | undefined {
-  if (sha256 === null) return new UserError('CONTENT_DIFFERS', `${url} returned different bodies`, { hint: '--json lists the hash of each' });
-  if (fail && status >= 400) return new UserError('HTTP_STATUS', `${url} answered ${status}`, { hint: 'leave out --fail to accept any status' });
+  if (sha256 === null)
+    return new UserError('CONTENT_DIFFERS', `${url} returned different bodies`, {
+      hint: '--json lists the hash of each',
+    });
+  if (fail && status >= 400)
+    return new UserError('HTTP_STATUS', `${url} answered ${status}`, { hint: 'leave out --fail to accept any status' });
   return undefined;
 }

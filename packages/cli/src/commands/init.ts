@@ -71,12 +71,22 @@ async function writeNew(target: string, text: string, force: boolean, shown: str
     await writeFile(target, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
     if (systemErrorCode(error) === 'EEXIST') {
-      throw new UserError('CONFIG_EXISTS', `${shown} is there already`, { hint: 'name another file, or overwrite it with --force', cause: error });
+      throw new UserError('CONFIG_EXISTS', `${shown} is there already`, {
+        hint: 'name another file, or overwrite it with --force',
+        cause: error,
+      });
     }
-    throw new UserError('FILE_UNWRITABLE', `${shown} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'check the directory', cause: error });
+    throw new UserError(
+      'FILE_UNWRITABLE',
+      `${shown} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`,
+      { hint: 'check the directory', cause: error },
+    );
   }
 }
 
 function exists(path: string): Promise<boolean> {
-  return stat(path).then(() => true, () => false);
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }

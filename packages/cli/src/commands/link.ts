@@ -1,4 +1,14 @@
-import { errorMessage, exitCodes, formatAddress, listenAddress, listenError, loadNativeModule, systemErrorCode, UserError, type ListenAddress } from '@sheaf/gateway';
+import {
+  errorMessage,
+  exitCodes,
+  formatAddress,
+  listenAddress,
+  listenError,
+  loadNativeModule,
+  systemErrorCode,
+  UserError,
+  type ListenAddress,
+} from '@sheaf/gateway';
 import type { LinkRelay, LinkRelayOptions } from '@sheaf/native';
 import type { Command } from '../command.js';
 import { linkOptions, type LinkFlags } from '../link/link_options.js';
@@ -21,8 +31,18 @@ export const link: Command<LinkCommandOptions> = {
   options: (yargs) => {
     const perDirection = (describe: string) => ({ type: 'string', array: true, requiresArg: true, describe }) as const;
     return yargs
-      .option('listen', { type: 'string', default: '127.0.0.1:0', requiresArg: true, describe: 'Address for clients; port 0 takes a free one' })
-      .option('target', { type: 'string', demandOption: true, requiresArg: true, describe: 'Address that the link leads to' })
+      .option('listen', {
+        type: 'string',
+        default: '127.0.0.1:0',
+        requiresArg: true,
+        describe: 'Address for clients; port 0 takes a free one',
+      })
+      .option('target', {
+        type: 'string',
+        demandOption: true,
+        requiresArg: true,
+        describe: 'Address that the link leads to',
+      })
       .option('rate', perDirection('Bits per second, such as 20mbit'))
       .option('trace', perDirection('Capacity trace instead: a file of millisecond timestamps, one per 1500 bytes'))
       .option('delay', perDirection('One-way delay, such as 20ms'))
@@ -38,17 +58,31 @@ export const link: Command<LinkCommandOptions> = {
       .option('down-at', perDirection('The link goes down so long after the start; can be repeated'))
       .option('up-at', perDirection('It comes back; can be repeated'))
       .option('seed', { type: 'number', default: 1, requiresArg: true, describe: 'Of the random numbers' })
-      .option('json', { type: 'boolean', default: false, describe: 'Print the addresses and, at the end, the statistics as JSON' })
+      .option('json', {
+        type: 'boolean',
+        default: false,
+        describe: 'Print the addresses and, at the end, the statistics as JSON',
+      })
       .example('$0 link --listen 127.0.0.1:5001 --target 127.0.0.1:4433 --rate 20mbit --delay 20ms', 'A plain link')
       .example('$0 link --target 127.0.0.1:4433 --rate 5mbit --rate 50mbit --queue 64KiB', 'Slow there, fast back')
-      .example('$0 link --target 127.0.0.1:4433 --burst-loss 2%,10 --down-at 5s --up-at 8s', 'Bursts of loss, and an outage')
-      .example('$0 link --target 127.0.0.1:4433 --trace lte.up --trace lte.down --queue-discipline codel', 'A recorded cellular link');
+      .example(
+        '$0 link --target 127.0.0.1:4433 --burst-loss 2%,10 --down-at 5s --up-at 8s',
+        'Bursts of loss, and an outage',
+      )
+      .example(
+        '$0 link --target 127.0.0.1:4433 --trace lte.up --trace lte.down --queue-discipline codel',
+        'A recorded cellular link',
+      );
   },
   async run(options, world) {
     const listen = parseAddress('listen', options.listen);
     const target = parseAddress('target', options.target);
-    if (target.port === 0 || target.address === '::') throw new UserError('USAGE', `--target ${options.target} is nowhere`, { hint: 'name an address and a port, such as 127.0.0.1:4433' });
-    if (!Number.isSafeInteger(options.seed) || options.seed < 0) throw new UserError('USAGE', '--seed takes a whole number from 0', { hint: 'for example --seed 7' });
+    if (target.port === 0 || target.address === '::')
+      throw new UserError('USAGE', `--target ${options.target} is nowhere`, {
+        hint: 'name an address and a port, such as 127.0.0.1:4433',
+      });
+    if (!Number.isSafeInteger(options.seed) || options.seed < 0)
+      throw new UserError('USAGE', '--seed takes a whole number from 0', { hint: 'for example --seed 7' });
     const outages = parseOutages(options);
     const relay = await createRelay({ listen, target, ...(await linkOptions(options, world.cwd)), seed: options.seed });
     return serve(relay, { listen, target, outages, json: options.json }, world);
@@ -80,7 +114,10 @@ async function serve(relay: LinkRelay, { listen, target, outages, json }: Servic
   let stop = (): void => undefined;
   const ended = new Promise<void>((resolve) => (stop = world.onSignal(() => resolve())));
   try {
-    await printLine(world.stdout, json ? JSON.stringify({ listen: from, target: to }) : `link ready: ${from} to ${to}; Ctrl-C ends it`);
+    await printLine(
+      world.stdout,
+      json ? JSON.stringify({ listen: from, target: to }) : `link ready: ${from} to ${to}; Ctrl-C ends it`,
+    );
     await ended;
     const stats = relay.stats();
     await printLine(world.stdout, json ? JSON.stringify(stats) : renderLinkStats(stats));
@@ -95,7 +132,9 @@ async function serve(relay: LinkRelay, { listen, target, outages, json }: Servic
 function parseAddress(option: string, text: string): ListenAddress {
   const parsed = listenAddress.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new UserError('USAGE', `--${option}: ${parsed.error.issues[0]?.message ?? 'not an address'}`, { hint: `write an IP address and a port, such as --${option} 127.0.0.1:4433` });
+  throw new UserError('USAGE', `--${option}: ${parsed.error.issues[0]?.message ?? 'not an address'}`, {
+    hint: `write an IP address and a port, such as --${option} 127.0.0.1:4433`,
+  });
 }
 
 function parseOutages({ downAt = [], upAt = [] }: LinkCommandOptions): Outage[] {
@@ -103,7 +142,10 @@ function parseOutages({ downAt = [], upAt = [] }: LinkCommandOptions): Outage[] 
     ...downAt.map((text) => ({ atMs: parseDuration('down-at', text), down: true })),
     ...upAt.map((text) => ({ atMs: parseDuration('up-at', text), down: false })),
   ].sort((a, b) => a.atMs - b.atMs);
-  if (outages[0]?.down === false) throw new UserError('USAGE', '--up-at comes before the link is down', { hint: 'name the beginning too: --down-at 5s --up-at 8s' });
+  if (outages[0]?.down === false)
+    throw new UserError('USAGE', '--up-at comes before the link is down', {
+      hint: 'name the beginning too: --down-at 5s --up-at 8s',
+    });
   return outages;
 }
 
@@ -113,7 +155,10 @@ async function createRelay(options: LinkRelayOptions): Promise<LinkRelay> {
     return createLinkRelay(options);
   } catch (error) {
     if (systemErrorCode(error) !== 'LINK_OPTIONS') throw error;
-    throw new UserError('USAGE', `--trace: ${errorMessage(error)}`, { hint: 'a trace has one millisecond timestamp per line, each for 1500 bytes, in ascending order', cause: error });
+    throw new UserError('USAGE', `--trace: ${errorMessage(error)}`, {
+      hint: 'a trace has one millisecond timestamp per line, each for 1500 bytes, in ascending order',
+      cause: error,
+    });
   }
 }
 

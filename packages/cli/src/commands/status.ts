@@ -1,4 +1,13 @@
-import { exitCodes, formatAddress, loadConfiguration, UserError, type BackendReport, type GatewayLinkStatus, type NodeStatus, type RouteStatus } from '@sheaf/gateway';
+import {
+  exitCodes,
+  formatAddress,
+  loadConfiguration,
+  UserError,
+  type BackendReport,
+  type GatewayLinkStatus,
+  type NodeStatus,
+  type RouteStatus,
+} from '@sheaf/gateway';
 import { askAdmin } from '../admin.js';
 import type { Command } from '../command.js';
 import { nodeOf, shownPath } from '../configuration_file.js';
@@ -17,7 +26,11 @@ export const status: Command<StatusOptions> = {
   summary: 'Show what running nodes are doing',
   options: (yargs) =>
     yargs
-      .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file, for its `admin` address' })
+      .positional('file', {
+        type: 'string',
+        default: 'sheaf.yaml',
+        describe: 'Configuration file, for its `admin` address',
+      })
       .option('admin', { type: 'string', requiresArg: true, describe: 'Admin address instead, such as 127.0.0.1:9433' })
       .option('node', { type: 'string', requiresArg: true, describe: 'Only the node of this name' })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON; of several nodes one line each' })
@@ -41,81 +54,138 @@ async function configuredAdmins(file: string, node: string | undefined, cwd: str
   const nodes = node === undefined ? loaded.nodes : [nodeOf(loaded, node, file)];
   const addresses = nodes.flatMap((each) => (each.node.admin ? [formatAddress(each.node.admin)] : []));
   if (addresses.length > 0) return addresses;
-  throw new UserError('ADMIN_UNREACHABLE', `${shown} has no \`admin\` address${node === undefined ? '' : ` for \`${node}\``}`, { hint: 'add `admin: 127.0.0.1:9433` and restart the node' });
+  throw new UserError(
+    'ADMIN_UNREACHABLE',
+    `${shown} has no \`admin\` address${node === undefined ? '' : ` for \`${node}\``}`,
+    { hint: 'add `admin: 127.0.0.1:9433` and restart the node' },
+  );
 }
 
 async function statusAt(address: string): Promise<NodeStatus> {
   const { status: code, text } = await askAdmin(address, '/status');
   if (code === 200) return JSON.parse(text) as NodeStatus;
-  throw new UserError('ADMIN_UNREACHABLE', `no gateway answers on ${address} (status ${code})`, { hint: 'start it with `sheaf up`, or name its address with --admin' });
+  throw new UserError('ADMIN_UNREACHABLE', `no gateway answers on ${address} (status ${code})`, {
+    hint: 'start it with `sheaf up`, or name its address with --admin',
+  });
 }
 
 export function renderStatus(status: NodeStatus): string {
   const { transport, certificate } = status;
   const facts: [string, string][] = [
     ['node', `${status.node} (${status.role})`],
-    ['state', `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`],
+    [
+      'state',
+      `${status.state} for ${formatSeconds(status.uptimeSeconds)} (pid ${status.pid}, version ${status.version})`,
+    ],
     ['listen', `${status.listen} (${status.alpn.join(', ')})`],
-    ['certificate', `${certificate.development ? 'development' : 'from files'}, until ${certificate.expiry}, sha256 ${certificate.sha256}`],
+    [
+      'certificate',
+      `${certificate.development ? 'development' : 'from files'}, until ${certificate.expiry}, sha256 ${certificate.sha256}`,
+    ],
     ['requests', `${status.requestsTotal} answered, ${status.requestsActive} in flight`],
-    ['connections', `${transport?.connectionsOpenGauge ?? 0} QUIC, ${status.tcpConnections} TCP, ${status.webTransportSessions} WebTransport sessions`],
+    [
+      'connections',
+      `${transport?.connectionsOpenGauge ?? 0} QUIC, ${status.tcpConnections} TCP, ${status.webTransportSessions} WebTransport sessions`,
+    ],
   ];
-  if (transport) facts.push(['UDP', `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`]);
+  if (transport)
+    facts.push([
+      'UDP',
+      `${transport.bytesReceived} bytes received, ${transport.bytesSent} sent, ${transport.packetsLost} packets lost`,
+    ]);
   if (status.role === 'edge') facts.push(['gateway', describeLink(status.gateway)]);
-  if (status.role === 'backend') facts.push(['primary', `${status.primary.name}, ${status.primary.connected ? 'connected' : 'not connected'}; ${status.guests} of its connections here${status.serving ? '' : ', draining'}`]);
+  if (status.role === 'backend')
+    facts.push([
+      'primary',
+      `${status.primary.name}, ${status.primary.connected ? 'connected' : 'not connected'}; ${status.guests} of its connections here${status.serving ? '' : ', draining'}`,
+    ]);
   const link = status.role === 'edge' ? status.gateway.connection : undefined;
   const sections = [renderTable(['', ''], facts).replace(/^\s*\n/, '')];
   if (status.role !== 'edge') sections.push(renderRoutes(status.routes));
   if (status.role === 'gateway' && status.backends) sections.push(renderBackends(status.backends));
-  if (link) sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)), ...connectionBackends([link]));
+  if (link)
+    sections.push(renderTable(['to the gateway', ...pathColumns], pathRows(link)), ...connectionBackends([link]));
   if (status.connections.length > 0) {
-    sections.push(renderTable(['connection', 'protocol', 'state', 'age', 'streams'], status.connections.map(connectionRow)));
-    sections.push(renderTable(['connection', ...pathColumns], status.connections.flatMap(pathRows)), ...connectionBackends(status.connections));
+    sections.push(
+      renderTable(['connection', 'protocol', 'state', 'age', 'streams'], status.connections.map(connectionRow)),
+    );
+    sections.push(
+      renderTable(['connection', ...pathColumns], status.connections.flatMap(pathRows)),
+      ...connectionBackends(status.connections),
+    );
   }
   return sections.join('\n\n');
 }
 
 function renderRoutes(routes: readonly RouteStatus[]): string {
-  return renderTable(['route', 'target', 'health'], routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(upstreamHealth).join('\n') ?? '']));
+  return renderTable(
+    ['route', 'target', 'health'],
+    routes.map(({ route, target, upstreams }) => [route, target, upstreams?.map(upstreamHealth).join('\n') ?? '']),
+  );
 }
 
 function renderBackends(backends: readonly BackendReport[]): string {
-  const rows = backends.map(({ name, id, addresses, state, backbone, connections, load, requestsActive, proxied, bytesSent, bytesReceived }) => [
-    name,
-    id,
-    addresses.join('\n'),
-    state,
-    backbone.state === 'open' ? `${(backbone.rttMs ?? 0).toFixed(1)} ms` : `${backbone.state}${backbone.reason === undefined ? '' : `: ${backbone.reason}`}`,
-    connections,
-    `${Math.round(load * 100)} %`,
-    requestsActive,
-    proxied,
-    bytesSent,
-    bytesReceived,
-  ]);
-  return renderTable(['backend', 'id', 'address', 'state', 'backbone', 'connections', 'load', 'requests', 'proxied', 'sent', 'received'], rows);
+  const rows = backends.map(
+    ({
+      name,
+      id,
+      addresses,
+      state,
+      backbone,
+      connections,
+      load,
+      requestsActive,
+      proxied,
+      bytesSent,
+      bytesReceived,
+    }) => [
+      name,
+      id,
+      addresses.join('\n'),
+      state,
+      backbone.state === 'open'
+        ? `${(backbone.rttMs ?? 0).toFixed(1)} ms`
+        : `${backbone.state}${backbone.reason === undefined ? '' : `: ${backbone.reason}`}`,
+      connections,
+      `${Math.round(load * 100)} %`,
+      requestsActive,
+      proxied,
+      bytesSent,
+      bytesReceived,
+    ],
+  );
+  return renderTable(
+    ['backend', 'id', 'address', 'state', 'backbone', 'connections', 'load', 'requests', 'proxied', 'sent', 'received'],
+    rows,
+  );
 }
 
 /** The backends of connections that have some. */
 function connectionBackends(connections: readonly Connection[]): string[] {
   const rows = connections.flatMap((connection) =>
-    (connection.backends ?? []).map(({ backend, path, address, port, state, smoothedRttMs, lease, bytesSent, bytesReceived }) => [
-      shortId(connection),
-      backend,
-      path,
-      formatAddress({ address, port }),
-      state,
-      smoothedRttMs > 0 ? `${smoothedRttMs.toFixed(1)} ms` : '',
-      lease ? `${lease.granted - lease.returned}${lease.left === undefined ? '' : `, ${lease.left} left`}` : '',
-      bytesSent,
-      bytesReceived,
-    ]),
+    (connection.backends ?? []).map(
+      ({ backend, path, address, port, state, smoothedRttMs, lease, bytesSent, bytesReceived }) => [
+        shortId(connection),
+        backend,
+        path,
+        formatAddress({ address, port }),
+        state,
+        smoothedRttMs > 0 ? `${smoothedRttMs.toFixed(1)} ms` : '',
+        lease ? `${lease.granted - lease.returned}${lease.left === undefined ? '' : `, ${lease.left} left`}` : '',
+        bytesSent,
+        bytesReceived,
+      ],
+    ),
   );
-  return rows.length === 0 ? [] : [renderTable(['connection', 'backend', 'path', 'address', 'state', 'rtt', 'lease', 'sent', 'received'], rows)];
+  return rows.length === 0
+    ? []
+    : [renderTable(['connection', 'backend', 'path', 'address', 'state', 'rtt', 'lease', 'sent', 'received'], rows)];
 }
 
 function describeLink({ address, state, reason, opened, connection }: GatewayLinkStatus): string {
-  const age = connection ? ` for ${formatSeconds(connection.ageMs / 1_000)}, ${connection.streamsOpen}/${connection.streamsTotal} streams` : '';
+  const age = connection
+    ? ` for ${formatSeconds(connection.ageMs / 1_000)}, ${connection.streamsOpen}/${connection.streamsTotal} streams`
+    : '';
   const count = `, ${opened} ${opened === 1 ? 'connection' : 'connections'} so far`;
   return `${address}, ${state}${age}${count}${reason === undefined ? '' : `; ${reason}`}`;
 }
@@ -135,7 +205,13 @@ type Connection = NodeStatus['connections'][number];
 const shortId = ({ id }: Connection): string => id.slice(0, 16);
 
 function connectionRow(connection: Connection): (string | number)[] {
-  return [shortId(connection), connection.alpn, connection.state, formatSeconds(connection.ageMs / 1_000), `${connection.streamsOpen}/${connection.streamsTotal}`];
+  return [
+    shortId(connection),
+    connection.alpn,
+    connection.state,
+    formatSeconds(connection.ageMs / 1_000),
+    `${connection.streamsOpen}/${connection.streamsTotal}`,
+  ];
 }
 
 function pathRows(connection: Connection): (string | number)[][] {

@@ -27,7 +27,9 @@ export class BackendControl {
   constructor(site: ControlledSite) {
     this.#site = site;
     this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch((error: unknown) => send(response, 500, error instanceof Error ? error.message : String(error)));
+      this.#answer(request, response).catch((error: unknown) =>
+        send(response, 500, error instanceof Error ? error.message : String(error)),
+      );
     });
   }
 
@@ -53,13 +55,31 @@ export class BackendControl {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url, headers } = request;
-    if (!this.#hosts.has(headers.host ?? '')) { send(response, 421, 'This is for the page of the demo alone.'); return; }
-    if (url === '/demo/backends' && method === 'GET') { send(response, 200, JSON.stringify({ backends: this.#site.backends() }), 'application/json'); return; }
+    if (!this.#hosts.has(headers.host ?? '')) {
+      send(response, 421, 'This is for the page of the demo alone.');
+      return;
+    }
+    if (url === '/demo/backends' && method === 'GET') {
+      send(response, 200, JSON.stringify({ backends: this.#site.backends() }), 'application/json');
+      return;
+    }
     const [, name, action] = /^\/demo\/backends\/([\w-]+)\/(kill|drain|resume|start)$/.exec(url ?? '') ?? [];
-    if (name === undefined) { send(response, 404, 'There is nothing here.'); return; }
-    if (method !== 'POST') { send(response, 405, 'Use POST.'); return; }
-    if (headers[demoHeader] === undefined || !this.#isOwnOrigin(headers.origin)) { send(response, 403, 'This is for the page of the demo alone.'); return; }
-    if (!(await this.#site.act(name, action as BackendAction))) { send(response, 404, `There is no backend ${name}.`); return; }
+    if (name === undefined) {
+      send(response, 404, 'There is nothing here.');
+      return;
+    }
+    if (method !== 'POST') {
+      send(response, 405, 'Use POST.');
+      return;
+    }
+    if (headers[demoHeader] === undefined || !this.#isOwnOrigin(headers.origin)) {
+      send(response, 403, 'This is for the page of the demo alone.');
+      return;
+    }
+    if (!(await this.#site.act(name, action as BackendAction))) {
+      send(response, 404, `There is no backend ${name}.`);
+      return;
+    }
     send(response, 200, `${action}: done`);
   }
 
@@ -70,5 +90,11 @@ export class BackendControl {
 }
 
 function send(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
-  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' }).end(text);
+  response
+    .writeHead(status, {
+      'content-type': type,
+      'cache-control': 'no-store',
+      'cross-origin-resource-policy': 'same-origin',
+    })
+    .end(text);
 }

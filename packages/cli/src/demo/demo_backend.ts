@@ -29,14 +29,19 @@ export class DemoBackend {
   /** Resolves once it serves; does nothing while there is a process. @throws UserError */
   async start(): Promise<void> {
     if (this.#child) return;
-    const child = fork(program, [this.file, this.name], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [] });
+    const child = fork(program, [this.file, this.name], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      execArgv: [],
+    });
     this.#child = child;
     this.#ready = false;
     child.once('exit', () => {
       if (this.#child === child) this.#child = undefined;
     });
     const ended = once(child, 'exit').then(() => {
-      throw new UserError('DEMO_UNAVAILABLE', `${this.name} ended before it served`, { hint: 'the lines above say why' });
+      throw new UserError('DEMO_UNAVAILABLE', `${this.name} ended before it served`, {
+        hint: 'the lines above say why',
+      });
     });
     await Promise.race([once(child, 'message'), ended]);
     this.#ready = this.#child === child;

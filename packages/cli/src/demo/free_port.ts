@@ -10,7 +10,11 @@ import { createServer } from 'node:net';
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 32_000);
-    if ((await canListen(createServer().listen(port, '127.0.0.1'))) && (await canListen(createSocket('udp4').bind(port, '127.0.0.1')))) return port;
+    if (
+      (await canListen(createServer().listen(port, '127.0.0.1'))) &&
+      (await canListen(createSocket('udp4').bind(port, '127.0.0.1')))
+    )
+      return port;
   }
 }
 

@@ -27,9 +27,18 @@ export interface MultiEndConfiguration {
 const logOf = (name: string): string => `log: { file: ${name}.log }`;
 
 /** The configuration file behind `sheaf demo --site multi-end`, without the page loader, whose requests would all be answered by the gateway. JSON strings are YAML strings, whatever they hold. */
-export function multiEndConfiguration({ port, httpPort, backbonePort, backends, control, files }: MultiEndConfiguration): string {
+export function multiEndConfiguration({
+  port,
+  httpPort,
+  backbonePort,
+  backends,
+  control,
+  files,
+}: MultiEndConfiguration): string {
   const names = backends.map(({ name }) => name).join(', ');
-  const references = backends.map(({ name, number, address }) => `      - { name: ${name}, id: ${number}, address: "${formatAddress(address)}" }`);
+  const references = backends.map(
+    ({ name, number, address }) => `      - { name: ${name}, id: ${number}, address: "${formatAddress(address)}" }`,
+  );
   const nodes = backends.map((backend) => backendNode(backend, files));
   return `nodes:
   site:

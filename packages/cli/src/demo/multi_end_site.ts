@@ -1,6 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { closeNodes, formatAddress, Gateway, loadConfiguration, loadNativeModule, startNodes, adminHeader, type RunningNode } from '@sheaf/gateway';
+import {
+  closeNodes,
+  formatAddress,
+  Gateway,
+  loadConfiguration,
+  loadNativeModule,
+  startNodes,
+  adminHeader,
+  type RunningNode,
+} from '@sheaf/gateway';
 import type { LinkRelay } from '@sheaf/native';
 import { askAdmin } from '../admin.js';
 import { BackendControl, type BackendAction, type ControlledSite } from './backend_control.js';
@@ -103,11 +112,35 @@ export class MultiEndSite implements ControlledSite {
     for (const [index, { megabitsPerSecond, delayMs }] of links.entries()) {
       const [listenPort, backbonePort] = [await freePort(), await freePort()];
       const direction = { rate: megabitsPerSecond * 1e6, delayMs, queueBytes };
-      const relay = createLinkRelay({ listen: { address: `127.0.0.${index + 2}`, port: 0 }, target: { address: '127.0.0.1', port: listenPort }, there: direction, back: direction, seed: index + 1 });
+      const relay = createLinkRelay({
+        listen: { address: `127.0.0.${index + 2}`, port: 0 },
+        target: { address: '127.0.0.1', port: listenPort },
+        there: direction,
+        back: direction,
+        seed: index + 1,
+      });
       const name = `backend${index + 1}`;
-      this.#backends.push({ name, number: index + 1, listenPort, backbonePort, address: relay.listen(), relay, process: new DemoBackend(name, file) });
+      this.#backends.push({
+        name,
+        number: index + 1,
+        listenPort,
+        backbonePort,
+        address: relay.listen(),
+        relay,
+        process: new DemoBackend(name, file),
+      });
     }
-    await writeFile(file, multiEndConfiguration({ port, httpPort, backbonePort: await freePort(), backends: this.#backends, control, files }));
+    await writeFile(
+      file,
+      multiEndConfiguration({
+        port,
+        httpPort,
+        backbonePort: await freePort(),
+        backends: this.#backends,
+        control,
+        files,
+      }),
+    );
     // The first one makes the certificate that all use.
     const [first, ...others] = this.#backends;
     await first?.process.start();
@@ -116,13 +149,23 @@ export class MultiEndSite implements ControlledSite {
     this.#nodes = await startNodes(nodes.filter(({ role }) => role !== 'backend'));
     const { address, httpAddress } = this.edge;
     const ports = [address, httpAddress].flatMap((each) => (each ? [each.port] : []));
-    this.#control.serve(ports.flatMap((each) => ['localhost', '127.0.0.1'].flatMap((name) => [new URL(`http://${name}:${each}`).host, new URL(`https://${name}:${each}`).host])));
+    this.#control.serve(
+      ports.flatMap((each) =>
+        ['localhost', '127.0.0.1'].flatMap((name) => [
+          new URL(`http://${name}:${each}`).host,
+          new URL(`https://${name}:${each}`).host,
+        ]),
+      ),
+    );
   }
 
   async #drain(name: string, action: 'drain' | 'resume'): Promise<void> {
     const admin = this.#gateway.adminAddress;
     if (!admin) throw new Error('the gateway has no admin address');
-    const { status, text } = await askAdmin(formatAddress(admin), `/backends/${name}/${action}`, { method: 'POST', headers: { [adminHeader]: '1' } });
+    const { status, text } = await askAdmin(formatAddress(admin), `/backends/${name}/${action}`, {
+      method: 'POST',
+      headers: { [adminHeader]: '1' },
+    });
     if (status !== 200) throw new Error(text.trim());
   }
 }

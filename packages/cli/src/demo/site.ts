@@ -27,7 +27,10 @@ async function ensureSite(ensure: EnsureSite, progress: Writable): Promise<strin
   try {
     return await ensure({ onBuild: () => void printLine(progress, 'making the demo site') });
   } catch (error) {
-    throw new UserError('DEMO_UNAVAILABLE', `the demo site cannot be made: ${errorMessage(error)}`, { hint: 'run `npm run setup`', cause: error });
+    throw new UserError('DEMO_UNAVAILABLE', `the demo site cannot be made: ${errorMessage(error)}`, {
+      hint: 'run `npm run setup`',
+      cause: error,
+    });
   }
 }
 
@@ -55,11 +58,16 @@ export async function startUploadServer(): Promise<UploadServer> {
 async function load<Module>(name: string): Promise<Module> {
   const file = new URL(name, fixtures);
   if (!existsSync(file)) {
-    throw new UserError('DEMO_UNAVAILABLE', 'the demo site is not part of this package', { hint: 'run `npm run demo` in a clone of the repository' });
+    throw new UserError('DEMO_UNAVAILABLE', 'the demo site is not part of this package', {
+      hint: 'run `npm run demo` in a clone of the repository',
+    });
   }
   try {
     return (await import(file.href)) as Module;
   } catch (error) {
-    throw new UserError('DEMO_UNAVAILABLE', `the demo site cannot be made: ${errorMessage(error)}`, { hint: 'run `npm run setup`', cause: error });
+    throw new UserError('DEMO_UNAVAILABLE', `the demo site cannot be made: ${errorMessage(error)}`, {
+      hint: 'run `npm run setup`',
+      cause: error,
+    });
   }
 }

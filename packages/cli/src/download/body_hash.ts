@@ -35,7 +35,7 @@ export class BodyHash {
 
   /** Takes a copy of the next bytes. */
   async update(chunk: Uint8Array): Promise<void> {
-    for (let rest = chunk; rest.byteLength > 0; ) {
+    for (let rest = chunk; rest.byteLength > 0;) {
       const room = this.room();
       const part = rest.subarray(0, room.byteLength);
       room.set(part);

@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { congestionControl, systemErrorCode, UserError, type congestionNames, type pathSchedulerNames } from '@sheaf/gateway/client';
+import {
+  congestionControl,
+  systemErrorCode,
+  UserError,
+  type congestionNames,
+  type pathSchedulerNames,
+} from '@sheaf/gateway/client';
 import type { ClientOptions } from '@sheaf/native';
 import type { World } from '../world.js';
 
@@ -36,12 +42,17 @@ export async function clientOptions(url: URL, flags: ConnectionFlags, world: Wor
 export function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'https:') return url;
-  throw new UserError('USAGE', `\`${text}\` is not an https URL`, { hint: 'write for example https://127.0.0.1:4433/' });
+  throw new UserError('USAGE', `\`${text}\` is not an https URL`, {
+    hint: 'write for example https://127.0.0.1:4433/',
+  });
 }
 
 async function readBundle(file: string, cwd: string): Promise<string> {
   return readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    throw new UserError('USAGE', `--ca ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'name a PEM file', cause: error });
+    throw new UserError('USAGE', `--ca ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, {
+      hint: 'name a PEM file',
+      cause: error,
+    });
   });
 }
 

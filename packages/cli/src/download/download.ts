@@ -53,7 +53,12 @@ async function receive(response: ClientResponse | ReceivedResponse, hash: BodyHa
  * Sends one request and reads its response to the end.
  * @throws UserError when the response does not arrive whole.
  */
-async function download(client: Requester, request: ClientRequestOptions, thread: HashThread, sink?: BodySink): Promise<Downloaded> {
+async function download(
+  client: Requester,
+  request: ClientRequestOptions,
+  thread: HashThread,
+  sink?: BodySink,
+): Promise<Downloaded> {
   const started = performance.now();
   const hash = new BodyHash(thread);
   const interim: InterimResponse[] = [];
@@ -82,9 +87,15 @@ async function download(client: Requester, request: ClientRequestOptions, thread
     if (error instanceof UserError) throw error;
     // Refused here once the server has told its limit; before that, it resets the request with H3_EXCESSIVE_LOAD.
     if (/fields too large|reset the request \(0x107\)/.test(errorMessage(error))) {
-      throw new UserError('USAGE', 'the request\'s headers are larger than the server takes', { hint: 'shorten what --header gives', cause: error });
+      throw new UserError('USAGE', "the request's headers are larger than the server takes", {
+        hint: 'shorten what --header gives',
+        cause: error,
+      });
     }
-    throw new UserError('REQUEST_FAILED', `the response broke off after ${bytes} bytes: ${errorMessage(error)}`, { hint: 'try again; --qlog records what the connection did', cause: error });
+    throw new UserError('REQUEST_FAILED', `the response broke off after ${bytes} bytes: ${errorMessage(error)}`, {
+      hint: 'try again; --qlog records what the connection did',
+      cause: error,
+    });
   }
 }
 
@@ -96,7 +107,12 @@ export interface Repetition {
 }
 
 /** The same request several times over one connection; the first body goes to `sink`. */
-export async function downloadRepeatedly(client: Requester, request: ClientRequestOptions, { repeat, parallel }: Repetition, sink?: BodySink): Promise<Downloaded[]> {
+export async function downloadRepeatedly(
+  client: Requester,
+  request: ClientRequestOptions,
+  { repeat, parallel }: Repetition,
+  sink?: BodySink,
+): Promise<Downloaded[]> {
   const results: Downloaded[] = new Array<Downloaded>(repeat);
   const thread = new HashThread();
   let next = 0;

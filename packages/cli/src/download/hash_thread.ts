@@ -47,7 +47,8 @@ export class HashThread {
   async pass(body: number, bytes: Uint8Array): Promise<void> {
     this.ahead.push(bytes);
     this.post({ body, bytes });
-    while (this.ahead.length > maxAhead && !this.failure) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    while (this.ahead.length > maxAhead && !this.failure)
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
   async end(body: number): Promise<string> {

@@ -17,9 +17,14 @@ export function handshakePath(path: PathOption | undefined, port: number): Parti
  * Opens the others, all at a time. A path that does not come about is worth a warning, as the connection has another.
  * @throws UserError when this machine cannot send from one of the addresses
  */
-export async function openPaths(client: Http3Client, [first, ...others]: readonly PathOption[], world: World): Promise<void> {
+export async function openPaths(
+  client: Http3Client,
+  [first, ...others]: readonly PathOption[],
+  world: World,
+): Promise<void> {
   if (!client.status().multipath) {
-    if (others.length > 0 || first?.backup === true) await printLine(world.stderr, 'warning: the server does not speak multipath: one path is used');
+    if (others.length > 0 || first?.backup === true)
+      await printLine(world.stderr, 'warning: the server does not speak multipath: one path is used');
     return;
   }
   if (first) setUse(client, 0, first);
@@ -52,11 +57,20 @@ async function openPath(client: Http3Client, path: PathOption, world: World): Pr
 export function localAddressError(error: unknown, path: string): UserError | undefined {
   switch (systemErrorCode(error)) {
     case 'EADDRNOTAVAIL':
-      return new UserError('ADDRESS_UNAVAILABLE', `--path ${path} begins at an address that is not on this machine`, { hint: '`ip address` lists those that are', cause: error });
+      return new UserError('ADDRESS_UNAVAILABLE', `--path ${path} begins at an address that is not on this machine`, {
+        hint: '`ip address` lists those that are',
+        cause: error,
+      });
     case 'EADDRINUSE':
-      return new UserError('PORT_TAKEN', `--path ${path} begins at a port that is taken`, { hint: 'leave the port out', cause: error });
+      return new UserError('PORT_TAKEN', `--path ${path} begins at a port that is taken`, {
+        hint: 'leave the port out',
+        cause: error,
+      });
     case 'EACCES':
-      return new UserError('PORT_FORBIDDEN', `--path ${path} begins at a port that this user may not have`, { hint: 'leave the port out', cause: error });
+      return new UserError('PORT_FORBIDDEN', `--path ${path} begins at a port that this user may not have`, {
+        hint: 'leave the port out',
+        cause: error,
+      });
     default:
       return undefined;
   }

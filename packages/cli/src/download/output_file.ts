@@ -38,7 +38,9 @@ export class OutputFile {
   /** Takes the body's bytes; resolves once they are written. */
   readonly sink: BodySink = async (part) => {
     if (this.#stream.errored) await this.#guard(Promise.reject(this.#stream.errored));
-    await this.#guard(new Promise<void>((resolve, reject) => this.#stream.write(part, (error) => (error ? reject(error) : resolve()))));
+    await this.#guard(
+      new Promise<void>((resolve, reject) => this.#stream.write(part, (error) => (error ? reject(error) : resolve()))),
+    );
   };
 
   /** The transfer is complete: the file takes its name. @throws UserError */
@@ -59,7 +61,11 @@ export class OutputFile {
     try {
       await work;
     } catch (error) {
-      throw new UserError('FILE_UNWRITABLE', `${this.#shown} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, { hint: hintFor(systemErrorCode(error)), cause: error });
+      throw new UserError(
+        'FILE_UNWRITABLE',
+        `${this.#shown} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`,
+        { hint: hintFor(systemErrorCode(error)), cause: error },
+      );
     }
   }
 }

@@ -29,12 +29,15 @@ const maxWeight = 1_000;
 export function parsePathOption(text: string): PathOption {
   const match = grammar.exec(text);
   const refuse = (why: string): UserError =>
-    new UserError('USAGE', `--path ${text} ${why}`, { hint: `write ${pathForm}, such as --path 127.0.0.2 or --path "[2001:db8::7]>[2001:db8::1]:443,backup"` });
+    new UserError('USAGE', `--path ${text} ${why}`, {
+      hint: `write ${pathForm}, such as --path 127.0.0.2 or --path "[2001:db8::7]>[2001:db8::1]:443,backup"`,
+    });
   if (!match) throw refuse('is not a path');
   const local = parseEndpoint(match[1], match[2], match[3]);
   const named = match[4] !== undefined || match[5] !== undefined;
   const remote = named ? parseEndpoint(match[4], match[5], match[6]) : undefined;
-  for (const end of [local, remote]) if (end === null) throw refuse('has an end that is no IP address, or no port from 1 to 65535');
+  for (const end of [local, remote])
+    if (end === null) throw refuse('has an end that is no IP address, or no port from 1 to 65535');
   if (remote && local && isIP(local.address) !== isIP(remote.address)) throw refuse('joins IPv4 with IPv6');
   return { text, local: local!, ...(remote ? { remote } : {}), ...parseUse(match[7] ?? '', refuse) };
 }
@@ -55,7 +58,11 @@ function parseUse(text: string, refuse: (why: string) => UserError): Pick<PathOp
 }
 
 /** Null when it is none: IPv6 addresses stand in brackets, IPv4 addresses do not. */
-function parseEndpoint(bracketed: string | undefined, plain: string | undefined, portText: string | undefined): Endpoint | null {
+function parseEndpoint(
+  bracketed: string | undefined,
+  plain: string | undefined,
+  portText: string | undefined,
+): Endpoint | null {
   const address = bracketed ?? plain ?? '';
   const port = portText === undefined ? undefined : Number(portText);
   if (isIP(address) !== (bracketed === undefined ? 4 : 6)) return null;

@@ -56,7 +56,10 @@ export interface ConnectionFacts {
   backends: BackendStatus[];
 }
 
-export function fetchReport(results: readonly Downloaded[], { ms, alpn, paths, backends }: ConnectionFacts): FetchReport {
+export function fetchReport(
+  results: readonly Downloaded[],
+  { ms, alpn, paths, backends }: ConnectionFacts,
+): FetchReport {
   const hashes = new Set(results.map((result) => result.sha256));
   return {
     status: Math.max(...results.map((result) => result.status)),
@@ -86,8 +89,25 @@ function pathReport(path: PathStatus): PathReport {
   };
 }
 
-function backendReport({ backend, path, address, port, state, smoothedRttMs, bytesSent, bytesReceived }: BackendStatus): BackendReport {
-  return { backend, path, address: formatAddress({ address, port }), state, rtt_ms: rounded(smoothedRttMs), bytes_sent: bytesSent, bytes_received: bytesReceived };
+function backendReport({
+  backend,
+  path,
+  address,
+  port,
+  state,
+  smoothedRttMs,
+  bytesSent,
+  bytesReceived,
+}: BackendStatus): BackendReport {
+  return {
+    backend,
+    path,
+    address: formatAddress({ address, port }),
+    state,
+    rtt_ms: rounded(smoothedRttMs),
+    bytes_sent: bytesSent,
+    bytes_received: bytesReceived,
+  };
 }
 
 /** One line for people. */
@@ -103,5 +123,7 @@ function rounded(milliseconds: number): number {
 
 function describeBackends(backends: readonly BackendReport[]): string {
   const used = backends.filter((backend) => backend.bytes_received > 0);
-  return used.length === 0 ? '' : ` from ${used.map(({ backend, address, bytes_received: bytes }) => `backend ${backend} (${address}, ${bytes} bytes)`).join(' and ')}`;
+  return used.length === 0
+    ? ''
+    : ` from ${used.map(({ backend, address, bytes_received: bytes }) => `backend ${backend} (${address}, ${bytes} bytes)`).join(' and ')}`;
 }

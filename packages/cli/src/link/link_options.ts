@@ -43,12 +43,18 @@ const readers: Record<keyof LinkFlags, Reader> = {
 
 /** Both directions of the link. @throws UserError */
 export async function linkOptions(flags: LinkFlags, cwd: string): Promise<{ there: LinkOptions; back: LinkOptions }> {
-  if (flags.rate && flags.trace) throw new UserError('USAGE', '--rate and --trace exclude each other', { hint: 'the trace says how much the link carries' });
+  if (flags.rate && flags.trace)
+    throw new UserError('USAGE', '--rate and --trace exclude each other', {
+      hint: 'the trace says how much the link carries',
+    });
   const directions: [LinkOptions, LinkOptions] = [{}, {}];
   for (const name of Object.keys(readers) as (keyof LinkFlags)[]) {
     const option = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     const values = flags[name] ?? [];
-    if (values.length > 2) throw new UserError('USAGE', `--${option} is given ${values.length} times`, { hint: 'once for both directions, or once for there and once for back' });
+    if (values.length > 2)
+      throw new UserError('USAGE', `--${option} is given ${values.length} times`, {
+        hint: 'once for both directions, or once for there and once for back',
+      });
     for (const [index, direction] of directions.entries()) {
       const value = values[index] ?? values[0];
       if (value !== undefined) Object.assign(direction, await readers[name](option, value, cwd));
@@ -60,15 +66,27 @@ export async function linkOptions(flags: LinkFlags, cwd: string): Promise<{ ther
 function parseBurstLoss(option: string, value: string): { share: number; length: number } {
   const [share, length] = parsePair(option, value, '2%,10');
   const burstLoss = { share: parseShare(option, share), length: Number(length) };
-  if (burstLoss.share > 0.99) throw new UserError('USAGE', `--${option} ${value} loses more than 99 %`, { hint: 'use --loss 100%, or --down-at' });
-  if (!(burstLoss.length >= 1)) throw new UserError('USAGE', `--${option} ${value}: the mean length of a burst is a number from 1`, { hint: `such as --${option} 2%,10` });
+  if (burstLoss.share > 0.99)
+    throw new UserError('USAGE', `--${option} ${value} loses more than 99 %`, {
+      hint: 'use --loss 100%, or --down-at',
+    });
+  if (!(burstLoss.length >= 1))
+    throw new UserError('USAGE', `--${option} ${value}: the mean length of a burst is a number from 1`, {
+      hint: `such as --${option} 2%,10`,
+    });
   return burstLoss;
 }
 
 async function readTrace(option: string, value: string, cwd: string): Promise<string> {
   const text = await readFile(resolve(cwd, value), 'utf8').catch((error: unknown) => {
-    throw new UserError('USAGE', `--${option} ${value} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'name a file with one millisecond timestamp per line', cause: error });
+    throw new UserError('USAGE', `--${option} ${value} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, {
+      hint: 'name a file with one millisecond timestamp per line',
+      cause: error,
+    });
   });
-  if (text.trim() === '') throw new UserError('USAGE', `--${option} ${value} is empty`, { hint: 'write one millisecond timestamp per line, each for 1500 bytes' });
+  if (text.trim() === '')
+    throw new UserError('USAGE', `--${option} ${value} is empty`, {
+      hint: 'write one millisecond timestamp per line, each for 1500 bytes',
+    });
   return text;
 }

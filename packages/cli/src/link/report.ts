@@ -15,8 +15,14 @@ const columns: [string, (stats: LinkStats) => number][] = [
 
 /** What a relay did, for people. */
 export function renderLinkStats(stats: LinkRelayStats): string {
-  const row = (name: string, direction: LinkStats): (string | number)[] => [name, ...columns.map(([, value]) => value(direction))];
-  const table = renderTable(['', ...columns.map(([name]) => name)], [row('there', stats.there), row('back', stats.back)]);
+  const row = (name: string, direction: LinkStats): (string | number)[] => [
+    name,
+    ...columns.map(([, value]) => value(direction)),
+  ];
+  const table = renderTable(
+    ['', ...columns.map(([name]) => name)],
+    [row('there', stats.there), row('back', stats.back)],
+  );
   const faults = [
     stats.refused > 0 ? `${stats.refused} datagrams of clients beyond the 64 that a relay serves` : '',
     stats.overflow > 0 ? `${stats.overflow} datagrams beyond the memory of the link` : '',

@@ -31,19 +31,27 @@ export class ClientLink {
   async rebind(): Promise<void> {
     this.#relay.close();
     // The port is free again once the event loop has closed the socket.
-    await vi.waitFor(() => {
-      const relay = this.#create(this.port);
-      try {
-        relay.listen();
-      } catch (error) {
-        relay.close();
-        throw error;
-      }
-      this.#relay = relay;
-    }, { timeout: 10_000, interval: 1 });
+    await vi.waitFor(
+      () => {
+        const relay = this.#create(this.port);
+        try {
+          relay.listen();
+        } catch (error) {
+          relay.close();
+          throw error;
+        }
+        this.#relay = relay;
+      },
+      { timeout: 10_000, interval: 1 },
+    );
   }
 
   #create(port: number): LinkRelay {
-    return createLinkRelay({ listen: { address: '127.0.0.1', port }, target: { address: '127.0.0.1', port: this.#target }, there: this.#options, back: this.#options });
+    return createLinkRelay({
+      listen: { address: '127.0.0.1', port },
+      target: { address: '127.0.0.1', port: this.#target },
+      there: this.#options,
+      back: this.#options,
+    });
   }
 }

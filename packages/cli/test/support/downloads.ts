@@ -1,5 +1,11 @@
 import { BackendClient, errorMessage, systemErrorCode } from '@sheaf/gateway';
-import { connectHttp3, type ClientRequestOptions, type ClientResponse, type BackendKeyMode, type Http3Client } from '@sheaf/native';
+import {
+  connectHttp3,
+  type ClientRequestOptions,
+  type ClientResponse,
+  type BackendKeyMode,
+  type Http3Client,
+} from '@sheaf/native';
 import { expect } from 'vitest';
 
 /** How long a request that needs another connection keeps trying, in milliseconds. */
@@ -70,7 +76,10 @@ export class Downloads {
 
   /** Bytes that came from each backend, by id. */
   receivedFrom(backend: number): number {
-    return this.#client.status().backends.filter((each) => each.backend === backend).reduce((sum, { bytesReceived }) => sum + bytesReceived, 0);
+    return this.#client
+      .status()
+      .backends.filter((each) => each.backend === backend)
+      .reduce((sum, { bytesReceived }) => sum + bytesReceived, 0);
   }
 
   /** The path to the gateway begins at another address of this machine from now on. */
@@ -119,7 +128,8 @@ export class Downloads {
       }
       if (response.status !== 200) throw new Error(`status ${response.status}`);
       const body = Buffer.concat(chunks);
-      if (!body.equals(this.#options.content)) this.bytesLost += Math.max(1, this.#options.content.length - body.length);
+      if (!body.equals(this.#options.content))
+        this.bytesLost += Math.max(1, this.#options.content.length - body.length);
       if (began > this.#markedAt) this.since += 1;
     } catch (error) {
       heard();
@@ -138,7 +148,15 @@ export class Downloads {
     for (;;) {
       try {
         const { port, keyMode } = this.#options;
-        const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true, ...(keyMode === undefined ? {} : { multiEnd: true, backendKeyModes: [keyMode] }), connectTimeoutMs: 1_000, keepAliveMs: 10_000 });
+        const client = await connectHttp3({
+          host: '127.0.0.1',
+          port,
+          alpn: ['h3'],
+          insecure: true,
+          ...(keyMode === undefined ? {} : { multiEnd: true, backendKeyModes: [keyMode] }),
+          connectTimeoutMs: 1_000,
+          keepAliveMs: 10_000,
+        });
         this.#client = client;
         this.#open = true;
         client.once('close', () => {

@@ -48,8 +48,17 @@ export class MultiEndSite {
 
   /** The nodes named run; the others can be started later. */
   static async start(names: readonly Name[]): Promise<MultiEndSite> {
-    const ports = async (): Promise<Ports> => ({ listen: await freePort(), backbone: await freePort(), admin: await freePort() });
-    const site = new MultiEndSite(await temporaryDirectory(), { site: await ports(), backend1: await ports(), backend2: await ports(), backend3: await ports() });
+    const ports = async (): Promise<Ports> => ({
+      listen: await freePort(),
+      backbone: await freePort(),
+      admin: await freePort(),
+    });
+    const site = new MultiEndSite(await temporaryDirectory(), {
+      site: await ports(),
+      backend1: await ports(),
+      backend2: await ports(),
+      backend3: await ports(),
+    });
     await site.#writeFile('file.bin', site.file);
     await site.#writeFile('large.bin', site.large);
     await site.#writeFile('small.bin', site.small);
@@ -88,9 +97,14 @@ export class MultiEndSite {
 
   /** Where gateway and backends, in this order, see the latest client that is connected. */
   async clientAddresses(): Promise<(string | undefined)[]> {
-    const statuses = await Promise.all((['site', ...backendNames] as const).map((name) => this.#status<NodeStatus>(name)));
+    const statuses = await Promise.all(
+      (['site', ...backendNames] as const).map((name) => this.#status<NodeStatus>(name)),
+    );
     return statuses.map(({ connections }) => {
-      const path = connections.filter(({ state }) => state === 'established').sort((left, right) => left.ageMs - right.ageMs)[0]?.paths.find(({ state }) => state !== 'abandoned');
+      const path = connections
+        .filter(({ state }) => state === 'established')
+        .sort((left, right) => left.ageMs - right.ageMs)[0]
+        ?.paths.find(({ state }) => state !== 'abandoned');
       return path && `${path.remote.address}:${path.remote.port}`;
     });
   }
@@ -105,7 +119,9 @@ export class MultiEndSite {
   }
 
   async drain(name: BackendName, action: 'drain' | 'resume'): Promise<void> {
-    expect((await sheaf(['backend', action, name, '--admin', `127.0.0.1:${this.ports.site.admin}`], this.directory)).code).toBe(0);
+    expect(
+      (await sheaf(['backend', action, name, '--admin', `127.0.0.1:${this.ports.site.admin}`], this.directory)).code,
+    ).toBe(0);
   }
 
   async backends(): Promise<BackendReport[]> {
@@ -114,7 +130,10 @@ export class MultiEndSite {
 
   /** The gateway sees this many backends serve. */
   async serving(count: number): Promise<void> {
-    await vi.waitFor(async () => expect((await this.backends()).filter(({ state }) => state === 'serving')).toHaveLength(count), { timeout: 90_000, interval: 200 });
+    await vi.waitFor(
+      async () => expect((await this.backends()).filter(({ state }) => state === 'serving')).toHaveLength(count),
+      { timeout: 90_000, interval: 200 },
+    );
   }
 
   async #status<Status>(name: Name): Promise<Status> {
@@ -132,20 +151,42 @@ export class MultiEndSite {
 
   /** Two files, as of nodes that do not share theirs: addresses of others are those of the links. */
   async #configure(): Promise<void> {
-    const key = async (name: Name): Promise<string> => (JSON.parse((await sheaf(['keys', 'new', name, '--json'], this.directory)).out) as { public_key: string }).public_key;
-    const keys = { site: await key('site'), backend1: await key('backend1'), backend2: await key('backend2'), backend3: await key('backend3') };
+    const key = async (name: Name): Promise<string> =>
+      (JSON.parse((await sheaf(['keys', 'new', name, '--json'], this.directory)).out) as { public_key: string })
+        .public_key;
+    const keys = {
+      site: await key('site'),
+      backend1: await key('backend1'),
+      backend2: await key('backend2'),
+      backend3: await key('backend3'),
+    };
     const node = (name: Name, lines: readonly string[]): string => {
       const { listen, backbone, admin } = this.ports[name];
-      return [`  ${name}:`, `listen: 127.0.0.1:${listen}`, `backbone: 127.0.0.1:${backbone}`, `admin: 127.0.0.1:${admin}`, ...lines].join('\n    ');
+      return [
+        `  ${name}:`,
+        `listen: 127.0.0.1:${listen}`,
+        `backbone: 127.0.0.1:${backbone}`,
+        `admin: 127.0.0.1:${admin}`,
+        ...lines,
+      ].join('\n    ');
     };
     const references = backendNames.map((name) => {
-      const [link, backbone] = [new ClientLink(this.ports[name].listen, clientLink), new ClientLink(this.ports[name].backbone, {})];
+      const [link, backbone] = [
+        new ClientLink(this.ports[name].listen, clientLink),
+        new ClientLink(this.ports[name].backbone, {}),
+      ];
       this.#clientLinks.push(link);
       this.#backboneLinks.push(backbone);
       return `{ name: ${name}, address: "${link.address}", backbone: "${backbone.address}", public_key: "${keys[name]}" }`;
     });
-    await writeFile(join(this.directory, 'site.yaml'), `nodes:\n${node('site', ['role: gateway', `backends: [${references.join(', ')}]`, 'routes: [{ path: /any, backends: [backend1, backend2, backend3] }, { files: files }]'])}\n`);
+    await writeFile(
+      join(this.directory, 'site.yaml'),
+      `nodes:\n${node('site', ['role: gateway', `backends: [${references.join(', ')}]`, 'routes: [{ path: /any, backends: [backend1, backend2, backend3] }, { files: files }]'])}\n`,
+    );
     const primary = `primary: { name: site, backbone: "127.0.0.1:${this.ports.site.backbone}", public_key: "${keys.site}" }`;
-    await writeFile(join(this.directory, 'backends.yaml'), `nodes:\n${backendNames.map((name) => node(name, ['role: backend', primary, 'routes: [{ files: files }]'])).join('\n')}\n`);
+    await writeFile(
+      join(this.directory, 'backends.yaml'),
+      `nodes:\n${backendNames.map((name) => node(name, ['role: backend', primary, 'routes: [{ files: files }]'])).join('\n')}\n`,
+    );
   }
 }

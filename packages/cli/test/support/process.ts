@@ -21,6 +21,10 @@ export function start(args: readonly string[], cwd: string, nodeArgs: readonly s
   child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));
   onTestFinished(() => void child.kill('SIGKILL'));
-  return { child, out: () => text.out, err: () => text.err, exit: once(child, 'close').then(([code]) => code as number | null) };
+  return {
+    child,
+    out: () => text.out,
+    err: () => text.err,
+    exit: once(child, 'close').then(([code]) => code as number | null),
+  };
 }
-

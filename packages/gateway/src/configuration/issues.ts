@@ -39,13 +39,16 @@ interface PlacedIssue {
 function flatten(issue: Issue, parent: ValuePath, context: Context): PlacedIssue[] {
   const path = [...parent, ...issue.path];
   if (issue.code !== 'invalid_union') return [{ issue, path }];
-  const fitting = issue.errors.filter((branch) => !branch.some((inner) => inner.path.length === 0 && isShapeMismatch(inner)));
+  const fitting = issue.errors.filter(
+    (branch) => !branch.some((inner) => inner.path.length === 0 && isShapeMismatch(inner)),
+  );
   const branch = fitting[0];
   return branch ? branch.flatMap((inner) => flatten(inner, path, context)) : [{ issue, path }];
 }
 
 function isShapeMismatch(issue: Issue): boolean {
-  if (issue.code === 'invalid_union') return issue.errors.every((branch) => branch.some((inner) => inner.path.length === 0 && isShapeMismatch(inner)));
+  if (issue.code === 'invalid_union')
+    return issue.errors.every((branch) => branch.some((inner) => inner.path.length === 0 && isShapeMismatch(inner)));
   return issue.code === 'invalid_type' || issue.code === 'invalid_value';
 }
 
@@ -66,25 +69,62 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
     case 'invalid_type':
       return value === undefined || (value === null && path.length === 0)
         ? [missingKey(path, context)]
-        : [{ code: 'CONFIG_TYPE', message: `${name(path)} must be ${article(issue.expected)}, not ${shape(value)}`, range, ...typeHint(issue.expected, value, path, context) }];
+        : [
+            {
+              code: 'CONFIG_TYPE',
+              message: `${name(path)} must be ${article(issue.expected)}, not ${shape(value)}`,
+              range,
+              ...typeHint(issue.expected, value, path, context),
+            },
+          ];
     case 'invalid_value': {
       if (value === undefined) return [missingKey(path, context)];
       const values = issue.values.map(String);
       const given = text(value);
       const renamed = renamedValue(path, value);
-      if (renamed !== undefined) return [{ code: 'CONFIG_VALUE', message: `\`${given}\` is not a value of ${name(path)}`, range, hint: `it is called \`${renamed}\` now` }];
+      if (renamed !== undefined)
+        return [
+          {
+            code: 'CONFIG_VALUE',
+            message: `\`${given}\` is not a value of ${name(path)}`,
+            range,
+            hint: `it is called \`${renamed}\` now`,
+          },
+        ];
       const meant = closest(given, values);
-      const hint = meant === undefined ? `one of ${values.map((item) => `\`${item}\``).join(', ')}` : `did you mean \`${meant}\`?`;
+      const hint =
+        meant === undefined ? `one of ${values.map((item) => `\`${item}\``).join(', ')}` : `did you mean \`${meant}\`?`;
       return [{ code: 'CONFIG_VALUE', message: `\`${given}\` is not a value of ${name(path)}`, range, hint }];
     }
     case 'invalid_union':
       return value === undefined ? [missingKey(path, context)] : [noBranch(issue, path, value, context)];
     case 'too_small':
-      return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be ${issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`}`, range, ...descriptionHint(path, context) }];
+      return [
+        {
+          code: 'CONFIG_VALUE',
+          message: `${name(path)} must be ${issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`}`,
+          range,
+          ...descriptionHint(path, context),
+        },
+      ];
     case 'too_big':
-      return [{ code: 'CONFIG_VALUE', message: `${name(path)} must be at most ${issue.maximum}`, range, ...descriptionHint(path, context) }];
+      return [
+        {
+          code: 'CONFIG_VALUE',
+          message: `${name(path)} must be at most ${issue.maximum}`,
+          range,
+          ...descriptionHint(path, context),
+        },
+      ];
     case 'invalid_format':
-      return [{ code: 'CONFIG_VALUE', message: `${name(path)}: \`${String(value)}\` is ${issue.message.startsWith('Invalid') ? 'not allowed' : formatMessage(issue.message)}`, range, ...descriptionHint(path, context) }];
+      return [
+        {
+          code: 'CONFIG_VALUE',
+          message: `${name(path)}: \`${String(value)}\` is ${issue.message.startsWith('Invalid') ? 'not allowed' : formatMessage(issue.message)}`,
+          range,
+          ...descriptionHint(path, context),
+        },
+      ];
     case 'custom':
       return [customIssue(issue, path, context)];
     default:
@@ -103,26 +143,55 @@ function unknownKey(key: string, path: ValuePath, { document, schema }: Context)
   const message = `unknown key \`${key}\` ${place}`;
   const candidates = knownKeys(schema, path);
   if (path.length === 0 && candidates.includes('nodes')) {
-    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: 'in a file with `nodes` every other key belongs to one of them' };
+    return {
+      code: 'CONFIG_UNKNOWN_KEY',
+      message,
+      range,
+      hint: 'in a file with `nodes` every other key belongs to one of them',
+    };
   }
   const renamed = renamedKey(key, candidates);
   if (renamed !== undefined) {
-    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: `it is called \`${renamed}\` now`, meantKey: keyOf([...path, renamed]) };
+    return {
+      code: 'CONFIG_UNKNOWN_KEY',
+      message,
+      range,
+      hint: `it is called \`${renamed}\` now`,
+      meantKey: keyOf([...path, renamed]),
+    };
   }
   const meant = closest(key, candidates);
   if (meant !== undefined) {
-    return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: `did you mean \`${meant}\`?`, meantKey: keyOf([...path, meant]) };
+    return {
+      code: 'CONFIG_UNKNOWN_KEY',
+      message,
+      range,
+      hint: `did you mean \`${meant}\`?`,
+      meantKey: keyOf([...path, meant]),
+    };
   }
-  return { code: 'CONFIG_UNKNOWN_KEY', message, range, hint: `known here: ${candidates.map((item) => `\`${item}\``).join(', ')}` };
+  return {
+    code: 'CONFIG_UNKNOWN_KEY',
+    message,
+    range,
+    hint: `known here: ${candidates.map((item) => `\`${item}\``).join(', ')}`,
+  };
 }
 
 function missingKey(path: ValuePath, context: Context): Described {
   const key = path.at(-1);
   const range = context.document.locateValue(path);
-  if (key === undefined) return { code: 'CONFIG_MISSING_KEY', message: 'the file is empty', range, hint: '`sheaf init` writes an example' };
+  if (key === undefined)
+    return { code: 'CONFIG_MISSING_KEY', message: 'the file is empty', range, hint: '`sheaf init` writes an example' };
   const holder = path.length === 1 ? 'the top level' : name(path.slice(0, -1));
   const message = `\`${String(key)}\` is missing at ${holder}`;
-  return { code: 'CONFIG_MISSING_KEY', message, range, missingKeys: [keyOf(path)], ...missingKeyHint(key, path, context) };
+  return {
+    code: 'CONFIG_MISSING_KEY',
+    message,
+    range,
+    missingKeys: [keyOf(path)],
+    ...missingKeyHint(key, path, context),
+  };
 }
 
 /** With an example where there is one: `add \`key: ./key.pem\` (PEM file with the private key)`. */
@@ -130,15 +199,35 @@ function missingKeyHint(key: PropertyKey, path: ValuePath, { schema }: Context):
   const { description, examples, anyOf } = schemaAt(schema, path) ?? {};
   if (description === undefined) return {};
   const example = (examples ?? anyOf?.[0]?.examples)?.[0];
-  return { hint: `add \`${String(key)}${typeof example === 'string' ? `: ${example}` : ''}\` (${description.replace(/\.$/, '')})` };
+  return {
+    hint: `add \`${String(key)}${typeof example === 'string' ? `: ${example}` : ''}\` (${description.replace(/\.$/, '')})`,
+  };
 }
 
-function noBranch(issue: Issue & { code: 'invalid_union' }, path: ValuePath, value: unknown, context: Context): Described {
+function noBranch(
+  issue: Issue & { code: 'invalid_union' },
+  path: ValuePath,
+  value: unknown,
+  context: Context,
+): Described {
   const range = context.document.locateValue(path);
-  const literals = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_value' ? inner.values.map(String) : []));
+  const literals = issue.errors
+    .flat()
+    .flatMap((inner) => (inner.code === 'invalid_value' ? inner.values.map(String) : []));
   const meant = typeof value === 'string' ? closest(value, literals) : undefined;
-  if (meant !== undefined) return { code: 'CONFIG_VALUE', message: `\`${text(value)}\` is not a value of ${name(path)}`, range, hint: `did you mean \`${meant}\`?` };
-  return { code: 'CONFIG_TYPE', message: `${name(path)} cannot be ${shape(value)}`, range, ...descriptionHint(path, context) };
+  if (meant !== undefined)
+    return {
+      code: 'CONFIG_VALUE',
+      message: `\`${text(value)}\` is not a value of ${name(path)}`,
+      range,
+      hint: `did you mean \`${meant}\`?`,
+    };
+  return {
+    code: 'CONFIG_TYPE',
+    message: `${name(path)} cannot be ${shape(value)}`,
+    range,
+    ...descriptionHint(path, context),
+  };
 }
 
 function customIssue(issue: Issue & { code: 'custom' }, path: ValuePath, { document }: Context): Described {
@@ -165,7 +254,10 @@ function keyOf(path: ValuePath): string {
 }
 
 function valueAt(value: unknown, path: ValuePath): unknown {
-  return path.reduce<unknown>((holder, step) => (holder as Record<PropertyKey, unknown> | null | undefined)?.[step], value);
+  return path.reduce<unknown>(
+    (holder, step) => (holder as Record<PropertyKey, unknown> | null | undefined)?.[step],
+    value,
+  );
 }
 
 /** A scalar as it was written; maps and lists as JSON. */
@@ -195,10 +287,13 @@ function article(expected: string): string {
 
 function typeHint(expected: string, value: unknown, path: ValuePath, context: Context): { hint?: string } {
   if (path.length === 0) return { hint: '`sheaf init` writes an example' };
-  if ((expected === 'number' || expected === 'int') && typeof value === 'string' && /^\d+$/.test(value)) return { hint: 'remove the quotes' };
+  if ((expected === 'number' || expected === 'int') && typeof value === 'string' && /^\d+$/.test(value))
+    return { hint: 'remove the quotes' };
   const described = descriptionHint(path, context);
   if (described.hint !== undefined) return described;
-  return expected === 'string' && (typeof value === 'number' || typeof value === 'boolean') ? { hint: `put it in quotes: "${String(value)}"` } : {};
+  return expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')
+    ? { hint: `put it in quotes: "${String(value)}"` }
+    : {};
 }
 
 function descriptionHint(path: ValuePath, { schema }: Context): { hint?: string } {
@@ -218,7 +313,9 @@ function schemaAt(schema: unknown, path: ValuePath): DescribedSchema | undefined
   let node: DescribedSchema | undefined = schema as DescribedSchema;
   for (const step of path) {
     const holders: (DescribedSchema | undefined)[] = [node, ...(node?.anyOf ?? [])];
-    node = holders.map((holder) => (typeof step === 'number' ? holder?.items : holder?.properties?.[String(step)])).find((next) => next !== undefined);
+    node = holders
+      .map((holder) => (typeof step === 'number' ? holder?.items : holder?.properties?.[String(step)]))
+      .find((next) => next !== undefined);
   }
   return node;
 }

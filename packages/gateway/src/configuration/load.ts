@@ -62,10 +62,16 @@ async function readText(file: string): Promise<string> {
     const code = systemErrorCode(error);
     if (code === 'EISDIR') {
       const usual = join(file, 'sheaf.yaml');
-      const hint = existsSync(usual) ? `name the file in it: ${usual}` : 'name the configuration file in it, or write one with `sheaf init`';
-      throw new UserError('CONFIG_NOT_FOUND', `${file} is a directory, not a configuration file`, { hint, cause: error });
+      const hint = existsSync(usual)
+        ? `name the file in it: ${usual}`
+        : 'name the configuration file in it, or write one with `sheaf init`';
+      throw new UserError('CONFIG_NOT_FOUND', `${file} is a directory, not a configuration file`, {
+        hint,
+        cause: error,
+      });
     }
-    const hint = code === 'ENOENT' ? 'name another file, or write one with `sheaf init`' : 'check the file and its permissions';
+    const hint =
+      code === 'ENOENT' ? 'name another file, or write one with `sheaf init`' : 'check the file and its permissions';
     throw new UserError('CONFIG_NOT_FOUND', `cannot read ${file} (${code ?? 'unknown error'})`, { hint, cause: error });
   }
 }
@@ -77,7 +83,10 @@ function parseDocument(document: ConfigurationDocument): { nodes?: ParsedNode[];
   const schema = schemaOf(document.value());
   const parsed = schema.safeParse(document.value());
   if (!parsed.success) return { faults: diagnose(document, jsonSchema(schema), parsed.error.issues) };
-  const nodes = nodesOf(parsed.data as NodeConfiguration | { nodes: Record<string, NamedNode> }, directoryOf(document.file));
+  const nodes = nodesOf(
+    parsed.data as NodeConfiguration | { nodes: Record<string, NamedNode> },
+    directoryOf(document.file),
+  );
   const faults = checkNodes(nodes, document);
   return faults.length > 0 ? { faults } : { nodes, faults };
 }
@@ -110,7 +119,11 @@ function faultError(file: string, text: string, faults: Diagnostic[]): UserError
   const inOrder = [...faults].sort((left, right) => left.range.start - right.range.start);
   const first = inOrder[0];
   if (first === undefined) throw new Error('no fault to report');
-  return new ConfigurationError(first, inOrder.map((fault) => renderDiagnostic(file, text, fault)).join('\n\n'), faults.length);
+  return new ConfigurationError(
+    first,
+    inOrder.map((fault) => renderDiagnostic(file, text, fault)).join('\n\n'),
+    faults.length,
+  );
 }
 
 /** All the faults of one file; rendered one after the other. */

@@ -1,7 +1,14 @@
 import { certificateNames } from './certificate_names.js';
 import { renderPlace } from '../values/diagnostic.js';
 import type { ConfigurationDocument } from '../values/document.js';
-import { keySource, type LoadedBackend, type LoadedBackendReference, type LoadedGateway, type LoadedNode, type LoadedPeer } from '../schema/loaded.js';
+import {
+  keySource,
+  type LoadedBackend,
+  type LoadedBackendReference,
+  type LoadedGateway,
+  type LoadedNode,
+  type LoadedPeer,
+} from '../schema/loaded.js';
 import { backendNumbers } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
 import { eachAddress, isWildcard } from '../values/scalars.js';
@@ -9,17 +16,29 @@ import { eachAddress, isWildcard } from '../values/scalars.js';
 type Parsed<Role extends ParsedNode['role']> = Extract<ParsedNode, { role: Role }>;
 
 /** The nodes of a file that is in order, each with what it has to know of the others. */
-export function loadNodes(nodes: readonly ParsedNode[], directory: string, document: ConfigurationDocument): LoadedNode[] {
+export function loadNodes(
+  nodes: readonly ParsedNode[],
+  directory: string,
+  document: ConfigurationDocument,
+): LoadedNode[] {
   // There is one development certificate in a directory: nodes that each made their own would take turns.
   const names = certificateNames(nodes.filter(({ node }) => node.tls === 'dev').map(({ node }) => node));
   const base = ({ name, at }: ParsedNode) => ({
     name,
     directory,
     certificateNames: names,
-    place: (path: readonly PropertyKey[]) => renderPlace(document.file, document.text, document.locateValue([...at, ...path])),
+    place: (path: readonly PropertyKey[]) =>
+      renderPlace(document.file, document.text, document.locateValue([...at, ...path])),
   });
-  const gateway = (parsed: Parsed<'gateway'>): LoadedGateway => ({ ...base(parsed), role: 'gateway', node: parsed.node, backends: backendsOf(parsed, nodes, directory) });
-  const gateways = new Map(nodes.flatMap((parsed) => (parsed.role === 'gateway' ? [[parsed.name, gateway(parsed)]] : [])));
+  const gateway = (parsed: Parsed<'gateway'>): LoadedGateway => ({
+    ...base(parsed),
+    role: 'gateway',
+    node: parsed.node,
+    backends: backendsOf(parsed, nodes, directory),
+  });
+  const gateways = new Map(
+    nodes.flatMap((parsed) => (parsed.role === 'gateway' ? [[parsed.name, gateway(parsed)]] : [])),
+  );
   return nodes.map((parsed): LoadedNode => {
     switch (parsed.role) {
       case 'gateway':
@@ -27,24 +46,43 @@ export function loadNodes(nodes: readonly ParsedNode[], directory: string, docum
       case 'backend':
         return { ...base(parsed), role: 'backend', node: parsed.node, primary: primaryOf(parsed, nodes, directory) };
       case 'edge':
-        return { ...base(parsed), role: 'edge', node: parsed.node, gateway: typeof parsed.node.gateway === 'string' ? gateways.get(parsed.node.gateway) : undefined };
+        return {
+          ...base(parsed),
+          role: 'edge',
+          node: parsed.node,
+          gateway: typeof parsed.node.gateway === 'string' ? gateways.get(parsed.node.gateway) : undefined,
+        };
     }
   });
 }
 
-function backendsOf({ node }: Parsed<'gateway'>, nodes: readonly ParsedNode[], directory: string): LoadedBackendReference[] {
+function backendsOf(
+  { node }: Parsed<'gateway'>,
+  nodes: readonly ParsedNode[],
+  directory: string,
+): LoadedBackendReference[] {
   const numbers = backendNumbers(node.backends ?? []);
-  return (node.backends ?? []).map(({ name, address, backbone, public_key: publicKey, health }, index): LoadedBackendReference => {
-    const id = numbers[index]!;
-    const backend = nodes.find((other): other is Parsed<'backend'> => other.name === name && other.role === 'backend');
-    if (backend) return { ...peer(backend, directory), id, health, addresses: address ?? eachAddress(backend.node.listen) };
-    if (!backbone || !publicKey) throw new Error(`the backend ${name} got lost`);
-    return { name, id, health, addresses: address ?? [], backbone, identity: publicKey };
-  });
+  return (node.backends ?? []).map(
+    ({ name, address, backbone, public_key: publicKey, health }, index): LoadedBackendReference => {
+      const id = numbers[index]!;
+      const backend = nodes.find(
+        (other): other is Parsed<'backend'> => other.name === name && other.role === 'backend',
+      );
+      if (backend)
+        return { ...peer(backend, directory), id, health, addresses: address ?? eachAddress(backend.node.listen) };
+      if (!backbone || !publicKey) throw new Error(`the backend ${name} got lost`);
+      return { name, id, health, addresses: address ?? [], backbone, identity: publicKey };
+    },
+  );
 }
 
-function primaryOf({ node: { primary } }: Parsed<'backend'>, nodes: readonly ParsedNode[], directory: string): LoadedBackend['primary'] {
-  if (typeof primary !== 'string') return { name: primary.name, backbone: primary.backbone, identity: primary.public_key };
+function primaryOf(
+  { node: { primary } }: Parsed<'backend'>,
+  nodes: readonly ParsedNode[],
+  directory: string,
+): LoadedBackend['primary'] {
+  if (typeof primary !== 'string')
+    return { name: primary.name, backbone: primary.backbone, identity: primary.public_key };
   const gateway = nodes.find((other): other is Parsed<'gateway'> => other.name === primary && other.role === 'gateway');
   if (!gateway) throw new Error(`the gateway ${primary} got lost`);
   return peer(gateway, directory);
@@ -54,5 +92,9 @@ function primaryOf({ node: { primary } }: Parsed<'backend'>, nodes: readonly Par
 function peer(parsed: Parsed<'gateway' | 'backend'>, directory: string): LoadedPeer {
   const { backbone } = parsed.node;
   if (!backbone) throw new Error(`${parsed.name} has no backbone`);
-  return { name: parsed.name, backbone: { host: isWildcard(backbone.address) ? '127.0.0.1' : backbone.address, port: backbone.port }, identity: keySource(parsed, directory) };
+  return {
+    name: parsed.name,
+    backbone: { host: isWildcard(backbone.address) ? '127.0.0.1' : backbone.address, port: backbone.port },
+    identity: keySource(parsed, directory),
+  };
 }

@@ -9,7 +9,9 @@ import { eachAddress, isWildcard, type ListenAddress } from '../values/scalars.j
 
 /** What is wrong with nodes that are right each by itself. */
 export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
-  const edges = nodes.flatMap((node) => (node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : []));
+  const edges = nodes.flatMap((node) =>
+    node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : [],
+  );
   const routes = nodes.flatMap((node) => (node.role === 'edge' ? [] : checkRoutes(node, document)));
   return [...edges, ...routes, ...checkMultiEnd(nodes, document), ...checkAddresses(nodes, document)];
 }
@@ -17,26 +19,54 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
 function checkRoutes({ node, at }: Exclude<ParsedNode, ParsedEdge>, document: ConfigurationDocument): Diagnostic[] {
   return shadowedRoutes(node.routes).map(({ index, by }): Diagnostic => {
     const message = `nothing gets to this route: \`routes[${by}]\` answers all of its requests`;
-    return { code: 'CONFIG_CONFLICT', message, range: document.locateValue([...at, 'routes', index]), hint: 'the first route that matches answers: put this one before it, or remove it' };
+    return {
+      code: 'CONFIG_CONFLICT',
+      message,
+      range: document.locateValue([...at, 'routes', index]),
+      hint: 'the first route that matches answers: put this one before it, or remove it',
+    };
   });
 }
 
 type ParsedEdge = Extract<ParsedNode, { role: 'edge' }>;
 
-function checkGateway({ node, at }: ParsedEdge, nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
+function checkGateway(
+  { node, at }: ParsedEdge,
+  nodes: readonly ParsedNode[],
+  document: ConfigurationDocument,
+): Diagnostic[] {
   const { gateway } = node;
   if (typeof gateway !== 'string') return [];
   const range = document.locateValue([...at, 'gateway']);
   const target = nodes.find(({ name }) => name === gateway);
   if (target?.role === 'gateway') {
     if (target.node.alpn.includes('h3')) return [];
-    return [{ code: 'CONFIG_CONFLICT', message: `the gateway \`${gateway}\` does not serve HTTP/3, by which an edge reaches it`, range, hint: 'add `h3` to its `alpn`' }];
+    return [
+      {
+        code: 'CONFIG_CONFLICT',
+        message: `the gateway \`${gateway}\` does not serve HTTP/3, by which an edge reaches it`,
+        range,
+        hint: 'add `h3` to its `alpn`',
+      },
+    ];
   }
-  if (target) return [{ code: 'CONFIG_VALUE', message: `\`${gateway}\` is ${target.role === 'edge' ? 'an edge' : 'a backend'}, not a gateway`, range, hint: 'an edge leads to a gateway' }];
+  if (target)
+    return [
+      {
+        code: 'CONFIG_VALUE',
+        message: `\`${gateway}\` is ${target.role === 'edge' ? 'an edge' : 'a backend'}, not a gateway`,
+        range,
+        hint: 'an edge leads to a gateway',
+      },
+    ];
   const names = nodes.filter(({ role }) => role === 'gateway').map(({ name }) => name);
   const meant = closest(gateway, names);
-  const known = names.length === 0 ? 'this file has no gateway' : `the gateways of this file: ${names.map((name) => `\`${name}\``).join(', ')}`;
-  const hint = meant === undefined ? `${known}; for another one write \`{ address: host:port }\`` : `did you mean \`${meant}\`?`;
+  const known =
+    names.length === 0
+      ? 'this file has no gateway'
+      : `the gateways of this file: ${names.map((name) => `\`${name}\``).join(', ')}`;
+  const hint =
+    meant === undefined ? `${known}; for another one write \`{ address: host:port }\`` : `did you mean \`${meant}\`?`;
   return [{ code: 'CONFIG_VALUE', message: `there is no gateway \`${gateway}\``, range, hint }];
 }
 
@@ -44,12 +74,22 @@ function checkPaths(edge: ParsedEdge, document: ConfigurationDocument): Diagnost
   return [...checkEnds(edge, document), ...checkWeights(edge, document)];
 }
 
-function checkWeights({ node: { paths, path_scheduler: scheduler }, at }: ParsedEdge, document: ConfigurationDocument): Diagnostic[] {
+function checkWeights(
+  { node: { paths, path_scheduler: scheduler }, at }: ParsedEdge,
+  document: ConfigurationDocument,
+): Diagnostic[] {
   if (paths === 'auto' || scheduler === 'weighted') return [];
   return paths.flatMap(({ weight }, index): Diagnostic[] => {
     if (weight === undefined) return [];
     const range = document.locateValue([...at, 'paths', index, 'weight']);
-    return [{ code: 'CONFIG_CONFLICT', message: `a weight has no effect with the path scheduler \`${scheduler}\``, range, hint: 'write `path_scheduler: weighted`, or leave it out' }];
+    return [
+      {
+        code: 'CONFIG_CONFLICT',
+        message: `a weight has no effect with the path scheduler \`${scheduler}\``,
+        range,
+        hint: 'write `path_scheduler: weighted`, or leave it out',
+      },
+    ];
   });
 }
 
@@ -63,9 +103,25 @@ function checkEnds({ node: { paths, gateway }, at }: ParsedEdge, document: Confi
     const twice = seen.has(key);
     seen.add(key);
     if (end !== undefined && isIP(end) !== isIP(local)) {
-      return [{ code: 'CONFIG_CONFLICT', message: `a path from ${local} cannot lead to ${end}`, range: document.locateValue([...at, 'paths', index]), hint: 'both ends are IPv4, or both are IPv6' }];
+      return [
+        {
+          code: 'CONFIG_CONFLICT',
+          message: `a path from ${local} cannot lead to ${end}`,
+          range: document.locateValue([...at, 'paths', index]),
+          hint: 'both ends are IPv4, or both are IPv6',
+        },
+      ];
     }
-    return twice ? [{ code: 'CONFIG_CONFLICT', message: 'this path is there already', range: document.locateValue([...at, 'paths', index]), hint: 'remove one of them' }] : [];
+    return twice
+      ? [
+          {
+            code: 'CONFIG_CONFLICT',
+            message: 'this path is there already',
+            range: document.locateValue([...at, 'paths', index]),
+            hint: 'remove one of them',
+          },
+        ]
+      : [];
   });
 }
 
@@ -95,5 +151,8 @@ function checkAddresses(nodes: readonly ParsedNode[], document: ConfigurationDoc
 }
 
 function collide(left: ListenAddress, right: ListenAddress): boolean {
-  return left.port === right.port && (left.address === right.address || isWildcard(left.address) || isWildcard(right.address));
+  return (
+    left.port === right.port &&
+    (left.address === right.address || isWildcard(left.address) || isWildcard(right.address))
+  );
 }

@@ -4,4 +4,8 @@ import type { ValuePath } from '../values/document.js';
 import type { NodeConfiguration } from '../schema/node.js';
 
 /** A node of a file with the place of its keys. */
-export type ParsedNode = { name: string; at: ValuePath } & ({ role: 'gateway'; node: NodeConfiguration } | { role: 'backend'; node: BackendConfiguration } | { role: 'edge'; node: EdgeConfiguration });
+export type ParsedNode = { name: string; at: ValuePath } & (
+  | { role: 'gateway'; node: NodeConfiguration }
+  | { role: 'backend'; node: BackendConfiguration }
+  | { role: 'edge'; node: EdgeConfiguration }
+);

@@ -12,16 +12,27 @@ import type { NodeConfiguration } from '../schema/node.js';
 type FileKeys = Pick<NodeConfiguration, 'tls' | 'qlog' | 'log'>;
 
 /** The same configuration with every relative path taken from `directory`. */
-export function resolvePaths<Node extends NodeConfiguration | BackendConfiguration>(node: Node, directory: string): Node {
+export function resolvePaths<Node extends NodeConfiguration | BackendConfiguration>(
+  node: Node,
+  directory: string,
+): Node {
   const absolute = (path: string): string => resolve(directory, path);
-  return { ...resolveFileKeys(node, absolute), key: resolveKey(node.key, absolute), routes: node.routes.map((route) => resolveRoute(route, absolute)) };
+  return {
+    ...resolveFileKeys(node, absolute),
+    key: resolveKey(node.key, absolute),
+    routes: node.routes.map((route) => resolveRoute(route, absolute)),
+  };
 }
 
 export function resolveEdgePaths(edge: EdgeConfiguration, directory: string): EdgeConfiguration {
   const absolute = (path: string): string => resolve(directory, path);
   const { gateway } = edge;
-  if (typeof gateway === 'string' || typeof gateway.certificate !== 'object' || gateway.certificate.ca === undefined) return resolveFileKeys(edge, absolute);
-  return { ...resolveFileKeys(edge, absolute), gateway: { ...gateway, certificate: { ca: absolute(gateway.certificate.ca) } } };
+  if (typeof gateway === 'string' || typeof gateway.certificate !== 'object' || gateway.certificate.ca === undefined)
+    return resolveFileKeys(edge, absolute);
+  return {
+    ...resolveFileKeys(edge, absolute),
+    gateway: { ...gateway, certificate: { ca: absolute(gateway.certificate.ca) } },
+  };
 }
 
 function resolveFileKeys<Node extends FileKeys>(node: Node, absolute: (path: string) => string): Node {
@@ -43,17 +54,23 @@ export function resolveTls(tls: TlsOptions, absolute: (path: string) => string):
 
 export function resolveRoute(route: RouteOptions, absolute: (path: string) => string): RouteOptions {
   if (route.files) return { ...route, files: { ...route.files, root: absolute(route.files.root) } };
-  if (route.upstream?.tls) return { ...route, upstream: { ...route.upstream, tls: resolveUpstreamTls(route.upstream.tls, absolute) } };
+  if (route.upstream?.tls)
+    return { ...route, upstream: { ...route.upstream, tls: resolveUpstreamTls(route.upstream.tls, absolute) } };
   if (route.webtransport && !isBuiltIn(route.webtransport.application)) {
     return { ...route, webtransport: { ...route.webtransport, application: absolute(route.webtransport.application) } };
   }
   return route;
 }
 
-function resolveUpstreamTls({ ca, certificate, ...tls }: UpstreamTlsOptions, absolute: (path: string) => string): UpstreamTlsOptions {
+function resolveUpstreamTls(
+  { ca, certificate, ...tls }: UpstreamTlsOptions,
+  absolute: (path: string) => string,
+): UpstreamTlsOptions {
   return {
     ...tls,
     ...(ca === undefined ? {} : { ca: absolute(ca) }),
-    ...(certificate === undefined ? {} : { certificate: { cert: absolute(certificate.cert), key: absolute(certificate.key) } }),
+    ...(certificate === undefined
+      ? {}
+      : { certificate: { cert: absolute(certificate.cert), key: absolute(certificate.key) } }),
   };
 }

@@ -9,9 +9,14 @@ import { eachAddress, type ListenAddress } from '../values/scalars.js';
 import type { VisibleConfiguration } from './visible.js';
 
 /** Tries the ports that a node would listen on, and leaves them. */
-export async function checkPorts({ at, listen, http, admin, backbone }: VisibleConfiguration, document: ConfigurationDocument): Promise<Diagnostic[]> {
+export async function checkPorts(
+  { at, listen, http, admin, backbone }: VisibleConfiguration,
+  document: ConfigurationDocument,
+): Promise<Diagnostic[]> {
   const tried = [
-    ...(listen ? eachAddress(listen) : []).flatMap((address) => (['TCP', 'UDP'] as const).map((protocol) => ({ option: 'listen', address, protocol }))),
+    ...(listen ? eachAddress(listen) : []).flatMap((address) =>
+      (['TCP', 'UDP'] as const).map((protocol) => ({ option: 'listen', address, protocol })),
+    ),
     { option: 'http', address: http, protocol: 'TCP' as const },
     { option: 'admin', address: admin, protocol: 'TCP' as const },
     { option: 'backbone', address: backbone, protocol: 'UDP' as const },
@@ -24,7 +29,12 @@ export async function checkPorts({ at, listen, http, admin, backbone }: VisibleC
   return warnings;
 }
 
-async function check(option: ValuePath, address: ListenAddress | undefined, protocol: 'TCP' | 'UDP', document: ConfigurationDocument): Promise<Diagnostic | undefined> {
+async function check(
+  option: ValuePath,
+  address: ListenAddress | undefined,
+  protocol: 'TCP' | 'UDP',
+  document: ConfigurationDocument,
+): Promise<Diagnostic | undefined> {
   if (!address || address.port === 0) return undefined;
   try {
     await (protocol === 'TCP' ? tryTcp(address) : tryUdp(address));
@@ -32,7 +42,14 @@ async function check(option: ValuePath, address: ListenAddress | undefined, prot
   } catch (cause) {
     const error = listenError(cause, address, protocol);
     if (!(error instanceof UserError)) throw error;
-    return { code: error.code, message: error.message, range: document.locateValue(option), ...(error.hint === undefined ? {} : { hint: error.code === 'PORT_TAKEN' ? `unless it is this file's own gateway: ${error.hint}` : error.hint }) };
+    return {
+      code: error.code,
+      message: error.message,
+      range: document.locateValue(option),
+      ...(error.hint === undefined
+        ? {}
+        : { hint: error.code === 'PORT_TAKEN' ? `unless it is this file's own gateway: ${error.hint}` : error.hint }),
+    };
   }
 }
 

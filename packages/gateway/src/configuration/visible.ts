@@ -57,7 +57,11 @@ function understood<Schema extends z.ZodType>(schema: Schema, value: unknown): z
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   if (typeof value !== 'object' || value === null) return undefined;
-  const faulty = new Set(parsed.error.issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : issue.path.slice(0, 1).map(String))));
+  const faulty = new Set(
+    parsed.error.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys' ? issue.keys : issue.path.slice(0, 1).map(String),
+    ),
+  );
   const rest = Object.entries(value).filter(([key]) => !faulty.has(key));
   return schema.safeParse(Object.fromEntries(rest)).data;
 }

@@ -73,7 +73,11 @@ export function forwardedHeaders(request: Forwarded): Record<string, string | st
 
 /** RFC 9110 §10.1.4: who passes trailers on may ask for them as its client does. HTTP/1.1 names the field in `connection`. */
 function takesTrailers({ headers, httpVersion }: Forwarded): boolean {
-  const listed = (name: string): string[] => (headerValue(headers, name) ?? '').toLowerCase().split(',').map((item) => item.trim());
+  const listed = (name: string): string[] =>
+    (headerValue(headers, name) ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((item) => item.trim());
   return listed('te').includes('trailers') && (Number(httpVersion) >= 2 || listed('connection').includes('te'));
 }
 

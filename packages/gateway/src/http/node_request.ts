@@ -4,7 +4,11 @@ import type { StreamPriority } from '@sheaf/web-client/protocol';
 import type { GatewayRequest, HttpVersion, RequestHeaders } from './exchange.js';
 
 /** A request of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. The client's address is the socket's unless it is told. */
-export function fromNodeRequest(request: IncomingMessage | Http2ServerRequest, client: { scheme: 'https' | 'http'; address?: string | undefined }, { priority, confirm }: { priority?: StreamPriority | undefined; confirm?: (() => void) | undefined } = {}): GatewayRequest {
+export function fromNodeRequest(
+  request: IncomingMessage | Http2ServerRequest,
+  client: { scheme: 'https' | 'http'; address?: string | undefined },
+  { priority, confirm }: { priority?: StreamPriority | undefined; confirm?: (() => void) | undefined } = {},
+): GatewayRequest {
   const isHttp2 = request.httpVersionMajor === 2;
   return {
     method: request.method ?? 'GET',

@@ -24,7 +24,9 @@ export function requestOf(exchange: Exchange, body?: AsyncIterable<Buffer>): Cli
     headers: {
       ...forwardedHeaders(request),
       // Nodes of HTTP/2 clients have been numbered for this connection; those of others would meet in it.
-      ...(request.httpVersion === '2' && request.priority ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) } : {}),
+      ...(request.httpVersion === '2' && request.priority
+        ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) }
+        : {}),
     },
     ...(body && { body, trailers: () => forwardedTrailers(request.trailers?.() ?? {}) }),
     onInformational: (status, headers) => void interim.pass(status, headers),
@@ -40,7 +42,11 @@ export function checkStatus(response: ClientResponse): void {
 }
 
 /** Passes the response on. `body`: instead of its own. */
-export async function answerWith(exchange: Exchange, response: ClientResponse, body: Readable = response): Promise<void> {
+export async function answerWith(
+  exchange: Exchange,
+  response: ClientResponse,
+  body: Readable = response,
+): Promise<void> {
   setHead(exchange, response.status, withoutHopByHop(response.headers));
   await sendBody(exchange, body, () => response.trailers);
 }
@@ -52,7 +58,9 @@ export function lostConnection(error: unknown): boolean {
 
 /** The server has done nothing about the request. */
 export function wasRejected(error: unknown): boolean {
-  return systemErrorCode(error) === 'STREAM_RESET' && (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED;
+  return (
+    systemErrorCode(error) === 'STREAM_RESET' && (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED
+  );
 }
 
 /** Whether a request to another node may be sent once more. A body that left once is gone. */

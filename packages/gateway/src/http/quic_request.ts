@@ -6,7 +6,11 @@ import { expectsContinue, headerValue, type GatewayRequest } from './exchange.js
 export function fromBackboneRequest(request: ServerRequest, response: ServerResponse): GatewayRequest {
   const proxied = fromQuicRequest(request, response);
   const client = headerValue(request.headers, 'x-forwarded-for');
-  return { ...proxied, scheme: headerValue(request.headers, 'x-forwarded-proto') === 'http' ? 'http' : 'https', ...(client === undefined ? {} : { remoteAddress: client }) };
+  return {
+    ...proxied,
+    scheme: headerValue(request.headers, 'x-forwarded-proto') === 'http' ? 'http' : 'https',
+    ...(client === undefined ? {} : { remoteAddress: client }),
+  };
 }
 
 /** A request of HTTP/3 or HTTP/0.9 over QUIC in the gateway's form. */

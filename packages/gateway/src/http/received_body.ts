@@ -134,6 +134,7 @@ export function respondBodyFault(exchange: Exchange, error: unknown): boolean {
   const { body, httpVersion } = exchange.request;
   // The rest of the body would be taken for the next request.
   respondStatus(exchange, status, Number(httpVersion) < 2 ? { connection: 'close' } : {});
-  if (httpVersion === '2') setTimeout(() => (body as Http2ServerRequest).stream.close(constants.NGHTTP2_NO_ERROR), readMs).unref();
+  if (httpVersion === '2')
+    setTimeout(() => (body as Http2ServerRequest).stream.close(constants.NGHTTP2_NO_ERROR), readMs).unref();
   return true;
 }

@@ -71,7 +71,12 @@ export class RequestHandler {
     // A reset while the response is written is the client's right, and told by `close`.
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
-    const exchange = new RoutedExchange(target?.authority === undefined ? request : { ...request, authority: target.authority }, response, target, { name: this.#options.timingName, started });
+    const exchange = new RoutedExchange(
+      target?.authority === undefined ? request : { ...request, authority: target.authority },
+      response,
+      target,
+      { name: this.#options.timingName, started },
+    );
     const { slowClients } = this.#options;
     response.once('close', () => {
       exchange.onClose();

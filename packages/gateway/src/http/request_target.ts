@@ -22,7 +22,12 @@ export function parseRequestTarget(target: string): RequestTarget | undefined {
   if (originForm && plain.test(target)) {
     const query = target.indexOf('?');
     const pathname = query < 0 ? target : target.slice(0, query);
-    return { pathname, routed: pathname, search: query < 0 || query === target.length - 1 ? '' : target.slice(query), authority: undefined };
+    return {
+      pathname,
+      routed: pathname,
+      search: query < 0 || query === target.length - 1 ? '' : target.slice(query),
+      authority: undefined,
+    };
   }
   const text = originForm ? `http://host${target}` : target;
   if (!originForm && !/^https?:\/\//i.test(target)) return undefined;

@@ -52,7 +52,10 @@ export function setHead(exchange: Exchange, status: number, headers: Headers): v
   // A page loader's worker never sees Set-Cookie, even where it fetches over the network (docs/wire.md).
   if (headers['set-cookie'] !== undefined) exchange.response.setHeader(CREDENTIALS_HEADER, 'set');
   const further = headers[timingHeader];
-  exchange.response.setHeader(timingHeader, further === undefined ? exchange.timing() : [further, exchange.timing()].flat().join(', '));
+  exchange.response.setHeader(
+    timingHeader,
+    further === undefined ? exchange.timing() : [further, exchange.timing()].flat().join(', '),
+  );
 }
 
 /**
@@ -67,6 +70,7 @@ export async function sendBody(exchange: Exchange, source: Readable, trailers?: 
   try {
     await sent;
   } catch (error) {
-    if (!exchange.aborted && !(error instanceof SlowClient) && systemErrorCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+    if (!exchange.aborted && !(error instanceof SlowClient) && systemErrorCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE')
+      throw error;
   }
 }

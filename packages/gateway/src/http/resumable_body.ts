@@ -29,7 +29,11 @@ export function rangeHeaders({ etag, first, last }: Resumption, received: number
 }
 
 /** Whether a response is that rest. */
-export function isRest({ status, headers }: ClientResponse, { etag, first, last }: Resumption, received: number): boolean {
+export function isRest(
+  { status, headers }: ClientResponse,
+  { etag, first, last }: Resumption,
+  received: number,
+): boolean {
   if (status !== 206 || headerValue(headers, 'etag') !== etag) return false;
   const range = contentRange(headerValue(headers, 'content-range'));
   return range?.first === first + received && (last === undefined || range.last === last);
@@ -47,7 +51,11 @@ export interface BodySource {
 }
 
 /** The body of `first`, with what was missing from other responses. */
-export async function* resumedBody(first: ClientResponse, resumption: Resumption | undefined, source: BodySource): AsyncGenerator<Buffer> {
+export async function* resumedBody(
+  first: ClientResponse,
+  resumption: Resumption | undefined,
+  source: BodySource,
+): AsyncGenerator<Buffer> {
   let current = first;
   let received = 0;
   for (;;) {

@@ -71,7 +71,9 @@ export function hostName(authority: string): string {
 
 function matchesHost(hosts: readonly string[] | undefined, host: string): boolean {
   if (!hosts) return true;
-  return hosts.some((pattern) => (pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1 : host === pattern));
+  return hosts.some((pattern) =>
+    pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1 : host === pattern,
+  );
 }
 
 /** Segment by segment: `/api` holds `/api` and `/api/x`, not `/apis`. */

@@ -11,17 +11,24 @@ export interface ShadowedRoute {
 export function shadowedRoutes(routes: readonly RouteOptions[]): ShadowedRoute[] {
   const compiled = routes.map((route, index) => compileRoute(route, index, route.webtransport !== undefined));
   return compiled.flatMap((route) => {
-    const before = compiled.slice(0, route.index).find((earlier) => earlier.answer === route.answer && covers(earlier, route));
+    const before = compiled
+      .slice(0, route.index)
+      .find((earlier) => earlier.answer === route.answer && covers(earlier, route));
     return before ? [{ index: route.index, by: before.index }] : [];
   });
 }
 
 function covers(earlier: Route<unknown>, later: Route<unknown>): boolean {
-  const hosts = !earlier.hosts || (later.hosts?.every((host) => earlier.hosts?.some((pattern) => coversHost(pattern, host))) ?? false);
+  const hosts =
+    !earlier.hosts ||
+    (later.hosts?.every((host) => earlier.hosts?.some((pattern) => coversHost(pattern, host))) ?? false);
   const methods = !earlier.methods || (later.methods?.every((method) => earlier.methods?.includes(method)) ?? false);
   return hosts && methods && (later.prefix === earlier.prefix || later.prefix.startsWith(`${earlier.prefix}/`));
 }
 
 function coversHost(pattern: string, host: string): boolean {
-  return pattern === host || (pattern.startsWith('*.') && host.replace(/^\*/, '').endsWith(pattern.slice(1)) && host !== pattern.slice(2));
+  return (
+    pattern === host ||
+    (pattern.startsWith('*.') && host.replace(/^\*/, '').endsWith(pattern.slice(1)) && host !== pattern.slice(2))
+  );
 }

@@ -29,7 +29,8 @@ const settledBefore = new Set([
 /** What may be passed on of the fields behind a body. */
 export function forwardedTrailers(trailers: RequestHeaders): Record<string, string | string[]> {
   const kept = withoutHopByHop(trailers);
-  for (const name of Object.keys(kept)) if (settledBefore.has(name) || name.startsWith('if-') || name.startsWith(':') || isClaim(name)) delete kept[name];
+  for (const name of Object.keys(kept))
+    if (settledBefore.has(name) || name.startsWith('if-') || name.startsWith(':') || isClaim(name)) delete kept[name];
   return kept;
 }
 

@@ -48,7 +48,10 @@ function hopsOf(headers: RequestHeaders, header: TrustedProxiesOptions['header']
 
 function forwardedHops(field: string): Hop[] {
   try {
-    return parse(field).map((element) => ({ address: addressOf(element['for'] ?? ''), scheme: element['proto']?.toLowerCase() }));
+    return parse(field).map((element) => ({
+      address: addressOf(element['for'] ?? ''),
+      scheme: element['proto']?.toLowerCase(),
+    }));
   } catch {
     return [];
   }

@@ -26,7 +26,8 @@ export function watchSession(session: ServerHttp2Session, idleMs: number): void 
     streams += 1;
     stream.once('close', () => {
       streams -= 1;
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && !resets.take() && !session.destroyed) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && !resets.take() && !session.destroyed)
+        session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
     });
   });
   const check = (): void => {

@@ -50,7 +50,9 @@ export class Http2Tree {
   constructor(session: ServerHttp2Session, numbers: NodeNumbers) {
     this.#numbers = numbers;
     const events = session as unknown as NodeJS.EventEmitter;
-    events.on('priority', (id: number, parent: number, weight: number, exclusive: boolean) => this.#onPriority(id, { parent, weight, exclusive }));
+    events.on('priority', (id: number, parent: number, weight: number, exclusive: boolean) =>
+      this.#onPriority(id, { parent, weight, exclusive }),
+    );
     session.once('close', () => {
       for (const id of [...this.#nodes.keys()]) this.#forget(id);
     });
@@ -80,7 +82,7 @@ export class Http2Tree {
   #groupsAbove(parent: number, id: number): Dependency[] {
     const groups: Dependency[] = [];
     const seen = new Set([0, id]);
-    for (let next = parent; !seen.has(next) && groups.length < PRIORITY_LIMITS.groups; ) {
+    for (let next = parent; !seen.has(next) && groups.length < PRIORITY_LIMITS.groups;) {
       seen.add(next);
       const told = this.#nodes.get(next)?.told;
       const group = told && this.#dependency(next, told);
@@ -94,7 +96,9 @@ export class Http2Tree {
   #dependency(id: number, { parent, weight, exclusive }: NonNullable<Node['told']>): Dependency | undefined {
     const node = this.#node(id)?.number;
     const parentNumber = parent === 0 ? 0 : this.#node(parent)?.number;
-    return node === undefined || parentNumber === undefined ? undefined : { node, parent: parentNumber, weight, exclusive };
+    return node === undefined || parentNumber === undefined
+      ? undefined
+      : { node, parent: parentNumber, weight, exclusive };
   }
 
   #node(id: number): Node | undefined {

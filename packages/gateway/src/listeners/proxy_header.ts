@@ -38,7 +38,8 @@ function decodeText(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
   const length = end + 2;
   // §2.1: whatever follows is to be ignored.
   if (line === 'PROXY UNKNOWN' || line.startsWith('PROXY UNKNOWN ')) return { length };
-  const [, family, source = '', destination = '', ...ports] = /^PROXY TCP([46]) (\S+) (\S+) (0|[1-9]\d{0,4}) (0|[1-9]\d{0,4})$/.exec(line) ?? [];
+  const [, family, source = '', destination = '', ...ports] =
+    /^PROXY TCP([46]) (\S+) (\S+) (0|[1-9]\d{0,4}) (0|[1-9]\d{0,4})$/.exec(line) ?? [];
   const isFamily = (address: string): boolean => String(isIP(address)) === family && !address.includes('%');
   const valid = isFamily(source) && isFamily(destination) && ports.every((port) => Number(port) <= 65_535);
   return valid ? { length, source } : 'invalid';
@@ -54,8 +55,10 @@ function decodeBinary(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
   const family = bytes.readUInt8(13) >> 4;
   const transport = bytes.readUInt8(13) & 0xf;
   const length = fixedBytes + bytes.readUInt16BE(14);
-  if (version !== 2 || command > commands.proxy || family > addressFamilies.unix || transport > 2 || length > maxBinary) return 'invalid';
-  const addressBytes = { [addressFamilies.ipv4]: 12, [addressFamilies.ipv6]: 36, [addressFamilies.unix]: 216 }[family as 1 | 2 | 3] ?? 0;
+  if (version !== 2 || command > commands.proxy || family > addressFamilies.unix || transport > 2 || length > maxBinary)
+    return 'invalid';
+  const addressBytes =
+    { [addressFamilies.ipv4]: 12, [addressFamilies.ipv6]: 36, [addressFamilies.unix]: 216 }[family as 1 | 2 | 3] ?? 0;
   if (command === commands.proxy && length < fixedBytes + addressBytes) return 'invalid';
   if (bytes.length < length) return undefined;
   const source = command === commands.proxy ? sourceOf(bytes.subarray(fixedBytes), family) : undefined;

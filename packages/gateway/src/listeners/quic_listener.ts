@@ -65,7 +65,8 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
     const converted = options.proxies?.resolve(received) ?? received;
     // No target writes to what it has given away.
     response.keepsChunks = true;
-    for (const [name, value] of Object.entries(options.headersFor?.(request.connection) ?? {})) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(options.headersFor?.(request.connection) ?? {}))
+      response.setHeader(name, value);
     if (converted.priority) response.setPriority(converted.priority);
     void options.handler.handle(converted, response);
   });

@@ -32,7 +32,10 @@ class Session {
   readonly #waiting: (() => void)[] = [];
   readonly #session: ServerHttp2Session;
 
-  constructor(readonly network: Network, session: ServerHttp2Session) {
+  constructor(
+    readonly network: Network,
+    session: ServerHttp2Session,
+  ) {
     this.#session = session;
   }
 
@@ -124,7 +127,12 @@ export class TcpClients {
    * Answers a request when it may be: on HTTP/2 at once, unless its network has as many in flight as it may; on HTTP/1.1 once
    * the ones before it on the connection are answered, since their responses leave in order.
    */
-  begin(request: Http2ServerRequest | IncomingMessage, address: string, response: GatewayResponse, answer: () => void): void {
+  begin(
+    request: Http2ServerRequest | IncomingMessage,
+    address: string,
+    response: GatewayResponse,
+    answer: () => void,
+  ): void {
     if (!('stream' in request) || request.httpVersionMajor === 1) {
       const network = this.#networks.get(networkOf(address));
       if (network) response.room = () => (network.sockets > manySockets ? smallChunkBytes : chunkBytes);

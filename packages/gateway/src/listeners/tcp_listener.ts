@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import { createServer } from 'node:http';
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { limitUnsent, type CertificatePair } from '@sheaf/native';
@@ -91,9 +97,13 @@ export class TcpListener {
     this.#clients = new TcpClients(limits.connections_per_network, streams);
     this.#admitInTurn();
     this.#watchConnections();
-    this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response));
+    this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) =>
+      this.#answer(request, response),
+    );
     // Node would let the body come at once: who answers without reading it is spared it.
-    this.#server.on('checkContinue', (request: Http2ServerRequest, response: Http2ServerResponse) => this.#answer(request, response, () => response.writeContinue()));
+    this.#server.on('checkContinue', (request: Http2ServerRequest, response: Http2ServerResponse) =>
+      this.#answer(request, response, () => response.writeContinue()),
+    );
   }
 
   /** Binds the port; rejects with the system's error. */
@@ -116,7 +126,8 @@ export class TcpListener {
   }
 
   updateCertificate(pair: CertificatePair): void {
-    if ('setSecureContext' in this.#server) this.#server.setSecureContext(secureContext(pair, this.#options.minimumTls));
+    if ('setSecureContext' in this.#server)
+      this.#server.setSecureContext(secureContext(pair, this.#options.minimumTls));
   }
 
   /** No new connections; open requests get `drainMs` to finish, then their connections are cut. */
@@ -141,7 +152,13 @@ export class TcpListener {
   #admitInTurn(): void {
     const { limits, certificate } = this.#options;
     const server = this.#server as Http2SecureServer;
-    const pacer = certificate && new HandshakePacer({ perSecond: limits.handshakes_per_second, maxWaiting: limits.half_open_handshakes, maxWaitMs: headersTimeoutMs });
+    const pacer =
+      certificate &&
+      new HandshakePacer({
+        perSecond: limits.handshakes_per_second,
+        maxWaiting: limits.half_open_handshakes,
+        maxWaitMs: headersTimeoutMs,
+      });
     const listeners = server.listeners('connection');
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
@@ -203,19 +220,30 @@ export class TcpListener {
     // A target that is none is answered 400, and logged like others.
     const received = valid ? converted : { ...converted, url: '' };
     const carried = fromNodeResponse(response);
-    this.#clients.begin(request, received.remoteAddress, carried, () => void handler.handle(proxies?.resolve(received) ?? received, carried));
+    this.#clients.begin(
+      request,
+      received.remoteAddress,
+      carried,
+      () => void handler.handle(proxies?.resolve(received) ?? received, carried),
+    );
   }
 
   #priorityOf({ httpVersionMajor, stream, headers }: Http2ServerRequest): StreamPriority | undefined {
     const session = httpVersionMajor === 2 ? stream.session : undefined;
-    return session && this.#trees.get(session as ServerHttp2Session)?.priorityOf(stream, headerValue(headers, 'priority'));
+    return (
+      session && this.#trees.get(session as ServerHttp2Session)?.priorityOf(stream, headerValue(headers, 'priority'))
+    );
   }
 }
 
 /** Below 1.3 only the suites that HTTP/2 may use (RFC 9113 §9.2.2): ephemeral keys and AEAD. */
-const cipherSuites = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
+const cipherSuites =
+  'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
 
-function secureContext({ certificate, privateKey }: CertificatePair, minimum: '1.2' | '1.3' = '1.3'): SecureContextOptions {
+function secureContext(
+  { certificate, privateKey }: CertificatePair,
+  minimum: '1.2' | '1.3' = '1.3',
+): SecureContextOptions {
   return { cert: certificate, key: privateKey, minVersion: `TLSv${minimum}`, ciphers: cipherSuites };
 }
 
@@ -223,7 +251,8 @@ function secureContext({ certificate, privateKey }: CertificatePair, minimum: '1
 function hasOneHost({ rawHeaders, httpVersion, headers }: Http2ServerRequest): boolean {
   if (httpVersion === '1.0' && headers.host === undefined) return true;
   let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) if (rawHeaders[index]!.length === 4 && rawHeaders[index]!.toLowerCase() === 'host') hosts += 1;
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]!.length === 4 && rawHeaders[index]!.toLowerCase() === 'host') hosts += 1;
   return hosts === 1;
 }
 

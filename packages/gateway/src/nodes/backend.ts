@@ -10,7 +10,14 @@ import { keySource, type LoadedBackend } from '../schema/loaded.js';
 import { Front } from './front/front.js';
 import { FrontNode } from './front/front_node.js';
 import { createApplication } from './site/application.js';
-import { allUpstreams, compileRoutes, refreshRoutes, reportRoutes, startRoutes, type CompiledRoutes } from './site/routes.js';
+import {
+  allUpstreams,
+  compileRoutes,
+  refreshRoutes,
+  reportRoutes,
+  startRoutes,
+  type CompiledRoutes,
+} from './site/routes.js';
 import type { SiteOptions } from './site/site_options.js';
 import { fromBackboneRequest } from '../http/quic_request.js';
 import { listenError } from '../values/listen_error.js';
@@ -100,7 +107,15 @@ export class Backend extends FrontNode {
     const meter = new LoadMeter();
     front.shutdown.add(() => meter.close());
     const fallback = new PrimaryRoute(this.#primary, log);
-    const { handler, proxied, sessions } = createApplication({ node, log, routes: this.#routes, metrics, certificate, quicPort: () => front.address.port, fallback });
+    const { handler, proxied, sessions } = createApplication({
+      node,
+      log,
+      routes: this.#routes,
+      metrics,
+      certificate,
+      quicPort: () => front.address.port,
+      fallback,
+    });
     let server: Http3Server | undefined;
     this.#guests = new HostedGuests({
       server: () => server,
@@ -123,7 +138,10 @@ export class Backend extends FrontNode {
       status: () => this.status(),
       refresh: () => refreshRoutes(this.#routes),
     });
-    this.#backbone = await this.#listenForPrimary({ module, key, run, primaryKey }, (request, response) => void proxied.handle(fromBackboneRequest(request, response), response));
+    this.#backbone = await this.#listenForPrimary(
+      { module, key, run, primaryKey },
+      (request, response) => void proxied.handle(fromBackboneRequest(request, response), response),
+    );
     front.shutdown.add(() => this.#backbone.close());
     this.#backbone.on('channel', (channel) => this.#guests.attach(channel));
     this.#warnings = await startRoutes(this.#routes);
@@ -133,15 +151,40 @@ export class Backend extends FrontNode {
   #linkToPrimary({ module, key, run, primaryKey }: Identities): BackboneLink {
     const { name, primary } = this.#loaded;
     const { host, port } = primary.backbone;
-    const address = (): typeof primary.backbone => ({ host, port: this.#options.running?.portOf(primary.name, 'backbone', port) ?? port });
-    return new BackboneLink({ module, use: 'requests', name, key, run, peer: { name: primary.name, publicKey: primaryKey }, address, log: this.front.log });
+    const address = (): typeof primary.backbone => ({
+      host,
+      port: this.#options.running?.portOf(primary.name, 'backbone', port) ?? port,
+    });
+    return new BackboneLink({
+      module,
+      use: 'requests',
+      name,
+      key,
+      run,
+      peer: { name: primary.name, publicKey: primaryKey },
+      address,
+      log: this.front.log,
+    });
   }
 
-  #listenForPrimary({ module, key, run, primaryKey }: Identities, onRequest: BackboneListenerOptions['onRequest']): Promise<BackboneListener> {
+  #listenForPrimary(
+    { module, key, run, primaryKey }: Identities,
+    onRequest: BackboneListenerOptions['onRequest'],
+  ): Promise<BackboneListener> {
     const { name, primary, node, place } = this.#loaded;
     const callers = new Map([[primary.name, primaryKey]]);
     const hint = `if it is the primary of \`${name}\`, its \`public_key\` there is`;
-    return BackboneListener.listen({ module, name, key, run, address: node.backbone, callers, hint, onRequest, log: this.front.log }).catch((error: unknown) => {
+    return BackboneListener.listen({
+      module,
+      name,
+      key,
+      run,
+      address: node.backbone,
+      callers,
+      hint,
+      onRequest,
+      log: this.front.log,
+    }).catch((error: unknown) => {
       throw listenError(error, node.backbone, 'UDP', place(['backbone']));
     });
   }

@@ -12,7 +12,14 @@ import { Metrics } from '../observability/metrics.js';
 import type { GatewayStatus } from '../observability/status.js';
 import { SessionServer } from '../targets/webtransport/session_server.js';
 import { createApplication } from './site/application.js';
-import { allUpstreams, compileRoutes, refreshRoutes, reportRoutes, startRoutes, type CompiledRoutes } from './site/routes.js';
+import {
+  allUpstreams,
+  compileRoutes,
+  refreshRoutes,
+  reportRoutes,
+  startRoutes,
+  type CompiledRoutes,
+} from './site/routes.js';
 
 /** One running gateway: its listeners, its routes and what watches over them. */
 export class Gateway extends FrontNode {
@@ -34,7 +41,10 @@ export class Gateway extends FrontNode {
    * @throws UserError
    */
   static async start(loaded: LoadedGateway, options: SiteOptions = {}): Promise<Gateway> {
-    const front = await Front.open({ ...loaded, options: { ...loaded.node, multiEnd: loaded.backends.length > 0 } }, options);
+    const front = await Front.open(
+      { ...loaded, options: { ...loaded.node, multiEnd: loaded.backends.length > 0 } },
+      options,
+    );
     try {
       const gateway = new Gateway(loaded, options, front);
       await gateway.#start();
@@ -109,7 +119,12 @@ export class Gateway extends FrontNode {
 
   async #openPrimary(): Promise<Primary> {
     const { front } = this;
-    const primary = await Primary.open({ loaded: this.#loaded, module: await loadNativeModule(), running: this.#options.running ?? new RunningAddresses(), log: front.log });
+    const primary = await Primary.open({
+      loaded: this.#loaded,
+      module: await loadNativeModule(),
+      running: this.#options.running ?? new RunningAddresses(),
+      log: front.log,
+    });
     front.shutdown.add(() => primary.close());
     return primary;
   }

@@ -18,7 +18,8 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   const running = new RunningAddresses();
   try {
     for (const role of ['backend', 'gateway', 'edge'] as const) {
-      for (const loaded of nodes) if (loaded.role === role) started.set(loaded, await startNode(loaded, { ...options, running }));
+      for (const loaded of nodes)
+        if (loaded.role === role) started.set(loaded, await startNode(loaded, { ...options, running }));
     }
   } catch (error) {
     await closeNodes([...started.values()], 0);
@@ -27,12 +28,16 @@ export async function startNodes(nodes: readonly LoadedNode[], options: NodeOpti
   return nodes.map((loaded) => started.get(loaded)).filter((node) => node !== undefined);
 }
 
-async function startNode(loaded: LoadedNode, options: NodeOptions & { running: RunningAddresses }): Promise<RunningNode> {
+async function startNode(
+  loaded: LoadedNode,
+  options: NodeOptions & { running: RunningAddresses },
+): Promise<RunningNode> {
   const { running } = options;
   switch (loaded.role) {
     case 'backend':
     case 'gateway': {
-      const node = loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
+      const node =
+        loaded.role === 'backend' ? await Backend.start(loaded, options) : await Gateway.start(loaded, options);
       const { backboneAddress } = node;
       running.set(loaded.name, { listen: node.address, ...(backboneAddress ? { backbone: backboneAddress } : {}) });
       return node;

@@ -15,7 +15,8 @@ export function accessLog(log: Logger): RequestObserver & SessionObserver {
     sessionEnded: ({ seconds, path, ...record }) =>
       log.info({ ...record, path: withoutQuery(path), ms: milliseconds(seconds) }, 'webtransport session'),
     applicationFailed: () => undefined, // Who noticed it knows more, and logs it.
-    sessionRefused: ({ path, ...record }) => log.info({ ...record, path: withoutQuery(path) }, 'webtransport session refused'),
+    sessionRefused: ({ path, ...record }) =>
+      log.info({ ...record, path: withoutQuery(path) }, 'webtransport session refused'),
   };
 }
 

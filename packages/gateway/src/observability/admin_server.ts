@@ -54,20 +54,40 @@ export class AdminServer {
  */
 function isOwnName(host: string): boolean {
   const name = hostName(host);
-  return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || /^[a-z0-9_-]+$/.test(name) || /\.(?:localhost|local|internal|home\.arpa|test)$/.test(name);
+  return (
+    isIP(name.replace(/^\[|\]$/g, '')) !== 0 ||
+    /^[a-z0-9_-]+$/.test(name) ||
+    /\.(?:localhost|local|internal|home\.arpa|test)$/.test(name)
+  );
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, { registry, status, refresh, drainBackend }: AdminSources): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { registry, status, refresh, drainBackend }: AdminSources,
+): Promise<void> {
   const send = (code: number, type: string, text: string): void => {
-    response.writeHead(code, { 'content-type': type, 'cache-control': 'no-store' }).end(request.method === 'HEAD' ? undefined : text);
+    response
+      .writeHead(code, { 'content-type': type, 'cache-control': 'no-store' })
+      .end(request.method === 'HEAD' ? undefined : text);
   };
   const { host } = request.headers;
-  if (host !== undefined && !isOwnName(host)) { send(421, 'text/plain', '421 Misdirected Request: ask by an IP address, localhost or a name without a dot\n'); return; }
+  if (host !== undefined && !isOwnName(host)) {
+    send(421, 'text/plain', '421 Misdirected Request: ask by an IP address, localhost or a name without a dot\n');
+    return;
+  }
   const [, backend, action] = /^\/backends\/([\w-]+)\/(drain|resume)$/.exec(request.url ?? '') ?? [];
   if (backend !== undefined && request.method === 'POST') {
-    if (request.headers[adminHeader] === undefined) { send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`); return; }
-    if (drainBackend?.(backend, action === 'drain') !== true) { send(404, 'text/plain', '404 Not Found: there is no such backend\n'); return; }
-    send(200, 'text/plain', `${action}\n`); return;
+    if (request.headers[adminHeader] === undefined) {
+      send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);
+      return;
+    }
+    if (drainBackend?.(backend, action === 'drain') !== true) {
+      send(404, 'text/plain', '404 Not Found: there is no such backend\n');
+      return;
+    }
+    send(200, 'text/plain', `${action}\n`);
+    return;
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
@@ -75,20 +95,31 @@ async function answer(request: IncomingMessage, response: ServerResponse, { regi
     return;
   }
   switch (request.url?.split('?', 1)[0]) {
-    case '/healthz':
-      // Alive: the process answers. Whether it wants requests is /readyz.
-      { send(200, 'text/plain', 'ok\n'); return; }
+    case '/healthz': // Alive: the process answers. Whether it wants requests is /readyz.
+    {
+      send(200, 'text/plain', 'ok\n');
+      return;
+    }
     case '/readyz': {
       const { state } = status();
-      send(state === 'serving' ? 200 : 503, 'text/plain', `${state}\n`); return;
+      send(state === 'serving' ? 200 : 503, 'text/plain', `${state}\n`);
+      return;
     }
     case '/metrics':
       await refresh();
-      { send(200, registry.contentType, await registry.metrics()); return; }
+      {
+        send(200, registry.contentType, await registry.metrics());
+        return;
+      }
     case '/status':
       await refresh();
-      { send(200, 'application/json', `${JSON.stringify(status())}\n`); return; }
-    default:
-      { send(404, 'text/plain', '404 Not Found: /healthz, /readyz, /metrics and /status are here\n'); return; }
+      {
+        send(200, 'application/json', `${JSON.stringify(status())}\n`);
+        return;
+      }
+    default: {
+      send(404, 'text/plain', '404 Not Found: /healthz, /readyz, /metrics and /status are here\n');
+      return;
+    }
   }
 }

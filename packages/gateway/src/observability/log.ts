@@ -13,7 +13,11 @@ const standardError = 2;
  */
 export function createLog(options: LogOptions, stream?: DestinationStream): Logger {
   const { file } = options;
-  const written = stream ?? new LogStream(file === undefined ? standardError : openLog(file), (lines) => log.error({ lines }, 'lines of this log could not be written and are missing'));
+  const written =
+    stream ??
+    new LogStream(file === undefined ? standardError : openLog(file), (lines) =>
+      log.error({ lines }, 'lines of this log could not be written and are missing'),
+    );
   const log = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, written);
   return log;
 }
@@ -23,9 +27,13 @@ function openLog(file: string): number {
     mkdirSync(dirname(file), { recursive: true });
     return openSync(file, 'a');
   } catch (error) {
-    throw new UserError('FILE_UNWRITABLE', `the log ${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, {
-      hint: 'check the permissions of its directory',
-      cause: error,
-    });
+    throw new UserError(
+      'FILE_UNWRITABLE',
+      `the log ${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`,
+      {
+        hint: 'check the permissions of its directory',
+        cause: error,
+      },
+    );
   }
 }

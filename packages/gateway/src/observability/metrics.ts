@@ -24,7 +24,12 @@ export interface MetricSources {
 /** Metrics in Prometheus' format. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #slowClients = new Counter({ name: 'sheaf_slow_clients_ended_total', help: 'Exchanges that were ended as their clients did not do their part.', labelNames: ['reason'], registers: [this.registry] });
+  readonly #slowClients = new Counter({
+    name: 'sheaf_slow_clients_ended_total',
+    help: 'Exchanges that were ended as their clients did not do their part.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
 
   constructor(sources: MetricSources) {
     collectDefaultMetrics({ register: this.registry });
@@ -50,10 +55,16 @@ export class Metrics {
         this.inc(logLinesDropped());
       },
     });
-    labelled(this.registry, 'sheaf_stray_errors_total', 'Errors that nobody caught and no session is to blame for, of this process.', 'kind', strayErrorCounts);
+    labelled(
+      this.registry,
+      'sheaf_stray_errors_total',
+      'Errors that nobody caught and no session is to blame for, of this process.',
+      'kind',
+      strayErrorCounts,
+    );
     new Gauge({
       name: 'sheaf_certificate_expiry_seconds',
-      help: 'End of the certificate\'s validity, Unix time.',
+      help: "End of the certificate's validity, Unix time.",
       registers,
       collect() {
         this.set(sources.certificateExpiry().getTime() / 1_000);
@@ -68,15 +79,56 @@ export class Metrics {
   /** Counts requests and sessions as they happen. */
   observer(): RequestObserver & SessionObserver {
     const registers = [this.registry];
-    const requests = new Counter({ name: 'sheaf_http_requests_total', help: 'Requests answered.', labelNames: ['http', 'route', 'method', 'status'], registers });
-    const seconds = new Histogram({ name: 'sheaf_http_request_seconds', help: 'Time from a request\'s headers to the end of its response.', labelNames: ['route'], buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10], registers });
+    const requests = new Counter({
+      name: 'sheaf_http_requests_total',
+      help: 'Requests answered.',
+      labelNames: ['http', 'route', 'method', 'status'],
+      registers,
+    });
+    const seconds = new Histogram({
+      name: 'sheaf_http_request_seconds',
+      help: "Time from a request's headers to the end of its response.",
+      labelNames: ['route'],
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+      registers,
+    });
     const active = new Gauge({ name: 'sheaf_http_requests_active', help: 'Requests in flight.', registers });
-    const bytes = new Counter({ name: 'sheaf_http_response_bytes_total', help: 'Bytes of response bodies.', labelNames: ['route'], registers });
-    const sessions = new Counter({ name: 'sheaf_webtransport_sessions_total', help: 'WebTransport sessions opened.', labelNames: ['route'], registers });
-    const open = new Gauge({ name: 'sheaf_webtransport_sessions_open', help: 'WebTransport sessions open.', labelNames: ['route'], registers });
-    const refused = new Counter({ name: 'sheaf_webtransport_sessions_refused_total', help: 'WebTransport sessions refused.', labelNames: ['status'], registers });
-    const failures = new Counter({ name: 'sheaf_webtransport_application_failures_total', help: 'Errors that applications threw or left behind.', labelNames: ['route'], registers });
-    const dropped = new Counter({ name: 'sheaf_webtransport_datagrams_dropped_total', help: 'Datagrams of sessions that ended, received but not read in time.', labelNames: ['route'], registers });
+    const bytes = new Counter({
+      name: 'sheaf_http_response_bytes_total',
+      help: 'Bytes of response bodies.',
+      labelNames: ['route'],
+      registers,
+    });
+    const sessions = new Counter({
+      name: 'sheaf_webtransport_sessions_total',
+      help: 'WebTransport sessions opened.',
+      labelNames: ['route'],
+      registers,
+    });
+    const open = new Gauge({
+      name: 'sheaf_webtransport_sessions_open',
+      help: 'WebTransport sessions open.',
+      labelNames: ['route'],
+      registers,
+    });
+    const refused = new Counter({
+      name: 'sheaf_webtransport_sessions_refused_total',
+      help: 'WebTransport sessions refused.',
+      labelNames: ['status'],
+      registers,
+    });
+    const failures = new Counter({
+      name: 'sheaf_webtransport_application_failures_total',
+      help: 'Errors that applications threw or left behind.',
+      labelNames: ['route'],
+      registers,
+    });
+    const dropped = new Counter({
+      name: 'sheaf_webtransport_datagrams_dropped_total',
+      help: 'Datagrams of sessions that ended, received but not read in time.',
+      labelNames: ['route'],
+      registers,
+    });
     // Looking a series up by its labels costs more than the rest of a small request's bookkeeping.
     const ofRoute = new Map<string, { seconds: Histogram.Internal<'route'>; bytes: Counter.Internal }>();
     const ofKind = new Map<string, Counter.Internal>();
@@ -85,8 +137,13 @@ export class Metrics {
       requestEnded: ({ request, route, status, seconds: took, bytesSent }) => {
         active.dec();
         const [http, method] = [request.carriedBy ?? request.httpVersion, knownMethod(request.method)];
-        remembered(ofKind, `${http} ${method} ${status} ${route}`, () => requests.labels({ http, route, method, status })).inc();
-        const series = remembered(ofRoute, route, () => ({ seconds: seconds.labels({ route }), bytes: bytes.labels({ route }) }));
+        remembered(ofKind, `${http} ${method} ${status} ${route}`, () =>
+          requests.labels({ http, route, method, status }),
+        ).inc();
+        const series = remembered(ofRoute, route, () => ({
+          seconds: seconds.labels({ route }),
+          bytes: bytes.labels({ route }),
+        }));
         series.seconds.observe(took);
         series.bytes.inc(bytesSent);
       },
@@ -116,9 +173,15 @@ function knownMethod(method: string): string {
   return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].includes(method) ? method : 'other';
 }
 
-const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 'connectionsClosed' | 'limitHits'>, [name: string, help: string]> = {
+const transportHelp: Record<
+  Exclude<keyof TransportCounters, 'packetsDropped' | 'connectionsClosed' | 'limitHits'>,
+  [name: string, help: string]
+> = {
   connectionsAccepted: ['connections_accepted_total', 'QUIC connections accepted.'],
-  connectionsImported: ['connections_imported_total', 'QUIC connections taken over from their primaries, as a backend.'],
+  connectionsImported: [
+    'connections_imported_total',
+    'QUIC connections taken over from their primaries, as a backend.',
+  ],
   connectionsOpenGauge: ['connections_open', 'QUIC connections open.'],
   handshakesPendingGauge: ['handshakes_pending', 'QUIC handshakes pending.'],
   handshakesFailed: ['handshakes_failed_total', 'QUIC handshakes that failed.'],
@@ -131,7 +194,10 @@ const transportHelp: Record<Exclude<keyof TransportCounters, 'packetsDropped' | 
   bytesSent: ['udp_bytes_sent_total', 'Bytes of UDP datagrams sent.'],
   memoryBytesGauge: ['memory_bytes', 'Bytes that QUIC connections hold, as `limits.memory` counts them.'],
   packetsLost: ['packets_lost_total', 'QUIC packets declared lost.'],
-  javascriptCalls: ['javascript_calls_total', 'Calls about QUIC connections between JavaScript and the transport, both ways.'],
+  javascriptCalls: [
+    'javascript_calls_total',
+    'Calls about QUIC connections between JavaScript and the transport, both ways.',
+  ],
 };
 
 function transportMetrics(registry: Registry, sources: MetricSources): void {
@@ -139,17 +205,56 @@ function transportMetrics(registry: Registry, sources: MetricSources): void {
   for (const [counter, [name, help]] of Object.entries(transportHelp)) {
     const read = (): number => sources.transport()?.[counter as keyof typeof transportHelp] ?? 0;
     if (counter.endsWith('Gauge')) {
-      new Gauge({ name: `sheaf_quic_${name}`, help, registers, collect() { this.set(read()); } });
+      new Gauge({
+        name: `sheaf_quic_${name}`,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
     } else {
-      new Counter({ name: `sheaf_quic_${name}`, help, registers, collect() { this.reset(); this.inc(read()); } });
+      new Counter({
+        name: `sheaf_quic_${name}`,
+        help,
+        registers,
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
     }
   }
-  labelled(registry, 'sheaf_quic_packets_dropped_total', 'Packets dropped.', 'reason', () => sources.transport()?.packetsDropped ?? {});
-  labelled(registry, 'sheaf_limit_hits_total', 'How often a bound was met that protects clients from each other (docs/limits.md).', 'limit', () => sources.limitHits());
-  labelled(registry, 'sheaf_quic_connections_closed_total', 'QUIC connections closed.', 'error', () => sources.transport()?.connectionsClosed ?? {});
+  labelled(
+    registry,
+    'sheaf_quic_packets_dropped_total',
+    'Packets dropped.',
+    'reason',
+    () => sources.transport()?.packetsDropped ?? {},
+  );
+  labelled(
+    registry,
+    'sheaf_limit_hits_total',
+    'How often a bound was met that protects clients from each other (docs/limits.md).',
+    'limit',
+    () => sources.limitHits(),
+  );
+  labelled(
+    registry,
+    'sheaf_quic_connections_closed_total',
+    'QUIC connections closed.',
+    'error',
+    () => sources.transport()?.connectionsClosed ?? {},
+  );
 }
 
-function labelled(registry: Registry, name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void {
+function labelled(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: string,
+  read: () => Readonly<Record<string, number>>,
+): void {
   new Counter({
     name,
     help,
@@ -165,7 +270,12 @@ function labelled(registry: Registry, name: string, help: string, label: string,
 function upstreamMetrics(registry: Registry, sources: MetricSources): void {
   // A server may stand behind several routes, each of which has its own view of it.
   const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
-  const gauge = (name: string, help: string, read: (status: UpstreamStatus) => number, join: (values: number[]) => number = sum): void => {
+  const gauge = (
+    name: string,
+    help: string,
+    read: (status: UpstreamStatus) => number,
+    join: (values: number[]) => number = sum,
+  ): void => {
     new Gauge({
       name: `sheaf_upstream_${name}`,
       help,
@@ -174,22 +284,41 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
       collect() {
         this.reset();
         const values = new Map<string, number[]>();
-        for (const status of sources.upstreams()) values.set(status.origin, [...(values.get(status.origin) ?? []), read(status)]);
+        for (const status of sources.upstreams())
+          values.set(status.origin, [...(values.get(status.origin) ?? []), read(status)]);
         for (const [upstream, each] of values) this.set({ upstream }, join(each));
       },
     });
   };
-  gauge('up', '1 when the last attempt to reach the upstream succeeded.', ({ up }) => (up ? 1 : 0), (values) => Math.min(...values));
+  gauge(
+    'up',
+    '1 when the last attempt to reach the upstream succeeded.',
+    ({ up }) => (up ? 1 : 0),
+    (values) => Math.min(...values),
+  );
   gauge('requests_active', 'Requests in flight.', ({ active }) => active);
   gauge('requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
-  gauge('requests_refused', 'Requests answered 503 since the start, as there was no room for them.', ({ refused }) => refused);
-  gauge('requests_ended', 'Requests that lost their connection to others since the start, as their clients were slow.', ({ ended }) => ended);
+  gauge(
+    'requests_refused',
+    'Requests answered 503 since the start, as there was no room for them.',
+    ({ refused }) => refused,
+  );
+  gauge(
+    'requests_ended',
+    'Requests that lost their connection to others since the start, as their clients were slow.',
+    ({ ended }) => ended,
+  );
   gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);
   gauge('failures', 'Requests that failed since the start.', ({ failures }) => failures);
 }
 
 function backendMetrics(registry: Registry, backends: () => BackendReport[]): void {
-  const metric = (Kind: typeof Gauge | typeof Counter, name: string, help: string, read: (backend: BackendReport) => number): void => {
+  const metric = (
+    Kind: typeof Gauge | typeof Counter,
+    name: string,
+    help: string,
+    read: (backend: BackendReport) => number,
+  ): void => {
     new Kind({
       name: `sheaf_backend_${name}`,
       help,
@@ -206,14 +335,19 @@ function backendMetrics(registry: Registry, backends: () => BackendReport[]): vo
   metric(Gauge, 'load', 'Share of the time in which the backend was busy.', ({ load }) => load);
   metric(Gauge, 'requests_active', 'Requests in flight at the backend.', ({ requestsActive }) => requestsActive);
   metric(Counter, 'bytes_sent_total', 'Bytes of UDP datagrams that the backend sent.', ({ bytesSent }) => bytesSent);
-  metric(Counter, 'bytes_received_total', 'Bytes of UDP datagrams that the backend received.', ({ bytesReceived }) => bytesReceived);
+  metric(
+    Counter,
+    'bytes_received_total',
+    'Bytes of UDP datagrams that the backend received.',
+    ({ bytesReceived }) => bytesReceived,
+  );
   metric(Counter, 'proxied_total', 'Requests that the gateway proxied to the backend.', ({ proxied }) => proxied);
 }
 
 function guestMetrics(registry: Registry, guests: () => number): void {
   new Gauge({
     name: 'sheaf_guest_connections',
-    help: 'Connections of the gateway\'s clients that this backend serves.',
+    help: "Connections of the gateway's clients that this backend serves.",
     registers: [registry],
     collect() {
       this.set(guests());

@@ -10,15 +10,34 @@ import { routeOptions } from './routes.js';
 export const maxBackendId = 63;
 
 const backendHealthOptions = z.strictObject({
-  path: z.string().startsWith('/').optional().describe('Also requested with GET, over the backbone; any status below 400 is healthy. Default: that the node answers is enough.'),
+  path: z
+    .string()
+    .startsWith('/')
+    .optional()
+    .describe(
+      'Also requested with GET, over the backbone; any status below 400 is healthy. Default: that the node answers is enough.',
+    ),
   interval: duration.prefault('1s').describe('Time between checks.'),
   timeout: duration.prefault('3s').describe('Silence after which the backend counts as lost.'),
 });
 
 const backendObject = z.strictObject({
-  name: z.string().min(1).describe('Name of the backend: a node of this file with the role `backend`, or one that is described here.'),
-  id: z.number().int().min(0).max(maxBackendId).optional().describe('What clients call it, 0 to 63. Default: its place in the list.'),
-  address: oneOrMore(remoteAddress).optional().describe('Where clients reach it, one address or one of each family. Default: what the node of this file listens on.'),
+  name: z
+    .string()
+    .min(1)
+    .describe('Name of the backend: a node of this file with the role `backend`, or one that is described here.'),
+  id: z
+    .number()
+    .int()
+    .min(0)
+    .max(maxBackendId)
+    .optional()
+    .describe('What clients call it, 0 to 63. Default: its place in the list.'),
+  address: oneOrMore(remoteAddress)
+    .optional()
+    .describe(
+      'Where clients reach it, one address or one of each family. Default: what the node of this file listens on.',
+    ),
   backbone: hostAndPort.optional().describe('Where its backbone listens, when it is in another file.'),
   public_key: publicKey.optional().describe('Its public key, when it is in another file.'),
   health: backendHealthOptions.prefault({}).describe('How often it is looked after.'),
@@ -29,10 +48,18 @@ export type BackendHealthOptions = z.output<typeof backendHealthOptions>;
 
 /** The backends of a gateway. */
 export const backendsOptions = z
-  .array(z.union([z.string().min(1), backendObject]).transform((value): BackendReferenceOptions => (typeof value === 'string' ? backendObject.parse({ name: value }) : value)))
+  .array(
+    z
+      .union([z.string().min(1), backendObject])
+      .transform((value): BackendReferenceOptions =>
+        typeof value === 'string' ? backendObject.parse({ name: value }) : value,
+      ),
+  )
   .min(1)
   .max(maxBackendId + 1)
-  .describe('Nodes that answer clients of this gateway directly: names of nodes of this file, or `{ name, address, backbone, public_key }`.');
+  .describe(
+    'Nodes that answer clients of this gateway directly: names of nodes of this file, or `{ name, address, backbone, public_key }`.',
+  );
 
 const primaryObject = z.strictObject({
   name: z.string().min(1).describe('Name of the gateway.'),
@@ -44,7 +71,9 @@ export type PrimaryReferenceOptions = z.output<typeof primaryObject>;
 
 const primaryOptions = z
   .union([z.string().min(1), primaryObject])
-  .describe('The gateway whose connections this backend takes over: its name in this file, or `{ name, backbone, public_key }`.');
+  .describe(
+    'The gateway whose connections this backend takes over: its name in this file, or `{ name, backbone, public_key }`.',
+  );
 
 /** A backend, without its `role`. */
 export const backendConfiguration = z.strictObject({

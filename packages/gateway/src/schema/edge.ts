@@ -15,12 +15,18 @@ const trustOptions = z.union([
   z.literal('insecure'),
   z
     .strictObject({
-      hash: certificateHashes.optional().describe('SHA-256 of the certificate that the gateway may have, in hexadecimal; `sheaf cert` prints it.'),
-      ca: filePath.optional().describe('PEM file with the authorities that the gateway\'s certificate may come from.'),
+      hash: certificateHashes
+        .optional()
+        .describe('SHA-256 of the certificate that the gateway may have, in hexadecimal; `sheaf cert` prints it.'),
+      ca: filePath.optional().describe("PEM file with the authorities that the gateway's certificate may come from."),
     })
     .superRefine(({ hash, ca }, context) => {
       if ((hash === undefined) !== (ca === undefined)) return;
-      context.addIssue({ code: 'custom', message: 'a certificate is known by its hash or by its authority', params: { hint: 'write `{ hash: … }` or `{ ca: ./ca.pem }`' } });
+      context.addIssue({
+        code: 'custom',
+        message: 'a certificate is known by its hash or by its authority',
+        params: { hint: 'write `{ hash: … }` or `{ ca: ./ca.pem }`' },
+      });
     }),
 ]);
 
@@ -29,7 +35,9 @@ const gatewayAddress = z.strictObject({
   server_name: z.string().min(1).optional().describe('Name that its certificate is for; default: the host.'),
   certificate: trustOptions
     .optional()
-    .describe('What its certificate must be: `{ hash: … }`, `{ ca: ./ca.pem }`, or `insecure` for any. Default: one that this machine trusts.'),
+    .describe(
+      'What its certificate must be: `{ hash: … }`, `{ ca: ./ca.pem }`, or `insecure` for any. Default: one that this machine trusts.',
+    ),
 });
 
 const gatewayOptions = z
@@ -39,14 +47,23 @@ const gatewayOptions = z
 
 const pathOptions = z.strictObject({
   local: ipAddress.describe('IP address of this machine that the path starts from.'),
-  remote: remoteAddress.optional().describe('Address and port that it leads to; default: the gateway\'s.'),
+  remote: remoteAddress.optional().describe("Address and port that it leads to; default: the gateway's."),
   backup: z.boolean().default(false).describe('Only used when no other path works.'),
-  weight: z.int().min(1).max(1_000).optional().describe('With `path_scheduler: weighted`, its share of what the edge sends: a whole number from 1, the default, to 1000.'),
+  weight: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe(
+      'With `path_scheduler: weighted`, its share of what the edge sends: a whole number from 1, the default, to 1000.',
+    ),
 });
 
 const pathsOptions = z
   .union([z.literal('auto'), z.array(pathOptions).min(1)])
-  .describe('`auto` follows the addresses of this machine as they come and go; or a list of `{ local, remote, backup, weight }`, whose first path carries the handshake while it works.');
+  .describe(
+    '`auto` follows the addresses of this machine as they come and go; or a list of `{ local, remote, backup, weight }`, whose first path carries the handshake while it works.',
+  );
 
 /** An edge beside a browser, without its `role`. */
 export const edgeConfiguration = z.strictObject({
@@ -54,7 +71,12 @@ export const edgeConfiguration = z.strictObject({
   tls: frontKeys.tls,
   gateway: gatewayOptions,
   paths: pathsOptions.default('auto'),
-  show_paths: z.boolean().default(false).describe('Tell pages that come through the edge which paths it has, for the live page: addresses, round-trip times, losses and bytes; and which server sent each of the latest responses.'),
+  show_paths: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Tell pages that come through the edge which paths it has, for the live page: addresses, round-trip times, losses and bytes; and which server sent each of the latest responses.',
+    ),
   congestion: frontKeys.congestion,
   path_scheduler: frontKeys.path_scheduler,
   stream_scheduler: frontKeys.stream_scheduler,

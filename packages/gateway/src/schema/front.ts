@@ -8,12 +8,16 @@ import { congestionNames, pathSchedulerNames, streamSchedulerNames } from '../va
 
 /** The keys of every node that clients connect to. */
 export const frontKeys = {
-  listen: listenAddresses.describe('Address such as `127.0.0.1:4433`, or `:4433` for all, or a list of addresses with one port, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).'),
+  listen: listenAddresses.describe(
+    'Address such as `127.0.0.1:4433`, or `:4433` for all, or a list of addresses with one port, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).',
+  ),
   tls: tlsOptions.default('dev'),
   congestion: z
     .enum(congestionNames)
     .default('cubic')
-    .describe('Congestion controller of QUIC connections: CUBIC (RFC 9438), NewReno (RFC 9002), BBR, or OLIA, which couples the paths of a connection.'),
+    .describe(
+      'Congestion controller of QUIC connections: CUBIC (RFC 9438), NewReno (RFC 9002), BBR, or OLIA, which couples the paths of a connection.',
+    ),
   path_scheduler: z
     .enum(pathSchedulerNames)
     .default('ecf')
@@ -34,4 +38,9 @@ export type FrontLimits = Omit<Limits, 'body_size'>;
 const frontOptions = z.strictObject({ ...frontKeys, ...reachKeys });
 
 /** What the listeners of a node are told. */
-export type FrontOptions = z.output<typeof frontOptions> & { alpn: readonly string[]; multipath: boolean; multiEnd?: boolean; limits: FrontLimits };
+export type FrontOptions = z.output<typeof frontOptions> & {
+  alpn: readonly string[];
+  multipath: boolean;
+  multiEnd?: boolean;
+  limits: FrontLimits;
+};

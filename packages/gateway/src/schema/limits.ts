@@ -12,34 +12,53 @@ export const limitsOptions = z.strictObject({
     .describe('Open connections of each kind from one network: one IPv4 address, or one IPv6 /56.'),
   connection_memory: byteSize
     .prefault('8MiB')
-    .describe('Bytes that the gateway holds for one QUIC connection: not sent, not acknowledged, not read, and 32 KiB for each request in flight. What is beyond that waits.'),
+    .describe(
+      'Bytes that the gateway holds for one QUIC connection: not sent, not acknowledged, not read, and 32 KiB for each request in flight. What is beyond that waits.',
+    ),
   memory: byteSize
     .prefault('256MiB')
-    .describe('Bytes that all QUIC connections hold together; those of one network a quarter of it. Near the limit windows shrink, then idle connections are closed, then those that take the least of what they asked for.'),
+    .describe(
+      'Bytes that all QUIC connections hold together; those of one network a quarter of it. Near the limit windows shrink, then idle connections are closed, then those that take the least of what they asked for.',
+    ),
   streams: z
     .number()
     .int()
     .min(1)
     .max(65_536)
     .default(1_000)
-    .describe('Streams of each kind that one client may hold open. Browsers fail at once when they run out: keep 1000.'),
+    .describe(
+      'Streams of each kind that one client may hold open. Browsers fail at once when they run out: keep 1000.',
+    ),
   header_size: byteSize.prefault('32KiB').describe('Request headers, in bytes; more is answered 431.'),
   body_size: byteSize.prefault('64MiB').describe('Request body, in bytes; more is answered 413.'),
-  body_timeout: duration.prefault('30s').describe('A client that sends nothing for so long of a request body that is waited for is answered 408.'),
-  unread_timeout: duration.prefault('60s').describe('A client that takes nothing for so long of a response that is there for it loses the response.'),
+  body_timeout: duration
+    .prefault('30s')
+    .describe('A client that sends nothing for so long of a request body that is waited for is answered 408.'),
+  unread_timeout: duration
+    .prefault('60s')
+    .describe('A client that takes nothing for so long of a response that is there for it loses the response.'),
   slow_responses: z
     .number()
     .int()
     .min(2)
     .default(1_000)
-    .describe('Exchanges with clients that do less than 1 KB/s; those of one network (IPv4 address, IPv6 /56) get as many as are free, so at most half. Of more, the slowest are ended.'),
+    .describe(
+      'Exchanges with clients that do less than 1 KB/s; those of one network (IPv4 address, IPv6 /56) get as many as are free, so at most half. Of more, the slowest are ended.',
+    ),
   handshakes_per_second: z
     .number()
     .int()
     .min(1)
     .default(500)
-    .describe('New handshakes per second; above it QUIC clients have to prove their address first (Retry), and those of TCP wait.'),
-  half_open_handshakes: z.number().int().min(1).default(2_000).describe('QUIC handshakes pending at one time, and as many TCP connections that wait for theirs.'),
+    .describe(
+      'New handshakes per second; above it QUIC clients have to prove their address first (Retry), and those of TCP wait.',
+    ),
+  half_open_handshakes: z
+    .number()
+    .int()
+    .min(1)
+    .default(2_000)
+    .describe('QUIC handshakes pending at one time, and as many TCP connections that wait for theirs.'),
   retry: z
     .enum(['auto', 'always', 'never'])
     .default('auto')

@@ -11,47 +11,163 @@ type Effect = Omit<Bound, 'default'>;
 
 /** Who pays for each key of `limits`, and what becomes of who wants more. */
 const effects: Record<keyof Limits, Effect> = {
-  connections: { resource: 'open connections', pays: 'all clients', gets: 'the longest idle ones of the network with the most are closed; without any, CONNECTION_REFUSED (QUIC), a closed connection (TCP)' },
-  connections_per_network: { resource: 'open connections of one network', pays: 'the network', gets: 'its own idle ones are closed; without any, CONNECTION_REFUSED (QUIC), a closed connection (TCP)' },
-  connection_memory: { resource: 'bytes held for one QUIC connection', pays: 'the connection', gets: 'its responses and further requests wait' },
-  memory: { resource: 'bytes held for all QUIC connections; one network has a quarter', pays: 'the network, then all', gets: 'smaller windows and shares; beyond seven eighths idle connections are closed, then, with H3_EXCESSIVE_LOAD, those that took the least' },
-  streams: { resource: 'open streams of each kind (HTTP/2: at most 128)', pays: 'the connection', gets: 'no credit for more; STREAM_LIMIT_ERROR' },
+  connections: {
+    resource: 'open connections',
+    pays: 'all clients',
+    gets: 'the longest idle ones of the network with the most are closed; without any, CONNECTION_REFUSED (QUIC), a closed connection (TCP)',
+  },
+  connections_per_network: {
+    resource: 'open connections of one network',
+    pays: 'the network',
+    gets: 'its own idle ones are closed; without any, CONNECTION_REFUSED (QUIC), a closed connection (TCP)',
+  },
+  connection_memory: {
+    resource: 'bytes held for one QUIC connection',
+    pays: 'the connection',
+    gets: 'its responses and further requests wait',
+  },
+  memory: {
+    resource: 'bytes held for all QUIC connections; one network has a quarter',
+    pays: 'the network, then all',
+    gets: 'smaller windows and shares; beyond seven eighths idle connections are closed, then, with H3_EXCESSIVE_LOAD, those that took the least',
+  },
+  streams: {
+    resource: 'open streams of each kind (HTTP/2: at most 128)',
+    pays: 'the connection',
+    gets: 'no credit for more; STREAM_LIMIT_ERROR',
+  },
   header_size: { resource: 'request headers', pays: 'the request', gets: '431' },
   body_size: { resource: 'request body', pays: 'the request', gets: '413' },
-  body_timeout: { resource: 'time without a byte of a request body that is waited for', pays: 'the request', gets: '408' },
-  unread_timeout: { resource: 'time in which nothing is taken of a response', pays: 'the response', gets: 'its stream is reset, its connection closed (HTTP/1.1)' },
-  slow_responses: { resource: 'exchanges below 1 KB/s; one network has half of what is left', pays: 'the network', gets: 'the slowest are ended' },
-  handshakes_per_second: { resource: 'new handshakes a second', pays: 'new clients', gets: 'Retry (QUIC), its turn later (TCP)' },
-  half_open_handshakes: { resource: 'handshakes pending; one network has half of what is left', pays: 'the network', gets: 'CONNECTION_REFUSED (QUIC), a closed connection (TCP)' },
+  body_timeout: {
+    resource: 'time without a byte of a request body that is waited for',
+    pays: 'the request',
+    gets: '408',
+  },
+  unread_timeout: {
+    resource: 'time in which nothing is taken of a response',
+    pays: 'the response',
+    gets: 'its stream is reset, its connection closed (HTTP/1.1)',
+  },
+  slow_responses: {
+    resource: 'exchanges below 1 KB/s; one network has half of what is left',
+    pays: 'the network',
+    gets: 'the slowest are ended',
+  },
+  handshakes_per_second: {
+    resource: 'new handshakes a second',
+    pays: 'new clients',
+    gets: 'Retry (QUIC), its turn later (TCP)',
+  },
+  half_open_handshakes: {
+    resource: 'handshakes pending; one network has half of what is left',
+    pays: 'the network',
+    gets: 'CONNECTION_REFUSED (QUIC), a closed connection (TCP)',
+  },
   retry: { resource: 'address validation', pays: 'new clients', gets: 'one more round trip' },
   idle: { resource: 'silence', pays: 'the connection', gets: 'it is closed' },
-  drain: { resource: 'time of open requests when the gateway stops', pays: 'the request', gets: 'its connection is closed' },
+  drain: {
+    resource: 'time of open requests when the gateway stops',
+    pays: 'the request',
+    gets: 'its connection is closed',
+  },
 };
 
 /** Those that no configuration changes: they follow from the protocols, or from what the others are. */
 const fixed: Bound[] = [
-  { resource: 'memory of QUIC handshakes pending', default: '48 MiB', pays: 'the oldest handshakes', gets: 'they are forgotten' },
-  { resource: '1-RTT packets ahead of a client\'s Finished', default: '24 KiB, 2 KiB once 256 handshakes are pending', pays: 'the connection', gets: 'the packets are dropped' },
-  { resource: 'requests that an HTTP/3 client cancels', default: '1,000, and 100 a second', pays: 'the connection', gets: 'H3_EXCESSIVE_LOAD' },
-  { resource: 'address tokens (NEW_TOKEN)', default: 'one use', pays: 'the client', gets: 'its address is not taken for validated' },
-  { resource: 'ClientHellos with 0-RTT, remembered for 6 hours', default: '28 MiB, over 1,000 a second; one network has half of what is left', pays: 'the network', gets: '1-RTT' },
-  { resource: 'stateless resets', default: '200 a second', pays: 'who sends to a connection that is gone', gets: 'a timeout' },
-  { resource: 'requests of one network over HTTP/2', default: '1,000 in flight; beyond that 8 for each connection', pays: 'the network', gets: 'credit for 8 streams; REFUSED_STREAM' },
-  { resource: 'requests over HTTP/3 that wait unread, where a connection holds twice its share', default: '100', pays: 'the connection', gets: 'H3_REQUEST_REJECTED' },
-  { resource: 'time for the rest of a body behind its response over HTTP/1.1', default: 'as `limits.idle`', pays: 'the connection', gets: 'it is closed' },
-  { resource: 'unsent bytes of responses over HTTP/2', default: '3 MiB a connection, 32 MiB a network', pays: 'the connection', gets: 'its responses wait' },
-  { resource: 'bytes of one TCP connection that wait unsent in the kernel', default: '128 KiB', pays: 'the connection', gets: 'its responses wait' },
-  { resource: 'pieces in which responses over HTTP/1.1 are read', default: '64 KiB, 16 KiB while their network has more than 64 connections', pays: 'the network', gets: 'more and smaller writes' },
+  {
+    resource: 'memory of QUIC handshakes pending',
+    default: '48 MiB',
+    pays: 'the oldest handshakes',
+    gets: 'they are forgotten',
+  },
+  {
+    resource: "1-RTT packets ahead of a client's Finished",
+    default: '24 KiB, 2 KiB once 256 handshakes are pending',
+    pays: 'the connection',
+    gets: 'the packets are dropped',
+  },
+  {
+    resource: 'requests that an HTTP/3 client cancels',
+    default: '1,000, and 100 a second',
+    pays: 'the connection',
+    gets: 'H3_EXCESSIVE_LOAD',
+  },
+  {
+    resource: 'address tokens (NEW_TOKEN)',
+    default: 'one use',
+    pays: 'the client',
+    gets: 'its address is not taken for validated',
+  },
+  {
+    resource: 'ClientHellos with 0-RTT, remembered for 6 hours',
+    default: '28 MiB, over 1,000 a second; one network has half of what is left',
+    pays: 'the network',
+    gets: '1-RTT',
+  },
+  {
+    resource: 'stateless resets',
+    default: '200 a second',
+    pays: 'who sends to a connection that is gone',
+    gets: 'a timeout',
+  },
+  {
+    resource: 'requests of one network over HTTP/2',
+    default: '1,000 in flight; beyond that 8 for each connection',
+    pays: 'the network',
+    gets: 'credit for 8 streams; REFUSED_STREAM',
+  },
+  {
+    resource: 'requests over HTTP/3 that wait unread, where a connection holds twice its share',
+    default: '100',
+    pays: 'the connection',
+    gets: 'H3_REQUEST_REJECTED',
+  },
+  {
+    resource: 'time for the rest of a body behind its response over HTTP/1.1',
+    default: 'as `limits.idle`',
+    pays: 'the connection',
+    gets: 'it is closed',
+  },
+  {
+    resource: 'unsent bytes of responses over HTTP/2',
+    default: '3 MiB a connection, 32 MiB a network',
+    pays: 'the connection',
+    gets: 'its responses wait',
+  },
+  {
+    resource: 'bytes of one TCP connection that wait unsent in the kernel',
+    default: '128 KiB',
+    pays: 'the connection',
+    gets: 'its responses wait',
+  },
+  {
+    resource: 'pieces in which responses over HTTP/1.1 are read',
+    default: '64 KiB, 16 KiB while their network has more than 64 connections',
+    pays: 'the network',
+    gets: 'more and smaller writes',
+  },
   { resource: 'pipelined requests over HTTP/1.1', default: '32', pays: 'the connection', gets: 'it is closed' },
-  { resource: 'fields of pipelined requests over HTTP/1.1', default: '16 KiB', pays: 'the connection', gets: 'no more is read of it until the first is answered; a request whose fields are not complete after 10 s loses it' },
+  {
+    resource: 'fields of pipelined requests over HTTP/1.1',
+    default: '16 KiB',
+    pays: 'the connection',
+    gets: 'no more is read of it until the first is answered; a request whose fields are not complete after 10 s loses it',
+  },
 ];
 
 /** The table of docs/limits.md. */
 export function limitsTable(): string {
   const defaults = limitsOptions.parse({});
-  const configured = Object.entries(effects).map(([key, effect]): [string, Bound] => [`\`limits.${key}\``, { ...effect, default: text(key as keyof Limits, defaults) }]);
-  const rows = [...configured, ...fixed.map((bound): [string, Bound] => ['', bound])].map(([key, bound]) => `| ${bound.resource} | ${key} | ${bound.default} | ${bound.pays} | ${bound.gets} |`);
-  return ['| resource | key | default | who pays | what the offender gets |', '|---|---|---|---|---|', ...rows].join('\n');
+  const configured = Object.entries(effects).map(([key, effect]): [string, Bound] => [
+    `\`limits.${key}\``,
+    { ...effect, default: text(key as keyof Limits, defaults) },
+  ]);
+  const rows = [...configured, ...fixed.map((bound): [string, Bound] => ['', bound])].map(
+    ([key, bound]) => `| ${bound.resource} | ${key} | ${bound.default} | ${bound.pays} | ${bound.gets} |`,
+  );
+  return ['| resource | key | default | who pays | what the offender gets |', '|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
 }
 
 const sizes: readonly (keyof Limits)[] = ['connection_memory', 'memory', 'header_size', 'body_size'];

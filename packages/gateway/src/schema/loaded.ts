@@ -36,7 +36,10 @@ export interface NodeKeySource {
 }
 
 /** Where the key of a node in this directory is. */
-export function keySource({ name, node }: { name: string; node: Pick<NodeConfiguration, 'key' | 'public_key'> }, directory: string): NodeKeySource {
+export function keySource(
+  { name, node }: { name: string; node: Pick<NodeConfiguration, 'key' | 'public_key'> },
+  directory: string,
+): NodeKeySource {
   return { name, directory, key: node.key, publicKey: node.public_key };
 }
 

@@ -39,7 +39,8 @@ export const nodeConfiguration = z
 
 export type NodeConfiguration = z.output<typeof nodeConfiguration>;
 
-const roleDescription = 'What the node does: `gateway` answers requests, `backend` answers some of a gateway\'s directly, `edge` proxies those of a browser beside it to a gateway.';
+const roleDescription =
+  "What the node does: `gateway` answers requests, `backend` answers some of a gateway's directly, `edge` proxies those of a browser beside it to a gateway.";
 
 const gatewayNode = nodeConfiguration.extend({ role: z.literal('gateway').describe(roleDescription) });
 const backendNode = backendConfiguration.extend({ role: z.literal('backend').describe(roleDescription) });
@@ -66,7 +67,11 @@ const roleAlone = z.looseObject({ role: z.enum(['gateway', 'backend', 'edge']).d
 
 /** A whole file with a role: the other keys wait until they are those of a node. */
 const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, context) => {
-  const params = { code: 'CONFIG_UNKNOWN_KEY', place: 'key', hint: 'a role belongs into `nodes: { NAME: { role: … } }`' };
+  const params = {
+    code: 'CONFIG_UNKNOWN_KEY',
+    place: 'key',
+    hint: 'a role belongs into `nodes: { NAME: { role: … } }`',
+  };
   context.addIssue({ code: 'custom', path: ['role'], message: 'unknown key `role` at the top level', params });
 });
 
@@ -79,12 +84,19 @@ export function schemaOf(value: unknown): z.ZodType {
   if (!Object.hasOwn(value, 'nodes')) return Object.hasOwn(value, 'role') ? roleOfFile : nodeConfiguration;
   const { nodes } = value;
   if (!isMap(nodes) || Object.keys(nodes).length === 0) return z.strictObject({ nodes: atLeastOneNode });
-  const byName = z.strictObject(Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, schemaOfNode(node)])));
+  const byName = z.strictObject(
+    Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, schemaOfNode(node)])),
+  );
   const named = byName.superRefine((map, context) => {
     for (const name of Object.keys(map)) {
       const parsed = nodeName.safeParse(name);
       if (parsed.success) continue;
-      context.addIssue({ code: 'custom', path: [name], message: `\`${name}\` is not a name of a node`, params: { place: 'key', hint: parsed.error.issues[0]?.message } });
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: `\`${name}\` is not a name of a node`,
+        params: { place: 'key', hint: parsed.error.issues[0]?.message },
+      });
     }
   });
   return z.strictObject({ nodes: named });

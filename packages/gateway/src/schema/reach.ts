@@ -12,7 +12,11 @@ const network = z
     const most = isIP(address) === 4 ? 32 : 128;
     const prefix = bits === undefined ? most : Number(bits);
     if (isIP(address) !== 0 && !address.includes('%') && prefix <= most) return { address, prefix };
-    context.addIssue({ code: 'custom', message: `\`${text}\` is not an address or a network`, params: { hint: 'write `10.0.0.0/8`, `192.0.2.7` or `2001:db8::/32`' } });
+    context.addIssue({
+      code: 'custom',
+      message: `\`${text}\` is not an address or a network`,
+      params: { hint: 'write `10.0.0.0/8`, `192.0.2.7` or `2001:db8::/32`' },
+    });
     return z.NEVER;
   });
 
@@ -26,9 +30,14 @@ export interface PublicAddress {
 
 const publicUrl = z.string().transform((text, context): PublicAddress => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isOrigin = url?.protocol === 'https:' && url.pathname === '/' && url.search + url.hash + url.username + url.password === '';
+  const isOrigin =
+    url?.protocol === 'https:' && url.pathname === '/' && url.search + url.hash + url.username + url.password === '';
   if (isOrigin) return { host: url.hostname, port: url.port === '' ? 443 : Number(url.port) };
-  context.addIssue({ code: 'custom', message: `\`${text}\` is not the URL of a site`, params: { hint: 'write one such as `https://www.example.com` or `https://www.example.com:8443`' } });
+  context.addIssue({
+    code: 'custom',
+    message: `\`${text}\` is not the URL of a site`,
+    params: { hint: 'write one such as `https://www.example.com` or `https://www.example.com:8443`' },
+  });
   return z.NEVER;
 });
 
@@ -37,7 +46,9 @@ const trustedProxies = z.strictObject({
   header: z
     .enum(['x-forwarded-for', 'forwarded'])
     .default('x-forwarded-for')
-    .describe('Header in which they name the client: `x-forwarded-for`, or `forwarded` (RFC 7239). The other one is not believed: a client may have sent it.'),
+    .describe(
+      'Header in which they name the client: `x-forwarded-for`, or `forwarded` (RFC 7239). The other one is not believed: a client may have sent it.',
+    ),
 });
 
 export type TrustedProxiesOptions = z.output<typeof trustedProxies>;
@@ -46,12 +57,21 @@ export type TrustedProxiesOptions = z.output<typeof trustedProxies>;
 export const reachKeys = {
   public_url: publicUrl
     .optional()
-    .describe('Where clients find this node, such as `https://www.example.com`, when that is another port or host than `listen` has, behind port mapping or NAT. UDP and TCP are mapped from the same port.'),
+    .describe(
+      'Where clients find this node, such as `https://www.example.com`, when that is another port or host than `listen` has, behind port mapping or NAT. UDP and TCP are mapped from the same port.',
+    ),
   trusted_proxies: z
-    .union([networks.transform((addresses): TrustedProxiesOptions => ({ addresses, header: 'x-forwarded-for' })), trustedProxies])
+    .union([
+      networks.transform((addresses): TrustedProxiesOptions => ({ addresses, header: 'x-forwarded-for' })),
+      trustedProxies,
+    ])
     .optional()
-    .describe('Addresses and networks of HTTP proxies whose `X-Forwarded-For` is believed, or `{ addresses, header }`. Default: nobody is.'),
+    .describe(
+      'Addresses and networks of HTTP proxies whose `X-Forwarded-For` is believed, or `{ addresses, header }`. Default: nobody is.',
+    ),
   proxy_protocol: networks
     .optional()
-    .describe('Addresses and networks of balancers whose TCP connections all begin with a header of the PROXY protocol, version 1 or 2. Default: none.'),
+    .describe(
+      'Addresses and networks of balancers whose TCP connections all begin with a header of the PROXY protocol, version 1 or 2. Default: none.',
+    ),
 };

@@ -23,11 +23,15 @@ export const routeOptions = z
     files: filesOptions.optional(),
     upstream: upstreamOptions.optional(),
     webtransport: webTransportOptions.optional(),
-    backends: oneOrMore(z.string().min(1)).optional().describe('Backends that answer these requests: names out of `backends` of the gateway.'),
+    backends: oneOrMore(z.string().min(1))
+      .optional()
+      .describe('Backends that answer these requests: names out of `backends` of the gateway.'),
     delivery: z
       .enum(['direct', 'proxy'])
       .optional()
-      .describe('With `backends`: `direct`, the default, lets clients that speak Multi-End ask the backends themselves; `proxy` sends every request through the gateway.'),
+      .describe(
+        'With `backends`: `direct`, the default, lets clients that speak Multi-End ask the backends themselves; `proxy` sends every request through the gateway.',
+      ),
   })
   .superRefine((route, context) => {
     const present = targetKeys.filter((key) => route[key] !== undefined);
@@ -35,7 +39,11 @@ export const routeOptions = z
       context.addIssue({
         code: 'custom',
         message: 'this route has nothing that answers requests',
-        params: { code: 'CONFIG_MISSING_KEY', missing: targetKeys, hint: 'add `files`, `upstream`, `webtransport` or `backends`' },
+        params: {
+          code: 'CONFIG_MISSING_KEY',
+          missing: targetKeys,
+          hint: 'add `files`, `upstream`, `webtransport` or `backends`',
+        },
       });
     }
     if (present.length > 1) {

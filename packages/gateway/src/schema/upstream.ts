@@ -14,9 +14,13 @@ const origin = z
     if (url.protocol !== 'http:' && url.protocol !== 'https:') {
       return refuse(`\`${url.protocol}//\` is not supported for upstreams`, 'use `http://` or `https://`');
     }
-    if (url.username !== '' || url.password !== '') return refuse('a URL with a password is not allowed here', 'remove it');
+    if (url.username !== '' || url.password !== '')
+      return refuse('a URL with a password is not allowed here', 'remove it');
     if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-      return refuse('an upstream is an origin, without a path', `write \`${url.origin}\`: requests keep their own path`);
+      return refuse(
+        'an upstream is an origin, without a path',
+        `write \`${url.origin}\`: requests keep their own path`,
+      );
     }
     return url;
   });
@@ -32,8 +36,14 @@ const upstreamTlsOptions = z.strictObject({
     .string()
     .regex(/^[a-z0-9.:-]+$/i, 'not a host name')
     .optional()
-    .describe('Name or IP address that the upstream\'s certificate must be for; a name is also asked for (SNI). Default: the host of the origin.'),
-  ca: filePath.optional().describe('PEM file with the authorities that may have signed the upstream\'s certificate, instead of those that this machine trusts.'),
+    .describe(
+      "Name or IP address that the upstream's certificate must be for; a name is also asked for (SNI). Default: the host of the origin.",
+    ),
+  ca: filePath
+    .optional()
+    .describe(
+      "PEM file with the authorities that may have signed the upstream's certificate, instead of those that this machine trusts.",
+    ),
   certificate: z
     .strictObject({
       cert: filePath.describe('PEM file with the certificate, followed by its chain.'),
@@ -43,29 +53,62 @@ const upstreamTlsOptions = z.strictObject({
     .describe('By which the upstream knows the gateway (mTLS).'),
 });
 
-const upstreamObject = z.strictObject({
-  to: oneOrMore(origin).describe('One origin, or several that share the requests.'),
-  tls: upstreamTlsOptions.optional().describe('How an upstream over `https://` is known. Files are read again when they change.'),
-  host: z
-    .enum(['keep', 'upstream'])
-    .default('keep')
-    .describe('The `Host` that the upstream hears: `keep` passes on what the client asked for, `upstream` says the host of the origin.'),
-  balance: z
-    .enum(['round_robin', 'least_requests', 'client_address'])
-    .default('round_robin')
-    .describe('Which of several upstreams gets a request; `client_address` keeps a client on one of them.'),
-  health: healthOptions.optional().describe('Active checks; without them only failures of real requests count.'),
-  retries: z.number().int().min(0).max(10).default(2).describe('Further attempts of a request that can be repeated safely.'),
-  connect_timeout: duration.prefault('5s').describe('Longest wait for a connection.'),
-  response_timeout: duration.prefault('60s').describe('Longest wait for response headers.'),
-  idle_timeout: duration.optional().describe('Longest silence within a response body. Default: none, as events may be rare.'),
-  connections: z.number().int().min(1).default(128).describe('Connections to each upstream; the clients of one network (IPv4 address, IPv6 /56) get as many as are free, so at most half.'),
-  queue: z.number().int().min(0).default(2_048).describe('Requests that wait for one of these connections, shared among networks in the same way; more are answered 503.'),
-  queue_timeout: duration.prefault('10s').describe('Longest wait there; then the response is 503.'),
-}).superRefine(({ to, tls }, context) => {
-  if (!tls || to.some(({ protocol }) => protocol === 'https:')) return;
-  context.addIssue({ code: 'custom', message: '`tls` is for upstreams over TLS, and this one is asked without', path: ['tls'], params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'write `https://` in `to`, or remove `tls`' } });
-});
+const upstreamObject = z
+  .strictObject({
+    to: oneOrMore(origin).describe('One origin, or several that share the requests.'),
+    tls: upstreamTlsOptions
+      .optional()
+      .describe('How an upstream over `https://` is known. Files are read again when they change.'),
+    host: z
+      .enum(['keep', 'upstream'])
+      .default('keep')
+      .describe(
+        'The `Host` that the upstream hears: `keep` passes on what the client asked for, `upstream` says the host of the origin.',
+      ),
+    balance: z
+      .enum(['round_robin', 'least_requests', 'client_address'])
+      .default('round_robin')
+      .describe('Which of several upstreams gets a request; `client_address` keeps a client on one of them.'),
+    health: healthOptions.optional().describe('Active checks; without them only failures of real requests count.'),
+    retries: z
+      .number()
+      .int()
+      .min(0)
+      .max(10)
+      .default(2)
+      .describe('Further attempts of a request that can be repeated safely.'),
+    connect_timeout: duration.prefault('5s').describe('Longest wait for a connection.'),
+    response_timeout: duration.prefault('60s').describe('Longest wait for response headers.'),
+    idle_timeout: duration
+      .optional()
+      .describe('Longest silence within a response body. Default: none, as events may be rare.'),
+    connections: z
+      .number()
+      .int()
+      .min(1)
+      .default(128)
+      .describe(
+        'Connections to each upstream; the clients of one network (IPv4 address, IPv6 /56) get as many as are free, so at most half.',
+      ),
+    queue: z
+      .number()
+      .int()
+      .min(0)
+      .default(2_048)
+      .describe(
+        'Requests that wait for one of these connections, shared among networks in the same way; more are answered 503.',
+      ),
+    queue_timeout: duration.prefault('10s').describe('Longest wait there; then the response is 503.'),
+  })
+  .superRefine(({ to, tls }, context) => {
+    if (!tls || to.some(({ protocol }) => protocol === 'https:')) return;
+    context.addIssue({
+      code: 'custom',
+      message: '`tls` is for upstreams over TLS, and this one is asked without',
+      path: ['tls'],
+      params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'write `https://` in `to`, or remove `tls`' },
+    });
+  });
 
 export type UpstreamOptions = z.output<typeof upstreamObject>;
 export type UpstreamTlsOptions = z.output<typeof upstreamTlsOptions>;

@@ -10,13 +10,17 @@ const webTransportObject = z.strictObject({
   application,
   origins: oneOrMore(z.string().min(1))
     .optional()
-    .describe('Web origins whose pages may open sessions, such as `https://example.com`, or `*` for all. Default: pages of the host that the session is for, and clients that are no browsers.'),
+    .describe(
+      'Web origins whose pages may open sessions, such as `https://example.com`, or `*` for all. Default: pages of the host that the session is for, and clients that are no browsers.',
+    ),
 });
 
 export const pageLoaderOption = z
   .enum(['on', 'off'])
   .default('on')
-  .describe('The Service Worker that loads pages over WebTransport. `off` takes it out of every browser that has it; keep that until all visitors have come by.');
+  .describe(
+    'The Service Worker that loads pages over WebTransport. `off` takes it out of every browser that has it; keep that until all visitors have come by.',
+  );
 
 export type WebTransportOptions = z.output<typeof webTransportObject>;
 

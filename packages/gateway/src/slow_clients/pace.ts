@@ -53,7 +53,8 @@ export function paceOf(exchange: Exchange): Pace {
 
 /** The slowest first; among those that do nothing, who has done so for the longest time. */
 export function bySlowness(now: number): (one: Exchange, other: Exchange) => number {
-  return (one, other) => paceOf(one).rate(now) - paceOf(other).rate(now) || paceOf(other).behindFor(now) - paceOf(one).behindFor(now);
+  return (one, other) =>
+    paceOf(one).rate(now) - paceOf(other).rate(now) || paceOf(other).behindFor(now) - paceOf(one).behindFor(now);
 }
 
 /** RFC 9112 §9.3.2: a response without a socket waits for those before it, not for the client. */

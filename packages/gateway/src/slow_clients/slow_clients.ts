@@ -39,7 +39,14 @@ export class SlowClients implements ExchangeWatch {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SlowClientsOptions) {
-    this.#options = { slowRate: Infinity, shares: false, unreadMs: Infinity, bodyMs: Infinity, onEnd: () => undefined, ...options };
+    this.#options = {
+      slowRate: Infinity,
+      shares: false,
+      unreadMs: Infinity,
+      bodyMs: Infinity,
+      onEnd: () => undefined,
+      ...options,
+    };
   }
 
   add(exchange: Exchange): void {
@@ -85,7 +92,9 @@ export class SlowClients implements ExchangeWatch {
   #endSlowest(now: number): void {
     const { most, slowRate, shares } = this.#options;
     if (this.#all.size <= (shares ? most / 2 : most)) return;
-    const slow = [...this.#all].filter((exchange) => paceOf(exchange).behindFor(now) >= patienceMs && paceOf(exchange).rate(now) < slowRate).sort(bySlowness(now));
+    const slow = [...this.#all]
+      .filter((exchange) => paceOf(exchange).behindFor(now) >= patienceMs && paceOf(exchange).rate(now) < slowRate)
+      .sort(bySlowness(now));
     const kept = new Shares(most);
     for (const exchange of slow.reverse()) {
       const network = shares ? networkOf(exchange.request.remoteAddress) : '';
@@ -105,8 +114,18 @@ export class SlowClients implements ExchangeWatch {
 const slowRate = 1;
 
 /** Watches over all clients of a node; `onEnd` is told of each that loses its exchange. */
-export function watchSlowClients(limits: Pick<Limits, 'slow_responses' | 'unread_timeout' | 'body_timeout'>, onEnd: (reason: SlowReason) => void): SlowClients {
-  return new SlowClients({ most: limits.slow_responses, shares: true, slowRate, unreadMs: limits.unread_timeout, bodyMs: limits.body_timeout, onEnd });
+export function watchSlowClients(
+  limits: Pick<Limits, 'slow_responses' | 'unread_timeout' | 'body_timeout'>,
+  onEnd: (reason: SlowReason) => void,
+): SlowClients {
+  return new SlowClients({
+    most: limits.slow_responses,
+    shares: true,
+    slowRate,
+    unreadMs: limits.unread_timeout,
+    bodyMs: limits.body_timeout,
+    onEnd,
+  });
 }
 
 const messages: Record<SlowReason, string> = {

@@ -27,7 +27,11 @@ export async function readCertificateFiles(files: CertificateFiles): Promise<Cer
   const pair = { certificate, privateKey };
   const leaf = parseCertificate('cert', files.cert, certificate);
   if (!leaf.checkPrivateKey(parseKey(files.key, privateKey))) {
-    throw new CertificateError('key', `${files.key} is not the key of ${files.cert}`, 'name the key that the certificate was made with');
+    throw new CertificateError(
+      'key',
+      `${files.key} is not the key of ${files.cert}`,
+      'name the key that the certificate was made with',
+    );
   }
   return pair;
 }
@@ -57,7 +61,8 @@ async function readPem(option: CertificateError['option'], file: string): Promis
     return await readFile(file, 'utf8');
   } catch (error) {
     const code = systemErrorCode(error) ?? 'unknown error';
-    const hint = code === 'ENOENT' ? 'correct the path; it is relative to the configuration file' : 'check its permissions';
+    const hint =
+      code === 'ENOENT' ? 'correct the path; it is relative to the configuration file' : 'check its permissions';
     throw new CertificateError(option, `the file ${file} cannot be read (${code})`, hint, error);
   }
 }
@@ -66,7 +71,12 @@ function parseCertificate(option: 'cert' | 'ca', file: string, pem: string): X50
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw new CertificateError(option, `${file} holds no certificate in PEM form`, 'it must start with -----BEGIN CERTIFICATE-----', error);
+    throw new CertificateError(
+      option,
+      `${file} holds no certificate in PEM form`,
+      'it must start with -----BEGIN CERTIFICATE-----',
+      error,
+    );
   }
 }
 
@@ -74,6 +84,11 @@ function parseKey(file: string, pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch (error) {
-    throw new CertificateError('key', `${file} holds no private key in PEM form without a passphrase`, 'it must start with -----BEGIN PRIVATE KEY-----', error);
+    throw new CertificateError(
+      'key',
+      `${file} holds no private key in PEM form without a passphrase`,
+      'it must start with -----BEGIN PRIVATE KEY-----',
+      error,
+    );
   }
 }

@@ -45,7 +45,10 @@ export async function createDevCertificate(names: readonly string[], now: Date):
       ),
     ],
   });
-  const privateKey = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+  const privateKey = x509.PemConverter.encode(
+    await webcrypto.subtle.exportKey('pkcs8', keys.privateKey),
+    'PRIVATE KEY',
+  );
   return { certificate: `${certificate.toString('pem')}\n`, privateKey: `${privateKey}\n` };
 }
 
@@ -59,9 +62,14 @@ export function devCertificateFiles(directory: string): { cert: string; key: str
  * or when it lacks one of the names.
  * @throws UserError when `.sheaf/` cannot be written.
  */
-export async function loadDevCertificate(directory: string, names: readonly string[], now: Date): Promise<CertificatePair> {
+export async function loadDevCertificate(
+  directory: string,
+  names: readonly string[],
+  now: Date,
+): Promise<CertificatePair> {
   const files = devCertificateFiles(directory);
-  const usable = (pair: CertificatePair): boolean => certificateExpiry(pair).getTime() - now.getTime() > devRenewalMs && covers(pair, names);
+  const usable = (pair: CertificatePair): boolean =>
+    certificateExpiry(pair).getTime() - now.getTime() > devRenewalMs && covers(pair, names);
   const kept = await readPair(files);
   if (kept && usable(kept)) return kept;
   try {
@@ -77,10 +85,14 @@ export async function loadDevCertificate(directory: string, names: readonly stri
     });
   } catch (error) {
     if (systemErrorCode(error) === undefined) throw error;
-    throw new UserError('DIRECTORY_UNWRITABLE', `cannot keep the development certificate in ${join(directory, '.sheaf')} (${systemErrorCode(error) ?? 'unknown error'})`, {
-      hint: 'make the directory writable, or name a certificate with `tls: { cert, key }`',
-      cause: error,
-    });
+    throw new UserError(
+      'DIRECTORY_UNWRITABLE',
+      `cannot keep the development certificate in ${join(directory, '.sheaf')} (${systemErrorCode(error) ?? 'unknown error'})`,
+      {
+        hint: 'make the directory writable, or name a certificate with `tls: { cert, key }`',
+        cause: error,
+      },
+    );
   }
 }
 
@@ -108,7 +120,9 @@ async function readPair(files: { cert: string; key: string }): Promise<Certifica
   try {
     const [certificate, privateKey] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
     // Read while they were replaced, they may not belong together.
-    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey)) ? { certificate, privateKey } : undefined;
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey))
+      ? { certificate, privateKey }
+      : undefined;
   } catch {
     return undefined;
   }

@@ -15,7 +15,10 @@ export function networkOf(address: string): string {
   const [head = '', tail] = address.split('::');
   const before = groupsOf(head);
   const after = groupsOf(tail ?? '');
-  const groups = tail === undefined ? before : [...before, ...new Array<number>(Math.max(0, 8 - before.length - after.length)).fill(0), ...after];
+  const groups =
+    tail === undefined
+      ? before
+      : [...before, ...new Array<number>(Math.max(0, 8 - before.length - after.length)).fill(0), ...after];
   const kept = groups.slice(0, Math.ceil(networkBits / groupBits));
   kept[kept.length - 1]! &= 0xff00;
   return `${kept.map((group) => group.toString(16)).join(':')}::/${networkBits}`;

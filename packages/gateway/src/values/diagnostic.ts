@@ -44,7 +44,12 @@ export function renderPlace(file: string, text: string, range: SourceRange): str
 }
 
 /** One diagnostic as the terminal shows it. */
-export function renderDiagnostic(file: string, text: string, diagnostic: Diagnostic, severity: 'error' | 'warning' = 'error'): string {
+export function renderDiagnostic(
+  file: string,
+  text: string,
+  diagnostic: Diagnostic,
+  severity: 'error' | 'warning' = 'error',
+): string {
   const lines = [`${severity}[${diagnostic.code}]: ${diagnostic.message}`, renderPlace(file, text, diagnostic.range)];
   if (diagnostic.hint !== undefined) lines.push(`  hint: ${diagnostic.hint}`);
   return lines.join('\n');

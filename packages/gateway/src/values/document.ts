@@ -40,8 +40,16 @@ export class ConfigurationDocument {
   #aliasError(message: string): Diagnostic {
     const alias = /anchor must be set before the alias\): (.+)$/.exec(message)?.[1];
     const start = alias === undefined ? 0 : Math.max(0, this.text.indexOf(`*${alias}`));
-    const hint = alias === undefined ? 'write the values out' : `\`*\` at the start names another value; put text in quotes: "*${alias}"`;
-    return { code: 'CONFIG_SYNTAX', message: lowerFirst(message), range: this.#clamp(start, start + 1 + (alias?.length ?? 0)), hint };
+    const hint =
+      alias === undefined
+        ? 'write the values out'
+        : `\`*\` at the start names another value; put text in quotes: "*${alias}"`;
+    return {
+      code: 'CONFIG_SYNTAX',
+      message: lowerFirst(message),
+      range: this.#clamp(start, start + 1 + (alias?.length ?? 0)),
+      hint,
+    };
   }
 
   /** The plain value; undefined when there are syntax errors. */
@@ -53,7 +61,10 @@ export class ConfigurationDocument {
   locateValue(path: ValuePath): SourceRange {
     for (let length = path.length; length >= 0; length--) {
       const node = this.#node(path.slice(0, length));
-      if (node?.range) return length === path.length ? this.#clamp(node.range[0], node.range[1]) : this.#start(node.range[0], path, length);
+      if (node?.range)
+        return length === path.length
+          ? this.#clamp(node.range[0], node.range[1])
+          : this.#start(node.range[0], path, length);
     }
     return this.#clamp(0, 0);
   }
@@ -77,7 +88,9 @@ export class ConfigurationDocument {
   /** An absent key of a block: point to the key that holds the block, or to its first character. */
   #start(offset: number, path: ValuePath, length: number): SourceRange {
     const holder = path[length - 1];
-    return length > 0 && typeof holder === 'string' ? this.locateKey(path.slice(0, length)) : this.#clamp(offset, offset + 1);
+    return length > 0 && typeof holder === 'string'
+      ? this.locateKey(path.slice(0, length))
+      : this.#clamp(offset, offset + 1);
   }
 
   #word(start: number): SourceRange {

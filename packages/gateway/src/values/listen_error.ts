@@ -12,15 +12,33 @@ export function listenError(error: unknown, address: ListenAddress, protocol: 'T
   const details = (hint: string) => ({ hint, cause: error, ...(place === undefined ? {} : { place }) });
   switch (systemErrorCode(error)) {
     case 'EADDRINUSE':
-      return new UserError('PORT_TAKEN', `${where} is taken by another process`, details(`stop it (\`ss -${protocol === 'TCP' ? 't' : 'u'}lnp sport = :${address.port}\` names it) or choose another port`));
+      return new UserError(
+        'PORT_TAKEN',
+        `${where} is taken by another process`,
+        details(
+          `stop it (\`ss -${protocol === 'TCP' ? 't' : 'u'}lnp sport = :${address.port}\` names it) or choose another port`,
+        ),
+      );
     case 'EACCES':
     case 'EPERM':
-      return new UserError('PORT_FORBIDDEN', `${where}: the system refuses this user the port`, details('choose a port above 1023, or run with CAP_NET_BIND_SERVICE'));
+      return new UserError(
+        'PORT_FORBIDDEN',
+        `${where}: the system refuses this user the port`,
+        details('choose a port above 1023, or run with CAP_NET_BIND_SERVICE'),
+      );
     case 'EADDRNOTAVAIL':
-      return new UserError('ADDRESS_UNAVAILABLE', `${where} is not an address of this machine`, details('`ip address` lists them; `:PORT` listens on all'));
+      return new UserError(
+        'ADDRESS_UNAVAILABLE',
+        `${where} is not an address of this machine`,
+        details('`ip address` lists them; `:PORT` listens on all'),
+      );
     case undefined:
       return error;
     default:
-      return new UserError('ADDRESS_UNAVAILABLE', `${where} cannot be listened on: ${errorMessage(error)}`, details('choose another address'));
+      return new UserError(
+        'ADDRESS_UNAVAILABLE',
+        `${where} cannot be listened on: ${errorMessage(error)}`,
+        details('choose another address'),
+      );
   }
 }

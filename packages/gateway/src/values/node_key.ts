@@ -1,4 +1,12 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+  type KeyObject,
+} from 'node:crypto';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
@@ -17,7 +25,8 @@ export class NodePublicKey {
 
   /** @throws RangeError unless it has 32 bytes */
   static fromBytes(bytes: Uint8Array): NodePublicKey {
-    if (bytes.length !== publicKeyBytes) throw new RangeError(`a public key has ${publicKeyBytes} bytes, not ${bytes.length}`);
+    if (bytes.length !== publicKeyBytes)
+      throw new RangeError(`a public key has ${publicKeyBytes} bytes, not ${bytes.length}`);
     return new NodePublicKey(Buffer.from(bytes));
   }
 
@@ -44,7 +53,10 @@ export class NodePublicKey {
   }
 
   verifies(message: Uint8Array, signature: Uint8Array): boolean {
-    return signature.length === signatureBytes && verify(null, message, createPublicKey({ key: this.#encoded(), format: 'der', type: 'spki' }), signature);
+    return (
+      signature.length === signatureBytes &&
+      verify(null, message, createPublicKey({ key: this.#encoded(), format: 'der', type: 'spki' }), signature)
+    );
   }
 
   #encoded(): Buffer {
@@ -70,7 +82,8 @@ export class NodeKey {
   /** @throws TypeError when the PEM holds no Ed25519 key */
   static fromPem(pem: string): NodeKey {
     const key = createPrivateKey(pem);
-    if (key.asymmetricKeyType !== 'ed25519') throw new TypeError(`it is a key for ${key.asymmetricKeyType ?? 'something else'}`);
+    if (key.asymmetricKeyType !== 'ed25519')
+      throw new TypeError(`it is a key for ${key.asymmetricKeyType ?? 'something else'}`);
     return new NodeKey(key);
   }
 
@@ -106,8 +119,16 @@ export async function createNodeKey(file: string): Promise<NodeKey> {
     await writeFile(file, key.toPem(), { mode: 0o600, flag: 'wx' });
     return key;
   } catch (error) {
-    if (systemErrorCode(error) === 'EEXIST') throw new UserError('KEY_EXISTS', `there is a key in ${file} already`, { hint: 'remove it first; nodes that know the old one have to be told the new one', cause: error });
-    throw new UserError('DIRECTORY_UNWRITABLE', `the key ${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'make its directory writable', cause: error });
+    if (systemErrorCode(error) === 'EEXIST')
+      throw new UserError('KEY_EXISTS', `there is a key in ${file} already`, {
+        hint: 'remove it first; nodes that know the old one have to be told the new one',
+        cause: error,
+      });
+    throw new UserError(
+      'DIRECTORY_UNWRITABLE',
+      `the key ${file} cannot be written (${systemErrorCode(error) ?? 'unknown error'})`,
+      { hint: 'make its directory writable', cause: error },
+    );
   }
 }
 
@@ -116,11 +137,20 @@ const othersMayRead = 0o004;
 
 /** @throws UserError when it cannot be read, or every user can read it */
 export async function readNodeKey(file: string): Promise<NodeKey> {
-  const refuse = (message: string, hint: string, cause?: unknown): UserError => new UserError('KEY_UNUSABLE', message, { hint, cause });
+  const refuse = (message: string, hint: string, cause?: unknown): UserError =>
+    new UserError('KEY_UNUSABLE', message, { hint, cause });
   const [pem, { mode }] = await Promise.all([readFile(file, 'utf8'), stat(file)]).catch((error: unknown) => {
-    throw refuse(`the node key ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`, 'make one with `sheaf keys new`, or correct `key`', error);
+    throw refuse(
+      `the node key ${file} cannot be read (${systemErrorCode(error) ?? 'unknown error'})`,
+      'make one with `sheaf keys new`, or correct `key`',
+      error,
+    );
   });
-  if ((mode & othersMayRead) !== 0) throw refuse(`every user of this machine can read the node key ${file}`, `\`chmod 600 ${file}\`, or make a new one when somebody may have read it`);
+  if ((mode & othersMayRead) !== 0)
+    throw refuse(
+      `every user of this machine can read the node key ${file}`,
+      `\`chmod 600 ${file}\`, or make a new one when somebody may have read it`,
+    );
   try {
     return NodeKey.fromPem(pem);
   } catch (error) {

@@ -23,7 +23,8 @@ export const listenAddress = z
     const port = Number(match.groups['port']);
     if (port > 65_535) return refuse(`port ${port} is above 65535`);
     const { six, host } = match.groups;
-    if (six !== undefined) return isIP(six) === 6 ? { address: six, port } : refuse(`\`${six}\` is not an IPv6 address`);
+    if (six !== undefined)
+      return isIP(six) === 6 ? { address: six, port } : refuse(`\`${six}\` is not an IPv6 address`);
     if (host === '' || host === '*') return { address: '::', port };
     if (host === 'localhost') return { address: '127.0.0.1', port };
     return isIP(host ?? '') === 4 ? { address: host ?? '', port } : refuse(`\`${host}\` is not an IP address`);
@@ -49,7 +50,8 @@ export const listenAddresses = oneOrMore(listenAddress).transform(([first, ...ot
     return z.NEVER;
   };
   if (others.length === 0) return first!;
-  if (others.some(({ port }) => port !== first!.port)) return refuse('the addresses have different ports', 'give them one port');
+  if (others.some(({ port }) => port !== first!.port))
+    return refuse('the addresses have different ports', 'give them one port');
   if (all.some(isWildcard)) return refuse('one of the addresses stands for all of them', 'leave the others out');
   if (new Set(all).size < all.length) return refuse('an address is there twice', 'remove one of them');
   return { ...first!, further };
@@ -87,14 +89,13 @@ export const byteSize = z
   });
 
 /** A path; relative ones are taken from the directory of the configuration file. */
-export const filePath = z
-  .string()
-  .min(1)
-  .meta({ description: 'File path, relative to the configuration file.' });
+export const filePath = z.string().min(1).meta({ description: 'File path, relative to the configuration file.' });
 
 /** One value or a list of them; the result is always a list. */
 export function oneOrMore<Item extends z.ZodType>(item: Item) {
-  return z.union([item, z.array(item).min(1)]).transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[]);
+  return z
+    .union([item, z.array(item).min(1)])
+    .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[]);
 }
 
 /** `gateway.example:443`, `192.0.2.1:443`, `[2001:db8::1]:443`: somewhere to connect to. */
@@ -106,8 +107,13 @@ export const hostAndPort = z
     const { six, host } = match?.groups ?? {};
     const port = Number(match?.groups?.['port']);
     const name = six ?? host;
-    if (name !== undefined && port > 0 && port <= 65_535 && (six === undefined || isIP(six) === 6)) return { host: name, port };
-    context.addIssue({ code: 'custom', message: `\`${text}\` is not a host with a port`, params: { hint: 'write `gateway.example:443`, `192.0.2.1:443` or `[2001:db8::1]:443`' } });
+    if (name !== undefined && port > 0 && port <= 65_535 && (six === undefined || isIP(six) === 6))
+      return { host: name, port };
+    context.addIssue({
+      code: 'custom',
+      message: `\`${text}\` is not a host with a port`,
+      params: { hint: 'write `gateway.example:443`, `192.0.2.1:443` or `[2001:db8::1]:443`' },
+    });
     return z.NEVER;
   });
 
@@ -115,11 +121,19 @@ export const ipAddress = z
   .string()
   .meta({ description: 'IP address.' })
   .superRefine((text, context) => {
-    if (isIP(text) === 0) context.addIssue({ code: 'custom', message: `\`${text}\` is not an IP address`, params: { hint: 'write one such as `192.0.2.7` or `2001:db8::7`' } });
+    if (isIP(text) === 0)
+      context.addIssue({
+        code: 'custom',
+        message: `\`${text}\` is not an IP address`,
+        params: { hint: 'write one such as `192.0.2.7` or `2001:db8::7`' },
+      });
   });
 
 /** An IP address and port of somebody else. */
-export const remoteAddress = listenAddress.refine(({ address, port }) => port > 0 && address !== '::' && address !== '0.0.0.0', {
-  message: 'this leads nowhere',
-  params: { hint: 'write the address and port of a server, such as `192.0.2.1:443`' },
-});
+export const remoteAddress = listenAddress.refine(
+  ({ address, port }) => port > 0 && address !== '::' && address !== '0.0.0.0',
+  {
+    message: 'this leads nowhere',
+    params: { hint: 'write the address and port of a server, such as `192.0.2.1:443`' },
+  },
+);

@@ -3,7 +3,15 @@ import type { CongestionControl, PathScheduler, StreamScheduler } from '@sheaf/n
 /** Names of congestion controllers, as a user writes them. */
 export const congestionNames = ['cubic', 'newreno', 'bbr', 'olia'] as const;
 
-export const pathSchedulerNames = ['ecf', 'min-rtt', 'round-robin', 'weighted', 'blest', 'redundant', 'backup-only'] as const satisfies readonly PathScheduler[];
+export const pathSchedulerNames = [
+  'ecf',
+  'min-rtt',
+  'round-robin',
+  'weighted',
+  'blest',
+  'redundant',
+  'backup-only',
+] as const satisfies readonly PathScheduler[];
 
 export const streamSchedulerNames = [
   'critical-first',

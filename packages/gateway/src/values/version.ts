@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
 
 /** The version of this package, as published. */
-export const version: string = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+export const version: string = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;

@@ -38,9 +38,19 @@ describe('a valid configuration', () => {
 
   it('listens on a list of addresses with one port', () => {
     const node = (listen: string) => parseGateway(`listen: ${listen}\nroutes: [{ files: . }]`, 'a.yaml');
-    expect(node('["127.0.0.1:443", "[fe80::7%eth0]:443"]').node.listen).toEqual({ address: '127.0.0.1', further: ['fe80::7%eth0'], port: 443 });
+    expect(node('["127.0.0.1:443", "[fe80::7%eth0]:443"]').node.listen).toEqual({
+      address: '127.0.0.1',
+      further: ['fe80::7%eth0'],
+      port: 443,
+    });
     expect(node('["127.0.0.1:443"]').node.listen).toEqual({ address: '127.0.0.1', port: 443 });
-    expect(node('["192.0.2.1:443", "[fe80::7%eth0]:443"]').certificateNames).toEqual(['localhost', '127.0.0.1', '::1', '192.0.2.1', 'fe80::7']);
+    expect(node('["192.0.2.1:443", "[fe80::7%eth0]:443"]').certificateNames).toEqual([
+      'localhost',
+      '127.0.0.1',
+      '::1',
+      '192.0.2.1',
+      'fe80::7',
+    ]);
   });
 
   it('takes the long form of every option', () => {
@@ -68,9 +78,15 @@ routes:
     expect(node.tls).toEqual({ cert: '/etc/sheaf/c.pem', key: '/etc/sheaf/k.pem' });
     expect(node.log).toEqual({ level: 'warn', access: false, file: '/etc/sheaf/logs/a.log' });
     expect(node.qlog).toBe('/etc/sheaf/q');
-    expect(node.routes[0]?.upstream).toMatchObject({ balance: 'client_address', health: { path: '/ok', interval: 1_000, timeout: 500 } });
+    expect(node.routes[0]?.upstream).toMatchObject({
+      balance: 'client_address',
+      health: { path: '/ok', interval: 1_000, timeout: 500 },
+    });
     expect(node.routes[1]?.webtransport).toEqual({ application: '/etc/sheaf/chat.js', origins: ['https://a.example'] });
-    expect(node.routes[2]).toMatchObject({ path: '/', files: { root: '/data', precompressed: false, max_age: 3_600_000 } });
+    expect(node.routes[2]).toMatchObject({
+      path: '/',
+      files: { root: '/data', precompressed: false, max_age: 3_600_000 },
+    });
   });
 
   it('may hold several nodes, each with its role', () => {
@@ -88,18 +104,47 @@ nodes:
       '/srv/sheaf.yaml',
     );
     const [laptop, away, center] = nodes;
-    expect([named, ...nodes.map(({ name, role }) => `${name} ${role}`)]).toEqual([true, 'laptop edge', 'away edge', 'center gateway']);
+    expect([named, ...nodes.map(({ name, role }) => `${name} ${role}`)]).toEqual([
+      true,
+      'laptop edge',
+      'away edge',
+      'center gateway',
+    ]);
     expect(laptop).toMatchObject({
       gateway: { name: 'center' },
-      node: { listen: { address: '127.0.0.1', port: 4443 }, tls: { cert: '/srv/c.pem', key: '/srv/k.pem' }, paths: [{ local: '192.0.2.7', backup: false }, { local: '192.0.2.8', remote: { address: '192.0.2.1', port: 5000 }, backup: true }] },
+      node: {
+        listen: { address: '127.0.0.1', port: 4443 },
+        tls: { cert: '/srv/c.pem', key: '/srv/k.pem' },
+        paths: [
+          { local: '192.0.2.7', backup: false },
+          { local: '192.0.2.8', remote: { address: '192.0.2.1', port: 5000 }, backup: true },
+        ],
+      },
     });
-    expect(away?.node).toMatchObject({ paths: 'auto', gateway: { address: { host: '2001:db8::1', port: 443 }, server_name: 'h.example', certificate: { hash: ['ab'.repeat(32)] } } });
-    expect(center).toMatchObject({ node: { routes: [{ files: { root: '/srv/site' } }] }, certificateNames: ['localhost', '127.0.0.1', '::1', 'a.example'] });
+    expect(away?.node).toMatchObject({
+      paths: 'auto',
+      gateway: {
+        address: { host: '2001:db8::1', port: 443 },
+        server_name: 'h.example',
+        certificate: { hash: ['ab'.repeat(32)] },
+      },
+    });
+    expect(center).toMatchObject({
+      node: { routes: [{ files: { root: '/srv/site' } }] },
+      certificateNames: ['localhost', '127.0.0.1', '::1', 'a.example'],
+    });
   });
 
   it('bounds what aliases blow up to', () => {
-    const bomb = ['a: &a [x, x]', ...'bcdefghi'.split('').map((letter, index) => `${letter}: &${letter} [*${'abcdefgh'[index]}, *${'abcdefgh'[index]}]`)].join('\n');
-    expect(() => parseConfiguration(bomb, 'a.yaml')).toThrow(expect.objectContaining({ code: 'CONFIG_SYNTAX' }) as Error);
+    const bomb = [
+      'a: &a [x, x]',
+      ...'bcdefghi'
+        .split('')
+        .map((letter, index) => `${letter}: &${letter} [*${'abcdefgh'[index]}, *${'abcdefgh'[index]}]`),
+    ].join('\n');
+    expect(() => parseConfiguration(bomb, 'a.yaml')).toThrow(
+      expect.objectContaining({ code: 'CONFIG_SYNTAX' }) as Error,
+    );
   });
 });
 
@@ -116,7 +161,9 @@ describe('documentation', () => {
   it('describes every key in the JSON Schema', () => {
     const undescribed: string[] = [];
     const visit = (node: Record<string, unknown>, path: string): void => {
-      for (const [key, child] of Object.entries((node['properties'] ?? {}) as Record<string, Record<string, unknown>>)) {
+      for (const [key, child] of Object.entries(
+        (node['properties'] ?? {}) as Record<string, Record<string, unknown>>,
+      )) {
         if (typeof child['description'] !== 'string') undescribed.push(`${path}.${key}`);
         visit(child, `${path}.${key}`);
       }

@@ -23,8 +23,10 @@ describe('a wrong configuration is refused with place, cause and fix', async () 
       await writeFile(join(home, 'file.txt'), 'not a directory');
       await writeFile(join(home, 'sheaf.yaml'), configuration);
       const error = await loadConfiguration(join(home, 'sheaf.yaml')).catch((caught: unknown) => caught);
-      const actual = error instanceof UserError ? `${error.render().replaceAll(home, '<dir>')}\n` : `no error: ${String(error)}\n`;
-      if (process.env['UPDATE'] === '1') await writeFile(join(directory, name), `${configuration}${separator}${actual}`);
+      const actual =
+        error instanceof UserError ? `${error.render().replaceAll(home, '<dir>')}\n` : `no error: ${String(error)}\n`;
+      if (process.env['UPDATE'] === '1')
+        await writeFile(join(directory, name), `${configuration}${separator}${actual}`);
       else expect(actual).toBe(expected);
       expect(error).toMatchObject({ exitCode: 2 });
     });

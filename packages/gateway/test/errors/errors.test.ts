@@ -6,7 +6,11 @@ import { UserError } from '../../src/errors/user_error.js';
 
 describe('docs/errors.md', async () => {
   const text = await readFile(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
-  const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (.*) \|$/gm)].map((row) => [row[1], Number(row[2]), row[3]]);
+  const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (.*) \|$/gm)].map((row) => [
+    row[1],
+    Number(row[2]),
+    row[3],
+  ]);
 
   it('lists every error code with its exit code and meaning, and no other', () => {
     expect(rows).toEqual(Object.entries(errorCodes).map(([code, { exitCode, meaning }]) => [code, exitCode, meaning]));
@@ -20,7 +24,10 @@ describe('docs/errors.md', async () => {
 
 describe('UserError', () => {
   it('shows cause, place and fix', () => {
-    const error = new UserError('PORT_TAKEN', 'UDP 127.0.0.1:1 is taken', { place: ' --> a.yaml:1:1', hint: 'choose another' });
+    const error = new UserError('PORT_TAKEN', 'UDP 127.0.0.1:1 is taken', {
+      place: ' --> a.yaml:1:1',
+      hint: 'choose another',
+    });
     expect(error.render()).toBe('error[PORT_TAKEN]: UDP 127.0.0.1:1 is taken\n --> a.yaml:1:1\n  hint: choose another');
     expect(error.exitCode).toBe(3);
   });

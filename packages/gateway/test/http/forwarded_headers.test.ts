@@ -4,7 +4,8 @@ import { get, getByHttp2 } from '../support/client.js';
 import { startGateway } from '../support/gateway.js';
 import { startUpstream } from '../support/upstream.js';
 
-const mirror: RequestListener = (request, response) => void response.end(JSON.stringify({ url: request.url, headers: request.headers }));
+const mirror: RequestListener = (request, response) =>
+  void response.end(JSON.stringify({ url: request.url, headers: request.headers }));
 
 const claims = [
   'X_Forwarded_For',
@@ -41,14 +42,29 @@ describe('what a client could claim', () => {
     const answer = await ask(port, '/', { headers: { ...claimed, x_own_field: 'kept', 'x-own': 'kept' } });
     const { headers } = JSON.parse(answer.body.toString()) as { headers: Record<string, string> };
     expect(JSON.stringify(headers)).not.toContain('6.6.6.6');
-    expect(headers).toMatchObject({ 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'https', x_own_field: 'kept', 'x-own': 'kept' });
+    expect(headers).toMatchObject({
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-proto': 'https',
+      x_own_field: 'kept',
+      'x-own': 'kept',
+    });
   });
 });
 
 describe('a path that may mean another route', () => {
-  it.each(['/%61pi/secret', '//api/secret', '/x/../api/secret', '/public/..%2Fapi/secret', '/api%2Fsecret', '/public/..%5capi/secret', '/%00/api'])('%s does not get around the route of /api', async (path) => {
+  it.each([
+    '/%61pi/secret',
+    '//api/secret',
+    '/x/../api/secret',
+    '/public/..%2Fapi/secret',
+    '/api%2Fsecret',
+    '/public/..%5capi/secret',
+    '/%00/api',
+  ])('%s does not get around the route of /api', async (path) => {
     const open = await startUpstream(mirror);
-    const { port } = await startGateway(`routes: [{ path: /api/, methods: PUT, upstream: "http://127.0.0.1:9" }, { path: /api/, files: . }, { upstream: "${open.origin}" }]`);
+    const { port } = await startGateway(
+      `routes: [{ path: /api/, methods: PUT, upstream: "http://127.0.0.1:9" }, { path: /api/, files: . }, { upstream: "${open.origin}" }]`,
+    );
     expect([400, 404]).toContain((await get(port, path)).status);
     expect((await get(port, '/public/a%2Fb//c')).body.toString()).toContain('"/public/a%2Fb//c"');
   });

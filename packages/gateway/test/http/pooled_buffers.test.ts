@@ -87,7 +87,8 @@ it('a Buffer that the client does not have yet is never given out again; of thos
   const received: Buffer[] = [];
   for await (const chunk of body) received.push(chunk);
   const all = Buffer.concat(received);
-  for (let piece = 0; piece < pieces; piece += 1) expect(all.subarray(piece * size, (piece + 1) * size).equals(Buffer.alloc(size, piece))).toBe(true);
+  for (let piece = 0; piece < pieces; piece += 1)
+    expect(all.subarray(piece * size, (piece + 1) * size).equals(Buffer.alloc(size, piece))).toBe(true);
   if (!recycles) return;
   // With the last acknowledgement.
   await vi.waitFor(() => expect(lent).toContain(takeBuffer()), 10_000);
@@ -124,10 +125,19 @@ it('files over HTTP/1.1 and HTTP/2 arrive whole at clients that read at differen
   onTestFinished(() => session.destroy());
   const overHttp1 = (pause: number): Promise<string> =>
     new Promise((resolve, reject) => {
-      const options: RequestOptions & Pick<ConnectionOptions, 'ALPNProtocols'> = { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'], agent: false };
-      getHttps(`https://127.0.0.1:${port}/large.bin`, options, (response) => resolve(slowHash(response, pause))).on('error', reject);
+      const options: RequestOptions & Pick<ConnectionOptions, 'ALPNProtocols'> = {
+        rejectUnauthorized: false,
+        ALPNProtocols: ['http/1.1'],
+        agent: false,
+      };
+      getHttps(`https://127.0.0.1:${port}/large.bin`, options, (response) => resolve(slowHash(response, pause))).on(
+        'error',
+        reject,
+      );
     });
-  const hashes = await Promise.all([0, 5, 20, 50].flatMap((pause) => [overHttp1(pause), slowHash(session.request({ ':path': '/large.bin' }), pause)]));
+  const hashes = await Promise.all(
+    [0, 5, 20, 50].flatMap((pause) => [overHttp1(pause), slowHash(session.request({ ':path': '/large.bin' }), pause)]),
+  );
   expect(new Set(hashes)).toEqual(new Set([expected]));
 });
 

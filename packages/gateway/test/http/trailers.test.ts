@@ -29,10 +29,19 @@ type Asker = (port: number, question?: Question) => Promise<Heard>;
 const byHttp1: Asker = (port, { method = 'GET', headers = {}, body } = {}) =>
   new Promise((resolve, reject) => {
     const interim: Heard['interim'] = [];
-    const request = httpsRequest({ host: '127.0.0.1', port, path: '/', method, headers, agent: false, rejectUnauthorized: false }, (response) => {
-      collect(response).then((bytes) => resolve({ status: response.statusCode ?? 0, body: bytes.toString(), trailers: response.trailers, interim }), reject);
-    });
-    request.on('information', ({ statusCode, headers: fields }) => interim.push({ status: statusCode, headers: fields }));
+    const request = httpsRequest(
+      { host: '127.0.0.1', port, path: '/', method, headers, agent: false, rejectUnauthorized: false },
+      (response) => {
+        collect(response).then(
+          (bytes) =>
+            resolve({ status: response.statusCode ?? 0, body: bytes.toString(), trailers: response.trailers, interim }),
+          reject,
+        );
+      },
+    );
+    request.on('information', ({ statusCode, headers: fields }) =>
+      interim.push({ status: statusCode, headers: fields }),
+    );
     request.on('error', reject);
     if (headers['expect'] === undefined) request.end(body);
     else request.on('continue', () => request.end(body)).flushHeaders();
@@ -46,7 +55,10 @@ function openHttp2(port: number): ClientHttp2Session {
 
 const byHttp2: Asker = async (port, { method = 'GET', headers = {}, body } = {}) => {
   const heard: Heard = { status: 0, body: '', trailers: {}, interim: [] };
-  const stream = openHttp2(port).request({ ':method': method, ':path': '/', ...headers }, { endStream: body === undefined });
+  const stream = openHttp2(port).request(
+    { ':method': method, ':path': '/', ...headers },
+    { endStream: body === undefined },
+  );
   stream.on('headers', (fields) => {
     const { ':status': status = 0, ...rest } = fields;
     heard.interim.push({ status, headers: rest });
@@ -91,7 +103,12 @@ const versions: [string, Asker][] = [
 function answerWithTrailers(response: ServerResponse): void {
   response.writeHead(200, { trailer: 'grpc-status, grpc-message' });
   response.write('message');
-  response.addTrailers({ 'grpc-status': '0', 'grpc-message': 'fine', 'x-forwarded-for': '6.6.6.6', 'content-type': 'text/html' });
+  response.addTrailers({
+    'grpc-status': '0',
+    'grpc-message': 'fine',
+    'x-forwarded-for': '6.6.6.6',
+    'content-type': 'text/html',
+  });
   response.end();
 }
 
@@ -100,7 +117,7 @@ function hint(response: ServerResponse): void {
 }
 
 describe.each(versions)('over %s', (_version, hear) => {
-  it('an upstream\'s trailers arrive, but for those that nobody may send there', async () => {
+  it("an upstream's trailers arrive, but for those that nobody may send there", async () => {
     const upstream = await startUpstream((_request, response) => answerWithTrailers(response));
     const { port } = await startFullGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     const heard = await hear(port);
@@ -108,7 +125,7 @@ describe.each(versions)('over %s', (_version, hear) => {
     expect(heard.trailers).toEqual({ 'grpc-status': '0', 'grpc-message': 'fine' });
   });
 
-  it('an upstream\'s early hints arrive before its response', async () => {
+  it("an upstream's early hints arrive before its response", async () => {
     const upstream = await startUpstream((_request, response) => {
       hint(response);
       response.end('page');
@@ -116,7 +133,12 @@ describe.each(versions)('over %s', (_version, hear) => {
     const { port } = await startFullGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     const { interim, ...rest } = await hear(port);
     expect(rest).toMatchObject({ status: 200, body: 'page' });
-    expect(interim).toEqual([{ status: 103, headers: expect.objectContaining({ link: '</style.css>; rel=preload; as=style', 'x-hint': '1' }) as object }]);
+    expect(interim).toEqual([
+      {
+        status: 103,
+        headers: expect.objectContaining({ link: '</style.css>; rel=preload; as=style', 'x-hint': '1' }) as object,
+      },
+    ]);
   });
 
   it('an upstream that never comes to its response is abandoned', async () => {
@@ -127,7 +149,12 @@ describe.each(versions)('over %s', (_version, hear) => {
     const heard = await hear(port);
     expect(heard.status).toBe(502);
     expect(heard.interim).toHaveLength(maxInterimResponses);
-    expect(log).toContainEqual(expect.objectContaining({ msg: 'upstream failed', error: expect.stringContaining('interim responses') as string }));
+    expect(log).toContainEqual(
+      expect.objectContaining({
+        msg: 'upstream failed',
+        error: expect.stringContaining('interim responses') as string,
+      }),
+    );
   });
 
   it('a client that waits for a word hears it when the upstream takes the body', async () => {
@@ -140,7 +167,11 @@ describe.each(versions)('over %s', (_version, hear) => {
   it('a client whose body nobody wants is spared it', async () => {
     const upstream = await startUpstream((_request, response) => void response.end());
     const { port } = await startFullGateway(`limits: { body_size: 10B }\nroutes: [{ upstream: "${upstream.origin}" }]`);
-    const heard = await hear(port, { method: 'POST', headers: { expect: '100-continue', 'content-length': '11' }, body: 'hello world' });
+    const heard = await hear(port, {
+      method: 'POST',
+      headers: { expect: '100-continue', 'content-length': '11' },
+      body: 'hello world',
+    });
     expect(heard).toMatchObject({ status: 413, interim: [] });
   });
 
@@ -151,7 +182,11 @@ describe.each(versions)('over %s', (_version, hear) => {
     });
     const { port } = await startPair({ gateway: [`routes: [{ upstream: "${upstream.origin}" }]`] });
     const heard = await hear(port);
-    expect(heard).toMatchObject({ status: 200, body: 'message', trailers: { 'grpc-status': '0', 'grpc-message': 'fine' } });
+    expect(heard).toMatchObject({
+      status: 200,
+      body: 'message',
+      trailers: { 'grpc-status': '0', 'grpc-message': 'fine' },
+    });
     expect(heard.interim).toMatchObject([{ status: 103, headers: { link: '</style.css>; rel=preload; as=style' } }]);
   });
 });
@@ -162,11 +197,14 @@ describe('what a client asks of trailers', () => {
     ['HTTP/1.1, not named', byHttp1, { te: 'trailers' }, undefined],
     ['HTTP/2', byHttp2, { te: 'trailers' }, 'trailers'],
     ['HTTP/3', byHttp3, { te: 'trailers' }, 'trailers'],
-  ] as [string, Asker, Record<string, string>, string | undefined][])('reaches the upstream: %s', async (_name, hear, headers, te) => {
-    const upstream = await startUpstream((request, response) => void response.end(String(request.headers['te'])));
-    const { port } = await startFullGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
-    expect((await hear(port, { headers })).body).toBe(String(te));
-  });
+  ] as [string, Asker, Record<string, string>, string | undefined][])(
+    'reaches the upstream: %s',
+    async (_name, hear, headers, te) => {
+      const upstream = await startUpstream((request, response) => void response.end(String(request.headers['te'])));
+      const { port } = await startFullGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
+      expect((await hear(port, { headers })).body).toBe(String(te));
+    },
+  );
 });
 
 describe('an extended CONNECT', () => {
@@ -181,7 +219,12 @@ describe('the transport', () => {
   it('carries trailers of requests, which are told once the body has ended', async () => {
     const { createHttp3Server, connectHttp3 } = await import('@sheaf/native');
     const { createDevCertificate } = await import('../../src/tls/dev_certificate.js');
-    const server = createHttp3Server({ address: '127.0.0.1', port: 0, certificate: await createDevCertificate(['127.0.0.1'], new Date()), alpn: ['h3'] });
+    const server = createHttp3Server({
+      address: '127.0.0.1',
+      port: 0,
+      certificate: await createDevCertificate(['127.0.0.1'], new Date()),
+      alpn: ['h3'],
+    });
     onTestFinished(() => server.close());
     server.on('request', (request, response) => {
       void collect(request).then((body) => {
@@ -196,12 +239,20 @@ describe('the transport', () => {
     onTestFinished(() => client.close());
     for (const body of [Buffer.from('hello'), Readable.from([Buffer.from('hel'), Buffer.from('lo')])]) {
       const interim: number[] = [];
-      const response = await client.request({ method: 'POST', path: '/', body, trailers: () => ({ 'x-sum': '5' }), onInformational: (status) => interim.push(status) });
+      const response = await client.request({
+        method: 'POST',
+        path: '/',
+        body,
+        trailers: () => ({ 'x-sum': '5' }),
+        onInformational: (status) => interim.push(status),
+      });
       expect((await collect(response)).toString()).toBe('hello');
       expect(response.trailers).toEqual({ 'x-seen': '5', 'x-list': ['a', 'b'] });
       expect(interim).toEqual([102]);
     }
-    await expect(ask(client, { method: 'POST', path: '/', body: Buffer.from('x'), trailers: () => ({ ':status': '200' }) })).rejects.toThrow();
+    await expect(
+      ask(client, { method: 'POST', path: '/', body: Buffer.from('x'), trailers: () => ({ ':status': '200' }) }),
+    ).rejects.toThrow();
     // A fault of one request is none of the connection's.
     expect((await ask(client, { method: 'POST', path: '/', body: Buffer.from('fine') })).body.toString()).toBe('fine');
   });
@@ -209,12 +260,26 @@ describe('the transport', () => {
   it('hands requests of other protocols than WebTransport over when it is asked to', async () => {
     const { createHttp3Server } = await import('@sheaf/native');
     const { createDevCertificate } = await import('../../src/tls/dev_certificate.js');
-    const server = createHttp3Server({ address: '127.0.0.1', port: 0, certificate: await createDevCertificate(['127.0.0.1'], new Date()), alpn: ['h3'], extendedConnect: true });
+    const server = createHttp3Server({
+      address: '127.0.0.1',
+      port: 0,
+      certificate: await createDevCertificate(['127.0.0.1'], new Date()),
+      alpn: ['h3'],
+      extendedConnect: true,
+    });
     onTestFinished(() => server.close());
-    server.on('request', (request, response) => void request.pipe(response.writeHead(200, { 'x-protocol': String(request.protocol) })));
+    server.on(
+      'request',
+      (request, response) => void request.pipe(response.writeHead(200, { 'x-protocol': String(request.protocol) })),
+    );
     const { port } = await server.listen();
     const client = await connect(port);
-    const answer = await ask(client, { method: 'CONNECT', protocol: 'echo', path: '/', body: Buffer.from('to and fro') });
+    const answer = await ask(client, {
+      method: 'CONNECT',
+      protocol: 'echo',
+      path: '/',
+      body: Buffer.from('to and fro'),
+    });
     expect(answer).toMatchObject({ status: 200, headers: { 'x-protocol': 'echo' }, body: Buffer.from('to and fro') });
   });
 });

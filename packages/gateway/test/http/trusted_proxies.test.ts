@@ -10,11 +10,17 @@ import { ask, connect } from '../support/http3_client.js';
 import { startUpstream } from '../support/upstream.js';
 
 function trust(value: string): TrustedProxies {
-  return new TrustedProxies(parseGateway(`listen: ":0"\ntrusted_proxies: ${value}\nroutes: [{ files: . }]`, 'a.yaml').node.trusted_proxies!);
+  return new TrustedProxies(
+    parseGateway(`listen: ":0"\ntrusted_proxies: ${value}\nroutes: [{ files: . }]`, 'a.yaml').node.trusted_proxies!,
+  );
 }
 
 function resolve(proxies: TrustedProxies, remoteAddress: string, headers: Record<string, string | string[]>): string {
-  const { remoteAddress: client, scheme } = proxies.resolve({ remoteAddress, headers, scheme: 'http' } as unknown as GatewayRequest);
+  const { remoteAddress: client, scheme } = proxies.resolve({
+    remoteAddress,
+    headers,
+    scheme: 'http',
+  } as unknown as GatewayRequest);
   return `${client} ${scheme}`;
 }
 
@@ -40,8 +46,15 @@ describe('X-Forwarded-For', () => {
   });
 
   it('may stand on several lines, and the scheme beside it', () => {
-    expect(resolve(proxies, '10.0.0.1', { 'x-forwarded-for': ['6.6.6.6', '192.0.2.7, 10.0.0.2'], 'x-forwarded-proto': 'HTTPS' })).toBe('192.0.2.7 https');
-    expect(resolve(proxies, '10.0.0.1', { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https, http' })).toBe('192.0.2.7 http');
+    expect(
+      resolve(proxies, '10.0.0.1', {
+        'x-forwarded-for': ['6.6.6.6', '192.0.2.7, 10.0.0.2'],
+        'x-forwarded-proto': 'HTTPS',
+      }),
+    ).toBe('192.0.2.7 https');
+    expect(resolve(proxies, '10.0.0.1', { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https, http' })).toBe(
+      '192.0.2.7 http',
+    );
     expect(resolve(proxies, '192.0.2.1', { 'x-forwarded-proto': 'https' })).toBe('192.0.2.1 http');
   });
 
@@ -79,7 +92,9 @@ describe('networks', () => {
     ['10.0.0.0/8', 'nonsense', false],
   ])('%s has %s: %s', (text, address, expected) => {
     const [base = '', bits] = text.split('/');
-    expect(new Networks([{ address: base, prefix: Number(bits ?? (base.includes(':') ? 128 : 32)) }]).has(address)).toBe(expected);
+    expect(
+      new Networks([{ address: base, prefix: Number(bits ?? (base.includes(':') ? 128 : 32)) }]).has(address),
+    ).toBe(expected);
   });
 });
 
@@ -88,11 +103,20 @@ describe('the client of a request', () => {
 
   it('is whom a trusted proxy names, over every version; the upstream hears of nobody else', async () => {
     const upstream = await startUpstream(mirror);
-    const { port, log } = await startFullGateway(`trusted_proxies: 127.0.0.1\nroutes: [{ upstream: "${upstream.origin}" }]`);
+    const { port, log } = await startFullGateway(
+      `trusted_proxies: 127.0.0.1\nroutes: [{ upstream: "${upstream.origin}" }]`,
+    );
     const headers = { 'x-forwarded-for': '6.6.6.6, 192.0.2.7', 'x-forwarded-proto': 'http' };
     const client = await connect(port);
-    for (const { body } of [await get(port, '/', { headers }), await getByHttp2(port, '/', { headers }), await ask(client, { path: '/', headers })]) {
-      expect(JSON.parse(body.toString())).toMatchObject({ 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'http' });
+    for (const { body } of [
+      await get(port, '/', { headers }),
+      await getByHttp2(port, '/', { headers }),
+      await ask(client, { path: '/', headers }),
+    ]) {
+      expect(JSON.parse(body.toString())).toMatchObject({
+        'x-forwarded-for': '192.0.2.7',
+        'x-forwarded-proto': 'http',
+      });
     }
     expect(log.filter(({ msg }) => msg === 'request').map(({ remote }) => remote)).toEqual(Array(3).fill('192.0.2.7'));
   });

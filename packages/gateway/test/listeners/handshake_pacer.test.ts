@@ -59,7 +59,9 @@ describe('limits.handshakes_per_second', () => {
   });
 
   it('closes what finds no room to wait', async () => {
-    const { port } = await startGateway('limits: { handshakes_per_second: 1, half_open_handshakes: 1 }\nroutes: [{ files: . }]');
+    const { port } = await startGateway(
+      'limits: { handshakes_per_second: 1, half_open_handshakes: 1 }\nroutes: [{ files: . }]',
+    );
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => get(port, '/none')));
     expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
     expect((await get(port, '/none')).status).toBe(404);

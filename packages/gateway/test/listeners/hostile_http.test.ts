@@ -8,7 +8,16 @@ import { getByHttp2 } from '../support/client.js';
 import { startGateway, type RunningGateway } from '../support/gateway.js';
 import { frame } from '../support/http2_frames.js';
 
-const frames = { headers: 1, rstStream: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9, data: 0 } as const;
+const frames = {
+  headers: 1,
+  rstStream: 3,
+  settings: 4,
+  ping: 6,
+  goaway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+  data: 0,
+} as const;
 const endStream = 1;
 const endHeaders = 4;
 
@@ -42,7 +51,8 @@ async function flood(socket: Socket, next: (round: number) => Buffer, rounds: nu
   const closed = new Promise((resolve) => socket.once('close', resolve));
   let round = 0;
   for (; round < rounds && socket.writable; round += 1) {
-    if (!socket.write(next(round))) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+    if (!socket.write(next(round)))
+      await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
     if (round % 50 === 0) await new Promise(setImmediate);
   }
   await closed;
@@ -73,7 +83,11 @@ describe('HTTP/2: a connection ends when its client', () => {
     socket.resume();
     // The window of the stream overflows (RFC 9113 §6.9.1).
     const overflow = (stream: number): Buffer => frame(frames.windowUpdate, 0, stream, uint32(2 ** 31 - 1));
-    await flood(socket, (round) => Buffer.concat([frame(frames.headers, endHeaders, 2 * round + 1, request), overflow(2 * round + 1)]), 100_000);
+    await flood(
+      socket,
+      (round) => Buffer.concat([frame(frames.headers, endHeaders, 2 * round + 1, request), overflow(2 * round + 1)]),
+      100_000,
+    );
     expect(running.gateway.status().requestsTotal).toBeLessThan(3_000);
     await expectUnharmed(running);
   });
@@ -115,8 +129,21 @@ describe('HTTP/2: a connection ends when its client', () => {
     const socket = await http2(running.port);
     const received: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => received.push(chunk));
-    const field = Buffer.concat([Buffer.from([0x00, 1]), Buffer.from('a'), Buffer.from([0x7f, 0x81, 0x7e]), Buffer.alloc(16_256, 'v')]);
-    socket.write(Buffer.concat([frame(frames.headers, 0, 1, request), frame(frames.continuation, 0, 1, field.subarray(0, 16_000)), frame(frames.continuation, 0, 1, field.subarray(16_000)), frame(frames.continuation, 0, 1, field.subarray(0, 16_000)), frame(frames.continuation, endHeaders, 1, field.subarray(16_000))]));
+    const field = Buffer.concat([
+      Buffer.from([0x00, 1]),
+      Buffer.from('a'),
+      Buffer.from([0x7f, 0x81, 0x7e]),
+      Buffer.alloc(16_256, 'v'),
+    ]);
+    socket.write(
+      Buffer.concat([
+        frame(frames.headers, 0, 1, request),
+        frame(frames.continuation, 0, 1, field.subarray(0, 16_000)),
+        frame(frames.continuation, 0, 1, field.subarray(16_000)),
+        frame(frames.continuation, 0, 1, field.subarray(0, 16_000)),
+        frame(frames.continuation, endHeaders, 1, field.subarray(16_000)),
+      ]),
+    );
     // A reset of the stream, or the status 431.
     await vi.waitFor(() => expect(Buffer.concat(received).length).toBeGreaterThan(100), 10_000);
     socket.destroy();
@@ -147,7 +174,11 @@ describe('HTTP/1.1: a connection ends with an error when a request', () => {
     ['has two hosts', 'host: other\r\n\r\n', 400],
     ['has a line that is no field', 'nonsense\r\n\r\n', 400],
     ['has headers that are too large', `x-a: ${'a'.repeat(40_000)}\r\n\r\n`, 431],
-    ['has more headers than fit', `${Array.from({ length: 3_000 }, (_, index) => `h${index}: v\r\n`).join('')}\r\n`, 431],
+    [
+      'has more headers than fit',
+      `${Array.from({ length: 3_000 }, (_, index) => `h${index}: v\r\n`).join('')}\r\n`,
+      431,
+    ],
   ])('%s', async (_name, rest, status) => {
     const running = await startGateway(site);
     const text = `POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${rest}`;
@@ -159,7 +190,9 @@ describe('HTTP/1.1: a connection ends with an error when a request', () => {
 
   it('has no host', async () => {
     const { port } = await startGateway(site);
-    expect(await answerTo(await secure(port, 'http/1.1'), 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await answerTo(await secure(port, 'http/1.1'), 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 400 /,
+    );
   });
 });
 
@@ -178,27 +211,43 @@ describe('a client that takes its time', () => {
     socket.once('close', () => clearInterval(timer));
   }
 
-  it.concurrent('over its headers loses its connection', async () => {
-    const socket = await secure(running.port, 'http/1.1');
-    const answer = answerTo(socket, 'GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
-    dribble(socket);
-    expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
-  }, 60_000);
+  it.concurrent(
+    'over its headers loses its connection',
+    async () => {
+      const socket = await secure(running.port, 'http/1.1');
+      const answer = answerTo(socket, 'GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
+      dribble(socket);
+      expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+    },
+    60_000,
+  );
 
-  it.concurrent('over its headers loses its connection, also without TLS', async () => {
-    const socket = connectTcp(running.gateway.httpAddress!.port, '127.0.0.1');
-    const answer = answerTo(socket, 'GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
-    dribble(socket);
-    expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
-  }, 60_000);
+  it.concurrent(
+    'over its headers loses its connection, also without TLS',
+    async () => {
+      const socket = connectTcp(running.gateway.httpAddress!.port, '127.0.0.1');
+      const answer = answerTo(socket, 'GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
+      dribble(socket);
+      expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+    },
+    60_000,
+  );
 
-  it.concurrent('over the TLS handshake loses its connection', async () => {
-    const socket = connectTcp(running.port, '127.0.0.1');
-    await answerTo(socket, '\x16\x03\x01\x02\x00');
-  }, 60_000);
+  it.concurrent(
+    'over the TLS handshake loses its connection',
+    async () => {
+      const socket = connectTcp(running.port, '127.0.0.1');
+      await answerTo(socket, '\x16\x03\x01\x02\x00');
+    },
+    60_000,
+  );
 
-  it.concurrent('over the beginning of HTTP/2 loses its connection', async () => {
-    const socket = await secure(running.port, 'h2');
-    await answerTo(socket, 'PRI * HTTP/2.0\r\n');
-  }, 60_000);
+  it.concurrent(
+    'over the beginning of HTTP/2 loses its connection',
+    async () => {
+      const socket = await secure(running.port, 'h2');
+      await answerTo(socket, 'PRI * HTTP/2.0\r\n');
+    },
+    60_000,
+  );
 });

@@ -51,7 +51,9 @@ const request = (stream: number, told: Told): Buffer =>
 async function send(port: number, frames: Buffer[]): Promise<() => Promise<void>> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined).resume();
-  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(0x04, 0, 0, Buffer.alloc(0)), ...frames]));
+  socket.write(
+    Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(0x04, 0, 0, Buffer.alloc(0)), ...frames]),
+  );
   await once(socket, 'data');
   return async () => {
     socket.destroy();
@@ -74,7 +76,11 @@ describe('what an HTTP/2 client says about order', () => {
     const client = connectHttp2(`http://127.0.0.1:${port}`);
     await once(client.request({ ':path': '/', priority: 'u=1, i' }, { weight: 200 }).resume(), 'close');
     expect([...seen.values()]).toEqual([
-      { urgency: 1, incremental: true, dependency: { node: expect.any(Number) as number, parent: 0, weight: 200, exclusive: false } },
+      {
+        urgency: 1,
+        incremental: true,
+        dependency: { node: expect.any(Number) as number, parent: 0, weight: 200, exclusive: false },
+      },
     ]);
     client.destroy();
   });
@@ -99,7 +105,10 @@ describe('what an HTTP/2 client says about order', () => {
 
   it('keeps the exclusive flag', async () => {
     const { seen, port } = await world();
-    const end = await send(port, [priority(5, { parent: 0, exclusive: true, weight: 9 }), request(5, { parent: 0, exclusive: true, weight: 9 })]);
+    const end = await send(port, [
+      priority(5, { parent: 0, exclusive: true, weight: 9 }),
+      request(5, { parent: 0, exclusive: true, weight: 9 }),
+    ]);
     await vi.waitFor(() => expect(seen.get(5)?.dependency).toMatchObject({ parent: 0, weight: 9, exclusive: true }));
     await end();
   });
@@ -121,7 +130,11 @@ describe('what an HTTP/2 client says about order', () => {
 describe('the numbers of nodes', () => {
   it('are given back with the stream, and with the session', async () => {
     const { seen, port, numbers } = await world();
-    const end = await send(port, [priority(7, { parent: 0, weight: 201 }), request(1, { parent: 0, weight: 2 }), request(3, { parent: 0, weight: 2 })]);
+    const end = await send(port, [
+      priority(7, { parent: 0, weight: 201 }),
+      request(1, { parent: 0, weight: 2 }),
+      request(3, { parent: 0, weight: 2 }),
+    ]);
     await vi.waitFor(() => expect(seen.size).toBe(2));
     expect(seen.get(1)?.dependency?.node).not.toBe(seen.get(3)?.dependency?.node);
     await vi.waitFor(() => expect(numbers.used).toBe(1));

@@ -32,7 +32,11 @@ describe('files over HTTP/3', () => {
     const { port } = await startSite();
     const client = await connect(port);
     const whole = await ask(client, { path: '/a.txt' });
-    expect([whole.status, whole.body.toString(), whole.headers['content-type']]).toEqual([200, '0123456789', 'text/plain; charset=utf-8']);
+    expect([whole.status, whole.body.toString(), whole.headers['content-type']]).toEqual([
+      200,
+      '0123456789',
+      'text/plain; charset=utf-8',
+    ]);
     const range = await ask(client, { path: '/a.txt', headers: { range: 'bytes=2-4' } });
     expect([range.status, range.body.toString()]).toEqual([206, '234']);
     const again = await ask(client, { path: '/a.txt', headers: { 'if-none-match': String(whole.headers['etag']) } });
@@ -58,8 +62,13 @@ describe('files over HTTP/3', () => {
     const { port, log, gateway } = await startSite();
     const client = await connect(port);
     await ask(client, { path: '/a.txt' });
-    await vi.waitFor(() => expect(log.find((line) => line['msg'] === 'request')).toMatchObject({ http: '3', status: 200, bytes: 10 }));
-    expect(gateway.status()).toMatchObject({ connections: [{ alpn: 'h3', state: 'established' }], transport: { connectionsAccepted: 1, connectionsOpenGauge: 1 } });
+    await vi.waitFor(() =>
+      expect(log.find((line) => line['msg'] === 'request')).toMatchObject({ http: '3', status: 200, bytes: 10 }),
+    );
+    expect(gateway.status()).toMatchObject({
+      connections: [{ alpn: 'h3', state: 'established' }],
+      transport: { connectionsAccepted: 1, connectionsOpenGauge: 1 },
+    });
   });
 
   it('come over HTTP/0.9 too when it is configured', async () => {
@@ -88,14 +97,26 @@ describe('upstreams over HTTP/3', () => {
     });
     const { port } = await startFullGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     const client = await connect(port);
-    const answer = await ask(client, { method: 'POST', path: '/', body: Readable.from([large.subarray(0, 1_000_000), large.subarray(1_000_000)]) });
+    const answer = await ask(client, {
+      method: 'POST',
+      path: '/',
+      body: Readable.from([large.subarray(0, 1_000_000), large.subarray(1_000_000)]),
+    });
     expect(answer.headers['x-seen']).toBe('127.0.0.1 3 sheaf');
     expect(answer.body.equals(large)).toBe(true);
   });
 
   it('refuse a body over the limit while it streams', async () => {
-    const upstream = await startUpstream((request, response) => void request.on('error', () => undefined).resume().on('end', () => response.end()));
-    const { port } = await startFullGateway(`limits: { body_size: 100KB }\nroutes: [{ upstream: "${upstream.origin}" }]`);
+    const upstream = await startUpstream(
+      (request, response) =>
+        void request
+          .on('error', () => undefined)
+          .resume()
+          .on('end', () => response.end()),
+    );
+    const { port } = await startFullGateway(
+      `limits: { body_size: 100KB }\nroutes: [{ upstream: "${upstream.origin}" }]`,
+    );
     const client = await connect(port);
     const body = Readable.from([Buffer.alloc(60_000), Buffer.alloc(60_000), Buffer.alloc(60_000)]);
     expect((await ask(client, { method: 'POST', path: '/', body })).status).toBe(413);
@@ -146,9 +167,15 @@ describe('the port', () => {
     await once(other, 'listening');
     onTestFinished(() => void other.close());
     const directory = await temporaryDirectory();
-    await writeFile(join(directory, 'sheaf.yaml'), `listen: 127.0.0.1:${port}\nroutes: [{ files: . }]\nlog: { level: silent }\n`);
+    await writeFile(
+      join(directory, 'sheaf.yaml'),
+      `listen: 127.0.0.1:${port}\nroutes: [{ files: . }]\nlog: { level: silent }\n`,
+    );
     const loaded = onlyGateway(await loadConfiguration(join(directory, 'sheaf.yaml')));
-    await expect(Gateway.start(loaded)).rejects.toMatchObject({ code: 'PORT_TAKEN', message: expect.stringContaining('UDP') as string });
+    await expect(Gateway.start(loaded)).rejects.toMatchObject({
+      code: 'PORT_TAKEN',
+      message: expect.stringContaining('UDP') as string,
+    });
     await expect(get(port, '/')).rejects.toThrow('ECONNREFUSED');
   });
 });
@@ -157,11 +184,22 @@ describe('the certificate', () => {
   it('is replaced on UDP as well', async () => {
     const directory = await temporaryDirectory();
     const names = ['localhost', '127.0.0.1'];
-    const [first, second] = await Promise.all([createDevCertificate(names, new Date()), createDevCertificate(names, new Date())]);
-    const write = (pair: typeof first) => Promise.all([writeFile(join(directory, 'cert.pem'), pair.certificate), writeFile(join(directory, 'key.pem'), pair.privateKey)]);
+    const [first, second] = await Promise.all([
+      createDevCertificate(names, new Date()),
+      createDevCertificate(names, new Date()),
+    ]);
+    const write = (pair: typeof first) =>
+      Promise.all([
+        writeFile(join(directory, 'cert.pem'), pair.certificate),
+        writeFile(join(directory, 'key.pem'), pair.privateKey),
+      ]);
     await write(first);
-    const { port, gateway } = await startFullGateway('tls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]', directory);
-    const trusting = (pair: typeof first) => connect(port, { insecure: false, certificateHashes: [certificateHash(pair)] });
+    const { port, gateway } = await startFullGateway(
+      'tls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]',
+      directory,
+    );
+    const trusting = (pair: typeof first) =>
+      connect(port, { insecure: false, certificateHashes: [certificateHash(pair)] });
     await trusting(first);
     await expect(trusting(second)).rejects.toThrow();
     await write(second);

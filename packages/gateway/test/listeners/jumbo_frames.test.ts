@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createHttp3Server, createLinkRelay, type Http3Client, type LinkOptions, type PathStatus, type ServerConnection } from '@sheaf/native';
+import {
+  createHttp3Server,
+  createLinkRelay,
+  type Http3Client,
+  type LinkOptions,
+  type PathStatus,
+  type ServerConnection,
+} from '@sheaf/native';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
 import { ask, connect } from '../support/http3_client.js';
@@ -20,7 +27,14 @@ async function start(link?: LinkOptions) {
   const { port: serverPort } = await server.listen();
   onTestFinished(() => server.close(0));
   const accepted = once(server, 'connection') as Promise<[ServerConnection]>;
-  const relay = link && createLinkRelay({ listen: { address: '127.0.0.1', port: 0 }, target: { address: '127.0.0.1', port: serverPort }, there: link, back: link });
+  const relay =
+    link &&
+    createLinkRelay({
+      listen: { address: '127.0.0.1', port: 0 },
+      target: { address: '127.0.0.1', port: serverPort },
+      there: link,
+      back: link,
+    });
   if (relay) onTestFinished(() => relay.close());
   const client = await connect(relay?.listen().port ?? serverPort);
   const [connection] = await accepted;

@@ -12,7 +12,12 @@ it('a gateway serves every version at each of its addresses, and takes one conne
   await mkdir(join(directory, 'site'));
   await writeFile(join(directory, 'site', 'a.txt'), 'here');
   const addresses = ['127.0.0.1', '127.0.0.2', '::1'];
-  const gateway = await Gateway.start(parseGateway('listen: ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0"]\nroutes: [{ files: site }]\nlog: { level: silent }', join(directory, 'sheaf.yaml')));
+  const gateway = await Gateway.start(
+    parseGateway(
+      'listen: ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0"]\nroutes: [{ files: site }]\nlog: { level: silent }',
+      join(directory, 'sheaf.yaml'),
+    ),
+  );
   onTestFinished(() => gateway.close(0));
   const { port } = gateway.address;
   expect(gateway.status().listen).toBe(`127.0.0.1:${port}, 127.0.0.2:${port}, [::1]:${port}`);
@@ -21,11 +26,17 @@ it('a gateway serves every version at each of its addresses, and takes one conne
     expect([answer.body.toString(), answer.headers['alt-svc']]).toEqual(['here', `h3=":${port}"; ma=86400`]);
     expect((await ask(await connect(port, { host }), { path: '/a.txt' })).body.toString()).toBe('here');
     // A page is led to the address that it came from.
-    const described = await get(port, '/.well-known/sheaf/certificate-hashes', { host, headers: { host: host.includes(':') ? `[${host}]` : host } });
-    expect(JSON.parse(described.body.toString())).toMatchObject({ authority: host.includes(':') ? `[${host}]:${port}` : `${host}:${port}` });
+    const described = await get(port, '/.well-known/sheaf/certificate-hashes', {
+      host,
+      headers: { host: host.includes(':') ? `[${host}]` : host },
+    });
+    expect(JSON.parse(described.body.toString())).toMatchObject({
+      authority: host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
+    });
   }
   const client = await connect(port, { localAddress: '127.0.0.1' });
-  for (const address of addresses.slice(1)) await client.openPath({ local: address === '::1' ? '::1' : '127.0.0.1', remote: { address, port } });
+  for (const address of addresses.slice(1))
+    await client.openPath({ local: address === '::1' ? '::1' : '127.0.0.1', remote: { address, port } });
   expect((await ask(client, { path: '/a.txt' })).body.toString()).toBe('here');
   const [served] = gateway.status().connections.filter(({ paths }) => paths.length === 3);
   expect(served?.paths.map(({ local }) => local.address)).toEqual(addresses);

@@ -1,7 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createHttp3Server, type ClientOptions, type Http3Client, type Http3Server, type PathEvent, type PathStatus, type ServerConnection, type ServerOptions } from '@sheaf/native';
+import {
+  createHttp3Server,
+  type ClientOptions,
+  type Http3Client,
+  type Http3Server,
+  type PathEvent,
+  type PathStatus,
+  type ServerConnection,
+  type ServerOptions,
+} from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
 import { connect } from '../support/http3_client.js';
@@ -12,7 +21,14 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 /** A server on every IPv4 address, in turn on each path, that answers with `body`. */
 async function startServer(options: Partial<ServerOptions> = {}): Promise<{ server: Http3Server; port: number }> {
   const certificate = await createDevCertificate(['localhost'], new Date());
-  const server = createHttp3Server({ address: '0.0.0.0', port: 0, alpn: ['h3', 'hq-interop'], certificate, pathScheduler: 'round-robin', ...options });
+  const server = createHttp3Server({
+    address: '0.0.0.0',
+    port: 0,
+    alpn: ['h3', 'hq-interop'],
+    certificate,
+    pathScheduler: 'round-robin',
+    ...options,
+  });
   server.on('request', (_request, response) => response.end(body));
   const { port } = await server.listen();
   onTestFinished(() => server.close(0));
@@ -39,20 +55,30 @@ async function download(client: Http3Client, onProgress: (bytes: number) => void
   return hash.digest('hex');
 }
 
-const path = (of: { status(): { paths: PathStatus[] } }, id: number): PathStatus | undefined => of.status().paths.find((one) => one.id === id);
+const path = (of: { status(): { paths: PathStatus[] } }, id: number): PathStatus | undefined =>
+  of.status().paths.find((one) => one.id === id);
 
 describe('a server', () => {
   it('takes part with each of its addresses, of both families', async () => {
-    const { client, connection, port } = await startBoth({}, { address: '127.0.0.1', furtherAddresses: ['127.0.0.2', '::1'] });
+    const { client, connection, port } = await startBoth(
+      {},
+      { address: '127.0.0.1', furtherAddresses: ['127.0.0.2', '::1'] },
+    );
     const ids = [
       0,
       await client.openPath({ local: '127.0.0.1', remote: { address: '127.0.0.2', port } }),
       await client.openPath({ local: '::1', remote: { address: '::1', port } }),
     ];
     expect(await download(client)).toBe(sha256(body));
-    expect(ids.map((id) => path(connection, id)?.local)).toMatchObject([{ address: '127.0.0.1', port }, { address: '127.0.0.2', port }, { address: '::1', port }]);
+    expect(ids.map((id) => path(connection, id)?.local)).toMatchObject([
+      { address: '127.0.0.1', port },
+      { address: '127.0.0.2', port },
+      { address: '::1', port },
+    ]);
     for (const id of ids) expect(path(connection, id)?.bytesSent).toBeGreaterThan(body.length / 50);
-    await expect(client.openPath({ local: '127.0.0.1', remote: { address: '127.0.0.3', port } })).rejects.toMatchObject({ code: 'PATH_FAILED' });
+    await expect(client.openPath({ local: '127.0.0.1', remote: { address: '127.0.0.3', port } })).rejects.toMatchObject(
+      { code: 'PATH_FAILED' },
+    );
   });
 
   it('that cannot have one of its addresses has none', async () => {
@@ -61,12 +87,25 @@ describe('a server', () => {
     onTestFinished(() => void taken.close());
     const { port } = taken.address();
     const certificate = await createDevCertificate(['localhost'], new Date());
-    const server = createHttp3Server({ address: '127.0.0.1', furtherAddresses: ['127.0.0.2'], port, alpn: ['h3'], certificate });
-    await expect(server.listen()).rejects.toMatchObject({ code: 'EADDRINUSE', message: expect.stringContaining(`127.0.0.2:${port}`) as string });
+    const server = createHttp3Server({
+      address: '127.0.0.1',
+      furtherAddresses: ['127.0.0.2'],
+      port,
+      alpn: ['h3'],
+      certificate,
+    });
+    await expect(server.listen()).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+      message: expect.stringContaining(`127.0.0.2:${port}`) as string,
+    });
     await startServer({ address: '127.0.0.1', port });
   });
 
-  it.each([['0.0.0.0', '127.0.0.2'], ['::', '127.0.0.2'], ['::', '::1']])('on %s answers from the address that was asked (%s)', async (address, asked) => {
+  it.each([
+    ['0.0.0.0', '127.0.0.2'],
+    ['::', '127.0.0.2'],
+    ['::', '::1'],
+  ])('on %s answers from the address that was asked (%s)', async (address, asked) => {
     const { port } = await startServer({ address });
     // RFC 9000 §6: a version that it does not speak, in a datagram of full size, is answered without a connection.
     const packet = Buffer.alloc(1_200);
@@ -94,8 +133,14 @@ describe('a connection over several paths', () => {
       expect(path(client, id)?.bytesReceived).toBeGreaterThan(share);
       expect(path(connection, id)?.bytesSent).toBeGreaterThan(share);
     }
-    expect(path(client, second)).toMatchObject({ local: { address: '127.0.0.2', family: 'IPv4' }, remote: { address: '127.0.0.1', port } });
-    expect(path(connection, third)).toMatchObject({ local: { address: '127.0.0.4', port }, remote: { address: '127.0.0.3' } });
+    expect(path(client, second)).toMatchObject({
+      local: { address: '127.0.0.2', family: 'IPv4' },
+      remote: { address: '127.0.0.1', port },
+    });
+    expect(path(connection, third)).toMatchObject({
+      local: { address: '127.0.0.4', port },
+      remote: { address: '127.0.0.3' },
+    });
     expect(path(client, second)?.smoothedRttMs).toBeGreaterThan(0);
     expect(path(client, second)?.rttVarianceMs).toBeGreaterThan(0);
   });
@@ -109,7 +154,10 @@ describe('a connection over several paths', () => {
     ];
     expect(await download(client)).toBe(sha256(body));
     expect(client.status().paths.map(({ local }) => local.family)).toEqual(['IPv6', 'IPv6', 'IPv4']);
-    expect(path(connection, ids[2]!)).toMatchObject({ local: { address: '127.0.0.1', port }, remote: { address: '127.0.0.2' } });
+    expect(path(connection, ids[2]!)).toMatchObject({
+      local: { address: '127.0.0.1', port },
+      remote: { address: '127.0.0.2' },
+    });
     for (const id of ids) expect(path(connection, id)?.bytesSent).toBeGreaterThan(body.length / 50);
   });
 
@@ -142,7 +190,12 @@ describe('a connection over several paths', () => {
     });
     const sent = (of: { status(): { paths: PathStatus[] } }): number => path(of, 0)?.bytesSent ?? 0;
     const before = { client: sent(client), server: sent(connection) };
-    const response = await client.request({ method: 'POST', path: '/', body: body.subarray(0, 2_000_000), onPath: second });
+    const response = await client.request({
+      method: 'POST',
+      path: '/',
+      body: body.subarray(0, 2_000_000),
+      onPath: second,
+    });
     let bytes = 0;
     for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length;
     expect(bytes).toBe(body.length);
@@ -206,11 +259,14 @@ describe('a connection over several paths', () => {
     }, 30_000);
   });
 
-  it.each(['ecf', 'min-rtt', 'blest', 'redundant', 'backup-only'] as const)('works with the scheduler %s', async (pathScheduler) => {
-    const { client } = await startBoth({ pathScheduler }, { pathScheduler });
-    await client.openPath({ local: '127.0.0.2' });
-    expect(await download(client)).toBe(sha256(body));
-  });
+  it.each(['ecf', 'min-rtt', 'blest', 'redundant', 'backup-only'] as const)(
+    'works with the scheduler %s',
+    async (pathScheduler) => {
+      const { client } = await startBoth({ pathScheduler }, { pathScheduler });
+      await client.openPath({ local: '127.0.0.2' });
+      expect(await download(client)).toBe(sha256(body));
+    },
+  );
 
   it.each(['cubic', 'new_reno', 'bbr', 'olia'] as const)('works with the controller %s', async (congestionControl) => {
     const { client } = await startBoth({ congestionControl }, { congestionControl });
@@ -221,7 +277,10 @@ describe('a connection over several paths', () => {
 
 describe('a path that cannot be opened', () => {
   it('because a side does not speak multipath', async () => {
-    for (const [clientSide, serverSide] of [[{ multipath: false }, {}], [{}, { multipath: false }]]) {
+    for (const [clientSide, serverSide] of [
+      [{ multipath: false }, {}],
+      [{}, { multipath: false }],
+    ]) {
       const { client } = await startBoth(clientSide, serverSide);
       expect(client.status().multipath).toBe(false);
       await expect(client.openPath({ local: '127.0.0.2' })).rejects.toMatchObject({ code: 'NO_MULTIPATH' });
@@ -235,7 +294,10 @@ describe('a path that cannot be opened', () => {
     await expect(client.openPath({ local: '::1' })).rejects.toThrow('one family');
     await expect(client.openPath({ local: 'localhost' })).rejects.toThrow('not an IP address: localhost');
     const zone = client.openPath({ local: 'fe80::1%no-such-link' });
-    await expect(zone).rejects.toMatchObject({ code: 'EADDRNOTAVAIL', message: 'fe80::1%no-such-link is not a link-local address of an interface' });
+    await expect(zone).rejects.toMatchObject({
+      code: 'EADDRNOTAVAIL',
+      message: 'fe80::1%no-such-link is not a link-local address of an interface',
+    });
   });
 
   it('because nothing comes back', async () => {
@@ -245,7 +307,9 @@ describe('a path that cannot be opened', () => {
     silent.bind(0, '127.0.0.9');
     await once(silent, 'listening');
     const { port } = silent.address();
-    await expect(client.openPath({ local: '127.0.0.2', remote: { address: '127.0.0.9', port } })).rejects.toMatchObject({ code: 'PATH_FAILED' });
+    await expect(client.openPath({ local: '127.0.0.2', remote: { address: '127.0.0.9', port } })).rejects.toMatchObject(
+      { code: 'PATH_FAILED' },
+    );
     expect(await download(client)).toBe(sha256(body));
   });
 
@@ -260,7 +324,9 @@ describe('a path that cannot be opened', () => {
 
   it('because it is not there, or the last one', async () => {
     const { client } = await startBoth();
-    expect(() => client.abandonPath(5)).toThrow(expect.objectContaining({ code: 'PATH_REFUSED', message: 'path: there is no such path' }) as Error);
+    expect(() => client.abandonPath(5)).toThrow(
+      expect.objectContaining({ code: 'PATH_REFUSED', message: 'path: there is no such path' }) as Error,
+    );
     expect(() => client.abandonPath(0)).toThrow('the last one');
     expect(() => client.setPathStatus(5, 'backup')).toThrow('no such path');
     expect(() => client.setPathWeight(5, 2)).toThrow('no such path');

@@ -42,7 +42,8 @@ async function pipelined(): Promise<Measured> {
     server.close();
   });
   const measured: Measured = { client, seen: 0, answered: 0, mostAhead: 0, release };
-  for (let i = 0; i < count; i++) client.write(`GET /${i} HTTP/1.1\r\nhost: site\r\nx-large: ${'x'.repeat(fieldBytes)}\r\n\r\n`);
+  for (let i = 0; i < count; i++)
+    client.write(`GET /${i} HTTP/1.1\r\nhost: site\r\nx-large: ${'x'.repeat(fieldBytes)}\r\n\r\n`);
   return measured;
 }
 
@@ -50,7 +51,9 @@ it('requests ahead of a response are read no further than 16 KB of their fields,
   const measured = await pipelined();
   let text = '';
   measured.client.on('data', (data: Buffer) => (text += data.toString('latin1')));
-  await expect.poll(() => measured.socket?.isPaused() === true || measured.seen === count, { timeout: 20_000 }).toBe(true);
+  await expect
+    .poll(() => measured.socket?.isPaused() === true || measured.seen === count, { timeout: 20_000 })
+    .toBe(true);
   measured.release();
   await expect.poll(() => text.match(/^\/\d+$/gm)?.length, { timeout: 20_000 }).toBe(count);
   expect(text.match(/^\/\d+$/gm)).toEqual(Array.from({ length: count }, (_, i) => `/${i}`));

@@ -7,7 +7,9 @@ const signature = '0d0a0d0a000d0a515549540a';
 /** Version 2, command PROXY, TCP over IPv4, 192.0.2.7:56324 to 198.51.100.1:443. */
 const four = hex(`${signature} 21 11 000c c0000207 c6336401 dc04 01bb`);
 /** TCP over IPv6, 2001:db8::7:56324 to ::1:443, and a TLV (PP2_TYPE_NOOP) of two bytes. */
-const six = hex(`${signature} 21 21 0029 20010db8000000000000000000000007 00000000000000000000000000000001 dc04 01bb 04 0002 0000`);
+const six = hex(
+  `${signature} 21 21 0029 20010db8000000000000000000000007 00000000000000000000000000000001 dc04 01bb 04 0002 0000`,
+);
 
 const golden: [string, Buffer, string | undefined][] = [
   ['version 1, IPv4', Buffer.from('PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n'), '192.0.2.7'],
@@ -31,7 +33,8 @@ describe('a header of the PROXY protocol', () => {
   });
 
   it.each(golden)('waits for the rest, wherever it is cut: %s', (_name, bytes) => {
-    for (let length = 0; length < bytes.length; length += 1) expect([length, decodeProxyHeader(bytes.subarray(0, length))]).toEqual([length, undefined]);
+    for (let length = 0; length < bytes.length; length += 1)
+      expect([length, decodeProxyHeader(bytes.subarray(0, length))]).toEqual([length, undefined]);
   });
 
   it.each([
@@ -86,6 +89,8 @@ describe('a header of the PROXY protocol', () => {
       expect(decodeProxyHeader(Buffer.concat([cut.subarray(0, header.length), Buffer.from('more')]))).toEqual(header);
     }
     expect(decodeProxyHeader(Buffer.concat([hex(`${signature} 21 11 0ff0`), Buffer.alloc(4_079)]))).toBeUndefined();
-    expect(decodeProxyHeader(Buffer.concat([hex(`${signature} 21 11 0ff0`), Buffer.alloc(4_080)]))).toMatchObject({ length: 4_096 });
+    expect(decodeProxyHeader(Buffer.concat([hex(`${signature} 21 11 0ff0`), Buffer.alloc(4_080)]))).toMatchObject({
+      length: 4_096,
+    });
   });
 });

@@ -53,10 +53,16 @@ async function getByHttp2(socket: Socket): Promise<string> {
 describe('the client behind a balancer', () => {
   it.each(['version 1', 'version 2'] as const)('is whom its PROXY header names (%s)', async (version) => {
     const { gateway, port, log } = await start();
-    expect(await requestOn(balance(gateway.httpAddress!.port, header[version]))).toContain('"x-forwarded-for":"192.0.2.7"');
-    expect(await requestOn(await secure(balance(port, header[version]), 'http/1.1'))).toContain('"x-forwarded-for":"192.0.2.7"');
+    expect(await requestOn(balance(gateway.httpAddress!.port, header[version]))).toContain(
+      '"x-forwarded-for":"192.0.2.7"',
+    );
+    expect(await requestOn(await secure(balance(port, header[version]), 'http/1.1'))).toContain(
+      '"x-forwarded-for":"192.0.2.7"',
+    );
     expect(await getByHttp2(balance(port, header[version]))).toContain('"x-forwarded-for":"192.0.2.7"');
-    await vi.waitFor(() => expect(log.filter(({ msg, remote }) => msg === 'request' && remote === '192.0.2.7')).toHaveLength(3));
+    await vi.waitFor(() =>
+      expect(log.filter(({ msg, remote }) => msg === 'request' && remote === '192.0.2.7')).toHaveLength(3),
+    );
   });
 
   it('may be told byte by byte, and together with what the client says', async () => {
@@ -75,7 +81,9 @@ describe('the client behind a balancer', () => {
 
   it('is nobody but the balancer when that asks for itself', async () => {
     const { port } = await start();
-    expect(await requestOn(await secure(balance(port, header.LOCAL), 'http/1.1'))).toContain('"x-forwarded-for":"127.0.0.1"');
+    expect(await requestOn(await secure(balance(port, header.LOCAL), 'http/1.1'))).toContain(
+      '"x-forwarded-for":"127.0.0.1"',
+    );
   });
 
   it('is forgotten with its connection', async () => {
@@ -109,17 +117,23 @@ describe('a connection without the header', () => {
     expect(await requestOn(forged)).toMatch(/^HTTP\/1.1 400/);
   });
 
-  it('is what all of UDP has: there the address is the socket\'s', async () => {
+  it("is what all of UDP has: there the address is the socket's", async () => {
     const { port } = await start('', startFullGateway);
     const client = await connectHttp3(port);
-    expect((await ask(client, { path: '/', headers: { 'x-forwarded-for': '6.6.6.6' } })).body.toString()).toContain('"x-forwarded-for":"127.0.0.1"');
+    expect((await ask(client, { path: '/', headers: { 'x-forwarded-for': '6.6.6.6' } })).body.toString()).toContain(
+      '"x-forwarded-for":"127.0.0.1"',
+    );
   });
 });
 
 describe('a trusted proxy behind a balancer', () => {
   it('is asked only when the balancer names it', async () => {
     const { gateway } = await start('trusted_proxies: 192.0.2.0/24');
-    expect(await requestOn(balance(gateway.httpAddress!.port, header['version 1']))).toContain('"x-forwarded-for":"6.6.6.6"');
-    expect(await requestOn(balance(gateway.httpAddress!.port, header.LOCAL))).toContain('"x-forwarded-for":"127.0.0.1"');
+    expect(await requestOn(balance(gateway.httpAddress!.port, header['version 1']))).toContain(
+      '"x-forwarded-for":"6.6.6.6"',
+    );
+    expect(await requestOn(balance(gateway.httpAddress!.port, header.LOCAL))).toContain(
+      '"x-forwarded-for":"127.0.0.1"',
+    );
   });
 });

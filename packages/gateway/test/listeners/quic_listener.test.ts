@@ -8,7 +8,9 @@ import { createQuicListener } from '../../src/listeners/quic_listener.js';
 function optionsFor(yaml: string): ServerOptions {
   const { node } = parseGateway(`listen: 127.0.0.1:0\nroutes: [{ files: . }]\n${yaml}`, 'sheaf.yaml');
   let given: ServerOptions | undefined;
-  const module = { createHttp3Server: (options: ServerOptions) => ((given = options), { on: () => undefined }) } as unknown as NativeModule;
+  const module = {
+    createHttp3Server: (options: ServerOptions) => ((given = options), { on: () => undefined }),
+  } as unknown as NativeModule;
   createQuicListener({
     module,
     address: node.listen,
@@ -37,6 +39,12 @@ it('the congestion controller is CUBIC unless the configuration says otherwise',
 
 it('several paths are allowed, and scheduled by ECF, unless the configuration says otherwise', () => {
   expect(optionsFor('')).toMatchObject({ multipath: true, pathScheduler: 'ecf' });
-  expect(optionsFor('multipath: false\npath_scheduler: min-rtt\nstream_scheduler: rr')).toMatchObject({ multipath: false, pathScheduler: 'min-rtt', streamScheduler: 'rr' });
-  expect(() => optionsFor('path_scheduler: fastest')).toThrow(expect.objectContaining({ code: 'CONFIG_VALUE' }) as Error);
+  expect(optionsFor('multipath: false\npath_scheduler: min-rtt\nstream_scheduler: rr')).toMatchObject({
+    multipath: false,
+    pathScheduler: 'min-rtt',
+    streamScheduler: 'rr',
+  });
+  expect(() => optionsFor('path_scheduler: fastest')).toThrow(
+    expect.objectContaining({ code: 'CONFIG_VALUE' }) as Error,
+  );
 });

@@ -11,10 +11,19 @@ import { openSession } from '../support/sessions.js';
 import { temporaryDirectory } from '../support/temporary_directory.js';
 import { startUpstream } from '../support/upstream.js';
 
-const priority = { urgency: 2, incremental: true, dependency: { node: 18, parent: 11, weight: 42, exclusive: false }, groups: [{ node: 11, parent: 0, weight: 2, exclusive: false }] };
+const priority = {
+  urgency: 2,
+  incremental: true,
+  dependency: { node: 18, parent: 11, weight: 42, exclusive: false },
+  groups: [{ node: 11, parent: 0, weight: 2, exclusive: false }],
+};
 
 /** The last line of the gateway's access log for a path; lines come after the responses. */
-async function lineOf(log: readonly Record<string, unknown>[], path: string, lines = 1): Promise<Record<string, unknown>> {
+async function lineOf(
+  log: readonly Record<string, unknown>[],
+  path: string,
+  lines = 1,
+): Promise<Record<string, unknown>> {
   await vi.waitFor(() => expect(log.filter((line) => line['path'] === path)).toHaveLength(lines), 10_000);
   // The gateway answers before the edge does.
   return log.find((line) => line['path'] === path) ?? {};
@@ -64,7 +73,14 @@ describe('the priority of a page request', () => {
     const { port, log } = await startPair({ gateway: ['routes: [{ files: site }]'] });
     const client = await connect(port, { webtransport: true });
     const session = await client.openWebTransport('/.well-known/sheaf/page', { origin: `https://127.0.0.1:${port}` });
-    const head = encodeRequestHead({ method: 'GET', url: `https://127.0.0.1:${port}/a`, destination: 'image', priority, credentials: 'omitted', headers: [] });
+    const head = encodeRequestHead({
+      method: 'GET',
+      url: `https://127.0.0.1:${port}/a`,
+      destination: 'image',
+      priority,
+      credentials: 'omitted',
+      headers: [],
+    });
     const writer = (await session.createBidirectionalStream({ waitUntilAvailable: true })).writable.getWriter();
     await writer.write(head);
     await writer.close();
@@ -96,7 +112,11 @@ describe('the header sheaf-priority', () => {
     client.destroy();
     const line = await lineOf(log, '/a', 2);
     expect(line['http']).toBe('3');
-    expect(line['priority']).toMatchObject({ urgency: 1, incremental: false, dependency: { parent: 0, weight: 99, exclusive: false } });
+    expect(line['priority']).toMatchObject({
+      urgency: 1,
+      incremental: false,
+      dependency: { parent: 0, weight: 99, exclusive: false },
+    });
   });
 
   it('of a client of an edge does not name nodes among those of others', async () => {

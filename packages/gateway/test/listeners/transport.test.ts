@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createHttp3Server, createLinkRelay, type Http3Server, type ServerOptions, type WebTransportSession } from '@sheaf/native';
+import {
+  createHttp3Server,
+  createLinkRelay,
+  type Http3Server,
+  type ServerOptions,
+  type WebTransportSession,
+} from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDevCertificate } from '../../src/tls/dev_certificate.js';
 import { ask, connect } from '../support/http3_client.js';
@@ -15,7 +21,14 @@ const support = (name: string): string => fileURLToPath(new URL(`../support/${na
 
 async function startServer(options: Partial<ServerOptions> = {}): Promise<{ server: Http3Server; port: number }> {
   const certificate = await createDevCertificate(['localhost'], new Date());
-  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate, webtransport: true, ...options });
+  const server = createHttp3Server({
+    address: '127.0.0.1',
+    port: 0,
+    alpn: ['h3'],
+    certificate,
+    webtransport: true,
+    ...options,
+  });
   const { port } = await server.listen();
   onTestFinished(() => server.close(0));
   return { server, port };
@@ -27,14 +40,18 @@ describe('received bytes', () => {
     const pieces: Buffer[] = [];
     server.on('request', (request, response) => {
       // Read once all that the first window allows is there.
-      void vi.waitFor(() => expect(server.connections()[0]!.paths[0]!.bytesReceived).toBeGreaterThan(256 * 1024), 20_000).then(() => {
-        request.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => response.end('read'));
-      });
+      void vi
+        .waitFor(() => expect(server.connections()[0]!.paths[0]!.bytesReceived).toBeGreaterThan(256 * 1024), 20_000)
+        .then(() => {
+          request.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => response.end('read'));
+        });
     });
     const client = await connect(port);
     const bytes = Buffer.alloc(300_000, 'many small frames ');
     const frames = Array.from({ length: 300 }, (_, index) => bytes.subarray(index * 1000, (index + 1) * 1000));
-    expect((await ask(client, { method: 'POST', path: '/', body: Readable.from(frames) })).body.toString()).toBe('read');
+    expect((await ask(client, { method: 'POST', path: '/', body: Readable.from(frames) })).body.toString()).toBe(
+      'read',
+    );
     expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
     // The headers of frames are part of what one read takes.
     for (const piece of pieces.slice(0, 3)) expect(piece.length).toBeGreaterThan(64_000);
@@ -66,7 +83,11 @@ describe('the end of a thread', () => {
     const { certificate, privateKey } = await createDevCertificate(['localhost'], new Date());
     await writeFile(join(directory, 'cert.pem'), certificate);
     await writeFile(join(directory, 'key.pem'), privateKey);
-    const run = promisify(execFile)(process.execPath, [support('worker_endpoints.mjs'), join(directory, 'cert.pem'), join(directory, 'key.pem')]);
+    const run = promisify(execFile)(process.execPath, [
+      support('worker_endpoints.mjs'),
+      join(directory, 'cert.pem'),
+      join(directory, 'key.pem'),
+    ]);
     expect((await run).stdout).toBe('survived\n');
   });
 });
@@ -79,7 +100,9 @@ describe('closing a server', () => {
       response.writeHead(200);
       response.write('beginning');
     });
-    const client = spawn(process.execPath, [support('open_request.mjs'), String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const client = spawn(process.execPath, [support('open_request.mjs'), String(port)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     onTestFinished(() => void client.kill('SIGKILL'));
     await once(client.stdout, 'data');
     client.kill('SIGKILL');
@@ -103,7 +126,12 @@ describe('closing a server', () => {
     server.on('request', (_request, response) => void waiting.push(() => response.end('served')));
     const first = ask(await connect(port), { path: '/' });
     await vi.waitFor(() => expect(waiting).toHaveLength(1));
-    const relay = createLinkRelay({ listen: { address: '127.0.0.1', port: 0 }, target: { address: '127.0.0.1', port }, there: { delayMs: 200 }, back: { delayMs: 200 } });
+    const relay = createLinkRelay({
+      listen: { address: '127.0.0.1', port: 0 },
+      target: { address: '127.0.0.1', port },
+      there: { delayMs: 200 },
+      back: { delayMs: 200 },
+    });
     onTestFinished(() => relay.close());
     const connected = connect(relay.listen().port);
     await vi.waitFor(() => expect(server.counters().handshakesPendingGauge).toBe(1), 10_000);
@@ -161,7 +189,9 @@ describe('many datagrams', () => {
 
   it('cost JavaScript one call per turn', async () => {
     const { server, port } = await startServer();
-    const accepted = new Promise<WebTransportSession>((resolve) => server.on('webtransport', (request) => resolve(request.accept())));
+    const accepted = new Promise<WebTransportSession>((resolve) =>
+      server.on('webtransport', (request) => resolve(request.accept())),
+    );
     const session = await (await connect(port, { webtransport: true })).openWebTransport('/');
     const receiver = await accepted;
     const before = server.counters().javascriptCalls;

@@ -97,19 +97,28 @@ describe('a taken port', () => {
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
     const listen = option === 'listen' ? '' : 'listen: 127.0.0.1:0\n';
-    const error = await startOn(`${listen}${option}: 127.0.0.1:${port}\nroutes: [{ files: . }]\nlog: { level: silent }\n`);
+    const error = await startOn(
+      `${listen}${option}: 127.0.0.1:${port}\nroutes: [{ files: . }]\nlog: { level: silent }\n`,
+    );
     expect(error).toMatchObject({ code: 'PORT_TAKEN', exitCode: 3 });
     expect(error.render()).toContain(`${option}: 127.0.0.1:${port}`);
     expect(error.render()).toContain('^^^');
   });
 
   it.each(['TCP', 'UDP'])('names the one of several addresses (%s)', async (protocol) => {
-    const other = protocol === 'TCP' ? createServer().listen(0, '127.0.0.2') : createSocket('udp4').bind(0, '127.0.0.2');
+    const other =
+      protocol === 'TCP' ? createServer().listen(0, '127.0.0.2') : createSocket('udp4').bind(0, '127.0.0.2');
     await once(other, 'listening');
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
-    const error = await startOn(`listen: ["127.0.0.1:${port}", "127.0.0.2:${port}"]\nroutes: [{ files: . }]\nlog: { level: silent }\n`, {});
-    expect(error).toMatchObject({ code: 'PORT_TAKEN', message: `${protocol} 127.0.0.2:${port} is taken by another process` });
+    const error = await startOn(
+      `listen: ["127.0.0.1:${port}", "127.0.0.2:${port}"]\nroutes: [{ files: . }]\nlog: { level: silent }\n`,
+      {},
+    );
+    expect(error).toMatchObject({
+      code: 'PORT_TAKEN',
+      message: `${protocol} 127.0.0.2:${port} is taken by another process`,
+    });
     const again = createServer().listen(port, '127.0.0.1');
     await once(again, 'listening');
     again.close();
@@ -126,7 +135,9 @@ describe('a taken port', () => {
     const { port } = probe.address() as AddressInfo;
     probe.close();
     await once(probe, 'close');
-    await startOn(`listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${(other.address() as AddressInfo).port}\nroutes: [{ files: . }]\nlog: { level: silent }\n`);
+    await startOn(
+      `listen: 127.0.0.1:${port}\nadmin: 127.0.0.1:${(other.address() as AddressInfo).port}\nroutes: [{ files: . }]\nlog: { level: silent }\n`,
+    );
     const again = createServer();
     again.listen(port, '127.0.0.1');
     await once(again, 'listening');
@@ -140,6 +151,8 @@ describe('a taken port', () => {
     socket.bind(0, '192.0.2.1');
     const [error] = (await failed) as [Error];
     expect(listenError(error, { address: '192.0.2.1', port: 1 }, 'UDP')).toMatchObject({ code: 'ADDRESS_UNAVAILABLE' });
-    expect(listenError(Object.assign(new Error('x'), { code: 'EACCES' }), { address: '::', port: 80 }, 'TCP')).toMatchObject({ code: 'PORT_FORBIDDEN' });
+    expect(
+      listenError(Object.assign(new Error('x'), { code: 'EACCES' }), { address: '::', port: 80 }, 'TCP'),
+    ).toMatchObject({ code: 'PORT_FORBIDDEN' });
   });
 });

@@ -8,16 +8,24 @@ import { startGateway, type RunningGateway } from '../support/gateway.js';
 import { temporaryDirectory } from '../support/temporary_directory.js';
 import { startUpstream } from '../support/upstream.js';
 
-async function start(): Promise<RunningGateway & { admin(path: string, headers?: Record<string, string>): Promise<{ status: number; text: string }> }> {
+async function start(): Promise<
+  RunningGateway & { admin(path: string, headers?: Record<string, string>): Promise<{ status: number; text: string }> }
+> {
   const directory = await temporaryDirectory();
   await mkdir(join(directory, 'site'));
   await writeFile(join(directory, 'site', 'a.txt'), 'hello');
   const running = await startGateway('admin: 127.0.0.1:0\nroutes: [{ path: /s, files: ./site }]', directory);
   const admin = (path: string, headers: Record<string, string> = {}) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
-      httpGet({ host: '127.0.0.1', port: running.gateway.adminAddress?.port, path, headers }, (response: IncomingMessage) => {
-        collect(response).then((body) => resolve({ status: response.statusCode ?? 0, text: body.toString() }), reject);
-      }).once('error', reject);
+      httpGet(
+        { host: '127.0.0.1', port: running.gateway.adminAddress?.port, path, headers },
+        (response: IncomingMessage) => {
+          collect(response).then(
+            (body) => resolve({ status: response.statusCode ?? 0, text: body.toString() }),
+            reject,
+          );
+        },
+      ).once('error', reject);
     });
   return { ...running, admin };
 }
@@ -63,7 +71,12 @@ describe('the admin address', () => {
   it('shows the status', async () => {
     const { admin, port } = await start();
     await get(port, '/s/a.txt');
-    expect(JSON.parse((await admin('/status')).text)).toMatchObject({ state: 'serving', listen: `127.0.0.1:${port}`, requestsTotal: 1, requestsActive: 0 });
+    expect(JSON.parse((await admin('/status')).text)).toMatchObject({
+      state: 'serving',
+      listen: `127.0.0.1:${port}`,
+      requestsTotal: 1,
+      requestsActive: 0,
+    });
   });
 });
 
@@ -72,7 +85,16 @@ describe('the access log', () => {
     const { port, log } = await start();
     await get(port, '/s/a.txt?token=secret', { headers: { 'user-agent': 'test' } });
     await vi.waitFor(() => expect(log.some((line) => line['msg'] === 'request')).toBe(true));
-    expect(log.find((line) => line['msg'] === 'request')).toMatchObject({ http: '1.1', method: 'GET', path: '/s/a.txt', route: '/s', status: 200, bytes: 5, agent: 'test', remote: '127.0.0.1' });
+    expect(log.find((line) => line['msg'] === 'request')).toMatchObject({
+      http: '1.1',
+      method: 'GET',
+      path: '/s/a.txt',
+      route: '/s',
+      status: 200,
+      bytes: 5,
+      agent: 'test',
+      remote: '127.0.0.1',
+    });
     expect(JSON.stringify(log)).not.toContain('secret');
   });
 });
@@ -84,7 +106,9 @@ describe('Server-Timing', () => {
     const { port } = await start();
     const { headers } = await get(port, '/s/a.txt');
     expect(headers['server-timing']).toMatch(own);
-    expect((await get(port, '/s/a.txt', { headers: { 'if-none-match': headers.etag ?? '' } })).headers['server-timing']).toMatch(own);
+    expect(
+      (await get(port, '/s/a.txt', { headers: { 'if-none-match': headers.etag ?? '' } })).headers['server-timing'],
+    ).toMatch(own);
     expect((await get(port, '/elsewhere')).headers['server-timing']).toMatch(own);
     expect((await getByHttp2(port, '/s/a.txt')).headers['server-timing']).toMatch(own);
   });

@@ -16,7 +16,11 @@ import { startUpstream } from '../support/upstream.js';
 const large = Buffer.alloc(32_000_000, 'l');
 
 /** Takes the whole body before it answers. */
-const takeBody: RequestListener = (request, response) => void request.on('error', () => undefined).resume().on('end', () => response.end('taken'));
+const takeBody: RequestListener = (request, response) =>
+  void request
+    .on('error', () => undefined)
+    .resume()
+    .on('end', () => response.end('taken'));
 
 const active = ({ gateway }: RunningGateway): number => gateway.status().requestsActive;
 
@@ -28,25 +32,36 @@ async function ended(running: RunningGateway, reason: string): Promise<number> {
 describe.each(versions)('over HTTP/%s', (version) => {
   it('a body that does not come is answered 408, and counts against nobody', { timeout: 30_000 }, async () => {
     const upstream = await startUpstream(takeBody);
-    const running = await startFullGateway(`admin: 127.0.0.1:0\nlimits: { body_timeout: 1s }\nroutes: [{ upstream: "${upstream.origin}" }]`);
+    const running = await startFullGateway(
+      `admin: 127.0.0.1:0\nlimits: { body_timeout: 1s }\nroutes: [{ upstream: "${upstream.origin}" }]`,
+    );
     const outcomes = await ask(version, running.port, 3, { path: '/', method: 'POST', announced: 10 });
     await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([408, 408, 408]), 15_000);
     expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ up: true, active: 0, failures: 0 });
     expect(await ended(running, 'no_body')).toBe(3);
-    expect((await get(running.port, '/', { method: 'POST', body: Buffer.from('whole') })).body.toString()).toBe('taken');
+    expect((await get(running.port, '/', { method: 'POST', body: Buffer.from('whole') })).body.toString()).toBe(
+      'taken',
+    );
   });
 
-  it.each(['files', 'upstream'] as const)('a response of %s that nobody takes is ended', { timeout: 60_000 }, async (target) => {
-    const upstream = await startUpstream((_request, response) => void response.end(large));
-    const directory = await temporaryDirectory();
-    await writeFile(join(directory, 'large'), large);
-    const running = await startFullGateway(`admin: 127.0.0.1:0\nlimits: { unread_timeout: 2s }\nroutes: [{ ${target === 'files' ? 'files: .' : `upstream: "${upstream.origin}"`} }]`, directory);
-    const outcomes = await ask(version, running.port, 3, { path: '/large' });
-    await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200]), 15_000);
-    expect(active(running)).toBe(3);
-    await vi.waitFor(() => expect(active(running)).toBe(0), 20_000);
-    expect(await ended(running, 'unread')).toBe(3);
-  });
+  it.each(['files', 'upstream'] as const)(
+    'a response of %s that nobody takes is ended',
+    { timeout: 60_000 },
+    async (target) => {
+      const upstream = await startUpstream((_request, response) => void response.end(large));
+      const directory = await temporaryDirectory();
+      await writeFile(join(directory, 'large'), large);
+      const running = await startFullGateway(
+        `admin: 127.0.0.1:0\nlimits: { unread_timeout: 2s }\nroutes: [{ ${target === 'files' ? 'files: .' : `upstream: "${upstream.origin}"`} }]`,
+        directory,
+      );
+      const outcomes = await ask(version, running.port, 3, { path: '/large' });
+      await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200]), 15_000);
+      expect(active(running)).toBe(3);
+      await vi.waitFor(() => expect(active(running)).toBe(0), 20_000);
+      expect(await ended(running, 'unread')).toBe(3);
+    },
+  );
 });
 
 describe.each(versions)('an edge, over HTTP/%s,', (version) => {
@@ -86,8 +101,17 @@ describe('what is slow for a reason is left alone:', () => {
       response.write('hello');
       request.pipe(response);
     });
-    const { port } = await startFullGateway(`limits: { body_timeout: 1s, unread_timeout: 1s }\nroutes: [{ upstream: "${upstream.origin}" }]`);
-    const request = httpsRequest({ host: '127.0.0.1', port, path: '/', method: 'POST', agent: false, rejectUnauthorized: false });
+    const { port } = await startFullGateway(
+      `limits: { body_timeout: 1s, unread_timeout: 1s }\nroutes: [{ upstream: "${upstream.origin}" }]`,
+    );
+    const request = httpsRequest({
+      host: '127.0.0.1',
+      port,
+      path: '/',
+      method: 'POST',
+      agent: false,
+      rejectUnauthorized: false,
+    });
     onTestFinished(() => void request.destroy());
     request.write('a');
     const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -105,13 +129,17 @@ describe('what is slow for a reason is left alone:', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n');
       setTimeout(() => response.end('data: news\n\n'), 1_500);
     });
-    const { port } = await startFullGateway(`routes: [{ upstream: { to: "${upstream.origin}", response_timeout: 500ms } }]`);
+    const { port } = await startFullGateway(
+      `routes: [{ upstream: { to: "${upstream.origin}", response_timeout: 500ms } }]`,
+    );
     expect((await get(port, '/')).body.toString()).toBe(':\n\ndata: news\n\n');
   });
 
   it('unless its silence has a limit', async () => {
     const upstream = await startUpstream((_request, response) => void response.write('x'));
-    const { port } = await startFullGateway(`routes: [{ upstream: { to: "${upstream.origin}", idle_timeout: 500ms } }]`);
+    const { port } = await startFullGateway(
+      `routes: [{ upstream: { to: "${upstream.origin}", idle_timeout: 500ms } }]`,
+    );
     await expect(get(port, '/')).rejects.toThrow();
   });
 });
@@ -124,7 +152,14 @@ describe('requests that find no room at an upstream', () => {
     const upstream = await startUpstream((_request, response) => void responses.push(() => response.end('done')));
     const running = await startFullGateway(`routes: [{ upstream: { to: "${upstream.origin}", connections: 1 } }]`);
     const answers = [get(running.port, '/'), get(running.port, '/')];
-    await vi.waitFor(() => expect([responses.length, running.gateway.status().routes[0]?.upstreams?.[0]]).toMatchObject([1, { active: 1, waiting: 1 }]), 5_000);
+    await vi.waitFor(
+      () =>
+        expect([responses.length, running.gateway.status().routes[0]?.upstreams?.[0]]).toMatchObject([
+          1,
+          { active: 1, waiting: 1 },
+        ]),
+      5_000,
+    );
     responses.shift()!();
     await vi.waitFor(() => expect(responses).toHaveLength(1), 5_000);
     responses.shift()!();
@@ -136,9 +171,14 @@ describe('requests that find no room at an upstream', () => {
     ['are answered 503 when they have waited for too long', 'queue_timeout: 300ms'],
   ])('%s', async (_title, keys) => {
     const upstream = await startUpstream(held);
-    const running = await startFullGateway(`routes: [{ upstream: { to: "${upstream.origin}", connections: 1, ${keys} } }]`);
+    const running = await startFullGateway(
+      `routes: [{ upstream: { to: "${upstream.origin}", connections: 1, ${keys} } }]`,
+    );
     await ask('1.1', running.port, 1, { path: '/' });
-    await vi.waitFor(() => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1 }), 5_000);
+    await vi.waitFor(
+      () => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1 }),
+      5_000,
+    );
     expect(await get(running.port, '/')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ refused: 1, failures: 0, up: true });
   });
@@ -146,9 +186,14 @@ describe('requests that find no room at an upstream', () => {
   it('go to another upstream that has some', async () => {
     const upstream = await startUpstream(held);
     const other = await startUpstream((_request, response) => void response.end('other'));
-    const running = await startFullGateway(`routes: [{ upstream: { to: ["${upstream.origin}", "${other.origin}"], connections: 1 } }]`);
+    const running = await startFullGateway(
+      `routes: [{ upstream: { to: ["${upstream.origin}", "${other.origin}"], connections: 1 } }]`,
+    );
     await ask('1.1', running.port, 1, { path: '/' });
-    await vi.waitFor(() => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1 }), 5_000);
+    await vi.waitFor(
+      () => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1 }),
+      5_000,
+    );
     for (let index = 0; index < 5; index++) expect((await get(running.port, '/')).body.toString()).toBe('other');
   });
 
@@ -160,28 +205,37 @@ describe('requests that find no room at an upstream', () => {
       response.end();
       return undefined;
     });
-    const running = await startFullGateway(`routes: [{ upstream: { to: "${upstream.origin}", connections: 1, health: { path: /health, interval: 100ms, timeout: 1s } } }]`);
+    const running = await startFullGateway(
+      `routes: [{ upstream: { to: "${upstream.origin}", connections: 1, health: { path: /health, interval: 100ms, timeout: 1s } } }]`,
+    );
     await ask('1.1', running.port, 3, { path: '/' });
-    await vi.waitFor(() => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1, waiting: 2 }), 5_000);
+    await vi.waitFor(
+      () => expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ active: 1, waiting: 2 }),
+      5_000,
+    );
     const before = checks;
     await vi.waitFor(() => expect(checks).toBeGreaterThan(before + 3), 10_000);
     expect(running.gateway.status().routes[0]?.upstreams?.[0]).toMatchObject({ up: true });
   });
 });
 
-it('a client of HTTP/1.1 that has its response and does not send the rest of its body loses its connection', { timeout: 60_000 }, async () => {
-  const { port } = await startFullGateway('limits: { idle: 1s }\nroutes: [{ files: . }]');
-  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-  onTestFinished(() => void socket.destroy());
-  const closed = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve));
-  socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n');
-  const [head] = (await once(socket, 'data')) as [Buffer];
-  expect(head.toString()).toMatch(/^HTTP\/1\.1 405 /);
-  // It goes on, too slowly.
-  const trickle = setInterval(() => socket.write('x'), 300);
-  onTestFinished(() => clearInterval(trickle));
-  await closed;
-});
+it(
+  'a client of HTTP/1.1 that has its response and does not send the rest of its body loses its connection',
+  { timeout: 60_000 },
+  async () => {
+    const { port } = await startFullGateway('limits: { idle: 1s }\nroutes: [{ files: . }]');
+    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+    onTestFinished(() => void socket.destroy());
+    const closed = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve));
+    socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n');
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    expect(head.toString()).toMatch(/^HTTP\/1\.1 405 /);
+    // It goes on, too slowly.
+    const trickle = setInterval(() => socket.write('x'), 300);
+    onTestFinished(() => clearInterval(trickle));
+    await closed;
+  },
+);
 
 it('a client of HTTP/1.1 that sends the rest of its body behind its response keeps its connection', async () => {
   const { port } = await startFullGateway('limits: { idle: 20s }\nroutes: [{ files: . }]');

@@ -18,24 +18,38 @@ const large = Buffer.alloc(32_000_000, 'l');
 const answer: RequestListener = (request, response) => {
   if (request.url === '/small') response.end(small);
   else if (request.url === '/large') response.end(large);
-  else request.on('error', () => undefined).resume().on('end', () => response.end(small));
+  else
+    request
+      .on('error', () => undefined)
+      .resume()
+      .on('end', () => response.end(small));
 };
 
 /** The status of a request of somebody else, once its whole response is there. */
 async function statusElsewhere(version: Version, port: number): Promise<number> {
-  if (version === '3') return (await askByHttp3(await connect(port, { localAddress: elsewhere }), { path: '/small' })).status;
+  if (version === '3')
+    return (await askByHttp3(await connect(port, { localAddress: elsewhere }), { path: '/small' })).status;
   if (version === '2') return statusByHttp2(port);
   return new Promise((resolve, reject) => {
-    const request = httpsRequest({ host: '127.0.0.1', localAddress: elsewhere, port, path: '/small', agent: false, rejectUnauthorized: false }, (response) => {
-      collect(response).then(() => resolve(response.statusCode ?? 0), reject);
-    });
+    const request = httpsRequest(
+      { host: '127.0.0.1', localAddress: elsewhere, port, path: '/small', agent: false, rejectUnauthorized: false },
+      (response) => {
+        collect(response).then(() => resolve(response.statusCode ?? 0), reject);
+      },
+    );
     request.once('error', reject).end();
   });
 }
 
 async function statusByHttp2(port: number): Promise<number> {
   // `localAddress` goes on to the socket; the types of node:tls do not name it.
-  const options: ConnectionOptions & Pick<TcpNetConnectOpts, 'localAddress'> = { host: '127.0.0.1', port, localAddress: elsewhere, ALPNProtocols: ['h2'], rejectUnauthorized: false };
+  const options: ConnectionOptions & Pick<TcpNetConnectOpts, 'localAddress'> = {
+    host: '127.0.0.1',
+    port,
+    localAddress: elsewhere,
+    ALPNProtocols: ['h2'],
+    rejectUnauthorized: false,
+  };
   const socket = connectTls(options);
   const session = connectHttp2(`https://127.0.0.1:${port}`, { createConnection: () => socket });
   const stream = session.request({ ':path': '/small' });
@@ -71,7 +85,9 @@ describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) =>
     ['that does not send its bodies', { path: '/body', method: 'POST', announced: 10 }],
   ])('%s leaves room for another one', { timeout: 120_000 }, async (title, request) => {
     const upstream = await startUpstream(answer);
-    const running = await startFullGateway(`log: { level: warn, access: false }\nroutes: [{ upstream: { to: "${upstream.origin}", connections: 16, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`);
+    const running = await startFullGateway(
+      `log: { level: warn, access: false }\nroutes: [{ upstream: { to: "${upstream.origin}", connections: 16, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`,
+    );
     const idle = await medianElsewhere(version, running.port);
     await ask(version, running.port, count, request);
     // What does not get on for long makes room for more of the same client: not all of them need be waiting still.
@@ -79,19 +95,33 @@ describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) =>
     expect(upstreamOf(running)).toMatchObject({ active: 8 });
     const meanwhile = await medianElsewhere(version, running.port);
     expect(upstreamOf(running)).toMatchObject({ active: 8, up: true, failures: 0, refused: 0 });
-    console.info(`HTTP/${version}, ${count} requests of one client ${title}: 1 KB for another one takes ${meanwhile.toFixed(1)} ms, ${(meanwhile / idle).toFixed(2)} times as long as before`);
+    console.info(
+      `HTTP/${version}, ${count} requests of one client ${title}: 1 KB for another one takes ${meanwhile.toFixed(1)} ms, ${(meanwhile / idle).toFixed(2)} times as long as before`,
+    );
   });
 
   it.each([
     ['does not read its response', { path: '/large' }],
     ['does not send its body', { path: '/body', method: 'POST', announced: 10 }],
-  ])('that has the only connection and %s loses it when another one waits', { timeout: 60_000 }, async (_title, request) => {
-    const upstream = await startUpstream(answer);
-    const running = await startFullGateway(`routes: [{ upstream: { to: "${upstream.origin}", connections: 1, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`);
-    const [outcome] = await ask(version, running.port, 1, request);
-    await vi.waitFor(() => expect(upstreamOf(running)).toMatchObject({ active: 1 }), 20_000);
-    expect(await statusElsewhere(version, running.port)).toBe(200);
-    await vi.waitFor(() => expect(request.path === '/large' ? running.gateway.status().requestsActive : outcome?.status).toBe(request.path === '/large' ? 0 : 408), 20_000);
-    expect(upstreamOf(running)).toMatchObject({ up: true, failures: 0, ended: 1 });
-  });
+  ])(
+    'that has the only connection and %s loses it when another one waits',
+    { timeout: 60_000 },
+    async (_title, request) => {
+      const upstream = await startUpstream(answer);
+      const running = await startFullGateway(
+        `routes: [{ upstream: { to: "${upstream.origin}", connections: 1, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`,
+      );
+      const [outcome] = await ask(version, running.port, 1, request);
+      await vi.waitFor(() => expect(upstreamOf(running)).toMatchObject({ active: 1 }), 20_000);
+      expect(await statusElsewhere(version, running.port)).toBe(200);
+      await vi.waitFor(
+        () =>
+          expect(request.path === '/large' ? running.gateway.status().requestsActive : outcome?.status).toBe(
+            request.path === '/large' ? 0 : 408,
+          ),
+        20_000,
+      );
+      expect(upstreamOf(running)).toMatchObject({ up: true, failures: 0, ended: 1 });
+    },
+  );
 });

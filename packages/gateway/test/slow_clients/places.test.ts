@@ -5,7 +5,12 @@ import type { Exchange } from '../../src/http/exchange.js';
 let clients = 0;
 /** Of a client of its own, if none is named. */
 const exchange = (unread = 0, remoteAddress = `client ${(clients += 1)}`) => {
-  const made = { bytesSent: 0, bytesReceived: 0, request: { remoteAddress }, response: { writableLength: unread, destroyed: false, destroy: () => (made.response.destroyed = true) } };
+  const made = {
+    bytesSent: 0,
+    bytesReceived: 0,
+    request: { remoteAddress },
+    response: { writableLength: unread, destroyed: false, destroy: () => (made.response.destroyed = true) },
+  };
   return made;
 };
 type Asked = ReturnType<typeof exchange>;
@@ -106,7 +111,8 @@ describe('the queue', () => {
     const places = new Places(1, { queue: 4, queueMs: 60_000 });
     await wait(places, asked('192.0.2.1'));
     const refusals: (string | undefined)[] = [];
-    for (let index = 0; index < 4; index++) void wait(places, asked('192.0.2.1')).then((refusal) => refusals.push(refusal));
+    for (let index = 0; index < 4; index++)
+      void wait(places, asked('192.0.2.1')).then((refusal) => refusals.push(refusal));
     void wait(places, asked('192.0.2.2'));
     await vi.waitFor(() => expect(refusals).toEqual(['full', 'full']));
     expect(places.waiting).toBe(3);

@@ -6,7 +6,12 @@ import type { Exchange } from '../../src/http/exchange.js';
 const maxUnread = 12;
 
 const exchange = (unread: number) => {
-  const made = { bytesSent: 0, bytesReceived: 0, request: {}, response: { writableLength: unread, destroyed: false, destroy: () => (made.response.destroyed = true) } };
+  const made = {
+    bytesSent: 0,
+    bytesReceived: 0,
+    request: {},
+    response: { writableLength: unread, destroyed: false, destroy: () => (made.response.destroyed = true) },
+  };
   return made;
 };
 type Made = ReturnType<typeof exchange>;
@@ -16,7 +21,8 @@ function watch(all: readonly Made[]): SlowClients {
   for (const each of all) answers.add(each as unknown as Exchange);
   return answers;
 }
-const destroyed = (all: readonly Made[]): number[] => all.flatMap(({ response }, index) => (response.destroyed ? [index] : []));
+const destroyed = (all: readonly Made[]): number[] =>
+  all.flatMap(({ response }, index) => (response.destroyed ? [index] : []));
 
 it('ends the slowest responses when too many wait for their clients', () => {
   const all = Array.from({ length: maxUnread + 2 }, () => exchange(1_000));
@@ -54,13 +60,31 @@ it('forgets answers that are complete', () => {
 
 describe('a client that does nothing', () => {
   const asked = (keys: object, network = '192.0.2.1') => {
-    const made = { bytesSent: 0, bytesReceived: 0, request: { remoteAddress: network }, waitForBody: undefined as ((error: Error) => void) | undefined, response: { writableLength: 0, headersSent: true, destroyed: false, destroy: () => (made.response.destroyed = true) } };
+    const made = {
+      bytesSent: 0,
+      bytesReceived: 0,
+      request: { remoteAddress: network },
+      waitForBody: undefined as ((error: Error) => void) | undefined,
+      response: {
+        writableLength: 0,
+        headersSent: true,
+        destroyed: false,
+        destroy: () => (made.response.destroyed = true),
+      },
+    };
     return Object.assign(made, keys);
   };
   const reasons: string[] = [];
   const watchFor = (all: readonly object[], most = 1_000) => {
     reasons.length = 0;
-    const clients = new SlowClients({ most, shares: true, slowRate: 1, unreadMs: 60_000, bodyMs: 30_000, onEnd: (reason) => reasons.push(reason) });
+    const clients = new SlowClients({
+      most,
+      shares: true,
+      slowRate: 1,
+      unreadMs: 60_000,
+      bodyMs: 30_000,
+      onEnd: (reason) => reasons.push(reason),
+    });
     for (const each of all) clients.add(each as Exchange);
     return clients;
   };
@@ -80,7 +104,9 @@ describe('a client that does nothing', () => {
 
   it('may wait for other responses on its connection', () => {
     const carrier = {};
-    const [waits, reads] = [asked({}), asked({})].map((each) => Object.assign(each, { request: { remoteAddress: '192.0.2.1', carrier } }));
+    const [waits, reads] = [asked({}), asked({})].map((each) =>
+      Object.assign(each, { request: { remoteAddress: '192.0.2.1', carrier } }),
+    );
     const clients = watchFor([waits!, reads!]);
     for (const each of [waits!, reads!]) each.response.writableLength = 100;
     for (let second = 0; second <= 200; second++) {

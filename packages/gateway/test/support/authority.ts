@@ -34,7 +34,10 @@ export async function createAuthority(): Promise<TestAuthority> {
     ...common(10),
     name,
     keys,
-    extensions: [new x509.BasicConstraintsExtension(true, undefined, true), new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true)],
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+    ],
   });
   const issue = async (names: readonly string[], daysLeft = 5): Promise<IssuedCertificate> => {
     const leafKeys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -47,10 +50,15 @@ export async function createAuthority(): Promise<TestAuthority> {
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
-        new x509.SubjectAlternativeNameExtension(names.map((each) => ({ type: isIP(each) === 0 ? ('dns' as const) : ('ip' as const), value: each }))),
+        new x509.SubjectAlternativeNameExtension(
+          names.map((each) => ({ type: isIP(each) === 0 ? ('dns' as const) : ('ip' as const), value: each })),
+        ),
       ],
     });
-    return { cert: `${certificate.toString('pem')}\n`, key: `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', leafKeys.privateKey), 'PRIVATE KEY')}\n` };
+    return {
+      cert: `${certificate.toString('pem')}\n`,
+      key: `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', leafKeys.privateKey), 'PRIVATE KEY')}\n`,
+    };
   };
   return { ca: `${own.toString('pem')}\n`, issue };
 }

@@ -18,11 +18,21 @@ export interface Ask {
 }
 
 /** One request over HTTP/1.1; the path goes out as it is. */
-export function get(port: number, path: string, { host = '127.0.0.1', method = 'GET', headers = {}, body }: Ask = {}): Promise<Answer> {
+export function get(
+  port: number,
+  path: string,
+  { host = '127.0.0.1', method = 'GET', headers = {}, body }: Ask = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = httpsRequest({ host, port, path, method, headers, agent: false, rejectUnauthorized: false }, (response) => {
-      collect(response).then((bytes) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bytes }), reject);
-    });
+    const request = httpsRequest(
+      { host, port, path, method, headers, agent: false, rejectUnauthorized: false },
+      (response) => {
+        collect(response).then(
+          (bytes) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bytes }),
+          reject,
+        );
+      },
+    );
     request.once('error', reject);
     if (body === undefined) request.end();
     else if (Buffer.isBuffer(body)) request.end(body);
@@ -31,7 +41,11 @@ export function get(port: number, path: string, { host = '127.0.0.1', method = '
 }
 
 /** One request over HTTP/2. */
-export async function getByHttp2(port: number, path: string, { method = 'GET', headers = {}, body }: Ask = {}): Promise<Answer> {
+export async function getByHttp2(
+  port: number,
+  path: string,
+  { method = 'GET', headers = {}, body }: Ask = {},
+): Promise<Answer> {
   const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
   try {
     const stream = session.request({ ':method': method, ':path': path, ...headers }, { endStream: body === undefined });

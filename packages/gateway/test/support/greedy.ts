@@ -30,10 +30,19 @@ export function ask(version: Version, port: number, count: number, request: Gree
   return { '1.1': askByHttp1, '2': askByHttp2, '3': askByHttp3 }[version](port, outcomes, request).then(() => outcomes);
 }
 
-async function askByHttp1(port: number, outcomes: Outcome[], { path, method = 'GET', announced }: GreedyRequest): Promise<void> {
+async function askByHttp1(
+  port: number,
+  outcomes: Outcome[],
+  { path, method = 'GET', announced }: GreedyRequest,
+): Promise<void> {
   await Promise.all(
     outcomes.map(async (outcome) => {
-      const socket: TLSSocket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+      const socket: TLSSocket = connectTls({
+        host: '127.0.0.1',
+        port,
+        rejectUnauthorized: false,
+        ALPNProtocols: ['http/1.1'],
+      });
       onTestFinished(() => void socket.destroy());
       socket.on('error', () => undefined).once('close', () => (outcome.ended = true));
       await once(socket, 'secureConnect');
@@ -41,25 +50,42 @@ async function askByHttp1(port: number, outcomes: Outcome[], { path, method = 'G
         outcome.status = Number(/^HTTP\/1.1 (\d+)/.exec(head.toString('latin1'))?.[1]);
         socket.pause();
       });
-      socket.write(`${method} ${path} HTTP/1.1\r\nhost: site\r\n${announced === undefined ? '' : `content-length: ${announced}\r\n`}\r\n${announced === undefined ? '' : 'x'}`);
+      socket.write(
+        `${method} ${path} HTTP/1.1\r\nhost: site\r\n${announced === undefined ? '' : `content-length: ${announced}\r\n`}\r\n${announced === undefined ? '' : 'x'}`,
+      );
     }),
   );
 }
 
-async function askByHttp2(port: number, outcomes: Outcome[], { path, method = 'GET', announced }: GreedyRequest): Promise<void> {
+async function askByHttp2(
+  port: number,
+  outcomes: Outcome[],
+  { path, method = 'GET', announced }: GreedyRequest,
+): Promise<void> {
   const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
   onTestFinished(() => session.destroy());
   session.on('error', () => undefined);
   await once(session, 'connect');
   for (const outcome of outcomes) {
     const length = announced === undefined ? {} : { 'content-length': String(announced) };
-    const stream: ClientHttp2Stream = session.request({ ':path': path, ':method': method, ...length }, { endStream: announced === undefined });
+    const stream: ClientHttp2Stream = session.request(
+      { ':path': path, ':method': method, ...length },
+      { endStream: announced === undefined },
+    );
     if (announced !== undefined) stream.write('x');
-    stream.pause().on('error', () => undefined).once('close', () => (outcome.ended = true)).once('response', (head) => (outcome.status = Number(head[':status'])));
+    stream
+      .pause()
+      .on('error', () => undefined)
+      .once('close', () => (outcome.ended = true))
+      .once('response', (head) => (outcome.status = Number(head[':status'])));
   }
 }
 
-async function askByHttp3(port: number, outcomes: Outcome[], { path, method = 'GET', announced }: GreedyRequest): Promise<void> {
+async function askByHttp3(
+  port: number,
+  outcomes: Outcome[],
+  { path, method = 'GET', announced }: GreedyRequest,
+): Promise<void> {
   const client = await connect(port);
   for (const outcome of outcomes) {
     const body = announced === undefined ? {} : { headers: { 'content-length': String(announced) }, body: oneByte() };

@@ -1,4 +1,10 @@
-import { connectHttp3, type ClientOptions, type ClientRequestOptions, type HeaderMap, type Http3Client } from '@sheaf/native';
+import {
+  connectHttp3,
+  type ClientOptions,
+  type ClientRequestOptions,
+  type HeaderMap,
+  type Http3Client,
+} from '@sheaf/native';
 import { onTestFinished } from 'vitest';
 import { collect } from './client.js';
 

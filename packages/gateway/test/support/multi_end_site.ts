@@ -30,7 +30,14 @@ export interface NamedServer {
 /** `GET /N` gives N bytes, `POST` takes any; the response's `server-name` says who answered. */
 async function startServer(name: string, backendKeyModes: readonly BackendKeyMode[]): Promise<NamedServer> {
   const certificate = await createDevCertificate(['localhost'], new Date());
-  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate, multiEnd: true, backendKeyModes });
+  const server = createHttp3Server({
+    address: '127.0.0.1',
+    port: 0,
+    alpn: ['h3'],
+    certificate,
+    multiEnd: true,
+    backendKeyModes,
+  });
   onTestFinished(() => server.close(0));
   const named: NamedServer = { name, server, address: await server.listen(), uploaded: 0 };
   server.on('request', (request, response) => {
@@ -54,10 +61,14 @@ export interface Site {
 }
 
 /** A client of a primary server, and servers that can become backends; all in this process, on loopback. */
-export async function startSite({ backendKeyModes = ['per-path', 'shared'], backends = 2 }: { backendKeyModes?: readonly BackendKeyMode[]; backends?: number } = {}): Promise<Site> {
+export async function startSite({
+  backendKeyModes = ['per-path', 'shared'],
+  backends = 2,
+}: { backendKeyModes?: readonly BackendKeyMode[]; backends?: number } = {}): Promise<Site> {
   const primary = await startServer('primary', backendKeyModes);
   const servers = [];
-  for (let backend = 0; backend < backends; backend += 1) servers.push(await startServer(`backend${backend}`, backendKeyModes));
+  for (let backend = 0; backend < backends; backend += 1)
+    servers.push(await startServer(`backend${backend}`, backendKeyModes));
   const accepted = once(primary.server, 'connection') as Promise<[ServerConnection]>;
   const client = await connect(primary.address.port, { multiEnd: true, localAddress: '127.0.0.1' });
   const [connection] = await accepted;
@@ -66,7 +77,11 @@ export async function startSite({ backendKeyModes = ['per-path', 'shared'], back
 }
 
 /** Hands a path over to the server and carries what they tell each other, as a backbone would. */
-export async function handOver({ connection, client }: Site, backend: number, server: NamedServer): Promise<ImportedConnection> {
+export async function handOver(
+  { connection, client }: Site,
+  backend: number,
+  server: NamedServer,
+): Promise<ImportedConnection> {
   const imported = server.server.importConnection(connection.handOver(backend, server.address));
   imported.on('primaryMessage', (message) => connection.receiveBackendMessage(backend, message));
   const carry = (to: number, message: Buffer): void => {
@@ -85,7 +100,11 @@ export async function handOver({ connection, client }: Site, backend: number, se
 }
 
 /** A backend that the client can send requests to. */
-export async function joinBackend(site: Site, backend: number, server = site.backends[backend]!): Promise<ImportedConnection> {
+export async function joinBackend(
+  site: Site,
+  backend: number,
+  server = site.backends[backend]!,
+): Promise<ImportedConnection> {
   const imported = await handOver(site, backend, server);
   await site.client.openBackend(backend);
   return imported;

@@ -45,7 +45,8 @@ export async function startPair({ gateway, edge = [], gatewayPort = 0, files = {
   const directory = await temporaryDirectory();
   await mkdir(join(directory, 'site'));
   for (const [name, content] of Object.entries(files)) await writeFile(join(directory, 'site', name), content);
-  const node = (name: string, keys: string[]): string => [`  ${name}:`, ...keys.map((line) => `    ${line}`)].join('\n');
+  const node = (name: string, keys: string[]): string =>
+    [`  ${name}:`, ...keys.map((line) => `    ${line}`)].join('\n');
   const text = [
     'nodes:',
     node('laptop', ['role: edge', 'listen: 127.0.0.1:0', 'gateway: site', ...edge]),
@@ -56,6 +57,7 @@ export async function startPair({ gateway, edge = [], gatewayPort = 0, files = {
   const nodes = await startNodes(loaded.nodes, { logStream: logTo(log) });
   onTestFinished(() => closeNodes(nodes, 0));
   const [first, second] = nodes;
-  if (!(first instanceof Edge) || !(second instanceof Gateway)) throw new Error('the nodes are not in the order of the file');
+  if (!(first instanceof Edge) || !(second instanceof Gateway))
+    throw new Error('the nodes are not in the order of the file');
   return { edge: first, gateway: second, port: first.address.port, directory, loaded, log };
 }

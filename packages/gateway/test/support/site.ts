@@ -31,22 +31,50 @@ export interface SiteDescription {
 }
 
 /** A gateway with backends, and an edge, in this process; stop with the test. */
-export async function startSite({ routes, backends, gateway = [], withEdge = false, files, backendKeys = (name) => name }: SiteDescription): Promise<Site> {
+export async function startSite({
+  routes,
+  backends,
+  gateway = [],
+  withEdge = false,
+  files,
+  backendKeys = (name) => name,
+}: SiteDescription): Promise<Site> {
   const directory = await temporaryDirectory();
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true });
     await writeFile(join(directory, name), content);
   }
-  const node = (name: string, lines: string[]): string => [`  ${name}:`, ...lines.map((line) => `    ${line}`)].join('\n');
+  const node = (name: string, lines: string[]): string =>
+    [`  ${name}:`, ...lines.map((line) => `    ${line}`)].join('\n');
   const listen = ['listen: 127.0.0.1:0', 'backbone: 127.0.0.1:0'];
   const text = [
     'nodes:',
-    node('site', ['role: gateway', ...listen, `backends: [${Object.keys(backends).map(backendKeys).join(', ')}]`, `routes: ${routes}`, ...gateway]),
-    ...Object.entries(backends).map(([name, own]) => node(name, ['role: backend', ...listen, 'primary: site', `routes: ${own}`])),
-    ...(withEdge ? [node('laptop', ['role: edge', 'listen: 127.0.0.1:0', 'gateway: site', 'show_paths: true', 'paths: [{ local: 127.0.0.1 }]'])] : []),
+    node('site', [
+      'role: gateway',
+      ...listen,
+      `backends: [${Object.keys(backends).map(backendKeys).join(', ')}]`,
+      `routes: ${routes}`,
+      ...gateway,
+    ]),
+    ...Object.entries(backends).map(([name, own]) =>
+      node(name, ['role: backend', ...listen, 'primary: site', `routes: ${own}`]),
+    ),
+    ...(withEdge
+      ? [
+          node('laptop', [
+            'role: edge',
+            'listen: 127.0.0.1:0',
+            'gateway: site',
+            'show_paths: true',
+            'paths: [{ local: 127.0.0.1 }]',
+          ]),
+        ]
+      : []),
   ].join('\n');
   const log: Record<string, unknown>[] = [];
-  const nodes = await startNodes(parseConfiguration(text, join(directory, 'sheaf.yaml')).nodes, { logStream: logTo(log) });
+  const nodes = await startNodes(parseConfiguration(text, join(directory, 'sheaf.yaml')).nodes, {
+    logStream: logTo(log),
+  });
   onTestFinished(() => closeNodes(nodes, 0));
   return {
     gateway: nodes.find((each) => each instanceof Gateway)!,

@@ -13,4 +13,10 @@ const { address, port } = running[0].adminAddress;
 const metrics = await (await fetch(`http://${address}:${port}/metrics`)).text();
 const { state } = running[0].status();
 await closeNodes(running, 0);
-process.stdout.write(JSON.stringify({ state, counted: metrics.split('\n').filter((line) => line.startsWith('sheaf_stray_errors_total')), listeners: process.listenerCount('uncaughtException') }));
+process.stdout.write(
+  JSON.stringify({
+    state,
+    counted: metrics.split('\n').filter((line) => line.startsWith('sheaf_stray_errors_total')),
+    listeners: process.listenerCount('uncaughtException'),
+  }),
+);

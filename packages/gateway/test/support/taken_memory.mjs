@@ -33,7 +33,12 @@ function takeAway(way, bytes) {
 }
 
 const [certificate, privateKey] = process.argv.slice(2).map((path) => readFileSync(path, 'utf8'));
-const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate: { certificate, privateKey } });
+const server = createHttp3Server({
+  address: '127.0.0.1',
+  port: 0,
+  alpn: ['h3'],
+  certificate: { certificate, privateKey },
+});
 server.on('request', (request, response) => {
   const way = request.headers['x-way'];
   if (way === undefined) {
@@ -46,7 +51,8 @@ server.on('request', (request, response) => {
 });
 const { port } = await server.listen();
 const client = await connectHttp3({ host: '127.0.0.1', port, alpn: ['h3'], insecure: true });
-const ask = async (options) => text(await client.request({ path: '/', authority: 'localhost', headers: {}, ...options }));
+const ask = async (options) =>
+  text(await client.request({ path: '/', authority: 'localhost', headers: {}, ...options }));
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 const outcomes = {};

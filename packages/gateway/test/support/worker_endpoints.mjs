@@ -7,7 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { connectHttp3, createHttp3Server } from '@sheaf/native';
 
 async function serveAndAsk({ certificate, privateKey }) {
-  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate: { certificate, privateKey }, webtransport: true });
+  const server = createHttp3Server({
+    address: '127.0.0.1',
+    port: 0,
+    alpn: ['h3'],
+    certificate: { certificate, privateKey },
+    webtransport: true,
+  });
   server.on('request', (request, response) => {
     request.resume();
     response.writeHead(200);
@@ -24,7 +30,10 @@ async function serveAndAsk({ certificate, privateKey }) {
 }
 
 if (isMainThread) {
-  const data = { certificate: readFileSync(process.argv[2], 'utf8'), privateKey: readFileSync(process.argv[3], 'utf8') };
+  const data = {
+    certificate: readFileSync(process.argv[2], 'utf8'),
+    privateKey: readFileSync(process.argv[3], 'utf8'),
+  };
   for (let round = 0; round < 10; round += 1) {
     const workers = [0, 1].map(() => new Worker(fileURLToPath(import.meta.url), { workerData: data }));
     await Promise.all(workers.map((worker) => once(worker, 'message')));

@@ -78,7 +78,9 @@ describe('a development certificate', () => {
     const named = await loadDevCertificate(directory, [...names, 'a.example'], now);
     expect(new X509Certificate(named.certificate).checkHost('a.example')).toBe('a.example');
     await writeFile(devCertificateFiles(directory).cert, 'garbage');
-    expect(new X509Certificate((await loadDevCertificate(directory, names, now)).certificate).checkHost('localhost')).toBe('localhost');
+    expect(
+      new X509Certificate((await loadDevCertificate(directory, names, now)).certificate).checkHost('localhost'),
+    ).toBe('localhost');
   });
 
   it('is renewed while the gateway runs', async () => {
@@ -101,8 +103,15 @@ describe('a development certificate', () => {
   it('is published with its hash', async () => {
     const { gateway, port } = await startGateway('routes: [{ files: . }]');
     const answer = await get(port, '/.well-known/sheaf/certificate-hashes', { headers: { host: `localhost:${port}` } });
-    expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'access-control-allow-origin': '*', 'cache-control': 'no-store' });
-    expect(JSON.parse(answer.body.toString())).toEqual({ hashes: [await shownHash(port)], authority: `127.0.0.1:${port}` });
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'access-control-allow-origin': '*',
+      'cache-control': 'no-store',
+    });
+    expect(JSON.parse(answer.body.toString())).toEqual({
+      hashes: [await shownHash(port)],
+      authority: `127.0.0.1:${port}`,
+    });
     expect(gateway.status().certificate).toMatchObject({ development: true, sha256: await shownHash(port) });
   });
 });
@@ -112,9 +121,15 @@ describe('certificate files', () => {
     const directory = await temporaryDirectory();
     const first = await createDevCertificate(names, new Date());
     await writePair(directory, first);
-    const { port, gateway } = await startGateway('tls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]', directory);
+    const { port, gateway } = await startGateway(
+      'tls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]',
+      directory,
+    );
     expect(await shownHash(port)).toBe(certificateHash(first));
-    expect(JSON.parse((await get(port, '/.well-known/sheaf/certificate-hashes')).body.toString())).toEqual({ hashes: [], authority: `127.0.0.1:${port}` });
+    expect(JSON.parse((await get(port, '/.well-known/sheaf/certificate-hashes')).body.toString())).toEqual({
+      hashes: [],
+      authority: `127.0.0.1:${port}`,
+    });
 
     const second = await createDevCertificate(names, new Date());
     // Half of the change: the old pair stays in use.
@@ -129,14 +144,40 @@ describe('certificate files', () => {
     const directory = await temporaryDirectory();
     const first = await createDevCertificate(names, new Date());
     await writePair(directory, first);
-    const { port, gateway, log } = await startFullGateway('tls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]', directory);
+    const { port, gateway, log } = await startFullGateway(
+      'tls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]',
+      directory,
+    );
     // OpenSSL has the curve, GnuTLS has not.
     const made = join(directory, 'made');
     await mkdir(made);
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:secp256k1', '-nodes', '-days', '5', '-subj', '/CN=localhost', '-keyout', join(made, 'key.pem'), '-out', join(made, 'cert.pem')], { stdio: 'ignore' });
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:secp256k1',
+        '-nodes',
+        '-days',
+        '5',
+        '-subj',
+        '/CN=localhost',
+        '-keyout',
+        join(made, 'key.pem'),
+        '-out',
+        join(made, 'cert.pem'),
+      ],
+      { stdio: 'ignore' },
+    );
     for (const name of ['key.pem', 'cert.pem']) await copyFile(join(made, name), join(directory, name));
     await gateway.certificate.refresh();
-    await vi.waitFor(() => expect(log.some(({ msg }) => msg === 'new certificate refused, the old one stays in use')).toBe(true), 10_000);
+    await vi.waitFor(
+      () => expect(log.some(({ msg }) => msg === 'new certificate refused, the old one stays in use')).toBe(true),
+      10_000,
+    );
     expect(await shownHash(port)).toBe(certificateHash(first));
     expect(gateway.certificate.hash).toBe(certificateHash(first));
     const client = await connect(port);
@@ -149,11 +190,21 @@ describe('certificate files', () => {
 
   it('must belong together', async () => {
     const directory = await temporaryDirectory();
-    const [one, other] = await Promise.all([createDevCertificate(names, new Date()), createDevCertificate(names, new Date())]);
+    const [one, other] = await Promise.all([
+      createDevCertificate(names, new Date()),
+      createDevCertificate(names, new Date()),
+    ]);
     await writePair(directory, { certificate: one.certificate, privateKey: other.privateKey });
-    await expect(readCertificateFiles({ cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') })).rejects.toMatchObject({ code: 'CONFIG_CERTIFICATE', option: 'key' });
-    await writeFile(join(directory, 'sheaf.yaml'), 'listen: 127.0.0.1:0\ntls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]\n');
-    const error = (await loadConfiguration(join(directory, 'sheaf.yaml')).catch((caught: unknown) => caught)) as { render(): string };
+    await expect(
+      readCertificateFiles({ cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }),
+    ).rejects.toMatchObject({ code: 'CONFIG_CERTIFICATE', option: 'key' });
+    await writeFile(
+      join(directory, 'sheaf.yaml'),
+      'listen: 127.0.0.1:0\ntls: { cert: cert.pem, key: key.pem }\nroutes: [{ files: . }]\n',
+    );
+    const error = (await loadConfiguration(join(directory, 'sheaf.yaml')).catch((caught: unknown) => caught)) as {
+      render(): string;
+    };
     expect(error.render()).toContain('sheaf.yaml:2:29');
     expect(error.render()).toContain('is not the key of');
   });

@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createNodeKey, loadDevelopmentKey, NodeKey, NodePublicKey, nodeKeyFile, readNodeKey } from '../../src/values/node_key.js';
+import {
+  createNodeKey,
+  loadDevelopmentKey,
+  NodeKey,
+  NodePublicKey,
+  nodeKeyFile,
+  readNodeKey,
+} from '../../src/values/node_key.js';
 
 let directory: string;
 beforeEach(async () => void (directory = await mkdtemp(join(tmpdir(), 'sheaf-keys-'))));
@@ -21,14 +28,22 @@ test('a new key is kept where only its user can read it, and is never written ov
 });
 
 test('a development key is made once, also when two processes ask for it', async () => {
-  const keys = await Promise.all([1, 2, 3].map(() => loadDevelopmentKey(directory, 'site').catch(() => loadDevelopmentKey(directory, 'site'))));
+  const keys = await Promise.all(
+    [1, 2, 3].map(() => loadDevelopmentKey(directory, 'site').catch(() => loadDevelopmentKey(directory, 'site'))),
+  );
   expect(new Set(keys.map((key) => key.publicKey.toString())).size).toBe(1);
 });
 
 test('what a key shows of itself is public', () => {
   const key = NodeKey.generate();
   const secret = key.seed().toString('base64url');
-  for (const shown of [JSON.stringify({ key }), inspect(key, { depth: 10, showHidden: true }), String(key), String(key.publicKey)]) expect(shown).not.toContain(secret);
+  for (const shown of [
+    JSON.stringify({ key }),
+    inspect(key, { depth: 10, showHidden: true }),
+    String(key),
+    String(key.publicKey),
+  ])
+    expect(shown).not.toContain(secret);
   expect(JSON.stringify({ key })).toContain(key.publicKey.toString());
 });
 
@@ -40,7 +55,8 @@ test('public keys have one text', () => {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const alternatives = [...letters].filter((letter) => letter !== last).map((letter) => text.slice(0, -1) + letter);
   for (const other of alternatives) expect(NodePublicKey.fromText(other)?.equals(publicKey) ?? false).toBe(false);
-  for (const wrong of ['', 'ed25519:', text.slice(1), `${text}A`, text.replace('ed25519', 'rsa'), ` ${text}`]) expect(NodePublicKey.fromText(wrong)).toBeUndefined();
+  for (const wrong of ['', 'ed25519:', text.slice(1), `${text}A`, text.replace('ed25519', 'rsa'), ` ${text}`])
+    expect(NodePublicKey.fromText(wrong)).toBeUndefined();
 });
 
 test('signatures are of the key and the message', () => {
@@ -59,7 +75,10 @@ test('a key that every user can read is refused', async () => {
   await chmod(file, 0o640);
   expect((await readNodeKey(file)).publicKey.toString()).toBe(key.publicKey.toString());
   await chmod(file, 0o604);
-  await expect(readNodeKey(file)).rejects.toMatchObject({ code: 'KEY_UNUSABLE', message: `every user of this machine can read the node key ${file}` });
+  await expect(readNodeKey(file)).rejects.toMatchObject({
+    code: 'KEY_UNUSABLE',
+    message: `every user of this machine can read the node key ${file}`,
+  });
 });
 
 test('a file that holds no key says so, without its contents', async () => {

@@ -17,7 +17,10 @@ export function isSessionEvent(kind: EventKind): boolean {
 export class WebTransportConnection {
   private readonly sessions = new Map<number, NativeSession>();
   private readonly streams = new Map<number, NativeStream>();
-  private readonly requested = new Map<number, { resolve: (session: NativeSession) => void; reject: (error: Error) => void }>();
+  private readonly requested = new Map<
+    number,
+    { resolve: (session: NativeSession) => void; reject: (error: Error) => void }
+  >();
   private readonly settings: Promise<boolean>;
   private settle!: (webtransport: boolean) => void;
 
@@ -64,7 +67,9 @@ export class WebTransportConnection {
       case EventKind.sessionReady:
         return this.onReady(id, event[3] as FlatFields);
       case EventKind.sessionRejected:
-        this.requested.get(id)?.reject(new QuicError('SESSION_REFUSED', `the server answered ${String(event[3])}`, event[3] as number));
+        this.requested
+          .get(id)
+          ?.reject(new QuicError('SESSION_REFUSED', `the server answered ${String(event[3])}`, event[3] as number));
         this.requested.delete(id);
         return;
       case EventKind.sessionClosed:
@@ -102,7 +107,9 @@ export class WebTransportConnection {
 
   private add(id: number): NativeSession {
     const streams = { add: (stream: NativeStream) => this.streams.set(stream.id, stream) };
-    const session: NativeSession = new NativeSession(this.endpoint, this.connection, id, streams, (error) => this.fail(session, error));
+    const session: NativeSession = new NativeSession(this.endpoint, this.connection, id, streams, (error) =>
+      this.fail(session, error),
+    );
     this.sessions.set(id, session);
     return session;
   }

@@ -119,7 +119,13 @@ export class NativeSession {
   orderDatagramStats(): void {
     const { expired, lost, sent, acknowledged } = this.datagramCounts();
     this.tell((handler) =>
-      handler.onDatagramStats({ timestamp: Date.now(), expiredOutgoing: expired, lostOutgoing: lost, sentOutgoing: sent, acknowledgedOutgoing: acknowledged }),
+      handler.onDatagramStats({
+        timestamp: Date.now(),
+        expiredOutgoing: expired,
+        lostOutgoing: lost,
+        sentOutgoing: sent,
+        acknowledgedOutgoing: acknowledged,
+      }),
     );
   }
   /** What became of the datagrams so far; the last ones known once the session is closed. */

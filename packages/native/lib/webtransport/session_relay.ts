@@ -23,12 +23,18 @@ const serverLost: Close = { code: 502, reason: 'the connection to the gateway wa
  * Opens the session that `request` asks for over `client`, accepts `request`, and passes everything
  * on in both directions: streams with their ends and resets, datagrams, the close.
  */
-export async function relayWebTransport(request: WebTransportRequest, client: Http3Client, headers: RequestHeaders): Promise<RelayedSession> {
+export async function relayWebTransport(
+  request: WebTransportRequest,
+  client: Http3Client,
+  headers: RequestHeaders,
+): Promise<RelayedSession> {
   const server = await (client as SessionClient).openNativeSession(request.url, headers, request.authority);
   try {
     // The protocol that the server chose of those that the client offers (draft-ietf-webtrans-http3-16 §3.3).
     const chosen = server.headers['wt-protocol'];
-    const client = (request as NativeWebTransportRequest).acceptNative(chosen === undefined ? {} : { 'wt-protocol': chosen });
+    const client = (request as NativeWebTransportRequest).acceptNative(
+      chosen === undefined ? {} : { 'wt-protocol': chosen },
+    );
     return new SessionRelay(client, server);
   } catch (error) {
     // The client went away meanwhile.
@@ -88,7 +94,15 @@ class SessionSide implements SessionHandler {
   onClose({ errorcode, error }: { errorcode: number; error: string }): void {
     this.closed({ closeCode: this.session.lost ? undefined : errorcode, reason: error });
   }
-  onStream({ stream, bidirectional, incoming }: { stream: NativeStream; bidirectional: boolean; incoming: boolean }): void {
+  onStream({
+    stream,
+    bidirectional,
+    incoming,
+  }: {
+    stream: NativeStream;
+    bidirectional: boolean;
+    incoming: boolean;
+  }): void {
     const end = new StreamEnd(stream, { readable: incoming || bidirectional, writable: !incoming || bidirectional });
     if (incoming) return this.opposite.open(end, bidirectional);
     const source = this.wanted[bidirectional ? 'bidirectional' : 'unidirectional'].shift();
@@ -119,7 +133,10 @@ class SessionSide implements SessionHandler {
   }
 }
 
-interface Signal { code: number; nettask: NetworkTask }
+interface Signal {
+  code: number;
+  nettask: NetworkTask;
+}
 
 /** One end of a relayed stream: what is read from it is written to its counterpart. */
 class StreamEnd implements StreamHandler {
@@ -142,7 +159,9 @@ class StreamEnd implements StreamHandler {
   getReadBuffer({ byteSize }: { byteSize: number }): { buffer: Uint8Array; fin: boolean } {
     return { buffer: Buffer.allocUnsafe(byteSize), fin: false };
   }
-  commitReadBuffer({ buffer, readBytes = 0, fin }: { buffer?: Uint8Array; readBytes?: number; fin: boolean }): { stopReading?: boolean } {
+  commitReadBuffer({ buffer, readBytes = 0, fin }: { buffer?: Uint8Array; readBytes?: number; fin: boolean }): {
+    stopReading?: boolean;
+  } {
     const target = this.counterpart?.stream;
     if (!target) return {};
     if (fin) target.streamFinal();

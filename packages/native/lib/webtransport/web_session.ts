@@ -1,5 +1,11 @@
 import { WritableStream, type ReadableStream } from 'node:stream/web';
-import type { WebTransportBidirectionalStream, WebTransportCloseInfo, WebTransportDatagramCounts, WebTransportDatagrams, WebTransportSession } from '../types.js';
+import type {
+  WebTransportBidirectionalStream,
+  WebTransportCloseInfo,
+  WebTransportDatagramCounts,
+  WebTransportDatagrams,
+  WebTransportSession,
+} from '../types.js';
 import type { DatagramBatch } from './datagram_batch.js';
 import { WebTransportError } from './errors.js';
 import { IncomingDatagrams } from './incoming_datagrams.js';
@@ -79,7 +85,15 @@ export class WebSession implements SessionHandler, WebTransportSession {
   onReady(): void {
     // Sessions are shown once they are.
   }
-  onStream({ stream, bidirectional, incoming }: { stream: NativeStream; bidirectional: boolean; incoming: boolean }): void {
+  onStream({
+    stream,
+    bidirectional,
+    incoming,
+  }: {
+    stream: NativeStream;
+    bidirectional: boolean;
+    incoming: boolean;
+  }): void {
     if (incoming) return bidirectional ? takeIn(this.bidirectional, stream) : takeIn(this.unidirectional, stream);
     const wanted = (bidirectional ? this.wantedBidirectional : this.wantedUnidirectional).shift();
     wanted?.resolve(this.open(stream, { readable: bidirectional, writable: true }));
@@ -95,8 +109,12 @@ export class WebSession implements SessionHandler, WebTransportSession {
   }
   onClose({ errorcode, error: reason }: { errorcode: number; error: string }): void {
     this.over = true;
-    const error = new WebTransportError(`the session was closed with code ${errorcode}${reason === '' ? '' : `: ${reason}`}`, 'session');
-    for (const wanted of [...this.wantedBidirectional.splice(0), ...this.wantedUnidirectional.splice(0)]) wanted.reject(error);
+    const error = new WebTransportError(
+      `the session was closed with code ${errorcode}${reason === '' ? '' : `: ${reason}`}`,
+      'session',
+    );
+    for (const wanted of [...this.wantedBidirectional.splice(0), ...this.wantedUnidirectional.splice(0)])
+      wanted.reject(error);
     for (const stream of this.streams) stream.fail(error);
     this.streams.clear();
     this.bidirectional.end();

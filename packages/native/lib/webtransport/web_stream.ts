@@ -1,4 +1,10 @@
-import { ReadableStream, WritableStream, type ReadableByteStreamController, type UnderlyingByteSource, type WritableStreamDefaultController } from 'node:stream/web';
+import {
+  ReadableStream,
+  WritableStream,
+  type ReadableByteStreamController,
+  type UnderlyingByteSource,
+  type WritableStreamDefaultController,
+} from 'node:stream/web';
 import type { StreamPriority, WebTransportBidirectionalStream } from '../types.js';
 import { streamErrorCode, WebTransportError } from './errors.js';
 import type { NativeStream, NetworkTask, ReadBuffer, StreamHandler } from './native_stream.js';
@@ -101,7 +107,11 @@ export class WebStream implements StreamHandler {
       start: (controller) => {
         this.writing = controller;
         // `abort` waits for the write in flight: that one is not waited for.
-        (controller as AbortableController).signal.addEventListener('abort', () => this.onStreamWrite({ success: false }), { once: true });
+        (controller as AbortableController).signal.addEventListener(
+          'abort',
+          () => this.onStreamWrite({ success: false }),
+          { once: true },
+        );
       },
       write: (chunk: unknown) => this.send(bytesOf(chunk)),
       close: () => {

@@ -21,8 +21,8 @@ struct SealJob {
   PacketNumber number = 0;
 };
 
-// AEAD and nonce of one direction and one key phase. The nonce is that of RFC 10069 §2.4: path id in
-// bytes 0-3, packet number in bytes 4-11, xor IV; for path 0 it equals RFC 9001 §5.3.
+// AEAD and nonce of one direction and one key phase. The nonce is that of RFC 10069 §2.4: path id
+// in bytes 0-3, packet number in bytes 4-11, xor IV; for path 0 it equals RFC 9001 §5.3.
 class Aead {
  public:
   virtual ~Aead() = default;

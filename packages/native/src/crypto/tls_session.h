@@ -58,7 +58,8 @@ class TlsSession {
 
   // Server, once done: one NewSessionTicket comes out by `on_message`.
   void send_ticket();
-  // Server, before a ticket is sent. False once the old key has read a ticket: GnuTLS keeps it then.
+  // Server, before a ticket is sent. False once the old key has read a ticket: GnuTLS keeps it
+  // then.
   bool replace_ticket_key(const TicketKey& key);
   // Client, once done: whole NewSessionTicket messages. False when GnuTLS refuses them.
   bool receive_ticket(Bytes message);

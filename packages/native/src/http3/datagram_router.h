@@ -29,8 +29,8 @@ class DatagramRouter {
   static constexpr std::size_t k_max_waiting = 16;
   static constexpr std::size_t k_max_waiting_bytes = 32 << 10;
 
-  // From now on the request's datagrams are the consumer's, those that waited first. It outlives the
-  // request, or `release` is called before.
+  // From now on the request's datagrams are the consumer's, those that waited first. It outlives
+  // the request, or `release` is called before.
   void claim(StreamId request, DatagramConsumer& consumer);
   // Nobody takes the request's datagrams any more; those that wait are dropped.
   void release(StreamId request);

@@ -12,7 +12,7 @@ namespace sheaf::http3 {
 // of draft-ietf-webtrans-http3. Chromium needs that of draft 02, Safari those of drafts 07 and 13,
 // Go's webtransport-go that of draft 15.
 struct WebTransportSettings {
-  bool draft02 = false;                  // SETTINGS_ENABLE_WEBTRANSPORT
+  bool draft02 = false;                    // SETTINGS_ENABLE_WEBTRANSPORT
   std::uint64_t max_sessions_draft07 = 0;  // SETTINGS_WEBTRANSPORT_MAX_SESSIONS
   std::uint64_t max_sessions_draft13 = 0;  // SETTINGS_WT_MAX_SESSIONS, drafts 13 and 14
   std::uint64_t enabled_draft15 = 0;       // SETTINGS_WT_ENABLED, drafts 15 and 16

@@ -26,7 +26,9 @@ constexpr std::uint32_t k_max_backoff = 16;
 // controlled. About 4 MB.
 constexpr std::uint64_t k_max_kept = 1 << 16;
 
-FrameType type_of(const AckFrame& frame) { return frame.ecn ? FrameType::kAckEcn : FrameType::kAck; }
+FrameType type_of(const AckFrame& frame) {
+  return frame.ecn ? FrameType::kAckEcn : FrameType::kAck;
+}
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // The frames that a StreamSet receives.
 
 #include "stream/stream_set_state.h"
-
 #include "wire/violation.h"
 
 namespace sheaf::quic {

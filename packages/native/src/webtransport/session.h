@@ -83,8 +83,8 @@ class Session {
 
 std::vector<std::uint8_t> encode_close(const CloseInfo& info);
 std::vector<std::uint8_t> encode_drain();
-// WT_MAX_STREAMS for both directions and WT_MAX_DATA with the largest values there are: a session has
-// the limits of its connection and no others.
+// WT_MAX_STREAMS for both directions and WT_MAX_DATA with the largest values there are: a session
+// has the limits of its connection and no others.
 std::vector<std::uint8_t> encode_no_limits();
 
 }  // namespace sheaf::webtransport

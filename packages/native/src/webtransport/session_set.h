@@ -18,9 +18,9 @@ struct SessionSetConfig {
 };
 
 // WebTransport sessions of one HTTP/3 connection, either role: draft-ietf-webtrans-http3-02 as
-// Chromium speaks it and what came after, up to draft 16 without flow control. Sans-IO: takes events
-// of the HTTP/3 session, which outlives it as the consumer of datagrams does, and is asked for its
-// own.
+// Chromium speaks it and what came after, up to draft 16 without flow control. Sans-IO: takes
+// events of the HTTP/3 session, which outlives it as the consumer of datagrams does, and is asked
+// for its own.
 class SessionSet final : private http3::DatagramConsumer {
  public:
   SessionSet(http3::Session& http, http3::DatagramConsumer& datagrams,
@@ -28,15 +28,15 @@ class SessionSet final : private http3::DatagramConsumer {
       : http_(http), datagrams_(datagrams), config_(config) {}
 
   // Gives every event of the HTTP/3 session a chance. True: it belonged to a WebTransport session.
-  // A request for a session is taken and comes back as SessionRequested, once the peer's SETTINGS are
-  // here; one above the limit is reset with H3_REQUEST_REJECTED.
+  // A request for a session is taken and comes back as SessionRequested, once the peer's SETTINGS
+  // are here; one above the limit is reset with H3_REQUEST_REJECTED.
   bool on_event(http3::SessionEvent& event, quic::Time now);
   std::optional<Event> poll_event();
 
   // --- sessions -----------------------------------------------------------------------------
   // Client: `fields` have :authority, :path, origin and what else the application wants; kNotReady
-  // before the peer's SETTINGS, kNotSupported when it does not speak WebTransport, kStreamLimit while
-  // it takes no more sessions.
+  // before the peer's SETTINGS, kNotSupported when it does not speak WebTransport, kStreamLimit
+  // while it takes no more sessions.
   quic::Result<StreamId, http3::Refusal> connect(const http3::FieldSection& fields);
   // Server. `fields` go into the response beside the status.
   quic::Status<http3::Refusal> accept(StreamId session, const http3::FieldSection& fields,
@@ -65,9 +65,9 @@ class SessionSet final : private http3::DatagramConsumer {
 
   // --- datagrams ----------------------------------------------------------------------------
   std::size_t max_datagram_payload(StreamId session) const;
-  // As a capsule where the peer takes no datagrams (RFC 9297 §3.5). False when it is too large or the
-  // queue is full: it has expired before it was sent. DatagramsWritable tells when there is room again.
-  // `waits`: the caller keeps one that finds no room, and it has not expired.
+  // As a capsule where the peer takes no datagrams (RFC 9297 §3.5). False when it is too large or
+  // the queue is full: it has expired before it was sent. DatagramsWritable tells when there is
+  // room again. `waits`: the caller keeps one that finds no room, and it has not expired.
   bool send_datagram(StreamId session, Bytes payload, bool waits = false);
   // Nothing for a session that is gone.
   std::optional<DatagramCounts> datagram_counts(StreamId session) const;

@@ -140,8 +140,8 @@ void expect_both_paths_carry_a_download(EarlyWorld& world) {
   world.expect_upload();
   const PathId second = world.open_second_path();
   world.expect_download();
-  // Losses right at the start of a path leave it with little: 8.5 % with one of 40 seeds, 20 to 80 %
-  // with most.
+  // Losses right at the start of a path leave it with little: 8.5 % with one of 40 seeds, 20 to 80
+  // % with most.
   for (const PathId id : {PathId{0}, second}) {
     EXPECT_GT(world.sent_by_server(id), k_download / 20) << "path " << id.value;
   }

@@ -200,7 +200,8 @@ TEST_F(Lifecycle, ClientMigratesToAnotherLocalAddress) {
   ASSERT_TRUE(transfer(pair, client, 10000));
   Address moved = client.connection().path_stats()[0].addresses.local;
   moved.ip[3] = 77;
-  EXPECT_FALSE(client.connection().migrate(Address{.ip = {}, .port = 1, .family = Address::Family::kIpv6}, pair.now));
+  EXPECT_FALSE(client.connection().migrate(
+      Address{.ip = {}, .port = 1, .family = Address::Family::kIpv6}, pair.now));
   ASSERT_TRUE(client.connection().migrate(moved, pair.now));
   pair.wake(client);
   EXPECT_TRUE(transfer(pair, client, 100000));

@@ -99,8 +99,9 @@ TEST_P(BlockedUdpSocketTest, LosesNothingElseWithItsAddress) {
   if (!missing.empty()) GTEST_SKIP() << missing;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tap, BlockedUdpSocketTest, testing::Bool(),
-                         [](const auto& parameter) { return parameter.param ? "Offloaded" : "Plain"; });
+INSTANTIATE_TEST_SUITE_P(Tap, BlockedUdpSocketTest, testing::Bool(), [](const auto& parameter) {
+  return parameter.param ? "Offloaded" : "Plain";
+});
 
 }  // namespace
 }  // namespace sheaf::io

@@ -60,7 +60,8 @@ class Bottleneck {
   // Of the last run, as a share of what the path holds without a queue.
   double queue(double quantile) {
     std::sort(queue_.begin(), queue_.end());
-    return static_cast<double>(queue_[static_cast<std::size_t>(quantile * static_cast<double>(queue_.size() - 1))]) /
+    return static_cast<double>(queue_[static_cast<std::size_t>(
+               quantile * static_cast<double>(queue_.size() - 1))]) /
            k_path_bytes;
   }
   void offer_steadily(std::uint64_t rate, Duration until) {

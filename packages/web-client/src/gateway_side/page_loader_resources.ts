@@ -16,28 +16,28 @@ const SCRIPT = {
   'x-content-type-options': 'nosniff',
 };
 
-const FILES: ReadonlyMap<string, { file: string; headers: Readonly<Record<string, string>> }> =
-  new Map([
-    [
-      WELL_KNOWN.start,
-      {
-        file: 'start.html',
-        headers: {
-          'content-type': 'text/html; charset=utf-8',
-          'cache-control': 'no-cache',
-          'content-security-policy': "default-src 'none'; script-src 'self'; connect-src 'self'; worker-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-          'x-content-type-options': 'nosniff',
-        },
+const FILES: ReadonlyMap<string, { file: string; headers: Readonly<Record<string, string>> }> = new Map([
+  [
+    WELL_KNOWN.start,
+    {
+      file: 'start.html',
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-cache',
+        'content-security-policy':
+          "default-src 'none'; script-src 'self'; connect-src 'self'; worker-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+        'x-content-type-options': 'nosniff',
       },
-    ],
-    [WELL_KNOWN.start_script, { file: 'start.js', headers: SCRIPT }],
-    [WELL_KNOWN.page_loader, { file: 'page-loader.js', headers: SCRIPT }],
-    [
-      WELL_KNOWN.worker,
-      // The worker's file lies below the prefix, its scope is the whole origin.
-      { file: 'page-worker.js', headers: { ...SCRIPT, 'service-worker-allowed': '/' } },
-    ],
-  ]);
+    },
+  ],
+  [WELL_KNOWN.start_script, { file: 'start.js', headers: SCRIPT }],
+  [WELL_KNOWN.page_loader, { file: 'page-loader.js', headers: SCRIPT }],
+  [
+    WELL_KNOWN.worker,
+    // The worker's file lies below the prefix, its scope is the whole origin.
+    { file: 'page-worker.js', headers: { ...SCRIPT, 'service-worker-allowed': '/' } },
+  ],
+]);
 
 /** `off`: browsers get a worker that removes the page loader where there is one. */
 export type PageLoaderSwitch = 'on' | 'off';
@@ -46,7 +46,10 @@ export type PageLoaderSwitch = 'on' | 'off';
  * The page loader's own files by URL path (without query), undefined for every other path.
  * `certificate-hashes` is not among them: the gateway knows its certificate.
  */
-export async function pageLoaderResource(path: string, pageLoader: PageLoaderSwitch = 'on'): Promise<PageLoaderResource | undefined> {
+export async function pageLoaderResource(
+  path: string,
+  pageLoader: PageLoaderSwitch = 'on',
+): Promise<PageLoaderResource | undefined> {
   const entry = FILES.get(path);
   if (entry === undefined) return undefined;
   const file = path === WELL_KNOWN.worker && pageLoader === 'off' ? 'removal-worker.js' : entry.file;

@@ -153,11 +153,7 @@ class PageServer {
     }
   }
 
-  private async answer(
-    stream: PageStream,
-    head: RequestHead,
-    body: ReadableStream<Uint8Array>,
-  ): Promise<void> {
+  private async answer(stream: PageStream, head: RequestHead, body: ReadableStream<Uint8Array>): Promise<void> {
     const writer = stream.writable.getWriter();
     const interest = new AbortController();
     const signal = AbortSignal.any([interest.signal, this.ended.signal]);

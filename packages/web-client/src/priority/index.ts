@@ -1,10 +1,5 @@
 /** How browsers order the resources of a page, as tables. */
-export {
-  classOfDestination,
-  type Placement,
-  type Resource,
-  type ResourceClass,
-} from './resource.js';
+export { classOfDestination, type Placement, type Resource, type ResourceClass } from './resource.js';
 export {
   DEFAULT_STYLE,
   FIRST_STREAM_NODE,

@@ -41,10 +41,7 @@ export function findHead(bytes: Uint8Array): HeadFrame | undefined {
 /** Version, length and head, ready to be the first bytes of a stream. @throws ProtocolError */
 export function encodeRequestHead(head: RequestHead): Uint8Array {
   validateRequestHead(head);
-  const fields = [
-    field(FIELD.method, encodeByteString(head.method)),
-    field(FIELD.url, encodeByteString(head.url)),
-  ];
+  const fields = [field(FIELD.method, encodeByteString(head.method)), field(FIELD.url, encodeByteString(head.url))];
   if (head.destination !== '') {
     fields.push(field(FIELD.destination, encodeByteString(head.destination)));
   }
@@ -141,9 +138,7 @@ function decodeCredentials(bytes: Uint8Array): Credentials {
 
 function isDefault({ urgency, incremental, dependency }: StreamPriority): boolean {
   return (
-    dependency === undefined &&
-    urgency === DEFAULT_PRIORITY.urgency &&
-    incremental === DEFAULT_PRIORITY.incremental
+    dependency === undefined && urgency === DEFAULT_PRIORITY.urgency && incremental === DEFAULT_PRIORITY.incremental
   );
 }
 
@@ -193,18 +188,13 @@ function addHeader(headers: HeaderField[], bytes: Uint8Array): void {
   const length = requireVarint(bytes, 0);
   const end = length.end + length.value;
   if (end > bytes.length) throw new ProtocolError('malformed', 'header name is cut off');
-  headers.push([
-    decodeByteString(bytes.subarray(length.end, end)),
-    decodeByteString(bytes.subarray(end)),
-  ]);
+  headers.push([decodeByteString(bytes.subarray(length.end, end)), decodeByteString(bytes.subarray(end))]);
 }
 
 function headerField([name, value]: HeaderField): Uint8Array {
   const nameBytes = encodeByteString(name);
   const valueBytes = encodeByteString(value);
-  const bytes = new Uint8Array(
-    varintLength(nameBytes.length) + nameBytes.length + valueBytes.length,
-  );
+  const bytes = new Uint8Array(varintLength(nameBytes.length) + nameBytes.length + valueBytes.length);
   const nameStart = writeVarint(bytes, 0, nameBytes.length);
   bytes.set(nameBytes, nameStart);
   bytes.set(valueBytes, nameStart + nameBytes.length);

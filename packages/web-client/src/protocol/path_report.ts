@@ -33,14 +33,16 @@ const MAX_PATHS = 64;
 /** Checks what `paths` answered. @throws TypeError naming the field that is wrong. */
 export function parsePathReports(value: unknown): PathReport[] {
   const paths = (value as { paths?: unknown } | null)?.paths;
-  if (!Array.isArray(paths) || paths.length > MAX_PATHS) throw new TypeError(`paths: not a list of at most ${MAX_PATHS}`);
+  if (!Array.isArray(paths) || paths.length > MAX_PATHS)
+    throw new TypeError(`paths: not a list of at most ${MAX_PATHS}`);
   return paths.map(parsePathReport);
 }
 
 function parsePathReport(value: unknown): PathReport {
   const report = (value ?? {}) as Record<keyof PathReport, unknown>;
   for (const name of COUNTS) if (!isCount(report[name])) throw new TypeError(`${name}: not a number from 0`);
-  for (const name of ['local', 'remote'] as const) if (typeof report[name] !== 'string') throw new TypeError(`${name}: not text`);
+  for (const name of ['local', 'remote'] as const)
+    if (typeof report[name] !== 'string') throw new TypeError(`${name}: not text`);
   if (!STATES.includes(report.state)) throw new TypeError('state: not a state of a path');
   if (report.backend !== undefined && !isCount(report.backend)) throw new TypeError('backend: not a number from 0');
   if (report.lease !== undefined) checkLease(report.lease);
@@ -50,7 +52,8 @@ function parsePathReport(value: unknown): PathReport {
 
 function checkLease(value: unknown): void {
   const lease = (value ?? {}) as Record<keyof LeaseReport, unknown>;
-  if (!isCount(lease.granted) || !isCount(lease.used) || lease.used > lease.granted) throw new TypeError('lease: not a part of what was granted');
+  if (!isCount(lease.granted) || !isCount(lease.used) || lease.used > lease.granted)
+    throw new TypeError('lease: not a part of what was granted');
 }
 
 function isCount(value: unknown): value is number {

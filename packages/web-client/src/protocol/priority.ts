@@ -67,7 +67,7 @@ export function decodePriority(bytes: Uint8Array): StreamPriority {
   const first = bytes[0];
   if (first === undefined || first > 0x0f) throw malformed('priority does not begin with an urgency');
   const nodes: Dependency[] = [];
-  for (let offset = 1; offset < bytes.length; ) {
+  for (let offset = 1; offset < bytes.length;) {
     const node = readVarint(bytes, offset);
     const parent = node && readVarint(bytes, node.end);
     const weight = parent && bytes[parent.end];

@@ -1,4 +1,10 @@
-import { DEFAULT_PRIORITY, MAX_PRIORITY_BYTES, decodePriority, encodePriority, type StreamPriority } from './priority.js';
+import {
+  DEFAULT_PRIORITY,
+  MAX_PRIORITY_BYTES,
+  decodePriority,
+  encodePriority,
+  type StreamPriority,
+} from './priority.js';
 
 /** Carries a {@link StreamPriority} with a request of HTTP/3, as a byte sequence (RFC 8941 §3.3.5). */
 export const PRIORITY_HEADER = 'sheaf-priority';
@@ -13,7 +19,8 @@ export function formatPriorityHeader(priority: StreamPriority): string {
 
 /** Undefined for no value and for one that is malformed: a hint that nobody understands is none. */
 export function parsePriorityHeader(value: string | undefined): StreamPriority | undefined {
-  if (value === undefined || value.length > MAX_HEADER_LENGTH || !/^:[A-Za-z0-9+/]*={0,2}:$/.test(value)) return undefined;
+  if (value === undefined || value.length > MAX_HEADER_LENGTH || !/^:[A-Za-z0-9+/]*={0,2}:$/.test(value))
+    return undefined;
   try {
     return decodePriority(Uint8Array.from(atob(value.slice(1, -1)), (character) => character.charCodeAt(0)));
   } catch {

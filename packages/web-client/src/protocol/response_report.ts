@@ -24,7 +24,8 @@ export const MAXIMUM_RESPONSES = 128;
 /** Checks the response of `responses`. @throws TypeError naming the field that is wrong. */
 export function parseResponseReports(value: unknown): ResponseReport[] {
   const responses = (value as { responses?: unknown } | null)?.responses;
-  if (!Array.isArray(responses) || responses.length > MAXIMUM_RESPONSES) throw new TypeError(`responses: not a list of at most ${MAXIMUM_RESPONSES}`);
+  if (!Array.isArray(responses) || responses.length > MAXIMUM_RESPONSES)
+    throw new TypeError(`responses: not a list of at most ${MAXIMUM_RESPONSES}`);
   return responses.map(parseResponseReport);
 }
 

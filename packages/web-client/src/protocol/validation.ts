@@ -9,13 +9,7 @@ const LOWER_CASE_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 // Methods that make no sense on a stream of their own, or would turn it into a tunnel.
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 // RFC 9114 §4.2: these speak about one hop's connection.
-const CONNECTION_HEADERS = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
+const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 /** @throws ProtocolError when the head breaks a rule of docs/wire.md. */
 export function validateRequestHead(head: RequestHead): void {

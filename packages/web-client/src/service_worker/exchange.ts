@@ -62,7 +62,8 @@ export async function exchange(
   } catch (error) {
     cancel();
     if (codeOf(error) === ERROR_CODES.refused) throw new StreamRefused('refused', { cause: error });
-    if (codeOf(error) === ERROR_CODES.needs_credentials) throw new CredentialsNeeded('needs credentials', { cause: error });
+    if (codeOf(error) === ERROR_CODES.needs_credentials)
+      throw new CredentialsNeeded('needs credentials', { cause: error });
     throw error;
   }
 }

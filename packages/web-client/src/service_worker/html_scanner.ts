@@ -61,7 +61,10 @@ export class HtmlScanner {
         if (character === quote) quote = '';
       } else if (character === '>') {
         return position + 1;
-      } else if ((character === '"' || character === "'") && /=\s*$/.test(this.rest.slice(Math.max(start, position - 8), position))) {
+      } else if (
+        (character === '"' || character === "'") &&
+        /=\s*$/.test(this.rest.slice(Math.max(start, position - 8), position))
+      ) {
         quote = character;
       }
     }

@@ -57,7 +57,10 @@ export class HttpCache {
     const { response } = await load([]);
     // RFC 9111 §4.4: what changed the resource makes its stored response invalid.
     const isSafe = request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS';
-    if (!isSafe && response.status < 400) await this.open().then((cache) => cache.delete(request.url, { ignoreVary: true })).catch(unavailable);
+    if (!isSafe && response.status < 400)
+      await this.open()
+        .then((cache) => cache.delete(request.url, { ignoreVary: true }))
+        .catch(unavailable);
     return response;
   }
 
@@ -73,7 +76,9 @@ export class HttpCache {
   }
 
   private async find(url: string): Promise<Entry | undefined> {
-    const response = await this.open().then((cache) => cache.match(url, { ignoreVary: true })).catch(unavailable);
+    const response = await this.open()
+      .then((cache) => cache.match(url, { ignoreVary: true }))
+      .catch(unavailable);
     const stored = response && storedWith(response);
     return response && stored && { response, policy: stored.policy };
   }
@@ -120,7 +125,9 @@ interface Asked {
 }
 
 function isCacheable(request: Request): boolean {
-  return request.method === 'GET' && request.cache !== 'no-store' && !CONDITIONS.some((name) => request.headers.has(name));
+  return (
+    request.method === 'GET' && request.cache !== 'no-store' && !CONDITIONS.some((name) => request.headers.has(name))
+  );
 }
 
 function isUsable({ policy }: Entry, asked: Asked, mode: RequestCache): boolean {

@@ -8,8 +8,7 @@ export const LOADS_CHANNEL = 'sheaf-page-loads';
 /** From a page to the worker, with a MessagePort for the {@link Reply}. */
 export type Message =
   /** Has the worker ask the gateway how it is reached, for a style other than the usual one hands that over, and opens the session. */
-  | { readonly type: 'configure'; readonly style?: StyleName }
-  | { readonly type: 'status' };
+  { readonly type: 'configure'; readonly style?: StyleName } | { readonly type: 'status' };
 
 export interface Reply {
   readonly session: SessionStatus;

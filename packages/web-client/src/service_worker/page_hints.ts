@@ -57,7 +57,9 @@ export class PageHints {
         if (!this.baseSeen && attributes.has('href')) this.setBase(get('href'));
         return;
       case 'link':
-        return this.onLink(get('rel').toLowerCase().split(/\s+/), get('media').toLowerCase(), (placement) => add(get('href'), placement));
+        return this.onLink(get('rel').toLowerCase().split(/\s+/), get('media').toLowerCase(), (placement) =>
+          add(get('href'), placement),
+        );
       case 'script':
         if (attributes.has('src') && !attributes.has('nomodule')) add(get('src'), this.scriptPlacement(attributes));
         return;
@@ -88,7 +90,8 @@ export class PageHints {
   }
 
   private scriptPlacement(attributes: ReadonlyMap<string, string>): Placement {
-    if (attributes.has('async') || attributes.has('defer') || attributes.get('type')?.toLowerCase() === 'module') return 'deferred';
+    if (attributes.has('async') || attributes.has('defer') || attributes.get('type')?.toLowerCase() === 'module')
+      return 'deferred';
     return this.imageSeen ? 'late' : 'blocking';
   }
 
@@ -123,5 +126,8 @@ function fetchPriorityOf(value: string): Hint['fetchPriority'] {
 
 /** URLs of a `srcset`. */
 function candidates(srcset: string): string[] {
-  return srcset.split(/,\s+/).flatMap((candidate) => candidate.trim().split(/\s+/, 1)).filter((url) => url !== '');
+  return srcset
+    .split(/,\s+/)
+    .flatMap((candidate) => candidate.trim().split(/\s+/, 1))
+    .filter((url) => url !== '');
 }

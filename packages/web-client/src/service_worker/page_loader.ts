@@ -52,16 +52,24 @@ export class PageLoader {
     return observed(response, place.hints);
   }
 
-  private async load(request: Request, head: Omit<RequestHead, 'credentials'>, load: Load, place: Place): Promise<Loaded> {
+  private async load(
+    request: Request,
+    head: Omit<RequestHead, 'credentials'>,
+    load: Load,
+    place: Place,
+  ): Promise<Loaded> {
     const { credentials } = this.parts;
     if (credentials.areNeededFor(request)) {
       place.release();
       return this.viaNetwork(request, load);
     }
     let known = credentials.known(request);
-    for (let refusals = 0, losses = 0; ; ) {
+    for (let refusals = 0, losses = 0; ;) {
       try {
-        return { response: await this.viaSession(request, { ...head, credentials: known }, load, place), storable: true };
+        return {
+          response: await this.viaSession(request, { ...head, credentials: known }, load, place),
+          storable: true,
+        };
       } catch (error) {
         if (error instanceof CredentialsFound) {
           known = 'withheld';

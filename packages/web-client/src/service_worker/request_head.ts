@@ -8,7 +8,11 @@ export interface Visitor {
 }
 
 /** The head that asks the gateway for what `request` asks the network for. */
-export function requestHead(request: Request, visitor: Visitor, priority: StreamPriority): Omit<RequestHead, 'credentials'> {
+export function requestHead(
+  request: Request,
+  visitor: Visitor,
+  priority: StreamPriority,
+): Omit<RequestHead, 'credentials'> {
   const headers = new Headers(request.headers);
   const fill = (name: string, value: string): void => {
     if (value !== '' && !headers.has(name)) headers.set(name, value);

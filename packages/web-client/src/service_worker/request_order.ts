@@ -58,7 +58,12 @@ export class RequestOrder {
     const prioritizer = this.prioritizer(style);
     const node = this.nextNode();
     const priority = prioritizer.assign(
-      { class: classOfDestination(destination), placement: hints && destination !== 'document' ? 'framed' : 'elsewhere', fetchPriority: 'auto', ...hint },
+      {
+        class: classOfDestination(destination),
+        placement: hints && destination !== 'document' ? 'framed' : 'elsewhere',
+        fetchPriority: 'auto',
+        ...hint,
+      },
       node,
     );
     return { priority, hints, release: () => prioritizer.release(node) };

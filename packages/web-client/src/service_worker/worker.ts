@@ -19,7 +19,9 @@ declare const self: ServiceWorkerGlobalScope;
 /** The site does not want the page loader any more: from then on the browser loads by itself. */
 let removed = false;
 const configuration = new Configuration(self.location.host);
-const session = new GatewaySession((refresh) => connect({ get: () => configuration.get(), refresh: describe }, refresh));
+const session = new GatewaySession((refresh) =>
+  connect({ get: () => configuration.get(), refresh: describe }, refresh),
+);
 const channel = new BroadcastChannel(LOADS_CHANNEL);
 const log = new LoadLog((load) => channel.postMessage(load));
 const visitor = {
@@ -33,7 +35,15 @@ const credentials = new VisitorCredentials({
   ...(self.cookieStore && { cookies: () => self.cookieStore.getAll() }),
 });
 const cache = new HttpCache(() => caches.open(RESPONSES_CACHE));
-const loader = new PageLoader({ session, log, visitor, order, credentials, cache, network: (request) => fetch(request) });
+const loader = new PageLoader({
+  session,
+  log,
+  visitor,
+  order,
+  credentials,
+  cache,
+  network: (request) => fetch(request),
+});
 /** A worker that was started for a request has to recall the style first. */
 const ready = configuration.style().then((style) => {
   order.defaultStyle = style;

@@ -45,10 +45,7 @@ test('a bidirectional stream comes back on itself, 4 MB both ways', async ({ pag
     const session = await openEcho();
     const sent = randomBytes(4_000_000);
     const { readable, writable } = await session.createBidirectionalStream();
-    const [returned] = await Promise.all([
-      readAll(readable),
-      new Blob([sent]).stream().pipeTo(writable),
-    ]);
+    const [returned] = await Promise.all([readAll(readable), new Blob([sent]).stream().pipeTo(writable)]);
     session.close();
     return same(sent, returned);
   });
@@ -99,10 +96,7 @@ test('datagrams come back as datagrams', async ({ page }) => {
     // Datagrams may be lost; one of several hundred may not.
     for (let attempt = 0; attempt < 500 && seen.size < 20; attempt += 1) {
       await writer.write(Uint8Array.of(attempt % 20, 1, 2, 3));
-      const next = await Promise.race([
-        reader.read(),
-        new Promise<undefined>((resolve) => setTimeout(resolve, 1_000)),
-      ]);
+      const next = await Promise.race([reader.read(), new Promise<undefined>((resolve) => setTimeout(resolve, 1_000))]);
       if (next === undefined) break;
       const value = next.value as Uint8Array;
       if (value.length === 4 && value[3] === 3) seen.add(value[0]!);

@@ -20,16 +20,26 @@ async function downloadOverCutLink(page: Page, edge: EdgeProcesses, site: string
   const before = await edge.received();
   await page.click('#download');
   // Both paths are carrying the download when one of them goes dark.
-  await expect.poll(async () => Math.min(...(await edge.received()).map((bytes, path) => bytes - before[path]!)), { intervals: [20] }).toBeGreaterThan(300_000);
+  await expect
+    .poll(async () => Math.min(...(await edge.received()).map((bytes, path) => bytes - before[path]!)), {
+      intervals: [20],
+    })
+    .toBeGreaterThan(300_000);
   edge.links[0]!.freeze();
   await expect(page.locator('#download-result')).not.toContainText('SHA-256');
   await expect(page.locator('#download-result')).toContainText('SHA-256');
-  const expected = createHash('sha256').update(await readFile(join(site, 'download.bin'))).digest('hex');
+  const expected = createHash('sha256')
+    .update(await readFile(join(site, 'download.bin')))
+    .digest('hex');
   await expect(page.locator('#download-result')).toContainText(expected);
   expect((await edge.status()).gateway.opened).toBe(1);
 }
 
-test('a page over WebTransport finishes its download when one of the two links is cut', async ({ page, edge, site }) => {
+test('a page over WebTransport finishes its download when one of the two links is cut', async ({
+  page,
+  edge,
+  site,
+}) => {
   await openThroughStart(page, edge.httpUrl, '/');
   const state = await demoState(page);
   expect(carriers(state)).toEqual(['WebTransport']);
@@ -37,7 +47,11 @@ test('a page over WebTransport finishes its download when one of the two links i
   await downloadOverCutLink(page, edge, site);
 });
 
-test('a page over HTTP/3 finishes its download when one of the two links is cut', async ({ edge, launchBrowser, site }) => {
+test('a page over HTTP/3 finishes its download when one of the two links is cut', async ({
+  edge,
+  launchBrowser,
+  site,
+}) => {
   const browser = await launchBrowser(
     `--ignore-certificate-errors-spki-list=${await edge.publicKeyHash()}`,
     `--origin-to-force-quic-on=127.0.0.1:${edge.port}`,
@@ -50,7 +64,10 @@ test('a page over HTTP/3 finishes its download when one of the two links is cut'
   await downloadOverCutLink(page, edge, site);
 });
 
-test('the live page has its streams and datagrams echoed through an edge, also when a link is cut', async ({ page, edge }) => {
+test('the live page has its streams and datagrams echoed through an edge, also when a link is cut', async ({
+  page,
+  edge,
+}) => {
   await openThroughStart(page, edge.httpUrl, '/live/');
   await expect(page.locator('#state')).toHaveAttribute('data-state', 'open');
   const finished = async (): Promise<number> => Number(await page.textContent('#streams'));
@@ -75,7 +92,8 @@ for (const { name, options } of looks) {
     await expect(page.locator('#paths-legend li')).toHaveCount(2);
     for (const chart of ['#path-rate-chart', '#path-round-trip-chart']) {
       for (const line of [0, 1]) {
-        const drawn = async (): Promise<number> => ((await page.locator(`${chart} .line`).nth(line).getAttribute('d')) ?? '').split('L').length;
+        const drawn = async (): Promise<number> =>
+          ((await page.locator(`${chart} .line`).nth(line).getAttribute('d')) ?? '').split('L').length;
         await expect.poll(drawn).toBeGreaterThan(5);
       }
     }
@@ -87,7 +105,8 @@ for (const { name, options } of looks) {
       expect(Number.parseFloat((await cell(row, 'Round trip').textContent()) ?? '')).toBeGreaterThan(20);
     }
     await page.click('#burst');
-    const rate = async (row: number): Promise<number> => Number.parseFloat((await cell(row, 'Now').textContent()) ?? '');
+    const rate = async (row: number): Promise<number> =>
+      Number.parseFloat((await cell(row, 'Now').textContent()) ?? '');
     // Both carry it; the first rate above that of the streams at rest.
     await expect.poll(async () => Math.min(await rate(0), await rate(1))).toBeGreaterThan(1);
     await page.waitForTimeout(3_000);

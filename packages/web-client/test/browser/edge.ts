@@ -25,7 +25,17 @@ export class EdgeProcesses {
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-edge-test-'));
     const gatewayPort = await freePort();
     const [port, httpPort, adminPort] = [await freePort(), await freePort(), await freePort()];
-    const link = ['link', '--target', `127.0.0.1:${gatewayPort}`, '--rate', '4mbit', '--delay', '10ms', '--queue', '128KiB'];
+    const link = [
+      'link',
+      '--target',
+      `127.0.0.1:${gatewayPort}`,
+      '--rate',
+      '4mbit',
+      '--delay',
+      '10ms',
+      '--queue',
+      '128KiB',
+    ];
     const links = [new SheafProcess(link, directory), new SheafProcess(link, directory)];
     const remotes = await Promise.all(links.map(async (each) => /127\.0\.0\.1:\d+/.exec(await each.run())?.[0] ?? ''));
     await writeFile(

@@ -21,7 +21,10 @@ const test = base.extend<{ world: World }>({
     await writeFile(join(files, 'site.css'), 'h1 { color: rgb(1, 2, 3) }');
     await writeFile(join(files, 'site.js'), 'document.body.dataset.version = "1"');
     const site = new LoginSite();
-    const routes = [`{ path: /static, files: ${JSON.stringify(files)} }`, `{ path: /, upstream: "${await site.start()}" }`];
+    const routes = [
+      `{ path: /static, files: ${JSON.stringify(files)} }`,
+      `{ path: /, upstream: "${await site.start()}" }`,
+    ];
     const gateway = await GatewayProcess.startWith(routes);
     await use({ site, gateway, files, routes });
     await gateway.remove();
@@ -33,15 +36,26 @@ const test = base.extend<{ world: World }>({
 /** How the page's document travelled, and each of its files. */
 function carriers(page: Page): Promise<Record<string, boolean>> {
   return page.evaluate(() => {
-    const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')] as PerformanceResourceTiming[];
-    const session = (entry: PerformanceResourceTiming): boolean => entry.serverTiming.some(({ name }) => name === 'sheaf-webtransport');
-    return Object.fromEntries(entries.filter(({ name }) => !name.startsWith('data:')).map((entry) => [new URL(entry.name).pathname, session(entry)]));
+    const entries = [
+      ...performance.getEntriesByType('navigation'),
+      ...performance.getEntriesByType('resource'),
+    ] as PerformanceResourceTiming[];
+    const session = (entry: PerformanceResourceTiming): boolean =>
+      entry.serverTiming.some(({ name }) => name === 'sheaf-webtransport');
+    return Object.fromEntries(
+      entries
+        .filter(({ name }) => !name.startsWith('data:'))
+        .map((entry) => [new URL(entry.name).pathname, session(entry)]),
+    );
   });
 }
 
 const heading = (page: Page): Promise<string | null> => page.textContent('h1');
 
-test('a visitor logs in, stays so over visits and logs out, and files keep coming over the session', async ({ page, world: { gateway, site } }) => {
+test('a visitor logs in, stays so over visits and logs out, and files keep coming over the session', async ({
+  page,
+  world: { gateway, site },
+}) => {
   await openThroughStart(page, gateway.httpUrl, '/');
   expect(await heading(page)).toBe('Nobody');
   expect(await carriers(page)).toEqual({ '/': true, '/static/site.css': true, '/static/site.js': true });
@@ -80,7 +94,9 @@ test('a second visit loads only what changed', async ({ page, world: { gateway, 
   await openThroughStart(page, gateway.httpUrl, '/');
   await expect(page.locator('body')).toHaveAttribute('data-version', '1');
   // The worker stores beside the page.
-  await expect.poll(() => page.evaluate(async () => (await (await caches.open('sheaf-responses')).keys()).length)).toBe(2);
+  await expect
+    .poll(() => page.evaluate(async () => (await (await caches.open('sheaf-responses')).keys()).length))
+    .toBe(2);
   await page.goto('about:blank');
   const before = (await gateway.requests()).length;
   await writeFile(join(files, 'site.js'), 'document.body.dataset.version = "two"');
@@ -103,7 +119,9 @@ test("a page's script cannot lead the page loader to another gateway", async ({ 
     const reply = new Promise((resolve) => {
       port1.onmessage = resolve;
     });
-    navigator.serviceWorker.controller!.postMessage({ type: 'configure', description: forged, style: 'no-style' }, [port2]);
+    navigator.serviceWorker.controller!.postMessage({ type: 'configure', description: forged, style: 'no-style' }, [
+      port2,
+    ]);
     await reply;
     return (await (await cache.match(key!))!.json()) as { description: { authority: string }; style: string };
   });
@@ -128,7 +146,10 @@ async function expectRemoval(page: Page, url: string): Promise<void> {
   expect(await page.evaluate(() => navigator.serviceWorker.controller)).toBeNull();
 }
 
-test('one line of configuration takes the page loader out of a browser', async ({ page, world: { gateway, routes } }) => {
+test('one line of configuration takes the page loader out of a browser', async ({
+  page,
+  world: { gateway, routes },
+}) => {
   await openThroughStart(page, gateway.httpUrl, '/');
   expect(await loaderStatus(page)).toMatchObject({ session: { state: 'open' } });
   await gateway.stop();

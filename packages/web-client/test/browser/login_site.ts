@@ -35,7 +35,10 @@ export class LoginSite {
     if (path === '/login' && method === 'POST') return goHome('visitor=Ada');
     if (path === '/logout' && method === 'POST') return goHome('visitor=; Max-Age=0');
     if (path === '/basic') return this.answerBasic(headers.authorization, response);
-    const form = name === undefined ? '<form action="/login" method="post"><button>Log in</button></form>' : '<form action="/logout" method="post"><button>Log out</button></form>';
+    const form =
+      name === undefined
+        ? '<form action="/login" method="post"><button>Log in</button></form>'
+        : '<form action="/logout" method="post"><button>Log out</button></form>';
     response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'no-store' });
     response.end(`<!doctype html><title>Site</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/static/site.css">
 <h1>${name === undefined ? 'Nobody' : `Hello, ${name}`}</h1>${form}<script src="/static/site.js"></script>`);
@@ -44,6 +47,9 @@ export class LoginSite {
   private answerBasic(authorization: string | undefined, response: ServerResponse): void {
     const expected = `Basic ${Buffer.from('ada:secret').toString('base64')}`;
     if (authorization === expected) response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Inside</h1>');
-    else response.writeHead(401, { 'www-authenticate': 'Basic realm="site"', 'content-type': 'text/html' }).end('<h1>Outside</h1>');
+    else
+      response
+        .writeHead(401, { 'www-authenticate': 'Basic realm="site"', 'content-type': 'text/html' })
+        .end('<h1>Outside</h1>');
   }
 }

@@ -26,9 +26,13 @@ interface Server {
 const test = base.extend<{ modules: ModulesGateway }>({
   modules: async ({}, use) => {
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-modules-'));
-    const names = (await readdir(fixtures)).filter((file) => file.endsWith('.mjs')).map((file) => file.slice(0, -'.mjs'.length));
+    const names = (await readdir(fixtures))
+      .filter((file) => file.endsWith('.mjs'))
+      .map((file) => file.slice(0, -'.mjs'.length));
     const [port, httpPort] = [await freePort(), await freePort()];
-    const routes = names.map((name) => `  - { path: /${name}, webtransport: ${JSON.stringify(join(fixtures, `${name}.mjs`))} }\n`);
+    const routes = names.map(
+      (name) => `  - { path: /${name}, webtransport: ${JSON.stringify(join(fixtures, `${name}.mjs`))} }\n`,
+    );
     await writeFile(join(directory, 'page.html'), '<title>modules</title>');
     await writeFile(
       join(directory, 'sheaf.yaml'),
@@ -40,7 +44,11 @@ const test = base.extend<{ modules: ModulesGateway }>({
       names,
       httpUrl: `http://localhost:${httpPort}`,
       stop: () => process.stop(),
-      log: async () => (await readFile(join(directory, 'gateway.log'), 'utf8')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>),
+      log: async () =>
+        (await readFile(join(directory, 'gateway.log'), 'utf8'))
+          .split('\n')
+          .filter((line) => line !== '')
+          .map((line) => JSON.parse(line) as Record<string, unknown>),
     });
     await process.stop();
     await rm(directory, { recursive: true, force: true });
@@ -51,7 +59,11 @@ const test = base.extend<{ modules: ModulesGateway }>({
  * Runs `work` on a page of its own. Chromium 156's renderer crashes now and then when a session ends from both sides
  * while the page resets its streams. That is one more way to leave a gateway, so the work starts again on a new page.
  */
-async function onPage<Result>(context: BrowserContext, url: string, work: (page: Page) => Promise<Result>): Promise<Result> {
+async function onPage<Result>(
+  context: BrowserContext,
+  url: string,
+  work: (page: Page) => Promise<Result>,
+): Promise<Result> {
   for (let crashes = 0; ; crashes += 1) {
     const page = await context.newPage();
     try {
@@ -68,7 +80,10 @@ async function onPage<Result>(context: BrowserContext, url: string, work: (page:
 
 /** Opens eight sessions with the module `name`, one for each way in which the page ends its streams and the session. */
 async function endInEveryWay({ hashes, authority, name }: Server & { name: string }): Promise<number> {
-  const serverCertificateHashes = hashes.map((hash) => ({ algorithm: 'sha-256', value: Uint8Array.from(hash.match(/../g)!, (pair) => Number.parseInt(pair, 16)) }));
+  const serverCertificateHashes = hashes.map((hash) => ({
+    algorithm: 'sha-256',
+    value: Uint8Array.from(hash.match(/../g)!, (pair) => Number.parseInt(pair, 16)),
+  }));
   const quietly = (work: Promise<unknown>): Promise<unknown> => work.catch(() => undefined);
   const end = async (behaviour: string, writable: WritableStream<Uint8Array>): Promise<void> => {
     const writer = writable.getWriter();
@@ -93,7 +108,11 @@ async function endInEveryWay({ hashes, authority, name }: Server & { name: strin
             await end(behaviour, writable);
           }),
         );
-        await quietly(session.createUnidirectionalStream().then((writable) => end(behaviour, writable as WritableStream<Uint8Array>)));
+        await quietly(
+          session
+            .createUnidirectionalStream()
+            .then((writable) => end(behaviour, writable as WritableStream<Uint8Array>)),
+        );
         await quietly(datagrams.write(new Uint8Array(100)));
       }
       // Without it the session lives until the page is gone, and its connection with it.
@@ -105,7 +124,10 @@ async function endInEveryWay({ hashes, authority, name }: Server & { name: strin
 
 /** Says something to the module that echoes; resolves with what comes back. */
 async function hearEcho({ hashes, authority }: Server): Promise<string> {
-  const serverCertificateHashes = hashes.map((hash) => ({ algorithm: 'sha-256', value: Uint8Array.from(hash.match(/../g)!, (pair) => Number.parseInt(pair, 16)) }));
+  const serverCertificateHashes = hashes.map((hash) => ({
+    algorithm: 'sha-256',
+    value: Uint8Array.from(hash.match(/../g)!, (pair) => Number.parseInt(pair, 16)),
+  }));
   const session = new WebTransport(`https://${authority}/echo`, { serverCertificateHashes });
   await session.ready;
   const { readable, writable } = await session.createBidirectionalStream();
@@ -118,9 +140,12 @@ test('no module ends the gateway, however a page ends its streams and sessions',
   test.setTimeout(300_000);
   const url = `${modules.httpUrl}/page.html`;
   const server = (await (await fetch(`${modules.httpUrl}/.well-known/sheaf/certificate-hashes`)).json()) as Server;
-  for (const name of modules.names) expect(await onPage(context, url, (page) => page.evaluate(endInEveryWay, { ...server, name }))).toBe(8);
+  for (const name of modules.names)
+    expect(await onPage(context, url, (page) => page.evaluate(endInEveryWay, { ...server, name }))).toBe(8);
   expect(await onPage(context, url, (page) => page.evaluate(hearEcho, server))).toBe('still here');
-  const failed = new Set((await modules.log()).filter(({ msg }) => msg === 'WebTransport application failed').map(({ route }) => route));
+  const failed = new Set(
+    (await modules.log()).filter(({ msg }) => msg === 'WebTransport application failed').map(({ route }) => route),
+  );
   for (const name of ['strays', 'throws_at_once', 'throws_later']) expect(failed).toContain(`/${name}`);
   // A module that reads or writes a stream may fail by what the page does; these do neither, or catch it.
   for (const name of ['echoes', 'ignores', 'leaves', 'never_returns']) expect(failed).not.toContain(`/${name}`);

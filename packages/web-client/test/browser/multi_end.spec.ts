@@ -13,13 +13,18 @@ const gallery = `<!doctype html>
   <meta charset="utf-8" />
   <title>Pictures of three backends</title>
   <h1>Pictures</h1>
-${Object.keys(images).map((name) => `  <img src="${name}" alt="Noise ${name}" width="100" height="100" />\n`).join('')}</html>
+${Object.keys(images)
+  .map((name) => `  <img src="${name}" alt="Noise ${name}" width="100" height="100" />\n`)
+  .join('')}</html>
 `;
 
 const test = base.extend<{ multiEnd: MultiEndSite }>({
   multiEnd: async ({ site }, use) => {
     const pictures = Object.entries(images).map(([name, { bmp }]) => [name, bmp] as const);
-    const multiEnd = await MultiEndSite.start(site, { 'index.html': Buffer.from(gallery), ...Object.fromEntries(pictures) });
+    const multiEnd = await MultiEndSite.start(site, {
+      'index.html': Buffer.from(gallery),
+      ...Object.fromEntries(pictures),
+    });
     await use(multiEnd);
     await multiEnd.remove();
   },
@@ -27,9 +32,13 @@ const test = base.extend<{ multiEnd: MultiEndSite }>({
 
 /** The edge has its connection, and has opened the paths to all backends. */
 async function waitForBackends(multiEnd: MultiEndSite): Promise<void> {
-  await expect.poll(async () => (await multiEnd.gateway()).backends.map(({ state }) => state)).toEqual(['serving', 'serving', 'serving']);
+  await expect
+    .poll(async () => (await multiEnd.gateway()).backends.map(({ state }) => state))
+    .toEqual(['serving', 'serving', 'serving']);
   expect((await fetch(multiEnd.httpUrl)).status).toBe(200);
-  await expect.poll(async () => (await multiEnd.edge()).gateway.connection?.backends.map(({ state }) => state)).toEqual(['open', 'open', 'open']);
+  await expect
+    .poll(async () => (await multiEnd.edge()).gateway.connection?.backends.map(({ state }) => state))
+    .toEqual(['open', 'open', 'open']);
 }
 
 /** Bytes that came from each backend, directly, in the order of their ids. */
@@ -49,28 +58,52 @@ async function shown(page: Page): Promise<Record<string, string>> {
       const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', pixels));
       return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
     };
-    return Object.fromEntries(await Promise.all([...document.images].map(async (image) => [new URL(image.src).pathname.slice('/images/'.length), await hashOf(image)] as const)));
+    return Object.fromEntries(
+      await Promise.all(
+        [...document.images].map(
+          async (image) => [new URL(image.src).pathname.slice('/images/'.length), await hashOf(image)] as const,
+        ),
+      ),
+    );
   });
 }
 
 test.setTimeout(600_000);
 
-test('a page over HTTP/3 whose pictures come from three backends is complete although one of them is killed', async ({ multiEnd, launchBrowser }) => {
+test('a page over HTTP/3 whose pictures come from three backends is complete although one of them is killed', async ({
+  multiEnd,
+  launchBrowser,
+}) => {
   await waitForBackends(multiEnd);
   const before = await received(multiEnd);
-  const browser = await launchBrowser(`--ignore-certificate-errors-spki-list=${await multiEnd.publicKeyHash()}`, `--origin-to-force-quic-on=127.0.0.1:${multiEnd.edgePort}`);
+  const browser = await launchBrowser(
+    `--ignore-certificate-errors-spki-list=${await multiEnd.publicKeyHash()}`,
+    `--origin-to-force-quic-on=127.0.0.1:${multiEnd.edgePort}`,
+  );
   const page = await browser.newPage();
   const failed: string[] = [];
   page.on('requestfailed', (request) => failed.push(request.url()));
   // The links carry 6 Mbit/s each: the pictures take seconds, and all three backends are sending when one of them dies.
   const loaded = page.goto(`${multiEnd.httpsUrl}/images/`, { waitUntil: 'load' });
-  await expect.poll(async () => Math.min(...(await received(multiEnd)).map((count, backend) => count - before[backend]!)), { intervals: [20] }).toBeGreaterThan(200_000);
+  await expect
+    .poll(async () => Math.min(...(await received(multiEnd)).map((count, backend) => count - before[backend]!)), {
+      intervals: [20],
+    })
+    .toBeGreaterThan(200_000);
   await multiEnd.process('backend2').stop('SIGKILL');
   await loaded;
 
   expect(failed).toEqual([]);
-  expect(await shown(page)).toEqual(Object.fromEntries(Object.entries(images).map(([name, { pixelsSha256 }]) => [name, pixelsSha256])));
-  expect(await page.evaluate(() => [...new Set(performance.getEntriesByType('resource').map((entry) => (entry as PerformanceResourceTiming).nextHopProtocol))])).toEqual(['h3']);
+  expect(await shown(page)).toEqual(
+    Object.fromEntries(Object.entries(images).map(([name, { pixelsSha256 }]) => [name, pixelsSha256])),
+  );
+  expect(
+    await page.evaluate(() => [
+      ...new Set(
+        performance.getEntriesByType('resource').map((entry) => (entry as PerformanceResourceTiming).nextHopProtocol),
+      ),
+    ]),
+  ).toEqual(['h3']);
 
   // One connection, whose gateway carried no picture and sent less than one.
   expect((await multiEnd.edge()).gateway.opened).toBe(1);
@@ -93,7 +126,10 @@ test('a page over HTTP/3 whose pictures come from three backends is complete alt
   for (const rest of rests) expect(rest).toBeLessThan(bytes);
 });
 
-test('the live page charts the paths to the gateway and to each backend with its lease, in every look', async ({ browser, multiEnd }, testInfo) => {
+test('the live page charts the paths to the gateway and to each backend with its lease, in every look', async ({
+  browser,
+  multiEnd,
+}, testInfo) => {
   await waitForBackends(multiEnd);
   for (const { name, options } of looks) {
     const context = await browser.newContext(options);
@@ -103,23 +139,32 @@ test('the live page charts the paths to the gateway and to each backend with its
     await openThroughStart(page, multiEnd.httpUrl, '/live/');
     const rows = page.locator('#paths tr');
     await expect(rows).toHaveCount(4);
-    const servers = async (): Promise<(string | null)[]> => Promise.all((await rows.all()).map((row) => row.locator('[data-label=Server]').textContent()));
+    const servers = async (): Promise<(string | null)[]> =>
+      Promise.all((await rows.all()).map((row) => row.locator('[data-label=Server]').textContent()));
     expect((await servers()).sort()).toEqual(['backend 0', 'backend 1', 'backend 2', 'gateway']);
     await expect(page.locator('#paths-legend li', { hasText: /^backend \d: / })).toHaveCount(3);
     // Bytes per backend: what a backend sends is in its own row.
     const ofBackends = rows.filter({ hasText: /backend \d/ });
     const megabytesReceived = async (): Promise<number> =>
-      (await ofBackends.locator('[data-label=Received]').allTextContents()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
+      (await ofBackends.locator('[data-label=Received]').allTextContents()).reduce(
+        (sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0),
+        0,
+      );
     const before = await megabytesReceived();
     expect((await (await fetch(`${multiEnd.httpUrl}/images/0.bmp`)).arrayBuffer()).byteLength).toBe(bytes);
     await expect.poll(megabytesReceived).toBeGreaterThan(before);
     // Each backend tells its lease: it has used at least what it sent of the picture; the gateway has none.
     await expect(rows.filter({ hasText: 'gateway' }).locator('[data-label=Lease]')).toHaveText('–');
-    const leases = async (): Promise<string[]> => Promise.all((await ofBackends.all()).map(async (row) => (await row.locator('[data-label=Lease]').textContent()) ?? ''));
+    const leases = async (): Promise<string[]> =>
+      Promise.all(
+        (await ofBackends.all()).map(async (row) => (await row.locator('[data-label=Lease]').textContent()) ?? ''),
+      );
     await expect.poll(async () => (await leases()).every((text) => /^[\d.]+ of [\d.]+ [KM]?B$/.test(text))).toBe(true);
-    const megabytesUsed = async (): Promise<number> => (await leases()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
+    const megabytesUsed = async (): Promise<number> =>
+      (await leases()).reduce((sum, text) => sum + (text.endsWith('MB') ? Number.parseFloat(text) : 0), 0);
     await expect.poll(megabytesUsed).toBeGreaterThan((0.9 * bytes) / 1024 ** 2);
-    const drawn = async (): Promise<number> => ((await page.locator('#path-rate-chart .line').nth(3).getAttribute('d')) ?? '').split('L').length;
+    const drawn = async (): Promise<number> =>
+      ((await page.locator('#path-rate-chart .line').nth(3).getAttribute('d')) ?? '').split('L').length;
     await expect.poll(drawn).toBeGreaterThan(3);
     await page.locator('#paths-section').screenshot({ path: testInfo.outputPath(`backends-live-${name}.png`) });
     await expectGoodLooks(page);
@@ -130,6 +175,8 @@ test('the live page charts the paths to the gateway and to each backend with its
   await openThroughStart(page, multiEnd.httpUrl, '/live/');
   await expect(page.locator('#paths tr')).toHaveCount(4);
   await multiEnd.process('backend2').stop('SIGKILL');
-  await expect(page.locator('#paths tr', { hasText: 'backend 1' }).locator('[data-label=State]')).toHaveText(/silent|abandoned|gone/);
+  await expect(page.locator('#paths tr', { hasText: 'backend 1' }).locator('[data-label=State]')).toHaveText(
+    /silent|abandoned|gone/,
+  );
   await page.close();
 });

@@ -102,11 +102,17 @@ export class MultiEndSite {
   /** The pictures that the node answered with so far. */
   async images(name: string): Promise<Answer[]> {
     const lines = (await readFile(join(this.directory, `${name}.log`), 'utf8')).split('\n');
-    return lines.filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as Answer).filter(({ path }) => path.endsWith('.bmp'));
+    return lines
+      .filter((line) => line.includes('"msg":"request"'))
+      .map((line) => JSON.parse(line) as Answer)
+      .filter(({ path }) => path.endsWith('.bmp'));
   }
 
   async remove(): Promise<void> {
-    await Promise.all([...Object.values(this.nodes).map(({ process }) => process.stop('SIGKILL')), ...this.links.map((each) => each.stop('SIGKILL'))]);
+    await Promise.all([
+      ...Object.values(this.nodes).map(({ process }) => process.stop('SIGKILL')),
+      ...this.links.map((each) => each.stop('SIGKILL')),
+    ]);
     await rm(this.directory, { recursive: true, force: true });
   }
 

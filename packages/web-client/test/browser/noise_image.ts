@@ -23,7 +23,10 @@ export function noiseImage(side: number, seed: number): NoiseImage {
   header.writeInt32LE(-side, FILE_HEADER + 8);
   header.writeUInt16LE(1, FILE_HEADER + 12);
   header.writeUInt16LE(24, FILE_HEADER + 14);
-  return { bmp: Buffer.concat([header, pixels]), pixelsSha256: createHash('sha256').update(asRgba(pixels)).digest('hex') };
+  return {
+    bmp: Buffer.concat([header, pixels]),
+    pixelsSha256: createHash('sha256').update(asRgba(pixels)).digest('hex'),
+  };
 }
 
 /** BMP has blue first, a canvas red and a byte for opacity. */

@@ -17,7 +17,10 @@ const test = base.extend<object, { demoUrl: string }>({
     async ({}, use) => {
       const directory = await mkdtemp(join(tmpdir(), 'sheaf-servers-test-'));
       const httpPort = await freePort();
-      const demo = new SheafProcess(['demo', '--site', 'multi-end', '--port', '0', '--http-port', String(httpPort)], directory);
+      const demo = new SheafProcess(
+        ['demo', '--site', 'multi-end', '--port', '0', '--http-port', String(httpPort)],
+        directory,
+      );
       await demo.run();
       await use(`http://localhost:${httpPort}`);
       await demo.stop();
@@ -31,7 +34,8 @@ test.setTimeout(600_000);
 
 const patience = { timeout: 120_000 };
 const card = (page: Page, server: number | 'gateway'): Locator => page.locator(`[data-server="${server}"]`);
-const fact = (page: Page, server: number | 'gateway', name: string): Locator => card(page, server).locator(`[data-fact="${name}"]`);
+const fact = (page: Page, server: number | 'gateway', name: string): Locator =>
+  card(page, server).locator(`[data-fact="${name}"]`);
 const number = async (locator: Locator, name: string): Promise<number> => Number(await locator.getAttribute(name));
 const bytesOf = (page: Page, server: number | 'gateway'): Promise<number> => number(card(page, server), 'data-bytes');
 const verified = async (page: Page): Promise<number> => Number(await page.textContent('#verified'));
@@ -52,7 +56,10 @@ async function settle(page: Page): Promise<{ pieces: number; bytes: number }> {
     return values.reduce((all, value) => all + value, 0);
   };
   // Nothing more arrives; the edge says a moment later that it has ended.
-  await expect(page.locator('#pieces li[data-state="requested"], #pieces li[data-state="failed"]')).toHaveCount(0, patience);
+  await expect(page.locator('#pieces li[data-state="requested"], #pieces li[data-state="failed"]')).toHaveCount(
+    0,
+    patience,
+  );
   await expect.poll(async () => (await sum('data-pieces')) - (await verified(page)), patience).toBe(0);
   return { pieces: await sum('data-pieces'), bytes: await sum('data-bytes') };
 }
@@ -66,7 +73,10 @@ async function pieceBytes(url: string): Promise<number> {
   return (await (await fetch(`${url}/pieces/dusk/0.png`)).arrayBuffer()).byteLength;
 }
 
-test('the page counts the bytes that each backend sent, and they are those of the pieces', async ({ page, demoUrl }) => {
+test('the page counts the bytes that each backend sent, and they are those of the pieces', async ({
+  page,
+  demoUrl,
+}) => {
   const errors = await open(page, demoUrl);
   const before = new Set((await pathsOf(demoUrl)).map(({ id }) => id));
   for (const server of [1, 2, 3]) await expect.poll(() => bytesOf(page, server), patience).toBeGreaterThan(100_000);
@@ -136,13 +146,19 @@ test('pieces that go through the gateway are counted as its own', async ({ page,
 test('a page of another origin cannot stop a backend', async ({ page, context, demoUrl }) => {
   await open(page, demoUrl);
   const pid = await fact(page, 3, 'Process').textContent();
-  const elsewhere = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>elsewhere</title>')).listen(0, '127.0.0.1');
+  const elsewhere = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>elsewhere</title>'),
+  ).listen(0, '127.0.0.1');
   await once(elsewhere, 'listening');
   const stranger = await context.newPage();
   await stranger.goto(`http://localhost:${(elsewhere.address() as AddressInfo).port}/`);
   const target = `${demoUrl}/demo/backends/backend3/kill`;
   const outcomes = await stranger.evaluate(async (url) => {
-    const send = (init: RequestInit): Promise<string> => fetch(url, { method: 'POST', ...init }).then(({ type }) => type, () => 'refused');
+    const send = (init: RequestInit): Promise<string> =>
+      fetch(url, { method: 'POST', ...init }).then(
+        ({ type }) => type,
+        () => 'refused',
+      );
     return [await send({ mode: 'no-cors' }), await send({ headers: { 'sheaf-demo': '1' } })];
   }, target);
   expect(outcomes).toEqual(['refused', 'refused']);
@@ -153,7 +169,9 @@ test('a page of another origin cannot stop a backend', async ({ page, context, d
     form.submit();
   }, target);
   expect((await answered).status()).toBe(403);
-  const { backends } = (await (await fetch(`${demoUrl}/demo/backends`)).json()) as { backends: { name: string; pid: number; process: string }[] };
+  const { backends } = (await (await fetch(`${demoUrl}/demo/backends`)).json()) as {
+    backends: { name: string; pid: number; process: string }[];
+  };
   expect(backends.find(({ name }) => name === 'backend3')).toMatchObject({ process: 'running', pid: Number(pid) });
   elsewhere.close();
   elsewhere.closeAllConnections();

@@ -15,7 +15,11 @@ export interface HandOverOptions {
   connections: number;
 }
 
-const costSchema = z.object({ import_us: z.number().positive(), fresh_bytes: z.number().positive(), idle_bytes: z.number().positive() });
+const costSchema = z.object({
+  import_us: z.number().positive(),
+  fresh_bytes: z.number().positive(),
+  idle_bytes: z.number().positive(),
+});
 const runSchema = z.object({ per_path: costSchema, shared: costSchema });
 
 export interface HandOverCost {
@@ -31,7 +35,10 @@ export interface HandOverCost {
 }
 
 /** `bench multi-end --hand-over`. @throws UserError */
-export async function runHandOver({ runs, connections }: HandOverOptions, { progress }: ExperimentContext): Promise<Outcome> {
+export async function runHandOver(
+  { runs, connections }: HandOverOptions,
+  { progress }: ExperimentContext,
+): Promise<Outcome> {
   const machine = describeMachine();
   const program = await buildNativeBench('backend_import_bench', progress);
   const results: z.output<typeof runSchema>[] = [];
@@ -39,7 +46,16 @@ export async function runHandOver({ runs, connections }: HandOverOptions, { prog
     results.push(runSchema.parse(JSON.parse(await runProgram(program, [String(connections)]))));
     progress(`run ${run} of ${runs}`);
   }
-  const costs = [summarize('per-path', results.map(({ per_path }) => per_path)), summarize('shared', results.map(({ shared }) => shared))];
+  const costs = [
+    summarize(
+      'per-path',
+      results.map(({ per_path }) => per_path),
+    ),
+    summarize(
+      'shared',
+      results.map(({ shared }) => shared),
+    ),
+  ];
   const missed = costs.flatMap(misses);
   const report = { experiment: 'multi-end', machine, parameters: { runs, connections }, hand_over: costs, most: MOST };
   return {
@@ -47,7 +63,13 @@ export async function runHandOver({ runs, connections }: HandOverOptions, { prog
     tables: [
       {
         head: ['keys', 'import µs', 'bytes before the first packet', 'bytes after a request', 'runs'],
-        rows: costs.map(({ keys, import_us, import_quartiles_us: [low, high], fresh_bytes, idle_bytes }) => [keys, `${import_us} (${low} to ${high})`, String(fresh_bytes), String(idle_bytes), String(runs)]),
+        rows: costs.map(({ keys, import_us, import_quartiles_us: [low, high], fresh_bytes, idle_bytes }) => [
+          keys,
+          `${import_us} (${low} to ${high})`,
+          String(fresh_bytes),
+          String(idle_bytes),
+          String(runs),
+        ]),
         notes: [`A connection at a backend, with its leases; at most ${MOST.import_us} µs and ${MOST.bytes} bytes.`],
       },
     ],
@@ -56,7 +78,8 @@ export async function runHandOver({ runs, connections }: HandOverOptions, { prog
 }
 
 function summarize(keys: HandOverCost['keys'], costs: readonly z.output<typeof costSchema>[]): HandOverCost {
-  const of = (name: keyof (typeof costs)[0]): { median: number; quartiles: [number, number] } => distribution(costs.map((cost) => cost[name]));
+  const of = (name: keyof (typeof costs)[0]): { median: number; quartiles: [number, number] } =>
+    distribution(costs.map((cost) => cost[name]));
   const [low, high] = of('import_us').quartiles;
   return {
     keys,
@@ -71,7 +94,11 @@ function summarize(keys: HandOverCost['keys'], costs: readonly z.output<typeof c
 function misses({ keys, import_us, fresh_bytes, idle_bytes }: HandOverCost): string[] {
   const held = Math.max(fresh_bytes, idle_bytes);
   return [
-    ...(import_us > MOST.import_us ? [`keys ${keys}: an import takes ${import_us} µs instead of at most ${MOST.import_us} µs`] : []),
-    ...(held > MOST.bytes ? [`keys ${keys}: an idle connection holds ${held} bytes instead of at most ${MOST.bytes}`] : []),
+    ...(import_us > MOST.import_us
+      ? [`keys ${keys}: an import takes ${import_us} µs instead of at most ${MOST.import_us} µs`]
+      : []),
+    ...(held > MOST.bytes
+      ? [`keys ${keys}: an idle connection holds ${held} bytes instead of at most ${MOST.bytes}`]
+      : []),
   ];
 }

@@ -46,12 +46,18 @@ export async function startBackendSite(directory: string, count: number, bytes: 
     const backends = await Promise.all(Array.from({ length: count }, (_, index) => portsOf(`backend${index + 1}`)));
     const port = await freePort();
     const configuration = join(directory, 'sheaf.yaml');
-    await writeFile(configuration, describe({ port, backbone: await freePort(), backends, sink: `http://127.0.0.1:${sink.said.trim()}` }));
-    const node = async (name: string): Promise<number> => (await start(join(import.meta.dirname, '../../http/sheaf_process.js'), name, configuration, name)).pid;
+    await writeFile(
+      configuration,
+      describe({ port, backbone: await freePort(), backends, sink: `http://127.0.0.1:${sink.said.trim()}` }),
+    );
+    const node = async (name: string): Promise<number> =>
+      (await start(join(import.meta.dirname, '../../http/sheaf_process.js'), name, configuration, name)).pid;
     const backendPids: number[] = [];
     for (const { name } of backends) backendPids.push(await node(name));
     const primary = await node('site');
-    const caddy = await startCaddyWith(directory, [`reverse_proxy ${backends.map(({ http }) => `127.0.0.1:${http}`).join(' ')}`]);
+    const caddy = await startCaddyWith(directory, [
+      `reverse_proxy ${backends.map(({ http }) => `127.0.0.1:${http}`).join(' ')}`,
+    ]);
     return { port, primary, backends: backendPids, caddy, stop: () => Promise.all([stopAll(), caddy?.stop()]) };
   } catch (error) {
     await stopAll();
@@ -70,7 +76,17 @@ async function writeFiles(files: string, bytes: number): Promise<void> {
   }
 }
 
-function describe({ port, backbone, backends, sink }: { port: number; backbone: number; backends: readonly BackendPorts[]; sink: string }): string {
+function describe({
+  port,
+  backbone,
+  backends,
+  sink,
+}: {
+  port: number;
+  backbone: number;
+  backends: readonly BackendPorts[];
+  sink: string;
+}): string {
   const names = backends.map(({ name }) => name);
   const log = { level: 'warn' };
   const uploads = (['direct', 'proxy'] as const).map((delivery) => ({ path: paths.upload(delivery), upstream: sink }));

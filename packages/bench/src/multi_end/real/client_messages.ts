@@ -19,4 +19,8 @@ export interface ClientResult {
 }
 
 /** What it tells. */
-export type ClientNews = { state: 'loaded' } | { state: 'connected' } | { state: 'done'; result: ClientResult } | { state: 'failed'; reason: string };
+export type ClientNews =
+  | { state: 'loaded' }
+  | { state: 'connected' }
+  | { state: 'done'; result: ClientResult }
+  | { state: 'failed'; reason: string };

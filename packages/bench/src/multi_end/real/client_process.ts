@@ -12,7 +12,14 @@ const body = task.direction === 'upload' ? Buffer.alloc(task.bytes, 'sheaf ') : 
 
 async function run(): Promise<ClientResult> {
   await order('connect', { state: 'loaded' });
-  const client = await connectHttp3({ host: '127.0.0.1', port: task.port, serverName: 'localhost', alpn: ['h3'], insecure: true, multiEnd: task.backends > 0 });
+  const client = await connectHttp3({
+    host: '127.0.0.1',
+    port: task.port,
+    serverName: 'localhost',
+    alpn: ['h3'],
+    insecure: true,
+    multiEnd: task.backends > 0,
+  });
   try {
     const requester = new BackendClient(client);
     if (task.backends > 0) await Promise.all([requester.ready(PATIENCE_MS), untilOpen(client)]);
@@ -47,7 +54,8 @@ async function transfer(requester: BackendClient): Promise<void> {
   const upload = body && { method: 'POST', headers: { 'content-length': String(body.length) }, body };
   const response = await requester.request({ path, authority: 'localhost', ...upload });
   const arrived = body ? Number(await text(response)) : await count(response);
-  if (response.status !== 200 || arrived !== task.bytes) throw new Error(`${path}: status ${response.status}, ${arrived} of ${task.bytes} bytes`);
+  if (response.status !== 200 || arrived !== task.bytes)
+    throw new Error(`${path}: status ${response.status}, ${arrived} of ${task.bytes} bytes`);
 }
 
 async function count(response: ClientResponse): Promise<number> {
@@ -64,7 +72,8 @@ async function text(response: ClientResponse): Promise<string> {
 
 function backendsShare({ paths, backends }: ConnectionStatus): number {
   const ofBackends = new Set(backends.map(({ path }) => path));
-  const sum = (counted: readonly { bytesSent: number; bytesReceived: number }[]): number => counted.reduce((total, { bytesSent, bytesReceived }) => total + bytesSent + bytesReceived, 0);
+  const sum = (counted: readonly { bytesSent: number; bytesReceived: number }[]): number =>
+    counted.reduce((total, { bytesSent, bytesReceived }) => total + bytesSent + bytesReceived, 0);
   const direct = sum(backends);
   const primary = sum(paths.filter(({ id }) => !ofBackends.has(id)));
   return direct / (direct + primary);

@@ -53,7 +53,8 @@ class ClientProcess {
   async reaches(state: ClientNews['state']): Promise<ClientNews> {
     for (;;) {
       if (this.#latest?.state === state) return this.#latest;
-      if (this.#latest?.state === 'failed') throw new UserError('BENCH_FAILED', `a client failed: ${this.#latest.reason}`);
+      if (this.#latest?.state === 'failed')
+        throw new UserError('BENCH_FAILED', `a client failed: ${this.#latest.reason}`);
       if (this.#ended) throw new UserError('BENCH_FAILED', 'a client ended early', { hint: 'its message is above' });
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }

@@ -61,7 +61,10 @@ interface Plan {
 }
 
 /** Work of a primary and its backends for clients that ask the backends, and for clients that it answers itself. @throws UserError */
-export async function measureRealBackends(options: RealBackendsOptions, progress: (line: string) => void): Promise<RealBackends> {
+export async function measureRealBackends(
+  options: RealBackendsOptions,
+  progress: (line: string) => void,
+): Promise<RealBackends> {
   const plans: Plan[] = [];
   let caddyMissing = false;
   const started = performance.now();
@@ -73,17 +76,25 @@ export async function measureRealBackends(options: RealBackendsOptions, progress
         const { caddy } = site;
         caddyMissing = caddy === undefined;
         const deliveries: Delivery[] = ['direct', 'proxy', ...(caddy ? (['caddy'] as const) : [])];
-        const own = (['download', 'upload'] as const).flatMap((direction) => deliveries.map((delivery): Plan => ({ direction, delivery, backends, samples: [] })));
+        const own = (['download', 'upload'] as const).flatMap((direction) =>
+          deliveries.map((delivery): Plan => ({ direction, delivery, backends, samples: [] })),
+        );
         plans.push(...own);
         const total = own.length * (options.runs + 1) * options.backends.length;
         let done = own.length * (options.runs + 1) * index;
         for (let run = 0; run <= options.runs; run += 1) {
           for (const plan of own) {
             // The first round is short: programs that have not run yet are slower.
-            const sample = await measureOnce(site, plan, run === 0 ? { ...options, requests: Math.ceil(options.requests / 10) } : options);
+            const sample = await measureOnce(
+              site,
+              plan,
+              run === 0 ? { ...options, requests: Math.ceil(options.requests / 10) } : options,
+            );
             if (run > 0) plan.samples.push(sample);
             done += 1;
-            progress(`${progressBar(done, total, (performance.now() - started) / 1000)}: ${backends} ${backends === 1 ? 'backend' : 'backends'}, ${plan.direction} ${plan.delivery}: primary ${round(sample.primary_cpu_s, 3)} s, backends ${round(sample.backends_cpu_s, 3)} s`);
+            progress(
+              `${progressBar(done, total, (performance.now() - started) / 1000)}: ${backends} ${backends === 1 ? 'backend' : 'backends'}, ${plan.direction} ${plan.delivery}: primary ${round(sample.primary_cpu_s, 3)} s, backends ${round(sample.backends_cpu_s, 3)} s`,
+            );
           }
         }
       } finally {
@@ -93,15 +104,29 @@ export async function measureRealBackends(options: RealBackendsOptions, progress
       await rm(directory, { recursive: true, force: true });
     }
   }
-  const cells = (direction: Direction): CpuCell[] => plans.filter((plan) => plan.direction === direction).map(summarize);
-  return { cpu: cells('download'), uploads: cells('upload'), skipped: caddyMissing ? [{ delivery: 'caddy', reason: 'not installed (apt-get install caddy)' }] : [] };
+  const cells = (direction: Direction): CpuCell[] =>
+    plans.filter((plan) => plan.direction === direction).map(summarize);
+  return {
+    cpu: cells('download'),
+    uploads: cells('upload'),
+    skipped: caddyMissing ? [{ delivery: 'caddy', reason: 'not installed (apt-get install caddy)' }] : [],
+  };
 }
 
 async function measureOnce(site: BackendSite, plan: Plan, options: RealBackendsOptions): Promise<Sample> {
   const primary = plan.delivery === 'caddy' ? (site.caddy?.pid ?? 0) : site.primary;
   const readings: { primary: number; backends: number; at: number }[] = [];
-  const read = (): void => void readings.push({ primary: processorSeconds([primary]), backends: processorSeconds(site.backends), at: performance.now() });
-  const results = await runClients(options.clients, taskFor(site, plan, options), { starting: read, connected: read, done: read });
+  const read = (): void =>
+    void readings.push({
+      primary: processorSeconds([primary]),
+      backends: processorSeconds(site.backends),
+      at: performance.now(),
+    });
+  const results = await runClients(options.clients, taskFor(site, plan, options), {
+    starting: read,
+    connected: read,
+    done: read,
+  });
   const [start, connected, end] = readings as [(typeof readings)[0], (typeof readings)[0], (typeof readings)[0]];
   return {
     primary_cpu_s: end.primary - start.primary,
@@ -113,16 +138,30 @@ async function measureOnce(site: BackendSite, plan: Plan, options: RealBackendsO
 }
 
 /** Clients that are to be proxied do not speak Multi-End: the primary has no work with hand-overs then. */
-function taskFor(site: BackendSite, { direction, delivery, backends }: Plan, { requests, bytes }: RealBackendsOptions): ClientTask {
+function taskFor(
+  site: BackendSite,
+  { direction, delivery, backends }: Plan,
+  { requests, bytes }: RealBackendsOptions,
+): ClientTask {
   const route = delivery === 'direct' ? 'direct' : 'proxy';
-  const whole = direction === 'download' ? { requests, bytes } : { requests: Math.ceil(requests / UPLOAD_FACTOR), bytes: bytes * UPLOAD_FACTOR };
-  return { ...whole, direction, path: paths[direction](route), backends: delivery === 'direct' ? backends : 0, port: delivery === 'caddy' ? (site.caddy?.port ?? 0) : site.port };
+  const whole =
+    direction === 'download'
+      ? { requests, bytes }
+      : { requests: Math.ceil(requests / UPLOAD_FACTOR), bytes: bytes * UPLOAD_FACTOR };
+  return {
+    ...whole,
+    direction,
+    path: paths[direction](route),
+    backends: delivery === 'direct' ? backends : 0,
+    port: delivery === 'caddy' ? (site.caddy?.port ?? 0) : site.port,
+  };
 }
 
 function summarize({ delivery, backends, samples }: Plan): CpuCell {
   const of = (name: keyof Sample): Distribution => distribution(samples.map((sample) => sample[name]));
   const middle = (name: keyof Sample): number => round(of(name).median);
-  const quartiles = (name: keyof Sample): [number, number] => of(name).quartiles.map((value) => round(value)) as [number, number];
+  const quartiles = (name: keyof Sample): [number, number] =>
+    of(name).quartiles.map((value) => round(value)) as [number, number];
   return {
     delivery,
     backends,
@@ -131,7 +170,11 @@ function summarize({ delivery, backends, samples }: Plan): CpuCell {
     wall_s: middle('wall_s'),
     connecting_cpu_s: middle('connecting_cpu_s'),
     backends_share: middle('backends_share'),
-    quartiles: { primary_cpu_s: quartiles('primary_cpu_s'), backends_cpu_s: quartiles('backends_cpu_s'), wall_s: quartiles('wall_s') },
+    quartiles: {
+      primary_cpu_s: quartiles('primary_cpu_s'),
+      backends_cpu_s: quartiles('backends_cpu_s'),
+      wall_s: quartiles('wall_s'),
+    },
     runs: samples.length,
   };
 }

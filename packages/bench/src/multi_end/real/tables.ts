@@ -10,17 +10,34 @@ export function realTables({ cpu, uploads, skipped }: RealBackends, findings: re
     {
       ...table('uploads', uploads),
       notes: [
-        'Seconds of processor time, medians and quartiles; primary: Caddy in the last rows, which proxies HTTP/3 to the backends\' HTTP/1.1 without TLS.',
+        "Seconds of processor time, medians and quartiles; primary: Caddy in the last rows, which proxies HTTP/3 to the backends' HTTP/1.1 without TLS.",
         'Ratios: to proxying by the same gateway. Share: of the bytes, between clients and backends.',
       ],
     },
-    { head: ['finding', 'holds', 'why'], rows: findings.map(({ claim, holds, why }) => [claim, holds ? 'holds' : 'does not hold', why]), notes: [] },
+    {
+      head: ['finding', 'holds', 'why'],
+      rows: findings.map(({ claim, holds, why }) => [claim, holds ? 'holds' : 'does not hold', why]),
+      notes: [],
+    },
   ];
 }
 
 function table(what: string, cells: readonly CpuCell[]): Pick<ResultTable, 'head' | 'rows'> {
   return {
-    head: [what, 'backends', 'primary s', 'ratio', 'connecting s', 'backends s', 'ratio', 'sum s', 'ratio', 'wall s', 'share', 'runs'],
+    head: [
+      what,
+      'backends',
+      'primary s',
+      'ratio',
+      'connecting s',
+      'backends s',
+      'ratio',
+      'sum s',
+      'ratio',
+      'wall s',
+      'share',
+      'runs',
+    ],
     rows: cells.map((cell) => {
       const proxy = cells.find(({ delivery, backends }) => delivery === 'proxy' && backends === cell.backends) ?? cell;
       const sum = (of: CpuCell): number => of.primary_cpu_s + of.backends_cpu_s;

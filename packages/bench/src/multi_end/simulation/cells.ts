@@ -48,7 +48,10 @@ export interface FaultCell extends FaultExperiment {
   handshake_datagrams: number;
 }
 
-export function transferCell({ kind, topology, transfers, paper_ratio }: TransferExperiment, runs: Readonly<Record<Delivery, readonly TransferRun[]>>): TransferCell {
+export function transferCell(
+  { kind, topology, transfers, paper_ratio }: TransferExperiment,
+  runs: Readonly<Record<Delivery, readonly TransferRun[]>>,
+): TransferCell {
   const last = (delivery: Delivery) => distribution(runs[delivery].map(({ done_ms }) => Math.max(...done_ms)));
   const objects = (delivery: Delivery) => distribution(runs[delivery].map(({ done_ms }) => mean(done_ms))).median;
   const direct = last('direct');
@@ -68,18 +71,24 @@ export function transferCell({ kind, topology, transfers, paper_ratio }: Transfe
     ratio: round(direct.median / proxied.median, 3),
     ...(paper_ratio !== undefined && { paper_ratio }),
     object_ratio: round(objects('direct') / objects('proxied'), 3),
-    ...(kind === 'download' && backend && { first_byte_ms: round(distribution(runs.direct.map(({ first_ms }) => first_ms[0] ?? 0)).median), round_trip_ms: 2 * backend.client.delay_ms }),
+    ...(kind === 'download' &&
+      backend && {
+        first_byte_ms: round(distribution(runs.direct.map(({ first_ms }) => first_ms[0] ?? 0)).median),
+        round_trip_ms: 2 * backend.client.delay_ms,
+      }),
   };
 }
 
 /** What a cell had to show and does not. */
 export function transferFaults({ name, most }: TransferExperiment, cell: TransferCell): string[] {
   const found: string[] = [];
-  if (most !== undefined && cell.ratio > most) found.push(`${name}: ${cell.ratio} of the time of proxying, more than ${most}`);
+  if (most !== undefined && cell.ratio > most)
+    found.push(`${name}: ${cell.ratio} of the time of proxying, more than ${most}`);
   if (cell.first_byte_ms !== undefined && cell.round_trip_ms !== undefined) {
     // The jitter of both ways, and a packet's time on the wire each way.
     const latest = cell.round_trip_ms + 2 * JITTER_MS + 0.1;
-    if (cell.first_byte_ms > latest) found.push(`${name}: the first byte after ${cell.first_byte_ms} ms, later than a round trip (${latest} ms)`);
+    if (cell.first_byte_ms > latest)
+      found.push(`${name}: the first byte after ${cell.first_byte_ms} ms, later than a round trip (${latest} ms)`);
   }
   return found;
 }
@@ -109,8 +118,12 @@ export function faultFaults(cell: FaultCell): string[] {
   const found: string[] = [];
   if (cell.requests_failed > 0) found.push(`${name}: ${cell.requests_failed} requests failed`);
   if (cell.bytes_lost > 0) found.push(`${name}: ${cell.bytes_lost} bytes lost`);
-  if (cell.longest_stall_ms > cell.bound_ms) found.push(`${name}: a request stood still for ${cell.longest_stall_ms} ms (seed ${cell.longest_stall_seed}), longer than ${cell.bound_ms}`);
-  if (cell.handshake_datagrams > 0) found.push(`${name}: ${cell.handshake_datagrams} handshake datagrams reached backends`);
+  if (cell.longest_stall_ms > cell.bound_ms)
+    found.push(
+      `${name}: a request stood still for ${cell.longest_stall_ms} ms (seed ${cell.longest_stall_seed}), longer than ${cell.bound_ms}`,
+    );
+  if (cell.handshake_datagrams > 0)
+    found.push(`${name}: ${cell.handshake_datagrams} handshake datagrams reached backends`);
   if (cell.key_update && cell.key_updates < cell.runs) found.push(`${name}: keys were not updated in every run`);
   return found;
 }

@@ -30,7 +30,11 @@ const PAPER_RATIO = 0.5;
 
 /** All that is measured. @throws UserError outside of the repository */
 export async function transferExperiments(): Promise<TransferExperiment[]> {
-  return [...paperExperiments(), ...[2, 4, 8].map(backendsExperiment), ...(await Promise.all(ALL_PAGES.map(pageExperiment)))];
+  return [
+    ...paperExperiments(),
+    ...[2, 4, 8].map(backendsExperiment),
+    ...(await Promise.all(ALL_PAGES.map(pageExperiment))),
+  ];
 }
 
 function paperExperiments(): TransferExperiment[] {
@@ -39,17 +43,20 @@ function paperExperiments(): TransferExperiment[] {
     const topology = { name, primary: { mbps: GIGABIT, delay_ms }, backends: [{ client: link, primary: link }] };
     const far = name === FAR_PRIMARY;
     return [
-      ...SIZES.map(
-        (answer_bytes): TransferExperiment => ({
-          name: `${name}/download/${answer_bytes}`,
-          kind: 'download',
-          topology,
-          transfers: [{ answer_bytes, upload_bytes: 0, backend: 0 }],
-          paper_ratio: PAPER_RATIO,
-          ...(far && answer_bytes <= FAR_MOST.bytes && { most: FAR_MOST.ratio }),
-        }),
-      ),
-      { name: `${name}/upload/${UPLOAD_BYTES}`, kind: 'upload', topology, transfers: [{ answer_bytes: RECEIPT_BYTES, upload_bytes: UPLOAD_BYTES, backend: 0 }] },
+      ...SIZES.map((answer_bytes): TransferExperiment => ({
+        name: `${name}/download/${answer_bytes}`,
+        kind: 'download',
+        topology,
+        transfers: [{ answer_bytes, upload_bytes: 0, backend: 0 }],
+        paper_ratio: PAPER_RATIO,
+        ...(far && answer_bytes <= FAR_MOST.bytes && { most: FAR_MOST.ratio }),
+      })),
+      {
+        name: `${name}/upload/${UPLOAD_BYTES}`,
+        kind: 'upload',
+        topology,
+        transfers: [{ answer_bytes: RECEIPT_BYTES, upload_bytes: UPLOAD_BYTES, backend: 0 }],
+      },
     ];
   });
 }
@@ -57,22 +64,62 @@ function paperExperiments(): TransferExperiment[] {
 /** Backends at different distances, a megabyte from each at once. */
 function backendsExperiment(count: number): TransferExperiment {
   const delays = [1, 3, 5, 8, 12, 18, 25, 40].slice(0, count);
-  const backends = delays.map((delay_ms) => ({ client: { mbps: 200, delay_ms }, primary: { mbps: GIGABIT, delay_ms } }));
-  const topology = { name: `${count}-backends`, primary: { mbps: GIGABIT, delay_ms: 10 }, backends, access: { mbps: 500, queue_bytes: 1 << 20 } };
-  return { name: topology.name, kind: 'backends', topology, transfers: backends.map((_, backend) => ({ answer_bytes: 1_000_000, upload_bytes: 0, backend })) };
+  const backends = delays.map((delay_ms) => ({
+    client: { mbps: 200, delay_ms },
+    primary: { mbps: GIGABIT, delay_ms },
+  }));
+  const topology = {
+    name: `${count}-backends`,
+    primary: { mbps: GIGABIT, delay_ms: 10 },
+    backends,
+    access: { mbps: 500, queue_bytes: 1 << 20 },
+  };
+  return {
+    name: topology.name,
+    kind: 'backends',
+    topology,
+    transfers: backends.map((_, backend) => ({ answer_bytes: 1_000_000, upload_bytes: 0, backend })),
+  };
 }
 
 /** All resources of a page at once, each on one of four backends in turn. */
 async function pageExperiment(page: (typeof ALL_PAGES)[number]): Promise<TransferExperiment> {
-  const backends = [5, 8, 12, 20].map((delay_ms) => ({ client: { mbps: GIGABIT, delay_ms }, primary: { mbps: GIGABIT, delay_ms: 10 } }));
-  const topology = { name: `4-backends, ${page}`, primary: { mbps: GIGABIT, delay_ms: 20 }, backends, access: { mbps: 50, queue_bytes: 256 << 10 } };
+  const backends = [5, 8, 12, 20].map((delay_ms) => ({
+    client: { mbps: GIGABIT, delay_ms },
+    primary: { mbps: GIGABIT, delay_ms: 10 },
+  }));
+  const topology = {
+    name: `4-backends, ${page}`,
+    primary: { mbps: GIGABIT, delay_ms: 20 },
+    backends,
+    access: { mbps: 50, queue_bytes: 256 << 10 },
+  };
   const resources = await pageResources(page);
-  return { name: topology.name, kind: 'page', topology, transfers: resources.map(({ bytes }, index) => ({ answer_bytes: Math.max(1, bytes), upload_bytes: 0, backend: index % backends.length })) };
+  return {
+    name: topology.name,
+    kind: 'page',
+    topology,
+    transfers: resources.map(({ bytes }, index) => ({
+      answer_bytes: Math.max(1, bytes),
+      upload_bytes: 0,
+      backend: index % backends.length,
+    })),
+  };
 }
 
 // --- faults -------------------------------------------------------------------------------------
 
-export const FAULTS = ['none', 'backend-crash', 'backend-drain', 'backend-join', 'primary-crash', 'backbone-cut', 'path-cut', 'client-rebinding', 'client-migration'] as const;
+export const FAULTS = [
+  'none',
+  'backend-crash',
+  'backend-drain',
+  'backend-join',
+  'primary-crash',
+  'backbone-cut',
+  'path-cut',
+  'client-rebinding',
+  'client-migration',
+] as const;
 export const KEY_MODES = ['per-path', 'shared'] as const;
 
 export interface FaultExperiment {
@@ -82,6 +129,9 @@ export interface FaultExperiment {
   key_update: boolean;
 }
 
-export const faultExperiments: readonly FaultExperiment[] = FAULTS.flatMap((fault) => KEY_MODES.flatMap((keys) => [false, true].map((key_update) => ({ fault, keys, key_update }))));
+export const faultExperiments: readonly FaultExperiment[] = FAULTS.flatMap((fault) =>
+  KEY_MODES.flatMap((keys) => [false, true].map((key_update) => ({ fault, keys, key_update }))),
+);
 
-export const faultName = ({ fault, keys, key_update }: FaultExperiment): string => `${fault}/${keys}${key_update ? '/key-update' : ''}`;
+export const faultName = ({ fault, keys, key_update }: FaultExperiment): string =>
+  `${fault}/${keys}${key_update ? '/key-update' : ''}`;

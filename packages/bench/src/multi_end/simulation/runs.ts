@@ -6,7 +6,12 @@ const count = z.number().int().min(0);
 const digest = z.string();
 
 /** A line of `multi_end_bench transfers`; times since the requests, in their order. */
-export const transferRunSchema = z.object({ seed: count, digest, first_ms: z.array(milliseconds).min(1), done_ms: z.array(milliseconds).min(1) });
+export const transferRunSchema = z.object({
+  seed: count,
+  digest,
+  first_ms: z.array(milliseconds).min(1),
+  done_ms: z.array(milliseconds).min(1),
+});
 export type TransferRun = z.output<typeof transferRunSchema>;
 
 /** A line of `multi_end_bench faults`. */

@@ -34,12 +34,20 @@ export interface TransferSetting {
 export const JITTER_MS = 0.1;
 
 /** The setting as multi_end_bench reads it. */
-export function describeSetting({ primary, backends, access }: Topology, transfers: readonly TransferSetting[]): string {
+export function describeSetting(
+  { primary, backends, access }: Topology,
+  transfers: readonly TransferSetting[],
+): string {
   const lines = [
     ...(access ? [`access ${access.mbps} ${access.queue_bytes}`] : []),
     `primary ${primary.mbps} ${primary.delay_ms} ${JITTER_MS}`,
-    ...backends.map((backend) => `backend ${backend.client.mbps} ${backend.client.delay_ms} ${JITTER_MS} ${backend.primary.mbps} ${backend.primary.delay_ms}`),
-    ...transfers.map(({ answer_bytes, upload_bytes, backend }) => `transfer ${answer_bytes} ${upload_bytes} ${backend}`),
+    ...backends.map(
+      (backend) =>
+        `backend ${backend.client.mbps} ${backend.client.delay_ms} ${JITTER_MS} ${backend.primary.mbps} ${backend.primary.delay_ms}`,
+    ),
+    ...transfers.map(
+      ({ answer_bytes, upload_bytes, backend }) => `transfer ${answer_bytes} ${upload_bytes} ${backend}`,
+    ),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -9,7 +9,14 @@ import { buildNativeBench } from '../../process/cmake.js';
 import { limiter } from '../../process/limiter.js';
 import { runProgram } from '../../process/run_program.js';
 import { faultCell, faultFaults, transferCell, transferFaults, type FaultCell, type TransferCell } from './cells.js';
-import { DELIVERIES, faultExperiments, faultName, transferExperiments, type Delivery, type TransferExperiment } from './experiments.js';
+import {
+  DELIVERIES,
+  faultExperiments,
+  faultName,
+  transferExperiments,
+  type Delivery,
+  type TransferExperiment,
+} from './experiments.js';
 import { faultRunSchema, transferRunSchema, type FaultRun, type TransferRun } from './runs.js';
 import { describeSetting } from './setting.js';
 
@@ -45,11 +52,20 @@ interface Job {
 }
 
 /** Backends against proxying, and what becomes of requests when something fails, in virtual time. Replays with the same seed. @throws UserError */
-export async function measureSimulatedBackends(options: SimulatedOptions, progress: (line: string) => void): Promise<SimulatedReport> {
+export async function measureSimulatedBackends(
+  options: SimulatedOptions,
+  progress: (line: string) => void,
+): Promise<SimulatedReport> {
   const program = await buildNativeBench('multi_end_bench', progress);
-  const digest = createHash('sha256').update(await readFile(program)).digest('hex');
+  const digest = createHash('sha256')
+    .update(await readFile(program))
+    .digest('hex');
   const open = <Run>(file: string, runs: number, run: z.ZodType<Run>): Promise<RunStore<Run>> =>
-    RunStore.open(join(options.directory, file), { runs, seed: options.seed, program: digest }, { run, resume: options.resume });
+    RunStore.open(
+      join(options.directory, file),
+      { runs, seed: options.seed, program: digest },
+      { run, resume: options.resume },
+    );
   const transferStore = await open('transfers.jsonl', options.runs, transferRunSchema);
   const faultStore = await open('faults.jsonl', options.faultRuns, faultRunSchema);
   const experiments = await transferExperiments();
@@ -69,13 +85,20 @@ export async function measureSimulatedBackends(options: SimulatedOptions, progre
     cells: pairs.map(({ cell }) => cell),
     faults,
     missing: experiments.length + faultExperiments.length - pairs.length - faults.length,
-    missed: [...pairs.flatMap(({ experiment, cell }) => transferFaults(experiment, cell)), ...faults.flatMap(faultFaults)],
+    missed: [
+      ...pairs.flatMap(({ experiment, cell }) => transferFaults(experiment, cell)),
+      ...faults.flatMap(faultFaults),
+    ],
   };
 }
 
 const transferName = ({ name }: TransferExperiment, delivery: Delivery): string => `${name}/${delivery}`;
 
-function transferJobs(experiments: readonly TransferExperiment[], store: RunStore<TransferRun>, { seed, runs }: SimulatedOptions): Job[] {
+function transferJobs(
+  experiments: readonly TransferExperiment[],
+  store: RunStore<TransferRun>,
+  { seed, runs }: SimulatedOptions,
+): Job[] {
   return experiments.flatMap((experiment) =>
     DELIVERIES.map((delivery): Job => {
       const name = transferName(experiment, delivery);
@@ -90,17 +113,31 @@ function transferJobs(experiments: readonly TransferExperiment[], store: RunStor
 }
 
 function faultJobs(store: RunStore<FaultRun>, { seed, faultRuns }: SimulatedOptions): Job[] {
-  return faultExperiments.map((experiment): Job => {
-    const name = faultName(experiment);
-    return {
-      name,
-      arguments: ['faults', experiment.fault, experiment.keys, experiment.key_update ? '1' : '0', String(seed), String(faultRuns)],
-      keep: (output) => store.add(name, linesOf(output, faultRunSchema)),
-    };
-  }).filter(({ name }) => !store.cells.has(name));
+  return faultExperiments
+    .map((experiment): Job => {
+      const name = faultName(experiment);
+      return {
+        name,
+        arguments: [
+          'faults',
+          experiment.fault,
+          experiment.keys,
+          experiment.key_update ? '1' : '0',
+          String(seed),
+          String(faultRuns),
+        ],
+        keep: (output) => store.add(name, linesOf(output, faultRunSchema)),
+      };
+    })
+    .filter(({ name }) => !store.cells.has(name));
 }
 
-async function runJobs(program: string, jobs: readonly Job[], stop: AbortSignal, progress: (line: string) => void): Promise<void> {
+async function runJobs(
+  program: string,
+  jobs: readonly Job[],
+  stop: AbortSignal,
+  progress: (line: string) => void,
+): Promise<void> {
   const started = performance.now();
   const inTurn = limiter(cpus().length);
   let done = 0;
@@ -123,5 +160,8 @@ async function runJobs(program: string, jobs: readonly Job[], stop: AbortSignal,
 }
 
 function linesOf<Run>(output: string, run: z.ZodType<Run>): Run[] {
-  return output.trimEnd().split('\n').map((line) => run.parse(JSON.parse(line)));
+  return output
+    .trimEnd()
+    .split('\n')
+    .map((line) => run.parse(JSON.parse(line)));
 }

@@ -6,7 +6,18 @@ export function simulatedTables({ cells, faults, missing, missed }: SimulatedRep
   const notes = [...(missing > 0 ? [`${missing} experiments are missing; --resume does them`] : []), ...missed];
   return [
     {
-      head: ['topology', 'what', 'requests', 'bytes', 'direct ms', 'proxied ms', 'ratio', 'paper', 'objects', 'first byte ms'],
+      head: [
+        'topology',
+        'what',
+        'requests',
+        'bytes',
+        'direct ms',
+        'proxied ms',
+        'ratio',
+        'paper',
+        'objects',
+        'first byte ms',
+      ],
       rows: cells.map((cell) => [
         cell.topology,
         cell.kind,
@@ -22,12 +33,35 @@ export function simulatedTables({ cells, faults, missing, missed }: SimulatedRep
       notes: [],
     },
     {
-      head: ['fault', 'keys', 'key update', 'runs', 'requests', 'failed', 'bytes lost', 'repeated', 'resumed', 'median stall ms', 'longest ms', 'bound ms'],
+      head: [
+        'fault',
+        'keys',
+        'key update',
+        'runs',
+        'requests',
+        'failed',
+        'bytes lost',
+        'repeated',
+        'resumed',
+        'median stall ms',
+        'longest ms',
+        'bound ms',
+      ],
       rows: faults.map((fault) => [
         fault.fault,
         fault.keys,
         fault.key_update ? 'yes' : 'no',
-        ...[fault.runs, fault.requests, fault.requests_failed, fault.bytes_lost, fault.repeated, fault.resumed, fault.median_stall_ms, fault.longest_stall_ms, fault.bound_ms].map(String),
+        ...[
+          fault.runs,
+          fault.requests,
+          fault.requests_failed,
+          fault.bytes_lost,
+          fault.repeated,
+          fault.resumed,
+          fault.median_stall_ms,
+          fault.longest_stall_ms,
+          fault.bound_ms,
+        ].map(String),
       ]),
       notes,
     },

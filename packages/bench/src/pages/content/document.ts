@@ -17,7 +17,13 @@ const maxParagraph = 1_200;
  * The page's document of exactly so many bytes; longer only when its references alone are. Text is
  * spread between images, as pages have it. `html[data-complete]` tells that all has arrived.
  */
-export function pageDocument(name: string, bytes: number, references: readonly Reference[], inlineStyle: string, random: Random): Buffer {
+export function pageDocument(
+  name: string,
+  bytes: number,
+  references: readonly Reference[],
+  inlineStyle: string,
+  random: Random,
+): Buffer {
   const head = headOf(name, references, inlineStyle);
   const blocks = blocksOf(references);
   const tail = tailOf(references);
@@ -32,7 +38,15 @@ export function pageDocument(name: string, bytes: number, references: readonly R
 function headOf(name: string, references: readonly Reference[], inlineStyle: string): string {
   const lines = references.flatMap(({ resource, url }) => headLine(resource, escapeAttribute(url)));
   const style = inlineStyle === '' ? [] : [`<style>${inlineStyle}</style>`];
-  return ['<!doctype html>', '<html lang="en">', '<meta charset="utf-8">', `<title>${escapeText(name)}</title>`, ...lines, ...style, ''].join('\n');
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<meta charset="utf-8">',
+    `<title>${escapeText(name)}</title>`,
+    ...lines,
+    ...style,
+    '',
+  ].join('\n');
 }
 
 function headLine({ load }: PageResource, url: string): string[] {
@@ -76,7 +90,9 @@ function blocksOf(references: readonly Reference[]): string[] {
 }
 
 function tailOf(references: readonly Reference[]): string {
-  const late = references.filter(({ resource }) => resource.load === 'late').map(({ url }) => `<script src="${escapeAttribute(url)}"></script>\n`);
+  const late = references
+    .filter(({ resource }) => resource.load === 'late')
+    .map(({ url }) => `<script src="${escapeAttribute(url)}"></script>\n`);
   const data = references.filter(({ resource }) => resource.load === 'fetch').map(({ url }) => url);
   // No end of the script inside a string of it.
   const list = JSON.stringify(data).replaceAll('<', '\\u003c');

@@ -100,7 +100,14 @@ function metrics(): Buffer {
 }
 
 function names(): Buffer {
-  const strings = ['Sheaf Boxes', 'Regular', 'Sheaf Boxes Regular', 'Sheaf Boxes Regular', 'Version 1.0', 'SheafBoxes-Regular'];
+  const strings = [
+    'Sheaf Boxes',
+    'Regular',
+    'Sheaf Boxes Regular',
+    'Sheaf Boxes Regular',
+    'Version 1.0',
+    'SheafBoxes-Regular',
+  ];
   const encoded = strings.map((text) => Buffer.from(text, 'utf16le').swap16());
   let offset = 0;
   const records = encoded.map((text, index) => {

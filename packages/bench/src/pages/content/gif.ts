@@ -8,8 +8,36 @@ const maxBlock = 255;
 
 /** The smallest: one pixel of two colours. */
 const single = Buffer.from([
-  ...Buffer.from('GIF89a'), 1, 0, 1, 0, 0x80, 0, 0, 0xff, 0xff, 0xff, 0, 0, 0,
-  0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 0x01, 0, 0x3b,
+  ...Buffer.from('GIF89a'),
+  1,
+  0,
+  1,
+  0,
+  0x80,
+  0,
+  0,
+  0xff,
+  0xff,
+  0xff,
+  0,
+  0,
+  0,
+  0x2c,
+  0,
+  0,
+  0,
+  0,
+  1,
+  0,
+  1,
+  0,
+  0,
+  2,
+  2,
+  0x44,
+  0x01,
+  0,
+  0x3b,
 ]);
 
 /**
@@ -18,7 +46,11 @@ const single = Buffer.from([
  */
 export function gif(bytes: number, random: Random): Buffer | undefined {
   const width = Math.max(1, Math.floor(Math.sqrt(bytes - 420)) || 1);
-  for (let height = Math.ceil(bytes / width); height > 0; height = height > 64 ? Math.floor(height * 0.99) : height - 1) {
+  for (
+    let height = Math.ceil(bytes / width);
+    height > 0;
+    height = height > 64 ? Math.floor(height * 0.99) : height - 1
+  ) {
     const image = imageSize(width * height);
     const padding = image <= bytes && comment(bytes - image);
     if (padding) return insertBeforeTrailer(imageOf(width, height, random), padding);
@@ -43,11 +75,20 @@ function imageOf(width: number, height: number, random: Random): Buffer {
   head.writeUInt16LE(height, 8);
   head[10] = 0x86;
   const [red, green, blue] = randomBytes(3, random);
-  const colours = Array.from({ length: 128 }, (_, level) => [red!, green!, blue!].map((channel) => Math.floor((channel * level) / 255 + level))).flat();
+  const colours = Array.from({ length: 128 }, (_, level) =>
+    [red!, green!, blue!].map((channel) => Math.floor((channel * level) / 255 + level)),
+  ).flat();
   const place = Buffer.from([0x2c, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   place.writeUInt16LE(width, 5);
   place.writeUInt16LE(height, 7);
-  return Buffer.concat([head, Buffer.from(colours), place, Buffer.from([7]), subBlocks(codes(width, height, random)), Buffer.from([0, 0x3b])]);
+  return Buffer.concat([
+    head,
+    Buffer.from(colours),
+    place,
+    Buffer.from([7]),
+    subBlocks(codes(width, height, random)),
+    Buffer.from([0, 0x3b]),
+  ]);
 }
 
 function codes(width: number, height: number, random: Random): Buffer {
@@ -76,7 +117,7 @@ function comment(length: number): Buffer | undefined {
   if (length === 0) return Buffer.alloc(0);
   if (length < 3 || length === 4) return undefined;
   const parts: Buffer[] = [Buffer.from([0x21, 0xfe])];
-  for (let left = length - 3; left > 0; ) {
+  for (let left = length - 3; left > 0;) {
     // No block of one byte may be left over: it would have no content.
     const size = left === maxBlock + 2 ? maxBlock : Math.min(left, maxBlock + 1);
     parts.push(Buffer.from([size - 1]), Buffer.alloc(size - 1, 0x2e));

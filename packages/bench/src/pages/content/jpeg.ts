@@ -1,7 +1,14 @@
 import type { Random } from './random.js';
 
 /** Categories 0 to 11 of differences, all with codes of four bits. */
-const dcTable = Buffer.from([0, 0, 0, 12, ...Array<number>(12).fill(0), ...Array.from({ length: 12 }, (_, category) => category)]);
+const dcTable = Buffer.from([
+  0,
+  0,
+  0,
+  12,
+  ...Array<number>(12).fill(0),
+  ...Array.from({ length: 12 }, (_, category) => category),
+]);
 /** The end of a block alone, with the code 0. */
 const acTable = Buffer.from([1, ...Array<number>(15).fill(0), 0]);
 const quantum = 16;
@@ -20,7 +27,11 @@ export function jpeg(bytes: number, random: Random): Buffer | undefined {
 
 function compose(bytes: number, width: number, height: number, random: Random): Buffer | undefined {
   const before = Buffer.concat([Buffer.from([0xff, 0xd8]), ...tables(width, height)]);
-  const scan = Buffer.concat([segment(0xda, Buffer.from([1, 1, 0x00, 0, 63, 0])), entropyCoded((width / 8) * (height / 8), width / 8, random), Buffer.from([0xff, 0xd9])]);
+  const scan = Buffer.concat([
+    segment(0xda, Buffer.from([1, 1, 0x00, 0, 63, 0])),
+    entropyCoded((width / 8) * (height / 8), width / 8, random),
+    Buffer.from([0xff, 0xd9]),
+  ]);
   const padding = comments(bytes - before.length - scan.length);
   return padding && Buffer.concat([before, padding, scan]);
 }
@@ -48,7 +59,8 @@ function comments(length: number): Buffer | undefined {
   if (length < 0) return undefined;
   const parts: Buffer[] = [];
   let left = length;
-  for (; left >= 4; left -= parts.at(-1)!.length) parts.push(segment(0xfe, Buffer.alloc(Math.min(left - 4, maxComment), 0x2e)));
+  for (; left >= 4; left -= parts.at(-1)!.length)
+    parts.push(segment(0xfe, Buffer.alloc(Math.min(left - 4, maxComment), 0x2e)));
   return Buffer.concat([...parts, Buffer.alloc(left, 0xff)]);
 }
 

@@ -33,7 +33,9 @@ function sizeFor(bytes: number): { width: number; height: number } {
 function fileSize(width: number, height: number, palette: boolean): number {
   const raw = height * (width + 1);
   const stored = 2 + raw + Math.ceil(raw / maxStored) * 5 + 4;
-  return signature.length + chunkOverhead + 13 + (palette ? chunkOverhead + 768 : 0) + chunkOverhead + stored + chunkOverhead;
+  return (
+    signature.length + chunkOverhead + 13 + (palette ? chunkOverhead + 768 : 0) + chunkOverhead + stored + chunkOverhead
+  );
 }
 
 function file(width: number, height: number, palette: boolean, rest: number, random: Random): Buffer {
@@ -62,7 +64,11 @@ function chunk(type: string, data: Buffer): Buffer {
 
 function colours(random: Random): Buffer {
   const [red, green, blue] = randomBytes(3, random);
-  return Buffer.from(Array.from({ length: 256 }, (_, level) => [red!, green!, blue!].map((channel) => Math.floor((channel * level + 255 * (level >> 2)) / 320))).flat());
+  return Buffer.from(
+    Array.from({ length: 256 }, (_, level) =>
+      [red!, green!, blue!].map((channel) => Math.floor((channel * level + 255 * (level >> 2)) / 320)),
+    ).flat(),
+  );
 }
 
 /** Lines with their filter byte 0. */
@@ -71,7 +77,8 @@ function pixels(width: number, height: number, random: Random): Buffer {
   for (let y = 0; y < height; y += 1) {
     const line = y * (width + 1);
     bytes[line] = 0;
-    for (let x = 1; x <= width; x += 1) bytes[line + x] = Math.floor((x / width + y / height) * 96) + (bytes[line + x]! >> 2);
+    for (let x = 1; x <= width; x += 1)
+      bytes[line + x] = Math.floor((x / width + y / height) * 96) + (bytes[line + x]! >> 2);
   }
   return bytes;
 }

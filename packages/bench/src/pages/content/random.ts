@@ -21,12 +21,29 @@ export function randomBytes(length: number, random: Random): Buffer {
   return bytes;
 }
 
-const syllables = ['ba', 'den', 'fi', 'gar', 'hal', 'ko', 'lum', 'mi', 'nor', 'pe', 'ra', 'sol', 'ta', 'ven', 'wi', 'zo'];
+const syllables = [
+  'ba',
+  'den',
+  'fi',
+  'gar',
+  'hal',
+  'ko',
+  'lum',
+  'mi',
+  'nor',
+  'pe',
+  'ra',
+  'sol',
+  'ta',
+  'ven',
+  'wi',
+  'zo',
+];
 
 /** Words of exactly so many ASCII letters and spaces. */
 export function words(length: number, random: Random): string {
   const parts: string[] = [];
-  for (let written = 0; written < length; ) {
+  for (let written = 0; written < length;) {
     let word = '';
     for (let count = 1 + (random() % 3); count > 0; count -= 1) word += syllables[random() % syllables.length]!;
     parts.push(word);

@@ -40,7 +40,9 @@ export function styleRules(fonts: readonly string[], images: readonly string[]):
     const family = fontFamily(url);
     return `@font-face{font-family:${family};src:url("${url}")}p:nth-of-type(${fonts.length}n+${index + 1}),.font-${family}{font-family:${family},serif}\n`;
   });
-  const backgrounds = images.map((url, index) => `${index === 0 ? 'html' : `p:nth-of-type(${index})`}{background-image:url("${url}")}\n`);
+  const backgrounds = images.map(
+    (url, index) => `${index === 0 ? 'html' : `p:nth-of-type(${index})`}{background-image:url("${url}")}\n`,
+  );
   return [...faces, ...backgrounds].join('');
 }
 

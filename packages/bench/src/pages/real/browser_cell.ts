@@ -60,8 +60,18 @@ export const arrived = (times: readonly (number | null)[]): number[] => times.fi
 
 function summarize(values: readonly number[]): MedianSummary {
   const { mean: average, median: middle, p95, ci95 } = summary(values);
-  const interval = bootstrapInterval(values.length, (chosen) => median(chosen.map((index) => values[index] ?? 0)), seededRandom('median'));
-  return { mean: round(average, 5), median: round(middle, 5), p95: round(p95, 5), ci95: ci95 && rounded(ci95), median_ci95: rounded(interval) };
+  const interval = bootstrapInterval(
+    values.length,
+    (chosen) => median(chosen.map((index) => values[index] ?? 0)),
+    seededRandom('median'),
+  );
+  return {
+    mean: round(average, 5),
+    median: round(middle, 5),
+    p95: round(p95, 5),
+    ci95: ci95 && rounded(ci95),
+    median_ci95: rounded(interval),
+  };
 }
 
 const rounded = ([low, high]: readonly [number, number]): [number, number] => [round(low, 5), round(high, 5)];

@@ -27,7 +27,13 @@ export function browserFindings(keys: readonly BrowserCellKey[], runs: Runs): Fi
   return keys
     .filter(({ scheduler }) => scheduler === OURS.name)
     .flatMap((own) => {
-      const others = keys.filter((key) => isRival(schedulerNamed(key.scheduler)) && key.page === own.page && key.tree === own.tree && key.level === own.level);
+      const others = keys.filter(
+        (key) =>
+          isRival(schedulerNamed(key.scheduler)) &&
+          key.page === own.page &&
+          key.tree === own.tree &&
+          key.level === own.level,
+      );
       return [
         ...(['lcp_ms', 'load_ms'] as const).map((metric) => notLater(own, others, runs, metric)),
         ...others.filter(({ scheduler }) => scheduler === 'rr').map((rr) => earlierThanRr(own, rr, runs)),
@@ -41,9 +47,11 @@ function notLater(own: BrowserCellKey, others: readonly BrowserCellKey[], runs: 
   if (differences.length === 0) return { claim, holds: null, measured: [] };
   const measured = differences.map(describe);
   const above = differences.filter(({ interval }) => interval[0] > 0);
-  if (above.length > 0) return { claim, holds: false, measured, why: `${namesOf(above)}: earlier by more than chance makes` };
+  if (above.length > 0)
+    return { claim, holds: false, measured, why: `${namesOf(above)}: earlier by more than chance makes` };
   const open = differences.filter(({ interval, other_ms }) => interval[1] > TOLERANCE * other_ms);
-  if (open.length > 0) return { claim, holds: null, measured, why: `the interval against ${namesOf(open)} ${NOT_QUIET}` };
+  if (open.length > 0)
+    return { claim, holds: null, measured, why: `the interval against ${namesOf(open)} ${NOT_QUIET}` };
   return { claim, holds: true, measured };
 }
 
@@ -54,8 +62,11 @@ function earlierThanRr(own: BrowserCellKey, rr: BrowserCellKey, runs: Runs): Fin
   const [low, high] = difference.interval;
   const measured = [describe(difference)];
   if (high < 0) return { claim, holds: true, measured };
-  if (low <= 0 && low < high) return { claim, holds: null, measured, why: `the interval has 0 in it, and ${NOT_QUIET}` };
-  const painted = [...new Set([own, rr].flatMap((key) => (runs.get(cellName(key)) ?? []).map(({ lcp_element }) => lcp_element)))].join(', ');
+  if (low <= 0 && low < high)
+    return { claim, holds: null, measured, why: `the interval has 0 in it, and ${NOT_QUIET}` };
+  const painted = [
+    ...new Set([own, rr].flatMap((key) => (runs.get(cellName(key)) ?? []).map(({ lcp_element }) => lcp_element))),
+  ].join(', ');
   return { claim, holds: false, measured, why: `rr brings what is painted (${painted}) no later` };
 }
 
@@ -69,13 +80,22 @@ function compare(own: BrowserCellKey, other: BrowserCellKey, runs: Runs, metric:
     return value === undefined ? [] : [[run[metric], value] as const];
   });
   if (pairs.length === 0) return undefined;
-  const medians = (chosen: readonly (readonly [number, number])[]): [number, number] => [median(chosen.map(([value]) => value)), median(chosen.map(([, value]) => value))];
+  const medians = (chosen: readonly (readonly [number, number])[]): [number, number] => [
+    median(chosen.map(([value]) => value)),
+    median(chosen.map(([, value]) => value)),
+  ];
   const difference = (chosen: readonly number[]): number => {
     const [ours, theirs] = medians(chosen.flatMap((index) => [pairs[index] ?? [0, 0]]));
     return ours - theirs;
   };
   const [ours_ms, other_ms] = medians(pairs);
-  return { other: other.scheduler, ours_ms, other_ms, interval: bootstrapInterval(pairs.length, difference, seededRandom('difference')), rounds: pairs.length };
+  return {
+    other: other.scheduler,
+    ours_ms,
+    other_ms,
+    interval: bootstrapInterval(pairs.length, difference, seededRandom('difference')),
+    rounds: pairs.length,
+  };
 }
 
 const settingOf = ({ page, tree, level }: BrowserCellKey): string => `${page}, ${tree}, ${level}`;

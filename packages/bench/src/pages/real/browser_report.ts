@@ -15,10 +15,26 @@ const MEASURES: readonly Measure<BrowserCell>[] = [
 ];
 
 const COLUMNS: readonly Column<BrowserCell>[] = [
-  { title: 'lost', of: ({ lost_percent }) => `${lost_percent} %`, csv: [['lost_percent', (cell) => cell.lost_percent]] },
-  { title: 'queue full', of: ({ queue_full_percent }) => `${queue_full_percent} %`, csv: [['queue_full_percent', (cell) => cell.queue_full_percent]] },
-  { title: 'machine load', of: ({ machine_load }) => String(machine_load), csv: [['machine_load', (cell) => cell.machine_load]] },
-  { title: 'largest paint is', of: ({ lcp_element }) => lcp_element, csv: [['lcp_element', (cell) => cell.lcp_element]] },
+  {
+    title: 'lost',
+    of: ({ lost_percent }) => `${lost_percent} %`,
+    csv: [['lost_percent', (cell) => cell.lost_percent]],
+  },
+  {
+    title: 'queue full',
+    of: ({ queue_full_percent }) => `${queue_full_percent} %`,
+    csv: [['queue_full_percent', (cell) => cell.queue_full_percent]],
+  },
+  {
+    title: 'machine load',
+    of: ({ machine_load }) => String(machine_load),
+    csv: [['machine_load', (cell) => cell.machine_load]],
+  },
+  {
+    title: 'largest paint is',
+    of: ({ lcp_element }) => lcp_element,
+    csv: [['lcp_element', (cell) => cell.lcp_element]],
+  },
 ];
 
 export interface RealReport {
@@ -49,7 +65,14 @@ export function browserReport({ machine, parameters, measured, findings }: RealR
       return (measured.runs.get(cellName(cell)) ?? []).map((run) => {
         const { lcp_ms, load_ms, fcp_ms, first_ms, done_ms } = run;
         const critical_ms = page ? criticalMs(page, run) : 0;
-        return { seed: run.seed, client: 0, figures: { lcp_ms, load_ms, fcp_ms, critical_ms, object_ms: mean(arrived(done_ms)) }, first_ms, done_ms, critical_ms };
+        return {
+          seed: run.seed,
+          client: 0,
+          figures: { lcp_ms, load_ms, fcp_ms, critical_ms, object_ms: mean(arrived(done_ms)) },
+          first_ms,
+          done_ms,
+          critical_ms,
+        };
       });
     },
     runs: measured.runs,

@@ -16,7 +16,10 @@ export function serveCalls<Call>(answer: (call: Call) => unknown): void {
       .then(() => answer(call))
       .then(
         (value) => process.send?.({ value } satisfies Answer),
-        (error: unknown) => process.send?.({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) } satisfies Answer),
+        (error: unknown) =>
+          process.send?.({
+            error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+          } satisfies Answer),
       );
   });
 }

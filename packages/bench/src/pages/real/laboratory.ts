@@ -66,9 +66,15 @@ export class Laboratory {
     const network = networkAt(level);
     const rates_mbps = drawRates(network, seed);
     const { port } = await this.gateway(scheduler);
-    const links = network.links.map((link, index) => relayOf({ link, network, mbps: rates_mbps[index] ?? 0, port, seed: 2 * seed + index }));
+    const links = network.links.map((link, index) =>
+      relayOf({ link, network, mbps: rates_mbps[index] ?? 0, port, seed: 2 * seed + index }),
+    );
     const ports = await this.links.call<number[]>({ type: 'open', links });
-    const { httpPort } = await this.edge.call<StartedNode>({ type: 'start', configuration: edgeConfiguration(port, ports), file: join(this.directory, 'edge.yaml') });
+    const { httpPort } = await this.edge.call<StartedNode>({
+      type: 'start',
+      configuration: edgeConfiguration(port, ports),
+      file: join(this.directory, 'edge.yaml'),
+    });
     const times = await visitPage(this.browser, {
       origin: `http://localhost:${httpPort}`,
       warmPage: '/warm/index.html',
@@ -78,23 +84,38 @@ export class Laboratory {
       resources,
     });
     const stats = await this.links.call<LinkStatsAnswer>({ type: 'stats' });
-    return { seed, rates_mbps, machine_load: loadavg()[0] ?? 0, ...times, links: stats.map(({ back }) => ({ datagrams: back.sent, lost: back.lost, queue_full: back.queueFull })) };
+    return {
+      seed,
+      rates_mbps,
+      machine_load: loadavg()[0] ?? 0,
+      ...times,
+      links: stats.map(({ back }) => ({ datagrams: back.sent, lost: back.lost, queue_full: back.queueFull })),
+    };
   }
 
   async close(): Promise<void> {
     await this.browser.close();
-    await Promise.all([this.edge, this.links, ...[...this.gateways.values()].map(({ process }) => process)].map((child) => child.stop()));
+    await Promise.all(
+      [this.edge, this.links, ...[...this.gateways.values()].map(({ process }) => process)].map((child) =>
+        child.stop(),
+      ),
+    );
     await rm(this.directory, { recursive: true, force: true });
   }
 
   private async gateway(scheduler: string): Promise<{ port: number }> {
     const known = this.gateways.get(scheduler);
     if (known) return known;
-    const child = new CalledProcess<NodeCall>(`the gateway with ${scheduler}`, join(import.meta.dirname, 'node_process.js'));
+    const child = new CalledProcess<NodeCall>(
+      `the gateway with ${scheduler}`,
+      join(import.meta.dirname, 'node_process.js'),
+    );
     const configuration = gatewayConfiguration(scheduler, this.pages, join(this.directory, 'warm'));
     const started = { process: child, port: 0 };
     this.gateways.set(scheduler, started);
-    started.port = (await child.call<StartedNode>({ type: 'start', configuration, file: join(this.directory, 'gateway.yaml') })).port;
+    started.port = (
+      await child.call<StartedNode>({ type: 'start', configuration, file: join(this.directory, 'gateway.yaml') })
+    ).port;
     return started;
   }
 
@@ -117,7 +138,19 @@ function drawRates({ links }: Network, seed: number): number[] {
   return links.map(({ mbps: [low, high] }) => Number((low + ((high - low) * random()) / 2 ** 32).toFixed(3)));
 }
 
-function relayOf({ link, network, mbps, port, seed }: { link: AccessLink; network: Network; mbps: number; port: number; seed: number }): LinkRelayOptions {
+function relayOf({
+  link,
+  network,
+  mbps,
+  port,
+  seed,
+}: {
+  link: AccessLink;
+  network: Network;
+  mbps: number;
+  port: number;
+  seed: number;
+}): LinkRelayOptions {
   const { delay_ms, jitter_ms, loss_percent } = link;
   const direction: LinkOptions = {
     rate: mbps * 1e6,
@@ -129,7 +162,13 @@ function relayOf({ link, network, mbps, port, seed }: { link: AccessLink; networ
     lossCorrelation: network.loss_correlation,
     queueBytes: network.queue_bytes,
   };
-  return { listen: { address: LOOPBACK, port: 0 }, target: { address: LOOPBACK, port }, there: direction, back: direction, seed };
+  return {
+    listen: { address: LOOPBACK, port: 0 },
+    target: { address: LOOPBACK, port },
+    there: direction,
+    back: direction,
+    seed,
+  };
 }
 
 function gatewayConfiguration(scheduler: string, pages: string, warm: string): string {

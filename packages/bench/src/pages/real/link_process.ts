@@ -5,8 +5,7 @@ import { serveCalls } from './called_process.js';
 
 export type LinkCall =
   /** Instead of the ones that run; answers with their ports. */
-  | { type: 'open'; links: LinkRelayOptions[] }
-  | { type: 'stats' };
+  { type: 'open'; links: LinkRelayOptions[] } | { type: 'stats' };
 
 export type LinkStatsAnswer = LinkRelayStats[];
 

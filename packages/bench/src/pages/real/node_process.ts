@@ -4,8 +4,7 @@ import { serveCalls } from './called_process.js';
 
 export type NodeCall =
   /** Instead of the one that runs. `file` is where the configuration would be. */
-  | { type: 'start'; configuration: string; file: string }
-  | { type: 'status' };
+  { type: 'start'; configuration: string; file: string } | { type: 'status' };
 
 export interface StartedNode {
   port: number;

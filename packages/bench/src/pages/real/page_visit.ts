@@ -31,7 +31,9 @@ export async function visitPage(browser: Browser, visit: Visit): Promise<VisitTi
     const page = await context.newPage();
     await page.goto(`${origin}/.well-known/sheaf/start?to=${encodeURIComponent(warmPage)}`);
     await page.waitForURL(origin + warmPage);
-    await page.evaluate(`Promise.all(${JSON.stringify(warmFiles)}.map((file) => fetch(file).then((answer) => answer.arrayBuffer())))`);
+    await page.evaluate(
+      `Promise.all(${JSON.stringify(warmFiles)}.map((file) => fetch(file).then((answer) => answer.arrayBuffer())))`,
+    );
     await visit.ready();
     await page.goto(origin + visit.page, { waitUntil: 'load' });
     await page.waitForSelector('html[data-complete]', { state: 'attached' });
@@ -68,8 +70,12 @@ const TIMES = `(async () => {
   };
 })()`;
 
-function inOrder({ origin, resources }: Visit, { fcp_ms, lcp_ms, lcp_element, load_ms, entries }: PageTimes): VisitTimes {
-  if (lcp_ms === 0 || load_ms === 0) throw new UserError('BENCH_FAILED', 'the browser has not told when the page was painted and loaded');
+function inOrder(
+  { origin, resources }: Visit,
+  { fcp_ms, lcp_ms, lcp_element, load_ms, entries }: PageTimes,
+): VisitTimes {
+  if (lcp_ms === 0 || load_ms === 0)
+    throw new UserError('BENCH_FAILED', 'the browser has not told when the page was painted and loaded');
   const byPath = new Map(entries.map((entry) => [decodeURI(new URL(entry.url).pathname), entry]));
   const found = resources.map((path) => byPath.get(path));
   const { origin: own } = new URL(origin);

@@ -53,14 +53,23 @@ const ATTEMPTS = 3;
  * Page loads in a real browser, over links in real time. Every round loads each cell once, in an order
  * drawn by the seed, so that what disturbs the machine meets all of them. @throws UserError
  */
-export async function measureBrowserPages(options: BrowserPagesOptions, progress: (line: string) => void): Promise<MeasuredBrowserPages> {
+export async function measureBrowserPages(
+  options: BrowserPagesOptions,
+  progress: (line: string) => void,
+): Promise<MeasuredBrowserPages> {
   const { matrix, runs, seed, file, resume, stop } = options;
   const pages = await Promise.all(matrix.pages.map(readPage));
   const keys = keysOf(matrix);
   const store = await RunStore.open(file, { seed, program: await programDigest() }, { run: browserRunSchema, resume });
-  const wanted = Array.from({ length: runs }, (_, round) => shuffled(keys, seed + round).map((key) => ({ key, seed: seed + round }))).flat();
-  const remaining = wanted.filter(({ key, seed: own }) => !store.cells.get(cellName(key))?.some((run) => run.seed === own));
-  progress(`${keys.length} cells, ${runs} rounds; ${wanted.length - remaining.length} of ${wanted.length} page loads are there already; they are kept in ${file}`);
+  const wanted = Array.from({ length: runs }, (_, round) =>
+    shuffled(keys, seed + round).map((key) => ({ key, seed: seed + round })),
+  ).flat();
+  const remaining = wanted.filter(
+    ({ key, seed: own }) => !store.cells.get(cellName(key))?.some((run) => run.seed === own),
+  );
+  progress(
+    `${keys.length} cells, ${runs} rounds; ${wanted.length - remaining.length} of ${wanted.length} page loads are there already; they are kept in ${file}`,
+  );
   const laboratory = await Laboratory.open();
   const { browserVersion } = laboratory;
   let done = 0;
@@ -76,7 +85,9 @@ export async function measureBrowserPages(options: BrowserPagesOptions, progress
     await laboratory.close();
   }
   // The file may have more rounds than are wanted now.
-  const kept = new Map(keys.map((key) => [cellName(key), store.cells.get(cellName(key))?.filter((run) => run.seed < seed + runs) ?? []]));
+  const kept = new Map(
+    keys.map((key) => [cellName(key), store.cells.get(cellName(key))?.filter((run) => run.seed < seed + runs) ?? []]),
+  );
   const cells = keys.flatMap((key) => {
     const page = pages.find(({ name }) => name === key.page);
     const own = kept.get(cellName(key)) ?? [];
@@ -85,13 +96,28 @@ export async function measureBrowserPages(options: BrowserPagesOptions, progress
   return { browser: browserVersion, pages, keys, cells, runs: kept, missing: remaining.length - done };
 }
 
-async function visitWithPatience(laboratory: Laboratory, { page, tree, level, scheduler }: BrowserCellKey, seed: number, progress: (line: string) => void): Promise<BrowserRun> {
+async function visitWithPatience(
+  laboratory: Laboratory,
+  { page, tree, level, scheduler }: BrowserCellKey,
+  seed: number,
+  progress: (line: string) => void,
+): Promise<BrowserRun> {
   const resources = await sitePaths(page);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await laboratory.visit({ page: `/${page}/index.html?sheaf-style=${tree}`, resources, level, scheduler, seed });
+      return await laboratory.visit({
+        page: `/${page}/index.html?sheaf-style=${tree}`,
+        resources,
+        level,
+        scheduler,
+        seed,
+      });
     } catch (error) {
-      if (attempt === ATTEMPTS) throw new UserError('BENCH_FAILED', `${page} could not be loaded: ${errorMessage(error)}`, { hint: 'what is measured is kept; --resume goes on', cause: error });
+      if (attempt === ATTEMPTS)
+        throw new UserError('BENCH_FAILED', `${page} could not be loaded: ${errorMessage(error)}`, {
+          hint: 'what is measured is kept; --resume goes on',
+          cause: error,
+        });
       progress(`${page} with ${scheduler} is loaded again: ${errorMessage(error)}`);
     }
   }
@@ -104,7 +130,11 @@ async function sitePaths(page: PageName): Promise<string[]> {
 }
 
 function keysOf({ pages, trees, levels, schedulers }: BrowserMatrix): BrowserCellKey[] {
-  return pages.flatMap((page) => trees.flatMap((tree) => levels.flatMap((level) => schedulers.map((scheduler) => ({ page, tree, level, scheduler })))));
+  return pages.flatMap((page) =>
+    trees.flatMap((tree) =>
+      levels.flatMap((level) => schedulers.map((scheduler) => ({ page, tree, level, scheduler }))),
+    ),
+  );
 }
 
 /** Fisher and Yates. */
@@ -122,6 +152,7 @@ function shuffled<Value>(values: readonly Value[], seed: number): Value[] {
 async function programDigest(): Promise<string> {
   const hash = createHash('sha256');
   const transport = new URL('../build/Release/sheaf.node', import.meta.resolve('@sheaf/native'));
-  for (const file of [transport, join(browserDirectory, 'page_loader', 'page-worker.js')]) hash.update(await readFile(file));
+  for (const file of [transport, join(browserDirectory, 'page_loader', 'page-worker.js')])
+    hash.update(await readFile(file));
   return hash.digest('hex');
 }

@@ -20,7 +20,15 @@ const entry = z.object({
   }),
   _resourceType: text.optional(),
   _priority: text.optional(),
-  _initiator: z.object({ type: text.optional(), url: z.string().max(2 ** 20).optional() }).optional(),
+  _initiator: z
+    .object({
+      type: text.optional(),
+      url: z
+        .string()
+        .max(2 ** 20)
+        .optional(),
+    })
+    .optional(),
 });
 
 const har = z.object({ log: z.object({ entries: z.array(z.unknown()).max(maxEntries) }) });
@@ -30,7 +38,10 @@ export type HarEntry = z.infer<typeof entry>;
 /** @throws UserError `HAR_INVALID` */
 export async function readHar(path: string): Promise<unknown> {
   const invalid = (what: string, cause?: unknown): UserError =>
-    new UserError('HAR_INVALID', `${path} ${what}`, { hint: 'the network panel of a browser\'s developer tools saves HAR files', ...(cause === undefined ? {} : { cause }) });
+    new UserError('HAR_INVALID', `${path} ${what}`, {
+      hint: "the network panel of a browser's developer tools saves HAR files",
+      ...(cause === undefined ? {} : { cause }),
+    });
   try {
     const { size: bytes } = await stat(path);
     if (bytes > maxFileBytes) throw invalid(`has more than ${maxFileBytes / 2 ** 20} MiB`);
@@ -38,7 +49,12 @@ export async function readHar(path: string): Promise<unknown> {
   } catch (error) {
     if (error instanceof UserError) throw error;
     const code = systemErrorCode(error);
-    throw invalid(code !== undefined && !(error instanceof SyntaxError) ? `cannot be read (${code})` : `is not JSON: ${errorMessage(error)}`, error);
+    throw invalid(
+      code !== undefined && !(error instanceof SyntaxError)
+        ? `cannot be read (${code})`
+        : `is not JSON: ${errorMessage(error)}`,
+      error,
+    );
   }
 }
 
@@ -53,8 +69,14 @@ export function parseHar(value: unknown, name: string): HarEntries {
   const parsed = har.safeParse(value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw new UserError('HAR_INVALID', `${name} is no HAR file: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`);
+    throw new UserError(
+      'HAR_INVALID',
+      `${name} is no HAR file: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`,
+    );
   }
   const entries = parsed.data.log.entries.map((each) => entry.safeParse(each));
-  return { entries: entries.flatMap((each) => (each.success ? [each.data] : [])), malformed: entries.filter((each) => !each.success).length };
+  return {
+    entries: entries.flatMap((each) => (each.success ? [each.data] : [])),
+    malformed: entries.filter((each) => !each.success).length,
+  };
 }

@@ -39,6 +39,9 @@ export async function recordHar(file: string, directory: string, name: string): 
   } catch (error) {
     const code = systemErrorCode(error);
     if (code === undefined) throw error;
-    throw new UserError('DIRECTORY_UNWRITABLE', `${directory} cannot be written to (${code})`, { hint: 'name another directory with -o', cause: error });
+    throw new UserError('DIRECTORY_UNWRITABLE', `${directory} cannot be written to (${code})`, {
+      hint: 'name another directory with -o',
+      cause: error,
+    });
   }
 }

@@ -15,14 +15,20 @@ export interface RecordedPage {
 export function recordPage({ entries, malformed }: HarEntries, name: string): RecordedPage {
   const leftOut: Record<string, number> = malformed > 0 ? { malformed } : {};
   const document = entries.find((entry) => isDocument(entry) && reasonToLeaveOut(entry) === undefined);
-  if (!document) throw new UserError('HAR_INVALID', `${name} holds no page`, { hint: 'save it after a page has been loaded, with its document' });
+  if (!document)
+    throw new UserError('HAR_INVALID', `${name} holds no page`, {
+      hint: 'save it after a page has been loaded, with its document',
+    });
   const page = new URL(document.request.url);
   const resources = [resourceOf(document, page, true)];
   const seen = new Set([withoutFragment(document.request.url)]);
   let total = resources[0]!.bytes;
   for (const entry of entries) {
     if (entry === document) continue;
-    const reason = reasonToLeaveOut(entry) ?? leftOutOfPage(entry, document, seen) ?? (resources.length >= tableLimits.resources ? 'beyond the limit' : undefined);
+    const reason =
+      reasonToLeaveOut(entry) ??
+      leftOutOfPage(entry, document, seen) ??
+      (resources.length >= tableLimits.resources ? 'beyond the limit' : undefined);
     const resource = reason === undefined ? resourceOf(entry, page, false) : undefined;
     if (resource && total + resource.bytes <= tableLimits.pageBytes) {
       seen.add(withoutFragment(entry.request.url));
@@ -37,7 +43,9 @@ export function recordPage({ entries, malformed }: HarEntries, name: string): Re
 }
 
 function isDocument({ _resourceType, response }: HarEntry): boolean {
-  return _resourceType === undefined ? mediaType(response.content.mimeType) === 'text/html' : _resourceType === 'document';
+  return _resourceType === undefined
+    ? mediaType(response.content.mimeType) === 'text/html'
+    : _resourceType === 'document';
 }
 
 function reasonToLeaveOut({ request, response }: HarEntry): string | undefined {
@@ -57,7 +65,12 @@ function leftOutOfPage(entry: HarEntry, document: HarEntry, seen: ReadonlySet<st
 function resourceOf(entry: HarEntry, page: URL, isPage: boolean): PageResource {
   const type = mediaType(entry.response.content.mimeType);
   const bytes = wireBytes(entry.response);
-  return { path: pathOf(new URL(entry.request.url), page), bytes, type, ...(isPage ? { class: 'html', load: 'document' } : useOf(entry, type)) };
+  return {
+    path: pathOf(new URL(entry.request.url), page),
+    bytes,
+    type,
+    ...(isPage ? { class: 'html', load: 'document' } : useOf(entry, type)),
+  };
 }
 
 /** As it travelled, coded; its length where the browser did not count that. */
@@ -83,7 +96,10 @@ function useOf(entry: HarEntry, type: string): Pick<PageResource, 'class' | 'loa
     case 'image':
       return { class: 'image', load: imageLoad(entry) };
     case 'font':
-      return { class: 'font', load: entry._initiator?.type === 'parser' && !isStyleSheet(entry._initiator.url) ? 'preload' : 'css' };
+      return {
+        class: 'font',
+        load: entry._initiator?.type === 'parser' && !isStyleSheet(entry._initiator.url) ? 'preload' : 'css',
+      };
     case 'xhr':
     case 'fetch':
       return { class: 'xhr', load: 'fetch' };

@@ -13,9 +13,24 @@ function field(value: Value): string {
 }
 
 /** A row for each cell. */
-export function cellsCsv<Cell extends ReportCell>({ cells, measures, columns }: Pick<ReportData<Cell>, 'cells' | 'measures' | 'columns'>): string {
+export function cellsCsv<Cell extends ReportCell>({
+  cells,
+  measures,
+  columns,
+}: Pick<ReportData<Cell>, 'cells' | 'measures' | 'columns'>): string {
   const further = columns.flatMap((column) => column.csv);
-  const head = ['page', 'tree', 'level', 'scheduler', 'controller', 'runs', ...measures.flatMap(({ name }) => ['mean', 'median', 'p95', 'ci95_low', 'ci95_high'].map((part) => `${name}_${part}`)), ...further.map(([name]) => name)];
+  const head = [
+    'page',
+    'tree',
+    'level',
+    'scheduler',
+    'controller',
+    'runs',
+    ...measures.flatMap(({ name }) =>
+      ['mean', 'median', 'p95', 'ci95_low', 'ci95_high'].map((part) => `${name}_${part}`),
+    ),
+    ...further.map(([name]) => name),
+  ];
   const rows = cells.map((cell) => [
     cell.page,
     cell.tree,
@@ -36,6 +51,14 @@ export function cellsCsv<Cell extends ReportCell>({ cells, measures, columns }: 
 export function runsCsv<Cell extends ReportCell>({ cells, loads }: Pick<ReportData<Cell>, 'cells' | 'loads'>): string {
   const all = cells.flatMap((cell) => loads(cell).map((load) => ({ cell, load })));
   const names = Object.keys(all[0]?.load.figures ?? {});
-  const rows = all.map(({ cell, load: { seed, client, figures } }) => [cell.page, cell.tree, cell.level, cell.scheduler, seed, client, ...names.map((name) => figures[name] ?? '')]);
+  const rows = all.map(({ cell, load: { seed, client, figures } }) => [
+    cell.page,
+    cell.tree,
+    cell.level,
+    cell.scheduler,
+    seed,
+    client,
+    ...names.map((name) => figures[name] ?? ''),
+  ]);
   return csv([['page', 'tree', 'level', 'scheduler', 'seed', 'client', ...names], ...rows]);
 }

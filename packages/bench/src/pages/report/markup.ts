@@ -7,7 +7,9 @@ export function escapeText(text: string): string {
 
 /** An element; attributes are escaped, contents are markup already. */
 export function element(name: string, attributes: Attributes, ...contents: readonly string[]): string {
-  const written = Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [` ${key}="${escapeText(String(value))}"`]));
+  const written = Object.entries(attributes).flatMap(([key, value]) =>
+    value === undefined ? [] : [` ${key}="${escapeText(String(value))}"`],
+  );
   return `<${name}${written.join('')}>${contents.join('')}</${name}>`;
 }
 

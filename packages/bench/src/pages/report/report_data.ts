@@ -74,6 +74,9 @@ export interface ReportData<Cell extends ReportCell = ReportCell> {
 }
 
 /** The interval that belongs to the headline. */
-export function intervalOf({ ci95, median_ci95 }: ReportSummary, headline: ReportData['headline']): [number, number] | null {
+export function intervalOf(
+  { ci95, median_ci95 }: ReportSummary,
+  headline: ReportData['headline'],
+): [number, number] | null {
   return headline === 'median' ? (median_ci95 ?? null) : ci95;
 }

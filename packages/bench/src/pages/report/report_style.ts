@@ -1,8 +1,37 @@
-const SERIES = ['#e5484d', '#8a63d2', '#0e9f6e', '#d98200', '#0ea5c6', '#c2418f', '#7a8a00', '#8d6e63', '#64748b', '#3f7ee8', '#b45309', '#4d7c0f', '#6d28d9', '#0f766e', '#be123c', '#1d4ed8', '#a16207', '#475569'];
-const KINDS = { html: '#3f7ee8', css: '#8a63d2', javascript: '#d98200', font: '#c2418f', xhr: '#0ea5c6', image: '#0e9f6e', other: '#94a3b8' };
+const SERIES = [
+  '#e5484d',
+  '#8a63d2',
+  '#0e9f6e',
+  '#d98200',
+  '#0ea5c6',
+  '#c2418f',
+  '#7a8a00',
+  '#8d6e63',
+  '#64748b',
+  '#3f7ee8',
+  '#b45309',
+  '#4d7c0f',
+  '#6d28d9',
+  '#0f766e',
+  '#be123c',
+  '#1d4ed8',
+  '#a16207',
+  '#475569',
+];
+const KINDS = {
+  html: '#3f7ee8',
+  css: '#8a63d2',
+  javascript: '#d98200',
+  font: '#c2418f',
+  xhr: '#0ea5c6',
+  image: '#0e9f6e',
+  other: '#94a3b8',
+};
 
 const series = SERIES.map((colour, index) => `.series-${index}{--colour:${colour}}`).join('');
-const kinds = Object.entries(KINDS).map(([kind, colour]) => `.kind-${kind}{--colour:${colour}}`).join('');
+const kinds = Object.entries(KINDS)
+  .map(([kind, colour]) => `.kind-${kind}{--colour:${colour}}`)
+  .join('');
 
 export const REPORT_STYLE = `
 :root{--ground:#f6f7f9;--panel:#fff;--ink:#16202e;--soft:#5b6778;--line:#dde2ea;--accent:#1d63d8;--good:#0b7a53;--bad:#b4332b;--shade:29,99,216}

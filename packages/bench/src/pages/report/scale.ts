@@ -14,6 +14,8 @@ export function linearScale(most: number, [from, to]: readonly [number, number],
   const step = (STEPS.find((candidate) => candidate * magnitude >= rough) ?? 10) * magnitude;
   const end = Math.ceil((most > 0 ? most : 1) / step - 1e-9) * step;
   const scale = (value: number): number => from + ((to - from) * value) / end;
-  const ticks = Array.from({ length: Math.round(end / step) + 1 }, (_, index) => Number((index * step).toPrecision(12)));
+  const ticks = Array.from({ length: Math.round(end / step) + 1 }, (_, index) =>
+    Number((index * step).toPrecision(12)),
+  );
   return Object.assign(scale, { ticks });
 }

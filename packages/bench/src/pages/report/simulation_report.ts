@@ -13,16 +13,36 @@ const MEASURES: readonly Measure<PagesCell>[] = [
 ];
 
 const COLUMNS: readonly Column<PagesCell>[] = [
-  { title: '× bound', of: ({ over_bound }) => over_bound.toFixed(3), csv: [['lower_bound_ms', (cell) => cell.lower_bound_ms], ['over_bound', (cell) => cell.over_bound]] },
-  { title: 'lost', of: ({ lost_percent }) => `${lost_percent} %`, csv: [['lost_percent', (cell) => cell.lost_percent]] },
+  {
+    title: '× bound',
+    of: ({ over_bound }) => over_bound.toFixed(3),
+    csv: [
+      ['lower_bound_ms', (cell) => cell.lower_bound_ms],
+      ['over_bound', (cell) => cell.over_bound],
+    ],
+  },
+  {
+    title: 'lost',
+    of: ({ lost_percent }) => `${lost_percent} %`,
+    csv: [['lost_percent', (cell) => cell.lost_percent]],
+  },
   {
     title: 'published',
-    of: ({ published }) => (published ? `${published.mean_ms} (median ${published.median_ms}, n = ${published.runs})` : ''),
-    csv: [['published_mean_ms', (cell) => cell.published?.mean_ms ?? ''], ['published_median_ms', (cell) => cell.published?.median_ms ?? ''], ['published_runs', (cell) => cell.published?.runs ?? '']],
+    of: ({ published }) =>
+      published ? `${published.mean_ms} (median ${published.median_ms}, n = ${published.runs})` : '',
+    csv: [
+      ['published_mean_ms', (cell) => cell.published?.mean_ms ?? ''],
+      ['published_median_ms', (cell) => cell.published?.median_ms ?? ''],
+      ['published_runs', (cell) => cell.published?.runs ?? ''],
+    ],
   },
 ];
 
-const FAIRNESS: Column<PagesCell> = { title: 'fairness', of: ({ fairness }) => fairness?.toFixed(3) ?? '', csv: [['fairness', (cell) => cell.fairness ?? '']] };
+const FAIRNESS: Column<PagesCell> = {
+  title: 'fairness',
+  of: ({ fairness }) => fairness?.toFixed(3) ?? '',
+  csv: [['fairness', (cell) => cell.fairness ?? '']],
+};
 
 export interface SimulatedReport {
   machine: Machine;
@@ -47,10 +67,17 @@ export function simulationReport({ machine, parameters, measured, findings }: Si
     headline: 'mean',
     columns: clients > 1 ? [...COLUMNS, FAIRNESS] : COLUMNS,
     bound: ({ lower_bound_ms }) => lower_bound_ms,
-    reference: ({ published }) => published && { value: published.mean_ms, title: `published mean ${published.mean_ms} ms, median ${published.median_ms} ms, n = ${published.runs}` },
+    reference: ({ published }) =>
+      published && {
+        value: published.mean_ms,
+        title: `published mean ${published.mean_ms} ms, median ${published.median_ms} ms, n = ${published.runs}`,
+      },
     pages,
     loads: (cell) => {
-      const critical = pages.find(({ name }) => name === cell.page)?.resources.flatMap((resource, index) => (resource.critical ? [index] : [])) ?? [];
+      const critical =
+        pages
+          .find(({ name }) => name === cell.page)
+          ?.resources.flatMap((resource, index) => (resource.critical ? [index] : [])) ?? [];
       return (measured.runs.get(cellName(cell)) ?? []).flatMap((run) => loadsOf(run, critical));
     },
     runs: measured.runs,

@@ -24,20 +24,35 @@ export function groupCells<Cell extends ReportCell>(cells: readonly Cell[]): Cel
   return [...groups.values()];
 }
 
-export const schedulersOf = (cells: readonly ReportCell[]): string[] => [...new Set(cells.map(({ scheduler }) => scheduler))];
+export const schedulersOf = (cells: readonly ReportCell[]): string[] => [
+  ...new Set(cells.map(({ scheduler }) => scheduler)),
+];
 
 /** Of those under the common congestion controller, where there are any. */
-export function leastOf<Cell extends ReportCell>(cells: readonly Cell[], measure: Measure<Cell>, headline: ReportData['headline']): number {
+export function leastOf<Cell extends ReportCell>(
+  cells: readonly Cell[],
+  measure: Measure<Cell>,
+  headline: ReportData['headline'],
+): number {
   const common = cells.filter(({ controller }) => controller === 'olia');
   return Math.min(...(common.length > 0 ? common : cells).map((cell) => measure.of(cell)[headline]));
 }
 
 /** In milliseconds, a row for each page, tree and level; the least under the common congestion controller is marked. */
-export function pagesTable<Cell extends ReportCell>({ cells, measures, headline, bound }: Pick<ReportData<Cell>, 'cells' | 'measures' | 'headline' | 'bound'>, measure: Measure<Cell>): ResultTable {
+export function pagesTable<Cell extends ReportCell>(
+  { cells, measures, headline, bound }: Pick<ReportData<Cell>, 'cells' | 'measures' | 'headline' | 'bound'>,
+  measure: Measure<Cell>,
+): ResultTable {
   const schedulers = schedulersOf(cells);
   const limit = measure === measures[0] ? bound : undefined;
   return {
-    head: [`${measure.title}, ${headline}, ms`, 'tree', 'level', ...(limit ? ['bound'] : []), ...schedulers.map(labelOf)],
+    head: [
+      `${measure.title}, ${headline}, ms`,
+      'tree',
+      'level',
+      ...(limit ? ['bound'] : []),
+      ...schedulers.map(labelOf),
+    ],
     rows: groupCells(cells).map(({ page, tree, level, cells: group }) => {
       const valueOf = (cell: Cell): number => measure.of(cell)[headline];
       const least = leastOf(group, measure, headline);
@@ -52,6 +67,7 @@ export function pagesTable<Cell extends ReportCell>({ cells, measures, headline,
 }
 
 export function findingLines({ claim, holds, measured, why }: Finding): string[] {
-  const verdict = holds === null ? (measured.length > 0 ? 'cannot be told' : 'not measured') : holds ? 'holds' : 'does not hold';
+  const verdict =
+    holds === null ? (measured.length > 0 ? 'cannot be told' : 'not measured') : holds ? 'holds' : 'does not hold';
   return [`${verdict}: ${claim}`, ...measured.map((line) => `    ${line}`), ...(why ? [`    why: ${why}`] : [])];
 }

@@ -44,13 +44,23 @@ export function summarizeCell(key: CellKey, page: Page, runs: readonly Run[]): P
     controller,
     runs: runs.length,
     plt_ms: rounded(plt),
-    critical_ms: rounded(summary(loads.map(({ done_ms }) => Math.max(...critical.map((index) => done_ms[index] ?? 0))))),
-    object_ms: rounded({ ...summary(loads.flatMap(({ done_ms }) => done_ms)), ci95: summary(loads.map(({ done_ms }) => mean(done_ms))).ci95 }),
+    critical_ms: rounded(
+      summary(loads.map(({ done_ms }) => Math.max(...critical.map((index) => done_ms[index] ?? 0)))),
+    ),
+    object_ms: rounded({
+      ...summary(loads.flatMap(({ done_ms }) => done_ms)),
+      ci95: summary(loads.map(({ done_ms }) => mean(done_ms))).ci95,
+    }),
     byte_index_ms: rounded(summary(loads.map(({ byte_index_ms }) => byte_index_ms))),
     lower_bound_ms: round(bound, 5),
     over_bound: round(plt.mean / bound),
-    lost_percent: round((100 * sum(packets.map(({ lost }) => lost))) / sum(packets.map(({ packets: sent }) => sent)), 3),
-    ...(runs.some(({ clients }) => clients.length > 1) && { fairness: round(mean(runs.map(({ clients }) => fairnessIndex(clients.map(({ plt_ms }) => plt_ms))))) }),
+    lost_percent: round(
+      (100 * sum(packets.map(({ lost }) => lost))) / sum(packets.map(({ packets: sent }) => sent)),
+      3,
+    ),
+    ...(runs.some(({ clients }) => clients.length > 1) && {
+      fairness: round(mean(runs.map(({ clients }) => fairnessIndex(clients.map(({ plt_ms }) => plt_ms))))),
+    }),
     ...(published && { published }),
   };
 }
@@ -58,5 +68,10 @@ export function summarizeCell(key: CellKey, page: Page, runs: readonly Run[]): P
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 function rounded({ mean: average, median, p95, ci95 }: Summary): Summary {
-  return { mean: round(average, 5), median: round(median, 5), p95: round(p95, 5), ci95: ci95 && [round(ci95[0], 5), round(ci95[1], 5)] };
+  return {
+    mean: round(average, 5),
+    median: round(median, 5),
+    p95: round(p95, 5),
+    ci95: ci95 && [round(ci95[0], 5), round(ci95[1], 5)],
+  };
 }

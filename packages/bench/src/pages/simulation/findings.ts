@@ -26,11 +26,16 @@ const COMPETITIVE = 1.05;
 const CRITICAL_TOLERANCE = 1.02;
 
 /** The one that does what the paper means. */
-const nameOf = (published: PublishedName): string | undefined => SCHEDULERS.find(({ publishedAs, kind }) => publishedAs === published && kind === 'published')?.name;
+const nameOf = (published: PublishedName): string | undefined =>
+  SCHEDULERS.find(({ publishedAs, kind }) => publishedAs === published && kind === 'published')?.name;
 
 /** Whether what the paper found is found here. */
 export function publishedDirections(cells: readonly PagesCell[]): Finding[] {
-  return [...(['youtube', 'amazon'] as const).map((page) => prioritiesAgainstRr(cells, page)), rrForGoogle(cells), dwrrForYoutube(cells)];
+  return [
+    ...(['youtube', 'amazon'] as const).map((page) => prioritiesAgainstRr(cells, page)),
+    rrForGoogle(cells),
+    dwrrForYoutube(cells),
+  ];
 }
 
 function prioritiesAgainstRr(cells: readonly PagesCell[], page: PageName): Finding {
@@ -44,7 +49,10 @@ function prioritiesAgainstRr(cells: readonly PagesCell[], page: PageName): Findi
   const claim = `${page} at level low: schedulers with priorities load at least ${required * 100} % faster than RR`;
   if (groups.length === 0) return { claim, holds: null, measured: [] };
   const holds = mean(gains) >= required;
-  const measured = groups.map(({ tree, rr, others }, index) => `${tree}: ${percent(gains[index] ?? 0)} faster (RR ${Math.round(rr.plt_ms.mean)} ms, others ${range(others)} ms; published: ${publishedGain(rr, others)})`);
+  const measured = groups.map(
+    ({ tree, rr, others }, index) =>
+      `${tree}: ${percent(gains[index] ?? 0)} faster (RR ${Math.round(rr.plt_ms.mean)} ms, others ${range(others)} ms; published: ${publishedGain(rr, others)})`,
+  );
   return { claim, holds, measured, ...(!holds && { why: whyOrderCannot(groups) }) };
 }
 
@@ -55,7 +63,10 @@ function whyOrderCannot(groups: readonly { tree: TreeName; rr: PagesCell; others
   const best = mean(groups.map(({ others }) => Math.min(...others.map(({ over_bound }) => over_bound))));
   const safari = groups.find(({ tree }) => tree === 'safari');
   const swrr = safari?.others.find(({ published, scheduler }) => published && scheduler === nameOf('sWRR'));
-  const flat = swrr?.published && safari?.rr.published ? ` On Safari's flat tree the published sWRR takes single packets in turn just as RR does (its release gives every sibling one token), and still loaded in ${swrr.published.mean_ms} ms where the published RR took ${safari.rr.published.mean_ms} ms: the published gap comes with the program's code for RR, not with the order of its packets.` : '';
+  const flat =
+    swrr?.published && safari?.rr.published
+      ? ` On Safari's flat tree the published sWRR takes single packets in turn just as RR does (its release gives every sibling one token), and still loaded in ${swrr.published.mean_ms} ms where the published RR took ${safari.rr.published.mean_ms} ms: the published gap comes with the program's code for RR, not with the order of its packets.`
+      : '';
   return `The page load time counts until the last byte, whatever the order of the bytes, and nothing is lost at this level: a scheduler that uses every chance to send is as quick as any other. RR is ${round(here, 3)} times the lower bound here and the best of the others ${round(best, 3)} times; the published RR is ${round(there, 3)} times the bound, so its links were idle most of the time.${flat} Flow control does not make it either: with receive windows that begin at 32 and 48 KiB, as in the transport that the published program was built on, RR loads no later than the others. Clients here need no time per object.`;
 }
 
@@ -72,13 +83,19 @@ function rrForGoogle(cells: readonly PagesCell[]): Finding {
   return {
     claim,
     holds,
-    measured: groups.map(({ tree, rr, others }, index) => `${tree}: RR ${Math.round(rr.plt_ms.mean)} ms, others ${range(others)} ms, RR over the best ${round(ratios[index] ?? 0, 3)}`),
-    ...(!holds && { why: 'at this level a page ends when the last lost packet has been repeated; the intervals show how much of the difference is chance' }),
+    measured: groups.map(
+      ({ tree, rr, others }, index) =>
+        `${tree}: RR ${Math.round(rr.plt_ms.mean)} ms, others ${range(others)} ms, RR over the best ${round(ratios[index] ?? 0, 3)}`,
+    ),
+    ...(!holds && {
+      why: 'at this level a page ends when the last lost packet has been repeated; the intervals show how much of the difference is chance',
+    }),
   };
 }
 
 function dwrrForYoutube(cells: readonly PagesCell[]): Finding {
-  const claim = 'youtube, Chrome’s tree, level medium: dWRR has the lowest object completion time of the published schedulers';
+  const claim =
+    'youtube, Chrome’s tree, level medium: dWRR has the lowest object completion time of the published schedulers';
   const group = cells.filter(({ page, tree, level }) => page === 'youtube' && tree === 'chrome' && level === 'medium');
   const found = PUBLISHED_NAMES.flatMap((name) => publishedCell(group, name) ?? []);
   const dwrr = publishedCell(group, 'dWRR');
@@ -88,8 +105,13 @@ function dwrrForYoutube(cells: readonly PagesCell[]): Finding {
   return {
     claim,
     holds,
-    measured: found.map(({ scheduler, object_ms }) => `${scheduler}: mean ${round(object_ms.mean)} ms, median ${round(object_ms.median)} ms`),
-    ...(!holds && { why: `${best.scheduler} completes the mean object earlier; it and dWRR differ in how long the large objects hold back the small ones of other groups` }),
+    measured: found.map(
+      ({ scheduler, object_ms }) =>
+        `${scheduler}: mean ${round(object_ms.mean)} ms, median ${round(object_ms.median)} ms`,
+    ),
+    ...(!holds && {
+      why: `${best.scheduler} completes the mean object earlier; it and dWRR differ in how long the large objects hold back the small ones of other groups`,
+    }),
   };
 }
 
@@ -107,29 +129,46 @@ export function oursAgainstOthers(cells: readonly PagesCell[], runs: ReadonlyMap
       const other = metric === 'plt_ms' ? best.plt : best.critical;
       if (own[metric].mean <= other[metric].mean * tolerance) return [];
       const paired = metric === 'plt_ms' ? pairedDifference(own, other, runs) : '';
-      return [`${own.page}, ${own.tree}, ${own.level}: ${round(own[metric].mean)} ms, ${other.scheduler} ${round(other[metric].mean)} ms${paired}`];
+      return [
+        `${own.page}, ${own.tree}, ${own.level}: ${round(own[metric].mean)} ms, ${other.scheduler} ${round(other[metric].mean)} ms${paired}`,
+      ];
     });
     const holds = missed.length === 0;
-    return { claim, holds, measured: [`${comparisons.length - missed.length} of ${comparisons.length} cells`, ...missed], ...(!holds && metric === 'plt_ms' && { why: WHY_LOSS_DECIDES }) };
+    return {
+      claim,
+      holds,
+      measured: [`${comparisons.length - missed.length} of ${comparisons.length} cells`, ...missed],
+      ...(!holds && metric === 'plt_ms' && { why: WHY_LOSS_DECIDES }),
+    };
   };
   return [
     judge(`${OURS.name}: the lowest mean page load time in every cell`, 'plt_ms', 1),
-    judge(`${OURS.name}: critical resources at most 2 % after the best other scheduler's in every cell`, 'critical_ms', CRITICAL_TOLERANCE),
+    judge(
+      `${OURS.name}: critical resources at most 2 % after the best other scheduler's in every cell`,
+      'critical_ms',
+      CRITICAL_TOLERANCE,
+    ),
   ];
 }
 
 /** What another controller does with the same schedulers; no part of the comparison. */
 export function otherController(cells: readonly PagesCell[]): Finding[] {
   const pairs = cells.flatMap((own) => {
-    const other = own.scheduler === OURS.name ? sameSetting(cells, own).find(({ scheduler }) => scheduler === OURS_WITH_BBR) : undefined;
+    const other =
+      own.scheduler === OURS.name
+        ? sameSetting(cells, own).find(({ scheduler }) => scheduler === OURS_WITH_BBR)
+        : undefined;
     return other ? [{ own, other }] : [];
   });
   if (pairs.length === 0) return [];
   const measured = LEVELS.flatMap((level) => {
     const found = pairs.filter(({ own }) => own.level === level);
     if (found.length === 0) return [];
-    const bound = (pick: (pair: (typeof found)[number]) => PagesCell): number => round(mean(found.map((pair) => pick(pair).over_bound)), 3);
-    return [`level ${level}: ${bound(({ own }) => own)} times the lower bound with OLIA, ${bound(({ other }) => other)} with BBR (mean of ${found.length} cells)`];
+    const bound = (pick: (pair: (typeof found)[number]) => PagesCell): number =>
+      round(mean(found.map((pair) => pick(pair).over_bound)), 3);
+    return [
+      `level ${level}: ${bound(({ own }) => own)} times the lower bound with OLIA, ${bound(({ other }) => other)} with BBR (mean of ${found.length} cells)`,
+    ];
   });
   const holds = pairs.every(({ own, other }) => other.plt_ms.mean <= own.plt_ms.mean);
   return [{ claim: 'beside the comparison: ours is quicker with BBR than with OLIA in every cell', holds, measured }];
@@ -137,7 +176,9 @@ export function otherController(cells: readonly PagesCell[]): Finding[] {
 
 /** Over the runs of two cells with the same seeds, which lose the same packets until the schedulers differ. */
 function pairedDifference(own: PagesCell, other: PagesCell, runs: ReadonlyMap<string, readonly Run[]>): string {
-  const ofOther = new Map((runs.get(cellName(other)) ?? []).map(({ seed, clients }) => [seed, mean(clients.map(({ plt_ms }) => plt_ms))]));
+  const ofOther = new Map(
+    (runs.get(cellName(other)) ?? []).map(({ seed, clients }) => [seed, mean(clients.map(({ plt_ms }) => plt_ms))]),
+  );
   const differences = (runs.get(cellName(own)) ?? []).flatMap(({ seed, clients }) => {
     const time = ofOther.get(seed);
     return time === undefined ? [] : [mean(clients.map(({ plt_ms }) => plt_ms)) - time];
@@ -152,9 +193,16 @@ const WHY_LOSS_DECIDES =
 
 // --- cells ---------------------------------------------------------------------------------------
 
-function byTree(cells: readonly PagesCell[], page: PageName, level: LevelName): { tree: TreeName; group: PagesCell[] }[] {
+function byTree(
+  cells: readonly PagesCell[],
+  page: PageName,
+  level: LevelName,
+): { tree: TreeName; group: PagesCell[] }[] {
   const found = cells.filter((cell) => cell.page === page && cell.level === level);
-  return [...new Set(found.map(({ tree }) => tree))].map((tree) => ({ tree, group: found.filter((cell) => cell.tree === tree) }));
+  return [...new Set(found.map(({ tree }) => tree))].map((tree) => ({
+    tree,
+    group: found.filter((cell) => cell.tree === tree),
+  }));
 }
 
 function publishedCell(group: readonly PagesCell[], name: PublishedName): PagesCell | undefined {
@@ -175,7 +223,8 @@ function publishedGain(rr: PagesCell, others: readonly PagesCell[]): string {
   return rr.published && published.length > 0 ? percent(1 - mean(published) / rr.published.mean_ms) : 'none';
 }
 
-const sameSetting = (cells: readonly PagesCell[], { page, tree, level }: PagesCell): PagesCell[] => cells.filter((cell) => cell.page === page && cell.tree === tree && cell.level === level);
+const sameSetting = (cells: readonly PagesCell[], { page, tree, level }: PagesCell): PagesCell[] =>
+  cells.filter((cell) => cell.page === page && cell.tree === tree && cell.level === level);
 
 const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(1)}`;
 

@@ -10,7 +10,8 @@ export function lowerBound(bytes: number, network: Network, rates: readonly numb
   const shortest = network.links.map(({ delay_ms, jitter_ms }) => delay_ms - jitter_ms);
   const quickest = Math.min(...shortest);
   const arrivals = shortest.map((delay, index) => ({ roundTrip: delay + quickest, rate: (rates[index] ?? 0) * 125 }));
-  const arrived = (time: number): number => arrivals.reduce((sum, { roundTrip, rate }) => sum + arrivedOnPath(time - roundTrip, roundTrip, rate), 0);
+  const arrived = (time: number): number =>
+    arrivals.reduce((sum, { roundTrip, rate }) => sum + arrivedOnPath(time - roundTrip, roundTrip, rate), 0);
   let below = 0;
   let above = Math.max(...arrivals.map(({ roundTrip }) => roundTrip));
   while (arrived(above) < bytes) above *= 2;

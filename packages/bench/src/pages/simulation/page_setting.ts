@@ -15,14 +15,34 @@ export function describeSetting({ page, tree, network, scheduler }: PageSetting)
   const lines = [
     `schedulers ${scheduler.streams ?? scheduler.name} ${scheduler.paths} ${Number(scheduler.repeatsLate ?? false)} ${scheduler.controller ?? 'olia'}`,
     `server ${network.server_mbps}`,
-    ...network.links.map(({ mbps, delay_ms, jitter_ms, loss_percent }) => ['link', ...mbps, delay_ms, jitter_ms, loss_percent / 100, network.loss_correlation, network.jitter_correlation, network.queue_bytes].join(' ')),
+    ...network.links.map(({ mbps, delay_ms, jitter_ms, loss_percent }) =>
+      [
+        'link',
+        ...mbps,
+        delay_ms,
+        jitter_ms,
+        loss_percent / 100,
+        network.loss_correlation,
+        network.jitter_correlation,
+        network.queue_bytes,
+      ].join(' '),
+    ),
     `warm ${WARM_FILES.count} ${WARM_FILES.bytes}`,
     ...tree.groups.map(({ node, parent, weight }) => `group ${node} ${parent} ${weight}`),
     ...page.resources.map(({ bytes }, index) => {
       const request = tree.requests[index];
       if (!request) throw new RangeError('a resource has no priority');
       const { urgency, incremental, dependency } = request;
-      return ['resource', bytes, urgency, Number(incremental), dependency.node, dependency.parent, dependency.weight, Number(dependency.exclusive)].join(' ');
+      return [
+        'resource',
+        bytes,
+        urgency,
+        Number(incremental),
+        dependency.node,
+        dependency.parent,
+        dependency.weight,
+        Number(dependency.exclusive),
+      ].join(' ');
     }),
   ];
   return `${lines.join('\n')}\n`;

@@ -20,7 +20,10 @@ export function priorityTree(style: TreeName, resources: readonly PageResource[]
   const prioritizer = createPrioritizer(style);
   const groups = new Map<number, Dependency>();
   const requests = resources.map(({ class: kind }, index) => {
-    const priority = prioritizer.assign({ class: kind, placement: 'elsewhere', fetchPriority: 'auto' }, FIRST_STREAM_NODE + index);
+    const priority = prioritizer.assign(
+      { class: kind, placement: 'elsewhere', fetchPriority: 'auto' },
+      FIRST_STREAM_NODE + index,
+    );
     if (!priority.dependency) throw new RangeError(`style ${style} has no tree`);
     for (const group of priority.groups ?? []) groups.set(group.node, group);
     return { ...priority, dependency: priority.dependency };

@@ -35,4 +35,5 @@ export interface CellKey<Tree extends string = TreeName> {
   scheduler: string;
 }
 
-export const cellName = ({ page, tree, level, scheduler }: CellKey<string>): string => [page, tree, level, scheduler].join('/');
+export const cellName = ({ page, tree, level, scheduler }: CellKey<string>): string =>
+  [page, tree, level, scheduler].join('/');

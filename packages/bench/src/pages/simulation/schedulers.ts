@@ -20,7 +20,14 @@ export interface SchedulerChoice {
 /** In the order of reports. */
 export const SCHEDULERS: readonly SchedulerChoice[] = [
   { name: 'critical-first', paths: 'ecf', repeatsLate: true, kind: 'ours' },
-  { name: 'critical-first-bbr', streams: 'critical-first', paths: 'ecf', repeatsLate: true, controller: 'bbr', kind: 'ours' },
+  {
+    name: 'critical-first-bbr',
+    streams: 'critical-first',
+    paths: 'ecf',
+    repeatsLate: true,
+    controller: 'bbr',
+    kind: 'ours',
+  },
   { name: 'fcfs', paths: 'min-rtt', kind: 'other' },
   { name: 'rr', paths: 'min-rtt', kind: 'published', publishedAs: 'RR' },
   { name: 'wrr', paths: 'min-rtt', kind: 'published', publishedAs: 'WRR' },
@@ -41,7 +48,9 @@ export const SCHEDULERS: readonly SchedulerChoice[] = [
 
 export const SCHEDULER_NAMES: readonly string[] = SCHEDULERS.map(({ name }) => name);
 /** Without those that are there to take ours apart. */
-export const COMPARED_NAMES: readonly string[] = SCHEDULERS.filter(({ kind }) => kind !== 'ablation').map(({ name }) => name);
+export const COMPARED_NAMES: readonly string[] = SCHEDULERS.filter(({ kind }) => kind !== 'ablation').map(
+  ({ name }) => name,
+);
 
 export function schedulerNamed(name: string): SchedulerChoice {
   const found = SCHEDULERS.find((candidate) => candidate.name === name);
@@ -54,7 +63,9 @@ export const OURS: SchedulerChoice = schedulerNamed('critical-first');
 export const OURS_WITH_BBR = 'critical-first-bbr';
 
 /** Of ours: neither ours in another form, nor under another congestion controller. */
-export const isRival = ({ kind, controller }: SchedulerChoice): boolean => kind !== 'ours' && kind !== 'ablation' && controller === undefined;
+export const isRival = ({ kind, controller }: SchedulerChoice): boolean =>
+  kind !== 'ours' && kind !== 'ablation' && controller === undefined;
 
 /** With the congestion controller where it is not that of the others. */
-export const labelOf = (name: string): string => (schedulerNamed(name).controller === 'bbr' ? `${name} (BBR instead of OLIA)` : name);
+export const labelOf = (name: string): string =>
+  schedulerNamed(name).controller === 'bbr' ? `${name} (BBR instead of OLIA)` : name;

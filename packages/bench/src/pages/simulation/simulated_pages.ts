@@ -49,14 +49,21 @@ export interface MeasuredPages {
 }
 
 /** Page loads in virtual time; replays with the same seed. @throws UserError */
-export async function measureSimulatedPages({ matrix, parameters, file, resume, stop }: PagesOptions, progress: (line: string) => void): Promise<MeasuredPages> {
+export async function measureSimulatedPages(
+  { matrix, parameters, file, resume, stop }: PagesOptions,
+  progress: (line: string) => void,
+): Promise<MeasuredPages> {
   const program = await buildNativeBench('pages_bench', progress);
   const pages = await Promise.all(matrix.pages.map(readPage));
-  const digest = createHash('sha256').update(await readFile(program)).digest('hex');
+  const digest = createHash('sha256')
+    .update(await readFile(program))
+    .digest('hex');
   const store = await RunStore.open(file, { ...parameters, program: digest }, { run: runSchema, resume });
   const wanted = keysOf(matrix);
   const remaining = wanted.filter((key) => !store.cells.has(cellName(key)));
-  progress(`${wanted.length} cells, ${parameters.runs} runs each with the seeds ${parameters.seed} to ${parameters.seed + parameters.runs - 1}; ${wanted.length - remaining.length} are there already; runs are kept in ${file}`);
+  progress(
+    `${wanted.length} cells, ${parameters.runs} runs each with the seeds ${parameters.seed} to ${parameters.seed + parameters.runs - 1}; ${wanted.length - remaining.length} are there already; runs are kept in ${file}`,
+  );
   const bar = new ProgressBar(remaining.length, 'cells', progress);
   const inTurn = limiter(cpus().length);
   await Promise.all(
@@ -83,7 +90,11 @@ export async function measureSimulatedPages({ matrix, parameters, file, resume, 
 
 /** All schedulers of a setting follow one another, so that an early end leaves comparisons whole. */
 function keysOf({ pages, trees, levels, schedulers }: Matrix): CellKey[] {
-  return pages.flatMap((page) => trees.flatMap((tree) => levels.flatMap((level) => schedulers.map((scheduler) => ({ page, tree, level, scheduler })))));
+  return pages.flatMap((page) =>
+    trees.flatMap((tree) =>
+      levels.flatMap((level) => schedulers.map((scheduler) => ({ page, tree, level, scheduler }))),
+    ),
+  );
 }
 
 function pageNamed(pages: readonly Page[], name: PageName): Page {
@@ -92,8 +103,21 @@ function pageNamed(pages: readonly Page[], name: PageName): Page {
   return found;
 }
 
-async function simulate(program: string, page: Page, { tree, level, scheduler }: CellKey, { seed, runs, clients }: SimulationParameters): Promise<Run[]> {
-  const setting = describeSetting({ page, tree: priorityTree(tree, page.resources), network: networkAt(level), scheduler: schedulerNamed(scheduler) });
+async function simulate(
+  program: string,
+  page: Page,
+  { tree, level, scheduler }: CellKey,
+  { seed, runs, clients }: SimulationParameters,
+): Promise<Run[]> {
+  const setting = describeSetting({
+    page,
+    tree: priorityTree(tree, page.resources),
+    network: networkAt(level),
+    scheduler: schedulerNamed(scheduler),
+  });
   const output = await runProgram(program, [seed, runs, clients].map(String), { input: setting });
-  return output.trimEnd().split('\n').map((line) => runSchema.parse(JSON.parse(line)));
+  return output
+    .trimEnd()
+    .split('\n')
+    .map((line) => runSchema.parse(JSON.parse(line)));
 }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { PageResource } from './page_table.js';
 
 /** What a file's bytes are, whatever its name says. */
-export type Kind = 'html' | 'css' | 'javascript' | 'json' | 'xml' | 'svg' | 'png' | 'jpeg' | 'gif' | 'webp' | 'font' | 'text' | 'binary';
+export type Kind =
+  'html' | 'css' | 'javascript' | 'json' | 'xml' | 'svg' | 'png' | 'jpeg' | 'gif' | 'webp' | 'font' | 'text' | 'binary';
 
 /** Endings that make the gateway name the right content type; the first is given to files that have another. */
 const endings: Readonly<Record<Kind, readonly string[]>> = {
@@ -101,7 +102,11 @@ export class SitePaths {
 
   private isFree(path: string): boolean {
     const file = path.toLowerCase();
-    return !this.files.has(file) && !this.directories.has(file) && !directoriesOf(file).some((directory) => this.files.has(directory));
+    return (
+      !this.files.has(file) &&
+      !this.directories.has(file) &&
+      !directoriesOf(file).some((directory) => this.files.has(directory))
+    );
   }
 }
 

@@ -8,7 +8,12 @@ const { download, exerciseSessions } = commonProgram(
 );
 
 export const aioquic: Peer = {
-  slug: 'aioquic', name: 'aioquic 1.7', protocol: 'h3', download, exerciseSessions,
-  serve: ({ site, retry }) => aioquicServer(site.certificates.certificate, site.certificates.key, retry ? ['--retry'] : []),
-  cannot: { servesHelloRetry: 'aioquic\'s server has no HelloRetryRequest' },
+  slug: 'aioquic',
+  name: 'aioquic 1.7',
+  protocol: 'h3',
+  download,
+  exerciseSessions,
+  serve: ({ site, retry }) =>
+    aioquicServer(site.certificates.certificate, site.certificates.key, retry ? ['--retry'] : []),
+  cannot: { servesHelloRetry: "aioquic's server has no HelloRetryRequest" },
 };

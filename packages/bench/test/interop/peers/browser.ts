@@ -7,7 +7,10 @@ import { downloadInPage, exerciseInPage, textInPage, textOfPage } from './page.j
 /** A page of the site in a browser, over HTTP/3. Its profile is its own: it shares no connection with other pages. */
 export interface BrowserPage {
   /** Runs a function in the page; what it takes and returns is JSON. */
-  run<Arguments extends unknown[], Result>(work: (...given: Arguments) => Promise<Result>, ...given: Arguments): Promise<Result>;
+  run<Arguments extends unknown[], Result>(
+    work: (...given: Arguments) => Promise<Result>,
+    ...given: Arguments
+  ): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -20,7 +23,8 @@ export interface Browser {
 export type StartBrowser = (site: Site, port: number) => Promise<Browser>;
 
 /** The text of an expression that calls the function in a page. */
-export const call = (work: (...given: never[]) => unknown, given: readonly unknown[]): string => `(${String(work)})(...${JSON.stringify(given)})`;
+export const call = (work: (...given: never[]) => unknown, given: readonly unknown[]): string =>
+  `(${String(work)})(...${JSON.stringify(given)})`;
 
 /** A browser as a client. It is started once, when the first check needs it. */
 export function browserPeer(slug: string, name: string, start: StartBrowser): Peer {
@@ -30,10 +34,13 @@ export function browserPeer(slug: string, name: string, start: StartBrowser): Pe
     return (await started).withPage(site, port, use, path);
   };
   return {
-    slug, name, protocol: 'h3',
+    slug,
+    name,
+    protocol: 'h3',
     exerciseSessions: (site) => withPage(site, site.port, (page, authority) => page.run(exerciseInPage, authority)),
     async download({ site, port, paths, connections = 1, resume = false }) {
-      if (resume) return withPage(site, site.idlePort, (page) => resumedDownloads(page, { site, paths, connections }), '/early');
+      if (resume)
+        return withPage(site, site.idlePort, (page) => resumedDownloads(page, { site, paths, connections }), '/early');
       const reports: ConnectionReport[] = [];
       while (reports.length < connections) reports.push(await withPage(site, port, (page) => downloads(page, paths)));
       return reports;
@@ -48,7 +55,12 @@ export function browserPeer(slug: string, name: string, start: StartBrowser): Pe
 }
 
 /** Opens the page `path` (default: /) at the UDP port of a gateway, or of a relay before it. */
-type WithPage = <Result>(site: Site, port: number, use: (page: BrowserPage, authority: string) => Promise<Result>, path?: string) => Promise<Result>;
+type WithPage = <Result>(
+  site: Site,
+  port: number,
+  use: (page: BrowserPage, authority: string) => Promise<Result>,
+  path?: string,
+) => Promise<Result>;
 
 interface Pages {
   withPage: WithPage;
@@ -92,7 +104,10 @@ async function downloads(page: BrowserPage, paths: readonly string[]): Promise<C
 const attempts = 25;
 
 /** Connections end by silence, and the next request makes another one. That it came in 0-RTT shows that the ticket was used, too. */
-async function resumedDownloads(page: BrowserPage, { site, paths, connections }: { site: Site } & Required<Pick<DownloadOptions, 'paths' | 'connections'>>): Promise<ConnectionReport[]> {
+async function resumedDownloads(
+  page: BrowserPage,
+  { site, paths, connections }: { site: Site } & Required<Pick<DownloadOptions, 'paths' | 'connections'>>,
+): Promise<ConnectionReport[]> {
   const comesEarly = async (): Promise<boolean> => (await page.run(textInPage, '/early')) === 'early';
   // The page itself is what the first connection of the profile brought.
   const first = (await page.run(textOfPage)) === 'early';

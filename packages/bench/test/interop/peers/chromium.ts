@@ -6,7 +6,9 @@ import { browserPeer, call, type StartBrowser } from './browser.js';
 /** Chromium refuses HTTP/3 with an authority of one's own; it takes the certificate by its public key. */
 const start: StartBrowser = async ({ certificates }, port) => {
   const certificate = new X509Certificate(readFileSync(certificates.certificate));
-  const key = createHash('sha256').update(certificate.publicKey.export({ type: 'spki', format: 'der' })).digest('base64');
+  const key = createHash('sha256')
+    .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('base64');
   const browser = await launchChromium([
     `--ignore-certificate-errors-spki-list=${key}`,
     `--origin-to-force-quic-on=localhost:${port}`,

@@ -21,22 +21,49 @@ export async function printedJson<Printed>(program: string, args: readonly strin
 }
 
 /** What the programs of packages/bench/interop that take these arguments do. */
-export function commonProgram(program: () => string, leading: () => readonly string[] = () => []): Required<Pick<Peer, 'download' | 'exerciseSessions' | 'serve'>> {
+export function commonProgram(
+  program: () => string,
+  leading: () => readonly string[] = () => [],
+): Required<Pick<Peer, 'download' | 'exerciseSessions' | 'serve'>> {
   return {
     download: ({ site, port, paths, connections = 1, ...flags }: DownloadOptions) =>
       printedJson<ConnectionReport[]>(program(), [
-        ...leading(), 'download', '--authority', site.certificates.authority, '--connections', String(connections),
+        ...leading(),
+        'download',
+        '--authority',
+        site.certificates.authority,
+        '--connections',
+        String(connections),
         ...(flags.resume ? ['--resume'] : []),
         ...(flags.early ? ['--early'] : []),
         ...(flags.largeHello ? ['--large-hello'] : []),
         ...(flags.keyUpdate ? ['--key-update'] : []),
         ...(flags.migrate ? ['--migrate'] : []),
-        `127.0.0.1:${port}`, ...paths,
+        `127.0.0.1:${port}`,
+        ...paths,
       ]),
-    exerciseSessions: (site) => printedJson<SessionReport>(program(), [...leading(), 'webtransport', '--authority', site.certificates.authority, `127.0.0.1:${site.port}`]),
+    exerciseSessions: (site) =>
+      printedJson<SessionReport>(program(), [
+        ...leading(),
+        'webtransport',
+        '--authority',
+        site.certificates.authority,
+        `127.0.0.1:${site.port}`,
+      ]),
     async serve({ site, retry, otherGroup }) {
       const { certificate, key } = site.certificates;
-      const server = await startProgram(program(), [...leading(), 'serve', certificate, key, ...(retry ? ['--retry'] : []), ...(otherGroup ? ['--other-group'] : [])], /^ready \d+$/);
+      const server = await startProgram(
+        program(),
+        [
+          ...leading(),
+          'serve',
+          certificate,
+          key,
+          ...(retry ? ['--retry'] : []),
+          ...(otherGroup ? ['--other-group'] : []),
+        ],
+        /^ready \d+$/,
+      );
       return { ...server, port: Number(server.line.split(' ')[1]) };
     },
   };

@@ -13,7 +13,7 @@ import { patternBytes, type Site } from '../site.js';
 
 const client = '/usr/bin/gtlsclient';
 const server = '/usr/sbin/gtlsserver';
-const noSessions = 'ngtcp2\'s programs have no WebTransport';
+const noSessions = "ngtcp2's programs have no WebTransport";
 
 /** Runs the client to its end; returns what it says about the connection. */
 async function run(args: readonly string[]): Promise<string> {
@@ -34,26 +34,50 @@ async function download(options: DownloadOptions): Promise<ConnectionReport[]> {
   const kept = mkdtempSync(join(tmpdir(), 'sheaf-ngtcp2-'));
   try {
     const reports: ConnectionReport[] = [];
-    for (let index = 0; index < (options.connections ?? 1); index += 1) reports.push(await oneConnection(options, kept));
+    for (let index = 0; index < (options.connections ?? 1); index += 1)
+      reports.push(await oneConnection(options, kept));
     return reports;
   } finally {
     rmSync(kept, { recursive: true, force: true });
   }
 }
 
-async function oneConnection({ port, paths, resume = false, early = false, largeHello = false, keyUpdate = false, migrate = false }: DownloadOptions, kept: string): Promise<ConnectionReport> {
+async function oneConnection(
+  {
+    port,
+    paths,
+    resume = false,
+    early = false,
+    largeHello = false,
+    keyUpdate = false,
+    migrate = false,
+  }: DownloadOptions,
+  kept: string,
+): Promise<ConnectionReport> {
   const into = join(kept, 'download');
   mkdirSync(into, { recursive: true });
   const session = join(kept, 'session');
   const said = await run([
-    '--no-quic-dump', '--no-http-dump', '--exit-on-all-streams-close', '--sni=localhost', `--download=${into}`,
-    ...(resume ? [`--session-file=${session}`, `--tp-file=${join(kept, 'parameters')}`, ...(existsSync(session) ? [] : ['--wait-for-ticket'])] : []),
+    '--no-quic-dump',
+    '--no-http-dump',
+    '--exit-on-all-streams-close',
+    '--sni=localhost',
+    `--download=${into}`,
+    ...(resume
+      ? [
+          `--session-file=${session}`,
+          `--tp-file=${join(kept, 'parameters')}`,
+          ...(existsSync(session) ? [] : ['--wait-for-ticket']),
+        ]
+      : []),
     ...(early ? [] : ['--disable-early-data']),
     // A key share of 1 KB beside the one that is taken.
     ...(largeHello ? ['--groups=-GROUP-ALL:+GROUP-FFDHE8192:+GROUP-X25519'] : []),
     ...(keyUpdate ? ['--key-update=1ms'] : []),
     ...(migrate ? ['--change-local-addr=1ms'] : []),
-    '127.0.0.1', String(port), ...paths.map((path) => `https://localhost:${port}${path}`),
+    '127.0.0.1',
+    String(port),
+    ...paths.map((path) => `https://localhost:${port}${path}`),
   ]);
   const sentEarly = / pkt tx .* type=0RTT /.test(said);
   return {
@@ -69,7 +93,9 @@ async function oneConnection({ port, paths, resume = false, early = false, large
 const minWithCertificate = 400;
 
 function bytesOfServerHandshake(said: string): number {
-  const ends = [...said.matchAll(/frm rx \d+ Handshake CRYPTO\(0x06\) offset=(\d+) len=(\d+)/g)].map(([, offset, length]) => Number(offset) + Number(length));
+  const ends = [...said.matchAll(/frm rx \d+ Handshake CRYPTO\(0x06\) offset=(\d+) len=(\d+)/g)].map(
+    ([, offset, length]) => Number(offset) + Number(length),
+  );
   return Math.max(0, ...ends);
 }
 
@@ -90,7 +116,12 @@ function makeDocuments(site: Site): string {
 async function serve({ site, retry, otherGroup }: ServerOptions): Promise<RunningProgram & { port: number }> {
   const port = await freePort();
   const { certificate, key } = site.certificates;
-  const options = ['-q', `--htdocs=${makeDocuments(site)}`, ...(retry ? ['--validate-addr'] : []), ...(otherGroup ? ['--groups=-GROUP-ALL:+GROUP-SECP384R1'] : [])];
+  const options = [
+    '-q',
+    `--htdocs=${makeDocuments(site)}`,
+    ...(retry ? ['--validate-addr'] : []),
+    ...(otherGroup ? ['--groups=-GROUP-ALL:+GROUP-SECP384R1'] : []),
+  ];
   const child = spawn(server, [...options, '127.0.0.1', String(port), key, certificate], { stdio: 'ignore' });
   const closed = once(child, 'close');
   // It says nothing; the kernel tells that it listens.
@@ -99,7 +130,8 @@ async function serve({ site, retry, otherGroup }: ServerOptions): Promise<Runnin
     await sleep(20);
   }
   return {
-    line: '', port,
+    line: '',
+    port,
     async stop() {
       child.kill('SIGTERM');
       await closed;
@@ -108,9 +140,19 @@ async function serve({ site, retry, otherGroup }: ServerOptions): Promise<Runnin
   };
 }
 
-const listens = (port: number): boolean => readFileSync('/proc/net/udp', 'utf8').includes(`:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000`);
+const listens = (port: number): boolean =>
+  readFileSync('/proc/net/udp', 'utf8').includes(`:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000`);
 
 export const ngtcp2: Peer = {
-  slug: 'ngtcp2', name: 'ngtcp2 1.11 (its own client and server)', protocol: 'h3', download, serve,
-  cannot: { servesHelloRetry: 'ngtcp2\'s server ends with a failed assertion when 0-RTT comes after its HelloRetryRequest', streams: noSessions, datagrams: noSessions, closes: noSessions },
+  slug: 'ngtcp2',
+  name: 'ngtcp2 1.11 (its own client and server)',
+  protocol: 'h3',
+  download,
+  serve,
+  cannot: {
+    servesHelloRetry: "ngtcp2's server ends with a failed assertion when 0-RTT comes after its HelloRetryRequest",
+    streams: noSessions,
+    datagrams: noSessions,
+    closes: noSessions,
+  },
 };

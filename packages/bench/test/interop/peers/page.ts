@@ -10,7 +10,8 @@ export async function downloadInPage(paths: string[]): Promise<(Body & { protoco
       const data = await (await fetch(path, { cache: 'no-store' })).arrayBuffer();
       const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', data));
       // The entry comes some time after the response.
-      const entries = (): PerformanceResourceTiming[] => performance.getEntriesByName(new URL(path, location.href).href) as PerformanceResourceTiming[];
+      const entries = (): PerformanceResourceTiming[] =>
+        performance.getEntriesByName(new URL(path, location.href).href) as PerformanceResourceTiming[];
       while (entries().length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
       return {
         path,
@@ -36,7 +37,8 @@ export async function textInPage(path: string): Promise<string> {
 }
 
 export async function exerciseInPage(authority: string): Promise<SessionReport> {
-  const text = (readable: ReadableStream<Uint8Array>): Promise<string> => new Response(readable as ReadableStream<Uint8Array<ArrayBuffer>>).text();
+  const text = (readable: ReadableStream<Uint8Array>): Promise<string> =>
+    new Response(readable as ReadableStream<Uint8Array<ArrayBuffer>>).text();
   const write = async (writable: WritableStream<Uint8Array>, data: string): Promise<void> => {
     const writer = writable.getWriter();
     await writer.write(new TextEncoder().encode(data));
@@ -44,8 +46,11 @@ export async function exerciseInPage(authority: string): Promise<SessionReport> 
   };
   const session = new WebTransport(`https://${authority}/exercise`);
   await session.ready;
-  const bidirectional = session.incomingBidirectionalStreams.getReader() as ReadableStreamDefaultReader<WebTransportBidirectionalStream>;
-  const unidirectional = session.incomingUnidirectionalStreams.getReader() as ReadableStreamDefaultReader<ReadableStream<Uint8Array>>;
+  const bidirectional =
+    session.incomingBidirectionalStreams.getReader() as ReadableStreamDefaultReader<WebTransportBidirectionalStream>;
+  const unidirectional = session.incomingUnidirectionalStreams.getReader() as ReadableStreamDefaultReader<
+    ReadableStream<Uint8Array>
+  >;
   const nextUnidirectional = async (): Promise<string> => {
     const { value } = await unidirectional.read();
     return value ? text(value) : 'the session ended';
@@ -59,7 +64,10 @@ export async function exerciseInPage(authority: string): Promise<SessionReport> 
 
   const bothWays = 'both ways '.repeat(10_000);
   const own = await session.createBidirectionalStream();
-  const [back] = await Promise.all([text(own.readable as ReadableStream<Uint8Array>), write(own.writable as WritableStream<Uint8Array>, bothWays)]);
+  const [back] = await Promise.all([
+    text(own.readable as ReadableStream<Uint8Array>),
+    write(own.writable as WritableStream<Uint8Array>, bothWays),
+  ]);
   const oneWay = 'one way '.repeat(1_000);
   await write((await session.createUnidirectionalStream()) as WritableStream<Uint8Array>, oneWay);
   const returned = await nextUnidirectional();

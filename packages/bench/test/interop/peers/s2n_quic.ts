@@ -7,7 +7,7 @@ const noHttp3 = 'hq-interop alone is tested: s2n-quic comes without HTTP/3';
 
 const cannot: Partial<Record<Feature, string>> = {
   keyUpdate: 's2n-quic begins a key update after some eight million packets, and there is no way to ask for one',
-  migration: 's2n-quic\'s client has no way to go over to another address',
+  migration: "s2n-quic's client has no way to go over to another address",
   early: 's2n-quic has no 0-RTT',
   streams: noHttp3,
   datagrams: noHttp3,
@@ -16,11 +16,18 @@ const cannot: Partial<Record<Feature, string>> = {
 
 function s2nQuic(tls: 's2n-tls' | 'rustls'): Peer {
   const { download, serve } = commonProgram(program, () => [tls]);
-  const noTickets = 's2n-quic\'s server issues no tickets as it is set up';
+  const noTickets = "s2n-quic's server issues no tickets as it is set up";
   const serving = { servesResumption: noTickets, servesEarly: noTickets, servesHelloRetry: noTickets };
   const resumption = 's2n-quic lets rustls go after the handshake, and with it the tickets';
   const more: Partial<Record<Feature, string>> = tls === 'rustls' ? { resumption, ...serving } : serving;
-  return { slug: `s2n-quic-${tls}`, name: `s2n-quic 1.91 (${tls})`, protocol: 'hq-interop', download, serve, cannot: { ...cannot, ...more } };
+  return {
+    slug: `s2n-quic-${tls}`,
+    name: `s2n-quic 1.91 (${tls})`,
+    protocol: 'hq-interop',
+    download,
+    serve,
+    cannot: { ...cannot, ...more },
+  };
 }
 
 export const s2nQuicWithS2nTls = s2nQuic('s2n-tls');

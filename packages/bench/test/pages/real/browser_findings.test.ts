@@ -34,39 +34,64 @@ function run(seed: number, lcp_ms: number, load_ms = 400): BrowserRun {
   };
 }
 
-const rounds = (lcp: number, load?: number): BrowserRun[] => Array.from({ length: 12 }, (_, seed) => run(seed, lcp + (seed % 3), load));
+const rounds = (lcp: number, load?: number): BrowserRun[] =>
+  Array.from({ length: 12 }, (_, seed) => run(seed, lcp + (seed % 3), load));
 
 function findingsOf(runs: Record<string, BrowserRun[]>): (boolean | null)[] {
   const keys = Object.keys(runs).map(key);
-  return browserFindings(keys, new Map(Object.entries(runs).map(([name, own]) => [cellName(key(name)), own]))).map(({ holds }) => holds);
+  return browserFindings(keys, new Map(Object.entries(runs).map(([name, own]) => [cellName(key(name)), own]))).map(
+    ({ holds }) => holds,
+  );
 }
 
 test('ours has to be within chance of each other scheduler in LCP and load event, and before rr in LCP', () => {
   expect(findingsOf({ 'critical-first': rounds(200), rr: rounds(300), fcfs: rounds(200) })).toEqual([true, true, true]);
-  expect(findingsOf({ 'critical-first': rounds(200), rr: rounds(300), fcfs: rounds(100) })).toEqual([false, true, true]);
+  expect(findingsOf({ 'critical-first': rounds(200), rr: rounds(300), fcfs: rounds(100) })).toEqual([
+    false,
+    true,
+    true,
+  ]);
   expect(findingsOf({ 'critical-first': rounds(200, 400), rr: rounds(300, 350) })).toEqual([true, false, true]);
   expect(findingsOf({ 'critical-first': rounds(310), rr: rounds(300) })).toEqual([false, true, false]);
 });
 
 test('a difference that chance makes counts for nothing against ours', () => {
-  const noisy = (offset: number): BrowserRun[] => Array.from({ length: 12 }, (_, seed) => run(seed, offset + ((seed * 7919) % 100)));
-  expect(findingsOf({ 'critical-first': noisy(205), fcfs: noisy(200).map((each, index) => ({ ...each, lcp_ms: noisy(200)[(index + 5) % 12]?.lcp_ms ?? 0 })) })[0]).toBe(true);
+  const noisy = (offset: number): BrowserRun[] =>
+    Array.from({ length: 12 }, (_, seed) => run(seed, offset + ((seed * 7919) % 100)));
+  expect(
+    findingsOf({
+      'critical-first': noisy(205),
+      fcfs: noisy(200).map((each, index) => ({ ...each, lcp_ms: noisy(200)[(index + 5) % 12]?.lcp_ms ?? 0 })),
+    })[0],
+  ).toBe(true);
 });
 
 test('an interval that is too wide decides nothing', () => {
-  const wide = (step: number): BrowserRun[] => Array.from({ length: 6 }, (_, seed) => run(seed, 200 + ((seed * step) % 6) * 400));
+  const wide = (step: number): BrowserRun[] =>
+    Array.from({ length: 6 }, (_, seed) => run(seed, 200 + ((seed * step) % 6) * 400));
   expect(findingsOf({ 'critical-first': wide(5), rr: wide(1) })).toEqual([null, true, null]);
 });
 
 test('only rounds that both have are compared', () => {
   expect(findingsOf({ 'critical-first': rounds(200), rr: [] })).toEqual([null, null, null]);
-  const [lcp] = browserFindings([key('critical-first'), key('rr')], new Map([[cellName(key('critical-first')), [run(1, 200), run(2, 900)]], [cellName(key('rr')), [run(1, 300)]]]));
+  const [lcp] = browserFindings(
+    [key('critical-first'), key('rr')],
+    new Map([
+      [cellName(key('critical-first')), [run(1, 200), run(2, 900)]],
+      [cellName(key('rr')), [run(1, 300)]],
+    ]),
+  );
   expect(lcp?.measured).toEqual(['200 ms, rr 300 ms: -100 ms (-100 to -100, 1 rounds)']);
 });
 
 test('the bootstrap brackets a median, and replays', () => {
   const values = Array.from({ length: 101 }, (_, index) => index);
-  const interval = (): [number, number] => bootstrapInterval(values.length, (chosen) => median(chosen.map((index) => values[index] ?? 0)), seededRandom('test'));
+  const interval = (): [number, number] =>
+    bootstrapInterval(
+      values.length,
+      (chosen) => median(chosen.map((index) => values[index] ?? 0)),
+      seededRandom('test'),
+    );
   const [low, high] = interval();
   // Of the order statistics of 101 values the binomial interval is 40 to 60.
   expect(low).toBeGreaterThan(35);
@@ -80,8 +105,21 @@ test('a cell and its report do without the resources that were not asked for', (
   const keys = [key('critical-first'), key('rr')];
   const runs = new Map(keys.map((each, index) => [cellName(each), rounds(200 + 50 * index)]));
   const cells = keys.map((each) => summarizeBrowserCell(each, somePage, runs.get(cellName(each)) ?? []));
-  expect(cells[0]).toMatchObject({ runs: 12, lcp_ms: { median: 201 }, critical_ms: { median: 120 }, object_ms: { median: 90 }, lost_percent: 1, queue_full_percent: 0.5, lcp_element: '/google/c.png' });
-  const report = browserReport({ machine: describeMachine(), parameters: { runs: 12, seed: 0 }, measured: { browser: 'Chromium 1', pages: [somePage], keys, cells, runs, missing: 0 }, findings: browserFindings(keys, runs) });
+  expect(cells[0]).toMatchObject({
+    runs: 12,
+    lcp_ms: { median: 201 },
+    critical_ms: { median: 120 },
+    object_ms: { median: 90 },
+    lost_percent: 1,
+    queue_full_percent: 0.5,
+    lcp_element: '/google/c.png',
+  });
+  const report = browserReport({
+    machine: describeMachine(),
+    parameters: { runs: 12, seed: 0 },
+    measured: { browser: 'Chromium 1', pages: [somePage], keys, cells, runs, missing: 0 },
+    findings: browserFindings(keys, runs),
+  });
   const html = htmlReport(report);
   expect(html.match(/aria-label="Waterfall"/g)).toHaveLength(2);
   expect(html).toContain('c.png, 800000 bytes: not asked for');

@@ -25,8 +25,29 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const read = (name: string): string => readFileSync(join(directory, 'report', name), 'utf8');
 
-async function bench(options: readonly string[], onProgress: (text: string, interrupt: () => void) => void = () => undefined): Promise<BrowserReport> {
-  const child = spawn(sheaf, ['bench', 'pages', '--browser', '--json', '--page', 'news', '--level', 'medium', '--tree', 'chrome', '--report', join(directory, 'report'), ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
+async function bench(
+  options: readonly string[],
+  onProgress: (text: string, interrupt: () => void) => void = () => undefined,
+): Promise<BrowserReport> {
+  const child = spawn(
+    sheaf,
+    [
+      'bench',
+      'pages',
+      '--browser',
+      '--json',
+      '--page',
+      'news',
+      '--level',
+      'medium',
+      '--tree',
+      'chrome',
+      '--report',
+      join(directory, 'report'),
+      ...options,
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
   const parts: string[] = [];
   const progress: string[] = [];
   child.stdout.setEncoding('utf8').on('data', (part: string) => parts.push(part));
@@ -56,7 +77,10 @@ test('Chromium loads a page through the edge and both links with each scheduler;
   expect(read('runs.jsonl')).toContain(kept[0]);
   expect(browser).toMatch(/^Chromium \d/);
   expect(missing).toBe(0);
-  expect(cells.map(({ scheduler, runs }) => [scheduler, runs])).toEqual([['critical-first', 1], ['rr', 1]]);
+  expect(cells.map(({ scheduler, runs }) => [scheduler, runs])).toEqual([
+    ['critical-first', 1],
+    ['rr', 1],
+  ]);
   for (const { fcp_ms, lcp_ms, load_ms, critical_ms } of cells) {
     expect(fcp_ms.median).toBeGreaterThan(0);
     expect(lcp_ms.median).toBeGreaterThanOrEqual(fcp_ms.median);
@@ -75,11 +99,18 @@ test('Chromium loads a page through the edge and both links with each scheduler;
     for (const { datagrams } of run?.links ?? []) expect(datagrams).toBeGreaterThan(50);
     expect(run?.links).toHaveLength(2);
   }
-  for (const name of ['report.html', 'report.md', 'cells.csv', 'runs.csv']) expect(existsSync(join(directory, 'report', name)), name).toBe(true);
+  for (const name of ['report.html', 'report.md', 'cells.csv', 'runs.csv'])
+    expect(existsSync(join(directory, 'report', name)), name).toBe(true);
 }, 1_200_000);
 
 test('virtual time and a browser exclude each other', async () => {
   const world = { stdout: new PassThrough(), stderr: new PassThrough() };
-  await expect(runBench('pages', { browser: true, sim: true }, world)).rejects.toMatchObject({ code: 'USAGE', message: '--sim: not with --browser' });
-  await expect(runBench('pages', { browser: true, clients: '2' }, world)).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--clients') });
+  await expect(runBench('pages', { browser: true, sim: true }, world)).rejects.toMatchObject({
+    code: 'USAGE',
+    message: '--sim: not with --browser',
+  });
+  await expect(runBench('pages', { browser: true, clients: '2' }, world)).rejects.toMatchObject({
+    code: 'USAGE',
+    message: expect.stringContaining('--clients'),
+  });
 });

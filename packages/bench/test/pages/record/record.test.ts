@@ -22,13 +22,44 @@ interface Options {
 }
 
 /** An entry as Chromium's developer tools save it. */
-function entry(url: string, { type, bytes = 2_000, mime = 'image/png', status = 200, method = 'GET', pageref = 'page_1', priority, initiator }: Options = {}): object {
+function entry(
+  url: string,
+  {
+    type,
+    bytes = 2_000,
+    mime = 'image/png',
+    status = 200,
+    method = 'GET',
+    pageref = 'page_1',
+    priority,
+    initiator,
+  }: Options = {},
+): object {
   return {
     pageref,
     startedDateTime: '2026-01-01T00:00:00.000Z',
     time: 12.5,
-    request: { method, url, httpVersion: 'h3', headers: [{ name: 'cookie', value: 'secret' }], queryString: [], cookies: [], headersSize: -1, bodySize: 0 },
-    response: { status, statusText: '', httpVersion: 'h3', headers: [], cookies: [], redirectURL: '', headersSize: -1, bodySize: bytes, content: { size: bytes * 3, mimeType: mime, text: 'private' } },
+    request: {
+      method,
+      url,
+      httpVersion: 'h3',
+      headers: [{ name: 'cookie', value: 'secret' }],
+      queryString: [],
+      cookies: [],
+      headersSize: -1,
+      bodySize: 0,
+    },
+    response: {
+      status,
+      statusText: '',
+      httpVersion: 'h3',
+      headers: [],
+      cookies: [],
+      redirectURL: '',
+      headersSize: -1,
+      bodySize: bytes,
+      content: { size: bytes * 3, mimeType: mime, text: 'private' },
+    },
     cache: {},
     timings: { send: 0, wait: 1, receive: 2 },
     ...(type && { _resourceType: type }),
@@ -38,7 +69,9 @@ function entry(url: string, { type, bytes = 2_000, mime = 'image/png', status = 
 }
 
 const document = entry(page, { type: 'document', mime: 'text/html; charset=utf-8', bytes: 9_000 });
-const har = (...entries: unknown[]): object => ({ log: { version: '1.2', creator: { name: 'test', version: '1' }, pages: [], entries } });
+const har = (...entries: unknown[]): object => ({
+  log: { version: '1.2', creator: { name: 'test', version: '1' }, pages: [], entries },
+});
 
 /** Records into a directory of its own. */
 async function record(content: object | string, name = 'shop'): Promise<Recording & { directory: string }> {
@@ -73,7 +106,11 @@ describe('a HAR file', () => {
       { path: 'api', bytes: 2_000, type: 'application/json', class: 'xhr', load: 'fetch' },
     ]);
     expect((await stat(join(site, 'i.webp'))).size).toBe(31_337);
-    const all = await Promise.all((await readdir(join(directory, 'out'), { recursive: true, withFileTypes: true })).filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), 'latin1')));
+    const all = await Promise.all(
+      (await readdir(join(directory, 'out'), { recursive: true, withFileTypes: true }))
+        .filter((file) => file.isFile())
+        .map((file) => readFile(join(file.parentPath, file.name), 'latin1')),
+    );
     expect(all).toHaveLength(7);
     expect(all.join('')).not.toMatch(/private|secret/);
   });
@@ -122,7 +159,17 @@ describe('a HAR file', () => {
       { request: {} },
     );
     expect(found.map(({ path }) => path)).toEqual(['items/?id=3', 'x']);
-    expect(leftOut).toEqual({ malformed: 2, repeated: 1, 'no content': 2, 'other method': 1, 'other page': 1, 'no end': 1, 'no http URL': 2, 'too large': 1, 'long URL': 1 });
+    expect(leftOut).toEqual({
+      malformed: 2,
+      repeated: 1,
+      'no content': 2,
+      'other method': 1,
+      'other page': 1,
+      'no end': 1,
+      'no http URL': 2,
+      'too large': 1,
+      'long URL': 1,
+    });
   });
 });
 
@@ -131,7 +178,14 @@ describe('a hostile HAR file', () => {
     const { directory } = await record(
       har(
         document,
-        ...['../../../escaped', '%2e%2e/%2e%2e/escaped', '..%2f..%2fescaped', 'a/..%5c..%5cescaped', '%00', 'index.html'].map((path) => entry(`https://shop.example/${path}`)),
+        ...[
+          '../../../escaped',
+          '%2e%2e/%2e%2e/escaped',
+          '..%2f..%2fescaped',
+          'a/..%5c..%5cescaped',
+          '%00',
+          'index.html',
+        ].map((path) => entry(`https://shop.example/${path}`)),
         entry('https://..%2f..%2fescaped/x'),
         entry('https://[::1]/x'),
       ),
@@ -142,9 +196,15 @@ describe('a hostile HAR file', () => {
   });
 
   it('cannot make a page without end', () => {
-    const many = resources(document, ...Array.from({ length: 5_000 }, (_, index) => entry(`https://shop.example/${index}`)));
+    const many = resources(
+      document,
+      ...Array.from({ length: 5_000 }, (_, index) => entry(`https://shop.example/${index}`)),
+    );
     expect(many.resources).toHaveLength(2_000);
-    const large = resources(document, ...Array.from({ length: 100 }, (_, index) => entry(`https://shop.example/${index}`, { bytes: 30 * 2 ** 20 })));
+    const large = resources(
+      document,
+      ...Array.from({ length: 100 }, (_, index) => entry(`https://shop.example/${index}`, { bytes: 30 * 2 ** 20 })),
+    );
     expect(large.resources.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(128 * 2 ** 20);
     expect(() => resources(...Array.from({ length: 10_001 }, () => document))).toThrow(/no HAR file/);
   });
@@ -161,15 +221,25 @@ describe('a hostile HAR file', () => {
   });
 
   it('that does not exist is named', async () => {
-    await expect(recordHar('/nowhere/x.har', '/nowhere', 'x')).rejects.toMatchObject({ code: 'HAR_INVALID', message: expect.stringContaining('ENOENT') as string });
+    await expect(recordHar('/nowhere/x.har', '/nowhere', 'x')).rejects.toMatchObject({
+      code: 'HAR_INVALID',
+      message: expect.stringContaining('ENOENT') as string,
+    });
   });
 
   it('never leads to a table that is refused', () => {
     const entryOf = fc.record(
       {
         pageref: fc.constantFrom('page_1', 'page_2'),
-        request: fc.record({ method: fc.constantFrom('GET', 'POST', ''), url: fc.oneof(fc.webUrl(), fc.string(), fc.constant(page)) }),
-        response: fc.record({ status: fc.integer({ min: 0, max: 600 }), bodySize: fc.oneof(fc.integer({ min: -1, max: 100_000 }), fc.double()), content: fc.record({ size: fc.nat(100_000), mimeType: fc.string() }, { requiredKeys: [] }) }),
+        request: fc.record({
+          method: fc.constantFrom('GET', 'POST', ''),
+          url: fc.oneof(fc.webUrl(), fc.string(), fc.constant(page)),
+        }),
+        response: fc.record({
+          status: fc.integer({ min: 0, max: 600 }),
+          bodySize: fc.oneof(fc.integer({ min: -1, max: 100_000 }), fc.double()),
+          content: fc.record({ size: fc.nat(100_000), mimeType: fc.string() }, { requiredKeys: [] }),
+        }),
         _resourceType: fc.constantFrom('script', 'image', 'font', 'other', 'document'),
         _priority: fc.string(),
       },

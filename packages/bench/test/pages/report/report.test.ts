@@ -16,11 +16,15 @@ import { writeReport } from '../../../src/pages/report/write_report.js';
 import { cellName } from '../../../src/pages/simulation/run_record.js';
 import { someCell, somePage, someRun } from '../some_cells.js';
 
-const keys = ['rr', 'dwrr'].flatMap((scheduler) => (['low', 'high'] as const).map((level) => ({ page: 'google' as const, tree: 'chrome' as const, level, scheduler })));
+const keys = ['rr', 'dwrr'].flatMap((scheduler) =>
+  (['low', 'high'] as const).map((level) => ({ page: 'google' as const, tree: 'chrome' as const, level, scheduler })),
+);
 
 function someReport(): ReportData<PagesCell> {
   const cells = keys.map((key, index) => someCell(key, 300 + 10 * index));
-  const runs = new Map(keys.map((key, index) => [cellName(key), [someRun(1, 299 + 10 * index), someRun(2, 301 + 10 * index)]]));
+  const runs = new Map(
+    keys.map((key, index) => [cellName(key), [someRun(1, 299 + 10 * index), someRun(2, 301 + 10 * index)]]),
+  );
   return simulationReport({
     machine: describeMachine(),
     parameters: { runs: 2, seed: 1, clients: 1 },
@@ -63,7 +67,10 @@ test('the table has a row for each setting and marks the least', () => {
 
 test('the least is that of one controller, and another one is named', () => {
   const key = { page: 'google', tree: 'chrome', level: 'high' } as const;
-  const { head, rows } = tableOf({ ...someReport(), cells: [someCell({ ...key, scheduler: 'rr' }, 300), someCell({ ...key, scheduler: 'critical-first-bbr' }, 200)] });
+  const { head, rows } = tableOf({
+    ...someReport(),
+    cells: [someCell({ ...key, scheduler: 'rr' }, 300), someCell({ ...key, scheduler: 'critical-first-bbr' }, 200)],
+  });
   expect(head.slice(4)).toEqual(['rr', 'critical-first-bbr (BBR instead of OLIA)']);
   expect(rows[0]?.slice(4)).toEqual(['300 *', '200']);
 });
@@ -80,7 +87,8 @@ test('the Markdown has the published values beside ours', () => {
   expect(text).toContain('## google, chrome, low');
   expect(text).toContain('399 (median 393, n = 100)');
   expect(text).toContain('3 cells were not measured.');
-  for (const line of text.split('\n').filter((candidate) => candidate.startsWith('| '))) expect(line.match(/\|/g)).toHaveLength(11);
+  for (const line of text.split('\n').filter((candidate) => candidate.startsWith('| ')))
+    expect(line.match(/\|/g)).toHaveLength(11);
 });
 
 describe('the HTML', () => {

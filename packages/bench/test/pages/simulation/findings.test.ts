@@ -8,10 +8,14 @@ import { someCell, someRun } from '../some_cells.js';
 
 const PUBLISHED = ['rr', 'wrr', 'swrr', 'sa-ecf', 'dwrr'];
 
-const cells = (page: PageName, tree: TreeName, level: LevelName, times: Record<string, number>) => Object.entries(times).map(([scheduler, time]) => someCell({ page, tree, level, scheduler }, time));
+const cells = (page: PageName, tree: TreeName, level: LevelName, times: Record<string, number>) =>
+  Object.entries(times).map(([scheduler, time]) => someCell({ page, tree, level, scheduler }, time));
 
 /** All schedulers alike but for these. */
-const alike = (time: number, others: Record<string, number> = {}): Record<string, number> => ({ ...Object.fromEntries(PUBLISHED.map((name) => [name, time])), ...others });
+const alike = (time: number, others: Record<string, number> = {}): Record<string, number> => ({
+  ...Object.fromEntries(PUBLISHED.map((name) => [name, time])),
+  ...others,
+});
 
 describe('the published directions', () => {
   test('are not judged without their cells', () => {
@@ -19,7 +23,10 @@ describe('the published directions', () => {
   });
 
   test('hold when priorities beat RR by enough', () => {
-    const [youtube, amazon] = publishedDirections([...cells('youtube', 'safari', 'low', alike(700, { rr: 1001 })), ...cells('amazon', 'safari', 'low', alike(700, { rr: 800 }))]);
+    const [youtube, amazon] = publishedDirections([
+      ...cells('youtube', 'safari', 'low', alike(700, { rr: 1001 })),
+      ...cells('amazon', 'safari', 'low', alike(700, { rr: 800 })),
+    ]);
     expect(youtube).toMatchObject({ holds: true, measured: [expect.stringContaining('30 % faster')] });
     expect(youtube?.why).toBeUndefined();
     expect(amazon).toMatchObject({ holds: false });
@@ -33,22 +40,38 @@ describe('the published directions', () => {
   });
 
   test('RR is competitive up to 5 % over the best', () => {
-    const rr = (time: number) => publishedDirections(cells('google', 'chrome', 'high', alike(1000, { rr: time })))[2]?.holds;
+    const rr = (time: number) =>
+      publishedDirections(cells('google', 'chrome', 'high', alike(1000, { rr: time })))[2]?.holds;
     expect([rr(900), rr(1049), rr(1060)]).toEqual([true, true, false]);
   });
 
   test('dWRR has to be the best in completing objects', () => {
-    const dwrr = (time: number) => publishedDirections(cells('youtube', 'chrome', 'medium', alike(500, { dwrr: time })))[3]?.holds;
+    const dwrr = (time: number) =>
+      publishedDirections(cells('youtube', 'chrome', 'medium', alike(500, { dwrr: time })))[3]?.holds;
     expect([dwrr(400), dwrr(600)]).toEqual([true, false]);
   });
 });
 
 describe('ours', () => {
-  const judged = (...times: number[]) => oursAgainstOthers(times.flatMap((time, index) => cells('google', 'chrome', (['low', 'medium', 'high'] as const)[index] ?? 'low', alike(500, { 'critical-first': time }))), new Map()).map(({ holds, measured }) => ({ holds, measured }));
+  const judged = (...times: number[]) =>
+    oursAgainstOthers(
+      times.flatMap((time, index) =>
+        cells(
+          'google',
+          'chrome',
+          (['low', 'medium', 'high'] as const)[index] ?? 'low',
+          alike(500, { 'critical-first': time }),
+        ),
+      ),
+      new Map(),
+    ).map(({ holds, measured }) => ({ holds, measured }));
 
   test('has to be the quickest in every cell', () => {
     expect(judged(490, 499)[0]).toEqual({ holds: true, measured: ['2 of 2 cells'] });
-    expect(judged(490, 501)[0]).toEqual({ holds: false, measured: ['1 of 2 cells', 'google, chrome, medium: 501 ms, rr 500 ms'] });
+    expect(judged(490, 501)[0]).toEqual({
+      holds: false,
+      measured: ['1 of 2 cells', 'google, chrome, medium: 501 ms, rr 500 ms'],
+    });
   });
 
   test('may be a little later with the critical resources', () => {
@@ -56,27 +79,49 @@ describe('ours', () => {
   });
 
   test('is not judged alone', () => {
-    expect(oursAgainstOthers([someCell({ page: 'google', tree: 'chrome', level: 'low', scheduler: 'critical-first' }, 400)], new Map()).map(({ holds }) => holds)).toEqual([null, null]);
+    expect(
+      oursAgainstOthers(
+        [someCell({ page: 'google', tree: 'chrome', level: 'low', scheduler: 'critical-first' }, 400)],
+        new Map(),
+      ).map(({ holds }) => holds),
+    ).toEqual([null, null]);
   });
 
   test('is compared under the same controller, and with others only', () => {
     const beside = { 'critical-first': 490, 'critical-first-bbr': 300, 'critical-first-no-repeats': 480 };
-    expect(oursAgainstOthers(cells('google', 'chrome', 'low', alike(500, beside)), new Map())[0]).toMatchObject({ holds: true });
-    expect(oursAgainstOthers(cells('google', 'chrome', 'low', { 'critical-first': 490, 'critical-first-bbr': 300 }), new Map())[0]).toMatchObject({ holds: null });
+    expect(oursAgainstOthers(cells('google', 'chrome', 'low', alike(500, beside)), new Map())[0]).toMatchObject({
+      holds: true,
+    });
+    expect(
+      oursAgainstOthers(
+        cells('google', 'chrome', 'low', { 'critical-first': 490, 'critical-first-bbr': 300 }),
+        new Map(),
+      )[0],
+    ).toMatchObject({ holds: null });
   });
 
   test('is compared seed by seed where it is not the quickest', () => {
     const group = cells('google', 'chrome', 'high', { 'critical-first': 510, rr: 500 });
     const [own, other] = group;
     if (!own || !other) throw new Error('two cells');
-    const runs = new Map([[cellName(own), [someRun(1, 509), someRun(2, 511)]], [cellName(other), [someRun(2, 500), someRun(1, 500)]]]);
-    expect(oursAgainstOthers(group, runs)[0]?.measured[1]).toBe('google, chrome, high: 510 ms, rr 500 ms; seed by seed +10.0 (95 % interval −2.7 to +22.7) ms');
+    const runs = new Map([
+      [cellName(own), [someRun(1, 509), someRun(2, 511)]],
+      [cellName(other), [someRun(2, 500), someRun(1, 500)]],
+    ]);
+    expect(oursAgainstOthers(group, runs)[0]?.measured[1]).toBe(
+      'google, chrome, high: 510 ms, rr 500 ms; seed by seed +10.0 (95 % interval −2.7 to +22.7) ms',
+    );
   });
 });
 
 test('another controller is shown beside the comparison', () => {
-  const beside = (time: number) => otherController(cells('google', 'chrome', 'high', alike(500, { 'critical-first': 490, 'critical-first-bbr': time })));
-  expect(beside(200)).toMatchObject([{ holds: true, measured: [expect.stringMatching(/^level high: .* with OLIA, .* with BBR/)] }]);
+  const beside = (time: number) =>
+    otherController(
+      cells('google', 'chrome', 'high', alike(500, { 'critical-first': 490, 'critical-first-bbr': time })),
+    );
+  expect(beside(200)).toMatchObject([
+    { holds: true, measured: [expect.stringMatching(/^level high: .* with OLIA, .* with BBR/)] },
+  ]);
   expect(beside(491)).toMatchObject([{ holds: false }]);
   expect(otherController(cells('google', 'chrome', 'high', alike(500)))).toEqual([]);
 });

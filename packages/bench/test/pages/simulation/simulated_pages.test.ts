@@ -10,11 +10,17 @@ const world = () => ({ stdout: new PassThrough(), stderr: new PassThrough() });
 
 describe('options', () => {
   test('virtual time or a browser has to be asked for', async () => {
-    await expect(runBench('pages', {}, world())).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('--sim (virtual time) or --browser') });
+    await expect(runBench('pages', {}, world())).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining('--sim (virtual time) or --browser'),
+    });
   });
 
   test('a name that does not exist is refused with those that do', async () => {
-    await expect(runBench('pages', { sim: true, page: 'google,yahoo' }, world())).rejects.toMatchObject({ code: 'USAGE', message: "--page: 'yahoo' is none of google, youtube, amazon, news, shop, application" });
+    await expect(runBench('pages', { sim: true, page: 'google,yahoo' }, world())).rejects.toMatchObject({
+      code: 'USAGE',
+      message: "--page: 'yahoo' is none of google, youtube, amazon, news, shop, application",
+    });
   });
 });
 
@@ -23,9 +29,18 @@ describe('a simulated cell', () => {
   const matrix = { pages: ['google'], trees: ['firefox'], levels: ['high'], schedulers: ['rfc9218'] } as const;
   let directory: string;
 
-  const measure = (options: { seed?: number; clients?: number; stop?: AbortSignal; resume?: boolean; file?: string }): Promise<MeasuredPages> => {
+  const measure = (options: {
+    seed?: number;
+    clients?: number;
+    stop?: AbortSignal;
+    resume?: boolean;
+    file?: string;
+  }): Promise<MeasuredPages> => {
     const { seed = 11, clients = 1, stop = never, resume = false, file = 'runs.jsonl' } = options;
-    return measureSimulatedPages({ matrix, parameters: { runs: 2, seed, clients }, file: join(directory, file), resume, stop }, () => undefined);
+    return measureSimulatedPages(
+      { matrix, parameters: { runs: 2, seed, clients }, file: join(directory, file), resume, stop },
+      () => undefined,
+    );
   };
   const digests = ({ runs }: MeasuredPages): string[] => [...runs.values()].flat().map(({ digest }) => digest);
 

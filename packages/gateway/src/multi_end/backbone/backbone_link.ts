@@ -39,7 +39,11 @@ export const maxProxied = 256;
  */
 const answerWindow = 512 * 1024;
 const connectionWindow = 2 * maxProxied * answerWindow;
-const windows = { maxStreamWindow: answerWindow, initialConnectionWindow: connectionWindow, maxConnectionWindow: connectionWindow };
+const windows = {
+  maxStreamWindow: answerWindow,
+  initialConnectionWindow: connectionWindow,
+  maxConnectionWindow: connectionWindow,
+};
 
 interface LinkEvents {
   /** The peer has taken this node in. */
@@ -115,7 +119,9 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   }
 
   #unreachable(): Error {
-    return new Error(`the node ${this.#options.peer.name} is not reachable over the backbone${this.#reason === undefined ? '' : `: ${this.#reason}`}`);
+    return new Error(
+      `the node ${this.#options.peer.name} is not reachable over the backbone${this.#reason === undefined ? '' : `: ${this.#reason}`}`,
+    );
   }
 
   #attempt(): void {
@@ -144,7 +150,9 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     try {
       if (this.#state === 'closed') return 'the node is stopping';
       this.#client = client;
-      const lost = new Promise<string>((resolve) => client.once('close', (error) => resolve(error?.message ?? 'the connection was closed')));
+      const lost = new Promise<string>((resolve) =>
+        client.once('close', (error) => resolve(error?.message ?? 'the connection was closed')),
+      );
       return await Promise.race([lost, this.#talk(client)]);
     } finally {
       this.#client = undefined;
@@ -172,9 +180,20 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     switch (message.type) {
       case 'challenge': {
         const { nonce, session } = message;
-        const signature = key.sign(introduction({ nonce, session, called: peer.publicKey, caller: key.publicKey, name }));
+        const signature = key.sign(
+          introduction({ nonce, session, called: peer.publicKey, caller: key.publicKey, name }),
+        );
         this.#session = Buffer.from(session);
-        body.write(encodeMessage({ type: 'hello', version: backboneVersion, name, run, publicKey: key.publicKey.bytes, signature }));
+        body.write(
+          encodeMessage({
+            type: 'hello',
+            version: backboneVersion,
+            name,
+            run,
+            publicKey: key.publicKey.bytes,
+            signature,
+          }),
+        );
         return;
       }
       case 'welcome':
@@ -190,7 +209,12 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
   #open(session: Buffer, run: Buffer, body: MessageBody): void {
     const { key, use, peer, log } = this.#options;
-    const channel = new Channel(peer.name, { sender: key.publicKey, receiver: peer.publicKey, session }, run.toString('hex'), body);
+    const channel = new Channel(
+      peer.name,
+      { sender: key.publicKey, receiver: peer.publicKey, session },
+      run.toString('hex'),
+      body,
+    );
     channel.once('close', (reason) => (this.#farewell ??= reason));
     this.#channel = channel;
     this.#failures = 0;
@@ -208,7 +232,8 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     channel?.lost(reason);
     if (this.#state !== 'closed') {
       const { peer, use, log } = this.#options;
-      if (this.#reason !== reason) log.warn({ peer: peer.name, use, reason }, 'a node cannot be reached over the backbone');
+      if (this.#reason !== reason)
+        log.warn({ peer: peer.name, use, reason }, 'a node cannot be reached over the backbone');
       this.#reason = reason;
       this.#state = 'waiting';
       const pause = backOffMs(this.#failures, pauses);
@@ -221,7 +246,9 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
 
 /** What to do about reasons that people meet. */
 function explain(reason: string, { name, publicKey }: BackboneLinkOptions['peer']): string {
-  return reason.includes('expected hashes') ? `the node there is not \`${name}\`: its key is not ${publicKey.toString()}; correct its address or \`public_key\`` : reason;
+  return reason.includes('expected hashes')
+    ? `the node there is not \`${name}\`: its key is not ${publicKey.toString()}; correct its address or \`public_key\``
+    : reason;
 }
 
 function formatHost({ host, port }: { host: string; port: number }): string {

@@ -15,7 +15,10 @@ import { Strangers } from './strangers.js';
  * What a node calls another one for. Messages have a connection of their own: what clients do not read of the requests
  * that are proxied from one node to the other takes the flow control of those alone.
  */
-export const backbonePaths = { messages: '/.well-known/sheaf/backbone', requests: '/.well-known/sheaf/backbone/requests' } as const;
+export const backbonePaths = {
+  messages: '/.well-known/sheaf/backbone',
+  requests: '/.well-known/sheaf/backbone/requests',
+} as const;
 export type BackboneUse = keyof typeof backbonePaths;
 
 /** Nodes of one site. Each has two connections; more are those that come again after a fault. */
@@ -138,11 +141,16 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
     const caller = NodePublicKey.fromBytes(message.publicKey);
     const expected = callers.get(name);
     if (!expected?.equals(caller)) {
-      const what = expected === undefined ? `no node \`${name}\` is known here` : `the node \`${name}\` is known here by another key, ${expected.toString()}`;
+      const what =
+        expected === undefined
+          ? `no node \`${name}\` is known here`
+          : `the node \`${name}\` is known here by another key, ${expected.toString()}`;
       return { refusal: `${what}; ${hint} ${caller.toString()}` };
     }
     const signed = introduction({ nonce, session, called: key.publicKey, caller, name });
-    return caller.verifies(signed, message.signature) ? { name, key: caller, run: run.toString('hex') } : { refusal: `the signature of \`${name}\` is wrong` };
+    return caller.verifies(signed, message.signature)
+      ? { name, key: caller, run: run.toString('hex') }
+      : { refusal: `the signature of \`${name}\` is wrong` };
   }
 
   #welcome({ name, key, run }: Caller, session: Buffer, connection: ServedConnection, outgoing: Outgoing): Channel {

@@ -68,7 +68,8 @@ export class FieldReader {
   text(longest: number): string {
     const bytes = this.bytes(longest);
     const text = bytes.toString('utf8');
-    if (/[\u0000-\u001f\u007f]/.test(text) || !Buffer.from(text).equals(bytes)) throw new BackboneViolation('a text is not made of printable characters');
+    if (/[\u0000-\u001f\u007f]/.test(text) || !Buffer.from(text).equals(bytes))
+      throw new BackboneViolation('a text is not made of printable characters');
     return text;
   }
 

@@ -76,10 +76,14 @@ export class Channel extends EventEmitter<ChannelEvents> {
 }
 
 /** Hands every message of a stream over, until it ends or is wrong; the result says why it ended. */
-export async function readMessages(stream: Readable, take: (message: BackboneMessage) => void | Promise<void>): Promise<string> {
+export async function readMessages(
+  stream: Readable,
+  take: (message: BackboneMessage) => void | Promise<void>,
+): Promise<string> {
   const reader = new MessageReader();
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) for (const message of reader.read(chunk)) await take(message);
+    for await (const chunk of stream as AsyncIterable<Buffer>)
+      for (const message of reader.read(chunk)) await take(message);
     return 'the other node ended the connection';
   } catch (error) {
     if (error instanceof BackboneViolation) return `the other node broke the protocol: ${error.message}`;

@@ -6,7 +6,11 @@ import { loadDevelopmentKey, NodePublicKey, readNodeKey, type NodeKey } from '..
 export async function ownKey({ name, directory, key: option, publicKey }: NodeKeySource): Promise<NodeKey> {
   const key = option === 'dev' ? await loadDevelopmentKey(directory, name) : await readNodeKey(option.file);
   if (publicKey && !publicKey.equals(key.publicKey)) {
-    throw new UserError('KEY_UNUSABLE', `the key of \`${name}\` belongs to ${key.publicKey.toString()}, not to its \`public_key\``, { hint: 'write that into `public_key`, or bring the key that belongs to it' });
+    throw new UserError(
+      'KEY_UNUSABLE',
+      `the key of \`${name}\` belongs to ${key.publicKey.toString()}, not to its \`public_key\``,
+      { hint: 'write that into `public_key`, or bring the key that belongs to it' },
+    );
   }
   return key;
 }

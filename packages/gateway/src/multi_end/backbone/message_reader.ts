@@ -12,7 +12,8 @@ export class MessageReader {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     while (this.#pending.length >= lengthBytes) {
       const length = this.#pending.readUInt32BE(0);
-      if (length === 0 || length > maxMessage) throw new BackboneViolation(`a message of ${length} bytes is not allowed`);
+      if (length === 0 || length > maxMessage)
+        throw new BackboneViolation(`a message of ${length} bytes is not allowed`);
       const end = lengthBytes + length;
       if (this.#pending.length < end) return;
       // A copy: what a message refers to must not keep or share the chunk.

@@ -41,11 +41,34 @@ export type BackboneMessage =
   | { type: 'drain'; drains: boolean }
   | { type: 'ping'; sequence: number }
   /** Backend. `load`: the share of the time, in thousandths, in which its process was busy; `requests` in flight; bytes since its start. */
-  | { type: 'pong'; sequence: number; state: BackendState; load: number; connections: number; requests: number; bytesSent: number; bytesReceived: number };
+  | {
+      type: 'pong';
+      sequence: number;
+      state: BackendState;
+      load: number;
+      connections: number;
+      requests: number;
+      bytesSent: number;
+      bytesReceived: number;
+    };
 
 type MessageType = BackboneMessage['type'];
 
-const codes = { challenge: 1, hello: 2, welcome: 3, farewell: 4, snapshot: 5, accepted: 6, refused: 7, lease: 8, left: 9, release: 10, drain: 11, ping: 12, pong: 13 } as const satisfies Record<MessageType, number>;
+const codes = {
+  challenge: 1,
+  hello: 2,
+  welcome: 3,
+  farewell: 4,
+  snapshot: 5,
+  accepted: 6,
+  refused: 7,
+  lease: 8,
+  left: 9,
+  release: 10,
+  drain: 11,
+  ping: 12,
+  pong: 13,
+} as const satisfies Record<MessageType, number>;
 const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
 
 /** The largest message without its length. */
@@ -62,7 +85,12 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
     case 'challenge':
       return writer.integer(message.version, 2).fixed(message.nonce).fixed(message.session);
     case 'hello':
-      return writer.integer(message.version, 2).text(message.name).fixed(message.run).fixed(message.publicKey).fixed(message.signature);
+      return writer
+        .integer(message.version, 2)
+        .text(message.name)
+        .fixed(message.run)
+        .fixed(message.publicKey)
+        .fixed(message.signature);
     case 'welcome':
       return writer.fixed(message.run);
     case 'farewell':
@@ -83,7 +111,14 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
     case 'ping':
       return writer.integer(message.sequence, 4);
     case 'pong':
-      return writer.integer(message.sequence, 4).integer(message.state === 'draining' ? 1 : 0, 1).integer(message.load, 2).integer(message.connections, 4).integer(message.requests, 4).integer(message.bytesSent, 6).integer(message.bytesReceived, 6);
+      return writer
+        .integer(message.sequence, 4)
+        .integer(message.state === 'draining' ? 1 : 0, 1)
+        .integer(message.load, 2)
+        .integer(message.connections, 4)
+        .integer(message.requests, 4)
+        .integer(message.bytesSent, 6)
+        .integer(message.bytesReceived, 6);
   }
 }
 
@@ -103,7 +138,14 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
     case 'challenge':
       return { type, version: versionOf(reader), nonce: reader.fixed(nonceBytes), session: reader.fixed(sessionBytes) };
     case 'hello':
-      return { type, version: versionOf(reader), name: reader.text(maxName), run: reader.fixed(runBytes), publicKey: reader.fixed(publicKeyBytes), signature: reader.fixed(signatureBytes) };
+      return {
+        type,
+        version: versionOf(reader),
+        name: reader.text(maxName),
+        run: reader.fixed(runBytes),
+        publicKey: reader.fixed(publicKeyBytes),
+        signature: reader.fixed(signatureBytes),
+      };
     case 'welcome':
       return { type, run: reader.fixed(runBytes) };
     case 'farewell':
@@ -147,7 +189,9 @@ function versionOf(reader: FieldReader): number {
 /** The other node runs another release. */
 export class BackboneVersionMismatch extends BackboneViolation {
   constructor(readonly theirs: number) {
-    super(`the other node speaks version ${theirs} of the backbone, this one ${backboneVersion}: run the same release of Sheaf on both`);
+    super(
+      `the other node speaks version ${theirs} of the backbone, this one ${backboneVersion}: run the same release of Sheaf on both`,
+    );
   }
 }
 

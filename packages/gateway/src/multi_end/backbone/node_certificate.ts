@@ -13,7 +13,9 @@ export async function createNodeCertificate(key: NodeKey, name: string, now: Dat
   x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
   const algorithm = { name: 'Ed25519' };
   const pem = key.toPem();
-  const privateKey = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), algorithm, false, ['sign']);
+  const privateKey = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), algorithm, false, [
+    'sign',
+  ]);
   const { bytes } = key.publicKey;
   const publicKey = await webcrypto.subtle.importKey('raw', bytes, algorithm, true, ['verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -23,7 +25,10 @@ export async function createNodeCertificate(key: NodeKey, name: string, now: Dat
     notAfter: new Date(now.getTime() + validityMs),
     signingAlgorithm: algorithm,
     keys: { privateKey, publicKey },
-    extensions: [new x509.BasicConstraintsExtension(false, undefined, true), new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true)],
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    ],
   });
   return { certificate: `${certificate.toString('pem')}\n`, privateKey: pem };
 }

@@ -24,7 +24,12 @@ export interface ProxyOptions {
 }
 
 /** Proxies a request to another node; undefined when the client has a response, or has left. */
-export async function proxyRequest(exchange: Exchange, body: ReceivedBody, link: BackboneLink, { signal = exchange.signal, bodyOf = (response) => response }: ProxyOptions = {}): Promise<ProxyFailure | undefined> {
+export async function proxyRequest(
+  exchange: Exchange,
+  body: ReceivedBody,
+  link: BackboneLink,
+  { signal = exchange.signal, bodyOf = (response) => response }: ProxyOptions = {},
+): Promise<ProxyFailure | undefined> {
   let sent = false;
   let answered = false;
   try {
@@ -40,7 +45,11 @@ export async function proxyRequest(exchange: Exchange, body: ReceivedBody, link:
   } catch (error) {
     if (exchange.aborted) return undefined;
     if (!answered && respondBodyFault(exchange, error)) return undefined;
-    if (!answered) return { error: new Error(errorMessage(error), { cause: error }), repeatable: !sent || mayProxyAgain(exchange.request, body, error) };
+    if (!answered)
+      return {
+        error: new Error(errorMessage(error), { cause: error }),
+        repeatable: !sent || mayProxyAgain(exchange.request, body, error),
+      };
     // The client learns by a reset that the body is not complete.
     exchange.response.destroy(error as Error);
     return undefined;

@@ -72,12 +72,22 @@ export class SnapshotSealer {
     if (snapshot.length > maxSnapshot) throw new RangeError(`a snapshot of ${snapshot.length} bytes is too large`);
     const { sender, receiver, session } = this.#session;
     this.#counter += 1;
-    const signed = new FieldWriter().integer(version, 1).fixed(sender.bytes).fixed(receiver.bytes).fixed(session).integer(this.#counter, counterBytes).fixed(snapshot).finish();
+    const signed = new FieldWriter()
+      .integer(version, 1)
+      .fixed(sender.bytes)
+      .fixed(receiver.bytes)
+      .fixed(session)
+      .integer(this.#counter, counterBytes)
+      .fixed(snapshot)
+      .finish();
     snapshot.fill(0);
     const toSign = Buffer.concat([signatureContext, signed]);
     const plain = Buffer.concat([signed, this.#key.sign(toSign)]);
     toSign.fill(0);
-    const sealed = this.#sodium.crypto_box_seal(plain, this.#sodium.crypto_sign_ed25519_pk_to_curve25519(receiver.bytes));
+    const sealed = this.#sodium.crypto_box_seal(
+      plain,
+      this.#sodium.crypto_sign_ed25519_pk_to_curve25519(receiver.bytes),
+    );
     signed.fill(0);
     plain.fill(0);
     return Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);

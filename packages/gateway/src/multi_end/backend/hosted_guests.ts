@@ -85,7 +85,16 @@ export class HostedGuests {
 
   #answer(channel: Channel, sequence: number): void {
     const { load, requests, bytesSent, bytesReceived } = this.#options.reading();
-    channel.send({ type: 'pong', sequence, state: this.state, load: Math.round(load * 1_000), connections: this.count, requests, bytesSent, bytesReceived });
+    channel.send({
+      type: 'pong',
+      sequence,
+      state: this.state,
+      load: Math.round(load * 1_000),
+      connections: this.count,
+      requests,
+      bytesSent,
+      bytesReceived,
+    });
   }
 
   /** What is left of earlier lives of the gateway goes when its last client has left. */

@@ -27,9 +27,14 @@ export class PrimaryRoute implements Target {
       respondStatus(exchange, 503, { 'retry-after': '1' });
       return;
     }
-    const failure = await proxyRequest(exchange, new ReceivedBody(exchange), this.#primary).finally(() => this.#places.leave(exchange));
+    const failure = await proxyRequest(exchange, new ReceivedBody(exchange), this.#primary).finally(() =>
+      this.#places.leave(exchange),
+    );
     if (!failure) return;
-    this.#log.warn({ error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to the gateway');
+    this.#log.warn(
+      { error: errorMessage(failure.error), path: exchange.pathname },
+      'request failed on its way to the gateway',
+    );
     respondStatus(exchange, 502);
   }
 }

@@ -82,13 +82,27 @@ export class BackendClient {
   /** As `Http3Client.request`; `parts` hears where the response's body comes from. @throws QuicError, PrimaryLost */
   async request(options: ClientRequestOptions, parts?: PartListener): Promise<ClientResponse> {
     const excluded = new Set<number>();
-    const held = this.#backends.any && options.body !== undefined && !Buffer.isBuffer(options.body) ? new HeldBody(options.body) : undefined;
-    const answer = await this.#ask(held ? { ...options, body: held } : options, excluded, parts).finally(() => held?.release());
+    const held =
+      this.#backends.any && options.body !== undefined && !Buffer.isBuffer(options.body)
+        ? new HeldBody(options.body)
+        : undefined;
+    const answer = await this.#ask(held ? { ...options, body: held } : options, excluded, parts).finally(() =>
+      held?.release(),
+    );
     const resumption = resumptionOf(options.method ?? 'GET', answer.response);
-    if (answer.backend === undefined && !parts && !(resumption && this.#backends.any && this.#elsewhere)) return answer.response;
+    if (answer.backend === undefined && !parts && !(resumption && this.#backends.any && this.#elsewhere))
+      return answer.response;
     const { status, headers } = answer.response;
-    const body = this.#body(answer, { options, resumption, excluded, parts }, (last) => (whole.trailers = last.trailers));
-    const whole = Object.assign(Readable.from(body, { objectMode: false, highWaterMark: 256 * 1024 }), { status, headers, trailers: {} });
+    const body = this.#body(
+      answer,
+      { options, resumption, excluded, parts },
+      (last) => (whole.trailers = last.trailers),
+    );
+    const whole = Object.assign(Readable.from(body, { objectMode: false, highWaterMark: 256 * 1024 }), {
+      status,
+      headers,
+      trailers: {},
+    });
     // Who never began to read has not begun with the first server either.
     whole.once('close', () => answer.response.destroy());
     return whole;
@@ -103,7 +117,8 @@ export class BackendClient {
   }
 
   #closeWhenIdle(): void {
-    if (this.#primaryLost && this.#stalls.size === 0 && this.#open === 0) void this.#client.close().catch(() => undefined);
+    if (this.#primaryLost && this.#stalls.size === 0 && this.#open === 0)
+      void this.#client.close().catch(() => undefined);
   }
 
   /** Asks backend after backend, and at last the gateway. */
@@ -178,7 +193,11 @@ export class BackendClient {
   }
 
   /** The body of a response, with what was missing from other servers. */
-  #body({ response, backend }: Answer, { options, resumption, excluded, parts }: Delivery, onEnd: (last: ClientResponse) => void): AsyncGenerator<Buffer> {
+  #body(
+    { response, backend }: Answer,
+    { options, resumption, excluded, parts }: Delivery,
+    onEnd: (last: ClientResponse) => void,
+  ): AsyncGenerator<Buffer> {
     let from = backend;
     return resumedBody(response, resumption, {
       read: (part) => this.#read(part, parts),
@@ -213,8 +232,15 @@ export class BackendClient {
     }
   }
 
-  async #rest({ options, resumption, excluded, parts }: Delivery & { resumption: Resumption }, received: number): Promise<{ response: ClientResponse; backend: number | undefined } | undefined> {
-    const { response, backend } = await this.#ask({ ...options, headers: { ...options.headers, ...rangeHeaders(resumption, received) } }, excluded, parts);
+  async #rest(
+    { options, resumption, excluded, parts }: Delivery & { resumption: Resumption },
+    received: number,
+  ): Promise<{ response: ClientResponse; backend: number | undefined } | undefined> {
+    const { response, backend } = await this.#ask(
+      { ...options, headers: { ...options.headers, ...rangeHeaders(resumption, received) } },
+      excluded,
+      parts,
+    );
     if (isRest(response, resumption, received)) return { response, backend };
     response.destroy();
     return undefined;
@@ -251,7 +277,11 @@ function isLost(error: unknown): boolean {
 }
 
 /** What the codes of errors say of requests; after any other error they are not sent again. */
-const failures: Readonly<Partial<Record<string, Failed>>> = { BACKEND_REFUSED: 'nothing', NO_MULTI_END: 'nothing', BACKEND_REJECTED: 'unprocessed' };
+const failures: Readonly<Partial<Record<string, Failed>>> = {
+  BACKEND_REFUSED: 'nothing',
+  NO_MULTI_END: 'nothing',
+  BACKEND_REJECTED: 'unprocessed',
+};
 
 /** Whether the request may be sent once more, to another server. */
 function mayAskAnother({ method = 'GET', body }: ClientRequestOptions, error: unknown): boolean {

@@ -49,10 +49,14 @@ export class OpenBackends {
    * 1 / (1 - load)).
    */
   choose(candidates: readonly number[], excluded: ReadonlySet<number>): number | undefined {
-    const usable = candidates.filter((backend) => this.#backends.get(backend)?.state === 'open' && !excluded.has(backend));
+    const usable = candidates.filter(
+      (backend) => this.#backends.get(backend)?.state === 'open' && !excluded.has(backend),
+    );
     if (usable.length < 2) return usable[0];
     this.#look();
-    const ranked = usable.map((backend) => ({ backend, cost: this.#cost(backend) })).sort((left, right) => left.cost - right.cost);
+    const ranked = usable
+      .map((backend) => ({ backend, cost: this.#cost(backend) }))
+      .sort((left, right) => left.cost - right.cost);
     return ranked[0]?.backend;
   }
 
@@ -83,7 +87,9 @@ export class OpenBackends {
     const now = performance.now();
     if (now - this.#lookedAt < freshMs) return;
     this.#lookedAt = now;
-    this.#roundTrips = new Map(this.#client.status().backends.map(({ backend, smoothedRttMs }) => [backend, smoothedRttMs]));
+    this.#roundTrips = new Map(
+      this.#client.status().backends.map(({ backend, smoothedRttMs }) => [backend, smoothedRttMs]),
+    );
   }
 
   #set(backend: number, state: KnownBackend['state']): void {

@@ -42,7 +42,10 @@ export class RouteMapCache {
 
   async #load(client: Http3Client): Promise<void> {
     const { version } = this;
-    const response = await client.request({ path: WELL_KNOWN.routes, headers: version === undefined ? {} : { 'if-none-match': `"${version}"` } });
+    const response = await client.request({
+      path: WELL_KNOWN.routes,
+      headers: version === undefined ? {} : { 'if-none-match': `"${version}"` },
+    });
     if (response.status === 304) return void response.resume();
     if (response.status !== 200) {
       response.resume();

@@ -40,6 +40,7 @@ export class Stalls {
 
   #look(began: number): void {
     const now = performance.now();
-    for (const wait of this.#waits) if (wait.since !== undefined && now - Math.max(wait.since, began) > stallMs) wait.abandon();
+    for (const wait of this.#waits)
+      if (wait.since !== undefined && now - Math.max(wait.since, began) > stallMs) wait.abandon();
   }
 }

@@ -32,12 +32,22 @@ export class BackendRoute implements Target {
     const body = new ReceivedBody(exchange);
     for (let turn = backends.next(); turn; turn = backends.next()) {
       const { backend, signal } = turn;
-      const failure = await proxyRequest(exchange, body, backend.link, { signal, bodyOf: (response) => proxiedBody(exchange, response, backends) });
+      const failure = await proxyRequest(exchange, body, backend.link, {
+        signal,
+        bodyOf: (response) => proxiedBody(exchange, response, backends),
+      });
       if (!failure) return;
-      this.#log.warn({ backend: backend.name, error: errorMessage(failure.error), path: exchange.pathname }, 'request failed on its way to a backend');
-      if (!failure.repeatable) { respondStatus(exchange, 502); return; }
+      this.#log.warn(
+        { backend: backend.name, error: errorMessage(failure.error), path: exchange.pathname },
+        'request failed on its way to a backend',
+      );
+      if (!failure.repeatable) {
+        respondStatus(exchange, 502);
+        return;
+      }
     }
-    if (backends.full) this.#log.warn({ path: exchange.pathname }, 'no backend has room for more requests that are proxied to it');
+    if (backends.full)
+      this.#log.warn({ path: exchange.pathname }, 'no backend has room for more requests that are proxied to it');
     respondStatus(exchange, backends.full ? 503 : 502, backends.full ? { 'retry-after': '1' } : {});
   }
 }

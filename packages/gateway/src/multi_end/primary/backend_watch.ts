@@ -159,7 +159,10 @@ export class BackendWatch {
     this.#heardAt = performance.now();
     clearTimeout(this.#patience);
     // Not at once: when it was this process that rested, what the backend said meanwhile is still to be read.
-    this.#patience = setTimeout(() => setImmediate(() => this.#evaluate()), this.#options.reference.health.timeout + 1).unref();
+    this.#patience = setTimeout(
+      () => setImmediate(() => this.#evaluate()),
+      this.#options.reference.health.timeout + 1,
+    ).unref();
     this.#evaluate();
   }
 
@@ -200,7 +203,10 @@ export class BackendWatch {
     const state = this.#assess();
     this.#state = state;
     if (state === before) return;
-    this.#options.log[state === 'lost' || state === 'unhealthy' ? 'warn' : 'info']({ backend: this.name, before, state }, 'a backend changed');
+    this.#options.log[state === 'lost' || state === 'unhealthy' ? 'warn' : 'info'](
+      { backend: this.name, before, state },
+      'a backend changed',
+    );
     clearTimeout(this.#hope);
     if (state === 'lost') {
       this.#hope = setTimeout(() => this.handOvers.withdraw('gone'), lostMs).unref();

@@ -47,7 +47,10 @@ export class BackendsInTurn {
 
   #best(): BackendWatch | undefined {
     const usable = this.#left.filter(({ state }) => order.includes(state));
-    return usable.sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state) || one.requestsActive - other.requestsActive)[0];
+    return usable.sort(
+      (one, other) =>
+        order.indexOf(one.state) - order.indexOf(other.state) || one.requestsActive - other.requestsActive,
+    )[0];
   }
 
   #begin(backend: BackendWatch): Turn {

@@ -109,7 +109,8 @@ export class HandOvers {
   handOverWaiting(): void {
     if (!this.#serves || !this.#link) return;
     const now = performance.now();
-    for (const [connection, { retryAt, failures }] of [...this.#waiting]) if (now >= retryAt) this.#handOver(connection, failures);
+    for (const [connection, { retryAt, failures }] of [...this.#waiting])
+      if (now >= retryAt) this.#handOver(connection, failures);
   }
 
   /** @throws BackboneViolation */
@@ -119,7 +120,10 @@ export class HandOvers {
         return this.#with(message.connection, (entry) => this.#offer(entry));
       case 'refused':
         return this.#with(message.connection, (entry) => {
-          this.#options.log.warn({ backend: this.#options.id, reason: message.reason }, 'a backend refused a connection');
+          this.#options.log.warn(
+            { backend: this.#options.id, reason: message.reason },
+            'a backend refused a connection',
+          );
           this.#abandon(entry);
         });
       case 'lease':
@@ -160,8 +164,14 @@ export class HandOvers {
     try {
       snapshot = connection.handOver(this.#options.id, address);
     } catch (error) {
-      this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a connection cannot be handed over yet');
-      this.#waiting.set(connection, { retryAt: performance.now() + backOffMs(failures, pauses), failures: failures + 1 });
+      this.#options.log.debug(
+        { backend: this.#options.id, error: errorMessage(error) },
+        'a connection cannot be handed over yet',
+      );
+      this.#waiting.set(connection, {
+        retryAt: performance.now() + backOffMs(failures, pauses),
+        failures: failures + 1,
+      });
       return;
     }
     this.#waiting.delete(connection);
@@ -195,7 +205,10 @@ export class HandOvers {
       connection.receiveBackendMessage(this.#options.id, bytes);
     } catch (error) {
       if (systemErrorCode(error) === 'BACKEND_MESSAGE') throw new BackboneViolation(errorMessage(error));
-      this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a message of a backend came too late');
+      this.#options.log.debug(
+        { backend: this.#options.id, error: errorMessage(error) },
+        'a message of a backend came too late',
+      );
     }
   }
 
@@ -216,7 +229,10 @@ export class HandOvers {
     try {
       connection.withdrawBackend(this.#options.id, how);
     } catch (error) {
-      this.#options.log.debug({ backend: this.#options.id, error: errorMessage(error) }, 'a backend is withdrawn already');
+      this.#options.log.debug(
+        { backend: this.#options.id, error: errorMessage(error) },
+        'a backend is withdrawn already',
+      );
     }
   }
 

@@ -56,7 +56,10 @@ export class Primary {
   }
 
   route(names: readonly string[]): Target {
-    return new BackendRoute(names.flatMap((name) => this.#backends.get(name) ?? []), this.#options.log);
+    return new BackendRoute(
+      names.flatMap((name) => this.#backends.get(name) ?? []),
+      this.#options.log,
+    );
   }
 
   /** Answers what backends send back. */
@@ -102,10 +105,26 @@ export class Primary {
       const publicKey = await publicKeyOf(reference.identity);
       callers.set(reference.name, publicKey);
       this.#checkPorts(reference);
-      const common = { module, name, key, run, peer: { name: reference.name, publicKey }, address: () => this.#backboneOf(reference), log };
+      const common = {
+        module,
+        name,
+        key,
+        run,
+        peer: { name: reference.name, publicKey },
+        address: () => this.#backboneOf(reference),
+        log,
+      };
       const link = new BackboneLink({ ...common, use: 'messages' });
       const requests = new BackboneLink({ ...common, use: 'requests' });
-      const backend = new BackendWatch({ reference, link, requests, key, sodium, addresses: () => this.#addressesOf(reference), log });
+      const backend = new BackendWatch({
+        reference,
+        link,
+        requests,
+        key,
+        sodium,
+        addresses: () => this.#addressesOf(reference),
+        log,
+      });
       this.#backends.set(reference.name, backend);
       this.#byId.set(reference.id, backend);
     }
@@ -122,7 +141,8 @@ export class Primary {
       address,
       callers,
       hint: `if it is one of the backends of \`${name}\`, its \`public_key\` there is`,
-      onRequest: (request, response) => void this.#handler?.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse),
+      onRequest: (request, response) =>
+        void this.#handler?.handle(fromBackboneRequest(request, response), response as unknown as GatewayResponse),
       log,
     }).catch((error: unknown) => {
       throw listenError(error, address, 'UDP', loaded.place(['backbone']));
@@ -133,15 +153,22 @@ export class Primary {
     connection.once('multiEndReady', () => {
       for (const backend of this.#direct) backend.addConnection(connection);
     });
-    connection.on('backendMessage', (backend, bytes) => this.#byId.get(backend)?.handOvers.onBackendMessage(connection, bytes));
-    connection.on('backendPathAbandoned', (backend, code) => this.#byId.get(backend)?.handOvers.onPathAbandoned(connection, code));
+    connection.on('backendMessage', (backend, bytes) =>
+      this.#byId.get(backend)?.handOvers.onBackendMessage(connection, bytes),
+    );
+    connection.on('backendPathAbandoned', (backend, code) =>
+      this.#byId.get(backend)?.handOvers.onPathAbandoned(connection, code),
+    );
     connection.once('close', () => {
       for (const backend of this.#direct) backend.handOvers.remove(connection);
     });
   }
 
   #addressesOf({ name, addresses }: LoadedBackendReference): LoadedBackendReference['addresses'] {
-    return addresses.map(({ address, port }) => ({ address, port: this.#options.running.portOf(name, 'listen', port) }));
+    return addresses.map(({ address, port }) => ({
+      address,
+      port: this.#options.running.portOf(name, 'listen', port),
+    }));
   }
 
   #backboneOf({ name, backbone }: LoadedBackendReference): LoadedBackendReference['backbone'] {
@@ -153,6 +180,9 @@ export class Primary {
     const { loaded } = this.#options;
     const ports = [this.#backboneOf(reference).port, ...this.#addressesOf(reference).map(({ port }) => port)];
     if (!ports.includes(0)) return;
-    throw new UserError('CONFIG_CONFLICT', `a port of the backend \`${reference.name}\` is not known`, { place: loaded.place(['backends']), hint: 'give its `listen` and its `backbone` ports, or run both nodes in one process' });
+    throw new UserError('CONFIG_CONFLICT', `a port of the backend \`${reference.name}\` is not known`, {
+      place: loaded.place(['backends']),
+      hint: 'give its `listen` and its `backbone` ports, or run both nodes in one process',
+    });
   }
 }

@@ -25,12 +25,21 @@ export function proxiedBody(exchange: Exchange, response: ClientResponse, backen
 }
 
 /** The rest of the body, from the first backend that has it. */
-async function restFrom(exchange: Exchange, resumption: Resumption, received: number, backends: BackendsInTurn): Promise<ClientResponse | undefined> {
+async function restFrom(
+  exchange: Exchange,
+  resumption: Resumption,
+  received: number,
+  backends: BackendsInTurn,
+): Promise<ClientResponse | undefined> {
   for (let turn = backends.next(); turn && !exchange.aborted; turn = backends.next()) {
     try {
       const client = await turn.backend.link.whenOpen(patienceMs);
       const request = requestOf(exchange);
-      const response = await client.request({ ...request, headers: { ...request.headers, ...rangeHeaders(resumption, received) }, signal: turn.signal });
+      const response = await client.request({
+        ...request,
+        headers: { ...request.headers, ...rangeHeaders(resumption, received) },
+        signal: turn.signal,
+      });
       if (isRest(response, resumption, received)) return response;
       response.destroy();
     } catch {

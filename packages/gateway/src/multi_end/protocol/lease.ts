@@ -11,7 +11,11 @@ export const leaseSchema = z.object({ granted: bytes, returned: bytes, left: byt
 /** Answers with the lease of the connection that asks, and with no other's; 404 to those who have handed none over. */
 export function respondLease(exchange: Exchange): void {
   const lease = ownLease(exchange);
-  if (lease) respondText(exchange, 200, `${JSON.stringify(lease)}\n`, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  if (lease)
+    respondText(exchange, 200, `${JSON.stringify(lease)}\n`, {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+    });
   else respondStatus(exchange, 404);
 }
 

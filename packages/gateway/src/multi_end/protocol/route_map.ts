@@ -32,7 +32,10 @@ export const routeMapSchema = z.object({
 export type RouteMap = z.output<typeof routeMapSchema>;
 
 /** The first route that fits decides, as at the gateway: routes that it answers itself are in the map, too. */
-export function describeRoutes(routes: readonly RouteOptions[], idOf: (backend: string) => number | undefined): RouteMap {
+export function describeRoutes(
+  routes: readonly RouteOptions[],
+  idOf: (backend: string) => number | undefined,
+): RouteMap {
   const described = routes
     // Sessions are opened with CONNECT, which no backend answers.
     .filter(({ webtransport }) => webtransport === undefined)

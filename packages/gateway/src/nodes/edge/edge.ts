@@ -80,7 +80,13 @@ export class Edge extends FrontNode {
     const { node } = this.#loaded;
     const { log, certificate } = front;
     const { host, port } = this.#target;
-    const gateway = new GatewayConnection({ host, port, log, connect: (attempt) => this.#connect(module, attempt), onOpen: (client) => this.#onOpen(client) });
+    const gateway = new GatewayConnection({
+      host,
+      port,
+      log,
+      connect: (attempt) => this.#connect(module, attempt),
+      onOpen: (client) => this.#onOpen(client),
+    });
     this.#gateway = gateway;
     front.shutdown.add(() => gateway.close());
     const metrics = new Metrics({
@@ -94,11 +100,14 @@ export class Edge extends FrontNode {
     const responses = node.show_paths ? new ResponseReports() : undefined;
     const handler = new RequestHandler({
       routes: [compileRoute({ path: '/' }, 0, new Forwarder(gateway, log, responses))],
-      wellKnown: new WellKnown(describeListener(node, certificate, () => front.address.port), {
-        paths: node.show_paths ? () => pathReports(gateway.status(), this.#leases?.latest() ?? new Map()) : undefined,
-        responses: responses && (() => responses.latest()),
-        pageLoader: node.page_loader,
-      }),
+      wellKnown: new WellKnown(
+        describeListener(node, certificate, () => front.address.port),
+        {
+          paths: node.show_paths ? () => pathReports(gateway.status(), this.#leases?.latest() ?? new Map()) : undefined,
+          responses: responses && (() => responses.latest()),
+          pageLoader: node.page_loader,
+        },
+      ),
       wellKnownPrefix: WELL_KNOWN_PREFIX,
       maxHeaderBytes: node.limits.header_size,
       slowClients: watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason)),
@@ -163,7 +172,12 @@ export class Edge extends FrontNode {
   #keepPaths(client: Http3Client): () => void {
     const { paths } = this.#loaded.node;
     const gateway = this.#gatewayIp;
-    const policy = new PathPolicy({ connection: client, first: this.#first, wanted: () => wantedPaths(paths, gateway), log: this.front.log });
+    const policy = new PathPolicy({
+      connection: client,
+      first: this.#first,
+      wanted: () => wantedPaths(paths, gateway),
+      log: this.front.log,
+    });
     client.on('path', (event) => policy.onEvent(event));
     const timer = setInterval(() => policy.reconcile(performance.now()), reconcileMs).unref();
     policy.reconcile(performance.now());

@@ -55,7 +55,10 @@ export class Forwarder implements Target {
         }
         if (respondBodyFault(exchange, error)) return;
         if (attempt === 0 && lost && mayProxyAgain(request, body, error)) continue;
-        this.#log.warn({ error: errorMessage(error), path: exchange.pathname }, 'request failed on its way to the gateway');
+        this.#log.warn(
+          { error: errorMessage(error), path: exchange.pathname },
+          'request failed on its way to the gateway',
+        );
         respondUnreachable(exchange, error, this.#gateway.status().address);
         return;
       } finally {
@@ -83,7 +86,11 @@ function respondUnreachable(exchange: Exchange, error: unknown, gateway: string)
 <p>The next request tries again. <code>sheaf status</code> shows the connection and its paths.</p>
 </html>
 `;
-  respondText(exchange, status, page, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '1' });
+  respondText(exchange, status, page, {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'retry-after': '1',
+  });
 }
 
 function escapeHtml(text: string): string {

@@ -49,7 +49,15 @@ const maxStreamWindow = 8 * 1024 ** 2;
 const connectionWindow = (maxUnread * maxStreamWindow * 4) / 3;
 
 /** The fixed part of how an edge connects. */
-export const connectionOptions = { alpn: ['h3'], webtransport: true, multiEnd: true, connectTimeoutMs: 5_000, maxStreamWindow, initialConnectionWindow: connectionWindow, maxConnectionWindow: connectionWindow } satisfies Partial<ClientOptions>;
+export const connectionOptions = {
+  alpn: ['h3'],
+  webtransport: true,
+  multiEnd: true,
+  connectTimeoutMs: 5_000,
+  maxStreamWindow,
+  initialConnectionWindow: connectionWindow,
+  maxConnectionWindow: connectionWindow,
+} satisfies Partial<ClientOptions>;
 
 /** The one connection of an edge to its gateway: opened when somebody needs it, and again after it was lost. */
 export class GatewayConnection {
@@ -99,7 +107,13 @@ export class GatewayConnection {
 
   status(): GatewayLinkStatus {
     const { host, port } = this.#options;
-    const state = this.#client ? 'open' : Date.now() < this.#retryAt ? 'waiting' : this.#opening ? 'connecting' : 'idle';
+    const state = this.#client
+      ? 'open'
+      : Date.now() < this.#retryAt
+        ? 'waiting'
+        : this.#opening
+          ? 'connecting'
+          : 'idle';
     return {
       address: formatAddress({ address: host, port }),
       state,
@@ -122,7 +136,8 @@ export class GatewayConnection {
       try {
         return await this.backendsOf(await this.open()).request(request);
       } catch (error) {
-        if (!(error instanceof GatewayUnreachable) || this.#closed || request.signal?.aborted || Date.now() > deadline) throw error;
+        if (!(error instanceof GatewayUnreachable) || this.#closed || request.signal?.aborted || Date.now() > deadline)
+          throw error;
       }
     }
   }
@@ -137,7 +152,10 @@ export class GatewayConnection {
         throw new Error('the edge is stopping');
       }
       const openedAt = Date.now();
-      this.#backends.set(client, new BackendClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }));
+      this.#backends.set(
+        client,
+        new BackendClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }),
+      );
       // Backends may have responses in flight; new requests need a gateway.
       client.once('primaryLost', () => this.retire(client));
       const end = onOpen(client);

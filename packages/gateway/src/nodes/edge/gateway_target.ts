@@ -25,12 +25,19 @@ export interface GatewayTarget {
 export function gatewayTarget({ node, gateway, place }: LoadedEdge, running?: ListenAddress): GatewayTarget {
   if (typeof node.gateway !== 'string') {
     const { address, server_name: serverName, certificate } = node.gateway;
-    return { ...address, ...(serverName === undefined ? {} : { serverName }), trust: () => configuredTrust(certificate) };
+    return {
+      ...address,
+      ...(serverName === undefined ? {} : { serverName }),
+      trust: () => configuredTrust(certificate),
+    };
   }
   if (!gateway) throw new Error(`the gateway ${node.gateway} got lost`);
   const { address, port } = running ?? gateway.node.listen;
   if (port === 0) {
-    throw new UserError('CONFIG_CONFLICT', `the port of the gateway \`${gateway.name}\` is not known`, { place: place(['gateway']), hint: 'give its `listen` a port, or run both nodes in one process' });
+    throw new UserError('CONFIG_CONFLICT', `the port of the gateway \`${gateway.name}\` is not known`, {
+      place: place(['gateway']),
+      hint: 'give its `listen` a port, or run both nodes in one process',
+    });
   }
   const host = isWildcard(address) ? '127.0.0.1' : address;
   return { host, port, trust: () => trustIn(gateway) };
@@ -45,6 +52,7 @@ async function configuredTrust(certificate: TrustOptions | undefined): Promise<T
 
 /** A gateway of the same file is known by the certificate that it uses. */
 async function trustIn({ node: { tls }, directory, certificateNames }: LoadedGateway): Promise<Trust> {
-  const pair = tls === 'dev' ? await loadDevCertificate(directory, certificateNames, new Date()) : await readCertificateFiles(tls);
+  const pair =
+    tls === 'dev' ? await loadDevCertificate(directory, certificateNames, new Date()) : await readCertificateFiles(tls);
   return { certificateHashes: [certificateHash(pair)] };
 }

@@ -44,13 +44,19 @@ export class LeaseReports {
     this.#asking = true;
     this.#askedAt = performance.now();
     const open = this.#client.status().backends.filter(({ state }) => state === 'open');
-    const answers = await Promise.all(open.map(async ({ backend, path }) => [path, await this.#ask(backend).catch(() => undefined)] as const));
+    const answers = await Promise.all(
+      open.map(async ({ backend, path }) => [path, await this.#ask(backend).catch(() => undefined)] as const),
+    );
     this.#leases = new Map(answers.flatMap(([path, lease]) => (lease ? [[path, lease] as const] : [])));
     this.#asking = false;
   }
 
   async #ask(backend: number): Promise<LeaseReport | undefined> {
-    const response = await this.#client.request({ path: WELL_KNOWN.lease, backend, signal: AbortSignal.timeout(times.patience) });
+    const response = await this.#client.request({
+      path: WELL_KNOWN.lease,
+      backend,
+      signal: AbortSignal.timeout(times.patience),
+    });
     try {
       // An older backend does not know the question.
       if (response.status !== 200) return undefined;

@@ -114,7 +114,8 @@ export class PathPolicy {
     entry.state = 'absent';
     entry.retryAt = this.#now + backOffMs(entry.failures, pauses);
     entry.failures += 1;
-    if (!this.#stopped) this.#options.log.warn({ local: entry.path.local, reason, failures: entry.failures }, 'path failed');
+    if (!this.#stopped)
+      this.#options.log.warn({ local: entry.path.local, reason, failures: entry.failures }, 'path failed');
   }
 
   /** What the configuration says of its use. */

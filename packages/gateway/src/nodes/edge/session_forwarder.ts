@@ -56,14 +56,28 @@ export class SessionForwarder implements Sessions {
     observer.sessionStarted(route);
     const { closeCode, reason } = await session.closed;
     this.#open.delete(session);
-    observer.sessionEnded({ route, path: request.url, remoteAddress, seconds: (performance.now() - started) / 1_000, closeCode, reason });
+    observer.sessionEnded({
+      route,
+      path: request.url,
+      remoteAddress,
+      seconds: (performance.now() - started) / 1_000,
+      closeCode,
+      reason,
+    });
   }
 
   /** A connection that was lost meanwhile is replaced once: nothing of a session has happened by then. */
   async #relay(request: WebTransportRequest): Promise<RelayedSession> {
     const { gateway, module } = this.#options;
     const { authority, headers } = request;
-    const forwarded = forwardedHeaders({ headers, authority, scheme: 'https', httpVersion: '3', remoteAddress: request.remoteAddress.address, early: false });
+    const forwarded = forwardedHeaders({
+      headers,
+      authority,
+      scheme: 'https',
+      httpVersion: '3',
+      remoteAddress: request.remoteAddress.address,
+      early: false,
+    });
     for (let attempt = 0; ; attempt++) {
       const client = await gateway.open();
       try {
@@ -81,5 +95,7 @@ export class SessionForwarder implements Sessions {
 function statusFor(error: unknown): number {
   if (error instanceof GatewayUnreachable && error.timeout) return 504;
   const { code, errorCode } = error as { code?: unknown; errorCode?: unknown };
-  return code === 'SESSION_REFUSED' && typeof errorCode === 'number' && errorCode >= 300 && errorCode <= 599 ? errorCode : 502;
+  return code === 'SESSION_REFUSED' && typeof errorCode === 'number' && errorCode >= 300 && errorCode <= 599
+    ? errorCode
+    : 502;
 }

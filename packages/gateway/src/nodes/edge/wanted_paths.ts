@@ -26,7 +26,11 @@ const isUnroutable = (address: string): boolean => unroutable.check(address, isI
  * The paths to a gateway at this IP address: those of the configuration, or with `auto` one from every
  * address of its family that this machine has now. A gateway on this machine needs no choice of paths.
  */
-export function wantedPaths(paths: EdgeConfiguration['paths'], gateway: string, interfaces = networkInterfaces): WantedPath[] {
+export function wantedPaths(
+  paths: EdgeConfiguration['paths'],
+  gateway: string,
+  interfaces = networkInterfaces,
+): WantedPath[] {
   if (paths !== 'auto') return paths;
   if (isUnroutable(gateway)) return [];
   return Object.values(interfaces())

@@ -13,13 +13,20 @@ export interface Reach {
 }
 
 /** How the browser that asks reaches the QUIC listener. */
-export function describeListener({ listen, public_url: url }: Reach, certificate: CertificateSource, quicPort: () => number): (exchange: Exchange) => GatewayDescription {
+export function describeListener(
+  { listen, public_url: url }: Reach,
+  certificate: CertificateSource,
+  quicPort: () => number,
+): (exchange: Exchange) => GatewayDescription {
   return ({ request }) => {
     // Browsers try one address of `localhost` for QUIC: name the one that is listened on. A public
     // certificate holds names, so there the page's own name is kept.
     const named = certificate.isDevelopment && !isWildcard(listen.address) && listen.further === undefined;
     const port = url?.port ?? quicPort();
     const here = url ? `${url.host}:${port}` : formatAddress({ address: listen.address, port });
-    return { hashes: certificate.isDevelopment ? [certificate.hash] : [], authority: named ? here : `${hostName(request.authority)}:${port}` };
+    return {
+      hashes: certificate.isDevelopment ? [certificate.hash] : [],
+      authority: named ? here : `${hostName(request.authority)}:${port}`,
+    };
   };
 }

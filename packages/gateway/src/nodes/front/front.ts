@@ -96,7 +96,12 @@ export class Front {
   #adminAddress: ListenAddress | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(configuration: FrontConfiguration, options: NodeOptions, log: Logger, certificate: CertificateSource) {
+  private constructor(
+    configuration: FrontConfiguration,
+    options: NodeOptions,
+    log: Logger,
+    certificate: CertificateSource,
+  ) {
     this.#configuration = configuration;
     this.#options = options;
     this.log = log;
@@ -327,7 +332,13 @@ export class Front {
       limits,
       balancers: this.#balancers,
       proxies: this.#proxies,
-      ...(secure ? { certificate: this.certificate.pair, minimumTls: tls === 'dev' ? '1.3' : tls.minimum_version, altSvc: () => this.#altSvc() } : {}),
+      ...(secure
+        ? {
+            certificate: this.certificate.pair,
+            minimumTls: tls === 'dev' ? '1.3' : tls.minimum_version,
+            altSvc: () => this.#altSvc(),
+          }
+        : {}),
     });
   }
 
@@ -344,7 +355,11 @@ export class Front {
   async #close(drainMs: number): Promise<void> {
     this.#state = 'draining';
     this.log.info({ requests: this.#service?.handler.active ?? 0 }, 'draining');
-    await Promise.all([...this.#tcp.map((tcp) => tcp.close(drainMs)), this.#plain?.close(drainMs), this.#closeQuic(drainMs)]);
+    await Promise.all([
+      ...this.#tcp.map((tcp) => tcp.close(drainMs)),
+      this.#plain?.close(drainMs),
+      this.#closeQuic(drainMs),
+    ]);
     await this.shutdown.run();
     this.#state = 'stopped';
     this.log.info('stopped');
@@ -364,12 +379,18 @@ export class Front {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     sessions?.close();
-    await closed?.catch((error: unknown) => this.log.warn({ error: errorMessage(error) }, 'transport did not close in order'));
+    await closed?.catch((error: unknown) =>
+      this.log.warn({ error: errorMessage(error) }, 'transport did not close in order'),
+    );
   }
 }
 
 async function makeDirectory(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true }).catch((error: unknown) => {
-    throw new UserError('DIRECTORY_UNWRITABLE', `the directory ${directory} cannot be made (${systemErrorCode(error) ?? 'unknown error'})`, { hint: 'check `qlog`', cause: error });
+    throw new UserError(
+      'DIRECTORY_UNWRITABLE',
+      `the directory ${directory} cannot be made (${systemErrorCode(error) ?? 'unknown error'})`,
+      { hint: 'check `qlog`', cause: error },
+    );
   });
 }

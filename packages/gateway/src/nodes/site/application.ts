@@ -52,8 +52,20 @@ export function createApplication(options: ApplicationOptions): Application {
   } as const;
   const slowClients = watchSlowClients(node.limits, (reason) => metrics.slowClientEnded(reason));
   const last = fallback ? [compileRoute({ path: '/' }, routes.requests.length, fallback)] : [];
-  const handler = new RequestHandler({ ...common, slowClients, wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }), routes: [...routes.requests, ...last] });
-  const proxied = new RequestHandler({ ...common, wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }), routes: routes.requests });
-  const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, { application: { run: pageApplication(handler) }, isOriginAllowed });
+  const handler = new RequestHandler({
+    ...common,
+    slowClients,
+    wellKnown: new WellKnown(describe, { routes: routeMap ?? fallback, pageLoader }),
+    routes: [...routes.requests, ...last],
+  });
+  const proxied = new RequestHandler({
+    ...common,
+    wellKnown: new WellKnown(describe, { routes: routeMap, pageLoader }),
+    routes: routes.requests,
+  });
+  const page = compileRoute({ path: WELL_KNOWN.page_session }, -1, {
+    application: { run: pageApplication(handler) },
+    isOriginAllowed,
+  });
   return { handler, proxied, sessions: { routes: [page, ...routes.sessions], observer, log } };
 }

@@ -18,11 +18,18 @@ export interface CompiledRoutes {
 type RouteSource = Pick<NodeConfiguration | BackendConfiguration, 'routes' | 'limits'>;
 
 /** Makes what the routes lead to; `toBackends` proxies requests to backends. @throws UserError when an application cannot be loaded. */
-export async function compileRoutes(node: RouteSource, log: Logger, toBackends?: (backends: readonly string[]) => Target): Promise<CompiledRoutes> {
+export async function compileRoutes(
+  node: RouteSource,
+  log: Logger,
+  toBackends?: (backends: readonly string[]) => Target,
+): Promise<CompiledRoutes> {
   const compiled: CompiledRoutes = { requests: [], sessions: [] };
   for (const [index, route] of node.routes.entries()) {
     if (route.files) compiled.requests.push(compileRoute(route, index, new StaticFiles(route.files)));
-    if (route.upstream) compiled.requests.push(compileRoute(route, index, await UpstreamGroup.open(route.upstream, node.limits.body_size, log)));
+    if (route.upstream)
+      compiled.requests.push(
+        compileRoute(route, index, await UpstreamGroup.open(route.upstream, node.limits.body_size, log)),
+      );
     if (route.backends && toBackends) compiled.requests.push(compileRoute(route, index, toBackends(route.backends)));
     if (route.webtransport) {
       const { application, origins } = route.webtransport;
@@ -37,7 +44,11 @@ export async function compileRoutes(node: RouteSource, log: Logger, toBackends?:
 }
 
 /** Pages of other sites are in the browser of somebody who is logged in here; what is no browser says no origin. */
-function mayOpenSessions(origins: readonly string[] | undefined, origin: string | undefined, authority: string): boolean {
+function mayOpenSessions(
+  origins: readonly string[] | undefined,
+  origin: string | undefined,
+  authority: string,
+): boolean {
   if (!origins) return origin === undefined || isOriginAllowed(origin, authority);
   return origins.includes('*') || (origin !== undefined && origins.includes(origin));
 }

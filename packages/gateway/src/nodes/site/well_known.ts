@@ -80,5 +80,8 @@ export class WellKnown implements Target {
 
 /** For pages of this origin alone: it tells addresses, and what others receive. */
 function respondToOwnPages(exchange: Exchange, value: object): void {
-  respondText(exchange, 200, `${JSON.stringify(value)}\n`, { ...changing, 'cross-origin-resource-policy': 'same-origin' });
+  respondText(exchange, 200, `${JSON.stringify(value)}\n`, {
+    ...changing,
+    'cross-origin-resource-policy': 'same-origin',
+  });
 }

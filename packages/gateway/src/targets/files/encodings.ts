@@ -24,7 +24,8 @@ export function acceptedEncodings(headers: RequestHeaders, path: string): Precom
   return precompressed.filter((encoding) => accepted.includes(encoding.name));
 }
 
-const compressibleType = /^text\/|[+/](json|xml|javascript|wasm|svg\+xml|manifest\+json)$|^image\/(svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)$/;
+const compressibleType =
+  /^text\/|[+/](json|xml|javascript|wasm|svg\+xml|manifest\+json)$|^image\/(svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)$/;
 
 /** Text and the like: other types are compressed already. */
 export function isWorthCompressing(path: string): boolean {

@@ -19,7 +19,10 @@ const settledMs = 2_000;
  */
 export function validatorsOf(stats: Stats, coding: string | undefined, now: number): Validators {
   const { opaque, lastModified } = described(stats);
-  return { etag: `${now - stats.mtimeMs < settledMs ? 'W/' : ''}"${opaque}${coding === undefined ? '' : `-${coding}`}"`, lastModified };
+  return {
+    etag: `${now - stats.mtimeMs < settledMs ? 'W/' : ''}"${opaque}${coding === undefined ? '' : `-${coding}`}"`,
+    lastModified,
+  };
 }
 
 interface Description {
@@ -33,7 +36,10 @@ const descriptions = new WeakMap<Stats, Description>();
 function described(stats: Stats): Description {
   const known = descriptions.get(stats);
   if (known) return known;
-  const made = { opaque: `${stats.size.toString(16)}-${Math.trunc(stats.mtimeMs * 1_000).toString(16)}`, lastModified: stats.mtime.toUTCString() };
+  const made = {
+    opaque: `${stats.size.toString(16)}-${Math.trunc(stats.mtimeMs * 1_000).toString(16)}`,
+    lastModified: stats.mtime.toUTCString(),
+  };
   descriptions.set(stats, made);
   return made;
 }
@@ -50,9 +56,12 @@ export function evaluatePreconditions(headers: RequestHeaders, validators: Valid
     if (unmodifiedSince !== undefined && Date.parse(validators.lastModified) > unmodifiedSince) return 'failed';
   }
   const ifNoneMatch = headerValue(headers, 'if-none-match');
-  if (ifNoneMatch !== undefined) return matchesList(ifNoneMatch, validators.etag, areWeakMatch) ? 'not_modified' : 'proceed';
+  if (ifNoneMatch !== undefined)
+    return matchesList(ifNoneMatch, validators.etag, areWeakMatch) ? 'not_modified' : 'proceed';
   const modifiedSince = dateOf(headers, 'if-modified-since');
-  return modifiedSince !== undefined && Date.parse(validators.lastModified) <= modifiedSince ? 'not_modified' : 'proceed';
+  return modifiedSince !== undefined && Date.parse(validators.lastModified) <= modifiedSince
+    ? 'not_modified'
+    : 'proceed';
 }
 
 /**

@@ -13,7 +13,10 @@ export interface SmallFile {
 
 /** Small files that have been opened. One is used only while its path leads to the same file in the same state. */
 export class SmallFiles {
-  readonly #cache = new LRUCache<string, SmallFile>({ maxSize: cacheBytes, sizeCalculation: ({ content }) => content.length + 512 });
+  readonly #cache = new LRUCache<string, SmallFile>({
+    maxSize: cacheBytes,
+    sizeCalculation: ({ content }) => content.length + 512,
+  });
 
   /**
    * The state of a file that was opened lately lies in the kernel's memory: asking for it at once takes two
@@ -51,5 +54,11 @@ function statOf(path: string): Stats | undefined {
 }
 
 function isSame(left: Stats, right: Stats): boolean {
-  return left.ino === right.ino && left.dev === right.dev && left.size === right.size && left.mtimeMs === right.mtimeMs && left.ctimeMs === right.ctimeMs;
+  return (
+    left.ino === right.ino &&
+    left.dev === right.dev &&
+    left.size === right.size &&
+    left.mtimeMs === right.mtimeMs &&
+    left.ctimeMs === right.ctimeMs
+  );
 }

@@ -27,7 +27,8 @@ function roundRobin(): Balance {
 
 /** Highest random weight: when a server leaves, only its own clients move. */
 function rendezvous(candidates: readonly UpstreamMember[], remoteAddress: string): UpstreamMember {
-  const weight = (member: UpstreamMember): string => createHash('sha256').update(`${remoteAddress} ${member.origin}`).digest('hex');
+  const weight = (member: UpstreamMember): string =>
+    createHash('sha256').update(`${remoteAddress} ${member.origin}`).digest('hex');
   return required([...candidates].sort((left, right) => (weight(left) < weight(right) ? -1 : 1))[0]);
 }
 

@@ -51,7 +51,9 @@ export function failureReason(error: unknown): string {
     case 'UND_ERR_BODY_TIMEOUT':
       return 'no response in time';
     default:
-      return error instanceof DOMException && error.name === 'TimeoutError' ? 'no response in time' : (tlsFault(code) ?? errorMessage(error));
+      return error instanceof DOMException && error.name === 'TimeoutError'
+        ? 'no response in time'
+        : (tlsFault(code) ?? errorMessage(error));
   }
 }
 
@@ -64,7 +66,9 @@ async function probeHttp(member: UpstreamMember, options: HealthOptions): Promis
       signal: AbortSignal.timeout(options.timeout),
     });
     await response.body.dump();
-    return response.statusCode < 400 ? { up: true } : { up: false, reason: `${options.path} answered ${response.statusCode}` };
+    return response.statusCode < 400
+      ? { up: true }
+      : { up: false, reason: `${options.path} answered ${response.statusCode}` };
   } catch (error) {
     return { up: false, reason: failureReason(error) };
   }
@@ -78,7 +82,9 @@ function probeConnection({ url, connector }: UpstreamMember): Promise<Evidence> 
     connector.connect({ hostname, protocol, port }, (error, socket) => {
       clearTimeout(timer);
       if (!socket) return resolve({ up: false, reason: failureReason(error) });
-      void accepted(socket).then(resolve).finally(() => socket.destroy());
+      void accepted(socket)
+        .then(resolve)
+        .finally(() => socket.destroy());
       return undefined;
     });
   });
@@ -87,9 +93,14 @@ function probeConnection({ url, connector }: UpstreamMember): Promise<Evidence> 
 /** RFC 8446 §4.4.2: the client is done before the server has looked at its certificate. What comes next tells. */
 async function accepted(socket: Socket): Promise<Evidence> {
   const signal = AbortSignal.timeout(verdictMs);
-  const refused = new Promise<Evidence>((resolve) => socket.on('error', (error) => resolve({ up: false, reason: failureReason(error) })));
+  const refused = new Promise<Evidence>((resolve) =>
+    socket.on('error', (error) => resolve({ up: false, reason: failureReason(error) })),
+  );
   if (!(socket instanceof TLSSocket) || socket.getProtocol() !== 'TLSv1.3') return { up: true };
-  const ticket = once(socket, 'session', { signal }).then((): Evidence => ({ up: true }), (error: unknown): Evidence => (signal.aborted ? { up: true } : { up: false, reason: failureReason(error) }));
+  const ticket = once(socket, 'session', { signal }).then(
+    (): Evidence => ({ up: true }),
+    (error: unknown): Evidence => (signal.aborted ? { up: true } : { up: false, reason: failureReason(error) }),
+  );
   return Promise.race([refused, ticket]);
 }
 

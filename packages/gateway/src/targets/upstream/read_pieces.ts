@@ -23,7 +23,9 @@ export function readPieces(): { onread: OnReadOpts; highWaterMark: number } {
     filled.set(this, pieces);
     if (pieces >= piecesUntilLarge) next = Buffer.allocUnsafeSlow(largeBytes);
     // A Buffer of its own that is filled goes on as it is.
-    return this.push(buffer !== shared && bytes >= smallBytes ? buffer.subarray(0, bytes) : Buffer.from(buffer.subarray(0, bytes)));
+    return this.push(
+      buffer !== shared && bytes >= smallBytes ? buffer.subarray(0, bytes) : Buffer.from(buffer.subarray(0, bytes)),
+    );
   }
   // Node asks before the first piece of a socket, and after each.
   const buffer = (): Uint8Array => {

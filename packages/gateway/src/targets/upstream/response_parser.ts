@@ -16,7 +16,9 @@ export function loadResponseParser(): Promise<void> {
 
 async function load(): Promise<void> {
   optimiseWebAssembly(false);
-  const client = new Client('http://parser.invalid', { connect: (_target, done) => done(null, silentSocket() as never) });
+  const client = new Client('http://parser.invalid', {
+    connect: (_target, done) => done(null, silentSocket() as never),
+  });
   const connected = new Promise((resolve) => client.once('connect', resolve));
   const asked = client.request({ method: 'GET', path: '/' }).catch(() => undefined);
   try {
@@ -30,7 +32,8 @@ async function load(): Promise<void> {
 
 /** Of modules that are made from now on. What is compiled lazily goes by what holds then. */
 function optimiseWebAssembly(wanted: boolean): void {
-  for (const flag of ['wasm-tier-up', 'wasm-dynamic-tiering', 'wasm-lazy-compilation']) setFlagsFromString(`--${wanted ? '' : 'no-'}${flag}`);
+  for (const flag of ['wasm-tier-up', 'wasm-dynamic-tiering', 'wasm-lazy-compilation'])
+    setFlagsFromString(`--${wanted ? '' : 'no-'}${flag}`);
 }
 
 function silentSocket(): Duplex {

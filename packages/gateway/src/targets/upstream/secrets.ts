@@ -56,12 +56,18 @@ export class SecretsSource {
       this.#current = await readSecrets(this.#tls);
       this.#log.info('certificates for the upstream replaced');
     } catch (error) {
-      this.#log.warn({ error: errorMessage(error) }, 'new certificates for the upstream refused, the old ones stay in use');
+      this.#log.warn(
+        { error: errorMessage(error) },
+        'new certificates for the upstream refused, the old ones stay in use',
+      );
     }
   }
 }
 
 async function readSecrets({ ca, certificate }: UpstreamTlsOptions): Promise<UpstreamSecrets> {
   const pair = certificate && (await readCertificateFiles(certificate));
-  return { ...(ca === undefined ? {} : { ca: await readAuthorityFile(ca) }), ...(pair && { cert: pair.certificate, key: pair.privateKey }) };
+  return {
+    ...(ca === undefined ? {} : { ca: await readAuthorityFile(ca) }),
+    ...(pair && { cert: pair.certificate, key: pair.privateKey }),
+  };
 }

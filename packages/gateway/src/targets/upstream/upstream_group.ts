@@ -129,7 +129,10 @@ export class UpstreamGroup implements Target {
         return;
       }
       // Another one may do better at once; the same one will not.
-      if (tried.size >= this.#members.length) await setTimeout(backOffMs(attempt, retryPauses), undefined, { signal: exchange.signal }).catch(() => undefined);
+      if (tried.size >= this.#members.length)
+        await setTimeout(backOffMs(attempt, retryPauses), undefined, { signal: exchange.signal }).catch(
+          () => undefined,
+        );
       if (exchange.aborted) return;
     }
   }
@@ -181,7 +184,8 @@ export class UpstreamGroup implements Target {
       },
     });
     try {
-      if (response.statusCode < 200 || response.statusCode > 599) throw new Error(`it answered with the status ${response.statusCode}`);
+      if (response.statusCode < 200 || response.statusCode > 599)
+        throw new Error(`it answered with the status ${response.statusCode}`);
       setHead(exchange, response.statusCode, withoutHopByHop(response.headers));
     } catch (error) {
       // What nobody reads would keep the connection.
@@ -205,7 +209,8 @@ export class UpstreamGroup implements Target {
     const fresh = this.#members.filter((member) => !tried.has(member));
     const eligible = fresh.filter((member) => member.isEligible(now));
     // A client stays where it is even if it has to wait there.
-    const free = this.#options.balance === 'client_address' ? [] : eligible.filter((member) => member.places.hasRoomFor(exchange));
+    const free =
+      this.#options.balance === 'client_address' ? [] : eligible.filter((member) => member.places.hasRoomFor(exchange));
     const candidates = [free, eligible, fresh, this.#members].find((list) => list.length > 0);
     return this.#balance(candidates ?? this.#members, exchange.request.remoteAddress);
   }
@@ -226,7 +231,10 @@ function mayAskAgain(method: string, body: ReceivedBody, error: unknown): boolea
 
 function neverSent(error: unknown): boolean {
   const code = systemErrorCode(error) ?? '';
-  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(code) || tlsFault(code) !== undefined;
+  return (
+    ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(code) ||
+    tlsFault(code) !== undefined
+  );
 }
 
 function isTimeout(error: unknown): boolean {
@@ -235,7 +243,11 @@ function isTimeout(error: unknown): boolean {
 
 /** What a client can bring about by itself says nothing about the upstream. */
 function isClientFault(body: ReceivedBody, error: unknown): boolean {
-  return error === body.failure || error instanceof errors.RequestContentLengthMismatchError || error instanceof errors.InvalidArgumentError;
+  return (
+    error === body.failure ||
+    error instanceof errors.RequestContentLengthMismatchError ||
+    error instanceof errors.InvalidArgumentError
+  );
 }
 
 function respondFailure(exchange: Exchange, body: ReceivedBody, error: unknown): void {

@@ -48,11 +48,23 @@ export class ApplicationRun implements ErrorOwner {
     if (this.#failed) return;
     this.#failed = true;
     const path = context.url.split('?', 1)[0];
-    context.log.error({ err: error, kind, application: application.module ?? 'built in', route, path, remoteAddress: context.remoteAddress }, 'WebTransport application failed');
+    context.log.error(
+      {
+        err: error,
+        kind,
+        application: application.module ?? 'built in',
+        route,
+        path,
+        remoteAddress: context.remoteAddress,
+      },
+      'WebTransport application failed',
+    );
     session.close({ closeCode: 1, reason: 'application failed' });
   }
 }
 
 function isSessionOver(error: unknown): boolean {
-  return error instanceof Error && error.name === 'WebTransportError' && (error as { source?: unknown }).source === 'session';
+  return (
+    error instanceof Error && error.name === 'WebTransportError' && (error as { source?: unknown }).source === 'session'
+  );
 }

@@ -28,7 +28,10 @@ export function pageApplication(handler: RequestHandler): WebTransportApplicatio
  * sent it: that one has been checked against the authority (`isOriginAllowed`), and has another
  * port when the page came over TCP. Any other host of the gateway needs a session of its own.
  */
-export function isOwnAuthority(url: string, { authority, origin }: Pick<WebTransportContext, 'authority' | 'origin'>): boolean {
+export function isOwnAuthority(
+  url: string,
+  { authority, origin }: Pick<WebTransportContext, 'authority' | 'origin'>,
+): boolean {
   const requested = new URL(url).origin;
   const own = `https://${authority}`;
   return requested === origin || (URL.canParse(own) && requested === new URL(own).origin);

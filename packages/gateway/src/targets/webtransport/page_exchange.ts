@@ -65,7 +65,11 @@ export class PageResponseWriter extends PassThrough implements GatewayResponse {
     this.#headers.delete(name.toLowerCase());
   }
 
-  override _transform(chunk: Buffer, encoding: BufferEncoding, callback: (error?: Error | null, data?: Buffer) => void): void {
+  override _transform(
+    chunk: Buffer,
+    encoding: BufferEncoding,
+    callback: (error?: Error | null, data?: Buffer) => void,
+  ): void {
     if (this.#isForBrowser()) callback(new CredentialsNeeded());
     else {
       this.#sendHead();
@@ -93,13 +97,19 @@ export class PageResponseWriter extends PassThrough implements GatewayResponse {
    */
   #isForBrowser(): boolean {
     if (this.headersSent || this.credentials === 'omitted') return false;
-    return this.#headers.has('set-cookie') || this.#headers.has('clear-site-data') || (this.statusCode === 401 && this.#headers.has('www-authenticate'));
+    return (
+      this.#headers.has('set-cookie') ||
+      this.#headers.has('clear-site-data') ||
+      (this.statusCode === 401 && this.#headers.has('www-authenticate'))
+    );
   }
 
   #sendHead(): void {
     if (this.headersSent) return;
     this.headersSent = true;
-    const headers = [...this.#headers].flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((item) => [name, String(item)] as const));
+    const headers = [...this.#headers].flatMap(([name, value]) =>
+      (Array.isArray(value) ? value : [value]).map((item) => [name, String(item)] as const),
+    );
     this.#resolve({ status: this.statusCode, headers, body: this });
   }
 }

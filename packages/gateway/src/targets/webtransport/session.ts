@@ -18,4 +18,7 @@ export interface WebTransportContext {
  * A user module's default export. The session goes on after it returned. What it throws, rejects with, or leaves behind
  * as a stray error closes the session.
  */
-export type WebTransportApplication = (session: WebTransportSession, context: WebTransportContext) => void | Promise<void>;
+export type WebTransportApplication = (
+  session: WebTransportSession,
+  context: WebTransportContext,
+) => void | Promise<void>;

@@ -79,17 +79,35 @@ export class SessionServer {
     void this.#run(request.accept(), match.route, { url, authority, origin, remoteAddress, log: this.#options.log });
   }
 
-  async #run(session: WebTransportSession, { answer: { application }, label: route }: Route<SessionTarget>, context: WebTransportContext): Promise<void> {
+  async #run(
+    session: WebTransportSession,
+    { answer: { application }, label: route }: Route<SessionTarget>,
+    context: WebTransportContext,
+  ): Promise<void> {
     const { observer } = this.#options;
     const started = performance.now();
     this.#open.add(session);
     observer.sessionStarted(route);
-    void new ApplicationRun({ application, session, context, route, onFailure: () => observer.applicationFailed(route) }).start();
+    void new ApplicationRun({
+      application,
+      session,
+      context,
+      route,
+      onFailure: () => observer.applicationFailed(route),
+    }).start();
     const { closeCode, reason } = await session.closed;
     this.#open.delete(session);
     const seconds = (performance.now() - started) / 1_000;
     const { dropped } = session.datagrams.counts();
     const { url: path, remoteAddress } = context;
-    observer.sessionEnded({ route, path, remoteAddress, seconds, closeCode, reason, ...(dropped > 0 && { datagramsDropped: dropped }) });
+    observer.sessionEnded({
+      route,
+      path,
+      remoteAddress,
+      seconds,
+      closeCode,
+      reason,
+      ...(dropped > 0 && { datagramsDropped: dropped }),
+    });
   }
 }

@@ -3,9 +3,18 @@ import type { ClientResponse, ServerRequest, ServerResponse } from '@sheaf/nativ
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { BackboneLink } from '../../../src/multi_end/backbone/backbone_link.js';
-import { BackboneListener, backbonePaths, type BackboneUse } from '../../../src/multi_end/backbone/backbone_listener.js';
+import {
+  BackboneListener,
+  backbonePaths,
+  type BackboneUse,
+} from '../../../src/multi_end/backbone/backbone_listener.js';
 import type { Channel } from '../../../src/multi_end/backbone/channel.js';
-import { backboneVersion, encodeMessage, runBytes, type BackboneMessage } from '../../../src/multi_end/backbone/messages.js';
+import {
+  backboneVersion,
+  encodeMessage,
+  runBytes,
+  type BackboneMessage,
+} from '../../../src/multi_end/backbone/messages.js';
 import { NodeKey, NodePublicKey } from '../../../src/values/node_key.js';
 import { loadNativeModule } from '../../../src/listeners/native_module.js';
 
@@ -20,15 +29,43 @@ const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(
 beforeAll(async () => void (module = await loadNativeModule()));
 
 const listen = (port = 0, key = backendKey, introductionMs?: number): Promise<BackboneListener> =>
-  BackboneListener.listen({ module, name: 'backend1', key, run: Buffer.alloc(runBytes, 1), address: { address: '127.0.0.1', port }, callers: new Map([['site', siteKey.publicKey]]), hint: 'let `primary` of `backend1` be the node with the key', onRequest: answer, log, ...(introductionMs === undefined ? {} : { introductionMs }) });
+  BackboneListener.listen({
+    module,
+    name: 'backend1',
+    key,
+    run: Buffer.alloc(runBytes, 1),
+    address: { address: '127.0.0.1', port },
+    callers: new Map([['site', siteKey.publicKey]]),
+    hint: 'let `primary` of `backend1` be the node with the key',
+    onRequest: answer,
+    log,
+    ...(introductionMs === undefined ? {} : { introductionMs }),
+  });
 
 function answer(request: ServerRequest, response: ServerResponse): void {
   request.pipe(response.writeHead(200, { 'x-path': request.url }));
 }
 
-const link = (options: { use?: BackboneUse; key?: NodeKey; name?: string; publicKey?: NodePublicKey; port?: () => number } = {}): BackboneLink => {
-  const { use = 'messages', key = siteKey, name = 'site', publicKey = backendKey.publicKey, port = () => listener.address.port } = options;
-  const made = new BackboneLink({ module, use, name, key, run: Buffer.alloc(runBytes, 9), peer: { name: 'backend1', publicKey }, address: () => ({ host: '127.0.0.1', port: port() }), log });
+const link = (
+  options: { use?: BackboneUse; key?: NodeKey; name?: string; publicKey?: NodePublicKey; port?: () => number } = {},
+): BackboneLink => {
+  const {
+    use = 'messages',
+    key = siteKey,
+    name = 'site',
+    publicKey = backendKey.publicKey,
+    port = () => listener.address.port,
+  } = options;
+  const made = new BackboneLink({
+    module,
+    use,
+    name,
+    key,
+    run: Buffer.alloc(runBytes, 9),
+    peer: { name: 'backend1', publicKey },
+    address: () => ({ host: '127.0.0.1', port: port() }),
+    log,
+  });
   open.push(made);
   made.start();
   return made;
@@ -43,7 +80,8 @@ afterEach(async () => {
   await listener.close();
 });
 
-const opened = async (each: BackboneLink): Promise<Channel> => each.channel ?? ((await once(each, 'open')) as [Channel])[0];
+const opened = async (each: BackboneLink): Promise<Channel> =>
+  each.channel ?? ((await once(each, 'open')) as [Channel])[0];
 
 test('two nodes know each other and exchange messages in order, both ways', async () => {
   const taken = once(listener, 'channel') as Promise<[Channel]>;
@@ -52,8 +90,14 @@ test('two nodes know each other and exchange messages in order, both ways', asyn
   expect(other.peer).toBe('site');
   expect(other.session.session).toEqual(channel.session.session);
   const received: BackboneMessage[] = [];
-  const all = new Promise<void>((resolve) => other.on('message', (message) => received.push(message) === 500 && resolve()));
-  const sent = Array.from({ length: 500 }, (_each, sequence): BackboneMessage => ({ type: 'lease', connection: sequence, bytes: Buffer.alloc(sequence) }));
+  const all = new Promise<void>((resolve) =>
+    other.on('message', (message) => received.push(message) === 500 && resolve()),
+  );
+  const sent = Array.from({ length: 500 }, (_each, sequence): BackboneMessage => ({
+    type: 'lease',
+    connection: sequence,
+    bytes: Buffer.alloc(sequence),
+  }));
   for (const message of sent) channel.send(message);
   await all;
   expect(received).toEqual(sent);
@@ -97,15 +141,33 @@ test('a node with another key than the expected one is not talked to', async () 
 });
 
 test('who has the name and the public key of a node, and not its key, is refused', async () => {
-  const client = await module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, serverName: 'backbone', publicKeyHashes: [backendKey.publicKey.hash], multipath: false });
+  const client = await module.connectHttp3({
+    host: '127.0.0.1',
+    port: listener.address.port,
+    serverName: 'backbone',
+    publicKeyHashes: [backendKey.publicKey.hash],
+    multipath: false,
+  });
   open.push({ close: () => client.close() });
-  const hello = encodeMessage({ type: 'hello', version: backboneVersion, name: 'site', run: Buffer.alloc(runBytes), publicKey: siteKey.publicKey.bytes, signature: NodeKey.generate().sign(Buffer.from('x')) });
+  const hello = encodeMessage({
+    type: 'hello',
+    version: backboneVersion,
+    name: 'site',
+    run: Buffer.alloc(runBytes),
+    publicKey: siteKey.publicKey.bytes,
+    signature: NodeKey.generate().sign(Buffer.from('x')),
+  });
   const response = await client.request({ method: 'POST', path: backbonePaths.messages, body: hello });
   expect(await text(response)).toContain('the signature of `site` is wrong');
 });
 
 test('before a node has introduced itself, its requests are refused', async () => {
-  const client = await module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, insecure: true, multipath: false });
+  const client = await module.connectHttp3({
+    host: '127.0.0.1',
+    port: listener.address.port,
+    insecure: true,
+    multipath: false,
+  });
   open.push({ close: () => client.close() });
   const response = await client.request({ path: '/images/1' });
   expect(response.status).toBe(403);
@@ -116,7 +178,17 @@ test('who connects and says nothing, or asks for something else, does not stay; 
   await listener.close();
   listener = await listen(0, backendKey, 500);
   const channel = await opened(link());
-  const strangers = await Promise.all([0, 1].map(() => module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, insecure: true, multipath: false, keepAliveMs: 100 })));
+  const strangers = await Promise.all(
+    [0, 1].map(() =>
+      module.connectHttp3({
+        host: '127.0.0.1',
+        port: listener.address.port,
+        insecure: true,
+        multipath: false,
+        keepAliveMs: 100,
+      }),
+    ),
+  );
   const gone = strangers.map((client) => once(client, 'close'));
   await strangers[0]!.request({ path: '/images/1' });
   await Promise.all(gone);
@@ -131,11 +203,25 @@ test('an introduction cannot be used again, nor passed on to another node', asyn
   const nonce = Buffer.alloc(32, 1);
   const session = Buffer.alloc(16, 2);
   const greedy = NodeKey.generate();
-  signatures.push(siteKey.sign(introduction({ nonce, session, called: greedy.publicKey, caller: siteKey.publicKey, name: 'site' })));
+  signatures.push(
+    siteKey.sign(introduction({ nonce, session, called: greedy.publicKey, caller: siteKey.publicKey, name: 'site' })),
+  );
   nonces.push(nonce);
-  const forThisBackend = introduction({ nonce, session, called: backendKey.publicKey, caller: siteKey.publicKey, name: 'site' });
+  const forThisBackend = introduction({
+    nonce,
+    session,
+    called: backendKey.publicKey,
+    caller: siteKey.publicKey,
+    name: 'site',
+  });
   expect(siteKey.publicKey.verifies(forThisBackend, signatures[0]!)).toBe(false);
-  const again = introduction({ nonce: Buffer.alloc(32, 3), session, called: backendKey.publicKey, caller: siteKey.publicKey, name: 'site' });
+  const again = introduction({
+    nonce: Buffer.alloc(32, 3),
+    session,
+    called: backendKey.publicKey,
+    caller: siteKey.publicKey,
+    name: 'site',
+  });
   expect(siteKey.publicKey.verifies(again, siteKey.sign(forThisBackend))).toBe(false);
 });
 
@@ -155,9 +241,18 @@ test('a node comes back by itself after the other one was restarted', async () =
 test('nonsense costs the caller its connection and nobody else anything', async () => {
   const good = link();
   const channel = await opened(good);
-  const client = await module.connectHttp3({ host: '127.0.0.1', port: listener.address.port, insecure: true, multipath: false });
+  const client = await module.connectHttp3({
+    host: '127.0.0.1',
+    port: listener.address.port,
+    insecure: true,
+    multipath: false,
+  });
   open.push({ close: () => client.close().catch(() => undefined) });
-  const response = await client.request({ method: 'POST', path: backbonePaths.messages, body: Buffer.from('ffffffff00', 'hex') });
+  const response = await client.request({
+    method: 'POST',
+    path: backbonePaths.messages,
+    body: Buffer.from('ffffffff00', 'hex'),
+  });
   expect(await text(response)).toContain('broke the protocol');
   expect(channel.closed).toBe(false);
 });

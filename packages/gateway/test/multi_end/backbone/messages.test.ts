@@ -2,14 +2,30 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { BackboneViolation } from '../../../src/multi_end/backbone/byte_fields.js';
 import { MessageReader } from '../../../src/multi_end/backbone/message_reader.js';
-import { backboneVersion, BackboneVersionMismatch, decodeMessage, encodeMessage, maxMessage, nonceBytes, runBytes, type BackboneMessage } from '../../../src/multi_end/backbone/messages.js';
+import {
+  backboneVersion,
+  BackboneVersionMismatch,
+  decodeMessage,
+  encodeMessage,
+  maxMessage,
+  nonceBytes,
+  runBytes,
+  type BackboneMessage,
+} from '../../../src/multi_end/backbone/messages.js';
 import { publicKeyBytes, signatureBytes } from '../../../src/values/node_key.js';
 import { maxSealed, sessionBytes } from '../../../src/multi_end/backbone/sealed_snapshot.js';
 
 const maxInteger = 0xffff_ffff;
 const messages: BackboneMessage[] = [
   { type: 'challenge', version: backboneVersion, nonce: randomBytes(nonceBytes), session: randomBytes(sessionBytes) },
-  { type: 'hello', version: backboneVersion, name: 'site', run: randomBytes(runBytes), publicKey: randomBytes(publicKeyBytes), signature: randomBytes(signatureBytes) },
+  {
+    type: 'hello',
+    version: backboneVersion,
+    name: 'site',
+    run: randomBytes(runBytes),
+    publicKey: randomBytes(publicKeyBytes),
+    signature: randomBytes(signatureBytes),
+  },
   { type: 'welcome', run: randomBytes(runBytes) },
   { type: 'farewell', reason: 'der Schlüssel ist unbekannt' },
   { type: 'snapshot', connection: 1, sealed: randomBytes(maxSealed) },
@@ -20,7 +36,16 @@ const messages: BackboneMessage[] = [
   { type: 'release', connection: 4 },
   { type: 'drain', drains: true },
   { type: 'ping', sequence: 5 },
-  { type: 'pong', sequence: 5, state: 'draining', load: 1_000, connections: 6, requests: 7, bytesSent: 2 ** 47, bytesReceived: 0 },
+  {
+    type: 'pong',
+    sequence: 5,
+    state: 'draining',
+    load: 1_000,
+    connections: 6,
+    requests: 7,
+    bytesSent: 2 ** 47,
+    bytesReceived: 0,
+  },
 ];
 
 test('every message arrives as it was sent, however the stream is cut', () => {
@@ -28,7 +53,8 @@ test('every message arrives as it was sent, however the stream is cut', () => {
   for (const size of [1, 2, 7, 1_200, bytes.length]) {
     const reader = new MessageReader();
     const read: BackboneMessage[] = [];
-    for (let offset = 0; offset < bytes.length; offset += size) read.push(...reader.read(bytes.subarray(offset, offset + size)));
+    for (let offset = 0; offset < bytes.length; offset += size)
+      read.push(...reader.read(bytes.subarray(offset, offset + size)));
     expect(read).toEqual(messages);
   }
 });
@@ -52,7 +78,8 @@ test('random bytes are a message or refused, and hold no memory', () => {
     try {
       const message = decodeMessage(bytes);
       types.add(message.type);
-      if (!encodeMessage(message).subarray(4).equals(bytes)) throw new Error('it is written otherwise than it was read');
+      if (!encodeMessage(message).subarray(4).equals(bytes))
+        throw new Error('it is written otherwise than it was read');
     } catch (error) {
       if (!(error instanceof BackboneViolation)) throw new Error(`seed ${seed}`, { cause: error });
     }

@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { NodeKey, NodePublicKey } from '../../../src/values/node_key.js';
-import { maxSnapshot, loadSodium, SnapshotOpener, SnapshotRefused, SnapshotSealer, sessionBytes, type SealingSession } from '../../../src/multi_end/backbone/sealed_snapshot.js';
+import {
+  maxSnapshot,
+  loadSodium,
+  SnapshotOpener,
+  SnapshotRefused,
+  SnapshotSealer,
+  sessionBytes,
+  type SealingSession,
+} from '../../../src/multi_end/backbone/sealed_snapshot.js';
 
 const primary = NodeKey.generate();
 const backend = NodeKey.generate();
@@ -9,13 +17,19 @@ const stranger = NodeKey.generate();
 const session = randomBytes(sessionBytes);
 const secret = Buffer.from('the keys of a path');
 
-const makeSealer = async (key: NodeKey, of: SealingSession): Promise<SnapshotSealer> => new SnapshotSealer(key, of, await loadSodium());
-const makeOpener = async (key: NodeKey, of: SealingSession): Promise<SnapshotOpener> => new SnapshotOpener(key, of, await loadSodium());
+const makeSealer = async (key: NodeKey, of: SealingSession): Promise<SnapshotSealer> =>
+  new SnapshotSealer(key, of, await loadSodium());
+const makeOpener = async (key: NodeKey, of: SealingSession): Promise<SnapshotOpener> =>
+  new SnapshotOpener(key, of, await loadSodium());
 
 let opener: SnapshotOpener;
-beforeEach(async () => void (opener = await makeOpener(backend, { sender: primary.publicKey, receiver: backend.publicKey, session })));
+beforeEach(
+  async () =>
+    void (opener = await makeOpener(backend, { sender: primary.publicKey, receiver: backend.publicKey, session })),
+);
 
-const sealerOf = (from = primary, to = backend, chosen = session): Promise<SnapshotSealer> => makeSealer(from, { sender: from.publicKey, receiver: to.publicKey, session: chosen });
+const sealerOf = (from = primary, to = backend, chosen = session): Promise<SnapshotSealer> =>
+  makeSealer(from, { sender: from.publicKey, receiver: to.publicKey, session: chosen });
 const refusal = (sealed: Uint8Array): string => {
   try {
     opener.open(sealed);
@@ -68,7 +82,10 @@ test('a snapshot for another backend is refused, also when it was sealed again b
   await sodium.ready;
   const seed = stranger.seed();
   const pair = sodium.crypto_sign_seed_keypair(seed);
-  const box = { public: sodium.crypto_sign_ed25519_pk_to_curve25519(pair.publicKey), private: sodium.crypto_sign_ed25519_sk_to_curve25519(pair.privateKey) };
+  const box = {
+    public: sodium.crypto_sign_ed25519_pk_to_curve25519(pair.publicKey),
+    private: sodium.crypto_sign_ed25519_sk_to_curve25519(pair.privateKey),
+  };
   const plain = sodium.crypto_box_seal_open(sealed, box.public, box.private);
   const to = sodium.crypto_sign_ed25519_pk_to_curve25519(backend.publicKey.bytes);
   expect(refusal(sodium.crypto_box_seal(plain, to))).toBe('receiver');
@@ -79,7 +96,7 @@ test('a snapshot for another backend is refused, also when it was sealed again b
   expect(other.open(sealed)).toEqual(secret);
 });
 
-test('a snapshot of a stranger is refused, also in the primary\'s name', async () => {
+test("a snapshot of a stranger is refused, also in the primary's name", async () => {
   expect(refusal((await sealerOf(stranger)).seal(Buffer.from(secret)))).toBe('sender');
   const liar = await makeSealer(stranger, { sender: primary.publicKey, receiver: backend.publicKey, session });
   expect(refusal(liar.seal(Buffer.from(secret)))).toBe('signature');
@@ -90,7 +107,7 @@ test('a snapshot that is cut or damaged anywhere is refused', async () => {
   for (let length = 0; length < sealed.length; length++) expect(refusal(sealed.subarray(0, length))).toBe('unreadable');
   for (let index = 0; index < sealed.length; index++) {
     const damaged = Buffer.from(sealed);
-    damaged[index]! ^= 1 << index % 8;
+    damaged[index]! ^= 1 << (index % 8);
     expect(refusal(damaged)).toBe('unreadable');
   }
   expect(refusal(Buffer.concat([sealed, Buffer.from([0])]))).toBe('unreadable');

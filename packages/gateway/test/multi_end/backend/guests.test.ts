@@ -8,7 +8,12 @@ import { Channel } from '../../../src/multi_end/backbone/channel.js';
 import { MessageReader } from '../../../src/multi_end/backbone/message_reader.js';
 import type { BackboneMessage } from '../../../src/multi_end/backbone/messages.js';
 import { NodeKey } from '../../../src/values/node_key.js';
-import { loadSodium, sessionBytes, SnapshotSealer, type SealingSession } from '../../../src/multi_end/backbone/sealed_snapshot.js';
+import {
+  loadSodium,
+  sessionBytes,
+  SnapshotSealer,
+  type SealingSession,
+} from '../../../src/multi_end/backbone/sealed_snapshot.js';
 import { HostedGuests } from '../../../src/multi_end/backend/hosted_guests.js';
 
 /** A connection that was taken over. */
@@ -39,7 +44,8 @@ let most: number;
 
 const server = {
   importConnection(snapshot: Buffer): FakeGuest {
-    if (snapshot.toString() === 'bad') throw Object.assign(new Error('it makes no sense'), { code: 'SNAPSHOT_REFUSED' });
+    if (snapshot.toString() === 'bad')
+      throw Object.assign(new Error('it makes no sense'), { code: 'SNAPSHOT_REFUSED' });
     const guest = new FakeGuest();
     taken.push({ snapshot: snapshot.toString(), kept: snapshot, guest });
     return guest;
@@ -49,7 +55,11 @@ const server = {
 function channelOf(run = 'a'): { channel: Channel; sealer: SnapshotSealer; session: SealingSession } {
   const session = { sender: primary.publicKey, receiver: backend.publicKey, session: randomBytes(sessionBytes) };
   const reader = new MessageReader();
-  const channel = new Channel('site', session, run, { backlog: 0, write: (bytes) => void sent.push(...reader.read(bytes)), end: () => undefined });
+  const channel = new Channel('site', session, run, {
+    backlog: 0,
+    write: (bytes) => void sent.push(...reader.read(bytes)),
+    end: () => undefined,
+  });
   guests.attach(channel);
   return { channel, sealer: new SnapshotSealer(primary, session, sodium), session };
 }
@@ -58,10 +68,21 @@ beforeEach(() => {
   taken = [];
   sent = [];
   most = 3;
-  guests = new HostedGuests({ server: () => server, key: backend, sodium, log: pino({ level: 'silent' }), most, reading: () => ({ load: 0.25, requests: 2, bytesSent: 3, bytesReceived: 4 }) });
+  guests = new HostedGuests({
+    server: () => server,
+    key: backend,
+    sodium,
+    log: pino({ level: 'silent' }),
+    most,
+    reading: () => ({ load: 0.25, requests: 2, bytesSent: 3, bytesReceived: 4 }),
+  });
 });
 
-const snapshot = (sealer: SnapshotSealer, connection: number, text = 'state'): BackboneMessage => ({ type: 'snapshot', connection, sealed: sealer.seal(Buffer.from(text)) });
+const snapshot = (sealer: SnapshotSealer, connection: number, text = 'state'): BackboneMessage => ({
+  type: 'snapshot',
+  connection,
+  sealed: sealer.seal(Buffer.from(text)),
+});
 
 describe('a backend', () => {
   it('takes connections over, and wipes what it was sent', () => {
@@ -79,7 +100,9 @@ describe('a backend', () => {
     channel.receive(first);
     channel.receive({ ...first, connection: 2 } as BackboneMessage);
     channel.receive(snapshot(new SnapshotSealer(NodeKey.generate(), session, sodium), 3));
-    channel.receive(snapshot(new SnapshotSealer(primary, { ...session, session: randomBytes(sessionBytes) }, sodium), 4));
+    channel.receive(
+      snapshot(new SnapshotSealer(primary, { ...session, session: randomBytes(sessionBytes) }, sodium), 4),
+    );
     channel.receive(snapshot(sealer, 5, 'bad'));
     expect(sent.map((message) => [message.type, 'connection' in message && message.connection])).toEqual([
       ['accepted', 1],
@@ -88,7 +111,13 @@ describe('a backend', () => {
       ['refused', 4],
       ['refused', 5],
     ]);
-    expect(sent.map((message) => ('reason' in message ? message.reason : ''))).toEqual(['', expect.stringContaining('repeated'), expect.stringContaining('signature'), expect.stringContaining('earlier connection'), 'it makes no sense']);
+    expect(sent.map((message) => ('reason' in message ? message.reason : ''))).toEqual([
+      '',
+      expect.stringContaining('repeated'),
+      expect.stringContaining('signature'),
+      expect.stringContaining('earlier connection'),
+      'it makes no sense',
+    ]);
     channel.receive(snapshot(sealer, 6));
     expect(guests.count).toBe(2);
   });
@@ -180,7 +209,11 @@ describe('a backend', () => {
   it('ends the connection to a gateway that breaks the protocol', () => {
     const { channel, sealer } = channelOf();
     channel.receive(snapshot(sealer, 1));
-    for (const message of [snapshot(sealer, 1), { type: 'lease', connection: 1, bytes: Buffer.alloc(0) }, { type: 'accepted', connection: 1 }] as BackboneMessage[]) {
+    for (const message of [
+      snapshot(sealer, 1),
+      { type: 'lease', connection: 1, bytes: Buffer.alloc(0) },
+      { type: 'accepted', connection: 1 },
+    ] as BackboneMessage[]) {
       expect(() => channel.receive(message)).toThrow(BackboneViolation);
     }
     // About guests that have left, messages may cross.

@@ -40,10 +40,21 @@ function serve({ headers = {} }: ClientRequestOptions, breaks?: number, tag = et
   const first = range && current ? Number(range[1]) : 0;
   const last = range && current && range[2] !== '' ? Number(range[2]) : whole.length - 1;
   const body = whole.subarray(first, last + 1);
-  const head: HeaderMap = { etag: tag, 'content-length': String(body.length), ...(range && current ? { 'content-range': `bytes ${first}-${last}/${whole.length}` } : {}) };
+  const head: HeaderMap = {
+    etag: tag,
+    'content-length': String(body.length),
+    ...(range && current ? { 'content-range': `bytes ${first}-${last}/${whole.length}` } : {}),
+  };
   const sent = body.subarray(0, breaks);
-  const chunks = Array.from({ length: Math.ceil(sent.length / 100) }, (_each, index) => sent.subarray(index * 100, index * 100 + 100));
-  return new FakeResponse(range && current ? 206 : 200, head, chunks, breaks === undefined ? undefined : new LostBackend('gone'));
+  const chunks = Array.from({ length: Math.ceil(sent.length / 100) }, (_each, index) =>
+    sent.subarray(index * 100, index * 100 + 100),
+  );
+  return new FakeResponse(
+    range && current ? 206 : 200,
+    head,
+    chunks,
+    breaks === undefined ? undefined : new LostBackend('gone'),
+  );
 }
 
 interface Asked {
@@ -81,11 +92,21 @@ class FakeClient extends EventEmitter {
   async request(options: ClientRequestOptions): Promise<ClientResponse> {
     if (options.path === '/.well-known/sheaf/routes') {
       this.maps += 1;
-      const map = { version: this.version, routes: [{ path: '/images', backends: this.backends }, { path: '/', backends: [] }] };
+      const map = {
+        version: this.version,
+        routes: [
+          { path: '/images', backends: this.backends },
+          { path: '/', backends: [] },
+        ],
+      };
       return Promise.resolve(new FakeResponse(200, {}, [Buffer.from(JSON.stringify(map))]));
     }
     const range = options.headers?.['range'];
-    this.asked.push({ backend: options.backend, path: options.path, ...(range === undefined ? {} : { range: String(range) }) });
+    this.asked.push({
+      backend: options.backend,
+      path: options.path,
+      ...(range === undefined ? {} : { range: String(range) }),
+    });
     const answer = this.answers.get(options.backend) ?? serve;
     return new Promise((resolve, reject) => {
       options.signal?.addEventListener('abort', () => reject(new Error('abandoned')));
@@ -93,7 +114,8 @@ class FakeClient extends EventEmitter {
     });
   }
   offer(...backends: number[]): void {
-    for (const backend of backends) this.emit('backendOffered', { backend, path: backend * 2 + 1, address: '127.0.0.1', port: 1 });
+    for (const backend of backends)
+      this.emit('backendOffered', { backend, path: backend * 2 + 1, address: '127.0.0.1', port: 1 });
   }
 }
 
@@ -134,7 +156,12 @@ describe('a client of several servers', () => {
 
   it('opens backends that were offered before it looked', async () => {
     const fake = new FakeClient();
-    fake.status = () => ({ backends: [{ backend: 0, state: 'offered', smoothedRttMs: 0 }, { backend: 1, state: 'withdrawn', smoothedRttMs: 0 }] });
+    fake.status = () => ({
+      backends: [
+        { backend: 0, state: 'offered', smoothedRttMs: 0 },
+        { backend: 1, state: 'withdrawn', smoothedRttMs: 0 },
+      ],
+    });
     const client = new BackendClient(fake as unknown as Http3Client);
     await client.ready(10_000);
     await collect(await client.request({ path: '/images/a.png' }));
@@ -221,14 +248,24 @@ describe('when a backend is lost', () => {
     fake.answers.set(0, (options) => serve(options, 250));
     fake.answers.set(1, (options) => serve(options, 300));
     const parts: { backend: number | undefined; bytes: number }[] = [];
-    const listener = { begin: (backend: number | undefined) => void parts.push({ backend, bytes: 0 }), received: (bytes: number) => void (parts.at(-1)!.bytes += bytes) };
+    const listener = {
+      begin: (backend: number | undefined) => void parts.push({ backend, bytes: 0 }),
+      received: (bytes: number) => void (parts.at(-1)!.bytes += bytes),
+    };
     expect((await collect(await client.request({ path: '/images/a.png' }, listener))).equals(whole)).toBe(true);
-    expect(parts).toEqual([{ backend: 0, bytes: 250 }, { backend: 1, bytes: 300 }, { backend: undefined, bytes: 450 }]);
+    expect(parts).toEqual([
+      { backend: 0, bytes: 250 },
+      { backend: 1, bytes: 300 },
+      { backend: undefined, bytes: 450 },
+    ]);
     parts.length = 0;
     fake.answers.set(0, fail({ code: 'BACKEND_LOST' }));
     fake.answers.delete(1);
     expect((await collect(await client.request({ path: '/images/a.png' }, listener))).equals(whole)).toBe(true);
-    expect(parts).toEqual([{ backend: 0, bytes: 0 }, { backend: 1, bytes: 1_000 }]);
+    expect(parts).toEqual([
+      { backend: 0, bytes: 0 },
+      { backend: 1, bytes: 1_000 },
+    ]);
     parts.length = 0;
     expect((await collect(await client.request({ path: '/' }, listener))).equals(whole)).toBe(true);
     expect(parts).toEqual([{ backend: undefined, bytes: 1_000 }]);
@@ -245,11 +282,15 @@ describe('when a backend is lost', () => {
     const { fake, client } = await connected();
     fake.answers.set(0, (options) => serve(options, 250));
     fake.answers.set(1, (options) => serve(options, undefined, '"2"'));
-    await expect(collect(await client.request({ path: '/images/a.png' }))).rejects.toMatchObject({ code: 'BACKEND_LOST' });
+    await expect(collect(await client.request({ path: '/images/a.png' }))).rejects.toMatchObject({
+      code: 'BACKEND_LOST',
+    });
     fake.answers.set(0, (options) => serve(options, 250, 'W/"1"'));
     fake.rtt.set(1, 1_000);
     await new Promise((resolve) => setTimeout(resolve, 120));
-    await expect(collect(await client.request({ path: '/images/a.png' }))).rejects.toMatchObject({ code: 'BACKEND_LOST' });
+    await expect(collect(await client.request({ path: '/images/a.png' }))).rejects.toMatchObject({
+      code: 'BACKEND_LOST',
+    });
   });
 
   it('what may be repeated is asked of others, and nothing else', async () => {
@@ -262,7 +303,11 @@ describe('when a backend is lost', () => {
       [{ path: '/images/a', method: 'POST' }, { code: 'BACKEND_REFUSED' }, true],
       [{ path: '/images/a', method: 'POST', body: Readable.from(['x']) }, { code: 'BACKEND_REFUSED' }, true],
       [{ path: '/images/a', method: 'POST', body: Buffer.from('x') }, { code: 'STREAM_RESET', errorCode: 0x10b }, true],
-      [{ path: '/images/a', method: 'POST', body: Readable.from(['x']) }, { code: 'STREAM_RESET', errorCode: 0x10b }, true],
+      [
+        { path: '/images/a', method: 'POST', body: Readable.from(['x']) },
+        { code: 'STREAM_RESET', errorCode: 0x10b },
+        true,
+      ],
       [{ path: '/images/a', method: 'GET' }, { code: 'STREAM_RESET', errorCode: 0x102 }, false],
     ];
     for (const [options, error, repeated] of cases) {
@@ -283,7 +328,9 @@ describe('when a backend is lost', () => {
       return fail(rejected)();
     });
     const large = Readable.from(Array.from({ length: 100 }, () => Buffer.alloc(1_000)));
-    const error: unknown = await client.request({ path: '/images/a', method: 'POST', body: large }).catch((caught: unknown) => caught);
+    const error: unknown = await client
+      .request({ path: '/images/a', method: 'POST', body: large })
+      .catch((caught: unknown) => caught);
     expect(askedBackends(fake)).toEqual([0]);
     expect(error).toMatchObject({ code: 'BACKEND_REJECTED' });
     expect(lostConnection(error)).toBe(false);
@@ -295,15 +342,24 @@ describe('when a backend is lost', () => {
   it('a body that streams is sent from its start to the server that takes it', async () => {
     const { fake, client } = await connected();
     const read: string[] = [];
-    const answer = (result: () => ClientResponse): Answer => async ({ body }) => {
-      read.push(await readAll(body));
-      return result();
-    };
+    const answer =
+      (result: () => ClientResponse): Answer =>
+      async ({ body }) => {
+        read.push(await readAll(body));
+        return result();
+      };
     fake.answers.set(0, answer(fail(rejected)));
     fake.answers.set(1, answer(fail(rejected)));
-    fake.answers.set(undefined, answer(() => new FakeResponse(200, {}, [])));
+    fake.answers.set(
+      undefined,
+      answer(() => new FakeResponse(200, {}, [])),
+    );
     const response = await client.request({ path: '/images/a', method: 'POST', body: Readable.from(['one ', 'two']) });
-    expect([response.status, askedBackends(fake), read]).toEqual([200, [0, 1, undefined], ['one two', 'one two', 'one two']]);
+    expect([response.status, askedBackends(fake), read]).toEqual([
+      200,
+      [0, 1, undefined],
+      ['one two', 'one two', 'one two'],
+    ]);
   });
 
   it('a request that its owner abandoned is not repeated', async () => {
@@ -319,7 +375,9 @@ describe('when a backend is lost', () => {
 });
 
 /** A connection with these backends, and another one for what it cannot finish: `anew` has what was asked there. */
-async function connectedWithNext(...backends: number[]): Promise<{ fake: FakeClient; client: BackendClient; anew: ClientRequestOptions[] }> {
+async function connectedWithNext(
+  ...backends: number[]
+): Promise<{ fake: FakeClient; client: BackendClient; anew: ClientRequestOptions[] }> {
   const fake = new FakeClient();
   const anew: ClientRequestOptions[] = [];
   const client = new BackendClient(fake as unknown as Http3Client, {
@@ -352,7 +410,9 @@ describe('when the gateway is lost', () => {
     const { fake, client, anew } = await connectedWithNext(0);
     const silent = new Readable({ read: () => undefined });
     silent.push(whole.subarray(0, 400));
-    fake.answers.set(0, () => Object.assign(silent, { status: 200, headers: { etag, 'content-length': '1000' }, trailers: {} }));
+    fake.answers.set(0, () =>
+      Object.assign(silent, { status: 200, headers: { etag, 'content-length': '1000' }, trailers: {} }),
+    );
     const response = await client.request({ path: '/images/a.png' });
     fake.emit('primaryLost');
     const began = performance.now();
@@ -369,7 +429,9 @@ describe('when the gateway is lost', () => {
     const { fake, client, anew } = await connectedWithNext(0);
     const cut = new Readable({ read: () => undefined });
     cut.push(whole.subarray(0, 300));
-    fake.answers.set(undefined, () => Object.assign(cut, { status: 200, headers: { etag, 'content-length': '1000' }, trailers: {} }));
+    fake.answers.set(undefined, () =>
+      Object.assign(cut, { status: 200, headers: { etag, 'content-length': '1000' }, trailers: {} }),
+    );
     const response = await client.request({ path: '/' });
     // As its first bytes are on their way.
     await new Promise((resolve) => setImmediate(resolve));
@@ -388,13 +450,18 @@ describe('when the gateway is lost', () => {
     await expect(collect(response)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
-  it('a request that a backend leaves unanswered is asked over another connection, not of another backend of this one', { timeout: 20_000 }, async () => {
-    const { fake, client } = await connectedWithNext(0, 1);
-    const silence = ({ signal }: ClientRequestOptions): Promise<never> => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('abandoned'))));
-    fake.answers.set(0, silence);
-    const response = client.request({ path: '/images/a.png' });
-    fake.emit('primaryLost');
-    expect((await collect(await response)).equals(whole)).toBe(true);
-    expect(askedBackends(fake)).toEqual([0]);
-  });
+  it(
+    'a request that a backend leaves unanswered is asked over another connection, not of another backend of this one',
+    { timeout: 20_000 },
+    async () => {
+      const { fake, client } = await connectedWithNext(0, 1);
+      const silence = ({ signal }: ClientRequestOptions): Promise<never> =>
+        new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('abandoned'))));
+      fake.answers.set(0, silence);
+      const response = client.request({ path: '/images/a.png' });
+      fake.emit('primaryLost');
+      expect((await collect(await response)).equals(whole)).toBe(true);
+      expect(askedBackends(fake)).toEqual([0]);
+    },
+  );
 });

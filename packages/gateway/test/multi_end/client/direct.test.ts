@@ -11,16 +11,27 @@ const large = randomBytes(4_000_000);
 
 const site = (more: Partial<SiteDescription> = {}): Promise<Site> =>
   startSite({
-    routes: '[{ path: /one, backends: [backend1] }, { path: /any, backends: [backend1, backend2, backend3] }, { path: /proxied, backends: [backend1], delivery: proxy }, { path: /, files: main }]',
+    routes:
+      '[{ path: /one, backends: [backend1] }, { path: /any, backends: [backend1, backend2, backend3] }, { path: /proxied, backends: [backend1], delivery: proxy }, { path: /, files: main }]',
     backends: { backend1: '[{ files: files }]', backend2: '[{ files: files }]', backend3: '[{ files: files }]' },
-    files: { 'main/index.html': 'main', 'files/one/a.bin': large, 'files/any/a.bin': large, 'files/proxied/a.bin': large, 'files/index.html': 'of a backend' },
+    files: {
+      'main/index.html': 'main',
+      'files/one/a.bin': large,
+      'files/any/a.bin': large,
+      'files/proxied/a.bin': large,
+      'files/index.html': 'of a backend',
+    },
     ...more,
   });
 
-const states = ({ gateway }: Site): (string | undefined)[] => gateway.status().backends?.map(({ state }) => state) ?? [];
-const serving = (running: Site): Promise<void> => vi.waitFor(() => expect(states(running)).toEqual(['serving', 'serving', 'serving']), 10_000);
-const proxied = ({ gateway }: Site): number => gateway.status().backends?.reduce((sum, backend) => sum + backend.proxied, 0) ?? 0;
-const answered = (running: Site): number[] => Object.values(running.backends).map((backend) => backend.status().requestsTotal);
+const states = ({ gateway }: Site): (string | undefined)[] =>
+  gateway.status().backends?.map(({ state }) => state) ?? [];
+const serving = (running: Site): Promise<void> =>
+  vi.waitFor(() => expect(states(running)).toEqual(['serving', 'serving', 'serving']), 10_000);
+const proxied = ({ gateway }: Site): number =>
+  gateway.status().backends?.reduce((sum, backend) => sum + backend.proxied, 0) ?? 0;
+const answered = (running: Site): number[] =>
+  Object.values(running.backends).map((backend) => backend.status().requestsTotal);
 
 /** Without a choice of its own: requests name their backend. */
 async function connectionWithBackends(running: Site): Promise<Http3Client> {
@@ -50,7 +61,8 @@ describe('a client that speaks Multi-End', () => {
     expect(answered(running)).toEqual([1, 0, 0]);
     // One handshake, with the gateway alone.
     expect(running.gateway.status().connections).toHaveLength(1);
-    for (const backend of Object.values(running.backends)) expect(backend.status()).toMatchObject({ guests: 1, transport: { connectionsAccepted: 0 } });
+    for (const backend of Object.values(running.backends))
+      expect(backend.status()).toMatchObject({ guests: 1, transport: { connectionsAccepted: 0 } });
   });
 
   it('still asks the gateway for what is its own, or is to be proxied', async () => {
@@ -67,7 +79,9 @@ describe('a client that speaks Multi-End', () => {
     const running = await site();
     await serving(running);
     const backends = await client(running);
-    const bodies = await Promise.all(Array.from({ length: 12 }, async () => collect(await backends.request({ path: '/any/a.bin' }))));
+    const bodies = await Promise.all(
+      Array.from({ length: 12 }, async () => collect(await backends.request({ path: '/any/a.bin' }))),
+    );
     for (const body of bodies) expect(body.equals(large)).toBe(true);
     expect(proxied(running)).toBe(0);
     for (const count of answered(running)) expect(count).toBeGreaterThan(0);
@@ -85,7 +99,13 @@ describe('a client that speaks Multi-End', () => {
   });
 
   it('is answered through the gateway by a backend that has nothing of the kind', async () => {
-    const running = await site({ backends: { backend1: '[{ path: /one/b, files: files }]', backend2: '[{ files: files }]', backend3: '[{ files: files }]' } });
+    const running = await site({
+      backends: {
+        backend1: '[{ path: /one/b, files: files }]',
+        backend2: '[{ files: files }]',
+        backend3: '[{ files: files }]',
+      },
+    });
     await serving(running);
     const backends = await client(running);
     // The gateway sends what its map gives to backend1 there again, which does not send it on.
@@ -100,8 +120,15 @@ describe('a client that speaks Multi-End', () => {
     const path = '/.well-known/sheaf/routes';
     const ofGateway = await ask(connection, { path });
     const ofBackend = await ask(connection, { path, backend: 0 });
-    expect([ofBackend.status, ofBackend.headers['etag'], ofBackend.body.toString()]).toEqual([200, ofGateway.headers['etag'], ofGateway.body.toString()]);
-    expect((await ask(connection, { path, backend: 1, headers: { 'if-none-match': String(ofGateway.headers['etag']) } })).status).toBe(304);
+    expect([ofBackend.status, ofBackend.headers['etag'], ofBackend.body.toString()]).toEqual([
+      200,
+      ofGateway.headers['etag'],
+      ofGateway.body.toString(),
+    ]);
+    expect(
+      (await ask(connection, { path, backend: 1, headers: { 'if-none-match': String(ofGateway.headers['etag']) } }))
+        .status,
+    ).toBe(304);
     expect((await ask(connection, { path, backend: 0, method: 'POST', body: Buffer.from('{}') })).status).toBe(405);
     // Nothing else below the prefix is the gateway's at a backend.
     expect((await ask(connection, { path: '/.well-known/sheaf/paths', backend: 0 })).status).toBe(404);
@@ -137,9 +164,19 @@ describe('an edge', () => {
     await serving(running);
     const port = running.edge!.address.port;
     expect((await get(port, '/')).body.toString()).toBe('main');
-    await vi.waitFor(() => expect(running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open')).toHaveLength(3), 10_000);
+    await vi.waitFor(
+      () =>
+        expect(
+          running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open'),
+        ).toHaveLength(3),
+      10_000,
+    );
     const before = proxied(running);
-    for (const body of [(await get(port, '/one/a.bin')).body, (await getByHttp2(port, '/any/a.bin')).body, (await ask(await connect(port), { path: '/any/a.bin' })).body]) {
+    for (const body of [
+      (await get(port, '/one/a.bin')).body,
+      (await getByHttp2(port, '/any/a.bin')).body,
+      (await ask(await connect(port), { path: '/any/a.bin' })).body,
+    ]) {
       expect(body.equals(large)).toBe(true);
     }
     expect(proxied(running)).toBe(before);
@@ -152,12 +189,20 @@ describe('an edge', () => {
     await serving(running);
     const port = running.edge!.address.port;
     await get(port, '/');
-    const reports = async () => parsePathReports(JSON.parse((await get(port, '/.well-known/sheaf/paths')).body.toString()));
-    await vi.waitFor(async () => expect((await reports()).flatMap(({ backend, lease }) => (lease ? [backend] : [])).sort()).toEqual([0, 1, 2]), { timeout: 20_000, interval: 50 });
+    const reports = async () =>
+      parsePathReports(JSON.parse((await get(port, '/.well-known/sheaf/paths')).body.toString()));
+    await vi.waitFor(
+      async () =>
+        expect((await reports()).flatMap(({ backend, lease }) => (lease ? [backend] : [])).sort()).toEqual([0, 1, 2]),
+      { timeout: 20_000, interval: 50 },
+    );
     expect((await reports()).find(({ backend }) => backend === undefined)).not.toHaveProperty('lease');
     expect((await get(port, '/one/a.bin')).body.equals(large)).toBe(true);
     const lease = async () => (await reports()).find(({ backend }) => backend === 0)?.lease;
-    await vi.waitFor(async () => expect((await lease())?.used).toBeGreaterThan(large.length), { timeout: 20_000, interval: 50 });
+    await vi.waitFor(async () => expect((await lease())?.used).toBeGreaterThan(large.length), {
+      timeout: 20_000,
+      interval: 50,
+    });
   });
 
   it('tells pages which server sent each response', async () => {
@@ -165,13 +210,30 @@ describe('an edge', () => {
     await serving(running);
     const port = running.edge!.address.port;
     await get(port, '/');
-    await vi.waitFor(() => expect(running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open')).toHaveLength(3), 10_000);
-    const [page, fromBackend, carried] = [await get(port, '/'), await get(port, '/one/a.bin'), await get(port, '/proxied/a.bin')];
+    await vi.waitFor(
+      () =>
+        expect(
+          running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open'),
+        ).toHaveLength(3),
+      10_000,
+    );
+    const [page, fromBackend, carried] = [
+      await get(port, '/'),
+      await get(port, '/one/a.bin'),
+      await get(port, '/proxied/a.bin'),
+    ];
     const told = () => get(port, '/.well-known/sheaf/responses');
-    expect((await told()).headers).toMatchObject({ 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' });
-    const reportOf = async ({ headers }: typeof page) => parseResponseReports(JSON.parse((await told()).body.toString())).find(({ id }) => String(id) === headers['sheaf-response']);
+    expect((await told()).headers).toMatchObject({
+      'cache-control': 'no-store',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    const reportOf = async ({ headers }: typeof page) =>
+      parseResponseReports(JSON.parse((await told()).body.toString())).find(
+        ({ id }) => String(id) === headers['sheaf-response'],
+      );
     // The edge learns that a body has ended a moment after it was received.
-    for (const response of [page, fromBackend, carried]) await vi.waitFor(async () => expect((await reportOf(response))?.ended).toBe(true), 10_000);
+    for (const response of [page, fromBackend, carried])
+      await vi.waitFor(async () => expect((await reportOf(response))?.ended).toBe(true), 10_000);
     expect((await reportOf(page))?.parts).toEqual([{ bytes: 4 }]);
     expect((await reportOf(fromBackend))?.parts).toEqual([{ backend: 0, bytes: large.length }]);
     expect((await reportOf(carried))?.parts).toEqual([{ bytes: large.length }]);
@@ -185,11 +247,21 @@ describe('an edge', () => {
     await serving(running);
     const port = running.edge!.address.port;
     await get(port, '/');
-    await vi.waitFor(() => expect(running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open')).toHaveLength(3), 10_000);
+    await vi.waitFor(
+      () =>
+        expect(
+          running.edge!.status().gateway.connection?.backends.filter(({ state }) => state === 'open'),
+        ).toHaveLength(3),
+      10_000,
+    );
     const downloads = Array.from({ length: 9 }, () => get(port, '/any/a.bin'));
-    await vi.waitFor(() => expect(running.backends['backend2']?.status().requestsActive).toBeGreaterThan(0), { timeout: 10_000, interval: 1 });
+    await vi.waitFor(() => expect(running.backends['backend2']?.status().requestsActive).toBeGreaterThan(0), {
+      timeout: 10_000,
+      interval: 1,
+    });
     await running.backends['backend2']?.close(0);
-    for (const { status, body } of await Promise.all(downloads)) expect([status, body.equals(large)]).toEqual([200, true]);
+    for (const { status, body } of await Promise.all(downloads))
+      expect([status, body.equals(large)]).toEqual([200, true]);
   });
 });
 
@@ -223,6 +295,9 @@ describe('a backend', () => {
     const [connection] = running.gateway.status().connections;
     expect(connection?.backends).toHaveLength(3);
     expect(connection?.backends.find(({ backend }) => backend === 0)?.lease?.granted).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(running.gateway.status().backends?.[0]?.bytesSent).toBeGreaterThan(large.length), 10_000);
+    await vi.waitFor(
+      () => expect(running.gateway.status().backends?.[0]?.bytesSent).toBeGreaterThan(large.length),
+      10_000,
+    );
   });
 });

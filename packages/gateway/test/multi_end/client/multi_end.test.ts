@@ -35,31 +35,37 @@ describe('requests', () => {
     expect(names).toEqual(['backend0', 'primary', 'backend1', 'primary', 'backend0']);
   });
 
-  it('say at the backend who asks, and that the connection is another server\'s', async () => {
+  it("say at the backend who asks, and that the connection is another server's", async () => {
     const site = await startSite({ backends: 1 });
     const imported = await joinBackend(site, 0);
     const asked = once(site.backends[0]!.server, 'request');
     await nameOf(site, 0);
     const [request] = (await asked) as [{ connection: ImportedConnection; remoteAddress: object }];
     expect(request.connection).toBe(imported);
-    expect(request.remoteAddress).toMatchObject({ address: '127.0.0.1', port: site.client.status().paths[0]!.local.port });
+    expect(request.remoteAddress).toMatchObject({
+      address: '127.0.0.1',
+      port: site.client.status().paths[0]!.local.port,
+    });
   });
 
-  it.each(['per-path', 'shared'] as const)('carry 1 MB down and 10 MB up past the primary, with %s keys', async (mode) => {
-    const site = await startSite({ backendKeyModes: [mode] });
-    await joinBackend(site, 0);
-    await joinBackend(site, 1);
-    const before = site.primary.server.counters();
-    const [down, up] = await Promise.all([
-      ask(site.client, { path: '/1000000', backend: 0 }),
-      ask(site.client, { path: '/', method: 'POST', body: patternBytes(10_000_000), backend: 1 }),
-    ]);
-    expect(down.body.equals(patternBytes(1_000_000))).toBe(true);
-    expect(up.body.toString()).toBe('10000000');
-    expect(site.backends[1]!.uploaded).toBe(10_000_000);
-    const after = site.primary.server.counters();
-    expect(after.bytesReceived - before.bytesReceived + after.bytesSent - before.bytesSent).toBeLessThan(200_000);
-  });
+  it.each(['per-path', 'shared'] as const)(
+    'carry 1 MB down and 10 MB up past the primary, with %s keys',
+    async (mode) => {
+      const site = await startSite({ backendKeyModes: [mode] });
+      await joinBackend(site, 0);
+      await joinBackend(site, 1);
+      const before = site.primary.server.counters();
+      const [down, up] = await Promise.all([
+        ask(site.client, { path: '/1000000', backend: 0 }),
+        ask(site.client, { path: '/', method: 'POST', body: patternBytes(10_000_000), backend: 1 }),
+      ]);
+      expect(down.body.equals(patternBytes(1_000_000))).toBe(true);
+      expect(up.body.toString()).toBe('10000000');
+      expect(site.backends[1]!.uploaded).toBe(10_000_000);
+      const after = site.primary.server.counters();
+      expect(after.bytesReceived - before.bytesReceived + after.bytesSent - before.bytesSent).toBeLessThan(200_000);
+    },
+  );
 
   it('of ten megabytes come from a backend that asks its primary for credit', async () => {
     const site = await startSite({ backends: 1 });
@@ -105,7 +111,9 @@ describe('keys', () => {
     await joinBackend(site, 0);
     await joinBackend(site, 1);
     for (let round = 1; round <= 2; round += 1) {
-      const downloads = [undefined, 0, 1].map((backend) => ask(site.client, { path: '/1000000', ...(backend === undefined ? {} : { backend }) }));
+      const downloads = [undefined, 0, 1].map((backend) =>
+        ask(site.client, { path: '/1000000', ...(backend === undefined ? {} : { backend }) }),
+      );
       await vi.waitFor(() => expect(site[side].updateKeys()).toBe(true), { timeout: 30_000, interval: 5 });
       for (const { body } of await Promise.all(downloads)) expect(body.equals(patternBytes(1_000_000))).toBe(true);
       await vi.waitFor(() => expect(site[side].status().keyUpdates).toBeGreaterThanOrEqual(round), 30_000);
@@ -226,8 +234,12 @@ describe('a backend', () => {
     expect(attempt(Buffer.concat([Buffer.of(9), snapshot.subarray(1)]))).toEqual(refused);
     backend!.server.importConnection(snapshot);
     expect(attempt(snapshot)).toEqual(refused);
-    expect(() => imported.receivePrimaryMessage(Buffer.from('what'))).toThrow(expect.objectContaining({ code: 'BACKEND_MESSAGE' }));
-    expect(() => site.connection.receiveBackendMessage(0, Buffer.alloc(300))).toThrow(expect.objectContaining({ code: 'BACKEND_MESSAGE' }));
+    expect(() => imported.receivePrimaryMessage(Buffer.from('what'))).toThrow(
+      expect.objectContaining({ code: 'BACKEND_MESSAGE' }),
+    );
+    expect(() => site.connection.receiveBackendMessage(0, Buffer.alloc(300))).toThrow(
+      expect.objectContaining({ code: 'BACKEND_MESSAGE' }),
+    );
   });
 
   it('that was never offered can be abandoned, and its path with it', async () => {
@@ -264,7 +276,9 @@ describe('a client without Multi-End', () => {
     const [connection] = (await accepted) as [Site['connection']];
     expect((await ask(client, { path: '/10' })).body).toHaveLength(10);
     expect(connection.multiEnd).toBe(false);
-    expect(() => connection.handOver(0, site.backends[0]!.address)).toThrow(expect.objectContaining({ code: 'NO_MULTI_END' }));
+    expect(() => connection.handOver(0, site.backends[0]!.address)).toThrow(
+      expect.objectContaining({ code: 'NO_MULTI_END' }),
+    );
     await expect(client.openBackend(0)).rejects.toMatchObject({ code: 'NO_MULTI_END' });
   });
 });

@@ -4,7 +4,15 @@ import { expect, it } from 'vitest';
 import { OpenBackends } from '../../../src/multi_end/client/open_backends.js';
 
 it('responses of a backend that end after it was offered again do not make it cheaper than others', () => {
-  const client = Object.assign(new EventEmitter(), { openBackend: () => Promise.resolve(1), status: () => ({ backends: [{ backend: 0, smoothedRttMs: 20 }, { backend: 1, smoothedRttMs: 10 }] }) });
+  const client = Object.assign(new EventEmitter(), {
+    openBackend: () => Promise.resolve(1),
+    status: () => ({
+      backends: [
+        { backend: 0, smoothedRttMs: 20 },
+        { backend: 1, smoothedRttMs: 10 },
+      ],
+    }),
+  });
   const backends = new OpenBackends(client as unknown as Http3Client);
   const open = (backend: number): void => {
     client.emit('backendOffered', { backend });

@@ -19,7 +19,9 @@ class FakeBackend {
   places = new Places(256);
   readonly asked: ClientRequestOptions[] = [];
   #abandon = new Set<() => void>();
-  readonly link = { whenOpen: () => Promise.resolve({ request: (options: ClientRequestOptions) => this.#request(options) }) };
+  readonly link = {
+    whenOpen: () => Promise.resolve({ request: (options: ClientRequestOptions) => this.#request(options) }),
+  };
 
   constructor(
     readonly name: string,
@@ -53,7 +55,10 @@ class FakeBackend {
       body.push(whole.subarray(from, this.silentAfter));
       if (this.silentAfter >= whole.length) body.push(null);
       options.signal?.addEventListener('abort', () => body.destroy(cancelled));
-      const head = from === 0 ? { etag: this.tag, 'content-length': '1000' } : { etag: this.tag, 'content-range': `bytes ${from}-999/1000` };
+      const head =
+        from === 0
+          ? { etag: this.tag, 'content-length': '1000' }
+          : { etag: this.tag, 'content-range': `bytes ${from}-999/1000` };
       resolve(Object.assign(body, { status: from === 0 ? 200 : 206, headers: head, trailers: {} }));
     });
   }
@@ -71,14 +76,41 @@ let response: FakeResponse;
 beforeEach(() => void (response = new FakeResponse()));
 
 const handle = (backends: FakeBackend[], method = 'GET'): Promise<void> => {
-  const request = { method, url: '/a', headers: {}, authority: 'site', scheme: 'https', httpVersion: '2', remoteAddress: '192.0.2.1', early: false, body: Readable.from([]) };
-  const exchange = { request, response, pathname: '/a', search: '', rest: '/a', aborted: false, signal: new AbortController().signal, timing: () => 'sheaf;dur=1', bytesSent: 0, bytesReceived: 0 } as unknown as Exchange;
+  const request = {
+    method,
+    url: '/a',
+    headers: {},
+    authority: 'site',
+    scheme: 'https',
+    httpVersion: '2',
+    remoteAddress: '192.0.2.1',
+    early: false,
+    body: Readable.from([]),
+  };
+  const exchange = {
+    request,
+    response,
+    pathname: '/a',
+    search: '',
+    rest: '/a',
+    aborted: false,
+    signal: new AbortController().signal,
+    timing: () => 'sheaf;dur=1',
+    bytesSent: 0,
+    bytesReceived: 0,
+  } as unknown as Exchange;
   return new BackendRoute(backends as unknown as BackendWatch[], pino({ level: 'silent' })).handle(exchange);
 };
-const text = async (): Promise<Buffer> => Buffer.concat(await response.toArray() as Buffer[]);
+const text = async (): Promise<Buffer> => Buffer.concat((await response.toArray()) as Buffer[]);
 /** It waits for this backend, which has sent all that it will. */
-const waitsFor = (backend: FakeBackend, passedOn = 0): Promise<void> => vi.waitFor(() => expect([backend.asked.length, backend.places.count, response.readableLength >= passedOn]).toEqual([1, 1, true]), 20_000);
-const waiting = (backends: FakeBackend[]): number[] => backends.map((backend) => backend.waiting + backend.places.count);
+const waitsFor = (backend: FakeBackend, passedOn = 0): Promise<void> =>
+  vi.waitFor(
+    () =>
+      expect([backend.asked.length, backend.places.count, response.readableLength >= passedOn]).toEqual([1, 1, true]),
+    20_000,
+  );
+const waiting = (backends: FakeBackend[]): number[] =>
+  backends.map((backend) => backend.waiting + backend.places.count);
 
 describe('when a backend is lost, the gateway', () => {
   it('asks another one what the lost one has not answered', async () => {
@@ -103,7 +135,12 @@ describe('when a backend is lost, the gateway', () => {
   });
 
   it('fetches the rest of a body from others', async () => {
-    const backends = [new FakeBackend('backend1', 0, 300), new FakeBackend('backend2', 1, 700), new FakeBackend('backend3', 2, 1_000, '"2"'), new FakeBackend('backend4', 3)];
+    const backends = [
+      new FakeBackend('backend1', 0, 300),
+      new FakeBackend('backend2', 1, 700),
+      new FakeBackend('backend3', 2, 1_000, '"2"'),
+      new FakeBackend('backend4', 3),
+    ];
     const handled = handle(backends);
     await waitsFor(backends[0]!, 300);
     backends[0]!.lose();
@@ -111,12 +148,22 @@ describe('when a backend is lost, the gateway', () => {
     backends[1]!.lose();
     expect((await text()).equals(whole)).toBe(true);
     await handled;
-    expect(backends.map(({ asked }) => asked.map(({ headers }) => headers?.['range']))).toEqual([[undefined], ['bytes=300-999'], ['bytes=700-999'], ['bytes=700-999']]);
+    expect(backends.map(({ asked }) => asked.map(({ headers }) => headers?.['range']))).toEqual([
+      [undefined],
+      ['bytes=300-999'],
+      ['bytes=700-999'],
+      ['bytes=700-999'],
+    ]);
     expect(waiting(backends)).toEqual([0, 0, 0, 0]);
   });
 
   it('has the request in one place at a time, and finds one where there is room', async () => {
-    const backends = [new FakeBackend('backend1', 0, 300), new FakeBackend('backend2', 1), new FakeBackend('backend3', 2, 700), new FakeBackend('backend4', 3)];
+    const backends = [
+      new FakeBackend('backend1', 0, 300),
+      new FakeBackend('backend2', 1),
+      new FakeBackend('backend3', 2, 700),
+      new FakeBackend('backend4', 3),
+    ];
     backends[1]!.places = new Places(0);
     const handled = handle(backends);
     await waitsFor(backends[0]!, 300);

@@ -36,7 +36,9 @@ class FakeConnection extends EventEmitter {
 
 const sent: BackboneMessage[] = [];
 const channel = { send: (message: BackboneMessage) => sent.push(message) } as unknown as Channel;
-const sealer = { seal: (snapshot: Buffer) => Buffer.concat([Buffer.from('sealed '), snapshot]) } as unknown as SnapshotSealer;
+const sealer = {
+  seal: (snapshot: Buffer) => Buffer.concat([Buffer.from('sealed '), snapshot]),
+} as unknown as SnapshotSealer;
 
 let handOvers: HandOvers;
 let client: FakeConnection;
@@ -45,7 +47,14 @@ beforeEach(() => {
   sent.length = 0;
   client = new FakeConnection();
   connection = client as unknown as ServerConnection;
-  handOvers = new HandOvers({ id: 7, addresses: () => [{ address: '2001:db8::7', port: 443 }, { address: '192.0.2.7', port: 443 }], log: pino({ level: 'silent' }) });
+  handOvers = new HandOvers({
+    id: 7,
+    addresses: () => [
+      { address: '2001:db8::7', port: 443 },
+      { address: '192.0.2.7', port: 443 },
+    ],
+    log: pino({ level: 'silent' }),
+  });
   handOvers.attach(channel, sealer, true);
 });
 
@@ -96,7 +105,11 @@ describe('a connection', () => {
   });
 
   it('whose network leads to none of the addresses stays with the gateway', () => {
-    handOvers = new HandOvers({ id: 7, addresses: () => [{ address: '2001:db8::7', port: 443 }], log: pino({ level: 'silent' }) });
+    handOvers = new HandOvers({
+      id: 7,
+      addresses: () => [{ address: '2001:db8::7', port: 443 }],
+      log: pino({ level: 'silent' }),
+    });
     handOvers.attach(channel, sealer, true);
     handOvers.serve();
     handOvers.add(connection);
@@ -108,7 +121,7 @@ describe('a connection', () => {
     handOvers.withdraw('drains');
     expect(client.done).toEqual(['withdraw 7 drains']);
     expect(sent).toEqual([{ type: 'release', connection: 1 }]);
-    handOvers.onMessage({ type: 'left', connection: 1 , code: 0 });
+    handOvers.onMessage({ type: 'left', connection: 1, code: 0 });
     expect(client.done).toEqual(['withdraw 7 drains', 'withdraw 7 gone']);
     expect(sent.slice(1)).toEqual([{ type: 'left', connection: 1, code: 0 }]);
   });
@@ -169,8 +182,14 @@ describe('messages', () => {
 
   it('that no backend sends cost the backend its connection to the gateway', () => {
     offered();
-    expect(() => handOvers.onMessage({ type: 'lease', connection: 1, bytes: Buffer.alloc(0) })).toThrow(BackboneViolation);
-    for (const message of [{ type: 'snapshot', connection: 1, sealed: Buffer.alloc(1) }, { type: 'drain', drains: true }, { type: 'welcome', run: Buffer.alloc(16) }] as const) {
+    expect(() => handOvers.onMessage({ type: 'lease', connection: 1, bytes: Buffer.alloc(0) })).toThrow(
+      BackboneViolation,
+    );
+    for (const message of [
+      { type: 'snapshot', connection: 1, sealed: Buffer.alloc(1) },
+      { type: 'drain', drains: true },
+      { type: 'welcome', run: Buffer.alloc(16) },
+    ] as const) {
       expect(() => handOvers.onMessage(message)).toThrow(BackboneViolation);
     }
   });

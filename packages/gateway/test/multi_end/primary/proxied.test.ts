@@ -8,13 +8,19 @@ const large = randomBytes(2_000_000);
 
 const site = (): Promise<Site> =>
   startSite({
-    routes: '[{ path: /images, backends: [backend1, backend2] }, { path: /videos, backends: [backend2], delivery: proxy }, { path: /, files: main }]',
-    backends: { backend1: '[{ path: /images, files: one }]', backend2: '[{ path: /images, files: one }, { path: /videos, files: two }]' },
+    routes:
+      '[{ path: /images, backends: [backend1, backend2] }, { path: /videos, backends: [backend2], delivery: proxy }, { path: /, files: main }]',
+    backends: {
+      backend1: '[{ path: /images, files: one }]',
+      backend2: '[{ path: /images, files: one }, { path: /videos, files: two }]',
+    },
     files: { 'main/index.html': 'main', 'one/a.png': large, 'two/b.mp4': 'video' },
   });
 
-const states = ({ gateway }: Site): (string | undefined)[] => gateway.status().backends?.map(({ state }) => state) ?? [];
-const serving = (running: Site): Promise<void> => vi.waitFor(() => expect(states(running)).toEqual(['serving', 'serving']), 10_000);
+const states = ({ gateway }: Site): (string | undefined)[] =>
+  gateway.status().backends?.map(({ state }) => state) ?? [];
+const serving = (running: Site): Promise<void> =>
+  vi.waitFor(() => expect(states(running)).toEqual(['serving', 'serving']), 10_000);
 
 describe('a client without Multi-End', () => {
   it('gets everything from the gateway, whoever has it', async () => {
@@ -22,14 +28,22 @@ describe('a client without Multi-End', () => {
     await serving(running);
     const { port } = running.gateway.address;
     const client = await connect(port);
-    for (const answer of [await get(port, '/images/a.png'), await getByHttp2(port, '/images/a.png'), await ask(client, { path: '/images/a.png' })]) {
+    for (const answer of [
+      await get(port, '/images/a.png'),
+      await getByHttp2(port, '/images/a.png'),
+      await ask(client, { path: '/images/a.png' }),
+    ]) {
       expect(answer.status).toBe(200);
       expect(answer.body.equals(large)).toBe(true);
     }
     expect((await ask(client, { path: '/videos/b.mp4' })).body.toString()).toBe('video');
     expect((await ask(client, { path: '/' })).body.toString()).toBe('main');
     expect((await ask(client, { path: '/images/none.png' })).status).toBe(404);
-    expect((await ask(client, { path: '/images/a.png', headers: { range: 'bytes=5-9' } })).body.equals(large.subarray(5, 10))).toBe(true);
+    expect(
+      (await ask(client, { path: '/images/a.png', headers: { range: 'bytes=5-9' } })).body.equals(
+        large.subarray(5, 10),
+      ),
+    ).toBe(true);
     const proxied = running.gateway.status().backends?.reduce((sum, backend) => sum + backend.proxied, 0);
     expect(proxied).toBe(6);
   });
@@ -37,7 +51,9 @@ describe('a client without Multi-End', () => {
   it('is known to the backend by its own address', async () => {
     const running = await site();
     await serving(running);
-    await get(running.gateway.address.port, '/images/a.png', { headers: { 'x-forwarded-for': '6.6.6.6', host: 'example.com' } });
+    await get(running.gateway.address.port, '/images/a.png', {
+      headers: { 'x-forwarded-for': '6.6.6.6', host: 'example.com' },
+    });
     const lines = () => running.log.filter(({ path }) => path === '/images/a.png');
     // Each node writes its line when it is done, which may be after its client is.
     await vi.waitFor(() => expect(lines()).toHaveLength(2), 20_000);
@@ -48,7 +64,9 @@ describe('a client without Multi-End', () => {
     const running = await site();
     await serving(running);
     await running.backends['backend1']?.close(0);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => get(running.gateway.address.port, '/images/a.png')));
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => get(running.gateway.address.port, '/images/a.png')),
+    );
     for (const { status, body } of answers) expect([status, body.length]).toEqual([200, large.length]);
     await vi.waitFor(() => expect(states(running)).toEqual(['lost', 'serving']), 10_000);
   });
@@ -94,14 +112,16 @@ describe('a backend', () => {
     });
     await serving(running);
     const admin = `http://127.0.0.1:${running.gateway.adminAddress?.port}`;
-    const post = async (path: string, headers: Record<string, string> = { 'sheaf-admin': '1' }): Promise<number> => (await fetch(admin + path, { method: 'POST', headers })).status;
+    const post = async (path: string, headers: Record<string, string> = { 'sheaf-admin': '1' }): Promise<number> =>
+      (await fetch(admin + path, { method: 'POST', headers })).status;
     // A page in a browser cannot send the header to another origin.
     expect(await post('/backends/backend1/drain', {})).toBe(403);
     expect(await post('/backends/backend9/drain')).toBe(404);
     expect(await post('/backends/backend1/drain')).toBe(200);
     await vi.waitFor(() => expect(states(running)).toEqual(['draining', 'serving']));
     await vi.waitFor(() => expect(running.backends['backend1']?.status().serving).toBe(false));
-    for (let index = 0; index < 3; index++) expect((await get(running.gateway.address.port, '/images/a.png')).status).toBe(200);
+    for (let index = 0; index < 3; index++)
+      expect((await get(running.gateway.address.port, '/images/a.png')).status).toBe(200);
     expect(running.gateway.status().backends?.[0]?.proxied).toBe(0);
     expect(await post('/backends/backend1/resume')).toBe(200);
     await serving(running);
@@ -127,8 +147,16 @@ describe('the route map', () => {
     const { port } = running.gateway.address;
     const answer = await get(port, '/.well-known/sheaf/routes');
     const map = JSON.parse(answer.body.toString()) as { version: string };
-    expect(map).toMatchObject({ routes: [{ path: '/images', backends: [0, 1] }, { path: '/videos', backends: [] }, { path: '/', backends: [] }] });
+    expect(map).toMatchObject({
+      routes: [
+        { path: '/images', backends: [0, 1] },
+        { path: '/videos', backends: [] },
+        { path: '/', backends: [] },
+      ],
+    });
     expect(answer.headers).toMatchObject({ etag: `"${map.version}"`, 'cache-control': 'max-age=60' });
-    expect((await get(port, '/.well-known/sheaf/routes', { headers: { 'if-none-match': `"${map.version}"` } })).status).toBe(304);
+    expect(
+      (await get(port, '/.well-known/sheaf/routes', { headers: { 'if-none-match': `"${map.version}"` } })).status,
+    ).toBe(304);
   });
 });

@@ -19,7 +19,10 @@ async function race(fates: Record<string, Fate>) {
     if (error !== undefined) throw Object.assign(new Error(`${path}: ${error}`), { code: error });
     return { close: () => Promise.resolve(void closed.push(path)) };
   };
-  const result = connectFirst(Object.keys(fates), connect).then(({ path }) => `${path} at ${Date.now() - start}`, (error: unknown) => (error as Error).message);
+  const result = connectFirst(Object.keys(fates), connect).then(
+    ({ path }) => `${path} at ${Date.now() - start}`,
+    (error: unknown) => (error as Error).message,
+  );
   await vi.advanceTimersByTimeAsync(60_000);
   return { result: await result, begun, closed };
 }
@@ -29,17 +32,33 @@ describe('the first path that leads to a connection', () => {
   afterEach(() => void vi.useRealTimers());
 
   it('is the first of all when it works', async () => {
-    expect(await race({ a: { after: 900 }, b: { after: 1 } })).toEqual({ result: 'a at 900', begun: { a: 0 }, closed: [] });
+    expect(await race({ a: { after: 900 }, b: { after: 1 } })).toEqual({
+      result: 'a at 900',
+      begun: { a: 0 },
+      closed: [],
+    });
   });
 
   it('is the next one at once where an address is not there', async () => {
-    expect(await race({ a: { after: 0, error: 'EADDRNOTAVAIL' }, b: { after: 10 } })).toEqual({ result: 'b at 10', begun: { a: 0, b: 0 }, closed: [] });
+    expect(await race({ a: { after: 0, error: 'EADDRNOTAVAIL' }, b: { after: 10 } })).toEqual({
+      result: 'b at 10',
+      begun: { a: 0, b: 0 },
+      closed: [],
+    });
   });
 
   it('is sought beside one that is silent, which is closed when it comes too late', async () => {
-    const { result, begun, closed } = await race({ a: { after: 1_500 }, b: { after: 5_000, error: 'CONNECT_TIMEOUT' }, c: { after: 300 } });
+    const { result, begun, closed } = await race({
+      a: { after: 1_500 },
+      b: { after: 5_000, error: 'CONNECT_TIMEOUT' },
+      c: { after: 300 },
+    });
     expect({ result, begun, closed }).toEqual({ result: 'a at 1500', begun: { a: 0, b: 1_000 }, closed: [] });
-    expect(await race({ a: { after: 1_500 }, b: { after: 300 } })).toEqual({ result: 'b at 1300', begun: { a: 0, b: 1_000 }, closed: ['a'] });
+    expect(await race({ a: { after: 1_500 }, b: { after: 300 } })).toEqual({
+      result: 'b at 1300',
+      begun: { a: 0, b: 1_000 },
+      closed: ['a'],
+    });
   });
 
   it('may be the slow one, when all others fail', async () => {
@@ -47,7 +66,11 @@ describe('the first path that leads to a connection', () => {
   });
 
   it('is none when all fail: what the network said is told before an address that is not there', async () => {
-    expect((await race({ a: { after: 5_000, error: 'CONNECT_TIMEOUT' }, b: { after: 0, error: 'EADDRNOTAVAIL' } })).result).toBe('a: CONNECT_TIMEOUT');
-    expect((await race({ a: { after: 0, error: 'EADDRNOTAVAIL' }, b: { after: 0, error: 'EADDRNOTAVAIL' } })).result).toBe('b: EADDRNOTAVAIL');
+    expect(
+      (await race({ a: { after: 5_000, error: 'CONNECT_TIMEOUT' }, b: { after: 0, error: 'EADDRNOTAVAIL' } })).result,
+    ).toBe('a: CONNECT_TIMEOUT');
+    expect(
+      (await race({ a: { after: 0, error: 'EADDRNOTAVAIL' }, b: { after: 0, error: 'EADDRNOTAVAIL' } })).result,
+    ).toBe('b: EADDRNOTAVAIL');
   });
 });

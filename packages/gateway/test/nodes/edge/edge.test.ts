@@ -24,7 +24,9 @@ function mirror(request: IncomingMessage, response: ServerResponse): void {
   void collect(request).then((body) => {
     response.setHeader('set-cookie', ['a=1', 'b=2']);
     response.setHeader('alt-svc', 'h3=":1"');
-    response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, sha256: sha256(body) }));
+    response.end(
+      JSON.stringify({ method: request.method, url: request.url, headers: request.headers, sha256: sha256(body) }),
+    );
   });
 }
 
@@ -32,7 +34,11 @@ describe('a request through an edge', () => {
   it('is answered over HTTP/3, HTTP/2 and HTTP/1.1', async () => {
     const { port } = await startPair(site);
     const client = await connect(port);
-    for (const body of [(await ask(client, { path: '/large.bin' })).body, (await getByHttp2(port, '/large.bin')).body, (await get(port, '/large.bin')).body]) {
+    for (const body of [
+      (await ask(client, { path: '/large.bin' })).body,
+      (await getByHttp2(port, '/large.bin')).body,
+      (await get(port, '/large.bin')).body,
+    ]) {
       expect(sha256(body)).toBe(sha256(large));
     }
     expect(await ask(client, { path: '/' })).toMatchObject({ status: 200, body: Buffer.from('the page') });
@@ -40,7 +46,11 @@ describe('a request through an edge', () => {
 
   it('says how long both nodes took', async () => {
     const { port } = await startPair(site);
-    const [gateway, edge] = /^sheaf-gateway;dur=([\d.]+), sheaf-edge;dur=([\d.]+)$/.exec(String((await get(port, '/')).headers['server-timing']))?.slice(1).map(Number) ?? [];
+    const [gateway, edge] =
+      /^sheaf-gateway;dur=([\d.]+), sheaf-edge;dur=([\d.]+)$/
+        .exec(String((await get(port, '/')).headers['server-timing']))
+        ?.slice(1)
+        .map(Number) ?? [];
     // The edge counts the way and the gateway's part too.
     expect(edge).toBeGreaterThan(gateway ?? Infinity);
   });
@@ -52,7 +62,11 @@ describe('a request through an edge', () => {
     expect(part.body.equals(large.subarray(1000, 2000))).toBe(true);
     expect((await get(port, '/none')).status).toBe(404);
     const head = await get(port, '/large.bin', { method: 'HEAD' });
-    expect(head).toMatchObject({ status: 200, headers: { 'content-length': String(large.length) }, body: Buffer.alloc(0) });
+    expect(head).toMatchObject({
+      status: 200,
+      headers: { 'content-length': String(large.length) },
+      body: Buffer.alloc(0),
+    });
     const { etag = '' } = head.headers;
     expect((await get(port, '/large.bin', { headers: { 'if-none-match': etag } })).status).toBe(304);
   });
@@ -60,16 +74,29 @@ describe('a request through an edge', () => {
   it('brings its body and its headers, and says that it was forwarded', async () => {
     const upstream = await startUpstream(mirror);
     const { port } = await startPair({ gateway: [`routes: [{ upstream: "${upstream.origin}" }]`] });
-    const answer = await get(port, '/x?y=1', { method: 'POST', headers: { host: 'example.com', 'x-own': 'value', 'x-forwarded-for': '6.6.6.6', te: 'trailers' }, body: large });
+    const answer = await get(port, '/x?y=1', {
+      method: 'POST',
+      headers: { host: 'example.com', 'x-own': 'value', 'x-forwarded-for': '6.6.6.6', te: 'trailers' },
+      body: large,
+    });
     const seen = JSON.parse(answer.body.toString()) as { headers: Record<string, string> };
     expect(seen).toMatchObject({ method: 'POST', url: '/x?y=1', sha256: sha256(large) });
-    expect(seen.headers).toMatchObject({ host: 'example.com', 'x-own': 'value', 'x-forwarded-host': 'example.com', via: '1.1 sheaf, 3 sheaf' });
+    expect(seen.headers).toMatchObject({
+      host: 'example.com',
+      'x-own': 'value',
+      'x-forwarded-host': 'example.com',
+      via: '1.1 sheaf, 3 sheaf',
+    });
     expect(seen.headers).not.toHaveProperty('te');
     expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
     // That of the edge, not of anything behind it.
     expect(answer.headers['alt-svc']).toContain(`:${port}"`);
     const client = await connect(port);
-    const uploaded = await ask(client, { path: '/', method: 'PUT', body: Readable.from([large.subarray(0, 1_000_000), large.subarray(1_000_000)]) });
+    const uploaded = await ask(client, {
+      path: '/',
+      method: 'PUT',
+      body: Readable.from([large.subarray(0, 1_000_000), large.subarray(1_000_000)]),
+    });
     expect(JSON.parse(uploaded.body.toString())).toMatchObject({ method: 'PUT', sha256: sha256(large) });
   });
 
@@ -80,7 +107,11 @@ describe('a request through an edge', () => {
     await Promise.all(clients.flatMap((client) => Array.from({ length: 20 }, () => ask(client, { path: '/' }))));
     expect(gateway.status().connections).toHaveLength(1);
     expect(gateway.status().requestsTotal).toBe(60);
-    expect(edge.status()).toMatchObject({ node: 'laptop', role: 'edge', gateway: { state: 'open', opened: 1, connection: { paths: [{ id: 0 }] } } });
+    expect(edge.status()).toMatchObject({
+      node: 'laptop',
+      role: 'edge',
+      gateway: { state: 'open', opened: 1, connection: { paths: [{ id: 0 }] } },
+    });
   });
 
   it('holds back the sender while the reader is slow', async () => {
@@ -100,11 +131,14 @@ describe('a request through an edge', () => {
     const client = await connect(port, { maxStreamWindow: 2 ** 20, maxConnectionWindow: 2 ** 20 });
     const response = await client.request({ path: '/' });
     let before = -1;
-    await vi.waitFor(() => {
-      const settled = written > 0 && written === before;
-      before = written;
-      expect(settled).toBe(true);
-    }, { timeout: 30_000, interval: 500 });
+    await vi.waitFor(
+      () => {
+        const settled = written > 0 && written === before;
+        before = written;
+        expect(settled).toBe(true);
+      },
+      { timeout: 30_000, interval: 500 },
+    );
     expect(written).toBeLessThan(128 * 2 ** 20);
     response.destroy();
   });
@@ -133,7 +167,10 @@ describe('a request that is abandoned', () => {
       arrived();
     });
     const { port } = await startPair({ gateway: [`routes: [{ upstream: "${upstream.origin}" }]`] });
-    const request = httpsRequest({ host: '127.0.0.1', port, path: '/', rejectUnauthorized: false }).on('error', () => undefined);
+    const request = httpsRequest({ host: '127.0.0.1', port, path: '/', rejectUnauthorized: false }).on(
+      'error',
+      () => undefined,
+    );
     request.end();
     await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), 20_000);
     request.destroy();
@@ -163,9 +200,15 @@ describe('a gateway that is away', () => {
     expect(answer.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
     expect(answer.body.toString()).toContain(`127.0.0.1:${gatewayPort}`);
     expect(edge.status().gateway).toMatchObject({ reason: expect.any(String) as string });
-    const again = await Gateway.start(loaded.nodes.find((node): node is LoadedGateway => node.role === 'gateway')!, { logStream: { write: () => true } });
+    const again = await Gateway.start(
+      loaded.nodes.find((node): node is LoadedGateway => node.role === 'gateway')!,
+      { logStream: { write: () => true } },
+    );
     onTestFinished(() => again.close(0));
-    await vi.waitFor(async () => expect((await get(port, '/')).body.toString()).toBe('the page'), { timeout: 30_000, interval: 100 });
+    await vi.waitFor(async () => expect((await get(port, '/')).body.toString()).toBe('the page'), {
+      timeout: 30_000,
+      interval: 100,
+    });
     expect(edge.status().gateway).toMatchObject({ state: 'open', opened: 2 });
   });
 
@@ -174,7 +217,10 @@ describe('a gateway that is away', () => {
     const { port, gateway, loaded } = await startPair({ ...site, gatewayPort });
     expect((await get(port, '/')).status).toBe(200);
     await gateway.close(0);
-    const again = await Gateway.start(loaded.nodes.find((node): node is LoadedGateway => node.role === 'gateway')!, { logStream: { write: () => true } });
+    const again = await Gateway.start(
+      loaded.nodes.find((node): node is LoadedGateway => node.role === 'gateway')!,
+      { logStream: { write: () => true } },
+    );
     onTestFinished(() => again.close(0));
     expect((await get(port, '/')).body.toString()).toBe('the page');
   });
@@ -183,7 +229,10 @@ describe('a gateway that is away', () => {
 describe('an edge by itself', () => {
   const start = async (gateway: string, directory?: string): Promise<Edge> => {
     const home = directory ?? (await temporaryDirectory());
-    const { nodes } = parseConfiguration(`nodes: { laptop: { role: edge, listen: "127.0.0.1:0", gateway: ${gateway} } }`, join(home, 'sheaf.yaml'));
+    const { nodes } = parseConfiguration(
+      `nodes: { laptop: { role: edge, listen: "127.0.0.1:0", gateway: ${gateway} } }`,
+      join(home, 'sheaf.yaml'),
+    );
     const edge = await Edge.start(nodes[0] as LoadedEdge, { logStream: { write: () => true } });
     onTestFinished(() => edge.close(0));
     return edge;
@@ -194,14 +243,22 @@ describe('an edge by itself', () => {
     const address = `127.0.0.1:${gateway.address.port}`;
     const page = async (edge: Edge) => (await get(edge.address.port, '/')).body.toString();
     await writeFile(join(directory, 'ca.pem'), gateway.certificate.pair.certificate);
-    expect(await page(await start(`{ address: "${address}", certificate: { hash: ${gateway.certificate.hash} } }`))).toBe('the page');
-    expect(await page(await start(`{ address: "${address}", certificate: { ca: ca.pem }, server_name: localhost }`, directory))).toBe('the page');
+    expect(
+      await page(await start(`{ address: "${address}", certificate: { hash: ${gateway.certificate.hash} } }`)),
+    ).toBe('the page');
+    expect(
+      await page(
+        await start(`{ address: "${address}", certificate: { ca: ca.pem }, server_name: localhost }`, directory),
+      ),
+    ).toBe('the page');
     expect(await page(await start(`{ address: "${address}", certificate: insecure }`))).toBe('the page');
   });
 
   it('does not talk to another one', async () => {
     const { gateway } = await startPair(site);
-    const edge = await start(`{ address: "127.0.0.1:${gateway.address.port}", certificate: { hash: ${'ab'.repeat(32)} } }`);
+    const edge = await start(
+      `{ address: "127.0.0.1:${gateway.address.port}", certificate: { hash: ${'ab'.repeat(32)} } }`,
+    );
     const answer = await get(edge.address.port, '/');
     expect(answer.status).toBe(502);
     expect(answer.body.toString()).toContain('certificate');

@@ -9,8 +9,16 @@ import { ask, connect } from '../../support/http3_client.js';
 import { temporaryDirectory } from '../../support/temporary_directory.js';
 
 /** An edge to a gateway that answers in its own way; returns the edge's port. */
-async function startEdgeTo(answer: (response: ServerResponse, connection: ServedConnection) => void, takesBodies = true): Promise<number> {
-  const server = createHttp3Server({ address: '127.0.0.1', port: 0, alpn: ['h3'], certificate: await createDevCertificate(['localhost'], new Date()) });
+async function startEdgeTo(
+  answer: (response: ServerResponse, connection: ServedConnection) => void,
+  takesBodies = true,
+): Promise<number> {
+  const server = createHttp3Server({
+    address: '127.0.0.1',
+    port: 0,
+    alpn: ['h3'],
+    certificate: await createDevCertificate(['localhost'], new Date()),
+  });
   server.on('request', (request, response) => {
     if (takesBodies) request.resume();
     else request.destroy();
@@ -39,7 +47,16 @@ describe('what a gateway says wrong', () => {
   });
 
   it('fields that stand twice are joined', async () => {
-    const port = await startEdgeTo((response) => response.writeHead(200, { etag: ['"a"', '"b"'], age: ['1', '2'], 'content-type': ['text/plain', 'text/html'], 'set-cookie': ['a=1', 'b=2'] }).end('body'));
+    const port = await startEdgeTo((response) =>
+      response
+        .writeHead(200, {
+          etag: ['"a"', '"b"'],
+          age: ['1', '2'],
+          'content-type': ['text/plain', 'text/html'],
+          'set-cookie': ['a=1', 'b=2'],
+        })
+        .end('body'),
+    );
     expect(await statuses(port)).toEqual([200, 200, 200]);
     expect((await getByHttp2(port, '/')).headers).toMatchObject({ etag: '"a", "b"', 'set-cookie': ['a=1', 'b=2'] });
   });
@@ -86,9 +103,14 @@ describe('a connection that dies before the response begins', () => {
     expect(await get(port, '/')).toMatchObject({ status: 200 });
   });
 
-  it.each([['POST', undefined], ['PUT', Buffer.from('body')]])('is not made up for when %s could do something twice', async (method, body) => {
+  it.each([
+    ['POST', undefined],
+    ['PUT', Buffer.from('body')],
+  ])('is not made up for when %s could do something twice', async (method, body) => {
     const { port, requests } = await startDying(1);
-    expect(await get(port, '/', { method, ...(body ? { body, headers: { 'content-length': String(body.length) } } : {}) })).toMatchObject({ status: 502 });
+    expect(
+      await get(port, '/', { method, ...(body ? { body, headers: { 'content-length': String(body.length) } } : {}) }),
+    ).toMatchObject({ status: 502 });
     expect(requests.count).toBe(1);
   });
 

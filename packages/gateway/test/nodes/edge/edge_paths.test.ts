@@ -11,7 +11,10 @@ import { freePort, startUpstream } from '../../support/upstream.js';
 
 const large = randomBytes(8_000_000);
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-const site = { gateway: ['routes: [{ files: site }]', 'path_scheduler: round-robin'], files: { 'large.bin': large, 'index.html': 'the page' } };
+const site = {
+  gateway: ['routes: [{ files: site }]', 'path_scheduler: round-robin'],
+  files: { 'large.bin': large, 'index.html': 'the page' },
+};
 
 function pathsOf({ edge }: Pair): PathStatus[] {
   return edge.status().gateway.connection?.paths ?? [];
@@ -38,7 +41,13 @@ async function bothActive(pair: Pair): Promise<void> {
 /** A link of 40 Mbit/s to the port, on 127.0.0.1. */
 function relayTo(port: number): { relay: LinkRelay; remote: string } {
   const direction = { rate: 40e6, delayMs: 5, queueBytes: 256 * 1024 };
-  const relay = createLinkRelay({ listen: { address: '127.0.0.1', port: 0 }, target: { address: '127.0.0.1', port }, there: direction, back: direction, seed: 1 });
+  const relay = createLinkRelay({
+    listen: { address: '127.0.0.1', port: 0 },
+    target: { address: '127.0.0.1', port },
+    there: direction,
+    back: direction,
+    seed: 1,
+  });
   onTestFinished(() => relay.close());
   return { relay, remote: `127.0.0.1:${relay.listen().port}` };
 }
@@ -56,10 +65,16 @@ describe('an edge tells pages of its paths', () => {
   });
 
   it('with their addresses and counters, for its own origin', async () => {
-    const pair = await startPair({ ...site, edge: ['show_paths: true', 'paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2, backup: true }]'] });
+    const pair = await startPair({
+      ...site,
+      edge: ['show_paths: true', 'paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2, backup: true }]'],
+    });
     const before = await ask(pair.port);
     expect(JSON.parse(before.body.toString())).toEqual({ paths: [] });
-    expect(before.headers).toMatchObject({ 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' });
+    expect(before.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'cross-origin-resource-policy': 'same-origin',
+    });
     expect(before.headers).not.toHaveProperty('access-control-allow-origin');
     expect((await get(pair.port, '/')).status).toBe(200);
     await bothActive(pair);
@@ -74,12 +89,18 @@ describe('an edge tells pages of its paths', () => {
 
 describe('an edge with two paths', () => {
   it('carries a download over both', async () => {
-    const pair = await startPair({ ...site, gateway: [...site.gateway], edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]'] });
+    const pair = await startPair({
+      ...site,
+      gateway: [...site.gateway],
+      edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]'],
+    });
     expect(await download(pair.port)).toBe(sha256(large));
     await bothActive(pair);
     const before = pathsOf(pair).map(({ bytesReceived }) => bytesReceived);
     expect(await download(pair.port)).toBe(sha256(large));
-    const [first = 0, second = 0] = pathsOf(pair).map(({ bytesReceived }, index) => bytesReceived - (before[index] ?? 0));
+    const [first = 0, second = 0] = pathsOf(pair).map(
+      ({ bytesReceived }, index) => bytesReceived - (before[index] ?? 0),
+    );
     expect(Math.min(first, second)).toBeGreaterThan(large.length / 10);
     expect(pathsOf(pair).map(({ local }) => local.address)).toEqual(['127.0.0.1', '127.0.0.2']);
   });
@@ -110,7 +131,10 @@ describe('an edge with two paths', () => {
   }, 120_000);
 
   it('keeps one as a backup', async () => {
-    const pair = await startPair({ ...site, edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2, backup: true }]'] });
+    const pair = await startPair({
+      ...site,
+      edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2, backup: true }]'],
+    });
     await download(pair.port);
     await bothActive(pair);
     await vi.waitFor(() => expect(pathsOf(pair).map(({ status }) => status)).toEqual(['available', 'backup']), 10_000);
@@ -123,14 +147,21 @@ describe('an edge with two paths', () => {
     const gatewayPort = await freePort();
     const dead = relayTo(gatewayPort);
     dead.relay.setDown(true);
-    const pair = await startPair({ ...site, gatewayPort, edge: [`paths: [{ local: 127.0.0.1, remote: "${dead.remote}" }, { local: 127.0.0.2 }]`] });
+    const pair = await startPair({
+      ...site,
+      gatewayPort,
+      edge: [`paths: [{ local: 127.0.0.1, remote: "${dead.remote}" }, { local: 127.0.0.2 }]`],
+    });
     expect(await download(pair.port)).toBe(sha256(large));
     expect(pathsOf(pair)[0]?.local.address).toBe('127.0.0.2');
     expect(pair.edge.status().gateway.opened).toBe(1);
   });
 
   it('begins on the second path when the address of the first one is not on this machine', async () => {
-    const pair = await startPair({ ...site, edge: ['paths: [{ local: 192.0.2.1 }, { local: "2001:db8::1" }, { local: 127.0.0.1 }]'] });
+    const pair = await startPair({
+      ...site,
+      edge: ['paths: [{ local: 192.0.2.1 }, { local: "2001:db8::1" }, { local: 127.0.0.1 }]'],
+    });
     expect((await get(pair.port, '/')).status).toBe(200);
     expect(pathsOf(pair).map(({ local }) => local.address)).toEqual(['127.0.0.1']);
     expect(pair.log.some((line) => line['msg'] === 'the gateway cannot be reached')).toBe(false);
@@ -140,13 +171,20 @@ describe('an edge with two paths', () => {
     const gatewayPort = await freePort();
     const dead = relayTo(gatewayPort);
     dead.relay.setDown(true);
-    const pair = await startPair({ ...site, gatewayPort, edge: [`paths: [{ local: 127.0.0.1, remote: "${dead.remote}" }, { local: 127.0.0.2 }]`] });
+    const pair = await startPair({
+      ...site,
+      gatewayPort,
+      edge: [`paths: [{ local: 127.0.0.1, remote: "${dead.remote}" }, { local: 127.0.0.2 }]`],
+    });
     expect((await get(pair.port, '/')).status).toBe(200);
     // Connections that end within a second make the edge suspect their path.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await pair.gateway.close(0);
     await vi.waitFor(() => expect(pair.edge.status().gateway.state).not.toBe('open'), 20_000);
-    const successor = await Gateway.start(pair.loaded.nodes.find((node): node is LoadedGateway => node.role === 'gateway')!, { logStream: { write: () => true } });
+    const successor = await Gateway.start(
+      pair.loaded.nodes.find((node): node is LoadedGateway => node.role === 'gateway')!,
+      { logStream: { write: () => true } },
+    );
     onTestFinished(() => successor.close(0));
     // The first path of the list would do as well now.
     dead.relay.setDown(false);
@@ -155,7 +193,9 @@ describe('an edge with two paths', () => {
   });
 
   it('sends over them by their weights', async () => {
-    const upstream = await startUpstream((request, response) => void request.resume().once('end', () => response.end('taken')));
+    const upstream = await startUpstream(
+      (request, response) => void request.resume().once('end', () => response.end('taken')),
+    );
     const pair = await startPair({
       gateway: [`routes: [{ upstream: "${upstream.origin}" }]`],
       edge: ['path_scheduler: weighted', 'paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2, weight: 8 }]'],
@@ -171,7 +211,11 @@ describe('an edge with two paths', () => {
   });
 
   it('is content with one when the gateway does not speak multipath', async () => {
-    const pair = await startPair({ ...site, gateway: [...site.gateway, 'multipath: false'], edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]'] });
+    const pair = await startPair({
+      ...site,
+      gateway: [...site.gateway, 'multipath: false'],
+      edge: ['paths: [{ local: 127.0.0.1 }, { local: 127.0.0.2 }]'],
+    });
     expect(await download(pair.port)).toBe(sha256(large));
     await vi.waitFor(() => expect(pair.log.some((line) => line['msg'] === 'path failed')).toBe(true), 10_000);
     expect(pair.edge.status().gateway.connection).toMatchObject({ multipath: false, paths: [{ id: 0 }] });

@@ -2,7 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import type { WebTransportSession } from '../../../src/targets/webtransport/session.js';
 import { startPair, type Pair } from '../../support/nodes.js';
-import { openSession, readNextStream, sendAndReadAll, sendOneWay, sendUntilDatagram, tellUrl, writeApplication } from '../../support/sessions.js';
+import {
+  openSession,
+  readNextStream,
+  sendAndReadAll,
+  sendOneWay,
+  sendUntilDatagram,
+  tellUrl,
+  writeApplication,
+} from '../../support/sessions.js';
 
 async function openEcho(): Promise<Pair & { session: WebTransportSession }> {
   const pair = await startPair({ gateway: ['routes: [{ path: /echo, webtransport: echo }]'] });
@@ -49,12 +57,22 @@ describe('a WebTransport session through an edge', () => {
     const { session, edge, gateway, log } = await openEcho();
     session.close({ closeCode: 7, reason: 'enough' });
     await session.closed;
-    await vi.waitFor(() => expect([edge.status().webTransportSessions, gateway.status().webTransportSessions]).toEqual([0, 0]), 10_000);
-    await vi.waitFor(() => expect(log.filter((line) => line['msg'] === 'webtransport session')).toMatchObject([{ closeCode: 7, reason: 'enough' }, { closeCode: 7, reason: 'enough' }]));
+    await vi.waitFor(
+      () => expect([edge.status().webTransportSessions, gateway.status().webTransportSessions]).toEqual([0, 0]),
+      10_000,
+    );
+    await vi.waitFor(() =>
+      expect(log.filter((line) => line['msg'] === 'webtransport session')).toMatchObject([
+        { closeCode: 7, reason: 'enough' },
+        { closeCode: 7, reason: 'enough' },
+      ]),
+    );
   });
 
   it('tells the client the close of the application', async () => {
-    const { session } = await openModule(`export default (session) => session.close({ closeCode: 4321, reason: 'go away' });`);
+    const { session } = await openModule(
+      `export default (session) => session.close({ closeCode: 4321, reason: 'go away' });`,
+    );
     await expect(session.closed).resolves.toMatchObject({ closeCode: 4321, reason: 'go away' });
   });
 
@@ -87,7 +105,12 @@ describe('a WebTransport session through an edge', () => {
   it('is refused with the status of the gateway', async () => {
     const { port, edge, log } = await startPair({ gateway: ['routes: [{ path: /echo, webtransport: echo }]'] });
     await expect(openSession(port, '/none', edge.certificate.hash)).rejects.toBeDefined();
-    await vi.waitFor(() => expect(log.filter((line) => line['msg'] === 'webtransport session refused')).toMatchObject([{ status: 404 }, { status: 404 }]));
+    await vi.waitFor(() =>
+      expect(log.filter((line) => line['msg'] === 'webtransport session refused')).toMatchObject([
+        { status: 404 },
+        { status: 404 },
+      ]),
+    );
   });
 
   it('ends when the gateway goes away, and the next one finds it again', async () => {

@@ -7,7 +7,8 @@ const lease = { granted: 4_096, returned: 96, left: 1_000 };
 /** What pages are told of it. */
 const told = { granted: 4_000, used: 3_000 };
 
-const answer = (status: number, body: string): ClientResponse => Object.assign(Readable.from([Buffer.from(body)]), { status, headers: {}, trailers: {} });
+const answer = (status: number, body: string): ClientResponse =>
+  Object.assign(Readable.from([Buffer.from(body)]), { status, headers: {}, trailers: {} });
 
 /** A client whose backends answer as said, by id; a backend without a response is silent. */
 function clientOf(backends: Record<number, (() => ClientResponse) | undefined>) {
@@ -16,7 +17,14 @@ function clientOf(backends: Record<number, (() => ClientResponse) | undefined>) 
   return {
     asked,
     states,
-    status: () => ({ backends: Object.keys(backends).map((backend) => ({ backend: Number(backend), path: 2 * Number(backend) + 1, state: states[Number(backend)] ?? 'open' })) }) as unknown as ConnectionStatus,
+    status: () =>
+      ({
+        backends: Object.keys(backends).map((backend) => ({
+          backend: Number(backend),
+          path: 2 * Number(backend) + 1,
+          state: states[Number(backend)] ?? 'open',
+        })),
+      }) as unknown as ConnectionStatus,
     request({ backend = -1, signal }: ClientRequestOptions): Promise<ClientResponse> {
       asked.push(backend);
       const answering = backends[backend];
@@ -44,7 +52,10 @@ afterEach(() => {
 
 describe('the leases of backends', () => {
   it('are asked for once a second at most, for all pages together, and not when none asks', async () => {
-    const client = clientOf({ 0: () => answer(200, JSON.stringify(lease)), 2: () => answer(200, JSON.stringify(lease)) });
+    const client = clientOf({
+      0: () => answer(200, JSON.stringify(lease)),
+      2: () => answer(200, JSON.stringify(lease)),
+    });
     const reports = new LeaseReports(client);
     await turn(5_000);
     expect(client.asked).toEqual([]);
@@ -66,7 +77,11 @@ describe('the leases of backends', () => {
   });
 
   it('of backends that are silent or away are not known, those of others are', async () => {
-    const client = clientOf({ 0: undefined, 1: () => answer(200, JSON.stringify(lease)), 2: () => answer(200, JSON.stringify(lease)) });
+    const client = clientOf({
+      0: undefined,
+      1: () => answer(200, JSON.stringify(lease)),
+      2: () => answer(200, JSON.stringify(lease)),
+    });
     client.states[2] = 'withdrawn';
     const reports = new LeaseReports(client);
     reports.latest();
@@ -84,7 +99,18 @@ describe('the leases of backends', () => {
     ['numbers below 0', () => answer(200, '{"granted":1,"returned":0,"left":-1}')],
     ['more left than there was', () => answer(200, '{"granted":1,"returned":0,"left":2}')],
     ['too much', () => answer(200, `${JSON.stringify(lease)}${' '.repeat(2_000)}`)],
-    ['a broken answer', () => Object.assign(new Readable({ read() { this.destroy(new Error('lost')); } }), { status: 200, headers: {}, trailers: {} })],
+    [
+      'a broken answer',
+      () =>
+        Object.assign(
+          new Readable({
+            read() {
+              this.destroy(new Error('lost'));
+            },
+          }),
+          { status: 200, headers: {}, trailers: {} },
+        ),
+    ],
   ])('are not known after %s', async (_what, ofBackend) => {
     const client = clientOf({ 0: ofBackend, 1: () => answer(200, JSON.stringify(lease)) });
     const reports = new LeaseReports(client);

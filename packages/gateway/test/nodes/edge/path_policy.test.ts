@@ -91,7 +91,8 @@ describe('the paths of an edge', () => {
     const { connection, reconcile } = start(path('a'), path('b'));
     connection.refusal = Object.assign(new Error('nothing came back'), { code: 'PATH_FAILED' });
     const attempts: number[] = [];
-    for (let second = 0; second <= 120; second++) if ((await reconcile(second * 1_000)).length > 0) attempts.push(second);
+    for (let second = 0; second <= 120; second++)
+      if ((await reconcile(second * 1_000)).length > 0) attempts.push(second);
     expect(attempts).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
     connection.refusal = undefined;
     expect(await reconcile(121_000)).toEqual(['open b']);
@@ -125,7 +126,7 @@ describe('paths: auto', () => {
     none: undefined,
   });
 
-  it('takes every address of the gateway\'s family that leads somewhere', () => {
+  it("takes every address of the gateway's family that leads somewhere", () => {
     expect(wantedPaths('auto', '203.0.113.1', interfaces)).toEqual([path('192.0.2.7'), path('198.51.100.7')]);
     expect(wantedPaths('auto', '2001:db8::1', interfaces)).toEqual([path('2001:db8::7')]);
   });

@@ -16,7 +16,8 @@ async function startMapping(): Promise<{ port: number; leadTo(port: number): voi
   const tcp = createServer((socket) => {
     const inner = connectTcp(target, '127.0.0.1');
     socket.pipe(inner).pipe(socket);
-    for (const each of [socket, inner]) each.on('error', () => undefined).on('close', () => (socket.destroy(), inner.destroy()));
+    for (const each of [socket, inner])
+      each.on('error', () => undefined).on('close', () => (socket.destroy(), inner.destroy()));
   }).listen(0, '127.0.0.1');
   await once(tcp, 'listening');
   const { port } = tcp.address() as AddressInfo;
@@ -44,7 +45,10 @@ async function startBehindMapping() {
   const mapping = await startMapping();
   const directory = await temporaryDirectory();
   await writeFile(join(directory, 'a.txt'), 'hello');
-  const running = await startFullGateway(`public_url: "https://127.0.0.1:${mapping.port}"\nroutes: [{ path: /echo, webtransport: echo }, { files: . }]`, directory);
+  const running = await startFullGateway(
+    `public_url: "https://127.0.0.1:${mapping.port}"\nroutes: [{ path: /echo, webtransport: echo }, { files: . }]`,
+    directory,
+  );
   mapping.leadTo(running.port);
   return { mapped: mapping.port, ...running };
 }
@@ -62,7 +66,9 @@ describe('behind port mapping', () => {
 
   it('sessions are opened where the gateway says', async () => {
     const { mapped } = await startBehindMapping();
-    const { hashes, authority } = JSON.parse((await get(mapped, '/.well-known/sheaf/certificate-hashes')).body.toString()) as { hashes: string[]; authority: string };
+    const { hashes, authority } = JSON.parse(
+      (await get(mapped, '/.well-known/sheaf/certificate-hashes')).body.toString(),
+    ) as { hashes: string[]; authority: string };
     expect(authority).toBe(`127.0.0.1:${mapped}`);
     const session = await openSession(Number(authority.split(':')[1]), '/echo', hashes[0] ?? '');
     expect((await sendAndReadAll(session, Buffer.from('through'))).toString()).toBe('through');
@@ -70,7 +76,14 @@ describe('behind port mapping', () => {
 
   it('the name that a page asked for stays, with a certificate of an authority', async () => {
     const { describeListener } = await import('../../../src/nodes/front/description.js');
-    const describe_ = describeListener({ listen: { address: '10.0.0.7', port: 4433 }, public_url: { host: 'www.example.com', port: 443 } }, { isDevelopment: false } as never, () => 4433);
-    expect(describe_({ request: { authority: 'shop.example.com:443' } } as never)).toEqual({ hashes: [], authority: 'shop.example.com:443' });
+    const describe_ = describeListener(
+      { listen: { address: '10.0.0.7', port: 4433 }, public_url: { host: 'www.example.com', port: 443 } },
+      { isDevelopment: false } as never,
+      () => 4433,
+    );
+    expect(describe_({ request: { authority: 'shop.example.com:443' } } as never)).toEqual({
+      hashes: [],
+      authority: 'shop.example.com:443',
+    });
   });
 });

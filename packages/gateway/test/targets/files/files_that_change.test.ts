@@ -88,7 +88,13 @@ describe('a name that leads elsewhere a moment later', () => {
     await writeFile(join(directory, 'secret.bin'), Buffer.alloc(200_000, 's'));
     await writeFile(file, Buffer.alloc(200_000, 'p'));
     symlinkSync(join(directory, 'secret.bin'), join(directory, 'link'));
-    const target = new StaticFiles({ root: join(directory, 'site'), index: 'index.html', hidden: false, precompressed: false, max_age: 0 });
+    const target = new StaticFiles({
+      root: join(directory, 'site'),
+      index: 'index.html',
+      hidden: false,
+      precompressed: false,
+      max_age: 0,
+    });
     const observer = { requestStarted: () => undefined, requestEnded: () => undefined };
     const handler = new RequestHandler({
       routes: [compileRoute({ path: '/' }, 0, target)],
@@ -131,7 +137,17 @@ describe('what is no file', () => {
     symlinkSync('loop', join(directory, 'site', 'loop'));
     symlinkSync('/etc', join(directory, 'site', 'elsewhere'));
     const { port } = await startGateway('routes: [{ files: ./site }]', directory);
-    for (const name of ['pipe', 'zero', 'loop', 'elsewhere', 'elsewhere/', 'elsewhere/hostname', 'large.bin/', 'large.bin/x', 'n'.repeat(300)]) {
+    for (const name of [
+      'pipe',
+      'zero',
+      'loop',
+      'elsewhere',
+      'elsewhere/',
+      'elsewhere/hostname',
+      'large.bin/',
+      'large.bin/x',
+      'n'.repeat(300),
+    ]) {
       expect([name, (await get(port, `/${name}`)).status]).toEqual([name, 404]);
     }
   });
@@ -139,7 +155,10 @@ describe('what is no file', () => {
   it('leaves no file open behind', async () => {
     const { port } = await startGateway('routes: [{ files: ./site }]', directory);
     await writeFile(join(directory, 'site', 'small.txt'), 'small');
-    const openFiles = (): string => execFileSync('sh', ['-c', `ls -l /proc/${process.pid}/fd | grep -c ${directory} || true`]).toString().trim();
+    const openFiles = (): string =>
+      execFileSync('sh', ['-c', `ls -l /proc/${process.pid}/fd | grep -c ${directory} || true`])
+        .toString()
+        .trim();
     for (const [path, headers, method] of [
       ['/small.txt', {}, 'GET'],
       ['/large.bin', {}, 'HEAD'],
@@ -155,7 +174,8 @@ describe('what is no file', () => {
     socket.write('GET /large.bin HTTP/1.1\r\nhost: localhost\r\n\r\n');
     await once(socket, 'data');
     socket.destroy();
-    for (let attempt = 0; attempt < 200 && openFiles() !== '0'; attempt += 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    for (let attempt = 0; attempt < 200 && openFiles() !== '0'; attempt += 1)
+      await new Promise((resolve) => setTimeout(resolve, 20));
     expect(openFiles()).toBe('0');
   });
 });

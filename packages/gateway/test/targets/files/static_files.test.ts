@@ -104,7 +104,9 @@ describe('directories', () => {
 
 describe('ranges', () => {
   it('are for GET alone', async () => {
-    expect((await get(port, '/digits.txt', { method: 'HEAD', headers: { range: 'bytes=0-1' } })).headers['content-length']).toBe('10');
+    expect(
+      (await get(port, '/digits.txt', { method: 'HEAD', headers: { range: 'bytes=0-1' } })).headers['content-length'],
+    ).toBe('10');
   });
 
   it.each([
@@ -121,7 +123,11 @@ describe('ranges', () => {
     ['bytes=2', 200, '0123456789', undefined],
   ])('%s', async (range, status, body, contentRange) => {
     const answer = await get(port, '/digits.txt', { headers: { range } });
-    expect([answer.status, answer.body.toString(), answer.headers['content-range']]).toEqual([status, body, contentRange]);
+    expect([answer.status, answer.body.toString(), answer.headers['content-range']]).toEqual([
+      status,
+      body,
+      contentRange,
+    ]);
   });
 
   it('sends the whole file for several ranges', async () => {
@@ -152,7 +158,8 @@ describe('conditional requests', () => {
 
   it('answers 304 while the file is not newer', async () => {
     await utimes(join(directory, 'site/digits.txt'), new Date('2025-01-01'), new Date('2025-01-01'));
-    const since = (date: string) => get(port, '/digits.txt', { headers: { 'if-modified-since': new Date(date).toUTCString() } });
+    const since = (date: string) =>
+      get(port, '/digits.txt', { headers: { 'if-modified-since': new Date(date).toUTCString() } });
     expect((await since('2025-01-02')).status).toBe(304);
     expect((await since('2024-12-31')).status).toBe(200);
   });
@@ -165,7 +172,8 @@ describe('conditional requests', () => {
 describe('entity tags', () => {
   /** Written long ago: its tag is strong. */
   async function settledTag(path = 'digits.txt', headers = {}): Promise<string> {
-    for (const name of ['digits.txt', 'app.js', 'app.js.br', 'app.js.gz']) await utimes(join(directory, 'site', name), new Date('2025-01-01'), new Date('2025-01-01'));
+    for (const name of ['digits.txt', 'app.js', 'app.js.br', 'app.js.gz'])
+      await utimes(join(directory, 'site', name), new Date('2025-01-01'), new Date('2025-01-01'));
     return (await get(port, `/${path}`, { headers })).headers.etag ?? '';
   }
   const status = async (headers: Record<string, string>) => (await get(port, '/digits.txt', { headers })).status;
@@ -205,7 +213,11 @@ describe('entity tags', () => {
   });
 
   it('differ between the codings of one file', async () => {
-    const tags = new Set([await settledTag('app.js'), await settledTag('app.js', { 'accept-encoding': 'br' }), await settledTag('app.js', { 'accept-encoding': 'gzip' })]);
+    const tags = new Set([
+      await settledTag('app.js'),
+      await settledTag('app.js', { 'accept-encoding': 'br' }),
+      await settledTag('app.js', { 'accept-encoding': 'gzip' }),
+    ]);
     expect(tags.size).toBe(3);
   });
 

@@ -54,7 +54,9 @@ it('when none answers, the failure of the first one is told', async () => {
   const port = await start();
   const [first, second] = [await silent('127.0.0.3', port), await silent('127.0.0.4', port)];
   resolver.addresses = ['127.0.0.3', '127.0.0.4'];
-  await expect(connectHttp3({ host: 'gateway.test', port, alpn: ['h3'], connectTimeoutMs: 1_500 })).rejects.toThrow('no response within 1.5 s');
+  await expect(connectHttp3({ host: 'gateway.test', port, alpn: ['h3'], connectTimeoutMs: 1_500 })).rejects.toThrow(
+    'no response within 1.5 s',
+  );
   expect(first.ports.size).toBe(1);
   expect(second.ports.size).toBe(1);
 });

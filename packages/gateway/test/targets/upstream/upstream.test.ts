@@ -16,7 +16,9 @@ function mirror(request: IncomingMessage, response: ServerResponse): void {
     response.setHeader('content-type', 'application/json');
     response.setHeader('set-cookie', ['a=1', 'b=2']);
     response.setHeader('keep-alive', 'timeout=99');
-    response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, body: body.toString() }));
+    response.end(
+      JSON.stringify({ method: request.method, url: request.url, headers: request.headers, body: body.toString() }),
+    );
   });
 }
 
@@ -24,7 +26,11 @@ describe('a forwarded request', () => {
   it('keeps method, path, query, headers and body', async () => {
     const upstream = await startUpstream(mirror);
     const { port } = await startGateway(`routes: [{ path: /api/, upstream: "${upstream.origin}" }]`);
-    const answer = await get(port, '/api/x?y=1&z', { method: 'POST', headers: { host: 'example.com', 'x-own': 'value' }, body: Buffer.from('hello') });
+    const answer = await get(port, '/api/x?y=1&z', {
+      method: 'POST',
+      headers: { host: 'example.com', 'x-own': 'value' },
+      body: Buffer.from('hello'),
+    });
     expect(answer.status).toBe(200);
     expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
     const seen = JSON.parse(answer.body.toString()) as { headers: Record<string, string> };
@@ -42,7 +48,15 @@ describe('a forwarded request', () => {
   it('leaves out what speaks about one connection, and what a client could claim', async () => {
     const upstream = await startUpstream(mirror);
     const { port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
-    const headers = { connection: 'close, x-private', 'x-private': '1', te: 'trailers', 'proxy-authorization': 'x', 'x-forwarded-for': '6.6.6.6', 'x-real-ip': '6.6.6.6', forwarded: 'for=6.6.6.6' };
+    const headers = {
+      connection: 'close, x-private',
+      'x-private': '1',
+      te: 'trailers',
+      'proxy-authorization': 'x',
+      'x-forwarded-for': '6.6.6.6',
+      'x-real-ip': '6.6.6.6',
+      forwarded: 'for=6.6.6.6',
+    };
     const answer = await get(port, '/', { headers });
     const seen = (JSON.parse(answer.body.toString()) as { headers: Record<string, string> }).headers;
     expect(seen).not.toHaveProperty('x-private');
@@ -55,10 +69,26 @@ describe('a forwarded request', () => {
   });
 
   it('may bring a response whose fields stand twice', async () => {
-    const upstream = await startUpstream((_request, response) => response.writeHead(200, [['etag', '"a"'], ['x-own', '1'], ['etag', '"b"'], ['x-own', '2']].flat()).end('body'));
+    const upstream = await startUpstream((_request, response) =>
+      response
+        .writeHead(
+          200,
+          [
+            ['etag', '"a"'],
+            ['x-own', '1'],
+            ['etag', '"b"'],
+            ['x-own', '2'],
+          ].flat(),
+        )
+        .end('body'),
+    );
     const { port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
     const answer = await getByHttp2(port, '/');
-    expect(answer).toMatchObject({ status: 200, headers: { etag: '"a", "b"', 'x-own': '1, 2' }, body: Buffer.from('body') });
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: { etag: '"a", "b"', 'x-own': '1, 2' },
+      body: Buffer.from('body'),
+    });
   });
 
   it('joins the cookies of HTTP/2', async () => {
@@ -76,7 +106,14 @@ describe('a forwarded request', () => {
       request.pipe(response);
     });
     const { port } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
-    const request = httpsRequest({ host: '127.0.0.1', port, path: '/', method: 'POST', agent: false, rejectUnauthorized: false });
+    const request = httpsRequest({
+      host: '127.0.0.1',
+      port,
+      path: '/',
+      method: 'POST',
+      agent: false,
+      rejectUnauthorized: false,
+    });
     request.write('one');
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     expect(String(((await once(response, 'data')) as [Buffer])[0])).toBe('one');
@@ -105,12 +142,18 @@ describe('a forwarded request', () => {
       request.resume();
     });
     const { port, log } = await startGateway(`routes: [{ upstream: "${upstream.origin}" }]`);
-    const request = httpsRequest({ host: '127.0.0.1', port, path: '/', agent: false, rejectUnauthorized: false }).on('error', () => undefined);
+    const request = httpsRequest({ host: '127.0.0.1', port, path: '/', agent: false, rejectUnauthorized: false }).on(
+      'error',
+      () => undefined,
+    );
     request.end();
     await once(arrived, 'data');
     request.destroy();
     await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 5_000);
-    await vi.waitFor(() => expect(log).toContainEqual(expect.objectContaining({ msg: 'request', aborted: true })), 5_000);
+    await vi.waitFor(
+      () => expect(log).toContainEqual(expect.objectContaining({ msg: 'request', aborted: true })),
+      5_000,
+    );
   });
 });
 
@@ -129,12 +172,17 @@ describe('the size of a body', () => {
 
   it('is refused while it streams', async () => {
     const upstream = await startUpstream((request, response) => {
-      request.on('error', () => undefined).resume().on('end', () => response.end());
+      request
+        .on('error', () => undefined)
+        .resume()
+        .on('end', () => response.end());
     });
     const { port } = await startGateway(`limits: { body_size: 100KB }\nroutes: [{ upstream: "${upstream.origin}" }]`);
-    const endless = Readable.from((function* () {
-      for (let index = 0; index < 100; index++) yield Buffer.alloc(10_000);
-    })());
+    const endless = Readable.from(
+      (function* () {
+        for (let index = 0; index < 100; index++) yield Buffer.alloc(10_000);
+      })(),
+    );
     expect((await getByHttp2(port, '/', { method: 'POST', body: endless })).status).toBe(413);
   });
 });
@@ -173,7 +221,9 @@ describe('failures', () => {
 
   it('answers 504 when the upstream takes too long', async () => {
     const upstream = await startUpstream(() => undefined);
-    const { port } = await startGateway(`routes: [{ upstream: { to: "${upstream.origin}", response_timeout: 200ms } }]`);
+    const { port } = await startGateway(
+      `routes: [{ upstream: { to: "${upstream.origin}", response_timeout: 200ms } }]`,
+    );
     expect((await get(port, '/')).status).toBe(504);
   });
 
@@ -192,7 +242,9 @@ describe('failures', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
-    const { port } = await startGateway(`routes: [{ upstream: "http://127.0.0.1:${(server.address() as AddressInfo).port}" }]`);
+    const { port } = await startGateway(
+      `routes: [{ upstream: "http://127.0.0.1:${(server.address() as AddressInfo).port}" }]`,
+    );
     expect((await get(port, '/')).status).toBe(502);
   });
 });
@@ -241,7 +293,9 @@ describe('several upstreams', () => {
       response.end('sick');
     });
     const well = await startUpstream((_request, response) => void response.end('well'));
-    const { port, gateway } = await startGateway(`routes: [{ upstream: { to: ["${sick.origin}", "${well.origin}"], health: { path: /health, interval: 50ms } } }]`);
+    const { port, gateway } = await startGateway(
+      `routes: [{ upstream: { to: ["${sick.origin}", "${well.origin}"], health: { path: /health, interval: 50ms } } }]`,
+    );
     for (let index = 0; index < 4; index++) expect((await get(port, '/')).body.toString()).toBe('well');
     expect(served).not.toHaveBeenCalled();
     expect(gateway.status().routes[0]?.upstreams?.map(({ up }) => up)).toEqual([false, true]);
@@ -277,7 +331,10 @@ describe('the status of an upstream', () => {
     expect(up).toMatchObject({ up: true });
     expect(up).not.toHaveProperty('reason');
     await upstream.stop();
-    await vi.waitFor(async () => expect((await upstreams())?.[0]).toMatchObject({ up: false, reason: 'connection refused' }), { timeout: 10_000, interval: 200 });
+    await vi.waitFor(
+      async () => expect((await upstreams())?.[0]).toMatchObject({ up: false, reason: 'connection refused' }),
+      { timeout: 10_000, interval: 200 },
+    );
     const since = (await upstreams())?.[0]?.since;
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect((await upstreams())?.[0]?.since).toBe(since);
@@ -287,7 +344,9 @@ describe('the status of an upstream', () => {
 
   it('is 0 or 1 in the metrics, also behind two routes', async () => {
     const upstream = await startUpstream(mirror);
-    const { gateway } = await startGateway(`admin: 127.0.0.1:0\nroutes: [{ path: /a, upstream: "${upstream.origin}" }, { path: /b, upstream: "${upstream.origin}" }]`);
+    const { gateway } = await startGateway(
+      `admin: 127.0.0.1:0\nroutes: [{ path: /a, upstream: "${upstream.origin}" }, { path: /b, upstream: "${upstream.origin}" }]`,
+    );
     const text = await (await fetch(`http://127.0.0.1:${gateway.adminAddress?.port}/metrics`)).text();
     expect(text).toContain(`sheaf_upstream_up{upstream="${upstream.origin}"} 1`);
   });
@@ -308,7 +367,9 @@ describe('hostile requests', () => {
     });
     const { gateway } = await startGateway(`http: 127.0.0.1:0\nroutes: [{ upstream: "${upstream.origin}" }]`);
     const socket = connectTcp(gateway.httpAddress?.port ?? 0, '127.0.0.1');
-    socket.end('POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n');
+    socket.end(
+      'POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n',
+    );
     await collect(socket);
     expect(seen).not.toContain('/smuggled');
   });

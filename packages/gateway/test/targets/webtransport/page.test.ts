@@ -1,4 +1,11 @@
-import { ERROR_CODES, decodeResponseHead, encodeRequestHead, readHead, type BidirectionalStream, type Credentials } from '@sheaf/web-client/protocol';
+import {
+  ERROR_CODES,
+  decodeResponseHead,
+  encodeRequestHead,
+  readHead,
+  type BidirectionalStream,
+  type Credentials,
+} from '@sheaf/web-client/protocol';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import type { GatewayRequest, GatewayResponse, Target } from '../../../src/http/exchange.js';
@@ -40,13 +47,30 @@ async function ask(handler: RequestHandler, url: string, credentials: Credential
   const [up, down] = [new TransformStream<Uint8Array, Uint8Array>(), new TransformStream<Uint8Array, Uint8Array>()];
   const session = {
     closed: new Promise(() => undefined),
-    incomingBidirectionalStreams: new ReadableStream<BidirectionalStream>({ start: (controller) => controller.enqueue({ readable: up.readable, writable: down.writable }) }),
+    incomingBidirectionalStreams: new ReadableStream<BidirectionalStream>({
+      start: (controller) => controller.enqueue({ readable: up.readable, writable: down.writable }),
+    }),
     datagrams: { readable: new ReadableStream() },
     close: () => undefined,
   } as unknown as WebTransportSession;
-  void pageApplication(handler)(session, { url: '/', authority: 'a.example', origin: 'https://a.example', remoteAddress: '192.0.2.1', log: pino({ level: 'silent' }) });
+  void pageApplication(handler)(session, {
+    url: '/',
+    authority: 'a.example',
+    origin: 'https://a.example',
+    remoteAddress: '192.0.2.1',
+    log: pino({ level: 'silent' }),
+  });
   const writer = up.writable.getWriter();
-  await writer.write(encodeRequestHead({ method: 'GET', url, destination: '', priority: { urgency: 3, incremental: false }, credentials, headers: [] }));
+  await writer.write(
+    encodeRequestHead({
+      method: 'GET',
+      url,
+      destination: '',
+      priority: { urgency: 3, incremental: false },
+      credentials,
+      headers: [],
+    }),
+  );
   // The gateway may respond without wanting to read to the end.
   writer.close().catch(() => undefined);
   return readHead(down.readable.getReader(), decodeResponseHead);

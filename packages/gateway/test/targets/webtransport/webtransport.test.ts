@@ -3,7 +3,16 @@ import { dirname } from 'node:path';
 import { connectHttp3, type WebTransportSession } from '@sheaf/native';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startFullGateway } from '../../support/gateway.js';
-import { openSession, readAll, readNextStream, sendAndReadAll, sendOneWay, sendUntilDatagram, tellUrl, writeApplication } from '../../support/sessions.js';
+import {
+  openSession,
+  readAll,
+  readNextStream,
+  sendAndReadAll,
+  sendOneWay,
+  sendUntilDatagram,
+  tellUrl,
+  writeApplication,
+} from '../../support/sessions.js';
 
 const echoRoute = 'routes: [{ path: /echo, webtransport: echo }]';
 
@@ -37,13 +46,19 @@ describe('echo', () => {
     session.close({ closeCode: 7, reason: 'enough' });
     await session.closed;
     await vi.waitFor(() => expect(gateway.status().webTransportSessions).toBe(0), 10_000);
-    expect(log.find((line) => line['msg'] === 'webtransport session')).toMatchObject({ route: '/echo', closeCode: 7, reason: 'enough' });
+    expect(log.find((line) => line['msg'] === 'webtransport session')).toMatchObject({
+      route: '/echo',
+      closeCode: 7,
+      reason: 'enough',
+    });
   });
 
   it('serves many streams at one time', async () => {
     const { session } = await openEcho();
     const results = await Promise.all(
-      Array.from({ length: 50 }, async (_, index) => (await sendAndReadAll(session, Buffer.from(`stream ${index}`))).toString()),
+      Array.from({ length: 50 }, async (_, index) =>
+        (await sendAndReadAll(session, Buffer.from(`stream ${index}`))).toString(),
+      ),
     );
     expect(results).toEqual(Array.from({ length: 50 }, (_, index) => `stream ${index}`));
   });
@@ -53,7 +68,10 @@ const arrived = (session: WebTransportSession): number => session.datagrams.coun
 
 describe('an application module', () => {
   async function startModule(source: string) {
-    const running = await startFullGateway('routes: [{ path: /app, webtransport: ./application.mjs }]', dirname(await writeApplication(source)));
+    const running = await startFullGateway(
+      'routes: [{ path: /app, webtransport: ./application.mjs }]',
+      dirname(await writeApplication(source)),
+    );
     return { ...running, hash: running.gateway.certificate.hash };
   }
 
@@ -64,10 +82,15 @@ describe('an application module', () => {
   });
 
   it('costs only its own session when it fails', async () => {
-    const { port, hash, log, gateway } = await startModule(`export default async () => { throw new Error('broken'); };`);
+    const { port, hash, log, gateway } = await startModule(
+      `export default async () => { throw new Error('broken'); };`,
+    );
     const session = await openSession(port, '/app', hash);
     expect(await session.closed).toMatchObject({ closeCode: 1 });
-    await vi.waitFor(() => expect(log.some((line) => line['msg'] === 'WebTransport application failed')).toBe(true), 10_000);
+    await vi.waitFor(
+      () => expect(log.some((line) => line['msg'] === 'WebTransport application failed')).toBe(true),
+      10_000,
+    );
     expect(gateway.status().state).toBe('serving');
   });
 
@@ -81,13 +104,18 @@ describe('an application module', () => {
     const session = await openSession(port, '/app', hash);
     for (let index = 0; index < 300; index += 1) {
       const { writable } = await session.createBidirectionalStream({ waitUntilAvailable: true });
-      writable.getWriter().write(Uint8Array.of(1)).catch(() => undefined);
+      writable
+        .getWriter()
+        .write(Uint8Array.of(1))
+        .catch(() => undefined);
       const writer = (await session.createUnidirectionalStream({ waitUntilAvailable: true })).getWriter();
       writer.write(Uint8Array.of(1)).catch(() => undefined);
       writer.closed.catch(() => undefined);
     }
     session.close({ closeCode: 9, reason: 'enough' });
-    await vi.waitFor(() => expect(log.find((line) => line['msg'] === 'told')).toMatchObject({ closeCode: 9, reason: 'enough' }));
+    await vi.waitFor(() =>
+      expect(log.find((line) => line['msg'] === 'told')).toMatchObject({ closeCode: 9, reason: 'enough' }),
+    );
     expect(log.filter((line) => line['level'] === 50)).toEqual([]);
   });
 
@@ -102,7 +130,14 @@ describe('an application module', () => {
         await writer.write(Buffer.from(JSON.stringify(seen)));
         await writer.close();
       };`);
-    const client = await connectHttp3({ alpn: ['h3'], host: '127.0.0.1', port, serverName: 'localhost', certificateHashes: [hash], webtransport: true });
+    const client = await connectHttp3({
+      alpn: ['h3'],
+      host: '127.0.0.1',
+      port,
+      serverName: 'localhost',
+      certificateHashes: [hash],
+      webtransport: true,
+    });
     onTestFinished(() => client.close());
     const session = await client.openWebTransport('/app');
     const writer = session.datagrams.writable.getWriter();
@@ -123,19 +158,27 @@ describe('an application module', () => {
   });
 
   it('is refused without a default function', async () => {
-    await expect(startModule('export const a = 1;')).rejects.toMatchObject({ code: 'APPLICATION_INVALID', exitCode: 3 });
+    await expect(startModule('export const a = 1;')).rejects.toMatchObject({
+      code: 'APPLICATION_INVALID',
+      exitCode: 3,
+    });
     await expect(startModule('export default (;')).rejects.toMatchObject({ code: 'APPLICATION_INVALID' });
   });
 });
 
 describe('sessions that are refused', () => {
   it('have no route, or come from another origin', async () => {
-    const { port, gateway, log } = await startFullGateway('routes: [{ path: /echo, webtransport: { application: echo, origins: "https://a.example" } }]');
+    const { port, gateway, log } = await startFullGateway(
+      'routes: [{ path: /echo, webtransport: { application: echo, origins: "https://a.example" } }]',
+    );
     await expect(openSession(port, '/elsewhere', gateway.certificate.hash)).rejects.toThrow();
     await expect(openSession(port, '/echo', gateway.certificate.hash)).rejects.toThrow();
     const refused = log.filter((line) => line['msg'] === 'webtransport session refused');
     expect(refused.map((line) => line['status'])).toEqual([404, 403]);
-    expect(refused.map((line) => line['remoteAddress'])).toEqual([expect.stringMatching(/^127\.0\.0\.1/), expect.stringMatching(/^127\.0\.0\.1/)]);
+    expect(refused.map((line) => line['remoteAddress'])).toEqual([
+      expect.stringMatching(/^127\.0\.0\.1/),
+      expect.stringMatching(/^127\.0\.0\.1/),
+    ]);
   });
 });
 

@@ -330,7 +330,9 @@ TEST_P(RandomTrees, AreThoseOfTheReference) {
 INSTANTIATE_TEST_SUITE_P(Mixes, RandomTrees,
                          testing::Values(Mix{1, 12, 8'000, 0, 1}, Mix{2, 40, 2'000, 3, 5},
                                          Mix{3, 600, 1'500, 0, 250}, Mix{4, 200, 800, 9, 40}),
-                         [](const auto& parameter) { return "Seed" + std::to_string(parameter.param.seed); });
+                         [](const auto& parameter) {
+                           return "Seed" + std::to_string(parameter.param.seed);
+                         });
 
 // --- hostile trees
 // --------------------------------------------------------------------------------

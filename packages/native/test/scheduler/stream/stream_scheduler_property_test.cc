@@ -181,13 +181,16 @@ TEST_P(Shares, HoldWithinOnePacketOverARound) {
   EXPECT_GT(served_streams, 150);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, Shares,
-    testing::Values(Sharing{Kind::kWeighted, by_weight}, Sharing{Kind::kWeightedBurst, by_weight},
-                    Sharing{Kind::kScattered, by_token}, Sharing{Kind::kScatteredReleased, one},
-                    Sharing{Kind::kDataSizeRootOnly, by_weight},
-                    Sharing{Kind::kStreamAwareEcf, by_weight}),
-    [](const auto& parameter) { return "Kind" + std::to_string(static_cast<int>(parameter.param.kind)); });
+INSTANTIATE_TEST_SUITE_P(Kinds, Shares,
+                         testing::Values(Sharing{Kind::kWeighted, by_weight},
+                                         Sharing{Kind::kWeightedBurst, by_weight},
+                                         Sharing{Kind::kScattered, by_token},
+                                         Sharing{Kind::kScatteredReleased, one},
+                                         Sharing{Kind::kDataSizeRootOnly, by_weight},
+                                         Sharing{Kind::kStreamAwareEcf, by_weight}),
+                         [](const auto& parameter) {
+                           return "Kind" + std::to_string(static_cast<int>(parameter.param.kind));
+                         });
 
 // The same with many siblings and all weights there are.
 TEST(WeightedRoundRobinShares, HoldForAllWeights) {

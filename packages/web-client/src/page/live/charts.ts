@@ -20,10 +20,7 @@ export class ThroughputChart {
 
   draw(rates: readonly Bucket[]): void {
     const highest = Math.max(1, ...rates.flatMap(({ sent, returned }) => [sent, returned]));
-    this.chart.draw(highest, (frame) => [
-      ...(rates.length > 1 ? lines(frame, rates) : []),
-      ...this.pointer(frame),
-    ]);
+    this.chart.draw(highest, (frame) => [...(rates.length > 1 ? lines(frame, rates) : []), ...this.pointer(frame)]);
     this.readout.textContent = this.describe(rates);
   }
 

@@ -12,7 +12,6 @@ import { Traffic } from './traffic.js';
 
 const BURST_BYTES = 16 * 1024 * 1024;
 
-
 const counts = { open: 0, finished: 0, failed: 0 };
 const history = new ThroughputHistory(performance.now());
 const drawing = new SheafDrawing(find('sheaf'));

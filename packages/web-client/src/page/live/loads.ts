@@ -78,8 +78,7 @@ function render(body: HTMLElement, rows: readonly Row[]): void {
 
 function toElement(row: Row): HTMLTableRowElement {
   const line = document.createElement('tr');
-  const time = (value: number | undefined): string =>
-    value === undefined ? '…' : `${formatNumber(value)} ms`;
+  const time = (value: number | undefined): string => (value === undefined ? '…' : `${formatNumber(value)} ms`);
   const cells: [string, string][] = [
     [row.path, 'path'],
     [row.carriedBy, ''],

@@ -22,7 +22,10 @@ export class PathChart {
   private marks(frame: Frame, { place, samples }: Pick<PathSeries, 'place' | 'samples'>, now: number): SVGElement[] {
     const x = ({ at }: PathSample): string => frame.x((now - at) / 1_000).toFixed(1);
     const points = samples.map((sample) => `${x(sample)} ${frame.y(this.value(sample)).toFixed(1)}`);
-    const line = element('path', { class: `line ${pathClass(place)}`, d: points.length === 0 ? '' : `M ${points.join(' L ')}` });
+    const line = element('path', {
+      class: `line ${pathClass(place)}`,
+      d: points.length === 0 ? '' : `M ${points.join(' L ')}`,
+    });
     if (!this.marksLosses) return [line];
     const losses = samples.filter(({ lost }) => lost > 0).map((sample) => `M ${x(sample)} ${frame.y(Infinity)} v 10`);
     return [line, element('path', { class: 'losses', d: losses.join(' ') })];

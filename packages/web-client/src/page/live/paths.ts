@@ -51,7 +51,8 @@ async function nextTurn(): Promise<void> {
   while (document.hidden);
 }
 
-const serverOf = ({ report: { backend } }: PathSeries): string => (backend === undefined ? 'gateway' : `backend ${backend}`);
+const serverOf = ({ report: { backend } }: PathSeries): string =>
+  backend === undefined ? 'gateway' : `backend ${backend}`;
 
 const nameOf = ({ report: { local, remote } }: PathSeries): string => `${local} →\u00a0${remote}`;
 
@@ -61,7 +62,8 @@ function stateOf({ gone, report }: PathSeries): string {
 }
 
 /** Used, of what was granted. */
-const leaseOf = ({ gone, report: { lease } }: PathSeries): string => (gone || lease === undefined ? '–' : formatShare(lease.used, lease.granted));
+const leaseOf = ({ gone, report: { lease } }: PathSeries): string =>
+  gone || lease === undefined ? '–' : formatShare(lease.used, lease.granted);
 
 function legendItem(series: PathSeries): HTMLLIElement {
   const item = document.createElement('li');

@@ -54,10 +54,7 @@ export class Traffic {
     try {
       const stream = await this.openStream();
       this.observer.opened(slot);
-      await Promise.all([
-        this.send(slot, stream.writable, share + SMALL_BYTES),
-        this.receive(slot, stream.readable),
-      ]);
+      await Promise.all([this.send(slot, stream.writable, share + SMALL_BYTES), this.receive(slot, stream.readable)]);
       this.observer.ended(slot, true);
     } catch {
       this.observer.ended(slot, false);

@@ -28,6 +28,9 @@ export async function fetchBackends(): Promise<readonly DemoBackend[] | undefine
 
 /** @throws Error with what the demo said */
 export async function control(name: string, action: BackendAction): Promise<void> {
-  const response = await fetch(`${RESOURCE}/${encodeURIComponent(name)}/${action}`, { method: 'POST', headers: { [HEADER]: '1' } });
+  const response = await fetch(`${RESOURCE}/${encodeURIComponent(name)}/${action}`, {
+    method: 'POST',
+    headers: { [HEADER]: '1' },
+  });
   if (!response.ok) throw new Error((await response.text()).trim());
 }

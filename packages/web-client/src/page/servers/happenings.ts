@@ -19,7 +19,12 @@ export class Happenings {
     const item = document.createElement('li');
     if (server !== undefined) item.className = `mark ${markOf(server)}`;
     const time = document.createElement('time');
-    time.textContent = new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
+    time.textContent = new Date().toLocaleTimeString([], {
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      hour12: false,
+    });
     item.append(time, text);
     this.list.prepend(item);
     while (this.list.childElementCount > KEPT) this.list.lastElementChild?.remove();
@@ -32,7 +37,8 @@ export class Happenings {
     this.pathStates.set(server, state);
     if (before === undefined || before === state) return;
     if (state === 'none') this.tell(`The edge abandoned its path to ${nameOf(server)}.`, server);
-    else if (state === 'silent') this.tell(`Nothing is acknowledged by ${nameOf(server)} any more. The edge probes the path.`, server);
+    else if (state === 'silent')
+      this.tell(`Nothing is acknowledged by ${nameOf(server)} any more. The edge probes the path.`, server);
     else if (state === 'active') this.tell(`The edge has a working path to ${nameOf(server)}.`, server);
   }
 
@@ -54,8 +60,13 @@ export class Happenings {
     const last = report.parts.at(-1);
     if (!last) return;
     const earlier = report.parts.slice(0, -1);
-    const began = earlier.map((part) => `${nameOf(serverOf(part))} sent ${part.bytes === 0 ? 'nothing' : formatBytes(part.bytes)}`);
+    const began = earlier.map(
+      (part) => `${nameOf(serverOf(part))} sent ${part.bytes === 0 ? 'nothing' : formatBytes(part.bytes)}`,
+    );
     const rest = earlier.some(({ bytes }) => bytes > 0) ? 'the other ' : '';
-    this.tell(`Piece ${place + 1}: ${began.join(', ')}; ${rest}${formatBytes(last.bytes)} came from ${nameOf(serverOf(last))}.`, serverOf(last));
+    this.tell(
+      `Piece ${place + 1}: ${began.join(', ')}; ${rest}${formatBytes(last.bytes)} came from ${nameOf(serverOf(last))}.`,
+      serverOf(last),
+    );
   }
 }

@@ -1,4 +1,10 @@
-import { WELL_KNOWN, parsePathReports, parseResponseReports, type PathReport, type ResponseReport } from '../../protocol/index.js';
+import {
+  WELL_KNOWN,
+  parsePathReports,
+  parseResponseReports,
+  type PathReport,
+  type ResponseReport,
+} from '../../protocol/index.js';
 import { fetchBackends, type DemoBackend } from './demo_control.js';
 
 const TURN_MS = 250;
@@ -22,7 +28,10 @@ export async function followReports(events: ReportEvents): Promise<void> {
   for (let turn = 0; ; turn += 1) {
     try {
       const responses = await ask(WELL_KNOWN.responses);
-      if (responses === undefined) { events.untold(); return; }
+      if (responses === undefined) {
+        events.untold();
+        return;
+      }
       events.responses(parseResponseReports(responses));
       if (turn % TURNS_A_SECOND === 0) {
         events.paths(parsePathReports(await ask(WELL_KNOWN.paths)));

@@ -11,7 +11,12 @@ export interface ServerFacts {
   readonly backend: DemoBackend | undefined;
 }
 
-const LABELS: Readonly<Record<BackendAction, string>> = { kill: 'Kill', drain: 'Drain', resume: 'Resume', start: 'Start' };
+const LABELS: Readonly<Record<BackendAction, string>> = {
+  kill: 'Kill',
+  drain: 'Drain',
+  resume: 'Resume',
+  start: 'Start',
+};
 const DESCRIPTIONS: Readonly<Record<BackendAction, (name: string) => string>> = {
   kill: (name) => `Kill the process of ${name}`,
   drain: (name) => `Drain ${name}: it finishes what it has and gets nothing new`,

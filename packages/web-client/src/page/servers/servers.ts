@@ -45,9 +45,20 @@ async function act(name: string, action: BackendAction): Promise<void> {
   const number = [...backends.values()].find((backend) => backend.name === name)?.number;
   try {
     await control(name, action);
-    happenings.tell({ kill: `You killed the process of ${name}.`, drain: `You drain ${name}.`, resume: `You use ${name} again.`, start: `You started ${name} again.` }[action], number);
+    happenings.tell(
+      {
+        kill: `You killed the process of ${name}.`,
+        drain: `You drain ${name}.`,
+        resume: `You use ${name} again.`,
+        start: `You started ${name} again.`,
+      }[action],
+      number,
+    );
   } catch (error) {
-    happenings.tell(`${name} could not be reached by the demo: ${error instanceof Error ? error.message : String(error)}`, number);
+    happenings.tell(
+      `${name} could not be reached by the demo: ${error instanceof Error ? error.message : String(error)}`,
+      number,
+    );
   }
 }
 
@@ -61,7 +72,13 @@ function showCards(): void {
   const servers = knownServers();
   for (const server of servers) {
     if (!cards.has(server)) cards.set(server, new ServerCard(server, act));
-    cards.get(server)!.show({ share: tally.shareOf(server), path: pathTo(server), backend: server === 'gateway' ? undefined : backends.get(server) });
+    cards
+      .get(server)!
+      .show({
+        share: tally.shareOf(server),
+        path: pathTo(server),
+        backend: server === 'gateway' ? undefined : backends.get(server),
+      });
   }
   const wanted = servers.map((server) => cards.get(server)!.element);
   const shown = find('servers');
@@ -102,7 +119,10 @@ function onPaths(chart: PathChart, reports: readonly PathReport[]): void {
   const servers = knownServers();
   find('legend').replaceChildren(...servers.map(legendItem));
   for (const server of servers) happenings.pathOf(server, pathTo(server));
-  setState('open', `The edge has ${reports.length} ${reports.length === 1 ? 'path' : 'paths'}, each to a server of its own`);
+  setState(
+    'open',
+    `The edge has ${reports.length} ${reports.length === 1 ? 'path' : 'paths'}, each to a server of its own`,
+  );
 }
 
 function legendItem(server: Server): HTMLLIElement {
@@ -113,7 +133,8 @@ function legendItem(server: Server): HTMLLIElement {
 }
 
 function onBackends(reports: readonly DemoBackend[]): void {
-  if (backends.size === 0) happenings.tell(`${reports.length} backends serve pieces, each as a process of its own. Kill one, or drain it.`);
+  if (backends.size === 0)
+    happenings.tell(`${reports.length} backends serve pieces, each as a process of its own. Kill one, or drain it.`);
   for (const backend of reports) {
     nameServer(backend.number, backend.name);
     backends.set(backend.number, backend);
@@ -189,6 +210,7 @@ await followReports({
   responses: (reports) => onResponses(mosaic, reports),
   paths: (reports) => onPaths(chart, reports),
   backends: onBackends,
-  untold: () => setState('lost', 'This page did not come through an edge with `show_paths`: nobody can say which server sent what'),
+  untold: () =>
+    setState('lost', 'This page did not come through an edge with `show_paths`: nobody can say which server sent what'),
   unreachable: () => setState('lost', 'The edge does not answer'),
 });
