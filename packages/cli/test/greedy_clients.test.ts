@@ -176,7 +176,7 @@ describe('over HTTP/3', () => {
     for (const other of others) expect((await other.request({ path: '/small.txt' })).status).toBe(200);
   });
 
-  it('a client that takes its responses one after the other gets them all', async () => {
+  it('a client that takes its responses one after the other gets them all', { timeout: 180_000 }, async () => {
     const gateway = await startMeasured(files, 'limits: { connection_memory: 1MiB }\n');
     const client = await connect(gateway.port, greedy);
     const responses = await Promise.all(

@@ -41,7 +41,7 @@ async function startLink(...args: string[]) {
   const [client, target] = [await peer(), await peer()];
   const world = await testWorld(['link', '--target', `127.0.0.1:${target.port}`, '--json', ...args]);
   const code = run(world);
-  await vi.waitFor(() => expect(world.out() + world.err()).not.toBe(''), 10_000);
+  await vi.waitFor(() => expect(world.out() + world.err()).not.toBe(''), 30_000);
   const port = Number((JSON.parse(world.out()) as { listen: string }).listen.split(':')[1]);
   const send = (number: number, size?: number): void => client.socket.send(numbered(number, size), port, '127.0.0.1');
   const end = async (): Promise<LinkRelayStats> => {
@@ -56,9 +56,9 @@ describe('sheaf link', () => {
   it('carries datagrams both ways and reports', async () => {
     const { client, target, send, end } = await startLink('--delay', '2ms');
     send(7);
-    await vi.waitFor(() => expect(target.received).toEqual([7]), 10_000);
+    await vi.waitFor(() => expect(target.received).toEqual([7]), 30_000);
     target.socket.send(numbered(8), target.from[0]?.port ?? 0, '127.0.0.1');
-    await vi.waitFor(() => expect(client.received).toEqual([8]), 10_000);
+    await vi.waitFor(() => expect(client.received).toEqual([8]), 30_000);
     expect(await end()).toMatchObject({
       there: { sent: 1, delivered: 1, bytesDelivered: 200 },
       back: { sent: 1, delivered: 1 },
@@ -70,7 +70,7 @@ describe('sheaf link', () => {
   it('has one configuration for each direction', async () => {
     const { client, target, send, end } = await startLink('--loss', '0', '--loss', '100%');
     send(1);
-    await vi.waitFor(() => expect(target.received).toEqual([1]), 10_000);
+    await vi.waitFor(() => expect(target.received).toEqual([1]), 30_000);
     target.socket.send(numbered(2), target.from[0]?.port ?? 0, '127.0.0.1');
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(client.received).toEqual([]);
@@ -105,12 +105,12 @@ describe('sheaf link', () => {
 
   it('goes down and comes back at the given times', async () => {
     const { target, world, send, end } = await startLink('--down-at', '1ms', '--up-at', '300ms');
-    await vi.waitFor(() => expect(world.err()).toContain('down'), 10_000);
+    await vi.waitFor(() => expect(world.err()).toContain('down'), 30_000);
     let number = 0;
     await vi.waitFor(() => {
       send((number += 1));
       expect(target.received.length).toBeGreaterThan(0);
-    }, 10_000);
+    }, 30_000);
     expect(world.err()).toContain('0.3 s: up');
     expect((await end()).there.delivered).toBeGreaterThan(0);
   });
@@ -118,7 +118,7 @@ describe('sheaf link', () => {
   it('prints a table for people', async () => {
     const world = await testWorld(['link', '--target', '127.0.0.1:9']);
     const code = run(world);
-    await vi.waitFor(() => expect(world.out()).toMatch(/link ready: 127\.0\.0\.1:\d+ to 127\.0\.0\.1:9/), 10_000);
+    await vi.waitFor(() => expect(world.out()).toMatch(/link ready: 127\.0\.0\.1:\d+ to 127\.0\.0\.1:9/), 30_000);
     world.signal('SIGTERM');
     expect(await code).toBe(0);
     expect(world.out()).toMatch(/there +0/);

@@ -29,9 +29,10 @@ async function takenBytes(socket: Socket): Promise<number> {
   let taken = 0;
   for (let bytes = 0; bytes < offered; bytes += chunk.length)
     socket.write(chunk, (error) => (taken += error ? 0 : chunk.length));
-  for (let before = -1, calm = 0; calm < 5; calm = before === taken ? calm + 1 : 0) {
-    before = taken;
+  for (let calm = 0; calm < 5;) {
+    const before = taken;
     await sleep(100);
+    calm = before === taken ? calm + 1 : 0;
   }
   return taken;
 }

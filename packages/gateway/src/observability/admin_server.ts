@@ -95,8 +95,8 @@ async function answer(
     return;
   }
   switch (request.url?.split('?', 1)[0]) {
-    case '/healthz': // Alive: the process answers. Whether it wants requests is /readyz.
-    {
+    case '/healthz': {
+      // Alive: the process answers. Whether it wants requests is /readyz.
       send(200, 'text/plain', 'ok\n');
       return;
     }

@@ -72,6 +72,6 @@ it(
         return Buffer.concat(pieces);
       }),
     );
-    answers.forEach((answer, i) => expect(answer.equals(Buffer.alloc(500_000, letters[i]!))).toBe(true));
+    answers.forEach((answer, i) => expect(answer.equals(Buffer.alloc(500_000, letters[i]))).toBe(true));
   },
 );

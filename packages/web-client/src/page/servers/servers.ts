@@ -72,13 +72,11 @@ function showCards(): void {
   const servers = knownServers();
   for (const server of servers) {
     if (!cards.has(server)) cards.set(server, new ServerCard(server, act));
-    cards
-      .get(server)!
-      .show({
-        share: tally.shareOf(server),
-        path: pathTo(server),
-        backend: server === 'gateway' ? undefined : backends.get(server),
-      });
+    cards.get(server)!.show({
+      share: tally.shareOf(server),
+      path: pathTo(server),
+      backend: server === 'gateway' ? undefined : backends.get(server),
+    });
   }
   const wanted = servers.map((server) => cards.get(server)!.element);
   const shown = find('servers');
