@@ -5,13 +5,10 @@
       "sources": [
         "<!@(node -p \"require('fs').readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.cc')).map((file) => 'src/' + file).sort().join(' ')\")"
       ],
-      "include_dirs": [
-        "src",
-        "<!(node -p \"require('node-addon-api').include_dir\")"
-      ],
+      "include_dirs": ["src"],
       "defines": ["NAPI_VERSION=9", "NAPI_DISABLE_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
-      "cflags": ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wno-restrict", "-Wno-maybe-uninitialized", "-Wno-array-bounds", "-Wno-stringop-overflow", "-fvisibility=hidden"],
-      "cflags_cc": ["-std=c++20", "-fno-exceptions"],
+      "cflags": ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wno-restrict", "-Wno-maybe-uninitialized", "-Wno-array-bounds", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-fvisibility=hidden"],
+      "cflags_cc": ["-std=c++20", "-fno-exceptions", "-isystem <!(node -p \"require('path').resolve(require('node-addon-api').include_dir)\")"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20"],
       "libraries": [
         "<!@(pkg-config --libs libngtcp2 libngtcp2_crypto_gnutls gnutls libnghttp3)"

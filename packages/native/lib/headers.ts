@@ -35,7 +35,7 @@ export function appendFields(
   for (const [rawName, value] of headers) {
     const name = rawName.toLowerCase();
     if (connectionFields.has(name)) continue;
-    if (Array.isArray(value)) for (const item of value as string[]) fields.push(name, item);
+    if (Array.isArray(value)) for (const item of value as readonly unknown[]) fields.push(name, String(item));
     else fields.push(name, String(value));
   }
 }

@@ -116,7 +116,9 @@ export class IncomingBody extends Readable implements ReceivedBody {
 
   /** Bytes, 0 at the end, why there will be none, or nothing while they are yet to come. */
   private fill(buffer: Uint8Array): number | Error | undefined {
-    if (buffer.byteLength === 0) return new TypeError('readInto() needs a buffer with room for at least one byte');
+    // Callers without types may bring another view, which the addon cannot fill.
+    if (!((buffer as unknown) instanceof Uint8Array) || buffer.byteLength === 0)
+      return new TypeError('readInto() needs a Uint8Array with room for at least one byte');
     if (this.destroyed && !this.readableEnded)
       return this.errored ?? new QuicError('REQUEST_CANCELLED', 'the body was abandoned before its end');
     if (this.readableLength > 0) {
@@ -125,6 +127,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
       buffer.set(chunk);
       return chunk.byteLength;
     }
+    if (this.lost) return this.lost;
     if (this.finished) {
       this.read(0); // nobody else asks for 'end' and 'close'
       return 0;

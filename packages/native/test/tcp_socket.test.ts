@@ -32,7 +32,7 @@ async function takenBytes(socket: Socket): Promise<number> {
   for (let calm = 0; calm < 5;) {
     const before = taken;
     await sleep(100);
-    calm = before === taken ? calm + 1 : 0;
+    calm = taken > 0 && before === taken ? calm + 1 : 0;
   }
   return taken;
 }

@@ -45,6 +45,7 @@ export class HashThread {
 
   /** Takes a piece, or the first part of one: nobody else may use it from now on. Resolves when there is room for more. */
   async pass(body: number, bytes: Uint8Array): Promise<void> {
+    if (this.failure) throw this.failure;
     this.ahead.push(bytes);
     this.post({ body, bytes });
     while (this.ahead.length > maxAhead && !this.failure)
@@ -69,12 +70,17 @@ export class HashThread {
     const worker = new Worker(new URL('../../dist/download/hash_worker.js', import.meta.url));
     worker.unref();
     worker.on('message', (news: HashNews) => this.onNews(news, worker));
-    worker.on('error', (error) => {
-      this.failure = error;
-      for (const { reject } of this.ends.values()) reject(error);
-      this.resume();
-    });
+    worker.on('error', (error) => this.fail(error));
+    worker.on('exit', (code) => this.fail(new Error(`the thread that hashes ended with ${code}`)));
     return worker;
+  }
+
+  /** The first failure counts. */
+  private fail(error: Error): void {
+    this.failure ??= error;
+    for (const { reject } of this.ends.values()) reject(this.failure);
+    this.ends.clear();
+    this.resume();
   }
 
   private onNews({ body, sha256 }: HashNews, worker: Worker): void {

@@ -260,9 +260,10 @@ function valueAt(value: unknown, path: ValuePath): unknown {
   );
 }
 
-/** A scalar as it was written; maps and lists as JSON. */
+/** A scalar as it was written; what a map or a list is called. */
 function text(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null ? shape(value) : String(value);
 }
 
 function shape(value: unknown): string {

@@ -6,7 +6,7 @@ export const sessionLimits = {
   maxOutstandingPings: 10,
   /** In one SETTINGS frame. */
   maxSettings: 32,
-  // Both count streams beyond the limit; a client that is told to open fewer (limits/tcp_clients.ts) has more on the way.
+  // Both count streams beyond the limit; a client that is told to open fewer (tcp_clients.ts) has more on the way.
   maxSessionInvalidFrames: 256,
   maxSessionRejectedStreams: 256,
 } satisfies SecureServerSessionOptions;

@@ -1,9 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { expect, it, onTestFinished } from 'vitest';
 import type { GatewayResponse } from '../../src/http/exchange.js';
 import { Pipelines } from '../../src/listeners/pipelines.js';
+import { startGateway } from '../support/gateway.js';
+import { startUpstream } from '../support/upstream.js';
 
 const count = 20;
 const fieldBytes = 12_000;
@@ -59,4 +63,24 @@ it('requests ahead of a response are read no further than 16 KB of their fields,
   expect(text.match(/^\/\d+$/gm)).toEqual(Array.from({ length: count }, (_, i) => `/${i}`));
   // One in flight, two that wait, and what Node had read with them: 64 KB.
   expect(measured.mostAhead).toBeLessThanOrEqual(10);
+});
+
+it('a gateway that drains answers all that was pipelined before', async () => {
+  const asked: ServerResponse[] = [];
+  const { origin } = await startUpstream((_request, response) => void asked.push(response));
+  const { gateway, port } = await startGateway(`routes: [{ upstream: "${origin}" }]`);
+  const client = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+  onTestFinished(() => void client.destroy());
+  let text = '';
+  client.on('error', () => undefined).on('data', (data: Buffer) => (text += data.toString('latin1')));
+  client.write('GET /1 HTTP/1.1\r\nhost: site\r\n\r\nGET /2 HTTP/1.1\r\nhost: site\r\n\r\n');
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(1);
+  const closed = gateway.close(20_000);
+  asked[0]!.end('first response');
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2);
+  // While it drains, a gateway closes connections without a request several times a second.
+  await sleep(300);
+  asked[1]!.end('second response');
+  await closed;
+  await expect.poll(() => text, { timeout: 20_000 }).toContain('second response');
 });

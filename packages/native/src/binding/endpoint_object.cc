@@ -25,7 +25,7 @@ constexpr std::size_t k_read_size = 64 << 10;
 // In a thread that is being ended these calls fail at any time, and who asked is gone. What the C++
 // wrapper makes of that would end the process.
 struct NewBuffer {
-  NewBuffer(napi_env env, std::size_t length) : env(env), length(length) {
+  NewBuffer(napi_env environment, std::size_t size) : env(environment), length(size) {
     void* data = nullptr;
     if (napi_create_buffer(env, length, &data, &value) == napi_ok) {
       bytes = static_cast<std::uint8_t*>(data);

@@ -136,6 +136,7 @@ void LossDetection::settle(PacketNumber number, Time now, SentFrameListener& lis
   } else if (packet.state == State::kLost) {
     ++spurious_losses_;
     persistent_congestion_.break_run();
+    if (is_current(number)) settled.largest_size = std::max(settled.largest_size, packet.bytes);
     if (packet.in_flight && !packet.mtu_probe && is_current(number) &&
         spurious_loss_.refute(packet.time_sent)) {
       controller_->on_spurious_congestion(now);
@@ -207,6 +208,7 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
   const Duration loss_delay = rtt_->loss_delay();
   LossSample sample{.now = now, .largest_lost_time_sent = Time::min()};
   std::uint16_t largest_size = 0;
+  Time largest_size_sent = Time::min();
   // What was sent earlier is lost earlier by both thresholds, so the first that is not ends the
   // search (RFC 9002 §6.1).
   for (PacketNumber number = first_outstanding_; number < largest_acknowledged_; ++number) {
@@ -227,15 +229,21 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
     spurious_loss_.on_congestion(packet.time_sent, now);
     report_lost(number, now);
     sample.lost_bytes += packet.bytes;
-    largest_size = std::max(largest_size, packet.bytes);
+    if (packet.bytes >= largest_size) {
+      largest_size = packet.bytes;
+      largest_size_sent = packet.time_sent;
+    }
     sample.largest_lost = number;
     sample.largest_lost_time_sent = packet.time_sent;
   }
   sample.persistent = advance_first_outstanding(max_ack_delay);
   sample.bytes_in_flight = bytes_in_flight_;
   if (sample.lost_bytes == 0) return;
-  if (mtu_ != nullptr) mtu_->on_lost(largest_size, now);
   respond_to_loss(sample);
+  if (mtu_ == nullptr) return;
+  const std::uint16_t before = mtu_->current();
+  mtu_->on_lost(largest_size, largest_size_sent, now);
+  if (mtu_->current() < before) controller_->on_mtu_change(mtu_->current());
 }
 
 void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listener) {
@@ -340,7 +348,10 @@ LossDetection::TimeoutAction LossDetection::on_timeout(const TimerTerms& terms, 
   if (now < probe_deadline(terms)) return TimeoutAction::kNone;
   ++probe_count_;
   probe_wait_from_ = now;
-  if (probe_count_ == k_black_hole_probes && mtu_ != nullptr) mtu_->on_black_hole(now);
+  if (probe_count_ == k_black_hole_probes && mtu_ != nullptr) {
+    mtu_->on_black_hole(now);
+    controller_->on_mtu_change(mtu_->current());
+  }
   return TimeoutAction::kProbe;
 }
 

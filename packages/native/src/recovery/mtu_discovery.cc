@@ -88,9 +88,12 @@ void MtuDiscovery::on_acknowledged(std::uint16_t largest) {
   if (largest > ordinary_) suspicions_ = 0;
 }
 
-void MtuDiscovery::on_lost(std::uint16_t largest, Time now) {
+void MtuDiscovery::on_lost(std::uint16_t largest, Time sent, Time now) {
   // Losses of earlier jumbo frames come in after the path has fallen back.
   if (current_ <= ordinary_ || largest <= ordinary_) return;
+  // A queue that was full for a moment costs frames of one flight, which many ACKs show.
+  if (sent <= suspected_at_) return;
+  suspected_at_ = now;
   if (++suspicions_ == k_max_probes) on_black_hole(now);
 }
 

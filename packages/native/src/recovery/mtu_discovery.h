@@ -31,9 +31,10 @@ class MtuDiscovery {
   void on_probe_lost(std::uint16_t size, Time now);
   // The maximum is carried: the size of jumbo frames is the next probe's. Once; no more after that.
   void try_jumbo();
-  // The largest of the packets that one ACK acknowledged, and of those that were lost together.
+  // The largest of the packets that one ACK acknowledged, and of those that were lost together,
+  // with the time at which it was sent.
   void on_acknowledged(std::uint16_t largest);
-  void on_lost(std::uint16_t largest, Time now);
+  void on_lost(std::uint16_t largest, Time sent, Time now);
   // Black hole detection (RFC 8899 §4.3): full-size packets do not arrive any more.
   void on_black_hole(Time now);
 
@@ -47,7 +48,8 @@ class MtuDiscovery {
   std::uint16_t too_large_;      // smallest size that is known not to arrive
   std::uint16_t candidate_ = 0;  // next probe's size; 0 = the search rests
   std::uint8_t losses_ = 0;      // of probes of the candidate's size
-  std::uint8_t suspicions_ = 0;  // times that jumbo frames were lost since one arrived
+  std::uint8_t suspicions_ = 0;  // flights in which jumbo frames were lost since one arrived
+  Time suspected_at_ = Time::min();
   bool probe_outstanding_ = false;
   Time resume_at_ = k_never;
 };

@@ -351,21 +351,55 @@ TEST_F(LossDetectionTest, ProbesDoNotRepeatDatagrams) {
   EXPECT_TRUE(listener_.lost.empty());
 }
 
-TEST_F(LossDetectionTest, JumboFramesThatAreLostBesideSmallPacketsSuspectABlackHole) {
+constexpr SentPacket k_jumbo{.bytes = 8952, .ack_eliciting = true, .in_flight = true};
+constexpr SentPacket k_small{.bytes = 40, .ack_eliciting = true, .in_flight = true};
+
+MtuDiscovery with_jumbo_frames() {
   MtuDiscovery mtu(1452, 1452, 8952);
   mtu.try_jumbo();
   mtu.on_probe_sent(8952, at_ms(0));
   mtu.on_probe_acknowledged(8952, at_ms(0));
+  return mtu;
+}
+
+TEST_F(LossDetectionTest, AFlightThatLosesItsJumboFramesIsSuspectedOnce) {
+  MtuDiscovery mtu = with_jumbo_frames();
   loss_.set_mtu_discovery(mtu);
-  const SentPacket jumbo{.bytes = 8952, .ack_eliciting = true, .in_flight = true};
-  const SentPacket small{.bytes = 40, .ack_eliciting = true, .in_flight = true};
+  for (int i = 0; i < 8; ++i) {
+    send(at_ms(1), k_jumbo);
+    send(at_ms(1), k_small);
+  }
+  for (PacketNumber small = 1; small < 16; small += 2) {
+    acknowledge({{.first = small, .last = small}}, at_ms(static_cast<int>(10 + small)));
+  }
+  EXPECT_EQ(mtu.current(), 8952);
+}
+
+TEST_F(LossDetectionTest, JumboFramesThatArriveLateAreNoBlackHole) {
+  MtuDiscovery mtu = with_jumbo_frames();
+  loss_.set_mtu_discovery(mtu);
+  for (int round = 0; round < 6; ++round) {
+    const auto jumbo = static_cast<PacketNumber>(4 * round);
+    send(at_ms(100 * round + 1), k_jumbo);
+    for (int i = 0; i < 3; ++i) send(at_ms(100 * round + 1), k_small);
+    acknowledge({{.first = jumbo + 1, .last = jumbo + 3}}, at_ms(100 * round + 10));
+    acknowledge({{.first = jumbo, .last = jumbo}}, at_ms(100 * round + 12));
+  }
+  EXPECT_EQ(mtu.current(), 8952);
+}
+
+TEST_F(LossDetectionTest, JumboFramesThatAreLostBesideSmallPacketsSuspectABlackHole) {
+  MtuDiscovery mtu = with_jumbo_frames();
+  loss_.set_mtu_discovery(mtu);
   PacketNumber number = 0;
+  int at = 0;
   const auto round = [&](bool jumbo_arrives) {
-    for (int i = 0; i < 4; ++i) send(at_ms(0), jumbo);
-    send(at_ms(0), small);
+    at += 100;
+    for (int i = 0; i < 4; ++i) send(at_ms(at), k_jumbo);
+    send(at_ms(at), k_small);
     number += 5;
     const PacketNumber first = jumbo_arrives ? number - 2 : number - 1;
-    acknowledge({{first, number - 1}}, at_ms(10));
+    acknowledge({{first, number - 1}}, at_ms(at + 10));
   };
   round(false);
   round(false);

@@ -108,22 +108,24 @@ TEST(MtuDiscovery, APathThatLosesItsJumboFramesFallsBackToTheOrdinarySize) {
 TEST(MtuDiscovery, LossesOfJumboFramesCountUntilOneArrives) {
   MtuDiscovery mtu(1200, 1452, 8952);
   search(mtu, 9000, at_ms(0));
-  for (int i = 0; i < 10; ++i) mtu.on_lost(1452, at_ms(0));
+  for (int i = 0; i < 10; ++i) mtu.on_lost(1452, at_ms(i), at_ms(i));
   ASSERT_EQ(mtu.current(), 1452) << "ordinary losses prove nothing";
   mtu.try_jumbo();
   search(mtu, 9000, at_ms(0));
   for (int i = 0; i < 10; ++i) {
-    mtu.on_lost(8952, at_ms(0));
+    mtu.on_lost(8952, at_ms(10 * i + 10), at_ms(10 * i + 11));
     mtu.on_acknowledged(1452);
-    mtu.on_lost(1453, at_ms(0));
+    mtu.on_lost(1453, at_ms(10 * i + 12), at_ms(10 * i + 13));
     mtu.on_acknowledged(1453);
-    mtu.on_lost(1452, at_ms(0));
+    mtu.on_lost(1452, at_ms(10 * i + 14), at_ms(10 * i + 15));
   }
   ASSERT_EQ(mtu.current(), 8952);
-  for (int i = 0; i < 3; ++i) mtu.on_lost(8952, at_ms(0));
+  for (int i = 0; i < 10; ++i) mtu.on_lost(8952, at_ms(200), at_ms(201 + i));
+  ASSERT_EQ(mtu.current(), 8952) << "losses of one flight";
+  for (int i = 0; i < 2; ++i) mtu.on_lost(8952, at_ms(300 + i), at_ms(300 + i));
   EXPECT_EQ(mtu.current(), 1200);
   search(mtu, 9000, at_ms(0));
-  for (int i = 0; i < 10; ++i) mtu.on_lost(8952, at_ms(0));
+  for (int i = 0; i < 10; ++i) mtu.on_lost(8952, at_ms(400 + i), at_ms(400 + i));
   EXPECT_EQ(mtu.current(), 1452) << "they left before it fell back";
 }
 

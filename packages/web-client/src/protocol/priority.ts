@@ -45,8 +45,8 @@ const INCREMENTAL = 0x08;
 export function encodePriority(priority: StreamPriority): Uint8Array {
   const { urgency, incremental, dependency, groups = [] } = priority;
   const nodes = dependency === undefined ? [] : [dependency, ...groups];
-  if (!Number.isInteger(urgency) || urgency < 0 || urgency > 7) malformed('urgency is not 0 to 7');
-  if (dependency === undefined && groups.length > 0) malformed('groups without a dependency');
+  if (!Number.isInteger(urgency) || urgency < 0 || urgency > 7) throw malformed('urgency is not 0 to 7');
+  if (dependency === undefined && groups.length > 0) throw malformed('groups without a dependency');
   validateNodes(nodes);
   const length = nodes.reduce((sum, node) => sum + nodeLength(node), 1);
   const bytes = new Uint8Array(length);
@@ -91,15 +91,15 @@ export function decodePriority(bytes: Uint8Array): StreamPriority {
 }
 
 function validateNodes(nodes: readonly Dependency[]): void {
-  if (nodes.length > 1 + PRIORITY_LIMITS.groups) malformed('too many groups');
+  if (nodes.length > 1 + PRIORITY_LIMITS.groups) throw malformed('too many groups');
   for (const { node, parent, weight } of nodes) {
     if (!isWithin(node, 1, PRIORITY_LIMITS.node) || !isWithin(parent, 0, PRIORITY_LIMITS.node)) {
-      malformed('node is out of range');
+      throw malformed('node is out of range');
     }
-    if (node === parent) malformed('node depends on itself');
-    if (!isWithin(weight, 1, 256)) malformed('weight is not 1 to 256');
+    if (node === parent) throw malformed('node depends on itself');
+    if (!isWithin(weight, 1, 256)) throw malformed('weight is not 1 to 256');
   }
-  if (new Set(nodes.map(({ node }) => node)).size < nodes.length) malformed('node appears twice');
+  if (new Set(nodes.map(({ node }) => node)).size < nodes.length) throw malformed('node appears twice');
 }
 
 function nodeLength(node: Dependency): number {

@@ -19,13 +19,13 @@ export function readPieces(): { onread: OnReadOpts; highWaterMark: number } {
   let next: Uint8Array | undefined;
   function take(this: Socket, bytes: number, buffer: Uint8Array): boolean {
     const before = filled.get(this) ?? 0;
-    const pieces = bytes < smallBytes ? before >> 1 : Math.min(before + 1, piecesRemembered);
+    // TLS hands out 16 KB at most, of which a larger Buffer would keep four times as much memory.
+    const full = bytes >= (buffer === shared ? smallBytes : largeBytes / 2);
+    const pieces = full ? Math.min(before + 1, piecesRemembered) : before >> 1;
     filled.set(this, pieces);
     if (pieces >= piecesUntilLarge) next = Buffer.allocUnsafeSlow(largeBytes);
     // A Buffer of its own that is filled goes on as it is.
-    return this.push(
-      buffer !== shared && bytes >= smallBytes ? buffer.subarray(0, bytes) : Buffer.from(buffer.subarray(0, bytes)),
-    );
+    return this.push(buffer !== shared && full ? buffer.subarray(0, bytes) : Buffer.from(buffer.subarray(0, bytes)));
   }
   // Node asks before the first piece of a socket, and after each.
   const buffer = (): Uint8Array => {
