@@ -1,5 +1,5 @@
 import { errorMessage, UserError } from '@sheaf/gateway/client';
-import type { ClientRequestOptions, ClientResponse, HeaderMap, ReceivedResponse } from '@sheaf/native';
+import type { ClientRequestOptions, ClientResponse, HeaderMap, QuicError, ReceivedResponse } from '@sheaf/native';
 import { BodyHash } from './body_hash.js';
 import { HashThread } from './hash_thread.js';
 
@@ -86,7 +86,7 @@ async function download(
   } catch (error) {
     if (error instanceof UserError) throw error;
     // Refused here once the server has told its limit; before that, it resets the request with H3_EXCESSIVE_LOAD.
-    if (/fields too large|reset the request \(0x107\)/.test(errorMessage(error))) {
+    if (errorMessage(error).includes('fields too large') || isRefusedAsTooMuch(error)) {
       throw new UserError('USAGE', "the request's headers are larger than the server takes", {
         hint: 'shorten what --header gives',
         cause: error,
@@ -97,6 +97,14 @@ async function download(
       cause: error,
     });
   }
+}
+
+/** H3_EXCESSIVE_LOAD (RFC 9114 §8.1). */
+const excessiveLoad = 0x107;
+
+function isRefusedAsTooMuch(error: unknown): boolean {
+  const { code, errorCode } = error as Partial<QuicError>;
+  return code === 'STREAM_RESET' && errorCode === excessiveLoad;
 }
 
 export interface Repetition {
