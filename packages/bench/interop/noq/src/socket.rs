@@ -9,8 +9,9 @@ use std::sync::Arc;
 /// Several paths fill one socket at a time, which overflows the system's default.
 const BUFFER: usize = 4 << 20;
 
-/// UDP payload of a jumbo frame: 9000 bytes with the headers of IPv6 and UDP. Sheaf uses them on paths within a machine, too.
-pub const JUMBO: u16 = 8952;
+/// UDP payload of a jumbo frame: 9000 bytes with the headers of IPv6 and UDP. Sheaf sends them on paths within a machine,
+/// and noq takes them.
+const JUMBO: u16 = 8952;
 
 /// An endpoint that is bound to `address`.
 pub fn endpoint(address: SocketAddr, server: Option<ServerConfig>) -> Result<Endpoint, Failure> {
