@@ -65,6 +65,10 @@ export class Pipelines {
   /** Of connections with a request in flight. */
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
 
+  isBusy(socket: Socket): boolean {
+    return this.#pipelines.has(socket);
+  }
+
   /** Calls `answer` once the responses before this one are complete. */
   begin({ socket, headers }: IncomingMessage, response: GatewayResponse, answer: () => void): void {
     // Requests that came with the one that was too many: their responses will never have a connection.

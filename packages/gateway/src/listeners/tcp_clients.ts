@@ -123,6 +123,11 @@ export class TcpClients {
     session.once('close', () => network.sessions.delete(own));
   }
 
+  /** Of a connection of HTTP/1.1: a request is in flight, or waits for one that is. */
+  isBusy(socket: Socket): boolean {
+    return this.#pipelines.isBusy(socket);
+  }
+
   /**
    * Answers a request when it may be: on HTTP/2 at once, unless its network has as many in flight as it may; on HTTP/1.1 once
    * the ones before it on the connection are answered, since their responses leave in order.

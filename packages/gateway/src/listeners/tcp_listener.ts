@@ -178,7 +178,7 @@ export class TcpListener {
   }
 
   #closeIdle(): void {
-    for (const socket of this.#sockets) if (!inFlight.get(socket) && !isHttp2(socket)) socket.destroy();
+    for (const socket of this.#sockets) if (!this.#clients.isBusy(socket) && !isHttp2(socket)) socket.destroy();
   }
 
   #watchConnections(): void {
@@ -208,9 +208,7 @@ export class TcpListener {
     const valid = request.httpVersionMajor !== 1 || hasOneHost(request);
     if (request.httpVersionMajor === 1) {
       if (this.#draining || !valid) response.setHeader('connection', 'close');
-      inFlight.set(socket, (inFlight.get(socket) ?? 0) + 1);
       response.once('close', () => {
-        inFlight.set(socket, inFlight.get(socket)! - 1);
         if (!request.complete) awaitRest(request, this.#options.limits.idle);
       });
     }
@@ -255,9 +253,6 @@ function hasOneHost({ rawHeaders, httpVersion, headers }: Http2ServerRequest): b
     if (rawHeaders[index]!.length === 4 && rawHeaders[index]!.toLowerCase() === 'host') hosts += 1;
   return hosts === 1;
 }
-
-/** Requests in flight on connections of HTTP/1.1, those that wait for others included. */
-const inFlight = new WeakMap<Socket, number>();
 
 /** RFC 9112 §9.6: a client that has its response gets some time to send the rest of its body, for which nobody waits. */
 function awaitRest(request: Http2ServerRequest, ms: number): void {
