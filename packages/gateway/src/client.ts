@@ -1,7 +1,7 @@
 /** What a client needs of this package. Nothing here loads the roles of nodes or their configuration. */
 export { errorCodes, type ErrorCode } from './errors/error_codes.js';
 export { exitCodes, type ExitCode } from './errors/exit_codes.js';
-export { errorMessage, systemErrorCode, UserError } from './errors/user_error.js';
+export { errorMessage, resetCode, systemErrorCode, UserError } from './errors/user_error.js';
 export { congestionControl, congestionNames, pathSchedulerNames } from './values/transport_names.js';
 export { formatAddress } from './values/listen_error.js';
 export { loadNativeModule } from './listeners/native_module.js';

@@ -1,5 +1,5 @@
-import { errorMessage, UserError } from '@sheaf/gateway/client';
-import type { ClientRequestOptions, ClientResponse, HeaderMap, QuicError, ReceivedResponse } from '@sheaf/native';
+import { errorMessage, resetCode, UserError } from '@sheaf/gateway/client';
+import type { ClientRequestOptions, ClientResponse, HeaderMap, ReceivedResponse } from '@sheaf/native';
 import { BodyHash } from './body_hash.js';
 import { HashThread } from './hash_thread.js';
 
@@ -20,6 +20,8 @@ export interface InterimResponse {
   headers: HeaderMap;
 }
 
+/** RFC 9114 §8.1. */
+const H3_EXCESSIVE_LOAD = 0x107;
 /** More are counted in nobody's favour. */
 const maxInterim = 16;
 
@@ -86,7 +88,7 @@ async function download(
   } catch (error) {
     if (error instanceof UserError) throw error;
     // Refused here once the server has told its limit; before that, it resets the request with H3_EXCESSIVE_LOAD.
-    if (errorMessage(error).includes('fields too large') || isRefusedAsTooMuch(error)) {
+    if (errorMessage(error).includes('fields too large') || resetCode(error) === H3_EXCESSIVE_LOAD) {
       throw new UserError('USAGE', "the request's headers are larger than the server takes", {
         hint: 'shorten what --header gives',
         cause: error,
@@ -97,14 +99,6 @@ async function download(
       cause: error,
     });
   }
-}
-
-/** H3_EXCESSIVE_LOAD (RFC 9114 §8.1). */
-const excessiveLoad = 0x107;
-
-function isRefusedAsTooMuch(error: unknown): boolean {
-  const { code, errorCode } = error as Partial<QuicError>;
-  return code === 'STREAM_RESET' && errorCode === excessiveLoad;
 }
 
 export interface Repetition {

@@ -40,6 +40,11 @@ export function systemErrorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** The code of HTTP/3 (RFC 9114 §8.1) with which the peer reset a stream; undefined for any other error. */
+export function resetCode(error: unknown): number | undefined {
+  return systemErrorCode(error) === 'STREAM_RESET' ? (error as { errorCode?: number }).errorCode : undefined;
+}
+
 /** The message of whatever was thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ClientRequestOptions, ClientResponse } from '@sheaf/native';
 import { PRIORITY_HEADER, formatPriorityHeader } from '@sheaf/web-client/protocol';
-import { systemErrorCode } from '../errors/user_error.js';
+import { resetCode, systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { forwardedHeaders, withoutHopByHop } from './forwarded_headers.js';
 import { InterimRelay } from './interim_response.js';
@@ -58,9 +58,7 @@ export function lostConnection(error: unknown): boolean {
 
 /** The server has done nothing about the request. */
 export function wasRejected(error: unknown): boolean {
-  return (
-    systemErrorCode(error) === 'STREAM_RESET' && (error as { errorCode?: number }).errorCode === H3_REQUEST_REJECTED
-  );
+  return resetCode(error) === H3_REQUEST_REJECTED;
 }
 
 /** Whether a request to another node may be sent once more. A body that left once is gone. */
