@@ -1,4 +1,4 @@
-// `npm run picture`: takes docs/servers.png, the picture of the README, from a running demo of which one backend was killed.
+// `npm run picture`: takes docs/pictures/servers.png, the picture of the README, from a running demo of which one backend was killed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { root } from './setup/stamp.mjs';
 const require = createRequire(join(root, 'packages', 'web-client', 'package.json'));
 const { PNG } = require('pngjs');
 
-const TARGET = join(root, 'docs', 'servers.png');
+const TARGET = join(root, 'docs', 'pictures', 'servers.png');
 /** Colours are rounded to so many steps: flat areas then compress well, and nobody sees it. */
 const STEP = 4;
 /** Device pixels for one of CSS: as wide as a README is shown. */

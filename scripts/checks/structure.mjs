@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCircles, describeCircles } from './circles.mjs';
+import { checkLinks } from './documents.mjs';
 import { checkFolderLayers } from './folder_layers.mjs';
 import { checkGlossary } from './glossary.mjs';
 import { checkMirroredTests } from './mirrored_tests.mjs';
@@ -43,6 +44,7 @@ export function checkStructure() {
       ),
     },
     { name: 'words of docs/glossary.md', found: checkGlossary(root) },
+    { name: 'links of documents', found: checkLinks(root) },
   ];
   const failures = [];
   for (const { name, found } of checks) {

@@ -32,7 +32,7 @@ test('every npm script that the documents name exists', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
-  for (const document of ['README.md', 'CONTRIBUTING.md', 'docs/cli.md']) {
+  for (const document of ['README.md', 'CONTRIBUTING.md', 'docs/reference/cli.md']) {
     // `npm test` and `npm start` need no `run`; everything else does.
     const named = [
       ...readFileSync(join(root, document), 'utf8').matchAll(

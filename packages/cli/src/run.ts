@@ -35,7 +35,7 @@ const epilogue = `Exit codes:
   5    the command ran, and its answer is no
   130  ended at once by Ctrl-C (a gateway: by the second one)
 
-Documentation: docs/cli.md, docs/configuration.md, docs/errors.md`;
+Documentation: docs/reference/cli.md, docs/reference/configuration.md, docs/reference/errors.md`;
 
 /** Runs the command that the world's arguments name. Resolves with the exit code; never rejects. */
 export async function run(world: World): Promise<number> {

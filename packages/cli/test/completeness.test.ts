@@ -4,8 +4,8 @@ import { exitCodes } from '@sheaf/gateway';
 import { describe, expect, it } from 'vitest';
 import { sheaf } from './support/world.js';
 
-describe('docs/cli.md', async () => {
-  const text = await readFile(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
+describe('docs/reference/cli.md', async () => {
+  const text = await readFile(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8');
 
   it.each([
     'up',

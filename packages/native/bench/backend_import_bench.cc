@@ -1,7 +1,7 @@
-// `backend_import_bench [CONNECTIONS]`: what a connection costs at a backend (docs/multi-end.md):
-// the time from the bytes of a snapshot to a connection that can receive, key derivation included,
-// and the heap that it holds idle, before its first packet and after its first request. Prints one
-// JSON line.
+// `backend_import_bench [CONNECTIONS]`: what a connection costs at a backend
+// (docs/internals/multi-end.md): the time from the bytes of a snapshot to a connection that can
+// receive, key derivation included, and the heap that it holds idle, before its first packet and
+// after its first request. Prints one JSON line.
 #include <malloc.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@ import { QuicError } from './quic_error.js';
 import type { PathEvent } from './types.js';
 
 export const UNKNOWN_BACKEND = -4;
-/** Reason in BACKEND_WITHDRAW (docs/wire.md). */
+/** Reason in BACKEND_WITHDRAW (docs/reference/wire.md). */
 const DRAINS = 0;
 
 /** A backend that the client has opened a path to. */
@@ -21,7 +21,7 @@ interface OpenedBackend {
 export const isBackendEvent = (kind: EventKind): boolean =>
   kind >= EventKind.multiEndReady && kind <= EventKind.primaryLost;
 
-/** A client's view of the servers that share its connection (docs/multi-end.md). */
+/** A client's view of the servers that share its connection (docs/internals/multi-end.md). */
 export class ConnectionBackends {
   /** By path; a backend that was withdrawn and offered again has two for a while. */
   private readonly opened = new Map<number, OpenedBackend>();

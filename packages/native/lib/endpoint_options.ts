@@ -3,7 +3,7 @@ import type { BackendKeyMode } from './multi_end_types.js';
 import type { ServerOptions, TransportOptions } from './types.js';
 
 const MiB = 1024 * 1024;
-/** The bits of the transport parameter (docs/wire.md). */
+/** The bits of the transport parameter (docs/reference/wire.md). */
 const backendKeyModeBits = { shared: 1, 'per-path': 2 } as const satisfies Record<BackendKeyMode, number>;
 
 function backendKeyModes({

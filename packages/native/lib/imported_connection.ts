@@ -6,7 +6,7 @@ import { QuicError } from './quic_error.js';
 import { HostedConnection } from './hosted_connection.js';
 import type { ImportedConnection, SocketAddress } from './types.js';
 
-/** A path of another server's connection, which this server has taken over (docs/multi-end.md). */
+/** A path of another server's connection, which this server has taken over (docs/internals/multi-end.md). */
 export class TakenOverConnection extends HostedConnection<ImportedConnectionEvents> implements ImportedConnection {
   readonly alpn = 'h3';
 

@@ -2,14 +2,14 @@ import type { SocketAddress } from './address.js';
 
 /**
  * How a backend and its client protect their packets: with keys of their path alone, or with those of the whole connection
- * (docs/multi-end-keys.md).
+ * (docs/internals/keys.md).
  */
 export type BackendKeyMode = 'per-path' | 'shared';
 
 /** `drains`: no new requests, those in flight finish. `gone`: requests in flight fail at once. */
 export type BackendWithdrawal = 'drains' | 'gone';
 
-/** QuicError `errorCode` of a request whose backend is gone (docs/wire.md); its `code` is `BACKEND_LOST`. */
+/** QuicError `errorCode` of a request whose backend is gone (docs/reference/wire.md); its `code` is `BACKEND_LOST`. */
 export const BACKEND_LOST = 0x5ea0;
 
 /** Connection-level flow control credit of a backend, in bytes, totals since the hand-over. */

@@ -1,6 +1,6 @@
 import type { StreamDependency, StreamPriority } from './types.js';
 
-/** Nodes of one session lie below this; docs/wire.md. */
+/** Nodes of one session lie below this; docs/reference/wire.md. */
 const nodesPerSession = 2 ** 20;
 
 /** The sessions whose nodes still fit into a number beside each other. */

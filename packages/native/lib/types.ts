@@ -67,7 +67,7 @@ export interface TransportOptions {
   /** Offers several paths per connection (RFC 10069); default true. */
   multipath?: boolean;
   /**
-   * Several servers on one connection (docs/multi-end.md): offered, and used when the peer offers it, too. Needs
+   * Several servers on one connection (docs/internals/multi-end.md): offered, and used when the peer offers it, too. Needs
    * `multipath`. Default false.
    */
   multiEnd?: boolean;
@@ -412,7 +412,7 @@ export interface ImportedConnection
 /** Monotonic counters of one server since it was made; gauges where the name says so. */
 export interface TransportCounters {
   connectionsAccepted: number;
-  /** Taken over from other servers (docs/multi-end.md). */
+  /** Taken over from other servers (docs/internals/multi-end.md). */
   connectionsImported: number;
   connectionsOpenGauge: number;
   handshakesPendingGauge: number;
@@ -429,7 +429,7 @@ export interface TransportCounters {
   javascriptCalls: number;
   /** Bytes that connections hold, as `memory` counts them. */
   memoryBytesGauge: number;
-  /** How often which bound was met (docs/limits.md). */
+  /** How often which bound was met (docs/reference/limits.md). */
   limitHits: Record<string, number>;
   /** By drop reason. */
   packetsDropped: Record<string, number>;
@@ -494,7 +494,7 @@ export interface Http3Server extends NodeJS.EventEmitter<{ [K in keyof Http3Serv
   updateCertificate(pair: CertificatePair): void;
   connections(): ConnectionStatus[];
   /**
-   * Takes a path of another server's connection over (docs/multi-end.md).
+   * Takes a path of another server's connection over (docs/internals/multi-end.md).
    * @throws QuicError `SNAPSHOT_REFUSED` for one that is malformed or unusable, or was imported before
    */
   importConnection(snapshot: Uint8Array): ImportedConnection;

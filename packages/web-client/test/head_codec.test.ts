@@ -20,7 +20,7 @@ const request: RequestHead = {
   headers: [['accept', 'text/css']],
 };
 
-// Written by hand from docs/wire.md.
+// Written by hand from docs/reference/wire.md.
 const requestBytes = hex(
   '01 34', // version 1, 52 bytes
   '01 03 474554', // method

@@ -13,7 +13,7 @@ function bytes(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.replaceAll(' ', ''), 'hex'));
 }
 
-// Written by hand from docs/wire.md.
+// Written by hand from docs/reference/wire.md.
 const golden: [string, string, StreamPriority][] = [
   ['urgency alone', '00', { urgency: 0, incremental: false }],
   ['urgency and incremental', '0d', { urgency: 5, incremental: true }],

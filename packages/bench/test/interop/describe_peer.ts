@@ -49,7 +49,7 @@ export function describePeer(peer: Peer): void {
     if (missing.length > 0) return;
     expect(
       keep(peer.slug, { name: peer.name, verdicts: inOrder(verdicts as Verdicts) }),
-      'docs/interoperability.md is written anew: look at it, and commit it',
+      'docs/reference/interoperability.md is written anew: look at it, and commit it',
     ).toBe(true);
   });
 }

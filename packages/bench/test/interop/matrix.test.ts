@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { document, keptRows, withMatrix } from './matrix.js';
 
-test('the tables of docs/interoperability.md have the verdicts that the tests found', () => {
+test('the tables of docs/reference/interoperability.md have the verdicts that the tests found', () => {
   expect(withMatrix(document(), keptRows())).toBe(document());
 });

@@ -44,7 +44,7 @@ export interface Row {
 }
 
 const verdictDirectory = join(import.meta.dirname, 'verdicts');
-const documentPath = join(root, 'docs', 'interoperability.md');
+const documentPath = join(root, 'docs', 'reference', 'interoperability.md');
 const [begin, end] = ['<!-- matrix: written by the tests -->', '<!-- end of the matrix -->'];
 
 /** Keeps what a run found; returns false when something else was kept before. The document follows. */

@@ -2,11 +2,11 @@ import { exitCodes, type ExitCode } from './exit_codes.js';
 
 interface ErrorCodeEntry {
   exitCode: ExitCode;
-  /** One sentence for docs/errors.md. */
+  /** One sentence for docs/reference/errors.md. */
   meaning: string;
 }
 
-/** Every error a user can be shown, in one place. docs/errors.md is tested against this table. */
+/** Every error a user can be shown, in one place. docs/reference/errors.md is tested against this table. */
 export const errorCodes = {
   USAGE: { exitCode: exitCodes.usage, meaning: 'The command line has an unknown command or option, or lacks a value.' },
   CONFIG_NOT_FOUND: { exitCode: exitCodes.usage, meaning: 'The configuration file does not exist or cannot be read.' },

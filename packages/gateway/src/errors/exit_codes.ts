@@ -1,4 +1,4 @@
-/** Every exit code of the `sheaf` command; docs/errors.md is tested against this table. */
+/** Every exit code of the `sheaf` command; docs/reference/errors.md is tested against this table. */
 export const exitCodes = {
   /** Done. */
   success: 0,

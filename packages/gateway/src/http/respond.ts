@@ -49,7 +49,7 @@ export function setHead(exchange: Exchange, status: number, headers: Headers): v
     const value = headers[name]!;
     exchange.response.setHeader(name, Array.isArray(value) && name !== 'set-cookie' ? value.join(', ') : value);
   }
-  // A page loader's worker never sees Set-Cookie, even where it fetches over the network (docs/wire.md).
+  // A page loader's worker never sees Set-Cookie, even where it fetches over the network (docs/reference/wire.md).
   if (headers['set-cookie'] !== undefined) exchange.response.setHeader(CREDENTIALS_HEADER, 'set');
   const further = headers[timingHeader];
   exchange.response.setHeader(

@@ -235,7 +235,7 @@ function transportMetrics(registry: Registry, sources: MetricSources): void {
   labelled(
     registry,
     'sheaf_limit_hits_total',
-    'How often a bound was met that protects clients from each other (docs/limits.md).',
+    'How often a bound was met that protects clients from each other (docs/reference/limits.md).',
     'limit',
     () => sources.limitHits(),
   );

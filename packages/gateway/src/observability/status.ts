@@ -22,7 +22,7 @@ export interface FrontStatus {
   requestsActive: number;
   requestsTotal: number;
   tcpConnections: number;
-  /** How often which bound was met (docs/limits.md). */
+  /** How often which bound was met (docs/reference/limits.md). */
   limitHits: Record<string, number>;
   webTransportSessions: number;
   /** Connections of clients. */

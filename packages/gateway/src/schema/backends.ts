@@ -6,7 +6,7 @@ import { reachKeys } from './reach.js';
 import { limitsOptions } from './limits.js';
 import { routeOptions } from './routes.js';
 
-/** BACKEND_OFFER has backend ids from 0 to 63 (docs/wire.md). */
+/** BACKEND_OFFER has backend ids from 0 to 63 (docs/reference/wire.md). */
 export const maxBackendId = 63;
 
 const backendHealthOptions = z.strictObject({

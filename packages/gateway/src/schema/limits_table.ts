@@ -155,7 +155,7 @@ const fixed: Bound[] = [
   },
 ];
 
-/** The table of docs/limits.md. */
+/** The table of docs/reference/limits.md. */
 export function limitsTable(): string {
   const defaults = limitsOptions.parse({});
   const configured = Object.entries(effects).map(([key, effect]): [string, Bound] => [

@@ -149,7 +149,7 @@ nodes:
 });
 
 describe('documentation', () => {
-  for (const file of ['README.md', 'docs/configuration.md', 'docs/edge.md']) {
+  for (const file of ['README.md', 'docs/reference/configuration.md', 'docs/guide/edge.md']) {
     const path = new URL(`../../../../${file}`, import.meta.url);
     it(`${file} shows configurations that are valid`, async () => {
       const configurations = await configurationsIn(path);

@@ -4,8 +4,8 @@ import { errorCodes } from '../../src/errors/error_codes.js';
 import { exitCodes } from '../../src/errors/exit_codes.js';
 import { UserError } from '../../src/errors/user_error.js';
 
-describe('docs/errors.md', async () => {
-  const text = await readFile(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
+describe('docs/reference/errors.md', async () => {
+  const text = await readFile(new URL('../../../../docs/reference/errors.md', import.meta.url), 'utf8');
   const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (.*) \|$/gm)].map((row) => [
     row[1],
     Number(row[2]),

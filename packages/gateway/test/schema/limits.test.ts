@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { limitsTable } from '../../src/schema/limits_table.js';
 
-const page = fileURLToPath(new URL('../../../../docs/limits.md', import.meta.url));
+const page = fileURLToPath(new URL('../../../../docs/reference/limits.md', import.meta.url));
 
-it('docs/limits.md has the table that the schema gives (`npx vitest run limits.test -u` writes it)', async () => {
+it('docs/reference/limits.md has the table that the schema gives (`npx vitest run limits.test -u` writes it)', async () => {
   const old = await readFile(page, 'utf8').catch(() => '');
   const before = old.slice(0, Math.max(0, old.indexOf('| resource |')));
   const after = old.slice(old.lastIndexOf(' |\n') + 3);

@@ -77,7 +77,7 @@ async function medianElsewhere(version: Version, port: number, times = 20): Prom
 }
 
 describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) => {
-  // A connection of HTTP/2 has 128 streams (docs/limits.md): the client keeps the rest to itself.
+  // A connection of HTTP/2 has 128 streams (docs/reference/limits.md): the client keeps the rest to itself.
   const granted = version === '2' ? Math.min(count, 128) : count;
 
   it.each([

@@ -8,8 +8,8 @@
 
 namespace sheaf::quic {
 
-// Messages between a backend and its primary (docs/multi-end.md). All numbers are totals since the
-// hand-over, so that a message may be lost, repeated or late: the largest number counts.
+// Messages between a backend and its primary (docs/internals/multi-end.md). All numbers are totals
+// since the hand-over, so that a message may be lost, repeated or late: the largest number counts.
 
 struct LeaseRequest {  // backend → primary: wants this much credit in all, and ids after its leases
                        // so far

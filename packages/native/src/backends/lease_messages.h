@@ -11,8 +11,8 @@ namespace sheaf::quic {
 // The sender has heard the client: the connection is not idle. Either direction.
 struct ClientHeard {};
 
-// What a backend and its primary tell each other about one hand-over (docs/multi-end.md has the
-// layout).
+// What a backend and its primary tell each other about one hand-over (docs/internals/multi-end.md
+// has the layout).
 struct BackendMessage {
   using Body = std::variant<LeaseRequest, LeaseGrant, LeaseReturn, ReceivedReport, ClientHeard>;
   PathId path;  // that was handed over: what is late and about an earlier one is known by it

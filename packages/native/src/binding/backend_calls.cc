@@ -1,4 +1,4 @@
-// Calls of `NativeEndpoint` about several servers on one connection (docs/multi-end.md).
+// Calls of `NativeEndpoint` about several servers on one connection (docs/internals/multi-end.md).
 #include "binding/address_argument.h"
 #include "binding/endpoint_object.h"
 #include "binding/javascript_buffer.h"

@@ -52,7 +52,7 @@ HostedConnection::HostedConnection(std::uint32_t handle, quic::ConnectionDriver&
       transport_(driver.connection()),
       logs_(logs) {
   if (!driver.backend_exchange()) return;
-  // docs/multi-end.md: sessions are the primary's.
+  // docs/internals/multi-end.md: sessions are the primary's.
   config_.requests_only = true;
   config_.webtransport = config_.extended_connect = config_.datagrams = false;
 }

@@ -5,8 +5,8 @@
 
 namespace sheaf::quic {
 
-// Several servers on one connection (docs/multi-end.md): the primary hands paths over and offers
-// them, the client opens them and notices when one is silent.
+// Several servers on one connection (docs/internals/multi-end.md): the primary hands paths over and
+// offers them, the client opens them and notices when one is silent.
 class BackendManagement {
  public:
   // How long nothing is heard from a backend with open streams before it is asked for a sign of

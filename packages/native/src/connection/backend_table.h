@@ -9,7 +9,7 @@
 
 namespace sheaf::quic {
 
-// A server beside the primary, as offered to the client (docs/multi-end.md).
+// A server beside the primary, as offered to the client (docs/internals/multi-end.md).
 struct BackendRecord {
   BackendId backend{};
   PathId path{};

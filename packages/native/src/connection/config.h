@@ -13,7 +13,8 @@ struct ConnectionConfig {
   CongestionConfig congestion;
   // RFC 10069 §2.1: offers multipath; used when the peer offers it too.
   bool multipath = true;
-  // docs/multi-end.md: key modes that are offered (`BackendKeyModes`); 0: none, no backends.
+  // docs/internals/multi-end.md: key modes that are offered (`BackendKeyModes`); 0: none, no
+  // backends.
   std::uint64_t multi_end = 0;
   PathSchedulerKind path_scheduler = PathSchedulerKind::kEcf;
   // What would arrive late at the end is sent again on another path (connection/retransmission.h).

@@ -148,7 +148,8 @@ class Connection {
   // What this side sends of the stream leaves on this path alone, until the path is abandoned.
   Status<PathRefusal> pin_stream(StreamId stream, PathId path);
 
-  // --- several servers (docs/multi-end.md) -----------------------------------------------------
+  // --- several servers (docs/internals/multi-end.md)
+  // -----------------------------------------------------
   bool multi_end() const;
   // Primary: what the backend needs for a path of its own; `wanted` is given as far as there is.
   // Nothing of that path is done here any more. `offer_backend` when the backend has it.

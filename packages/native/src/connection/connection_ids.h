@@ -34,8 +34,8 @@ class LocalConnectionIds {
 
   bool contains(Bytes id) const;
   std::size_t active_count() const { return active_.size(); }
-  // For another server, which goes on with them (docs/multi-end.md). `take_over`: false when the
-  // sequence numbers do not rise.
+  // For another server, which goes on with them (docs/internals/multi-end.md). `take_over`: false
+  // when the sequence numbers do not rise.
   std::vector<BackendSeed::IssuedId> given() const;
   bool take_over(const std::vector<BackendSeed::IssuedId>& ids);
   // Of the id that is issued next.

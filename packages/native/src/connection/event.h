@@ -45,7 +45,7 @@ struct PathStatusEvent {  // the peer prefers another use of it
 };
 struct PathsAvailableEvent {};  // client: `open_path` can work now
 
-// Several servers (docs/multi-end.md).
+// Several servers (docs/internals/multi-end.md).
 struct BackendOfferedEvent {  // client: `open_backend` can reach it
   BackendId backend;
   PathId path;
@@ -57,7 +57,7 @@ struct BackendWithdrawnEvent {
   PathId path;
   std::uint64_t reason = 0;
 };
-// Reasons in BACKEND_WITHDRAW (docs/wire.md).
+// Reasons in BACKEND_WITHDRAW (docs/reference/wire.md).
 inline constexpr std::uint64_t k_backend_drains = 0;
 inline constexpr std::uint64_t k_backend_gone = 1;
 struct BackendLeftEvent {  // primary: the client abandoned the backend's path

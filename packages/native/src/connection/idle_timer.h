@@ -20,7 +20,7 @@ class IdleTimer {
     on_heard_elsewhere(now);
     last_received_ = now;
   }
-  // docs/multi-end.md: another of the connection's servers has received something.
+  // docs/internals/multi-end.md: another of the connection's servers has received something.
   void on_heard_elsewhere(Time now) {
     last_activity_ = now;
     sent_since_received_ = false;

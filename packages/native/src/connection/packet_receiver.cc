@@ -31,7 +31,7 @@ constexpr bool is_probing =
     std::is_same_v<FrameStruct, PathResponseFrame> ||
     std::is_same_v<FrameStruct, NewConnectionIdFrame>;
 
-// docs/multi-end.md: what a backend may speak of besides its own path.
+// docs/internals/multi-end.md: what a backend may speak of besides its own path.
 template <typename FrameStruct>
 constexpr bool is_for_backends =
     std::is_same_v<FrameStruct, PaddingFrame> || std::is_same_v<FrameStruct, PingFrame> ||
@@ -153,7 +153,7 @@ OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
 }
 
 void PacketReceiver::reset_statelessly(Bytes token) {
-  // docs/multi-end.md: a backend that forgot the connection speaks for its path alone.
+  // docs/internals/multi-end.md: a backend that forgot the connection speaks for its path alone.
   if (PathEntry* backend =
           parts_.backends ? parts_.paths.backend_with_reset_token(token) : nullptr) {
     return PathManagement(parts_, now_)
@@ -200,7 +200,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
     parts_.log->packet_received(
         now_, {path.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
   }
-  // docs/multi-end.md: the account of this path is closed.
+  // docs/internals/multi-end.md: the account of this path is closed.
   if (entry_->backend && entry_->abandonment) {
     return parts_.drop(DropReason::kClosing, datagram.payload.size(), now_);
   }
@@ -211,7 +211,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   const TransportStatus status = process_frames(packet.payload, type);
   if (parts_.backends) parts_.streams.set_arrival(std::nullopt);
   if (!status && entry_->backend) {
-    // docs/multi-end.md: a backend's fault costs it its path, and others nothing.
+    // docs/internals/multi-end.md: a backend's fault costs it its path, and others nothing.
     return PathManagement(parts_, now_)
         .abandon_backend(*entry_, static_cast<std::uint64_t>(status.error().code), false);
   }
@@ -270,7 +270,7 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
   return {};
 }
 
-// docs/multi-end.md: a backend speaks of its own path and of its streams.
+// docs/internals/multi-end.md: a backend speaks of its own path and of its streams.
 template <typename FrameStruct>
 TransportStatus PacketReceiver::admit(const FrameStruct& frame) const {
   if constexpr (requires { frame.path; } && !std::is_same_v<FrameStruct, BackendOfferFrame>) {

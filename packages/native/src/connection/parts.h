@@ -89,7 +89,7 @@ struct Connection::Parts {
   // Of the paths that share their keys with this one: so long old keys last, thrice.
   Duration key_probe_timeout(const PathEntry& of) const;
   // Of the nodes that have the same keys none may fall two updates behind, and only the client
-  // hears all of them (docs/multi-end-keys.md).
+  // hears all of them (docs/internals/keys.md).
   bool may_update_keys() const;
   // Starts a key update, unless it is too early, and lets it be seen.
   bool update_keys(PathEntry& of, Time now);

@@ -65,7 +65,7 @@ struct PathEntry {
   Ring<SentFrame> copies;
   static constexpr std::size_t k_max_copies = 4096;
   // Another server is at the other end of the path (client), or at this end of it (primary). What
-  // is said there is of no use to others (docs/multi-end.md).
+  // is said there is of no use to others (docs/internals/multi-end.md).
   std::optional<BackendId> backend;
   BackendUse backend_use;            // with `backend`, from the abandonment on
   std::uint64_t key_generation = 0;  // the latest that was heard here

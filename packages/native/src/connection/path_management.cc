@@ -216,7 +216,7 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
   }
   announce_availability();
   if (first && by_peer && parts_.paths.only_one()) {
-    // docs/multi-end.md: the connection goes on without this backend.
+    // docs/internals/multi-end.md: the connection goes on without this backend.
     return parts_.close.finish({.cause = ConnectionClosed::Cause::kPeerApplication,
                                 .error = error,
                                 .reason = "the path of this backend was abandoned"});

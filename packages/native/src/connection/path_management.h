@@ -21,7 +21,7 @@ class PathManagement {
   Status<PathRefusal> abandon(PathId id, std::uint64_t error);
   Status<PathRefusal> set_status(PathId id, PathStatus status);
 
-  // Several servers (docs/multi-end.md): with the path its streams end.
+  // Several servers (docs/internals/multi-end.md): with the path its streams end.
   void abandon_backend(PathEntry& entry, std::uint64_t error, bool by_peer) {
     end(entry, error, by_peer);
   }

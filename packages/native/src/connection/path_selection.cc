@@ -89,7 +89,7 @@ bool PathSelection::acknowledgement_can_leave(const PathEntry& entry) const {
 }
 
 bool PathSelection::left_to_others(const PathEntry& entry) {
-  // docs/multi-end.md: nobody else can tell a backend.
+  // docs/internals/multi-end.md: nobody else can tell a backend.
   if (entry.backend) return false;
   return entry.abandonment || !entry.remote_ids.assigned() || entry.suspect();
 }

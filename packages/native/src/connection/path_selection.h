@@ -14,7 +14,7 @@ class PathSelection {
 
   // The next packet with streams, datagrams or control frames goes on this path.
   bool chooses(const PathEntry& entry) {
-    // docs/multi-end.md: a backend knows nothing of what others could carry.
+    // docs/internals/multi-end.md: a backend knows nothing of what others could carry.
     if (entry.backend) return false;
     return parts_.paths.open_count() < 2 || chooses_among_several(entry);
   }

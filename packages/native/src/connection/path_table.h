@@ -27,8 +27,8 @@ class PathTable {
   // --- limits -----------------------------------------------------------------------------------
   // Both sides announced `initial_max_path_id`.
   void enable(PathId local_maximum, PathId peer_maximum);
-  // docs/multi-end.md: odd ids are the backends' from now on. They do not come back when they are
-  // gone, so that twice as many become permitted, up to a bound.
+  // docs/internals/multi-end.md: odd ids are the backends' from now on. They do not come back when
+  // they are gone, so that twice as many become permitted, up to a bound.
   void reserve_for_backends() { backends_ = true; }
   bool backends() const { return backends_; }
   // This is a backend, which has this path alone. Its entry.

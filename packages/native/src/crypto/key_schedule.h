@@ -15,7 +15,7 @@ void expand_label(const TrafficSecret& secret, std::string_view label, Bytes con
 TrafficSecret next_generation(const TrafficSecret& secret);
 
 // The first secret of one path in KeyMode::kPerPath: HKDF-Expand-Label(secret, "sheaf path", path
-// id in 4 bytes, Hash.length), the same in all versions of QUIC (docs/multi-end-keys.md).
+// id in 4 bytes, Hash.length), the same in all versions of QUIC (docs/internals/keys.md).
 TrafficSecret path_secret(const TrafficSecret& secret, PathId path);
 
 }  // namespace sheaf::quic

@@ -26,7 +26,7 @@ struct OpenedPacket {
 };
 
 // Keys of 1-RTT packets in both directions, with key update (RFC 9001 §6, RFC 10069 §5.6): one key
-// phase for all paths, or with KeyMode::kPerPath one for each (docs/multi-end-keys.md). Either
+// phase for all paths, or with KeyMode::kPerPath one for each (docs/internals/keys.md). Either
 // direction may be missing: a server has no receive secret before the client's Finished, and later
 // systems have connections that only send or only receive.
 //

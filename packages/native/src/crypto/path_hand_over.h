@@ -15,7 +15,7 @@ struct DirectionKeys {
 };
 
 // What another node needs to send and receive on one path, and to use no nonce twice
-// (docs/multi-end-keys.md): `OneRttKeys::hand_over` gives it once, `OneRttKeys::take_over` takes
+// (docs/internals/keys.md): `OneRttKeys::hand_over` gives it once, `OneRttKeys::take_over` takes
 // it. Whoever carries it keeps it secret and delivers it to one node, once.
 struct PathHandOver {
   KeyMode mode = KeyMode::kPerPath;  // kShared: the keys are those of all paths

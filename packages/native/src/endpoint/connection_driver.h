@@ -17,7 +17,7 @@ namespace sheaf::quic {
 // Joins a Handshake and the Connection that comes out of it: gives each datagram to the one it is
 // for, and hands secrets over (docs/decisions/0001-handshake-takeover.md). Or a connection that
 // another server handed over, and what the servers of one connection tell each other
-// (docs/multi-end.md).
+// (docs/internals/multi-end.md).
 class ConnectionDriver {
  public:
   static Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> make_client(

@@ -24,8 +24,9 @@ class ReceiveWindow {
   std::uint64_t consumed() const { return consumed_; }
   std::uint64_t window() const { return window_; }
 
-  // Where other servers receive part of what the limit allows (docs/multi-end.md), nobody here sees
-  // all of it: what waits to be consumed here is bounded by the largest window there can be.
+  // Where other servers receive part of what the limit allows (docs/internals/multi-end.md), nobody
+  // here sees all of it: what waits to be consumed here is bounded by the largest window there can
+  // be.
   bool allows(std::uint64_t bytes) {
     const bool allowed =
         bytes <= (shared_ ? maximum_ - (received_ - consumed_) : limit_ + tolerance_ - received_);

@@ -29,7 +29,8 @@ struct SessionConfig {
   bool webtransport = false;
   std::size_t max_webtransport_sessions = 256;  // at a time; announced and enforced
   // A backend's: control and QPACK streams are the primary's, which exchanged SETTINGS with the
-  // client. Requests are all there is here, and QPACK has no dynamic table (docs/multi-end.md).
+  // client. Requests are all there is here, and QPACK has no dynamic table
+  // (docs/internals/multi-end.md).
   bool requests_only = false;
 };
 

@@ -154,7 +154,7 @@ ConnectionStatus Session::on_settings(const Settings& settings) {
   // The stream that says so is the only control stream so far.
   for (const auto& [id, stream] : peer_streams_) {
     if (stream.kind == PeerStream::Kind::kControl) {
-      // docs/multi-end.md: backends know nothing of a dynamic table.
+      // docs/internals/multi-end.md: backends know nothing of a dynamic table.
       Settings usable = settings;
       if (transport_.multi_end() && transport_.role() == Role::kClient) {
         usable.qpack_max_table_capacity = usable.qpack_blocked_streams = 0;

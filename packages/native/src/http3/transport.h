@@ -48,7 +48,8 @@ class Transport {
   virtual void release(std::uint64_t bytes) = 0;
 
   virtual bool received_early(StreamId stream) const = 0;
-  // docs/multi-end.md: other servers answer part of the requests; this one is one of them.
+  // docs/internals/multi-end.md: other servers answer part of the requests; this one is one of
+  // them.
   virtual bool multi_end() const { return false; }
   virtual bool at_backend(StreamId) const { return false; }
 

@@ -39,7 +39,7 @@ struct SentFrame {
     kMaxPathId,        // offset = value sent
     kPathsBlocked,     // offset = limit
     kPathCidsBlocked,  // stream = path id
-    // docs/wire.md.
+    // docs/reference/wire.md.
     kBackendOffer,     // stream = backend id, offset = sequence
     kBackendWithdraw,  // stream = backend id, offset = sequence
   };

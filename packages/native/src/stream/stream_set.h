@@ -42,8 +42,8 @@ struct ReadResult {
   std::optional<std::uint64_t> reset;  // the peer's error code
 };
 
-// What a server takes over of a connection's limits (docs/multi-end.md): bytes that it may send,
-// and ids of streams that it may open.
+// What a server takes over of a connection's limits (docs/internals/multi-end.md): bytes that it
+// may send, and ids of streams that it may open.
 struct StreamLease {
   struct Ids {
     std::uint64_t first = 0;  // index
@@ -142,9 +142,10 @@ class StreamSet {
   void drop();
   std::uint64_t streams_total() const;
 
-  // --- several servers (docs/multi-end.md) ---------------------------------------------------
-  // Other servers take part: the peer's streams open here one by one, since those between are
-  // theirs, and the peer's data is counted by all together.
+  // --- several servers (docs/internals/multi-end.md)
+  // --------------------------------------------------- Other servers take part: the peer's streams
+  // open here one by one, since those between are theirs, and the peer's data is counted by all
+  // together.
   void share();
   // Client: frames that come now are from the server on this path; nothing: from the primary. Those
   // about streams of another server are STREAM_STATE_ERROR, new streams are pinned.

@@ -33,8 +33,9 @@ Result<Stream*, TransportError> StreamSet::State::find_or_open(StreamId id, Fram
   return streams.find(id);
 }
 
-// docs/multi-end.md: the streams between are at other servers, so that each opens alone. Which ones
-// were open is remembered in so many intervals; when there are more, the oldest gap counts as used.
+// docs/internals/multi-end.md: the streams between are at other servers, so that each opens alone.
+// Which ones were open is remembered in so many intervals; when there are more, the oldest gap
+// counts as used.
 Result<Stream*, TransportError> StreamSet::State::open_alone(StreamId id, FrameType type) {
   constexpr std::size_t k_max_intervals = 1024;
   IntervalSet& opened = peer_opened[index_of(id.directionality())];

@@ -1,5 +1,5 @@
 // What StreamSets of several servers that share a connection do for each other
-// (docs/multi-end.md).
+// (docs/internals/multi-end.md).
 
 #include <algorithm>
 

@@ -158,7 +158,7 @@ struct StreamSet::State {
   std::uint64_t announced_max_data;
   std::array<PeerStreamLimit, 2> peer_streams;  // by Directionality
 
-  // Several servers (docs/multi-end.md).
+  // Several servers (docs/internals/multi-end.md).
   bool shared_streams = false;
   bool leased = false;
   std::optional<PathId> arrival;           // of the frame in hand, client

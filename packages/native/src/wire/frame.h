@@ -152,7 +152,7 @@ struct PathCidsBlockedFrame {
   std::uint64_t next_sequence = 0;
 };
 
-// docs/wire.md: the primary offers a path to a server of its own.
+// docs/reference/wire.md: the primary offers a path to a server of its own.
 struct BackendOfferFrame {
   BackendId backend{};
   std::uint64_t sequence = 0;  // one space per backend, with BACKEND_WITHDRAW
@@ -170,7 +170,7 @@ struct BackendUse {
   std::uint64_t sent = 0;      // that count against the servers'
   std::uint64_t streams = 0;   // bidirectional ones that the client opened there
 };
-// docs/wire.md: PATH_ABANDON for a backend's path, with the final account of it.
+// docs/reference/wire.md: PATH_ABANDON for a backend's path, with the final account of it.
 struct BackendAbandonFrame {
   PathId path{};
   std::uint64_t error = 0;
@@ -187,7 +187,7 @@ using Frame = std::variant<
     BackendOfferFrame, BackendWithdrawFrame, BackendAbandonFrame>;
 
 // RFC 9000 §19, RFC 9221 §4, draft-ietf-quic-reliable-stream-reset-09 §4, RFC 10069 §4, and private
-// ones (docs/wire.md).
+// ones (docs/reference/wire.md).
 enum class FrameType : std::uint64_t {
   kPadding = 0x00,
   kPing = 0x01,

@@ -44,7 +44,7 @@ bool forbidden_in_zero_rtt(FrameType type) {
     case FrameType::kMaxPathId:
     case FrameType::kPathsBlocked:
     case FrameType::kPathCidsBlocked:
-    // docs/wire.md.
+    // docs/reference/wire.md.
     case FrameType::kBackendOffer:
     case FrameType::kBackendWithdraw:
     case FrameType::kBackendAbandon:

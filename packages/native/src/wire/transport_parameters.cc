@@ -166,7 +166,7 @@ Result<TransportParameters, TransportError> decode_transport_parameters(Bytes ex
   if (const auto twin = std::ranges::adjacent_find(seen); twin != seen.end()) {
     return parameter_error("transport parameter " + std::to_string(*twin) + " comes twice");
   }
-  // docs/wire.md: backends are reached over paths.
+  // docs/reference/wire.md: backends are reached over paths.
   if (parameters.multi_end && !parameters.initial_max_path_id) {
     return parameter_error("multi_end without initial_max_path_id");
   }

@@ -10,7 +10,7 @@
 
 namespace sheaf::quic {
 
-// Bits of the transport parameter multi_end (docs/wire.md). Others may come.
+// Bits of the transport parameter multi_end (docs/reference/wire.md). Others may come.
 struct BackendKeyModes {
   // Every backend has the connection's traffic secrets.
   static constexpr auto k_shared = static_cast<std::uint64_t>(KeyMode::kShared);
@@ -29,7 +29,7 @@ struct PreferredAddress {
 };
 
 // RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, draft-ietf-quic-reliable-stream-reset-09 §3,
-// RFC 10069 §3, docs/wire.md. Defaults are those of an
+// RFC 10069 §3, docs/reference/wire.md. Defaults are those of an
 // absent parameter.
 struct TransportParameters {
   Duration max_idle_timeout = Duration::zero();  // zero: none
@@ -49,7 +49,8 @@ struct TransportParameters {
   bool grease_quic_bit = false;
   bool reset_stream_at = false;  // this side takes RESET_STREAM_AT
   std::optional<std::uint64_t> initial_max_path_id;
-  // docs/wire.md: key modes of Multi-End that this side can do, a bit each (`BackendKeyModes`).
+  // docs/reference/wire.md: key modes of Multi-End that this side can do, a bit each
+  // (`BackendKeyModes`).
   std::optional<std::uint64_t> multi_end;
   std::optional<StatelessResetToken> stateless_reset_token;
 };

@@ -21,7 +21,7 @@ struct PathId {
   auto operator<=>(const PathId&) const = default;
 };
 
-// Which packets share their keys (docs/multi-end-keys.md). Values are those of snapshots, and the
+// Which packets share their keys (docs/internals/keys.md). Values are those of snapshots, and the
 // bits of the transport parameter multi_end.
 enum class KeyMode : std::uint8_t {
   kShared = 1,   // one traffic secret for all paths (RFC 10069 §2.4)

@@ -1,4 +1,4 @@
-// What a primary may not do with the frames of docs/wire.md, and what is ignored.
+// What a primary may not do with the frames of docs/reference/wire.md, and what is ignored.
 #include <gtest/gtest.h>
 
 #include "connection/connection.h"

@@ -58,7 +58,7 @@ void backend_crash(BackendsWorld& world) {
   const Time crashed = world.now();
   ClientExchange::Answer& answer = world.client_exchange->answer(*stream);
   ASSERT_TRUE(world.run_until([&] { return answer.lost.has_value(); }, 10s));
-  // docs/multi-end.md states it.
+  // docs/internals/multi-end.md states it.
   EXPECT_LE(world.now() - crashed, 4s);
   ASSERT_TRUE(world.abandoned(*path));
   EXPECT_EQ(*answer.lost, answer.received);

@@ -1,4 +1,4 @@
-// Servers beside the primary, as HTTP/3 sees them (docs/multi-end.md).
+// Servers beside the primary, as HTTP/3 sees them (docs/internals/multi-end.md).
 #include <gtest/gtest.h>
 
 #include "http3/backends_node.h"

@@ -121,7 +121,7 @@ std::vector<Golden> goldens() {
       {"MAX_PATH_ID", MaxPathIdFrame{PathId{UINT32_MAX}}, "7e7a c0000000ffffffff"},
       {"PATHS_BLOCKED", PathsBlockedFrame{PathId{7}}, "7e7b 07"},
       {"PATH_CIDS_BLOCKED", PathCidsBlockedFrame{PathId{7}, 1}, "7e7c 07 01"},
-      // docs/wire.md.
+      // docs/reference/wire.md.
       {"BACKEND_OFFER", BackendOfferFrame{BackendId{2}, 64, PathId{5}, ipv4()},
        "80005ea0 02 4040 05 04 c0000201 01bb"},
       {"BACKEND_OFFER with IPv6", BackendOfferFrame{BackendId{63}, 0, PathId{70001}, ipv6()},

@@ -40,7 +40,7 @@ export class CredentialsNeeded extends Error {
   override readonly name = 'CredentialsNeeded';
 }
 
-/** One request of a page. The head has been checked against docs/wire.md. */
+/** One request of a page. The head has been checked against docs/reference/wire.md. */
 export interface PageRequest extends RequestHead {
   /** Empty for requests without a body. */
   readonly body: ReadableStream<Uint8Array>;

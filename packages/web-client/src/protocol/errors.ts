@@ -1,6 +1,6 @@
 /**
  * WebTransport application error codes of page streams and page sessions. They stay below 256,
- * the range that every WebTransport implementation carries unchanged. Registry: docs/wire.md.
+ * the range that every WebTransport implementation carries unchanged. Registry: docs/reference/wire.md.
  */
 export const ERROR_CODES = {
   /** Nothing went wrong: the session or the stream is not needed any more. */

@@ -41,7 +41,7 @@ export const MAX_PRIORITY_BYTES = 1 + (1 + PRIORITY_LIMITS.groups) * 9;
 
 const INCREMENTAL = 0x08;
 
-/** Format: docs/wire.md, "Priority". @throws ProtocolError for what the format cannot say. */
+/** Format: docs/reference/wire.md, "Priority". @throws ProtocolError for what the format cannot say. */
 export function encodePriority(priority: StreamPriority): Uint8Array {
   const { urgency, incremental, dependency, groups = [] } = priority;
   const nodes = dependency === undefined ? [] : [dependency, ...groups];

@@ -11,7 +11,7 @@ const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 // RFC 9114 §4.2: these speak about one hop's connection.
 const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
-/** @throws ProtocolError when the head breaks a rule of docs/wire.md. */
+/** @throws ProtocolError when the head breaks a rule of docs/reference/wire.md. */
 export function validateRequestHead(head: RequestHead): void {
   within('method', head.method, LIMITS.method);
   if (!TOKEN.test(head.method) || FORBIDDEN_METHODS.has(head.method.toUpperCase())) {
@@ -25,7 +25,7 @@ export function validateRequestHead(head: RequestHead): void {
   validateHeaders(head.headers);
 }
 
-/** @throws ProtocolError when the head breaks a rule of docs/wire.md. */
+/** @throws ProtocolError when the head breaks a rule of docs/reference/wire.md. */
 export function validateResponseHead(head: ResponseHead): void {
   if (!Number.isInteger(head.status) || head.status < 200 || head.status > 599) {
     throw new ProtocolError('malformed', 'status is not between 200 and 599');

@@ -10,9 +10,9 @@ export const WELL_KNOWN = {
   paths: `${WELL_KNOWN_PREFIX}paths`,
   /** JSON `{ responses }`: {@link ResponseReport} of the latest responses of an edge that shows its paths. */
   responses: `${WELL_KNOWN_PREFIX}responses`,
-  /** JSON: which server answers what (docs/multi-end.md). */
+  /** JSON: which server answers what (docs/internals/multi-end.md). */
   routes: `${WELL_KNOWN_PREFIX}routes`,
-  /** JSON: a backend's lease of the connection that asks (docs/multi-end.md). */
+  /** JSON: a backend's lease of the connection that asks (docs/internals/multi-end.md). */
   lease: `${WELL_KNOWN_PREFIX}lease`,
   /** First load: registers the page loader, then goes to `?to=/path`. */
   start: `${WELL_KNOWN_PREFIX}start`,

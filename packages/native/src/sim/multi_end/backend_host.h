@@ -7,8 +7,8 @@
 
 namespace sheaf::quic {
 
-// A server that knows of a connection what a snapshot told it (docs/multi-end.md), and nothing
-// before.
+// A server that knows of a connection what a snapshot told it (docs/internals/multi-end.md), and
+// nothing before.
 class BackendHost final : public Host {
  public:
   explicit BackendHost(Random& random) : random_(random) {}

@@ -7,7 +7,8 @@
 
 namespace sheaf::quic {
 
-// What goes wrong, or merely changes, while a client has requests in flight (docs/multi-end.md).
+// What goes wrong, or merely changes, while a client has requests in flight
+// (docs/internals/multi-end.md).
 enum class BackendFault : std::uint8_t {
   kNone,
   kBackendCrash,
@@ -45,7 +46,8 @@ struct FaultResult {
 // follow from the seed. Something happens in the middle of it.
 FaultResult run_fault(const FaultSetting& setting);
 
-// Longer than this no request is without progress (docs/multi-end.md says what it is made of).
+// Longer than this no request is without progress (docs/internals/multi-end.md says what it is made
+// of).
 Duration stall_bound(BackendFault fault);
 
 }  // namespace sheaf::quic

@@ -29,8 +29,8 @@ struct Transfer {
   bool done() const { return completed.has_value() || failed; }
 };
 
-// A client that keeps the rule of docs/multi-end.md ("What a client does"): which server it asks,
-// and what becomes of requests whose server is lost. All requests are idempotent.
+// A client that keeps the rule of docs/internals/multi-end.md ("What a client does"): which server
+// it asks, and what becomes of requests whose server is lost. All requests are idempotent.
 class MultiEndClient {
  public:
   enum class Delivery : std::uint8_t {

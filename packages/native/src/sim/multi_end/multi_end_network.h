@@ -13,10 +13,10 @@
 
 namespace sheaf::quic {
 
-// A client, the primary that it shook hands with, and backends (docs/multi-end.md): every one of
-// them on a link of its own, with a backbone between the primary and the backends. All serve one
-// content; what the client asks the primary for is proxied to a backend. The primary hands over and
-// offers every backend, and the client opens what it is offered.
+// A client, the primary that it shook hands with, and backends (docs/internals/multi-end.md): every
+// one of them on a link of its own, with a backbone between the primary and the backends. All serve
+// one content; what the client asks the primary for is proxied to a backend. The primary hands over
+// and offers every backend, and the client opens what it is offered.
 class MultiEndNetwork {
  public:
   // How long a primary hears nothing from a backend over the backbone before it abandons it, and

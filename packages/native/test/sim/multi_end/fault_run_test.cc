@@ -1,5 +1,5 @@
-// What the table of faults in docs/multi-end.md says, on a few seeds; `sheaf bench multi-end --sim`
-// runs fifty of each.
+// What the table of faults in docs/internals/multi-end.md says, on a few seeds; `sheaf bench
+// multi-end --sim` runs fifty of each.
 #include "sim/multi_end/fault_run.h"
 
 #include <gtest/gtest.h>
