@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCircles, describeCircles } from './circles.mjs';
+import { checkCodeLinks } from './code_links.mjs';
 import { checkLinks } from './documents.mjs';
 import { checkFolderLayers } from './folder_layers.mjs';
 import { checkGlossary } from './glossary.mjs';
@@ -45,6 +46,7 @@ export function checkStructure() {
     },
     { name: 'words of docs/glossary.md', found: checkGlossary(root) },
     { name: 'links of documents', found: checkLinks(root) },
+    { name: 'symbols that documents link to', found: checkCodeLinks(root) },
   ];
   const failures = [];
   for (const { name, found } of checks) {
