@@ -5,7 +5,7 @@ import { MultiEndSite } from './support/multi_end_site.js';
 
 interface Fault {
   name: string;
-  /** What docs/internals/multi-end.md states for the longest stall; printed beside what was seen. */
+  /** What docs/results/multi-end.md states for the longest stall; printed beside what was seen. */
   statedMs: number;
   /** Backends that are there before. */
   backends: number;

@@ -4,7 +4,7 @@ import { MultiEndSite } from './support/multi_end_site.js';
 
 interface Fault {
   name: string;
-  /** What docs/internals/multi-end.md states for the longest stall; printed beside what was seen. */
+  /** What docs/results/multi-end.md states for the longest stall; printed beside what was seen. */
   statedMs: number;
   happen(site: MultiEndSite): Promise<void> | void;
   undo(site: MultiEndSite): Promise<void> | void;

@@ -1,5 +1,5 @@
 // `backend_import_bench [CONNECTIONS]`: what a connection costs at a backend
-// (docs/internals/multi-end.md): the time from the bytes of a snapshot to a connection that can
+// (docs/results/multi-end.md): the time from the bytes of a snapshot to a connection that can
 // receive, key derivation included, and the heap that it holds idle, before its first packet and
 // after its first request. Prints one JSON line.
 #include <malloc.h>

@@ -1,4 +1,4 @@
-// What the table of faults in docs/internals/multi-end.md says, on a few seeds; `sheaf bench
+// What the table of faults in docs/results/multi-end.md says, on a few seeds; `sheaf bench
 // multi-end --sim` runs fifty of each.
 #include "sim/multi_end/fault_run.h"
 
