@@ -3,7 +3,7 @@
     {
       "target_name": "sheaf_candidate",
       "sources": [
-        "<!@(node -p \"require('fs').readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.cc')).map((file) => 'src/' + file).sort().join(' ')\")"
+        "<!@(node addon_sources.mjs)"
       ],
       "include_dirs": ["src"],
       "defines": ["NAPI_VERSION=9", "NAPI_DISABLE_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],

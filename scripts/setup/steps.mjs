@@ -71,7 +71,9 @@ export function steps(purpose) {
       inputs: () => [
         ...filesBelow('packages/native/src'),
         ...filesBelow('scripts/setup'),
+        'packages/native/addon_sources.mjs',
         'packages/native/binding.gyp',
+        'packages/native/layers.json',
         'packages/native/package.json',
       ],
       extra: [process.arch],

@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "emulation/units.h"
 #include "setting_lines.h"
 #include "sim/multi_end/fault_run.h"
-#include "sim/units.h"
 
 namespace {
 

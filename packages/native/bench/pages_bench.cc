@@ -21,10 +21,10 @@
 #include <string>
 #include <vector>
 
+#include "emulation/units.h"
 #include "setting_lines.h"
 #include "sim/addresses.h"
 #include "sim/page_load.h"
-#include "sim/units.h"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "emulation/units.h"
 #include "sim/bulk_transfer.h"
-#include "sim/units.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "emulation/units.h"
 #include "sim/addresses.h"
 #include "sim/bulk_transfer.h"
-#include "sim/units.h"
 
 int main(int count, char** arguments) {
   using namespace sheaf::quic;

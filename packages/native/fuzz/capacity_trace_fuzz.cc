@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "sim/capacity_trace.h"
+#include "emulation/capacity_trace.h"
 
 using namespace sheaf::quic;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/capacity_trace.h"
+#include "emulation/capacity_trace.h"
 
 namespace sheaf::binding {
 

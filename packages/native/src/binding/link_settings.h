@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/link_config.h"
+#include "emulation/link_config.h"
 #include "util/result.h"
 
 namespace sheaf::binding {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "emulation/link.h"
 #include "io/deadline_timer.h"
 #include "io/watched_socket.h"
-#include "sim/link.h"
 
 namespace sheaf::io {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "sim/link.h"
+#include "emulation/link.h"
 
 namespace sheaf::quic {
 

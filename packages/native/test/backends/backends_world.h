@@ -9,9 +9,9 @@
 #include "backends/connection_snapshot.h"
 #include "backends/credit_leases.h"
 #include "backends/exchange.h"
+#include "emulation/units.h"
 #include "sim/connection_pair.h"
 #include "sim/multi_end/backend_host.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 

@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "crypto/test_certificates.h"
+#include "emulation/units.h"
 #include "endpoint/endpoint.h"
 #include "http3/connection_transport.h"
 #include "http3/session.h"
 #include "sim/simulation.h"
-#include "sim/units.h"
 
 namespace sheaf::http3 {
 

@@ -2,10 +2,10 @@
 
 #include <array>
 
+#include "emulation/units.h"
 #include "http3/connection_transport.h"
 #include "sim/known_secret.h"
 #include "sim/simulation.h"
-#include "sim/units.h"
 
 namespace sheaf::http3 {
 

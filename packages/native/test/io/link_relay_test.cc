@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <set>
 
+#include "emulation/units.h"
 #include "io/monotonic_clock.h"
 #include "io/socket_address.h"
-#include "sim/units.h"
 
 namespace sheaf::io {
 namespace {

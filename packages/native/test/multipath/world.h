@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "emulation/units.h"
 #include "sim/bulk_transfer.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 

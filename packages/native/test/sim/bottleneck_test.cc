@@ -8,9 +8,9 @@
 
 #include "congestion/bbr/bbr.h"
 #include "congestion/olia.h"
+#include "emulation/units.h"
 #include "sim/bulk_host.h"
 #include "sim/simulation.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "emulation/units.h"
 #include "sim/bulk_host.h"
 #include "sim/simulation.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 namespace {

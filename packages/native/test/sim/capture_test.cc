@@ -7,12 +7,12 @@
 #include <sstream>
 
 #include "crypto/test_certificates.h"
+#include "emulation/units.h"
 #include "sim/addresses.h"
 #include "sim/endpoint_host.h"
 #include "sim/ip_packet.h"
 #include "sim/pcapng_reader.h"
 #include "sim/simulation.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "crypto/test_certificates.h"
+#include "emulation/units.h"
 #include "sim/endpoint_host.h"
 #include "sim/simulation.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 
+#include "emulation/units.h"
 #include "sim/addresses.h"
 #include "sim/connection_pair.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 namespace {

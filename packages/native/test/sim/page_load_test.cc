@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "emulation/units.h"
 #include "sim/addresses.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "emulation/units.h"
 #include "sim/addresses.h"
 #include "sim/scripted_host.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 namespace {

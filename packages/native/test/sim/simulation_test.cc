@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "emulation/units.h"
 #include "sim/scripted_host.h"
-#include "sim/units.h"
 
 namespace sheaf::quic {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/units.h"
+#include "emulation/units.h"
 
 namespace sheaf::quic {
 

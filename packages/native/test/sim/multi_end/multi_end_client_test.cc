@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/units.h"
+#include "emulation/units.h"
 
 namespace sheaf::quic {
 namespace {

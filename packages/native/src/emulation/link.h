@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "sim/capacity_trace.h"
-#include "sim/link_config.h"
-#include "sim/link_datagram.h"
-#include "sim/link_queue.h"
-#include "sim/loss.h"
+#include "emulation/capacity_trace.h"
+#include "emulation/link_config.h"
+#include "emulation/link_datagram.h"
+#include "emulation/link_queue.h"
+#include "emulation/loss.h"
 
 namespace sheaf::quic {
 

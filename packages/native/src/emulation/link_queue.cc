@@ -1,4 +1,4 @@
-#include "sim/link_queue.h"
+#include "emulation/link_queue.h"
 
 namespace sheaf::quic {
 

@@ -1,10 +1,10 @@
-#include "sim/link.h"
+#include "emulation/link.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "sim/link_fixture.h"
+#include "emulation/link_fixture.h"
 
 namespace sheaf::quic {
 namespace {

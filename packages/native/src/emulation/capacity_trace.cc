@@ -1,4 +1,4 @@
-#include "sim/capacity_trace.h"
+#include "emulation/capacity_trace.h"
 
 #include <algorithm>
 #include <charconv>

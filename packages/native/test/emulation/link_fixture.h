@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "sim/link.h"
-#include "sim/units.h"
+#include "emulation/link.h"
+#include "emulation/units.h"
 
 namespace sheaf::quic {
 

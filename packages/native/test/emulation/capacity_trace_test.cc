@@ -1,8 +1,8 @@
-#include "sim/capacity_trace.h"
+#include "emulation/capacity_trace.h"
 
 #include <gtest/gtest.h>
 
-#include "sim/link_fixture.h"
+#include "emulation/link_fixture.h"
 
 namespace sheaf::quic {
 namespace {

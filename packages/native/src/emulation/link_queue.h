@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sim/link_config.h"
-#include "sim/link_datagram.h"
+#include "emulation/link_config.h"
+#include "emulation/link_datagram.h"
 #include "util/ring.h"
 
 namespace sheaf::quic {

@@ -1,4 +1,4 @@
-#include "sim/codel.h"
+#include "emulation/codel.h"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
-#include "sim/link.h"
+#include "emulation/link.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "sim/codel.h"
+#include "emulation/codel.h"
 
 namespace sheaf::quic {
 

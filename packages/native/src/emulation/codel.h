@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/link_queue.h"
+#include "emulation/link_queue.h"
 
 namespace sheaf::quic {
 

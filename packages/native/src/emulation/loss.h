@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/link_config.h"
+#include "emulation/link_config.h"
 #include "util/random.h"
 
 namespace sheaf::quic {
