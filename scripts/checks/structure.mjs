@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCircles, describeCircles } from './circles.mjs';
 import { checkCodeLinks } from './code_links.mjs';
-import { checkLinks } from './documents.mjs';
+import { checkLinks, checkParagraphs } from './documents.mjs';
 import { checkFolderLayers } from './folder_layers.mjs';
 import { checkGlossary } from './glossary.mjs';
 import { checkMirroredTests } from './mirrored_tests.mjs';
@@ -46,6 +46,7 @@ export function checkStructure() {
     },
     { name: 'words of docs/glossary.md', found: checkGlossary(root) },
     { name: 'links of documents', found: checkLinks(root) },
+    { name: 'paragraphs of documents', found: checkParagraphs(root) },
     { name: 'symbols that documents link to', found: checkCodeLinks(root) },
   ];
   const failures = [];
