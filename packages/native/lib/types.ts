@@ -30,7 +30,7 @@ export type PathScheduler = 'ecf' | 'min-rtt' | 'round-robin' | 'weighted' | 'bl
 
 /**
  * In which order streams are sent: what a page needs first, to its end (`critical-first`); by urgency (`rfc9218`); first
- * come, first served; or as paper 003 has it, in turn (`rr`), by weights of the dependency tree (`wrr`, `swrr`, `dwrr`),
+ * come, first served; or as Nguyen et al. describe it, in turn (`rr`), by weights of the dependency tree (`wrr`, `swrr`, `dwrr`),
  * or a path for each stream (`sa-ecf`), each also as it was released.
  */
 export type StreamScheduler =

@@ -13,7 +13,7 @@ struct BurstRound {
   TreeScheduler::Index visited = TreeScheduler::k_none;
 };
 
-// WRR as released with paper 003: children are visited in turn, and one visit spends the whole
+// WRR as released with Nguyen et al.: children are visited in turn, and one visit spends the whole
 // quantum of `weight` packets (wire weight + 1), so that up to 256 packets of one stream follow
 // each other.
 class BurstRoundRobin : public StatefulTreeScheduler<BurstTurn, BurstRound> {
@@ -51,9 +51,9 @@ class BurstRoundRobin : public StatefulTreeScheduler<BurstTurn, BurstRound> {
   std::uint64_t arrivals_ = 0;
 };
 
-// dWRR as released with paper 003: as above, but the children of the root are visited in order of
-// priority, then of size, nodes with ready children last. The release sorts whenever their number
-// changes; here a child's place depends on its size when it becomes ready.
+// dWRR as released with Nguyen et al.: as above, but the children of the root are visited in order
+// of priority, then of size, nodes with ready children last. The release sorts whenever their
+// number changes; here a child's place depends on its size when it becomes ready.
 class BurstRoundRobinBySize final : public BurstRoundRobin {
  private:
   std::uint64_t place(Index parent, Index child) override {

@@ -12,7 +12,7 @@ struct SizeRound {
   TreeScheduler::Index chosen = TreeScheduler::k_none;  // of the group; none: to be looked up
 };
 
-// dWRR of paper 003 §3.3: siblings of equal priority are a group. In a round the groups come in
+// dWRR of Nguyen et al. §3.3: siblings of equal priority are a group. In a round the groups come in
 // order of priority, and each has the share p = min(1, priority / sum of the groups' priorities) of
 // the packets; within a group the child comes first that has the fewest bytes left, with all that
 // depends on it. The paper leaves open how long a round is: here 100 packets, each group at least

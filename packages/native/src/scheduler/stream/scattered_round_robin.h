@@ -18,9 +18,9 @@ struct TokenRound {
   std::array<TreeScheduler::Index, 2> last_in{TreeScheduler::k_none, TreeScheduler::k_none};
 };
 
-// sWRR of paper 003 §2.4 and §3.3: in a round a child has weight * 10 / (greatest weight) packets,
-// at least one, one at a time in turn with its siblings; a round ends when nobody has any left. So
-// greater weights do not take the window for themselves.
+// sWRR of Nguyen et al. §2.4 and §3.3: in a round a child has weight * 10 / (greatest weight)
+// packets, at least one, one at a time in turn with its siblings; a round ends when nobody has any
+// left. So greater weights do not take the window for themselves.
 class ScatteredRoundRobin : public StatefulTreeScheduler<TokenTurn, TokenRound> {
  public:
   static constexpr std::uint64_t k_max_tokens = 10;
@@ -70,7 +70,7 @@ class ScatteredRoundRobin : public StatefulTreeScheduler<TokenTurn, TokenRound> 
   }
 };
 
-// sWRR as released with paper 003: it scales what is left of the quantum, which is nothing, so
+// sWRR as released with Nguyen et al.: it scales what is left of the quantum, which is nothing, so
 // that everybody has one token, and siblings simply take turns.
 class ScatteredRoundRobinReleased final : public ScatteredRoundRobin {
  private:

@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// SA-ECF (paper 003 §2.4, reference 14; Rabitsch et al., EPIQ 2018): earliest completion first,
+// SA-ECF (Nguyen et al. §2.4, reference 14; Rabitsch et al., EPIQ 2018): earliest completion first,
 // decided for each stream. The order is that of WRR. Where the path that would carry the packet is
 // not the one with the lowest round trip, a stream waits for that one if it would be complete
 // earlier so, and the next stream in the order is asked. A stream is complete when the connection
@@ -34,7 +34,7 @@ class StreamAwareEcf : public WeightedRoundRobin {
   std::vector<bool> waiting_;  // by index
 };
 
-// As released with paper 003: it counts no more than one window of the best path, and so waits
+// As released with Nguyen et al.: it counts no more than one window of the best path, and so waits
 // whenever two round trips of that are shorter than one of the other.
 class StreamAwareEcfReleased final : public StreamAwareEcf {
  private:

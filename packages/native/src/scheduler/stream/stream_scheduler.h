@@ -51,8 +51,8 @@ class StreamScheduler {
                        const SendOpportunity& opportunity) = 0;
 };
 
-// Papers: 003 §2.4 and §3.3, whose schedulers are here as they are meant and, where that differs,
-// as they were released with the paper.
+// Nguyen et al. (docs/internals/stream-schedulers.md) §2.4 and §3.3, whose schedulers are here as
+// they are meant and, where that differs, as they were released with the paper.
 enum class StreamSchedulerKind : std::uint8_t {
   kExtensible,              // RFC 9218 §10: urgency, then id or in turn
   kFcfs,                    // first come, first served: the one that had data first, to its end

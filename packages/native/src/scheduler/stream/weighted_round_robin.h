@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// WRR of paper 003 §3.3: siblings get packets in proportion to their weights. A packet takes
+// WRR of Nguyen et al. §3.3: siblings get packets in proportion to their weights. A packet takes
 // 1/weight of a round, and the next packet is the one that would be through first (stride
 // scheduling), so that the shares hold within one packet over a round, and nobody waits for the
 // whole quantum of another.
