@@ -9,17 +9,17 @@ interface Bound {
 
 type Effect = Omit<Bound, 'default'>;
 
-/** Who pays for each key of `limits`, and what becomes of who wants more. */
+/** Effects of each key of `limits` beyond its bound. */
 const effects: Record<keyof Limits, Effect> = {
   connections: {
     resource: 'open connections',
     pays: 'all clients',
-    gets: 'the longest idle ones of the network with the most are closed; without any, CONNECTION_REFUSED (QUIC), a closed connection (TCP)',
+    gets: 'the network with the most loses its longest idle ones; if none is idle: CONNECTION_REFUSED (QUIC), a closed connection (TCP)',
   },
   connections_per_network: {
     resource: 'open connections of one network',
     pays: 'the network',
-    gets: 'its own idle ones are closed; without any, CONNECTION_REFUSED (QUIC), a closed connection (TCP)',
+    gets: 'its idle ones are closed; if none is idle: CONNECTION_REFUSED (QUIC), a closed connection (TCP)',
   },
   connection_memory: {
     resource: 'bytes held for one QUIC connection',
@@ -39,12 +39,12 @@ const effects: Record<keyof Limits, Effect> = {
   header_size: { resource: 'request headers', pays: 'the request', gets: '431' },
   body_size: { resource: 'request body', pays: 'the request', gets: '413' },
   body_timeout: {
-    resource: 'time without a byte of a request body that is waited for',
+    resource: 'time without a byte of an awaited request body',
     pays: 'the request',
     gets: '408',
   },
   unread_timeout: {
-    resource: 'time in which nothing is taken of a response',
+    resource: 'time in which the client takes nothing of a response',
     pays: 'the response',
     gets: 'its stream is reset, its connection closed (HTTP/1.1)',
   },
@@ -56,10 +56,10 @@ const effects: Record<keyof Limits, Effect> = {
   handshakes_per_second: {
     resource: 'new handshakes a second',
     pays: 'new clients',
-    gets: 'Retry (QUIC), its turn later (TCP)',
+    gets: 'Retry (QUIC), a later turn (TCP)',
   },
   half_open_handshakes: {
-    resource: 'handshakes pending; one network has half of what is left',
+    resource: 'pending handshakes; one network has half of what is left',
     pays: 'the network',
     gets: 'CONNECTION_REFUSED (QUIC), a closed connection (TCP)',
   },
@@ -72,10 +72,10 @@ const effects: Record<keyof Limits, Effect> = {
   },
 };
 
-/** Those that no configuration changes: they follow from the protocols, or from what the others are. */
+/** Bounds that no configuration changes: they follow from the protocols or from the other bounds. */
 const fixed: Bound[] = [
   {
-    resource: 'memory of QUIC handshakes pending',
+    resource: 'memory of pending QUIC handshakes',
     default: '48 MiB',
     pays: 'the oldest handshakes',
     gets: 'they are forgotten',
@@ -96,7 +96,7 @@ const fixed: Bound[] = [
     resource: 'address tokens (NEW_TOKEN)',
     default: 'one use',
     pays: 'the client',
-    gets: 'its address is not taken for validated',
+    gets: 'its address does not count as validated',
   },
   {
     resource: 'ClientHellos with 0-RTT, remembered for 6 hours',
@@ -107,7 +107,7 @@ const fixed: Bound[] = [
   {
     resource: 'stateless resets',
     default: '200 a second',
-    pays: 'who sends to a connection that is gone',
+    pays: 'senders to a connection that is gone',
     gets: 'a timeout',
   },
   {
@@ -117,13 +117,13 @@ const fixed: Bound[] = [
     gets: 'credit for 8 streams; REFUSED_STREAM',
   },
   {
-    resource: 'requests over HTTP/3 that wait unread, where a connection holds twice its share',
+    resource: 'requests over HTTP/3 that wait unread, while a connection holds twice its share',
     default: '100',
     pays: 'the connection',
     gets: 'H3_REQUEST_REJECTED',
   },
   {
-    resource: 'time for the rest of a body behind its response over HTTP/1.1',
+    resource: 'time for the rest of a request body after its response over HTTP/1.1',
     default: 'as `limits.idle`',
     pays: 'the connection',
     gets: 'it is closed',
@@ -151,7 +151,7 @@ const fixed: Bound[] = [
     resource: 'fields of pipelined requests over HTTP/1.1',
     default: '16 KiB',
     pays: 'the connection',
-    gets: 'no more is read of it until the first is answered; a request whose fields are not complete after 10 s loses it',
+    gets: 'nothing more is read until the first is answered; incomplete fields after 10 s close it',
   },
 ];
 
