@@ -1,5 +1,6 @@
-// Who may import whom among packages/: cli -> bench -> gateway -> native. web-client stands alone; the
-// gateway takes the codec of the page protocol from it, so that both ends share one.
+// Who may import whom among packages/: bench -> cli -> gateway -> native. The cli looks for bench when it runs, so
+// that it is installed without it. web-client stands alone; the gateway takes the codec of the page protocol from it,
+// so that both ends share one.
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { importsOf, scriptFiles } from './imports.mjs';
@@ -7,8 +8,8 @@ import { importsOf, scriptFiles } from './imports.mjs';
 export const packageLayers = {
   native: [],
   gateway: ['native', 'web-client'],
-  bench: ['gateway', 'native', 'web-client'],
-  cli: ['bench', 'gateway', 'native'],
+  bench: ['cli', 'gateway', 'native', 'web-client'],
+  cli: ['gateway', 'native'],
   'web-client': [],
 };
 

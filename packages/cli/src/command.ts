@@ -6,6 +6,9 @@ export interface Parsed<Options> {
   readonly argv: Options | Promise<Options>;
 }
 
+/** Adds a command to those of the program. */
+export type AddCommand = <Options>(command: Command<Options>) => void;
+
 /** One command of `sheaf`: what it takes, and what it does. */
 export interface Command<Options> {
   /** Name and positional arguments in yargs' notation. */

@@ -1,13 +1,14 @@
 import { exitCodes, UserError, version } from '@sheaf/gateway/client';
 import yargs, { type Argv } from 'yargs';
-import type { Command } from './command.js';
+import type { AddCommand, Command } from './command.js';
+import { experimentCommands, loadExperiments, type ExperimentCommandName } from './experiments.js';
 import { reportError } from './report_error.js';
 import { write, type World } from './world.js';
 
-type Add = <Options>(command: Command<Options>) => void;
+type Load = (add: AddCommand, world: World) => Promise<void> | void;
 
 /** A command is loaded when it is asked for: `sheaf fetch` needs nothing of what serves. In the order of the help. */
-const commands: Record<string, (add: Add) => Promise<void>> = {
+const commands: Record<string, Load> = {
   up: async (add) => add((await import('./commands/up.js')).up),
   init: async (add) => add((await import('./commands/init.js')).init),
   check: async (add) => add((await import('./commands/check.js')).check),
@@ -19,9 +20,26 @@ const commands: Record<string, (add: Add) => Promise<void>> = {
   keys: async (add) => add((await import('./commands/keys.js')).keys),
   demo: async (add) => add((await import('./commands/demo.js')).demo),
   link: async (add) => add((await import('./commands/link.js')).link),
-  record: async (add) => add((await import('./commands/record.js')).record),
-  bench: async (add) => add((await import('./commands/bench.js')).bench),
+  record: experiments('record'),
+  bench: experiments('bench'),
 };
+
+/** The named command of @sheaf/bench; where that is absent, one that says how to install it. */
+function experiments(name: ExperimentCommandName): Load {
+  return async (add, world) => {
+    try {
+      (await loadExperiments(`sheaf ${name}`, world)).addCommand[name](add);
+    } catch (error) {
+      add({
+        // Takes anything, also `--help`: there is one answer.
+        usage: `${name} [arguments..]`,
+        summary: experimentCommands[name].summary,
+        options: (yargs) => yargs.help(false).strict(false).strictCommands(false),
+        run: () => Promise.reject(error as Error),
+      });
+    }
+  };
+}
 
 /** Commands of earlier versions, and what they are called now. */
 const renamedCommands: Readonly<Record<string, string>> = { end: 'backend' };
@@ -65,7 +83,7 @@ async function dispatch(world: World): Promise<number> {
     .fail((message: string | undefined, error: Error | undefined) => {
       throw error ?? usageError(message ?? '', world.args[0] ?? '');
     });
-  const add: Add = <Options>(command: Command<Options>): void => {
+  const add: AddCommand = <Options>(command: Command<Options>): void => {
     let built: Argv | undefined;
     parser.command(
       command.usage,
@@ -80,7 +98,7 @@ async function dispatch(world: World): Promise<number> {
       },
     );
   };
-  for (const load of wantedCommands(world.args)) await load(add);
+  for (const load of wantedCommands(world.args)) await load(add, world);
   const output = await parse(parser, world);
   if (output !== '') await write(world.stdout, output.endsWith('\n') ? output : `${output}\n`);
   return outcome ?? exitCodes.success;
@@ -96,7 +114,7 @@ function refuseRenamed([name = '', ...rest]: readonly string[]): void {
 }
 
 /** The one that is named; all of them where help, a completion or a suggestion is wanted. */
-function wantedCommands([name = '']: readonly string[]): ((add: Add) => Promise<void>)[] {
+function wantedCommands([name = '']: readonly string[]): Load[] {
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   return named ? [named] : Object.values(commands);
 }

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
 
 /** Everything the command line reads and writes, as a value: tests bring their own. */
 export interface World {
@@ -7,6 +9,8 @@ export interface World {
   env: Readonly<Record<string, string | undefined>>;
   /** Directory that relative paths are taken from. */
   cwd: string;
+  /** URLs of the files that optional packages are looked up from, the first one that has them first. */
+  packagePlaces: readonly string[];
   stdout: Writable;
   stderr: Writable;
   /** Calls `listener` for every SIGINT and SIGTERM; the result stops that. */
@@ -27,6 +31,8 @@ export function processWorld(): World {
     args: process.argv.slice(2),
     env: process.env,
     cwd: process.cwd(),
+    // Beside this package, and in the project of the working directory: with pnpm those are different places.
+    packagePlaces: [import.meta.url, pathToFileURL(join(process.cwd(), 'package.json')).href],
     stdout: process.stdout,
     stderr: process.stderr,
     onSignal(listener) {

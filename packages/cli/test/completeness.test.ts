@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { benchOptions } from '@sheaf/bench';
 import { exitCodes } from '@sheaf/gateway';
 import { describe, expect, it } from 'vitest';
 import { sheaf } from './support/world.js';
@@ -29,19 +28,6 @@ describe('docs/reference/cli.md', async () => {
     const section = text.split(/^## /m).find((part) => part.startsWith(`sheaf ${command}`)) ?? '';
     for (const option of options) expect(section).toContain(`--${option}`);
     expect(section).not.toBe('');
-  });
-
-  it('names the experiments with their options, as the help does', async () => {
-    const { out } = await sheaf(['bench', '--help']);
-    for (const [name, options] of Object.entries(benchOptions)) {
-      const row = new RegExp(`^\\| \`${name}\` \\|.*$`, 'm').exec(text)?.[0] ?? '';
-      expect(out).toContain(name);
-      for (const option of options) {
-        expect(row).toContain(`\`--${option}\``);
-        // Up to the next option: descriptions have several lines.
-        expect(out).toMatch(new RegExp(`--${option} (?:(?!\\n +--)[^])*${name}`));
-      }
-    }
   });
 
   it('lists the exit codes', () => {

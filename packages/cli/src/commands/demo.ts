@@ -11,11 +11,11 @@ import {
   type ListenAddress,
 } from '@sheaf/gateway';
 import { announceNode, announceReady, browserUrl } from '../announce.js';
-import { loadBench } from '../bench_package.js';
 import type { Command } from '../command.js';
 import { demoConfiguration } from '../demo/configuration.js';
 import { MultiEndSite } from '../demo/multi_end_site.js';
 import { demoSite, multiEndFiles, startUploadServer } from '../demo/site.js';
+import { loadExperiments, type ExperimentsPackage } from '../experiments.js';
 import { publicKeyHash } from '../public_key_hash.js';
 import { serveUntilSignal } from '../serve.js';
 import { printLine, type World } from '../world.js';
@@ -72,6 +72,7 @@ export const demo: Command<DemoOptions> = {
       return serveMultiEnd({ port: port ?? defaultPort, httpPort: httpPort ?? defaultHttpPort }, world);
     }
     if (json !== undefined && !once) throw new UserError('USAGE', '--json goes with --once', { hint: 'add --once' });
+    const experiments = once ? await loadExperiments('sheaf demo --once', world) : undefined;
     const started = performance.now();
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-demo-'));
     const uploads = await startUploadServer();
@@ -87,7 +88,7 @@ export const demo: Command<DemoOptions> = {
         onlyGateway(parseConfiguration(configuration, join(directory, 'sheaf.yaml'))),
       );
       try {
-        if (once) return await loadOnce(gateway, json, world);
+        if (experiments) return await loadOnce(experiments, gateway, json, world);
         const start = gateway.httpAddress
           ? `open ${localUrl(gateway.httpAddress)}.well-known/sheaf/start in a browser on this machine`
           : '';
@@ -133,8 +134,12 @@ function localUrl(address: ListenAddress): string {
   return browserUrl('http', address).replace('127.0.0.1', 'localhost');
 }
 
-async function loadOnce(gateway: Gateway, json: string | undefined, world: World): Promise<number> {
-  const { runBrowserDemo } = await loadBench();
+async function loadOnce(
+  { runBrowserDemo }: ExperimentsPackage,
+  gateway: Gateway,
+  json: string | undefined,
+  world: World,
+): Promise<number> {
   if (!gateway.httpAddress) throw new Error('the demo always has an address without TLS');
   const report = await runBrowserDemo({
     httpsUrl: browserUrl('https', gateway.address),

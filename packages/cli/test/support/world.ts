@@ -24,6 +24,7 @@ export async function testWorld(args: readonly string[], cwd?: string): Promise<
     args,
     env: {},
     cwd: cwd ?? (await temporaryDirectory()),
+    packagePlaces: [import.meta.url],
     stdout: out,
     stderr: err,
     onSignal(listener) {

@@ -79,7 +79,7 @@ export const errorCodes = {
   BENCH_UNKNOWN: { exitCode: exitCodes.usage, meaning: '`sheaf bench` was given a name that is no experiment.' },
   BENCH_UNAVAILABLE: {
     exitCode: exitCodes.environment,
-    meaning: 'An experiment is built with a program that is not installed.',
+    meaning: 'The experiments (`@sheaf/bench`) are not installed, or a program that one of them is built with.',
   },
   ADMIN_UNREACHABLE: { exitCode: exitCodes.network, meaning: 'No gateway answers on the admin address.' },
   CONNECT_FAILED: { exitCode: exitCodes.network, meaning: 'The QUIC connection could not be opened.' },

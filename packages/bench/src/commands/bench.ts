@@ -1,6 +1,5 @@
+import { experimentCommands, type Command } from '@sheaf/cli';
 import { UserError } from '@sheaf/gateway';
-import { loadBench } from '../bench_package.js';
-import type { Command } from '../command.js';
 
 interface BenchOptions {
   name: string;
@@ -88,8 +87,7 @@ const options = {
 } as const;
 
 export const bench: Command<BenchOptions> = {
-  usage: 'bench <name>',
-  summary: 'Run an experiment and print its table',
+  ...experimentCommands.bench,
   options: (yargs) =>
     yargs
       .positional('name', {
@@ -136,7 +134,7 @@ export const bench: Command<BenchOptions> = {
     const chosen = Object.entries(given).filter(
       ([option, value]) => value !== undefined && option === option.toLowerCase(),
     );
-    const { runBench } = await loadBench();
+    const { runBench } = await import('../run_bench.js');
     return runBench(name, Object.fromEntries(chosen), world);
   },
 };

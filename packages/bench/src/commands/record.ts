@@ -1,8 +1,6 @@
 import { basename, resolve } from 'node:path';
+import { experimentCommands, printLine, type Command } from '@sheaf/cli';
 import { exitCodes, UserError } from '@sheaf/gateway';
-import { loadBench } from '../bench_package.js';
-import type { Command } from '../command.js';
-import { printLine } from '../world.js';
 
 interface RecordOptions {
   file: string;
@@ -11,8 +9,7 @@ interface RecordOptions {
 }
 
 export const record: Command<RecordOptions> = {
-  usage: 'record <file>',
-  summary: 'Make a page for experiments out of a HAR file: its sizes, types and order, no contents',
+  ...experimentCommands.record,
   options: (yargs) =>
     yargs
       .positional('file', {
@@ -35,7 +32,7 @@ export const record: Command<RecordOptions> = {
         hint: 'letters, digits, dots, hyphens and underscores, such as --name shop',
       });
     }
-    const { recordHar } = await loadBench();
+    const { recordHar } = await import('../pages/record/record.js');
     const recording = await recordHar(resolve(world.cwd, file), resolve(world.cwd, output), name);
     const bytes = recording.resources.reduce((sum, resource) => sum + resource.bytes, 0);
     await printLine(

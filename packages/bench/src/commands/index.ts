@@ -1,0 +1,13 @@
+import type { ExperimentsPackage } from '@sheaf/cli';
+import { bench } from './bench.js';
+import { record } from './record.js';
+
+/** The commands of this package. What they run is loaded when they run: `sheaf --help` asks for this module. */
+export const addCommand: ExperimentsPackage['addCommand'] = {
+  bench: (add) => add(bench),
+  record: (add) => add(record),
+};
+
+/** Loads the demo page in Chromium, and Playwright with it. */
+export const runBrowserDemo: ExperimentsPackage['runBrowserDemo'] = async (target) =>
+  (await import('../browser/browser_demo.js')).runBrowserDemo(target);

@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { errorMessage, UserError, version } from '@sheaf/gateway/client';
+import type { Writable } from 'node:stream';
+import type { AddCommand } from './command.js';
+import type { World } from './world.js';
+
+/** Commands that @sheaf/bench brings, as the help lists them whether or not it is installed. */
+export const experimentCommands = {
+  record: {
+    usage: 'record <file>',
+    summary: 'Make a page for experiments out of a HAR file: its sizes, types and order, no contents',
+  },
+  bench: { usage: 'bench <name>', summary: 'Run an experiment and print its table' },
+} as const;
+export type ExperimentCommandName = keyof typeof experimentCommands;
+
+/** The demo page to load, and where the report of it goes. */
+export interface BrowserDemoTarget {
+  /** Gateway with TLS. */
+  readonly httpsUrl: string;
+  /** The same gateway without TLS. */
+  readonly httpUrl: string;
+  /** Base64 of the SHA-256 of the certificate's public key, which the browser accepts. */
+  readonly publicKeyHash: string;
+  /** Receives a line for each transport that is tried. */
+  readonly progress?: Writable;
+  /** Directory for screenshots; default: `.sheaf/demo` in the working directory. */
+  readonly screenshots?: string;
+}
+
+/**
+ * The part of @sheaf/bench that `sheaf` uses. That package depends on this one and not the other way round, so that a
+ * gateway is installed without experiments and without Playwright.
+ */
+export interface ExperimentsPackage {
+  readonly addCommand: { readonly [Name in ExperimentCommandName]: (add: AddCommand) => void };
+  /** Loads the demo page in Chromium over every transport. */
+  runBrowserDemo(target: BrowserDemoTarget): Promise<{ readonly ok: boolean }>;
+}
+
+const packageName = '@sheaf/bench';
+
+/**
+ * Loads @sheaf/bench from the first of the world's places that has it, for `purpose`: a command as the user typed it.
+ * @throws UserError BENCH_UNAVAILABLE, also for a package that is there and does not load
+ */
+export async function loadExperiments(
+  purpose: string,
+  { packagePlaces }: Pick<World, 'packagePlaces'>,
+): Promise<ExperimentsPackage> {
+  try {
+    const found = packagePlaces.map(resolveFrom).find((file) => file !== undefined);
+    if (found === undefined) throw notInstalled(purpose);
+    return (await import(pathToFileURL(found).href)) as ExperimentsPackage;
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError('BENCH_UNAVAILABLE', `${packageName} cannot be loaded: ${errorMessage(error)}`, {
+      hint: `run: npm install ${packageName}@${version}; in the repository: npm run setup`,
+      cause: error,
+    });
+  }
+}
+
+function notInstalled(purpose: string): UserError {
+  return new UserError('BENCH_UNAVAILABLE', `\`${purpose}\` needs ${packageName}, which is not installed`, {
+    hint: `run: npm install ${packageName}@${version}`,
+  });
+}
+
+/** Like `import` from the file `place`, and unlike `require`: NODE_PATH has no say. */
+function resolveFrom(place: string): string | undefined {
+  let directory = dirname(fileURLToPath(place));
+  for (;;) {
+    const manifest = join(directory, 'node_modules', packageName, 'package.json');
+    // A package may import its own exports.
+    if (existsSync(manifest)) return createRequire(manifest).resolve(`${packageName}/commands`);
+    if (directory === dirname(directory)) return undefined;
+    directory = dirname(directory);
+  }
+}
