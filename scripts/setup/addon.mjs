@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
-import { assembleHeaders } from './headers.mjs';
+import { assembleHeaders } from '../../packages/native/install/headers.mjs';
 import { StepError, capture, commandLine, run } from './process.mjs';
 import { root } from './stamp.mjs';
 
@@ -13,7 +13,8 @@ const native = join(root, 'packages', 'native');
 export const addonPath = join('packages', 'native', 'build', 'Release', 'sheaf.node');
 
 export async function buildAddon() {
-  const headers = assembleHeaders();
+  const headers = join(root, '.sheaf', 'node-headers');
+  assembleHeaders(headers);
   const nodeGyp = createRequire(join(native, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
   const args = [nodeGyp, 'configure', 'build', '--jobs', String(cpus().length)];
   // npm's settings reach node-gyp as environment variables and win over its options.

@@ -2,13 +2,16 @@
 // mirror that the machine already uses.
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { requirements } from '../../packages/native/install/requirements.mjs';
 import { toolchain } from './interop.mjs';
 import { StepError, capture, commandLine, progress, run } from './process.mjs';
 
 /** Debian package and the oldest version that will do. */
-const transportLibraries = { 'libngtcp2-dev': '1.11', 'libngtcp2-crypto-gnutls-dev': '1.11', 'libnghttp3-dev': '1.8' };
+const transportLibraries = Object.fromEntries(
+  requirements.filter(({ version }) => version).map(({ name, version }) => [name, version]),
+);
 
-const buildPackages = ['g++', 'make', 'python3', 'pkg-config', 'ccache', 'libgnutls28-dev', 'libuv1-dev'];
+const buildPackages = [...requirements.filter(({ version }) => !version).map(({ name }) => name), 'ccache'];
 const browserPackages = ['chromium'];
 const testPackages = [
   'cmake',
@@ -36,7 +39,6 @@ const toolchains = {
 /** `purpose`: what the set-up is for (`build`, `demo` or `test`). */
 export function requiredPackages(purpose) {
   const names = [...buildPackages];
-  if (process.arch === 'x64') names.push('libipsec-mb-dev');
   if (purpose !== 'build') names.push(...browserPackages);
   if (purpose !== 'test') return { plain: names, versioned: transportLibraries };
   names.push(...testPackages);

@@ -70,6 +70,7 @@ export function steps(purpose) {
       title: 'Native addon',
       inputs: () => [
         ...filesBelow('packages/native/src'),
+        ...filesBelow('packages/native/install'),
         ...filesBelow('scripts/setup'),
         'packages/native/addon_sources.mjs',
         'packages/native/binding.gyp',

@@ -1,0 +1,54 @@
+// npm's install script. The package brings its addon; where that does not load (another processor,
+// another system library) it is built from the sources, by the node-gyp that npm brings, and always with
+// `npm install --build-from-source`. In the repository scripts/setup.mjs builds it.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { assembleHeaders } from './headers.mjs';
+import { describeMissing } from './requirements.mjs';
+
+const home = join(import.meta.dirname, '..');
+const built = join(home, 'build', 'Release', 'sheaf_candidate.node');
+const addon = join(home, 'build', 'Release', 'sheaf.node');
+const fromSource = process.env.npm_config_build_from_source === 'true';
+
+if (!existsSync(join(home, '..', '..', 'scripts', 'setup.mjs')) && (fromSource || !loads(addon))) {
+  const problem = describeMissing() ?? build();
+  if (problem !== undefined) {
+    console.error(problem);
+    process.exitCode = 1;
+  }
+}
+
+/** In a process of its own: this one could not load another file under the same name. */
+function loads(file) {
+  const { status, stderr } = spawnSync(process.execPath, ['-e', 'require(process.argv[1])', file], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) console.error(`${file} does not load: ${/^Error: .*$/m.exec(stderr)?.[0] ?? stderr.trim()}`);
+  return status === 0;
+}
+
+/** Returns the lines of an error; undefined once the addon is built. */
+function build() {
+  const nodeGyp = process.env.npm_config_node_gyp;
+  if (nodeGyp === undefined) return 'error: node-gyp is missing\n  fix: run `npm rebuild @sheaf/native`, which brings it';
+  const directory = mkdtempSync(join(tmpdir(), 'sheaf-build-'));
+  try {
+    const headers = join(directory, 'headers');
+    assembleHeaders(headers);
+    const { status } = spawnSync(process.execPath, [nodeGyp, 'configure', 'build', '--jobs', 'max'], {
+      cwd: home,
+      stdio: 'inherit',
+      // npm's settings reach node-gyp as environment variables and win over its options.
+      env: { ...process.env, npm_config_nodedir: headers },
+    });
+    if (status !== 0) return `error: the addon of @sheaf/native did not build (node-gyp ended with ${status})`;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  if (!loads(built)) return 'error: the addon of @sheaf/native was built and does not load; the line above says why';
+  copyFileSync(built, addon);
+  return undefined;
+}
