@@ -7,9 +7,9 @@ import { benchOptions } from '../../src/run_bench.js';
 
 const program = fileURLToPath(new URL('../../bin/sheaf-bench.js', import.meta.url));
 
-test('sheaf-bench and docs/cli.md name the experiments with their options', async () => {
+test('sheaf-bench and docs/reference/cli.md name the experiments with their options', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [program, '--help']);
-  const text = await readFile(new URL('../../../../docs/cli.md', import.meta.url), 'utf8');
+  const text = await readFile(new URL('../../../../docs/reference/cli.md', import.meta.url), 'utf8');
   for (const [name, options] of Object.entries(benchOptions)) {
     const row = new RegExp(`^\\| \`${name}\` \\|.*$`, 'm').exec(text)?.[0] ?? '';
     expect(stdout).toContain(name);
