@@ -30,7 +30,10 @@ function pack() {
   console.log(line('package', 'packed', 'unpacked', 'files'));
   const archives = {};
   for (const name of all) {
-    archives[name] = join(destination, readdirSync(destination).find((file) => file.startsWith(`sheaf-${name}-`)));
+    archives[name] = join(
+      destination,
+      readdirSync(destination).find((file) => file.startsWith(`sheaf-${name}-`)),
+    );
     const entries = mustRun('An archive cannot be read.', 'tar', ['tvzf', archives[name]], root).trim().split('\n');
     const unpacked = entries.reduce((sum, entry) => sum + Number(entry.split(/\s+/)[2]), 0);
     console.log(line(`@sheaf/${name}`, kilobytes(statSync(archives[name]).size), kilobytes(unpacked), entries.length));
@@ -50,7 +53,12 @@ async function install(archives, fromSource) {
     console.log(`\ninstalled in ${seconds(started)}${fromSource ? ', with the addon built from its sources' : ''}`);
     console.log(`installed size: ${installedSize(directory)}`);
     console.log(`npx sheaf init && npx sheaf up: ready after ${await firstStart(directory)}`);
-    mustRun('@sheaf/bench could not be installed.', 'npm', ['install', ...options.slice(1, 3), ...files(all)], directory);
+    mustRun(
+      '@sheaf/bench could not be installed.',
+      'npm',
+      ['install', ...options.slice(1, 3), ...files(all)],
+      directory,
+    );
     console.log(`installed size with @sheaf/bench: ${installedSize(directory)}`);
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -75,7 +83,8 @@ async function firstStart(directory) {
   writeFileSync(configuration, readFileSync(configuration, 'utf8').replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:0'));
   const child = spawn('npx', ['sheaf', 'up'], { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   try {
-    for await (const text of createInterface({ input: child.stdout })) if (/ready in/.test(text)) return seconds(started);
+    for await (const text of createInterface({ input: child.stdout }))
+      if (/ready in/.test(text)) return seconds(started);
     throw new StepError('`sheaf up` ended before it served.', { command: `cd ${directory} && npx sheaf up` });
   } finally {
     // npx passes no signal on: its whole group ends.

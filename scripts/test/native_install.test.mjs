@@ -30,7 +30,10 @@ test('a machine that lacks everything is told every Debian package and where new
   assert.equal(status, 1);
   assert.match(stderr, /^error: the addon of @sheaf\/native cannot be built: g\+\+, make, python3, pkg-config, /m);
   assert.match(stderr, /libngtcp2-dev \(1\.11 or newer\)/);
-  assert.match(stderr, /^ {4}apt-get install g\+\+ make python3 pkg-config libgnutls28-dev libuv1-dev( libipsec-mb-dev)?$/m);
+  assert.match(
+    stderr,
+    /^ {4}apt-get install g\+\+ make python3 pkg-config libgnutls28-dev libuv1-dev( libipsec-mb-dev)?$/m,
+  );
   assert.match(
     stderr,
     /^ {4}apt-get install -t bookworm-backports libngtcp2-dev libngtcp2-crypto-gnutls-dev libnghttp3-dev$/m,

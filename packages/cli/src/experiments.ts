@@ -36,7 +36,7 @@ export interface BrowserDemoTarget {
  * gateway is installed without experiments and without Playwright.
  */
 export interface ExperimentsPackage {
-  readonly addCommand: { readonly [Name in ExperimentCommandName]: (add: AddCommand) => void };
+  readonly addCommand: Readonly<Record<ExperimentCommandName, (add: AddCommand) => void>>;
   /** Loads the demo page in Chromium over every transport. */
   runBrowserDemo(target: BrowserDemoTarget): Promise<{ readonly ok: boolean }>;
 }

@@ -33,7 +33,8 @@ function loads(file) {
 /** Returns the lines of an error; undefined once the addon is built. */
 function build() {
   const nodeGyp = process.env.npm_config_node_gyp;
-  if (nodeGyp === undefined) return 'error: node-gyp is missing\n  fix: run `npm rebuild @sheaf/native`, which brings it';
+  if (nodeGyp === undefined)
+    return 'error: node-gyp is missing\n  fix: run `npm rebuild @sheaf/native`, which brings it';
   const directory = mkdtempSync(join(tmpdir(), 'sheaf-build-'));
   try {
     const headers = join(directory, 'headers');
