@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { EdgeProcesses } from './edge.js';
 import { carriers, demoState, expect, openThroughStart, test as base } from './fixtures.js';
-import { expectGoodLooks, looks } from './looks.js';
+import { expectGoodLooks, inEachLook, screens } from './looks.js';
 
 const test = base.extend<{ edge: EdgeProcesses }>({
   edge: async ({ site }, use) => {
@@ -79,8 +79,11 @@ test('the live page has its streams and datagrams echoed through an edge, also w
   expect((await edge.status()).gateway.opened).toBe(1);
 });
 
-for (const { name, options } of looks) {
-  test(`the live page charts both paths of the edge, ${name}`, async ({ browser, edge }, testInfo) => {
+for (const { screen, prefix, options } of screens) {
+  test(`the live page charts both paths of the edge, in every look on a ${screen}`, async ({
+    browser,
+    edge,
+  }, testInfo) => {
     const context = await browser.newContext(options);
     const page = await context.newPage();
     const errors: Error[] = [];
@@ -110,8 +113,10 @@ for (const { name, options } of looks) {
     // Both carry it; the first rate above that of the streams at rest.
     await expect.poll(async () => Math.min(await rate(0), await rate(1))).toBeGreaterThan(1);
     await page.waitForTimeout(3_000);
-    await page.screenshot({ path: testInfo.outputPath(`edge-live-${name}.png`), fullPage: true });
-    await expectGoodLooks(page);
+    await inEachLook(page, prefix, async (name) => {
+      await page.screenshot({ path: testInfo.outputPath(`edge-live-${name}.png`), fullPage: true });
+      await expectGoodLooks(page);
+    });
     edge.links[0]!.freeze();
     await expect(cell(0, 'State')).toHaveText(/silent|abandoned|gone/);
     expect(errors).toEqual([]);

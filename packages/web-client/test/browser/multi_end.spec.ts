@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, openThroughStart, test as base } from './fixtures.js';
-import { expectGoodLooks, looks } from './looks.js';
+import { expectGoodLooks, inEachLook, screens } from './looks.js';
 import { MultiEndSite } from './multi_end_site.js';
 import { noiseImage } from './noise_image.js';
 
@@ -131,7 +131,7 @@ test('the live page charts the paths to the gateway and to each backend with its
   multiEnd,
 }, testInfo) => {
   await waitForBackends(multiEnd);
-  for (const { name, options } of looks) {
+  for (const { prefix, options } of screens) {
     const context = await browser.newContext(options);
     const page = await context.newPage();
     const errors: Error[] = [];
@@ -166,8 +166,10 @@ test('the live page charts the paths to the gateway and to each backend with its
     const drawn = async (): Promise<number> =>
       ((await page.locator('#path-rate-chart .line').nth(3).getAttribute('d')) ?? '').split('L').length;
     await expect.poll(drawn).toBeGreaterThan(3);
-    await page.locator('#paths-section').screenshot({ path: testInfo.outputPath(`backends-live-${name}.png`) });
-    await expectGoodLooks(page);
+    await inEachLook(page, prefix, async (name) => {
+      await page.locator('#paths-section').screenshot({ path: testInfo.outputPath(`backends-live-${name}.png`) });
+      await expectGoodLooks(page);
+    });
     expect(errors).toEqual([]);
     await context.close();
   }

@@ -8,7 +8,7 @@ import type { Locator, Page } from '@playwright/test';
 import { parsePathReports, type PathReport } from '@sheaf/web-client/protocol';
 import { expect, test as base } from './fixtures.js';
 import { freePort } from './free_port.js';
-import { expectGoodLooks, looks } from './looks.js';
+import { expectGoodLooks, inEachLook, screens } from './looks.js';
 import { SheafProcess } from './sheaf_process.js';
 
 /** `sheaf demo --site multi-end`: a gateway, an edge, and three backends in processes of their own. */
@@ -178,13 +178,15 @@ test('a page of another origin cannot stop a backend', async ({ page, context, d
 });
 
 test('the page is good to look at, in every look', async ({ browser, demoUrl }, testInfo) => {
-  for (const { name, options } of looks) {
+  for (const { prefix, options } of screens) {
     const context = await browser.newContext(options);
     const page = await context.newPage();
     const errors = await open(page, demoUrl);
     await expect.poll(() => verified(page), patience).toBeGreaterThan(80);
-    await page.screenshot({ path: testInfo.outputPath(`servers-${name}.png`), fullPage: true });
-    await expectGoodLooks(page);
+    await inEachLook(page, prefix, async (name) => {
+      await page.screenshot({ path: testInfo.outputPath(`servers-${name}.png`), fullPage: true });
+      await expectGoodLooks(page);
+    });
     expect(errors).toEqual([]);
     await context.close();
   }
