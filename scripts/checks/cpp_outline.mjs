@@ -25,7 +25,7 @@ export function outlineOf(source) {
       if (scopes.length === 0) throw new Error(`line ${lineOf(at)}: a brace closes nothing`);
       head = at + 1;
     } else if (character === '{') {
-      const opened = classify(text.slice(head, at), scope);
+      const opened = classify(text.slice(head, at));
       if (opened.kind === 'value') {
         at = closing(text, at);
         continue;
@@ -63,7 +63,7 @@ const qualified = (scope, name) => (scope.kind === 'class' ? `${scope.name}::${n
 const firstCode = (text) => /\S/.exec(text)?.index ?? 0;
 
 /** What a brace after `head` opens: a namespace, a class, a function, or a value. */
-function classify(head, scope) {
+function classify(head) {
   const code = withoutTemplate(head).trim();
   if (/^(?:inline\s+)?namespace\b|^extern\s+""$/.test(code)) return { kind: 'namespace', local: code === 'namespace' };
   const type = /^(class|struct|union)\b(?:\s*(?:\[\[.*?\]\]|alignas\(.*?\)))*\s*([\w:]*)[^()]*$/.exec(code);
