@@ -50,7 +50,7 @@ const epilogue = `Exit codes:
   2    the command line or the configuration is wrong
   3    the machine refuses: a port, a file, a certificate, a missing build
   4    the other side cannot be reached or broke off
-  5    the command ran, and its answer is no
+  5    the command ran, and the result is negative
   130  ended at once by Ctrl-C (a gateway: by the second one)
 
 Documentation: docs/reference/cli.md, docs/reference/configuration.md, docs/reference/errors.md`;

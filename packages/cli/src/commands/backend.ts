@@ -21,25 +21,25 @@ interface BackendOptions {
 
 export const backend: Command<BackendOptions> = {
   usage: 'backend <action> <name> [file]',
-  summary: 'Let a backend of a running gateway rest, or use it again',
+  summary: 'Drain a backend of a running gateway, or put it back into service',
   options: (yargs) =>
     yargs
       .positional('action', {
         type: 'string',
         demandOption: true,
         choices: ['drain', 'resume'],
-        describe: 'No new requests, and those in flight finish; or requests again',
+        describe: 'Send the backend no new requests (those in flight finish), or use it again',
       })
       .positional('name', { type: 'string', demandOption: true, describe: 'Name of the backend' })
       .positional('file', {
         type: 'string',
         default: 'sheaf.yaml',
-        describe: 'Configuration file, for the `admin` address of its gateway',
+        describe: 'Configuration file with the `admin` address of the gateway',
       })
       .option('admin', {
         type: 'string',
         requiresArg: true,
-        describe: 'Admin address of the gateway instead, such as 127.0.0.1:9433',
+        describe: 'Use this admin address instead, such as 127.0.0.1:9433',
       })
       .example('$0 backend drain backend1', 'Before backend1 is restarted')
       .example('$0 backend resume backend1', 'Once it is back'),

@@ -24,7 +24,7 @@ interface CertOptions {
 
 export const cert: Command<CertOptions> = {
   usage: 'cert [file]',
-  summary: 'Show the development certificate and its hash; make it when there is none',
+  summary: 'Show the development certificate and its hash, and make it when there is none',
   options: (yargs) =>
     yargs
       .positional('file', {
@@ -35,10 +35,10 @@ export const cert: Command<CertOptions> = {
       .option('renew', {
         type: 'boolean',
         default: false,
-        describe: 'Make a new one; a running gateway takes it up within a minute',
+        describe: 'Make a new certificate; a running gateway uses it within a minute',
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
-      .example('$0 cert', 'Hash for `serverCertificateHashes` and for Chromium'),
+      .example('$0 cert', 'Print the hashes for `serverCertificateHashes` and Chromium'),
   async run({ file, renew, json }, world) {
     const { directory, names } = await subject(file, world.cwd);
     const files = devCertificateFiles(directory);

@@ -9,7 +9,7 @@ export const check: Command<{ file: string }> = {
   options: (yargs) =>
     yargs
       .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'Configuration file' })
-      .example('$0 check sheaf.yaml', 'Exit code 0 when it is valid, 2 when it is not'),
+      .example('$0 check sheaf.yaml', 'Exit with code 0 when it is valid, else with 2'),
   async run({ file }, world) {
     const path = shownPath(file, world.cwd);
     for (const warning of await configurationWarnings(path)) await printLine(world.stderr, `${warning}\n`);

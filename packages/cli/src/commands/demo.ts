@@ -41,7 +41,7 @@ export const demo: Command<DemoOptions> = {
       .option('site', {
         choices: ['page', 'multi-end'] as const,
         default: 'page' as const,
-        describe: 'A page of many resources, or a picture that three backends send and you may stop',
+        describe: 'Serve a page of many resources, or a picture from three backends that you can stop',
       })
       .option('port', {
         type: 'number',
@@ -63,8 +63,8 @@ export const demo: Command<DemoOptions> = {
         describe: 'Report as JSON on one line, to standard output or with --json=FILE to a file (with --once)',
       })
       .example('$0 demo', 'Serve until Ctrl-C, and open the printed address in a browser')
-      .example('$0 demo --site multi-end', 'A gateway, an edge and three backends; stop one in the browser')
-      .example('$0 demo --once --json', 'Load it over WebTransport, HTTP/3 and TCP, and print what came of it'),
+      .example('$0 demo --site multi-end', 'Run a gateway, an edge and three backends, and stop one in the browser')
+      .example('$0 demo --once --json', 'Load the page over WebTransport, HTTP/3 and TCP, and print the result'),
   async run({ port, 'http-port': httpPort, site, once, json }, world) {
     if (site === 'multi-end') {
       if (once)

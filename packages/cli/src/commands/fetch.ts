@@ -40,10 +40,14 @@ export const fetch: Command<FetchOptions> = {
   summary: "Request a URL over HTTP/3, with Sheaf's own client",
   options: (yargs) =>
     yargs
-      .positional('url', { type: 'string', demandOption: true, describe: 'https URL' })
+      .positional('url', { type: 'string', demandOption: true, describe: 'URL that begins with https://' })
       .option('output', { alias: 'o', type: 'string', requiresArg: true, describe: 'Write the body to this file' })
       .option('insecure', { alias: 'k', type: 'boolean', default: false, describe: 'Accept any certificate' })
-      .option('ca', { type: 'string', requiresArg: true, describe: 'PEM file with further certificate authorities' })
+      .option('ca', {
+        type: 'string',
+        requiresArg: true,
+        describe: 'Accept the certificate authorities of this PEM file, too',
+      })
       .option('certificate-hash', {
         type: 'string',
         array: true,
@@ -55,35 +59,40 @@ export const fetch: Command<FetchOptions> = {
         array: true,
         choices: ['h3', 'hq-interop'],
         default: ['h3'],
-        describe: 'Protocols to offer',
+        describe: 'Offer this protocol; can be repeated',
       })
-      .option('method', { alias: 'X', type: 'string', requiresArg: true, describe: 'Request method' })
+      .option('method', { alias: 'X', type: 'string', requiresArg: true, describe: 'Send this request method' })
       .option('header', {
         alias: 'H',
         type: 'string',
         array: true,
         requiresArg: true,
-        describe: 'Request header, `name: value`',
+        describe: 'Send this header, `name: value`; can be repeated',
       })
       .option('data', { alias: 'd', type: 'string', requiresArg: true, describe: 'Send this file as the body (POST)' })
-      .option('path', { type: 'string', array: true, requiresArg: true, describe: `Use this path, \`${pathForm}\`` })
+      .option('path', {
+        type: 'string',
+        array: true,
+        requiresArg: true,
+        describe: `Use this path, \`${pathForm}\`; can be repeated`,
+      })
       .option('path-scheduler', {
         choices: pathSchedulerNames,
         default: 'ecf' as const,
         requiresArg: true,
-        describe: 'Which path the next packet to the server takes',
+        describe: 'Choose the path of each packet to the server by this rule',
       })
       .option('congestion', {
         choices: congestionNames,
         default: 'cubic' as const,
         requiresArg: true,
-        describe: 'Congestion controller of what is sent',
+        describe: 'Send with this congestion controller',
       })
-      .option('repeat', { type: 'number', default: 1, describe: 'Number of requests, over one connection' })
-      .option('parallel', { type: 'number', default: 1, describe: 'Requests in flight at one time' })
-      .option('timeout', { type: 'number', requiresArg: true, describe: 'Give up after this many seconds' })
+      .option('repeat', { type: 'number', default: 1, describe: 'Send this many requests over one connection' })
+      .option('parallel', { type: 'number', default: 1, describe: 'Have this many requests in flight at one time' })
+      .option('timeout', { type: 'number', requiresArg: true, describe: 'Fail after this many seconds' })
       .option('fail', { type: 'boolean', default: false, describe: 'Exit with code 5 for a status of 400 or more' })
-      .option('qlog', { type: 'string', requiresArg: true, describe: 'Directory for a qlog file' })
+      .option('qlog', { type: 'string', requiresArg: true, describe: 'Write a qlog file into this directory' })
       .option('json', {
         type: 'boolean',
         default: false,

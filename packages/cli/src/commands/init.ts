@@ -50,7 +50,7 @@ export const init: Command<InitOptions> = {
     yargs
       .positional('file', { type: 'string', default: 'sheaf.yaml', describe: 'File to write' })
       .option('force', { type: 'boolean', default: false, describe: 'Overwrite the file' })
-      .example('$0 init && $0 up', 'From nothing to a gateway'),
+      .example('$0 init && $0 up', 'Start a gateway from nothing'),
   async run({ file, force }, world) {
     const target = resolve(world.cwd, file);
     await writeNew(target, exampleConfiguration, force, file);

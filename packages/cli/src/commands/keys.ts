@@ -12,14 +12,14 @@ interface KeysOptions {
 
 export const keys: Command<KeysOptions> = {
   usage: 'keys <action> [name]',
-  summary: 'Make the key by which other nodes know one, or show its public part',
+  summary: 'Create the key pair of a node, or print its public key',
   options: (yargs) =>
     yargs
       .positional('action', {
         type: 'string',
         demandOption: true,
         choices: ['new', 'show'],
-        describe: 'Make one, or show it',
+        describe: 'Create the key pair, or print its public key',
       })
       .positional('name', { type: 'string', default: 'node', describe: 'Name of the node' })
       .option('file', {
@@ -29,8 +29,8 @@ export const keys: Command<KeysOptions> = {
         describe: 'Configuration file; keys are kept in .sheaf/keys/ beside it',
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
-      .example('$0 keys new backend1', 'Write .sheaf/keys/backend1.key, and print what other nodes are told')
-      .example('$0 keys show backend1', 'Print that again'),
+      .example('$0 keys new backend1', 'Write .sheaf/keys/backend1.key and print the public key')
+      .example('$0 keys show backend1', 'Print the public key again'),
   async run({ action, name, file, json }, world) {
     if (!/^[a-z][a-z0-9_-]*$/i.test(name))
       throw new UserError('USAGE', `\`${name}\` is not a name of a node`, {

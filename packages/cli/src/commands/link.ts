@@ -35,29 +35,32 @@ export const link: Command<LinkCommandOptions> = {
         type: 'string',
         default: '127.0.0.1:0',
         requiresArg: true,
-        describe: 'Address for clients; port 0 takes a free one',
+        describe: 'Listen at this address for clients; port 0 chooses a free port',
       })
       .option('target', {
         type: 'string',
         demandOption: true,
         requiresArg: true,
-        describe: 'Address that the link leads to',
+        describe: 'Forward to this address',
       })
       .option('rate', perDirection('Bits per second, such as 20mbit'))
       .option('trace', perDirection('Capacity trace instead: a file of millisecond timestamps, one per 1500 bytes'))
       .option('delay', perDirection('One-way delay, such as 20ms'))
-      .option('jitter', perDirection('Further random delay up to this'))
+      .option('jitter', perDirection('Maximum of a further random delay'))
       .option('jitter-correlation', perDirection('Share of datagrams with the jitter of the one before'))
       .option('loss', perDirection('Random loss, such as 1%'))
       .option('loss-correlation', perDirection('Share of datagrams with the fate of the one before'))
       .option('burst-loss', perDirection('Loss in bursts and their mean length, such as 2%,10'))
       .option('duplicate', perDirection('Share of datagrams that arrive twice'))
       .option('reorder', perDirection('Share of datagrams held back, and for how long, such as 1%,10ms'))
-      .option('queue', perDirection('Limit of what waits, such as 64KiB or 50p (packets)'))
-      .option('queue-discipline', { ...perDirection('What drops from the queue'), choices: ['drop-tail', 'codel'] })
-      .option('down-at', perDirection('The link goes down so long after the start; can be repeated'))
-      .option('up-at', perDirection('It comes back; can be repeated'))
-      .option('seed', { type: 'number', default: 1, requiresArg: true, describe: 'Of the random numbers' })
+      .option('queue', perDirection('Maximum queue, such as 64KiB or 50p (packets)'))
+      .option('queue-discipline', {
+        ...perDirection('Rule that drops from the queue'),
+        choices: ['drop-tail', 'codel'],
+      })
+      .option('down-at', perDirection('Take the link down at this time after the start; can be repeated'))
+      .option('up-at', perDirection('Bring it back at this time; can be repeated'))
+      .option('seed', { type: 'number', default: 1, requiresArg: true, describe: 'Seed of the random numbers' })
       .option('json', {
         type: 'boolean',
         default: false,

@@ -8,7 +8,7 @@ export const schema: Command<object> = {
   options: (yargs) =>
     yargs
       .example('$0 schema > sheaf.schema.json', 'Write it to a file')
-      .example('# yaml-language-server: $schema=sheaf.schema.json', 'First line of sheaf.yaml, for editors'),
+      .example('# yaml-language-server: $schema=sheaf.schema.json', 'Use it in editors: the first line of sheaf.yaml'),
   async run(_options, world) {
     await printLine(world.stdout, JSON.stringify(configurationSchema(), undefined, 2));
     return exitCodes.success;

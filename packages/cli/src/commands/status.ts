@@ -29,13 +29,17 @@ export const status: Command<StatusOptions> = {
       .positional('file', {
         type: 'string',
         default: 'sheaf.yaml',
-        describe: 'Configuration file, for its `admin` address',
+        describe: 'Configuration file with the `admin` addresses',
       })
-      .option('admin', { type: 'string', requiresArg: true, describe: 'Admin address instead, such as 127.0.0.1:9433' })
-      .option('node', { type: 'string', requiresArg: true, describe: 'Only the node of this name' })
-      .option('json', { type: 'boolean', default: false, describe: 'Print JSON; of several nodes one line each' })
-      .example('$0 status', 'Of the gateway that ./sheaf.yaml describes')
-      .example('$0 status --admin 127.0.0.1:9433 --json', 'For scripts'),
+      .option('admin', {
+        type: 'string',
+        requiresArg: true,
+        describe: 'Use this admin address instead, such as 127.0.0.1:9433',
+      })
+      .option('node', { type: 'string', requiresArg: true, describe: 'Show only the node of this name' })
+      .option('json', { type: 'boolean', default: false, describe: 'Print JSON, one line per node' })
+      .example('$0 status', 'Show the nodes of ./sheaf.yaml')
+      .example('$0 status --admin 127.0.0.1:9433 --json', 'Print JSON for scripts'),
   async run({ file, admin, node, json }, world) {
     const addresses = admin === undefined ? await configuredAdmins(file, node, world.cwd) : [admin];
     for (const [index, address] of addresses.entries()) {

@@ -147,7 +147,7 @@ function unknownKey(key: string, path: ValuePath, { document, schema }: Context)
       code: 'CONFIG_UNKNOWN_KEY',
       message,
       range,
-      hint: 'in a file with `nodes` every other key belongs to one of them',
+      hint: 'in a file with `nodes`, write every other key inside a node',
     };
   }
   const renamed = renamedKey(key, candidates);

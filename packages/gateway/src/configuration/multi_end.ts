@@ -138,7 +138,7 @@ function checkReference(
     return [
       place.conflict(
         path,
-        `\`${backend.name}\` is a node of this file, which says these things itself`,
+        `\`${backend.name}\` is a node of this file and has these keys of its own`,
         'remove `backbone` and `public_key`',
       ),
     ];
@@ -148,7 +148,7 @@ function checkReference(
     return [
       place.conflict(
         path,
-        `\`${backend.name}\` listens on every address, and clients need one to go to`,
+        `\`${backend.name}\` listens on every address, but clients need one address`,
         `write \`{ name: ${backend.name}, address: "192.0.2.1:${listen.port}" }\` with the address that clients reach`,
       ),
     ];
@@ -169,7 +169,7 @@ function checkForeign(
       place.value(
         path,
         `the backend \`${backend.name}\` lacks ${missing.map((key) => `\`${key}\``).join(' and ')}`,
-        'a node that is not in this file is described here',
+        'write these keys only for a node of another file',
       ),
     ];
   const meant = closest(
@@ -195,7 +195,7 @@ function checkBackend({ name, node }: ParsedBackend, place: Place, nodes: readon
           place.conflict(
             ['routes', index, 'backends'],
             'a backend answers requests itself',
-            'write what answers them: `files` or `upstream`',
+            'write their target: `files` or `upstream`',
           ),
         ],
   );

@@ -18,7 +18,7 @@ export function checkNodes(nodes: readonly ParsedNode[], document: Configuration
 
 function checkRoutes({ node, at }: Exclude<ParsedNode, ParsedEdge>, document: ConfigurationDocument): Diagnostic[] {
   return shadowedRoutes(node.routes).map(({ index, by }): Diagnostic => {
-    const message = `nothing gets to this route: \`routes[${by}]\` answers all of its requests`;
+    const message = `no request reaches this route: \`routes[${by}]\` answers all of its requests`;
     return {
       code: 'CONFIG_CONFLICT',
       message,
@@ -108,7 +108,7 @@ function checkEnds({ node: { paths, gateway }, at }: ParsedEdge, document: Confi
           code: 'CONFIG_CONFLICT',
           message: `a path from ${local} cannot lead to ${end}`,
           range: document.locateValue([...at, 'paths', index]),
-          hint: 'both ends are IPv4, or both are IPv6',
+          hint: 'use IPv4 at both ends, or IPv6 at both',
         },
       ];
     }
@@ -116,7 +116,7 @@ function checkEnds({ node: { paths, gateway }, at }: ParsedEdge, document: Confi
       ? [
           {
             code: 'CONFIG_CONFLICT',
-            message: 'this path is there already',
+            message: 'this path appears twice',
             range: document.locateValue([...at, 'paths', index]),
             hint: 'remove one of them',
           },

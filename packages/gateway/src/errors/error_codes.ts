@@ -12,8 +12,8 @@ export const errorCodes = {
   CONFIG_NOT_FOUND: { exitCode: exitCodes.usage, meaning: 'The configuration file does not exist or cannot be read.' },
   CONFIG_EXISTS: { exitCode: exitCodes.usage, meaning: '`sheaf init` would overwrite a file.' },
   CONFIG_SYNTAX: { exitCode: exitCodes.usage, meaning: 'The configuration file is not valid YAML.' },
-  CONFIG_UNKNOWN_KEY: { exitCode: exitCodes.usage, meaning: 'A key is not known at this place.' },
-  CONFIG_MISSING_KEY: { exitCode: exitCodes.usage, meaning: 'A key that must be there is missing.' },
+  CONFIG_UNKNOWN_KEY: { exitCode: exitCodes.usage, meaning: 'A key is not known in this place.' },
+  CONFIG_MISSING_KEY: { exitCode: exitCodes.usage, meaning: 'A required key is missing.' },
   CONFIG_TYPE: {
     exitCode: exitCodes.usage,
     meaning: 'A value has the wrong type, such as a number where text is expected.',
@@ -21,8 +21,7 @@ export const errorCodes = {
   CONFIG_VALUE: { exitCode: exitCodes.usage, meaning: 'A value has the right type but is not allowed.' },
   CONFIG_CONFLICT: {
     exitCode: exitCodes.usage,
-    meaning:
-      'Two keys exclude each other, or nothing gets to a route because one before it answers all of its requests.',
+    meaning: 'Two keys exclude each other, or no request reaches a route because an earlier route answers all of them.',
   },
   CONFIG_PATH: {
     exitCode: exitCodes.usage,
@@ -35,13 +34,13 @@ export const errorCodes = {
   KEY_EXISTS: { exitCode: exitCodes.usage, meaning: '`sheaf keys new` would overwrite a key.' },
   KEY_UNUSABLE: {
     exitCode: exitCodes.environment,
-    meaning: 'The key of a node is missing, cannot be read, is no Ed25519 key, or every user can read it.',
+    meaning: 'The key of a node is missing, cannot be read, is not an Ed25519 key, or can be read by every user.',
   },
   PAGE_TABLE: {
     exitCode: exitCodes.usage,
     meaning: 'A table of the resources of a page is not well-formed or too large.',
   },
-  HAR_INVALID: { exitCode: exitCodes.usage, meaning: 'A HAR file cannot be read, is not one, or holds no page.' },
+  HAR_INVALID: { exitCode: exitCodes.usage, meaning: 'A file cannot be read, is not a HAR file, or holds no page.' },
   NODE_UNKNOWN: {
     exitCode: exitCodes.usage,
     meaning: '`--node` or a command names a node or a backend that the configuration file does not have.',
@@ -74,12 +73,12 @@ export const errorCodes = {
   },
   PAGES_UNAVAILABLE: {
     exitCode: exitCodes.environment,
-    meaning: 'The page fixtures, which only the repository has, are not there, or not the one that was named.',
+    meaning: 'The page fixtures, which only the repository has, are missing, or the named one is.',
   },
-  BENCH_UNKNOWN: { exitCode: exitCodes.usage, meaning: '`sheaf bench` was given a name that is no experiment.' },
+  BENCH_UNKNOWN: { exitCode: exitCodes.usage, meaning: '`sheaf bench` does not know this experiment.' },
   BENCH_UNAVAILABLE: {
     exitCode: exitCodes.environment,
-    meaning: 'The experiments (`@sheaf/bench`) are not installed, or a program that one of them is built with.',
+    meaning: 'The experiments (`@sheaf/bench`), or a program that one of them needs, are not installed.',
   },
   ADMIN_UNREACHABLE: { exitCode: exitCodes.network, meaning: 'No gateway answers on the admin address.' },
   CONNECT_FAILED: { exitCode: exitCodes.network, meaning: 'The QUIC connection could not be opened.' },
@@ -91,7 +90,7 @@ export const errorCodes = {
   HTTP_STATUS: { exitCode: exitCodes.failed, meaning: '`sheaf fetch --fail` received a status of 400 or more.' },
   CONTENT_DIFFERS: { exitCode: exitCodes.failed, meaning: 'Repeated requests of one URL returned different bodies.' },
   DEMO_FAILED: { exitCode: exitCodes.failed, meaning: 'The browser did not load the demo page over every transport.' },
-  BENCH_FAILED: { exitCode: exitCodes.failed, meaning: 'An experiment ran and did not reach what it must show.' },
+  BENCH_FAILED: { exitCode: exitCodes.failed, meaning: 'An experiment ran and missed a required figure.' },
   INTERNAL: { exitCode: exitCodes.internal, meaning: 'A fault of Sheaf itself; the stack trace belongs in a report.' },
 } as const satisfies Record<string, ErrorCodeEntry>;
 

@@ -10,7 +10,7 @@ export const exitCodes = {
   environment: 3,
   /** The other side cannot be reached or broke off. */
   network: 4,
-  /** The command ran, and its answer is no. */
+  /** The command ran, and the result is negative. */
   failed: 5,
   /** Ended at once by Ctrl-C; a gateway by the second one, as the first one drains it. */
   interrupted: 130,

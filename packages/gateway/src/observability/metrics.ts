@@ -58,7 +58,7 @@ export class Metrics {
     labelled(
       this.registry,
       'sheaf_stray_errors_total',
-      'Errors that nobody caught and no session is to blame for, of this process.',
+      'Errors of this process that nobody caught and that belong to no session.',
       'kind',
       strayErrorCounts,
     );
@@ -235,7 +235,7 @@ function transportMetrics(registry: Registry, sources: MetricSources): void {
   labelled(
     registry,
     'sheaf_limit_hits_total',
-    'How often a bound was met that protects clients from each other (docs/reference/limits.md).',
+    'How often clients met a bound that protects others (docs/reference/limits.md).',
     'limit',
     () => sources.limitHits(),
   );
@@ -300,12 +300,12 @@ function upstreamMetrics(registry: Registry, sources: MetricSources): void {
   gauge('requests_waiting', 'Requests that wait for a connection.', ({ waiting }) => waiting);
   gauge(
     'requests_refused',
-    'Requests answered 503 since the start, as there was no room for them.',
+    'Requests answered 503 since the start because there was no room.',
     ({ refused }) => refused,
   );
   gauge(
     'requests_ended',
-    'Requests that lost their connection to others since the start, as their clients were slow.',
+    'Requests that lost their connection to others since the start because their clients were slow.',
     ({ ended }) => ended,
   );
   gauge('requests', 'Requests sent since the start.', ({ requests }) => requests);

@@ -35,5 +35,7 @@ export const backboneKeys = {
   key: nodeKey.default('dev'),
   public_key: publicKey
     .optional()
-    .describe('What the other nodes know this one by, where they do not share its files; `sheaf keys new` prints it.'),
+    .describe(
+      'Public key by which other nodes know this one, where they do not share its files; `sheaf keys new` prints it.',
+    ),
 };

@@ -15,7 +15,7 @@ const backendHealthOptions = z.strictObject({
     .startsWith('/')
     .optional()
     .describe(
-      'Also requested with GET, over the backbone; any status below 400 is healthy. Default: that the node answers is enough.',
+      'Also requested with GET, over the backbone; any status below 400 is healthy. Default: any sign of life is enough.',
     ),
   interval: duration.prefault('1s').describe('Time between checks.'),
   timeout: duration.prefault('3s').describe('Silence after which the backend counts as lost.'),
@@ -32,15 +32,13 @@ const backendObject = z.strictObject({
     .min(0)
     .max(maxBackendId)
     .optional()
-    .describe('What clients call it, 0 to 63. Default: its place in the list.'),
+    .describe('Number by which clients know it, 0 to 63. Default: its place in the list.'),
   address: oneOrMore(remoteAddress)
     .optional()
-    .describe(
-      'Where clients reach it, one address or one of each family. Default: what the node of this file listens on.',
-    ),
-  backbone: hostAndPort.optional().describe('Where its backbone listens, when it is in another file.'),
+    .describe('Address at which clients reach it, or one of each family. Default: `listen` of the node in this file.'),
+  backbone: hostAndPort.optional().describe('Address of its backbone, when it is in another file.'),
   public_key: publicKey.optional().describe('Its public key, when it is in another file.'),
-  health: backendHealthOptions.prefault({}).describe('How often it is looked after.'),
+  health: backendHealthOptions.prefault({}).describe('How often it is checked.'),
 });
 
 export type BackendReferenceOptions = z.output<typeof backendObject>;
@@ -63,7 +61,7 @@ export const backendsOptions = z
 
 const primaryObject = z.strictObject({
   name: z.string().min(1).describe('Name of the gateway.'),
-  backbone: hostAndPort.describe('Where its backbone listens.'),
+  backbone: hostAndPort.describe('Address of its backbone.'),
   public_key: publicKey.describe('Its public key.'),
 });
 
@@ -87,8 +85,11 @@ export const backendConfiguration = z.strictObject({
   stream_scheduler: frontKeys.stream_scheduler,
   http: frontKeys.http,
   admin: frontKeys.admin,
-  routes: z.array(routeOptions).min(1).describe('What this backend answers itself; the rest is asked of the gateway.'),
-  limits: limitsOptions.prefault({}).describe('What clients are granted.'),
+  routes: z
+    .array(routeOptions)
+    .min(1)
+    .describe('Routes that this backend answers itself; it requests the rest from the gateway.'),
+  limits: limitsOptions.prefault({}).describe('Bounds for clients.'),
   log: frontKeys.log,
   qlog: frontKeys.qlog,
 });

@@ -17,14 +17,14 @@ const trustOptions = z.union([
     .strictObject({
       hash: certificateHashes
         .optional()
-        .describe('SHA-256 of the certificate that the gateway may have, in hexadecimal; `sheaf cert` prints it.'),
-      ca: filePath.optional().describe("PEM file with the authorities that the gateway's certificate may come from."),
+        .describe('SHA-256 of an accepted certificate of the gateway, in hexadecimal; `sheaf cert` prints it.'),
+      ca: filePath.optional().describe("PEM file with the authorities that may have signed the gateway's certificate."),
     })
     .superRefine(({ hash, ca }, context) => {
       if ((hash === undefined) !== (ca === undefined)) return;
       context.addIssue({
         code: 'custom',
-        message: 'a certificate is known by its hash or by its authority',
+        message: 'a certificate is accepted by its hash or by its authority, not both',
         params: { hint: 'write `{ hash: … }` or `{ ca: ./ca.pem }`' },
       });
     }),
@@ -36,14 +36,14 @@ const gatewayAddress = z.strictObject({
   certificate: trustOptions
     .optional()
     .describe(
-      'What its certificate must be: `{ hash: … }`, `{ ca: ./ca.pem }`, or `insecure` for any. Default: one that this machine trusts.',
+      'Accepted certificate of the gateway: `{ hash: … }`, `{ ca: ./ca.pem }`, or `insecure` for any. Default: one that this machine trusts.',
     ),
 });
 
 const gatewayOptions = z
   .union([z.string().min(1), gatewayAddress])
   .meta({ examples: ['{ address: "gateway.example:443" }'] })
-  .describe('Where the requests go: a gateway of this file by its name, or `{ address: host:port }`.');
+  .describe('Gateway that gets the requests: the name of one in this file, or `{ address: host:port }`.');
 
 const pathOptions = z.strictObject({
   local: ipAddress.describe('IP address of this machine that the path starts from.'),
@@ -75,7 +75,7 @@ export const edgeConfiguration = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Tell pages that come through the edge which paths it has, for the live page: addresses, round-trip times, losses and bytes; and which server sent each of the latest responses.',
+      'Tells pages that come through the edge which paths it has, for the live page (addresses, round-trip times, losses, bytes), and which server sent each of the latest responses.',
     ),
   congestion: frontKeys.congestion,
   path_scheduler: frontKeys.path_scheduler,
@@ -83,7 +83,7 @@ export const edgeConfiguration = z.strictObject({
   page_loader: pageLoaderOption,
   http: frontKeys.http,
   admin: frontKeys.admin,
-  limits: limitsOptions.omit({ body_size: true }).prefault({}).describe('What clients are granted.'),
+  limits: limitsOptions.omit({ body_size: true }).prefault({}).describe('Bounds for clients.'),
   log: frontKeys.log,
   qlog: frontKeys.qlog,
 });

@@ -18,7 +18,7 @@ export const nodeConfiguration = z
       .array(z.enum(['h3', 'hq-interop']))
       .min(1)
       .default(['h3'])
-      .describe('QUIC protocols, most wanted first. `hq-interop` is HTTP/0.9 for interoperability runs.'),
+      .describe('QUIC protocols in order of preference. `hq-interop` is HTTP/0.9 for interoperability runs.'),
     congestion: frontKeys.congestion,
     multipath: z.boolean().default(true).describe('Let clients use several paths in one QUIC connection (RFC 10069).'),
     path_scheduler: frontKeys.path_scheduler,
@@ -31,7 +31,7 @@ export const nodeConfiguration = z
     backbone: backboneKeys.backbone.optional(),
     key: backboneKeys.key,
     public_key: backboneKeys.public_key,
-    limits: limitsOptions.prefault({}).describe('What clients are granted.'),
+    limits: limitsOptions.prefault({}).describe('Bounds for clients.'),
     log: frontKeys.log,
     qlog: frontKeys.qlog,
   })
@@ -70,7 +70,7 @@ const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, cont
   const params = {
     code: 'CONFIG_UNKNOWN_KEY',
     place: 'key',
-    hint: 'a role belongs into `nodes: { NAME: { role: … } }`',
+    hint: 'write the role in `nodes: { NAME: { role: … } }`',
   };
   context.addIssue({ code: 'custom', path: ['role'], message: 'unknown key `role` at the top level', params });
 });

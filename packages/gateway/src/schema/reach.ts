@@ -58,7 +58,7 @@ export const reachKeys = {
   public_url: publicUrl
     .optional()
     .describe(
-      'Where clients find this node, such as `https://www.example.com`, when that is another port or host than `listen` has, behind port mapping or NAT. UDP and TCP are mapped from the same port.',
+      'URL by which clients reach this node, such as `https://www.example.com`, when host or port differ from `listen`, behind port mapping or NAT. UDP and TCP are mapped from the same port.',
     ),
   trusted_proxies: z
     .union([
@@ -67,7 +67,7 @@ export const reachKeys = {
     ])
     .optional()
     .describe(
-      'Addresses and networks of HTTP proxies whose `X-Forwarded-For` is believed, or `{ addresses, header }`. Default: nobody is.',
+      'Addresses and networks of HTTP proxies whose `X-Forwarded-For` is believed, or `{ addresses, header }`. Default: none.',
     ),
   proxy_protocol: networks
     .optional()

@@ -25,7 +25,7 @@ export const routeOptions = z
     webtransport: webTransportOptions.optional(),
     backends: oneOrMore(z.string().min(1))
       .optional()
-      .describe('Backends that answer these requests: names out of `backends` of the gateway.'),
+      .describe("Backends that answer these requests: names from the gateway's `backends`."),
     delivery: z
       .enum(['direct', 'proxy'])
       .optional()
@@ -38,7 +38,7 @@ export const routeOptions = z
     if (present.length === 0) {
       context.addIssue({
         code: 'custom',
-        message: 'this route has nothing that answers requests',
+        message: 'this route has no target',
         params: {
           code: 'CONFIG_MISSING_KEY',
           missing: targetKeys,
@@ -51,13 +51,13 @@ export const routeOptions = z
         code: 'custom',
         message: `a route has one target, this one has ${present.map((key) => `\`${key}\``).join(' and ')}`,
         path: [present[1] ?? 'files'],
-        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'make two routes of it' },
+        params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'split it into two routes' },
       });
     }
     if (route.delivery !== undefined && route.backends === undefined) {
       context.addIssue({
         code: 'custom',
-        message: '`delivery` says how requests get to backends, and this route has none',
+        message: '`delivery` needs `backends`, which this route does not have',
         path: ['delivery'],
         params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'add `backends`, or remove `delivery`' },
       });

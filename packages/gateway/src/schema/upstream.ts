@@ -37,7 +37,7 @@ const upstreamTlsOptions = z.strictObject({
     .regex(/^[a-z0-9.:-]+$/i, 'not a host name')
     .optional()
     .describe(
-      "Name or IP address that the upstream's certificate must be for; a name is also asked for (SNI). Default: the host of the origin.",
+      "Name or IP address that the upstream's certificate must be for; a name is also sent (SNI). Default: the host of the origin.",
     ),
   ca: filePath
     .optional()
@@ -50,7 +50,7 @@ const upstreamTlsOptions = z.strictObject({
       key: filePath.describe('PEM file with the private key.'),
     })
     .optional()
-    .describe('By which the upstream knows the gateway (mTLS).'),
+    .describe('Certificate that the gateway shows to the upstream (mTLS).'),
 });
 
 const upstreamObject = z
@@ -58,12 +58,12 @@ const upstreamObject = z
     to: oneOrMore(origin).describe('One origin, or several that share the requests.'),
     tls: upstreamTlsOptions
       .optional()
-      .describe('How an upstream over `https://` is known. Files are read again when they change.'),
+      .describe('How an upstream over `https://` is verified. Files are read again when they change.'),
     host: z
       .enum(['keep', 'upstream'])
       .default('keep')
       .describe(
-        'The `Host` that the upstream hears: `keep` passes on what the client asked for, `upstream` says the host of the origin.',
+        'The `Host` that the upstream sees: `keep` passes on the one that the client asked for, `upstream` sends the host of the origin.',
       ),
     balance: z
       .enum(['round_robin', 'least_requests', 'client_address'])
@@ -88,7 +88,7 @@ const upstreamObject = z
       .min(1)
       .default(128)
       .describe(
-        'Connections to each upstream; the clients of one network (IPv4 address, IPv6 /56) get as many as are free, so at most half.',
+        'Connections to each upstream. One network (IPv4 address, IPv6 /56) gets at most as many as are still free, so at most half.',
       ),
     queue: z
       .number()
@@ -98,13 +98,13 @@ const upstreamObject = z
       .describe(
         'Requests that wait for one of these connections, shared among networks in the same way; more are answered 503.',
       ),
-    queue_timeout: duration.prefault('10s').describe('Longest wait there; then the response is 503.'),
+    queue_timeout: duration.prefault('10s').describe('Longest wait in the queue; then the response is 503.'),
   })
   .superRefine(({ to, tls }, context) => {
     if (!tls || to.some(({ protocol }) => protocol === 'https:')) return;
     context.addIssue({
       code: 'custom',
-      message: '`tls` is for upstreams over TLS, and this one is asked without',
+      message: '`tls` needs an upstream over `https://`, and this one has `http://`',
       path: ['tls'],
       params: { code: 'CONFIG_CONFLICT', place: 'key', hint: 'write `https://` in `to`, or remove `tls`' },
     });

@@ -19,7 +19,7 @@ export const pageLoaderOption = z
   .enum(['on', 'off'])
   .default('on')
   .describe(
-    'The Service Worker that loads pages over WebTransport. `off` takes it out of every browser that has it; keep that until all visitors have come by.',
+    'The Service Worker that loads pages over WebTransport. `off` removes it from every browser that has it; keep that until all visitors have come back.',
   );
 
 export type WebTransportOptions = z.output<typeof webTransportObject>;

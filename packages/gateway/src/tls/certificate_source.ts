@@ -74,7 +74,7 @@ export class CertificateSource {
       this.#pair = pair;
       log.info({ hash: this.hash, expiry: this.expiry }, 'certificate replaced');
     } catch (error) {
-      log.warn({ error: errorMessage(error) }, 'new certificate refused, the old one stays in use');
+      log.warn({ error: errorMessage(error) }, 'the new certificate is refused; the old one stays in use');
     }
   }
 

@@ -120,8 +120,8 @@ export async function createNodeKey(file: string): Promise<NodeKey> {
     return key;
   } catch (error) {
     if (systemErrorCode(error) === 'EEXIST')
-      throw new UserError('KEY_EXISTS', `there is a key in ${file} already`, {
-        hint: 'remove it first; nodes that know the old one have to be told the new one',
+      throw new UserError('KEY_EXISTS', `${file} already holds a key`, {
+        hint: 'remove it first, and tell the new public key to all nodes that know the old one',
         cause: error,
       });
     throw new UserError(

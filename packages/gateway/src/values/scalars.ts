@@ -52,8 +52,8 @@ export const listenAddresses = oneOrMore(listenAddress).transform(([first, ...ot
   if (others.length === 0) return first!;
   if (others.some(({ port }) => port !== first!.port))
     return refuse('the addresses have different ports', 'give them one port');
-  if (all.some(isWildcard)) return refuse('one of the addresses stands for all of them', 'leave the others out');
-  if (new Set(all).size < all.length) return refuse('an address is there twice', 'remove one of them');
+  if (all.some(isWildcard)) return refuse('one of the addresses includes all others', 'remove the others');
+  if (new Set(all).size < all.length) return refuse('an address appears twice', 'remove one of them');
   return { ...first!, further };
 });
 
@@ -133,7 +133,7 @@ export const ipAddress = z
 export const remoteAddress = listenAddress.refine(
   ({ address, port }) => port > 0 && address !== '::' && address !== '0.0.0.0',
   {
-    message: 'this leads nowhere',
+    message: 'this is not the address of a server',
     params: { hint: 'write the address and port of a server, such as `192.0.2.1:443`' },
   },
 );

@@ -8,7 +8,7 @@ const hints: Partial<Record<ErrorCode, string>> = {
   BLOCK_IN_FLOW: 'between brackets or braces write `{ key: value }` and `[item, item]`',
   DUPLICATE_KEY: 'remove one of them',
   MISSING_CHAR: 'a quote, bracket or comma is missing before this place',
-  MULTILINE_IMPLICIT_KEY: 'behind a key stand a colon and a space: `key: value`',
+  MULTILINE_IMPLICIT_KEY: 'write a colon and a space after a key: `key: value`',
   MULTIPLE_DOCS: 'a file holds one configuration: remove the `---` between them',
   TAB_AS_INDENT: 'indent with spaces',
   UNEXPECTED_TOKEN: 'remove it, or put the value in quotes',

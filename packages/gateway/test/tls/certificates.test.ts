@@ -175,7 +175,8 @@ describe('certificate files', () => {
     for (const name of ['key.pem', 'cert.pem']) await copyFile(join(made, name), join(directory, name));
     await gateway.certificate.refresh();
     await vi.waitFor(
-      () => expect(log.some(({ msg }) => msg === 'new certificate refused, the old one stays in use')).toBe(true),
+      () =>
+        expect(log.some(({ msg }) => msg === 'the new certificate is refused; the old one stays in use')).toBe(true),
       10_000,
     );
     expect(await shownHash(port)).toBe(certificateHash(first));

@@ -164,12 +164,12 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
       this.#known.delete(connection);
       dismiss(connection);
     });
-    this.#options.log.info({ peer: name }, 'a node has called');
+    this.#options.log.info({ peer: name }, 'a node has connected');
     return channel;
   }
 
   #refuse(reason: string, { connection, remoteAddress }: ServerRequest, outgoing: Outgoing): void {
-    this.#options.log.warn({ reason, remote: remoteAddress.address }, 'a caller is refused');
+    this.#options.log.warn({ reason, remote: remoteAddress.address }, 'a node is refused');
     outgoing.write(encodeMessage({ type: 'farewell', reason }));
     outgoing.end();
     dismiss(connection);

@@ -23,7 +23,7 @@ export class PrimaryRoute implements Target {
   async handle(exchange: Exchange): Promise<void> {
     if (refuseReplay(exchange)) return;
     if (!this.#places.enter(exchange, performance.now())) {
-      this.#log.warn({ path: exchange.pathname }, 'the gateway has no room for more requests that are proxied to it');
+      this.#log.warn({ path: exchange.pathname }, 'the gateway takes no more proxied requests');
       respondStatus(exchange, 503, { 'retry-after': '1' });
       return;
     }

@@ -46,8 +46,7 @@ export class BackendRoute implements Target {
         return;
       }
     }
-    if (backends.full)
-      this.#log.warn({ path: exchange.pathname }, 'no backend has room for more requests that are proxied to it');
+    if (backends.full) this.#log.warn({ path: exchange.pathname }, 'no backend takes more proxied requests');
     respondStatus(exchange, backends.full ? 503 : 502, backends.full ? { 'retry-after': '1' } : {});
   }
 }

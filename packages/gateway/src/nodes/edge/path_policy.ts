@@ -126,7 +126,7 @@ export class PathPolicy {
       if (path.weight !== undefined) connection.setPathWeight(id, path.weight);
     } catch (error) {
       // Without multipath there is no other path to prefer.
-      log.debug({ local: path.local, error: errorMessage(error) }, 'path is used as the only one');
+      log.debug({ local: path.local, error: errorMessage(error) }, 'this path is the only one');
     }
   }
 }

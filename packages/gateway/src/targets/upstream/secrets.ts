@@ -54,7 +54,7 @@ export class SecretsSource {
     if (!(await this.#files.changed())) return;
     try {
       this.#current = await readSecrets(this.#tls);
-      this.#log.info('certificates for the upstream replaced');
+      this.#log.info('certificates for the upstream were replaced');
     } catch (error) {
       this.#log.warn(
         { error: errorMessage(error) },
