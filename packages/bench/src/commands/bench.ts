@@ -9,22 +9,26 @@ interface BenchOptions {
 
 /** The options of all experiments; each refuses those of the others. A test compares them. */
 const options = {
-  check: { type: 'boolean', describe: 'engine, http: end with code 5 when the comparison does not show what it must' },
+  check: { type: 'boolean', describe: 'engine, http: end with code 5 when the comparison misses a required figure' },
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
-  sim: { type: 'boolean', describe: 'multi-end, pages, paths: in virtual time' },
-  browser: { type: 'boolean', describe: 'pages: in Chromium, over links in real time' },
+  sim: { type: 'boolean', describe: 'multi-end, pages, paths: run in virtual time' },
+  browser: { type: 'boolean', describe: 'pages: run in Chromium, over links in real time' },
   real: {
     type: 'boolean',
-    describe: 'multi-end: processes on loopback, next to Caddy; paths: over loopback, next to noq',
+    describe: 'multi-end: run processes on loopback, next to Caddy; paths: run over loopback, next to noq',
   },
-  'hand-over': { type: 'boolean', describe: 'multi-end: time and memory of a connection at a backend' },
+  'hand-over': { type: 'boolean', describe: 'multi-end: measure time and memory of a connection at a backend' },
   runs: {
     type: 'string',
     requiresArg: true,
     describe:
-      'engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): measurements of each',
+      'engine (30), greedy (5), http (5), multi-end (20, 3, 5), pages (20), paths (30, 5), schedulers (5), upload (5): repeat each measurement so often',
   },
-  'fault-runs': { type: 'string', requiresArg: true, describe: 'multi-end (50): seeds of each simulated fault' },
+  'fault-runs': {
+    type: 'string',
+    requiresArg: true,
+    describe: 'multi-end (50): number of seeds for each simulated fault',
+  },
   bytes: {
     type: 'string',
     requiresArg: true,
@@ -33,7 +37,7 @@ const options = {
   connections: {
     type: 'string',
     requiresArg: true,
-    describe: 'http (100), soak (10): connections at one time; multi-end (500): handed over',
+    describe: 'http (100), soak (10): connections at one time; multi-end (500): connections that are handed over',
   },
   seconds: {
     type: 'string',
@@ -43,7 +47,8 @@ const options = {
   seed: {
     type: 'string',
     requiresArg: true,
-    describe: 'multi-end, pages, paths (1): of the first simulated run; soak (random): of the hostile clients',
+    describe:
+      'multi-end, pages, paths (1): seed of the first simulated run; soak (random): seed of the hostile clients',
   },
   clients: {
     type: 'string',
@@ -55,27 +60,31 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'greedy (1,000): of each client; multi-end (100): downloads of each client; soak: so many at full load, instead of a rate',
+      'greedy (1,000): requests of each client; multi-end (100): downloads of each client; soak: total at full load, instead of a rate',
   },
   backends: {
     type: 'string',
     requiresArg: true,
     describe: 'multi-end (1,3): numbers of backends, with commas between',
   },
-  page: { type: 'string', requiresArg: true, describe: 'pages: only these, with commas between' },
-  tree: { type: 'string', requiresArg: true, describe: 'pages: only these styles of priorities' },
-  level: { type: 'string', requiresArg: true, describe: 'pages: only these levels of dynamicity' },
+  page: { type: 'string', requiresArg: true, describe: 'pages: load only these, with commas between' },
+  tree: { type: 'string', requiresArg: true, describe: 'pages: use only these styles of priorities' },
+  level: { type: 'string', requiresArg: true, describe: 'pages: use only these levels of dynamicity' },
   scheduler: {
     type: 'string',
     requiresArg: true,
-    describe: 'pages: only these; ours without one of its parts is there by name only',
+    describe: 'pages: use only these; variants of ours without one of its parts have to be named',
   },
-  protocols: { type: 'string', requiresArg: true, describe: 'greedy (h3,h2,h1): of the greedy clients' },
-  cases: { type: 'string', requiresArg: true, describe: 'greedy (files,upstream,headers,bodies): what they ask for' },
+  protocols: { type: 'string', requiresArg: true, describe: 'greedy (h3,h2,h1): protocols of the greedy clients' },
+  cases: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'greedy (files,upstream,headers,bodies): requests of the greedy clients',
+  },
   report: {
     type: 'string',
     requiresArg: true,
-    describe: 'pages: directory for the report (HTML, Markdown, CSV, JSON)',
+    describe: 'pages: write the report (HTML, Markdown, CSV, JSON) into this directory',
   },
   resume: { type: 'boolean', describe: 'multi-end, pages: keep the cells that an earlier run finished' },
   rate: { type: 'string', requiresArg: true, describe: 'soak (200): requests a second' },

@@ -149,7 +149,13 @@ nodes:
 });
 
 describe('documentation', () => {
-  for (const file of ['README.md', 'docs/reference/configuration.md', 'docs/guide/edge.md']) {
+  for (const file of [
+    'README.md',
+    'docs/reference/configuration.md',
+    'docs/guide/edge.md',
+    'docs/guide/getting-started.md',
+    'docs/guide/applications.md',
+  ]) {
     const path = new URL(`../../../../${file}`, import.meta.url);
     it(`${file} shows configurations that are valid`, async () => {
       const configurations = await configurationsIn(path);
