@@ -152,7 +152,7 @@ void Handshake::State::on_session_ticket(Bytes state) {
 }
 
 int Handshake::State::on_crypto_data(ngtcp2_encryption_level level, Bytes data) {
-  if (role == Role::kServer) tls_context->set_network(client_network);
+  if (role == Role::kServer) tls_context->early_data().set_network(client_network);
   const auto progress = tls->advance(from_ngtcp2(level), data);
   if (progress == TlsSession::Progress::kFailed) {
     if (!retry_requested) fail(failure_from_tls(tls->failure()));

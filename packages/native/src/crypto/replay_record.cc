@@ -20,13 +20,11 @@ std::array<std::uint32_t*, ReplayRecord::k_rows> ReplayRecord::counters() {
   return result;
 }
 
-bool ReplayRecord::add(Bytes key) {
-  if (key.size() < k_period_length + k_identity_length) return false;
-  Period period;
-  std::memcpy(period.data(), key.data(), period.size());
+bool ReplayRecord::add(Bytes key, std::chrono::nanoseconds now) {
+  if (key.size() < k_identity_length) return false;
   const Bytes identity = key.last(k_identity_length);
-  if (period != period_) {
-    period_ = period;
+  if (now - begun_ >= k_period) {
+    begun_ = now;
     std::swap(seen_, seen_before_);
     seen_.clear();
     std::ranges::fill(counts_, 0);

@@ -9,12 +9,10 @@
 
 namespace sheaf::quic {
 
-// Which ClientHello messages with 0-RTT were seen (RFC 8446 §8.2). GnuTLS asks with a key whose
-// first bytes name the current recording period, and refuses tickets that are older than the period
-// before it asks, except for the one ClientHello that begins a period: so the record of the last
-// period is kept too. A few in a hundred that are new may be taken for seen: their handshakes go on
-// with 1-RTT. Bounded in bytes, for 1,000 resumptions a second; a network that has recorded as many
-// as there is room left for gets 1-RTT too.
+// Which ClientHello messages with 0-RTT were seen (RFC 8446 §8.2). Each one is remembered for one
+// period at least, and two at most. A few in a hundred that are new may be taken for seen: their
+// handshakes go on with 1-RTT. Bounded in bytes, for 1,000 resumptions a second; a network that has
+// recorded as many as there is room left for gets 1-RTT too.
 class ReplayRecord {
  public:
   static constexpr std::size_t k_max_bytes = 28 << 20;  // of each period
@@ -26,17 +24,15 @@ class ReplayRecord {
 
   // From which network the next ones come; nothing: not known, and not bounded.
   void set_network(Bytes network);
-  // True the first time.
-  bool add(Bytes key);
+  // True the first time. The key is GnuTLS's, which ends with the PSK binder; the clock its own.
+  bool add(Bytes key, std::chrono::nanoseconds now);
   std::size_t size() const { return seen_.size(); }
   std::size_t capacity() const { return seen_.capacity(); }
   std::size_t memory_bytes() const { return seen_.memory_bytes() + seen_before_.memory_bytes(); }
 
  private:
-  static constexpr std::size_t k_period_length = 12;
   // The last bytes of the PSK binder, which is a MAC.
   static constexpr std::size_t k_identity_length = 16;
-  using Period = std::array<std::uint8_t, k_period_length>;
   // How many each network has recorded, at most too high: networks that share all four of their
   // counters share what they have (a count-min sketch).
   static constexpr std::size_t k_rows = 4;
@@ -44,7 +40,7 @@ class ReplayRecord {
 
   std::array<std::uint32_t*, k_rows> counters();
 
-  Period period_{};
+  std::chrono::nanoseconds begun_{};  // of the period
   BloomFilter seen_;
   BloomFilter seen_before_;
   std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(k_rows * k_columns);

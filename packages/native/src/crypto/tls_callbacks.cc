@@ -138,7 +138,8 @@ void TlsSession::Callbacks::before_client_hello(TlsSession& session, Bytes body)
   // RFC 8446 §4.2.10: no early data around a HelloRetryRequest. GnuTLS would accept it before it
   // looks at the key shares, and the handshake would fail.
   const bool again = std::exchange(session.hello_seen_, true);
-  session.context_->refuse_early_data(again || lacks_key_share(body, session.context_->priority()));
+  session.context_->early_data().refuse(again ||
+                                        lacks_key_share(body, session.context_->priority()));
 }
 
 int TlsSession::Callbacks::after_message(gnutls_session_t native, unsigned type) {

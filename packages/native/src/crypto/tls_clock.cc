@@ -11,10 +11,7 @@ namespace {
 thread_local std::chrono::nanoseconds shift{0};
 
 void read_clock(timespec* out) {
-  clock_gettime(CLOCK_REALTIME, out);
-  if (shift == shift.zero()) return;
-  const auto time =
-      std::chrono::seconds(out->tv_sec) + std::chrono::nanoseconds(out->tv_nsec) + shift;
+  const std::chrono::nanoseconds time = tls_clock_now();
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
   out->tv_sec = static_cast<time_t>(seconds.count());
   out->tv_nsec = static_cast<long>((time - seconds).count());
@@ -30,6 +27,12 @@ void install_clock() {
 }
 
 }  // namespace
+
+std::chrono::nanoseconds tls_clock_now() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) + shift;
+}
 
 TlsClockShift::TlsClockShift(std::chrono::nanoseconds ahead) : ahead_(ahead) {
   install_clock();

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "crypto/tls_clock.h"
-
 namespace sheaf::quic {
 namespace {
 
@@ -55,11 +53,6 @@ TlsContext::Problem check_private_key_pem(const std::string& pem) {
   return explain("The private key is not valid PEM", result);
 }
 
-int add_to_replay_record(void* context, time_t, const gnutls_datum_t* key, const gnutls_datum_t*) {
-  const bool fresh = static_cast<TlsContext*>(context)->admit_early_data({key->data, key->size});
-  return fresh ? 0 : GNUTLS_E_DB_ENTRY_EXISTS;
-}
-
 }  // namespace
 
 TlsContext::TlsContext(Role role) : role_(role) {
@@ -68,7 +61,6 @@ TlsContext::TlsContext(Role role) : role_(role) {
 
 TlsContext::~TlsContext() {
   gnutls_memset(ticket_key_.data(), 0, ticket_key_.size());
-  if (anti_replay_ != nullptr) gnutls_anti_replay_deinit(anti_replay_);
   if (priority_ != nullptr) gnutls_priority_deinit(priority_);
   gnutls_certificate_free_credentials(credentials_);
 }
@@ -114,14 +106,8 @@ TlsContext::Problem TlsContext::set_ticket_key(Bytes key) {
 }
 
 TlsContext::Problem TlsContext::set_early_data(bool accept) {
-  if (!accept) return std::nullopt;
-  // GnuTLS refuses tickets from before the record began; those of now will be dated back.
-  const TlsClockShift dated_back(-k_ticket_age_tolerance);
-  const int result = gnutls_anti_replay_init(&anti_replay_);
+  const int result = accept ? early_data_.begin() : 0;
   if (result < 0) return explain("The replay record cannot be made", result);
-  gnutls_anti_replay_set_window(anti_replay_, ReplayRecord::k_period.count());
-  gnutls_anti_replay_set_ptr(anti_replay_, this);
-  gnutls_anti_replay_set_add_function(anti_replay_, add_to_replay_record);
   return std::nullopt;
 }
 

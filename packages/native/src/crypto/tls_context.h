@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "crypto/replay_record.h"
+#include "crypto/early_data_guard.h"
 #include "crypto/tls_config.h"
 #include "wire/types.h"
 
@@ -35,17 +35,11 @@ class TlsContext {
   // limits that a client remembers for 0-RTT, so that no ticket of another one can be opened.
   TicketKey ticket_key_for(Bytes binding) const;
 
-  // Whose 0-RTT the replay record is asked about next.
-  void set_network(Bytes network) { replay_record_.set_network(network); }
-  // The ClientHello that is read next gets none.
-  void refuse_early_data(bool refuse) { early_data_refused_ = refuse; }
-  // True when 0-RTT with this key of GnuTLS's may be read.
-  bool admit_early_data(Bytes key) { return !early_data_refused_ && replay_record_.add(key); }
+  EarlyDataGuard& early_data() { return early_data_; }
 
   Role role() const { return role_; }
   gnutls_certificate_credentials_t credentials() const { return credentials_; }
   gnutls_priority_t priority() const { return priority_; }
-  gnutls_anti_replay_t anti_replay() const { return anti_replay_; }  // null: no 0-RTT
   const std::vector<std::string>& alpn() const { return alpn_; }
   const std::vector<std::array<std::uint8_t, 32>>& certificate_hashes() const { return hashes_; }
   const std::vector<std::array<std::uint8_t, 32>>& public_key_hashes() const { return key_hashes_; }
@@ -57,9 +51,7 @@ class TlsContext {
   Role role_;
   gnutls_certificate_credentials_t credentials_ = nullptr;
   gnutls_priority_t priority_ = nullptr;
-  gnutls_anti_replay_t anti_replay_ = nullptr;
-  ReplayRecord replay_record_;
-  bool early_data_refused_ = false;
+  EarlyDataGuard early_data_;
   TicketKey ticket_key_{};
   std::vector<std::string> alpn_;
   std::vector<std::array<std::uint8_t, 32>> hashes_;

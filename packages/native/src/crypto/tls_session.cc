@@ -89,7 +89,7 @@ int TlsSession::set_up(const TlsSessionConfig& config) {
   // RFC 9001 §8.3: QUIC has no EndOfEarlyData. Tickets are sent once the handshake is complete.
   unsigned flags = GNUTLS_NO_END_OF_EARLY_DATA;
   flags |= server ? GNUTLS_SERVER | GNUTLS_NO_AUTO_SEND_TICKET : GNUTLS_CLIENT;
-  const bool early_data = server ? context_->anti_replay() != nullptr : config.early_data;
+  const bool early_data = server ? context_->early_data().begun() : config.early_data;
   if (early_data) flags |= GNUTLS_ENABLE_EARLY_DATA;
   int result = gnutls_init(&session_, flags);
   if (result < 0) return result;
@@ -117,8 +117,9 @@ int TlsSession::set_up_server(const TlsSessionConfig& config) {
   const gnutls_datum_t key{const_cast<unsigned char*>(config.ticket_key.data()),
                            static_cast<unsigned>(config.ticket_key.size())};
   const int result = gnutls_session_ticket_enable_server(session_, &key);
-  if (result < 0 || context_->anti_replay() == nullptr) return result;
-  gnutls_anti_replay_enable(session_, context_->anti_replay());
+  recording_ = context_->early_data().recording();
+  if (result < 0 || !recording_) return result;
+  gnutls_anti_replay_enable(session_, recording_.get());
   // RFC 9001 §4.6.1: the only value that QUIC allows; flow control is the limit.
   return gnutls_record_set_max_early_data_size(session_, 0xffffffffu);
 }

@@ -85,6 +85,7 @@ class TlsSession {
   TlsObserver& observer_;
   std::string server_name_;
   std::function<void(std::string_view line)> key_log_;
+  EarlyDataGuard::Recording recording_;  // server; outlives the session
   gnutls_session_t session_ = nullptr;
   TlsFailure failure_;
   bool hello_seen_ = false;  // server: a ClientHello

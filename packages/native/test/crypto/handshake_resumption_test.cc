@@ -76,7 +76,8 @@ TEST(HandshakeResumption, TheClientsIdeaOfTheTicketsAgeMayBeOffBySeconds) {
     options.session = remember(options, 30);
   }
   std::uint64_t seed = 31;
-  for (const Duration off : {-2000ms, -1500ms, -999ms, -1ms, 0ms, 1ms, 999ms, 1000ms, 1999ms}) {
+  for (const Duration off :
+       {-10000ms, -2000ms, -1500ms, -999ms, -1ms, 0ms, 1ms, 999ms, 1000ms, 1999ms, 9000ms}) {
     options.client_clock = off;
     HandshakeWorld world(options, seed++);
     ASSERT_TRUE(world.run());
@@ -90,11 +91,41 @@ TEST(HandshakeResumption, TheClientsIdeaOfTheTicketsAgeMayBeOffBySeconds) {
     EXPECT_NE(replayed.server.find(Kind::kSendSecret), nullptr) << off.count();
   }
   // Nothing is assumed of a ticket that seems to be older than it can be.
-  options.client_clock = 5s;
+  options.client_clock = 12s;
   HandshakeWorld world(options, seed);
   ASSERT_TRUE(world.run());
   EXPECT_TRUE(world.client.handshake->resumed());
   EXPECT_FALSE(world.client.handshake->early_data_accepted());
+}
+
+// GnuTLS begins to record anew every six hours, and refuses all tickets from before then.
+TEST(HandshakeResumption, TicketsOutliveTheRecordThatTheyBeganWith) {
+  const TlsClockShift a_day_ago(-24h);
+  auto options = fresh_options();
+  std::uint64_t seed = 60;
+  for (int hours = 0; hours < 15; hours += 2) {
+    SCOPED_TRACE(hours);
+    const TlsClockShift later(hours * 1h + 50min);
+    const SessionState tickets[] = {remember(options, seed++), remember(options, seed++)};
+    const TlsClockShift much_later(1h);
+    for (const SessionState& ticket : tickets) {
+      auto again = options;
+      again.session = ticket;
+      HandshakeWorld world(again, seed++);
+      ASSERT_TRUE(world.run());
+      EXPECT_TRUE(world.client.handshake->early_data_accepted());
+
+      for (const Duration after : {0h, 4h}) {
+        const TlsClockShift a_while(after);
+        HandshakeWorld replayed(again, seed++);
+        auto hello = world.client_datagrams.front();
+        replayed.deliver(true, hello);
+        replayed.server.poll();
+        EXPECT_EQ(replayed.server.find(Kind::kEarlySecret), nullptr);
+        EXPECT_NE(replayed.server.find(Kind::kSendSecret), nullptr);
+      }
+    }
+  }
 }
 
 TEST(HandshakeResumption, TicketMayBeUsedForTwoHellos) {

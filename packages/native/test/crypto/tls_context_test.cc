@@ -66,30 +66,33 @@ TEST(TlsContext, TicketKeysDependOnTheirBinding) {
   EXPECT_NE((*made)->ticket_key_for(a), (*other)->ticket_key_for(a));
 }
 
-std::vector<std::uint8_t> replay_key(std::uint8_t period, std::uint32_t identity) {
+std::vector<std::uint8_t> replay_key(std::uint32_t identity) {
   std::vector<std::uint8_t> bytes(12 + 32);
-  std::fill_n(bytes.begin(), 12, period);
   std::memcpy(bytes.data() + bytes.size() - sizeof identity, &identity, sizeof identity);
   return bytes;
 }
 
 TEST(ReplayRecord, KnowsWhatItHasSeenAndIsBounded) {
   constexpr std::size_t k_bytes = 64 << 10;
+  constexpr std::chrono::nanoseconds k_begin = std::chrono::hours(1000);
+  constexpr std::chrono::nanoseconds k_period = ReplayRecord::k_period;
   ReplayRecord record(k_bytes);
-  EXPECT_TRUE(record.add(replay_key(1, 5)));
-  EXPECT_FALSE(record.add(replay_key(1, 5)));
-  EXPECT_TRUE(record.add(replay_key(1, 6)));
+  EXPECT_TRUE(record.add(replay_key(5), k_begin));
+  EXPECT_FALSE(record.add(replay_key(5), k_begin));
+  EXPECT_TRUE(record.add(replay_key(6), k_begin));
+  const auto end = k_begin + k_period - 1ns;
   for (std::uint32_t i = 100; record.size() < record.capacity(); ++i) {
     ASSERT_LT(i, 3 * record.capacity());
-    record.add(replay_key(1, i));
+    record.add(replay_key(i), end);
   }
-  EXPECT_FALSE(record.add(replay_key(1, 7)));  // full: rather none than twice
-  EXPECT_FALSE(record.add(replay_key(2, 5)));  // a replay may be what begins a period
-  EXPECT_TRUE(record.add(replay_key(2, 7)));
+  EXPECT_FALSE(record.add(replay_key(7), end));           // full: rather none than twice
+  EXPECT_FALSE(record.add(replay_key(5), end + k_period));  // a replay may be what begins a period
+  EXPECT_TRUE(record.add(replay_key(7), end + k_period));
   EXPECT_EQ(record.size(), 1u);
   EXPECT_LE(record.memory_bytes(), 2 * k_bytes);
-  EXPECT_TRUE(record.add(replay_key(3, 5)));
-  EXPECT_FALSE(record.add(std::vector<std::uint8_t>(5)));
+  EXPECT_FALSE(record.add(replay_key(6), k_begin)) << "the clock was set back";
+  EXPECT_TRUE(record.add(replay_key(5), end + 2 * k_period));
+  EXPECT_FALSE(record.add(std::vector<std::uint8_t>(5), end));
 }
 
 TEST(ReplayRecord, HoldsAThousandASecondForAsLongAsTicketsLive) {
@@ -99,7 +102,7 @@ TEST(ReplayRecord, HoldsAThousandASecondForAsLongAsTicketsLive) {
   ReplayRecord record;
   std::uint32_t refused = 0;
   constexpr std::uint32_t k_many = 100'000;
-  for (std::uint32_t i = 0; i < k_many; ++i) refused += !record.add(replay_key(1, i));
+  for (std::uint32_t i = 0; i < k_many; ++i) refused += !record.add(replay_key(i), {});
   EXPECT_LT(refused, k_many / 20);
   EXPECT_LT(record.memory_bytes(), 1u << 20);
 }
@@ -109,12 +112,12 @@ TEST(ReplayRecord, OneNetworkLeavesRoomForOthers) {
   const std::uint8_t greedy[] = {192, 0, 2, 1};
   const std::uint8_t other[] = {192, 0, 2, 2};
   record.set_network(greedy);
-  for (std::uint32_t i = 0; i < 200'000; ++i) record.add(replay_key(1, i));
+  for (std::uint32_t i = 0; i < 200'000; ++i) record.add(replay_key(i), {});
   EXPECT_LE(record.size(), record.capacity() / 2 + 1);
   EXPECT_GT(record.size(), record.capacity() / 3);
   record.set_network(other);
   int accepted = 0;
-  for (std::uint32_t i = 0; i < 100; ++i) accepted += record.add(replay_key(1, 1'000'000 + i));
+  for (std::uint32_t i = 0; i < 100; ++i) accepted += record.add(replay_key(1'000'000 + i), {});
   EXPECT_GT(accepted, 90);
 }
 

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <gnutls/gnutls.h>
+
+#include <memory>
+
+#include "crypto/replay_record.h"
+
+namespace sheaf::quic {
+
+// Decides for a server which ClientHello may bring 0-RTT (RFC 8446 §8).
+class EarlyDataGuard {
+ public:
+  using Recording = std::shared_ptr<std::remove_pointer_t<gnutls_anti_replay_t>>;
+
+  EarlyDataGuard() = default;
+  EarlyDataGuard(const EarlyDataGuard&) = delete;
+  EarlyDataGuard& operator=(const EarlyDataGuard&) = delete;
+
+  // From now on 0-RTT may be read. Zero, or an error of GnuTLS's.
+  int begin();
+  bool begun() const { return recording_ != nullptr; }
+  // What GnuTLS asks in the handshake that begins now; lives as long as that.
+  Recording recording();
+
+  // Whose 0-RTT comes next.
+  void set_network(Bytes network) { record_.set_network(network); }
+  // The ClientHello that is read next gets none.
+  void refuse(bool refused) { refused_ = refused; }
+
+ private:
+  // GnuTLS refuses tickets that are older than its recording, which it begins anew when a period
+  // has passed: then all that clients hold would be refused at once. Ours is renewed before that,
+  // as one that has begun long ago, since the record of the last period is kept.
+  static constexpr std::chrono::minutes k_renewal{5};
+  static constexpr std::chrono::nanoseconds k_reach = ReplayRecord::k_period - 2 * k_renewal;
+  static int add(void* guard, time_t expires, const gnutls_datum_t* key, const gnutls_datum_t*);
+  int renew();
+
+  ReplayRecord record_;
+  Recording recording_;
+  std::chrono::nanoseconds begun_at_{};  // both by GnuTLS's clock
+  std::chrono::nanoseconds renewed_at_{};
+  bool refused_ = false;
+};
+
+}  // namespace sheaf::quic
