@@ -167,7 +167,8 @@ void AddressChange::count_received(PathEntry& entry, const AddressPair& from, st
 }
 
 Time AddressChange::next_timeout(const PathEntry& entry) {
-  Time next = entry.remote_ids.next_retirement_at();
+  Time next =
+      std::min(entry.remote_ids.next_retirement_at(), entry.local_ids.next_forgetting_at());
   if (entry.probed) next = std::min(next, entry.probed->validation.next_timeout());
   if (!entry.former) return next;
   return std::min({next, entry.former->until, entry.former->validation.next_timeout()});
@@ -175,6 +176,7 @@ Time AddressChange::next_timeout(const PathEntry& entry) {
 
 void AddressChange::on_timeout(PathEntry& entry) {
   entry.remote_ids.retire_left(now_);
+  entry.local_ids.forget_retired(now_);
   if (entry.probed) {
     entry.probed->validation.on_timeout(now_);
     if (entry.probed->validation.state() == PathValidation::State::kFailed) {

@@ -52,19 +52,18 @@ void LocalConnectionIds::issue(std::uint64_t peer_limit, Random& random) {
 }
 
 bool LocalConnectionIds::contains(Bytes id) const {
-  return std::any_of(active_.begin(), active_.end(), [&](const Issued& issued) {
-    return std::ranges::equal(issued.id.view(), id);
-  });
+  const auto is_it = [&](const auto& known) { return std::ranges::equal(known.id.view(), id); };
+  return std::ranges::any_of(active_, is_it) || std::ranges::any_of(retired_, is_it);
 }
 
 void LocalConnectionIds::retire_all() {
+  while (!retired_.empty()) forget_oldest_retired();
   for (const Issued& issued : active_) changes_.push_back({issued.id, false});
   active_.clear();
   pending_.clear();
 }
 
-TransportStatus LocalConnectionIds::on_retire(const RetireConnectionIdFrame& frame,
-                                              Bytes used_by_packet) {
+TransportStatus LocalConnectionIds::on_retire(const RetireConnectionIdFrame& frame, Time until) {
   // RFC 9000 §19.16: also one that waits to be sent, or a peer could draw ids without end.
   if (frame.sequence >= announced_) {
     return violation(TransportErrorCode::kProtocolViolation, FrameType::kRetireConnectionId,
@@ -74,14 +73,24 @@ TransportStatus LocalConnectionIds::on_retire(const RetireConnectionIdFrame& fra
     return issued.sequence == frame.sequence;
   });
   if (found == active_.end()) return {};
-  if (std::ranges::equal(found->id.view(), used_by_packet)) {
-    return violation(TransportErrorCode::kProtocolViolation, FrameType::kRetireConnectionId,
-                     "retires the connection id of the packet that carries the frame");
-  }
-  changes_.push_back({found->id, false});
+  if (retired_.size() == k_max_active) forget_oldest_retired();
+  retired_.push_back({found->id, until});
   std::erase(pending_, frame.sequence);
   active_.erase(found);
   return {};
+}
+
+void LocalConnectionIds::forget_oldest_retired() {
+  changes_.push_back({retired_.front().id, false});
+  retired_.erase(retired_.begin());
+}
+
+Time LocalConnectionIds::next_forgetting_at() const {
+  return retired_.empty() ? k_never : retired_.front().until;
+}
+
+void LocalConnectionIds::forget_retired(Time now) {
+  while (next_forgetting_at() <= now) forget_oldest_retired();
 }
 
 std::optional<NewConnectionIdFrame> LocalConnectionIds::next_pending() const {

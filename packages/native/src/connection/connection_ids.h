@@ -42,7 +42,12 @@ class LocalConnectionIds {
   std::uint64_t next_sequence() const { return next_sequence_; }
   // The path is gone: no packet with one of these ids is ours any more.
   void retire_all();
-  TransportStatus on_retire(const RetireConnectionIdFrame& frame, Bytes used_by_packet);
+  // Packets that were under way stay acceptable until then, the one with the frame among them (RFC
+  // 9000 §19.16 permits to refuse that one, and some clients send it when their address changes).
+  TransportStatus on_retire(const RetireConnectionIdFrame& frame, Time until);
+  // When the next one that was retired is to be forgotten.
+  Time next_forgetting_at() const;
+  void forget_retired(Time now);
 
   bool has_pending() const { return !pending_.empty(); }
   // The next NEW_CONNECTION_ID to send; `sent` takes it off.
@@ -58,9 +63,15 @@ class LocalConnectionIds {
     std::uint64_t sequence;
     ConnectionId id;
   };
+  struct Retired {
+    ConnectionId id;
+    Time until;
+  };
   void add(const ConnectionId& id);
+  void forget_oldest_retired();
 
   std::vector<Issued> active_;
+  std::vector<Retired> retired_;        // at most k_max_active, in the order of their retirement
   std::vector<std::uint64_t> pending_;  // sequences to announce
   Ring<Change> changes_;
   std::vector<std::uint8_t> reset_key_;

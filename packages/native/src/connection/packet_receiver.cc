@@ -414,16 +414,11 @@ TransportStatus PacketReceiver::handle(const StreamsBlockedFrame& frame) {
 
 TransportStatus PacketReceiver::handle(const NewConnectionIdFrame& frame) {
   // RFC 10069 §4.4: with multipath it speaks of path 0.
-  return PathManagement(parts_, now_).on_frame({PathId{0}, frame});
+  return PathManagement(parts_, now_).on_frame(PathNewConnectionIdFrame{PathId{0}, frame});
 }
 
 TransportStatus PacketReceiver::handle(const RetireConnectionIdFrame& frame) {
-  return PathManagement(parts_, now_).on_frame({PathId{0}, frame.sequence}, used_id_);
-}
-
-TransportStatus PacketReceiver::handle(const PathRetireConnectionIdFrame& frame) {
-  if (!parts_.paths.enabled()) return not_negotiated();
-  return PathManagement(parts_, now_).on_frame(frame, used_id_);
+  return PathManagement(parts_, now_).on_frame(PathRetireConnectionIdFrame{PathId{0}, frame.sequence});
 }
 
 template <typename FrameStruct>

@@ -47,7 +47,6 @@ class PacketReceiver {
   TransportStatus handle(const HandshakeDoneFrame&);
   TransportStatus handle(const DatagramFrame&);
   TransportStatus handle(const PathAckFrame&);
-  TransportStatus handle(const PathRetireConnectionIdFrame&);
   TransportStatus handle(const BackendOfferFrame&);
   TransportStatus handle(const BackendWithdrawFrame&);
   TransportStatus handle(const BackendAbandonFrame&);

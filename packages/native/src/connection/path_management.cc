@@ -273,13 +273,14 @@ TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) 
   return {};
 }
 
-TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& frame, Bytes used_id) {
+TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& frame) {
   if (!parts_.paths.permitted(frame.path)) {
     return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry) return {};
-  const TransportStatus status = entry->local_ids.on_retire({frame.sequence}, used_id);
+  const TransportStatus status = 
+      entry->local_ids.on_retire({frame.sequence}, now_ + 3 * parts_.probe_timeout());
   if (status) issue_connection_ids(*entry);
   return status;
 }

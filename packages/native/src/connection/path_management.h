@@ -38,7 +38,7 @@ class PathManagement {
   TransportStatus on_frame(const PathAbandonFrame& frame);
   TransportStatus on_frame(const PathStatusFrame& frame);
   TransportStatus on_frame(const PathNewConnectionIdFrame& frame);
-  TransportStatus on_frame(const PathRetireConnectionIdFrame& frame, Bytes used_id);
+  TransportStatus on_frame(const PathRetireConnectionIdFrame& frame);
   TransportStatus on_frame(const MaxPathIdFrame& frame);
   TransportStatus on_frame(const PathsBlockedFrame& frame);
   TransportStatus on_frame(const PathCidsBlockedFrame& frame);

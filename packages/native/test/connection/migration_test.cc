@@ -73,6 +73,58 @@ TEST_F(MigrationTest, AClientThatTakesAnotherIdGetsAnotherOne) {
   EXPECT_TRUE(any);
 }
 
+// RFC 9000 §19.16 permits to refuse what retires the id of its own packet. Clients send it when they
+// change port and id at once, with packets of before still under way.
+TEST_F(MigrationTest, AClientMayRetireTheIdOfTheVeryPacket) {
+  const ConnectionId first_id = peer_.to;
+  peer_.make_server_talk();
+  peer_.send({RetireConnectionIdFrame{0}}, k_elsewhere, 1200);
+  peer_.send({PingFrame{}}, peer_.path, 1200);
+  peer_.to = second_id_;
+  peer_.send({RetireConnectionIdFrame{0}}, k_elsewhere, 1200);
+  peer_.to = first_id;
+  peer_.send({PingFrame{}}, k_elsewhere, 1200);
+  EXPECT_EQ(peer_.server.state(), Connection::State::kEstablished);
+  EXPECT_EQ(stats().addresses, k_elsewhere);
+  bool another = false;
+  for (const RawPeer::Packet& packet : peer_.collect()) {
+    another |= packet.has<NewConnectionIdFrame>();
+  }
+  EXPECT_TRUE(another);
+  peer_.sleep(10s);
+  const std::uint64_t before = stats().packets_received;
+  peer_.send({PingFrame{}}, k_elsewhere, 1200);
+  EXPECT_EQ(stats().packets_received, before) << "the id is forgotten";
+}
+
+// As a client does whose ports change faster than round trips end.
+TEST_F(MigrationTest, PortsAndIdsThatChangeAtOnceManyTimes) {
+  peer_.make_server_talk();
+  std::vector<ConnectionId> ids = {peer_.to, second_id_};
+  std::uint8_t given = 2;
+  for (std::uint8_t round = 0; round < 50; ++round) {
+    const AddressPair from = RawPeer::address(static_cast<std::uint8_t>(1 + round % 5));
+    std::vector<Frame> frames = {PingFrame{}};
+    if (round > 0) frames = {RetireConnectionIdFrame{round - 1u}, PingFrame{}};
+    peer_.to = ids.at(round);
+    peer_.send(frames, from, 1200);
+    if (round > 0) {  // overtaken
+      peer_.to = ids.at(round - 1u);
+      peer_.send({PingFrame{}}, RawPeer::address(static_cast<std::uint8_t>(1 + (round + 4) % 5)));
+    }
+    ASSERT_EQ(peer_.server.state(), Connection::State::kEstablished) << int{round};
+    for (const RawPeer::Packet& packet : peer_.collect()) {
+      for (const auto& frame : packet.all<NewConnectionIdFrame>()) ids.push_back(frame.id);
+      for (const auto& frame : packet.all<RetireConnectionIdFrame>()) {
+        EXPECT_NE(packet.destination, RawPeer::id(static_cast<std::uint8_t>(frame.sequence)));
+        peer_.send({RawPeer::given(given++)}, from, 1200);
+      }
+    }
+    peer_.now += 20ms;
+    peer_.server.on_timeout(peer_.now);
+  }
+}
+
 // Packets that carry the id are still on their way, and the former addresses are challenged.
 TEST_F(MigrationTest, TheIdThatWasLeftIsRetiredAfterThreeProbeTimeouts) {
   peer_.to = second_id_;

@@ -246,6 +246,18 @@ TEST_F(Lifecycle, ConnectionIdRotationIsTransparent) {
   }
 }
 
+// Packets that were sent before, and come after the id was retired.
+TEST_F(Lifecycle, WhatWasOvertakenByARetirementIsNoReasonForAReset) {
+  EndpointPair pair(7, Weather{.reordering = 0.5});
+  ConnectionDriver& client = connected(pair);
+  for (int round = 0; round < 10; ++round) {
+    client.connection().rotate_connection_id();
+    pair.wake(client);
+    EXPECT_TRUE(transfer(pair, client, 20000)) << round;
+  }
+  EXPECT_EQ(pair.server->stats().stateless_resets_sent, 0u);
+}
+
 class LostState : public Lifecycle, public testing::WithParamInterface<bool> {};
 INSTANTIATE_TEST_SUITE_P(ClientThatServesToo, LostState, testing::Bool());
 
