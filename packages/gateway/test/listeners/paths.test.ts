@@ -55,6 +55,17 @@ async function download(client: Http3Client, onProgress: (bytes: number) => void
   return hash.digest('hex');
 }
 
+/** Until another socket can be bound there. */
+async function untilFree(address: string, port: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const socket = createSocket('udp4');
+    onTestFinished(() => void socket.close());
+    const bound = once(socket, 'listening');
+    socket.bind(port, address);
+    await bound;
+  }, 30_000);
+}
+
 const path = (of: { status(): { paths: PathStatus[] } }, id: number): PathStatus | undefined =>
   of.status().paths.find((one) => one.id === id);
 
@@ -250,13 +261,17 @@ describe('a connection over several paths', () => {
     const id = await client.openPath({ local: '127.0.0.2' });
     const { port } = path(client, id)!.local;
     client.abandonPath(id);
-    await vi.waitFor(async () => {
-      const socket = createSocket('udp4');
-      onTestFinished(() => void socket.close());
-      const bound = once(socket, 'listening');
-      socket.bind(port, '127.0.0.2');
-      await bound;
-    }, 30_000);
+    await untilFree('127.0.0.2', port);
+  });
+
+  it('gives the sockets back that it has left', async () => {
+    const { client } = await startBoth();
+    for (let moves = 0; moves < 2; moves += 1) {
+      const { port } = path(client, 0)!.local;
+      await vi.waitFor(() => expect(client.migrate({ address: '127.0.0.1', port: 0 })).toBe(true), 30_000);
+      await untilFree('127.0.0.1', port);
+      expect(await download(client)).toBe(sha256(body));
+    }
   });
 
   it.each(['ecf', 'min-rtt', 'blest', 'redundant', 'backup-only'] as const)(

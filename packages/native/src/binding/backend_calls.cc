@@ -124,7 +124,7 @@ Napi::Value EndpointObject::open_backend(const Napi::CallbackInfo& info) {
   const bool lasting = local == loop_->local_address();
   const auto path = hosted->driver().connection().open_backend(backend_argument(info), local,
                                                                io::monotonic_now());
-  if (path && !lasting) path_sockets_.add(*hosted, *path, local);
+  if (path) path_sockets_.add(*hosted, local);
   if (!path && !lasting && !path_sockets_.uses(local)) loop_->remove_local_address(local);
   return number_value(info, path ? path->value : code_of(path.error()));
 }

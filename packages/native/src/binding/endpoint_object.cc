@@ -288,6 +288,9 @@ Napi::Value EndpointObject::connect(const Napi::CallbackInfo& info) {
       endpoint_->connect(std::move(handshake), settings_.endpoint.connection, io::monotonic_now());
   if (!connected) return fail(connected.error().reason);
   HostedConnection& hosted = host(**connected);
+  path_sockets_.add(hosted, loop_->local_address());
+  // With 0-RTT there may be requests from now on.
+  hosted.drain(io::monotonic_now());
   loop_->wake(**connected);
   return Napi::Number::New(info.Env(), hosted.handle());
 }

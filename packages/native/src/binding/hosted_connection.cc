@@ -117,7 +117,7 @@ void HostedConnection::drain(quic::Time now) {
 
 void HostedConnection::keep(quic::Event event) {
   if (!concerns_application(event)) return;
-  if (std::holds_alternative<quic::PathAbandonedEvent>(event)) path_ended = true;
+  if (is_one_of<quic::PathAbandonedEvent, quic::PathChangedEvent>(event)) paths_changed = true;
   // The latest word counts: a peer that changes its mind all the time costs no memory.
   std::erase_if(events_, [&](const quic::Event& earlier) { return supersedes(event, earlier); });
   events_.push_back(std::move(event));

@@ -45,7 +45,7 @@ class HostedConnection {
   bool pending = false;   // in the list of connections with events
   bool closed = false;
   bool multi_end_reported = false;
-  bool path_ended = false;  // one was abandoned, and may be gone
+  bool paths_changed = false;  // one was abandoned or has moved, and may need a socket no more
 
  private:
   void make_session(quic::Time now);

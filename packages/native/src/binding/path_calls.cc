@@ -40,7 +40,7 @@ Napi::Value EndpointObject::open_path(const Napi::CallbackInfo& info) {
   if (!bound) return fail(system_error(info.Env(), bound.error()));
   const quic::AddressPair addresses{*bound, io::on_link_of(*remote, *bound)};
   const auto path = hosted->driver().connection().open_path(addresses, io::monotonic_now());
-  if (path && !lasting) path_sockets_.add(*hosted, *path, *bound);
+  if (path) path_sockets_.add(*hosted, *bound);
   if (!path && !lasting && !path_sockets_.uses(*bound)) loop_->remove_local_address(*bound);
   return Napi::Number::New(info.Env(), path ? path->value : code_of(path.error()));
 }
@@ -58,7 +58,7 @@ Napi::Value EndpointObject::migrate(const Napi::CallbackInfo& info) {
   const auto bound = loop_->add_local_address(*local);
   if (!bound) return fail(system_error(info.Env(), bound.error()));
   const bool moved = hosted->driver().connection().migrate(*bound, io::monotonic_now());
-  if (moved && !lasting) path_sockets_.add(*hosted, quic::PathId{0}, *bound);
+  if (moved) path_sockets_.add(*hosted, *bound);
   if (!moved && !lasting && !path_sockets_.uses(*bound)) loop_->remove_local_address(*bound);
   return Napi::Boolean::New(info.Env(), moved);
 }

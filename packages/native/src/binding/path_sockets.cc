@@ -5,14 +5,17 @@
 namespace sheaf::binding {
 
 void PathSockets::release_gone(HostedConnection& hosted, io::EndpointLoop& loop) {
-  if (!hosted.path_ended) return;
-  const auto paths = hosted.driver().connection().path_stats();
-  hosted.path_ended = std::ranges::any_of(
-      paths, [](const quic::PathStats& path) { return path.state == quic::PathState::kAbandoned; });
+  if (!hosted.paths_changed) return;
+  const quic::Connection& connection = hosted.driver().connection();
+  hosted.paths_changed = connection.leaves_addresses();
+  const auto addresses = connection.local_addresses();
   for (std::size_t i = uses_.size(); i-- > 0;) {
     const Use& use = uses_[i];
     if (use.connection != hosted.handle()) continue;
-    if (std::ranges::find(paths, use.path, &quic::PathStats::id) == paths.end()) release(i, loop);
+    const bool used = std::ranges::any_of(addresses, [&](const quic::Address& address) {
+      return loop.serves(use.local, address);
+    });
+    if (!used) release(i, loop);
   }
 }
 

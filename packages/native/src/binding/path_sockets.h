@@ -7,13 +7,14 @@
 
 namespace sheaf::binding {
 
-// The sockets that were opened for paths: each lives as long as a path uses it.
+// The sockets of a client's paths: each lives as long as a path uses it, or may hear there.
 class PathSockets {
  public:
-  void add(const HostedConnection& hosted, quic::PathId path, const quic::Address& local) {
-    uses_.push_back({hosted.handle(), path, local});
+  void add(const HostedConnection& hosted, const quic::Address& local) {
+    uses_.push_back({hosted.handle(), local});
   }
-  // Closes those of paths that are gone. An abandoned path still takes what is in flight to it.
+  // Closes those that no path uses any more. What was abandoned or left still takes what is in
+  // flight to it.
   void release_gone(HostedConnection& hosted, io::EndpointLoop& loop);
   // The connection is gone.
   void release_all(const HostedConnection& hosted, io::EndpointLoop& loop);
@@ -22,7 +23,6 @@ class PathSockets {
  private:
   struct Use {
     std::uint32_t connection;
-    quic::PathId path;
     quic::Address local;
   };
   void release(std::size_t index, io::EndpointLoop& loop);

@@ -424,6 +424,21 @@ bool Connection::migrate(const Address& local, Time now, PathId id) {
   return AddressChange(parts, now).move(*entry, local);
 }
 
+std::vector<Address> Connection::local_addresses() const {
+  std::vector<Address> addresses;
+  for (const PathEntry* entry : parts_->paths.in_use()) {
+    addresses.push_back(entry->path->addresses.local);
+    if (entry->former) addresses.push_back(entry->former->addresses.local);
+  }
+  return addresses;
+}
+
+bool Connection::leaves_addresses() const {
+  return std::ranges::any_of(parts_->paths.in_use(), [](const PathEntry* entry) {
+    return entry->abandonment || entry->former;
+  });
+}
+
 bool Connection::rotate_connection_id(PathId path) {
   PathEntry* entry = parts_->paths.find(path);
   return entry && entry->usable() && entry->remote_ids.rotate();

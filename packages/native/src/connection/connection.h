@@ -128,6 +128,10 @@ class Connection {
   void close_with_error(const TransportError& error, Time now);
   // Client: moves a path to another local address (RFC 9000 §9).
   bool migrate(const Address& local, Time now, PathId path = {});
+  // Where packets of the peer may arrive, with those that paths have left not long ago.
+  std::vector<Address> local_addresses() const;
+  // Some of them will be of no use after a while.
+  bool leaves_addresses() const;
   // Uses a fresh connection id from now on (RFC 9000 §5.1).
   bool rotate_connection_id(PathId path = {});
   bool initiate_key_update(Time now);
