@@ -41,6 +41,9 @@ import { WebSession } from './webtransport/web_session.js';
 
 /** Refusals that say that another connection would take the request. */
 const goingAway = new Set([-3, -9]);
+/** Change nothing, however often they arrive (RFC 9110 §9.2.1). */
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+const TOO_EARLY = 425;
 
 class Response extends IncomingBody implements ReceivedResponse {
   readonly status: number;
@@ -79,6 +82,7 @@ class Client
   private closed: { error: Error | undefined } | undefined;
   private lastStatus: ConnectionStatus | undefined;
   private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  private handshake: Promise<void> = Promise.resolve();
   private streamsAvailable: (() => void)[] = [];
 
   constructor(
@@ -102,7 +106,7 @@ class Client
       connectTimeoutMs === undefined
         ? undefined
         : setTimeout(() => this.abandon(`no response within ${connectTimeoutMs / 1_000} s`), connectTimeoutMs);
-    const connected = new Promise<void>((resolve, reject) => {
+    this.handshake = new Promise<void>((resolve, reject) => {
       this.started = { resolve, reject };
       this.handle = this.start({
         remoteAddress: this.remote.address,
@@ -121,7 +125,12 @@ class Client
         this.backends!.onPathEvent(event);
       });
     });
-    return connected.finally(() => clearTimeout(timer));
+    this.handshake = this.handshake.finally(() => clearTimeout(timer));
+    // Known already: the session allows 0-RTT.
+    this.alpn = this.options.earlyRequests ? this.status().alpn : '';
+    if (this.alpn === '') return this.handshake;
+    // Requests and `close` tell.
+    this.handshake.catch(() => undefined);
   }
 
   abandon(reason: string): void {
@@ -141,6 +150,17 @@ class Client
   }
 
   async request(options: ClientRequestOptions): Promise<ReceivedResponse> {
+    const early = this.started !== undefined;
+    if (early && !mayBeReplayed(options)) await this.handshake;
+    const response = await this.exchange(options);
+    if (!early || response.status !== TOO_EARLY) return response;
+    // RFC 8470 §5.2: once more, where it cannot be a replay.
+    response.destroy();
+    await this.handshake;
+    return this.exchange(options);
+  }
+
+  private async exchange(options: ClientRequestOptions): Promise<ReceivedResponse> {
     const hasBody = options.body !== undefined;
     const stream = await this.submit(options, hasBody);
     options.signal?.addEventListener('abort', () => this.cancel(stream), { once: true });
@@ -412,6 +432,7 @@ class Client
     this.closed = { error };
     const failure = error ?? new QuicError('CONNECTION_CLOSED', 'the connection was closed');
     this.started?.reject(failure);
+    this.started = undefined;
     this.paths?.onConnectionClosed(failure);
     this.backends?.onConnectionClosed(failure);
     for (const exchange of this.exchanges.values()) {
@@ -429,6 +450,9 @@ class Client
   }
 }
 
+const mayBeReplayed = ({ method = 'GET', body }: ClientRequestOptions): boolean =>
+  body === undefined && safeMethods.has(method);
+
 /** As `connectHttp3`, for WebTransport. */
 export function openSessionClient(options: ClientOptions): Promise<SessionClient> {
   return open({ ...options, webtransport: true });
@@ -443,5 +467,8 @@ export function connectHttp3(options: ClientOptions): Promise<Http3Client> {
 }
 
 async function open(options: ClientOptions): Promise<Client> {
-  return firstConnected(await remotesOf(options), (remote) => new Client(options, remote));
+  const remotes = await remotesOf(options);
+  // An attempt that has not been answered is no reason to try no other.
+  const earlyRequests = options.earlyRequests === true && remotes.length === 1;
+  return firstConnected(remotes, (remote) => new Client({ ...options, earlyRequests }, remote));
 }

@@ -145,6 +145,12 @@ export interface ClientOptions extends Partial<TransportOptions> {
   webtransport?: boolean;
   /** A `session` event's value of an earlier connection: resumes, and allows 0-RTT. */
   session?: Buffer;
+  /**
+   * With a `session` that allows 0-RTT: resolves before the handshake is done, and requests without a body whose method is GET,
+   * HEAD or OPTIONS leave at once; others wait. What the server refuses is sent again after the handshake. Whoever sees them on
+   * their way can send them again (RFC 8470 §3). Without effect where `host` has several addresses. Default false.
+   */
+  earlyRequests?: boolean;
 }
 
 /** A body as it arrives. As a Readable it gives chunks that belong to whoever reads them. */
