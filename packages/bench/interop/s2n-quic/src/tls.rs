@@ -12,6 +12,7 @@ use s2n_tls::connection::Connection;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 const ANY_PORT: &str = "127.0.0.1:0";
 pub const HOST: &str = "localhost";
@@ -59,7 +60,9 @@ pub fn server(kind: Kind, certificate: &Path, key: &Path, retry: Retry) -> Resul
     let builder = Server::builder().with_io(ANY_PORT)?.with_endpoint_limits(retry)?;
     Ok(match kind {
         Kind::S2nTls => {
-            let tls = providers::s2n_tls::Server::builder().with_certificate(certificate, key)?.with_application_protocols([ALPN])?;
+            let mut tls = providers::s2n_tls::Server::builder().with_certificate(certificate, key)?.with_application_protocols([ALPN])?;
+            // For as long as the program runs.
+            tls.config_mut().enable_session_tickets(true)?.add_session_ticket_key(b"tickets", &[7; 32], SystemTime::now())?;
             builder.with_tls(tls.build()?)?.start()?
         }
         Kind::Rustls => {
