@@ -12,9 +12,8 @@ void PathSockets::release_gone(HostedConnection& hosted, io::EndpointLoop& loop)
   for (std::size_t i = uses_.size(); i-- > 0;) {
     const Use& use = uses_[i];
     if (use.connection != hosted.handle()) continue;
-    const bool used = std::ranges::any_of(addresses, [&](const quic::Address& address) {
-      return loop.serves(use.local, address);
-    });
+    const bool used = std::ranges::any_of(
+        addresses, [&](const quic::Address& address) { return loop.serves(use.local, address); });
     if (!used) release(i, loop);
   }
 }

@@ -167,8 +167,7 @@ void AddressChange::count_received(PathEntry& entry, const AddressPair& from, st
 }
 
 Time AddressChange::next_timeout(const PathEntry& entry) {
-  Time next =
-      std::min(entry.remote_ids.next_retirement_at(), entry.local_ids.next_forgetting_at());
+  Time next = std::min(entry.remote_ids.next_retirement_at(), entry.local_ids.next_forgetting_at());
   if (entry.probed) next = std::min(next, entry.probed->validation.next_timeout());
   if (!entry.former) return next;
   return std::min({next, entry.former->until, entry.former->validation.next_timeout()});

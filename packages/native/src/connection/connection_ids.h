@@ -42,7 +42,7 @@ class LocalConnectionIds {
   std::uint64_t next_sequence() const { return next_sequence_; }
   // The path is gone: no packet with one of these ids is ours any more.
   void retire_all();
-  // Packets that were under way stay acceptable until then, the one with the frame among them (RFC
+  // Packets in flight to it stay acceptable until then, the one with the frame among them (RFC
   // 9000 §19.16 permits to refuse that one, and some clients send it when their address changes).
   TransportStatus on_retire(const RetireConnectionIdFrame& frame, Time until);
   // When the next one that was retired is to be forgotten.

@@ -418,7 +418,8 @@ TransportStatus PacketReceiver::handle(const NewConnectionIdFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const RetireConnectionIdFrame& frame) {
-  return PathManagement(parts_, now_).on_frame(PathRetireConnectionIdFrame{PathId{0}, frame.sequence});
+  return PathManagement(parts_, now_)
+      .on_frame(PathRetireConnectionIdFrame{PathId{0}, frame.sequence});
 }
 
 template <typename FrameStruct>

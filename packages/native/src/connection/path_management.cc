@@ -279,7 +279,7 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry) return {};
-  const TransportStatus status = 
+  const TransportStatus status =
       entry->local_ids.on_retire({frame.sequence}, now_ + 3 * parts_.probe_timeout());
   if (status) issue_connection_ids(*entry);
   return status;

@@ -4,9 +4,9 @@
 
 namespace sheaf::quic {
 
-// RFC 8446 §8.3, which speaks of ten seconds: how much older than the server knows it to be a client
-// may think its ticket. Many count whole seconds, from a moment that they have cut to a whole
-// second, and clocks go wrong or are set. GnuTLS 3.7 refuses 0-RTT then, however small the
+// RFC 8446 §8.3, which speaks of ten seconds: how much older than the server knows it to be a
+// client may think its ticket. Many count whole seconds, from a moment that they have cut to a
+// whole second, and clocks go wrong or are set. GnuTLS 3.7 refuses 0-RTT then, however small the
 // difference, so tickets are dated back by as much.
 inline constexpr std::chrono::milliseconds k_ticket_age_tolerance = std::chrono::seconds(10);
 

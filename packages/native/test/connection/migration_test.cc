@@ -73,8 +73,8 @@ TEST_F(MigrationTest, AClientThatTakesAnotherIdGetsAnotherOne) {
   EXPECT_TRUE(any);
 }
 
-// RFC 9000 §19.16 permits to refuse what retires the id of its own packet. Clients send it when they
-// change port and id at once, with packets of before still under way.
+// RFC 9000 §19.16 permits to refuse what retires the id of its own packet. Clients send it when
+// they change port and id at once, with packets of before still in flight.
 TEST_F(MigrationTest, AClientMayRetireTheIdOfTheVeryPacket) {
   const ConnectionId first_id = peer_.to;
   peer_.make_server_talk();

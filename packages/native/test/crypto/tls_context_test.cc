@@ -85,7 +85,7 @@ TEST(ReplayRecord, KnowsWhatItHasSeenAndIsBounded) {
     ASSERT_LT(i, 3 * record.capacity());
     record.add(replay_key(i), end);
   }
-  EXPECT_FALSE(record.add(replay_key(7), end));           // full: rather none than twice
+  EXPECT_FALSE(record.add(replay_key(7), end));             // full: rather none than twice
   EXPECT_FALSE(record.add(replay_key(5), end + k_period));  // a replay may be what begins a period
   EXPECT_TRUE(record.add(replay_key(7), end + k_period));
   EXPECT_EQ(record.size(), 1u);
