@@ -11,7 +11,7 @@ import type { World } from './world.js';
 export const experimentCommands = {
   record: {
     usage: 'record <file>',
-    summary: 'Make a page for experiments out of a HAR file: its sizes, types and order, no contents',
+    summary: 'Make a page for experiments from a HAR file: sizes, types and order, no contents',
   },
   bench: { usage: 'bench <name>', summary: 'Run an experiment and print its table' },
 } as const;

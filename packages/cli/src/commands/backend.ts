@@ -34,7 +34,7 @@ export const backend: Command<BackendOptions> = {
       .positional('file', {
         type: 'string',
         default: 'sheaf.yaml',
-        describe: 'Configuration file with the `admin` address of the gateway',
+        describe: 'Configuration file with the `admin` address',
       })
       .option('admin', {
         type: 'string',
