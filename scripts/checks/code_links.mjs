@@ -12,7 +12,16 @@ export function checkCodeLinks(root) {
   const documents = readTracked(root, /\.md$/);
   const read = (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);
   const ways = documents.find(({ path }) => path === waysDocument)?.text ?? '';
-  return [...findBrokenSymbols(documents, read), ...findBadWays(ways)];
+  const broken = findBrokenSymbols(documents, read);
+  const sources = broken.length === 0 ? [] : readTracked(root, /^packages\/[^/]+\/(?:src|lib)\/.*\.(?:cc|h|ts)$/);
+  return [...broken.map((line) => line + whereNow(line, sources)), ...findBadWays(ways)];
+}
+
+/** Where a symbol that moved is defined now, for the reader of the message. */
+export function whereNow(line, sources) {
+  const symbol = /(\S+)$/.exec(line)?.[1] ?? '';
+  const places = sources.filter(({ path, text }) => defines(path, text, symbol)).map(({ path }) => path);
+  return places.length === 0 ? '' : `; ${places.slice(0, 3).join(' and ')} defines it`;
 }
 
 /** `read` returns the text of a file by its path from the root, or undefined. */
@@ -20,7 +29,7 @@ export function findBrokenSymbols(documents, read) {
   return documents.flatMap(({ path, text }) =>
     symbolLinks(text).flatMap(({ symbol, target, line }) => {
       const source = read(normalize(join(dirname(path), target)));
-      if (source === undefined) return [`${path}:${line}: there is no file ${target}`];
+      if (source === undefined) return [`${path}:${line}: there is no file ${target} with ${symbol}`];
       return defines(target, source, symbol) ? [] : [`${path}:${line}: ${target} does not define ${symbol}`];
     }),
   );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findBadWays, findBrokenSymbols } from '../checks/code_links.mjs';
+import { findBadWays, findBrokenSymbols, whereNow } from '../checks/code_links.mjs';
 
 const sources = {
   'src/endpoint.cc': `
@@ -77,7 +77,9 @@ test('symbols: a call, a comment, another class and a part of a name are no defi
 });
 
 test('symbols: a file that is gone is told', () => {
-  assert.deepEqual(broken('Endpoint::receive', 'gone.cc'), ['docs/way.md:2: there is no file ../src/gone.cc']);
+  assert.deepEqual(broken('Endpoint::receive', 'gone.cc'), [
+    'docs/way.md:2: there is no file ../src/gone.cc with Endpoint::receive',
+  ]);
 });
 
 const way = (of, steps) => `## The way of a ${of}\n\n${'1. [`a`](b.ts): text\n'.repeat(steps)}\n`;
@@ -95,4 +97,10 @@ test('ways: four with at most twelve steps each', () => {
 
 test('ways: a step without a link to a symbol is told', () => {
   assert.equal(findBadWays(`${all(3)}1. and so on\n`).length, 1);
+});
+
+test('symbols: the message names the file that defines a symbol now', () => {
+  const files = Object.entries(sources).map(([path, text]) => ({ path, text }));
+  assert.equal(whereNow('docs/way.md:2: x.cc does not define Endpoint::receive', files), '; src/endpoint.cc defines it');
+  assert.equal(whereNow('docs/way.md:2: x.cc does not define Endpoint::forget', files), '');
 });
