@@ -13,6 +13,12 @@ export const checkTypes = (project = 'tsconfig.test.json') =>
 export const checkRules = (files = ['.']) =>
   execute(process.execPath, [program('eslint', 'bin', 'eslint.js'), '--max-warnings', '0', ...files], { cwd: root });
 
+/** Documentation of the transport's interface: every symbol has some, and every link leads somewhere. */
+export const checkApiDocumentation = (options = join(root, 'packages/native/typedoc.json')) =>
+  execute(process.execPath, [program('typedoc', 'bin', 'typedoc'), '--options', options, '--emit', 'none'], {
+    cwd: root,
+  });
+
 const isNative = (file) => /\.(cc|h)$/.test(file);
 const nativeFiles = () =>
   ['src', 'test', 'fuzz', 'bench'].flatMap((folder) => filesBelow(join('packages/native', folder), isNative));

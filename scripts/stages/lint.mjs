@@ -1,6 +1,6 @@
 // What needs no running program: structure, words, types of tests, rules, layout, and the tests of these scripts.
 import { checkStructure } from '../checks/structure.mjs';
-import { checkLayout, checkNativeLayout, checkRules, checkTypes } from '../checks/tools.mjs';
+import { checkApiDocumentation, checkLayout, checkNativeLayout, checkRules, checkTypes } from '../checks/tools.mjs';
 import { capture, progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 
@@ -15,6 +15,7 @@ export const lint = {
       byTool('rules of eslint.config.js', checkRules),
       oneByOne([
         ['types of tests', checkTypes],
+        ['documentation of packages/native', checkApiDocumentation],
         ['layout of TypeScript and JavaScript', checkLayout],
         ['layout of C++', checkNativeLayout],
       ]),

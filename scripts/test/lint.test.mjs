@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { checkLayout, checkNativeLayout, checkTypes } from '../checks/tools.mjs';
+import { checkApiDocumentation, checkLayout, checkNativeLayout, checkTypes } from '../checks/tools.mjs';
 import { root } from '../setup/stamp.mjs';
 
 const directory = mkdtempSync(join(tmpdir(), 'sheaf-lint-'));
@@ -46,6 +46,21 @@ test('types: every package has its tests checked', () => {
   const { references } = JSON.parse(readFileSync(join(root, 'tsconfig.test.json'), 'utf8'));
   const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}/test`);
   assert.deepEqual(references.map(({ path }) => path).sort(), packages.sort());
+});
+
+test('documentation: a symbol without any, and one that is not exported, are refused', async () => {
+  const hidden = '/** A. */\ninterface Hidden {\n  /** B. */\n  one: number;\n}\n';
+  const file = written(
+    'interface.ts',
+    `${hidden}/** C. */\nexport const open: Hidden = { one: 1 };\nexport const bare = 2;\n`,
+  );
+  written('package.json', '{ "name": "documented" }');
+  const tsconfig = written('interface.json', '{ "compilerOptions": { "types": [] }, "files": ["interface.ts"] }');
+  const own = { extends: [join(root, 'packages/native/typedoc.json')], entryPoints: [file], tsconfig, readme: 'none' };
+  const { code, output } = await checkApiDocumentation(written('typedoc.json', JSON.stringify(own)));
+  assert.notEqual(code, 0);
+  assert.match(output, /bare .*does not have any documentation/);
+  assert.match(output, /Hidden, .*is referenced by .*open but not included/);
 });
 
 test('layout: a file that no formatter wrote is refused', async () => {

@@ -2,9 +2,9 @@
 // another system library) it is built from the sources, by the node-gyp that npm brings, and always with
 // `npm install --build-from-source`. In the repository scripts/setup.mjs builds it.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { assembleHeaders } from './headers.mjs';
 import { describeMissing } from './requirements.mjs';
 
@@ -50,6 +50,10 @@ function build() {
     rmSync(directory, { recursive: true, force: true });
   }
   if (!loads(built)) return 'error: the addon of @sheaf/native was built and does not load; the line above says why';
-  copyFileSync(built, addon);
+  // What the compiler leaves is four times as large as the addon.
+  const kept = readFileSync(built);
+  rmSync(join(home, 'build'), { recursive: true });
+  mkdirSync(dirname(addon), { recursive: true });
+  writeFileSync(addon, kept);
   return undefined;
 }

@@ -4,6 +4,7 @@ export { connectHttp3 } from './http3_client.js';
 export { createHttp3Server } from './http3_server.js';
 export {
   createLinkRelay,
+  type LinkAddress,
   type LinkOptions,
   type LinkRelay,
   type LinkRelayOptions,

@@ -7,65 +7,98 @@ import type { SocketAddress } from './address.js';
  * Probabilities and correlations lie between 0 and 1; what is left out does not happen.
  */
 export interface LinkOptions {
-  /** Bytes; larger datagrams are dropped. */
+  /** Maximum size of a datagram in bytes; larger ones are dropped. Default 65,535. */
   mtu?: number;
-  /** Limit of what waits; default 256 KiB. */
+  /** Maximum number of bytes in the queue. Default 256 KiB. */
   queueBytes?: number;
+  /** Maximum number of datagrams in the queue. Default unlimited. */
   queuePackets?: number;
-  /** `codel` is RFC 8289. */
+  /** Rule that drops from the queue; `codel` is RFC 8289. Default `drop-tail`. */
   queueDiscipline?: 'drop-tail' | 'codel';
-  /** ECN-capable datagrams are marked while more bytes wait. */
+  /** Marks ECN-capable datagrams while more bytes than this wait. Default never. */
   markBytes?: number;
-  /** Bits per second; default no limit. */
+  /** Bits per second. Default unlimited. */
   rate?: number;
-  /** Text of a capacity trace instead: one line per opportunity to send 1500 bytes, which names its millisecond; repeats. */
+  /** Text of a capacity trace instead of a rate: each line is the millisecond of an opportunity to send 1500 bytes. The trace repeats. */
   trace?: string;
+  /** Probability that a datagram is lost. */
   loss?: number;
-  /** With the fate of the datagram before. */
+  /** Correlation of a datagram's loss with that of the one before it. */
   lossCorrelation?: number;
-  /** Share of all datagrams that is lost in bursts of `length` datagrams on average (Gilbert–Elliott); below 0.99. */
-  burstLoss?: { share: number; length: number };
+  /** Loss in bursts (Gilbert–Elliott). */
+  burstLoss?: {
+    /** Share of all datagrams that is lost; below 0.99. */
+    share: number;
+    /** Average number of datagrams in a burst. */
+    length: number;
+  };
+  /** Probability that a datagram arrives twice. */
   duplication?: number;
+  /** Milliseconds from the queue to the other side. */
   delayMs?: number;
-  /** Uniform addition up to this; keeps the order. */
+  /** Maximum of a random addition to `delayMs`, in milliseconds; datagrams keep their order. */
   jitterMs?: number;
-  /** With the jitter of the datagram before. */
+  /** Correlation of a datagram's jitter with that of the one before it. */
   jitterCorrelation?: number;
-  /** Probability of being held back by `reorderingDelayMs`, while later ones overtake. */
+  /** Probability that a datagram is held back by `reorderingDelayMs`, while later ones overtake it. */
   reordering?: number;
+  /** Milliseconds that a reordered datagram is held back. */
   reorderingDelayMs?: number;
 }
 
+/** IP address and UDP port. */
+export interface LinkAddress {
+  /** IP address. */
+  address: string;
+  /** UDP port. */
+  port: number;
+}
+
+/** Options of {@link createLinkRelay}. */
 export interface LinkRelayOptions {
   /** IP address and port for clients; port 0 asks the system for a free one. */
-  listen: { address: string; port: number };
-  target: { address: string; port: number };
-  /** From clients to the target. */
+  listen: LinkAddress;
+  /** Address that clients' datagrams are sent to. */
+  target: LinkAddress;
+  /** Direction from clients to the target. */
   there?: LinkOptions;
+  /** Direction from the target to clients. */
   back?: LinkOptions;
   /** The same seed draws the same random numbers. Default 1. */
   seed?: number;
 }
 
-/** Datagrams of one direction. `sent + duplicated` is the sum of the next six and of what is in flight. */
+/** Numbers of datagrams of one direction. `sent + duplicated` is the sum of the next six and of the datagrams in flight. */
 export interface LinkStats {
+  /** Datagrams that entered the link. */
   sent: number;
+  /** Copies that the link made. */
   duplicated: number;
+  /** Dropped because they exceeded `mtu`. */
   tooLarge: number;
+  /** Dropped because the queue was full. */
   queueFull: number;
   /** Dropped by CoDel. */
   queueManaged: number;
   /** Lost because the link was down. */
   down: number;
+  /** Lost at random. */
   lost: number;
+  /** Datagrams that reached the other side. */
   delivered: number;
+  /** Delivered datagrams that carry the mark of ECN. */
   marked: number;
+  /** Bytes of UDP payload in delivered datagrams. */
   bytesDelivered: number;
 }
 
+/** Numbers of a relay since `listen()`. */
 export interface LinkRelayStats {
+  /** Direction from clients to the target. */
   there: LinkStats;
+  /** Direction from the target to clients. */
   back: LinkStats;
+  /** Clients that the relay serves; each address counts. */
   clients: number;
   /** Datagrams of clients beyond the 64 that a relay serves. */
   refused: number;
@@ -77,13 +110,15 @@ export interface LinkRelayStats {
 
 /** A UDP relay that behaves like a network link. Nothing is bound before `listen()`. */
 export interface LinkRelay {
-  /** @throws Error with the system's `code`, such as `EADDRINUSE` */
+  /** Binds the address and relays. @throws Error with the system's `code`, such as `EADDRINUSE` */
   listen(): SocketAddress;
-  /** From now on. @throws QuicError `LINK_OPTIONS` */
+  /** Replaces both directions' options from now on. @throws QuicError `LINK_OPTIONS` */
   setConfig(there: LinkOptions, back: LinkOptions): void;
-  /** A link that is down loses everything but what has left it. */
+  /** Takes the link down or up. A link that is down loses every datagram that has not left it. */
   setDown(down: boolean): void;
+  /** Reads the numbers of the relay; a copy. */
   stats(): LinkRelayStats;
+  /** Closes all sockets; datagrams in flight are lost. */
   close(): void;
 }
 

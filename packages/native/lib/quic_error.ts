@@ -1,9 +1,10 @@
-/** What went wrong in the transport: a stable `code`, and a sentence. */
+/** Error of the transport: a stable `code`, and a sentence. */
 export class QuicError extends Error {
+  /** Name of the class. */
   override readonly name = 'QuicError';
 
   /**
-   * @param code stable name, e.g. `HANDSHAKE_FAILED`, `CONNECTION_CLOSED`, `STREAM_RESET`
+   * @param code stable name, such as `HANDSHAKE_FAILED`, `CONNECTION_CLOSED`, `STREAM_RESET`
    * @param errorCode number on the wire, if there is one
    */
   constructor(

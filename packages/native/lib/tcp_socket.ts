@@ -2,8 +2,9 @@ import type { Socket } from 'node:net';
 import { addon } from './addon.js';
 
 /**
- * At most so many bytes wait unsent in the kernel for this socket (TCP_NOTSENT_LOWAT); what is beyond waits where it comes from.
- * Without that the kernel takes megabytes for a client that reads nothing. False: the socket is closed, or is none of TCP.
+ * Limits the bytes that wait unsent in the kernel for a TCP socket (TCP_NOTSENT_LOWAT); further ones wait where they come from.
+ * Without a limit the kernel takes megabytes for a client that reads nothing. Returns false when the socket is closed, or is
+ * not a TCP socket.
  */
 export function limitUnsent(socket: Socket, bytes: number): boolean {
   // Node has no other name for it.

@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -23,6 +23,31 @@ execFileSync(
 const program = (name: string): string => fileURLToPath(new URL(`../examples/${name}.mjs`, import.meta.url));
 const outputOf = async (name: string, ...options: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [program(name), ...options])).stdout;
+
+test("the README's first lines are a server", async () => {
+  const lines = /```js\n([^]*?)```/.exec(readFileSync(new URL('../README.md', import.meta.url), 'utf8'))![1]!;
+  expect(lines.trim().split('\n')).toHaveLength(9);
+  // A port that is free, and told.
+  const told = lines
+    .replace('port: 4433', 'port: 0')
+    .replace('await server.listen()', 'console.log((await server.listen()).port)');
+  expect(told).not.toMatch(/4433|^await server/m);
+  const modules = join(directory, 'node_modules', '@sheaf');
+  mkdirSync(modules, { recursive: true });
+  symlinkSync(fileURLToPath(new URL('..', import.meta.url)), join(modules, 'native'));
+  const server = spawn(process.execPath, ['--input-type=module', '-e', told], {
+    cwd: directory,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const [port] = (await once(createInterface(server.stdout), 'line')) as [string];
+    expect(await outputOf('http3_client', certificate, port)).toBe(
+      '200 You asked for /hello\n200 You asked for /upload\n',
+    );
+  } finally {
+    server.kill('SIGKILL');
+  }
+});
 
 test('http3_client sends requests to http3_server', async () => {
   const server = spawn(process.execPath, [program('http3_server'), certificate, key, '0'], {
