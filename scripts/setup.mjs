@@ -11,7 +11,17 @@ export async function setup(purpose, wanted) {
   checkNode();
   const all = steps(purpose).filter((step) => wanted === undefined || wanted.has(step.name));
   await withLock(async () => {
-    for (const [index, step] of all.entries()) await perform(step, `[${index + 1}/${all.length}]`);
+    const numbered = all.map((step, index) => ({ step, position: `[${index + 1}/${all.length}]` }));
+    const inTurn = async (some) => {
+      for (const { step, position } of some) await perform(step, position);
+    };
+    await inTurn(numbered.filter(({ step }) => step.first));
+    // Other people's programs are fetched while ours compile. What fails is told when nothing runs any more.
+    const rest = numbered.filter(({ step }) => !step.first);
+    const chains = [rest.filter(({ step }) => step.foreign), rest.filter(({ step }) => !step.foreign)];
+    const outcomes = await Promise.allSettled(chains.map(inTurn));
+    const failed = outcomes.find(({ status }) => status === 'rejected');
+    if (failed) throw failed.reason;
   });
 }
 

@@ -1,5 +1,5 @@
 // `npm test`: set-up, then every stage. `npm test -- --stage unit` runs one (can be repeated),
-// `--fuzz-seconds N` sets the length of each fuzz target's run.
+// `--fuzz-seconds N` sets the length of each fuzz target's run, `--fuzz-seed N` repeats one that was printed.
 import { parseArgs } from 'node:util';
 import { setup, report } from './setup.mjs';
 import { StepError, progress } from './setup/process.mjs';
@@ -52,13 +52,18 @@ try {
   const { values } = parseArgs({
     options: {
       stage: { type: 'string', multiple: true, default: [] },
-      'fuzz-seconds': { type: 'string', default: '10' },
+      'fuzz-seconds': { type: 'string', default: '6' },
+      'fuzz-seed': { type: 'string' },
     },
   });
   const chosen = chosenStages(values.stage);
   await setup('test', new Set(chosen.flatMap((stage) => stage.needs)));
   const results = [];
-  for (const stage of chosen) results.push(await runStage(stage, { fuzzSeconds: Number(values['fuzz-seconds']) }));
+  const options = {
+    fuzzSeconds: Number(values['fuzz-seconds']),
+    ...(values['fuzz-seed'] !== undefined && { fuzzSeed: Number(values['fuzz-seed']) }),
+  };
+  for (const stage of chosen) results.push(await runStage(stage, options));
   process.exitCode = summarize(results) === 0 ? 0 : 1;
 } catch (error) {
   report(error);

@@ -1,5 +1,5 @@
 // The steps of the set-up in order. Each names the inputs that it depends on and the outputs that
-// prove it, or checks by itself (`needed`).
+// prove it, or checks by itself (`needed`). What is `first` runs before all others; what is `foreign` beside ours.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonPath, buildAddon } from './addon.mjs';
@@ -48,11 +48,13 @@ export function steps(purpose) {
     {
       name: 'packages',
       title: 'System packages',
+      first: true,
       run: () => installPackages(purpose),
     },
     {
       name: 'dependencies',
       title: 'npm dependencies',
+      first: true,
       inputs: () => manifests,
       outputs: ['node_modules/.modules.yaml'],
       run: () =>
@@ -63,6 +65,7 @@ export function steps(purpose) {
     },
     ...[aioquic, go, rust, nodeVersions].map((step) => ({
       ...step,
+      foreign: true,
       skip: () => purpose !== 'test' && 'only for tests',
     })),
     {

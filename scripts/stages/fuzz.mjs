@@ -1,5 +1,7 @@
-// A short run of every fuzz target. What a target finds is kept in build/fuzz/artifacts; its corpus
-// grows in build/fuzz/corpus, and fuzz/seeds/<target>.txt holds the inputs that it begins with.
+// Every fuzz target runs the inputs of fuzz/seeds and fuzz/corpus, and then goes on from them: half of the time with a
+// fixed seed, half with one that is new each time and printed. What it finds is kept in build/fuzz/artifacts; put it into
+// fuzz/seeds, whose inputs run each time. The corpus in build/fuzz/corpus grows.
+import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
@@ -8,17 +10,21 @@ import { execute } from '../setup/execute.mjs';
 import { fuzzTargets, notRun } from './listed.mjs';
 import { buildNative, inParallel } from './native_build.mjs';
 
+const fixedSeed = 1;
+const inputFolders = ['seeds', 'corpus'];
+
 export const fuzz = {
   name: 'fuzz',
   title: 'Fuzz targets',
   needs: ['packages'],
-  run: async ({ fuzzSeconds }) => {
+  run: async ({ fuzzSeconds, fuzzSeed = randomInt(1, 2 ** 31) }) => {
     const build = await buildNative('fuzz', ['SHEAF_FUZZ'], { compiler: { c: 'clang', cxx: 'clang++' } });
     if (build === undefined) return { passed: 0, failures: ['the fuzz targets do not build'], skipped: [] };
     const targets = fuzzTargets();
     const unbuilt = targets.filter((target) => !existsSync(join(build, 'fuzz', target)));
     const built = targets.filter((target) => !unbuilt.includes(target));
-    const outcomes = await inParallel(built, (target) => runTarget(build, target, fuzzSeconds));
+    progress(`  seeds ${fixedSeed} and ${fuzzSeed}; again: npm test -- --stage fuzz --fuzz-seed ${fuzzSeed}`);
+    const outcomes = await inParallel(built, (target) => runTarget(build, target, fuzzSeconds, fuzzSeed));
     const failures = [
       ...built.filter((_, index) => outcomes[index].code !== 0),
       ...notRun(
@@ -35,36 +41,46 @@ export const fuzz = {
   },
 };
 
-async function runTarget(build, target, seconds) {
+async function runTarget(build, target, seconds, freshSeed) {
+  const inputs = inputFolders.map((folder) => writeInputs(build, target, folder)).filter((path) => path !== undefined);
+  let total = 0;
+  for (const seed of [fixedSeed, freshSeed]) {
+    const { code, count } = await runSeed({ build, target, seconds: Math.ceil(seconds / 2), seed, inputs });
+    total += count;
+    if (code !== 0) return { code, inputs: total };
+  }
+  progress(`  ${target}: ${total} inputs without a finding`);
+  return { code: 0, inputs: total };
+}
+
+async function runSeed({ build, target, seconds, seed, inputs }) {
   const corpus = join(build, 'corpus', target);
   const artifacts = join(build, 'artifacts');
   mkdirSync(corpus, { recursive: true });
   mkdirSync(artifacts, { recursive: true });
   const args = [
     `-max_total_time=${seconds}`,
+    `-seed=${seed}`,
     '-timeout=5',
     '-rss_limit_mb=2048',
     `-artifact_prefix=${artifacts}/${target}-`,
     corpus,
-    ...writeSeeds(build, target),
+    ...inputs,
   ];
   const { code, output } = await execute(join(build, 'fuzz', target), args);
-  if (code !== 0) progress(output);
-  progress(
-    `  ${target}: ${code === 0 ? `${executions(output)} inputs without a finding` : `ended with ${code}; input in ${artifacts}`}`,
-  );
-  return { code, inputs: executions(output) };
+  if (code !== 0) progress(`${output}\n  ${target}: ended with ${code} under seed ${seed}; input in ${artifacts}`);
+  return { code, count: executions(output) };
 }
 
-/** Writes a target's seeds as libFuzzer takes them; the folder, if there are any. */
-function writeSeeds(build, target) {
-  const text = join(root, 'packages', 'native', 'fuzz', 'seeds', `${target}.txt`);
-  if (!existsSync(text)) return [];
-  const folder = join(build, 'seeds', target);
+/** Writes a target's inputs as libFuzzer takes them; the folder, if there are any. */
+function writeInputs(build, target, kind) {
+  const text = join(root, 'packages', 'native', 'fuzz', kind, `${target}.txt`);
+  if (!existsSync(text)) return undefined;
+  const folder = join(build, kind === 'corpus' ? 'committed' : kind, target);
   mkdirSync(folder, { recursive: true });
   for (const [index, bytes] of parseSeeds(readFileSync(text, 'utf8')).entries())
     writeFileSync(join(folder, String(index)), bytes);
-  return [folder];
+  return folder;
 }
 
 /** An input on each line, in hexadecimal, with a comment behind it. */

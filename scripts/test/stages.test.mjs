@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { withLock } from '../setup/lock.mjs';
@@ -36,16 +36,23 @@ test('a fuzz target that ran no input has not run', () => {
   assert.equal(executions('nothing'), 0);
 });
 
-test('the seeds of fuzz targets are bytes in hexadecimal, for targets that exist', () => {
-  const files = filesBelow('packages/native/fuzz/seeds', () => true);
-  assert.ok(files.length > 0);
-  for (const file of files) {
-    assert.ok(fuzzTargets().includes(basename(file, '.txt')), file);
-    assert.ok(
-      parseSeeds(readFileSync(join(root, file), 'utf8')).every((bytes) => bytes.length > 1),
-      file,
-    );
+test('the seeds and corpora of fuzz targets are bytes in hexadecimal, for targets that exist', () => {
+  for (const folder of ['seeds', 'corpus']) {
+    const files = filesBelow(`packages/native/fuzz/${folder}`, () => true);
+    assert.ok(files.length > 0);
+    for (const file of files) {
+      assert.ok(fuzzTargets().includes(basename(file, '.txt')), file);
+      const inputs = parseSeeds(readFileSync(join(root, file), 'utf8'));
+      assert.ok(inputs.length > 0, file);
+      if (folder === 'seeds')
+        assert.ok(
+          inputs.every((bytes) => bytes.length > 1),
+          file,
+        );
+    }
   }
+  const sizes = filesBelow('packages/native/fuzz/corpus', () => true).map((file) => statSync(join(root, file)).size);
+  assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 5e6);
   assert.deepEqual(parseSeeds('00ff  # both ends\n\n'), [Buffer.from([0, 255])]);
   assert.throws(() => parseSeeds('0'), /not hexadecimal/);
 });
