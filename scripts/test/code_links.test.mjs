@@ -101,6 +101,9 @@ test('ways: a step without a link to a symbol is told', () => {
 
 test('symbols: the message names the file that defines a symbol now', () => {
   const files = Object.entries(sources).map(([path, text]) => ({ path, text }));
-  assert.equal(whereNow('docs/way.md:2: x.cc does not define Endpoint::receive', files), '; src/endpoint.cc defines it');
+  assert.equal(
+    whereNow('docs/way.md:2: x.cc does not define Endpoint::receive', files),
+    '; src/endpoint.cc defines it',
+  );
   assert.equal(whereNow('docs/way.md:2: x.cc does not define Endpoint::forget', files), '');
 });
