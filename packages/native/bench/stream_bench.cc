@@ -49,15 +49,15 @@ struct Ends {
     server.fill_local_parameters(parameters);
     if (!client.set_peer_parameters(parameters)) std::abort();
     for (std::size_t i = 0; i < streams; ++i) {
-      ids.push_back(*client.open(Directionality::kBidirectional));
-      client.set_priority(ids.back(), {.urgency = 3, .incremental = true});
+      ids.push_back(*client.writer().open(Directionality::kBidirectional));
+      client.writer().set_priority(ids.back(), {.urgency = 3, .incremental = true});
     }
   }
   // Keeps every stream in data.
   void write() {
     for (StreamId id : ids) {
-      while (client.unsent_bytes(id) < lent.size()) {
-        if (!client.write(id, SendChunk(lent, nullptr, nullptr), false)) break;
+      while (client.writer().unsent_bytes(id) < lent.size()) {
+        if (!client.writer().write(id, SendChunk(lent, nullptr, nullptr), false)) break;
       }
     }
   }
@@ -66,9 +66,9 @@ struct Ends {
     while (const auto event = server.poll_event()) {
       if (event->kind != StreamEvent::Kind::kReadable) continue;
       while (true) {
-        const Bytes bytes = server.peek(event->stream);
+        const Bytes bytes = server.reader().peek(event->stream);
         if (bytes.empty()) break;
-        if (!server.consume(event->stream, bytes.size(), Time{})) std::abort();
+        if (!server.reader().consume(event->stream, bytes.size(), Time{})) std::abort();
       }
     }
   }
@@ -95,7 +95,7 @@ void report(std::size_t streams) {
     build.start();
     for (std::size_t i = 0; i < k_batch; ++i) {
       Writer writer({packets.data() + i * k_room, k_room});
-      ends.client.write_data(writer, sent, {});
+      ends.client.outgoing().write_data(writer, sent, {});
       sizes[i] = writer.size();
       for (const SentFrame& frame : sent.pending_frames()) frames.push_back(frame);
       sent.discard_pending();
@@ -107,7 +107,7 @@ void report(std::size_t streams) {
       Reader reader({packets.data() + i * k_room, sizes[i]});
       StreamFrame frame;
       while (!reader.empty() && read_stream_frame(reader, frame)) {
-        if (!ends.server.on_stream(frame, Time{})) std::abort();
+        if (!ends.server.incoming().on_stream(frame, Time{})) std::abort();
       }
     }
     ends.read();
@@ -120,7 +120,7 @@ void report(std::size_t streams) {
     copy.stop();
 
     acknowledge.start();
-    for (const SentFrame& frame : frames) ends.client.on_acknowledged(frame);
+    for (const SentFrame& frame : frames) ends.client.outgoing().on_acknowledged(frame);
     while (ends.client.poll_event()) {
     }
     acknowledge.stop();

@@ -48,7 +48,7 @@ class Session {
     require(bool(streams_->set_peer_parameters(peer)));
   }
   ~Session() {
-    streams_.reset();
+    streams_.writer().reset();
     require(lent_ == 0);
   }
   void run();
@@ -101,7 +101,7 @@ void Session::run() {
       default:
         settle();
     }
-    require(streams_->memory_bytes() < 4u << 20);
+    require(streams_->memory().used() < 4u << 20);
   }
   poll();
 }
@@ -112,29 +112,31 @@ bool Session::frame_from_peer() {
     case 0:
       return reset_from_peer(id);
     case 1:
-      return bool(streams_->on_stop_sending({id, take(10)}));
+      return bool(streams_->incoming().on_stop_sending({id, take(10)}));
     case 2: {
       const std::uint64_t maximum = take(60'000);
       max_data_ = std::max(max_data_, maximum);
-      return bool(streams_->on_max_data({maximum}));
+      return bool(streams_->incoming().on_max_data({maximum}));
     }
     case 3: {
       const std::uint64_t maximum = take(20'000);
       std::uint64_t& limit = max_stream_data_[id.value];
       limit = std::max(limit, maximum);
-      return bool(streams_->on_max_stream_data({id, maximum}));
+      return bool(streams_->incoming().on_max_stream_data({id, maximum}));
     }
     case 4:
-      return bool(streams_->on_max_streams({static_cast<Directionality>(take(2)), take(20)}));
+      return bool(
+          streams_->incoming().on_max_streams({static_cast<Directionality>(take(2)), take(20)}));
     case 5:
-      return bool(streams_->on_stream_data_blocked({id, take(1000)})) &&
-             bool(streams_->on_data_blocked({take(1000)})) &&
-             bool(streams_->on_streams_blocked({Directionality::kBidirectional, take(10)}));
+      return bool(streams_->incoming().on_stream_data_blocked({id, take(1000)})) &&
+             bool(streams_->incoming().on_data_blocked({take(1000)})) &&
+             bool(streams_->incoming().on_streams_blocked(
+                 {Directionality::kBidirectional, take(10)}));
     default: {
       const std::uint64_t offset = take(12'000);
       std::vector<std::uint8_t> data(take(1500));
       for (std::size_t i = 0; i < data.size(); ++i) data[i] = pattern_byte(id, offset + i);
-      return bool(streams_->on_stream({id, offset, data, take(8) == 0}, now_));
+      return bool(streams_->incoming().on_stream({id, offset, data, take(8) == 0}, now_));
     }
   }
 }
@@ -142,34 +144,34 @@ bool Session::frame_from_peer() {
 bool Session::reset_from_peer(StreamId id) {
   const std::uint64_t final_size = take(12'000);
   const std::uint64_t reliable = take(2) == 0 ? take(final_size + 1) : 0;
-  return bool(streams_->on_reset_stream({id, take(2), final_size, reliable}));
+  return bool(streams_->incoming().on_reset_stream({id, take(2), final_size, reliable}));
 }
 
 void Session::application_call() {
   const StreamId id = any_stream();
   switch (take(10)) {
     case 0:
-      (void)streams_->open(static_cast<Directionality>(take(2)));
+      (void)streams_->writer().open(static_cast<Directionality>(take(2)));
       break;
     case 1:
     case 2:
       write(id);
       break;
     case 3:
-      (void)streams_->reset(id, take(10));
+      (void)streams_->writer().reset(id, take(10));
       break;
     case 4:
-      (void)streams_->stop_sending(id, take(10));
+      (void)streams_->reader().stop_sending(id, take(10));
       break;
     case 5:
-      streams_->set_priority(id, {static_cast<std::uint8_t>(take(9)), take(2) == 0});
+      streams_->writer().set_priority(id, {static_cast<std::uint8_t>(take(9)), take(2) == 0});
       streams_->set_rtt(std::chrono::milliseconds(take(50)));
       break;
     case 6:
       poll();
       break;
     case 7:
-      streams_->keep_reliable(id, take(4000));
+      streams_->writer().keep_reliable(id, take(4000));
       break;
     default:
       read(id);
@@ -191,7 +193,7 @@ void Session::write(StreamId id) {
     --*returned->lent;
     delete returned;
   };
-  (void)streams_->write(id, SendChunk(loan->bytes, release, loan), take(8) == 0);
+  (void)streams_->writer().write(id, SendChunk(loan->bytes, release, loan), take(8) == 0);
 }
 
 void Session::read(StreamId id) {
@@ -199,13 +201,13 @@ void Session::read(StreamId id) {
   std::vector<std::uint8_t> bytes;
   Result<ReadResult, StreamRefusal> result = StreamRefusal::kUnknownStream;
   if (take(2) == 0) {
-    const Bytes readable = streams_->peek(id);
+    const Bytes readable = streams_->reader().peek(id);
     bytes.assign(readable.begin(), readable.end());
     bytes.resize(std::min<std::size_t>(bytes.size(), take(5000)));
-    result = streams_->consume(id, bytes.size(), now_);
+    result = streams_->reader().consume(id, bytes.size(), now_);
   } else {
     bytes.resize(take(5000));
-    result = streams_->read(id, bytes, now_);
+    result = streams_->reader().read(id, bytes, now_);
   }
   if (!result) return;
   require(!known.closed);
@@ -230,9 +232,10 @@ void Session::poll() {
 void Session::send() {
   std::vector<std::uint8_t> bytes(take(1500));
   Writer writer(bytes);
-  const bool wanted = streams_->has_control_to_send() || streams_->has_data_to_send();
-  if (streams_->has_control_to_send()) streams_->write_control(writer, sent_);
-  if (streams_->has_data_to_send()) streams_->write_data(writer, sent_, {});
+  const bool wanted =
+      streams_->outgoing().has_control_to_send() || streams_->outgoing().has_data_to_send();
+  if (streams_->outgoing().has_control_to_send()) streams_->outgoing().write_control(writer, sent_);
+  if (streams_->outgoing().has_data_to_send()) streams_->outgoing().write_data(writer, sent_, {});
   require(!wanted || bytes.size() < 64 || writer.size() > 0);
   Reader reader(writer.written());
   while (!reader.empty()) {
@@ -263,7 +266,7 @@ void Session::settle() {
   const std::size_t index = take(flying_.size());
   const bool lost = take(3) == 0;
   for (const SentFrame& frame : flying_[index]) {
-    lost ? streams_->on_lost(frame) : streams_->on_acknowledged(frame);
+    lost ? streams_->outgoing().on_lost(frame) : streams_->outgoing().on_acknowledged(frame);
   }
   if (lost && take(2) == 0) return;
   flying_[index] = std::move(flying_.back());

@@ -8,7 +8,7 @@ BackendExchange::BackendExchange(Connection& connection, const BackendSeed& seed
     : connection_(connection),
       backend_(seed.backend),
       path_(seed.keys.path),
-      leases_(connection.shared_limits(), seed.lease) {}
+      leases_(connection.leased_limits(), seed.lease) {}
 
 bool BackendExchange::receive(Bytes bytes, Time now) {
   const auto message = decode_backend_message(bytes);

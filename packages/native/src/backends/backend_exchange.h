@@ -26,7 +26,7 @@ class BackendExchange {
   BackendId backend() const { return backend_; }
   PathId path() const { return path_; }
   const LeaseHolder& leases() const { return leases_; }
-  std::uint64_t credit_left() const { return connection_.shared_limits().connection_credit(); }
+  std::uint64_t credit_left() const { return connection_.leased_limits().credit(); }
   bool gave_up() const { return gave_up_; }
 
  private:

@@ -66,12 +66,12 @@ LeaseGrant LeaseGrantor::grant_of(const Lessee& lessee) {
 
 std::uint64_t LeaseGrantor::claimants() const {
   const auto backends = static_cast<std::uint64_t>(std::ranges::count_if(lessees_, &Lessee::waits));
-  return backends + (limits_.needs_connection_credit() ? 1 : 0);
+  return backends + (limits_.needs_credit() ? 1 : 0);
 }
 
 bool LeaseGrantor::give(Lessee& lessee, std::uint64_t claimants) {
   StreamLease wanted;
-  wanted.credit = std::min(lessee.wanted - lessee.granted, limits_.connection_credit() / claimants);
+  wanted.credit = std::min(lessee.wanted - lessee.granted, limits_.credit() / claimants);
   const std::uint64_t given = limits_.lease_out(wanted).credit;
   lessee.granted += given;
   return given > 0;
@@ -118,7 +118,7 @@ void LeaseGrantor::on_report(BackendId backend, const ReceivedReport& report, Ti
   known.streams_closed = closed;
   if (report.max_data > known.max_data && report.max_data <= k_max_varint) {
     known.max_data = report.max_data;
-    static_cast<void>(limits_.on_max_data({report.max_data}));
+    limits_.raise_credit(report.max_data);
   }
 }
 
@@ -141,7 +141,7 @@ std::uint64_t LeaseGrantor::leased() const {
 
 // --- backend -------------------------------------------------------------------------------------
 
-LeaseHolder::LeaseHolder(StreamSet& limits, const StreamLease& lease)
+LeaseHolder::LeaseHolder(LeasedLimits& limits, const StreamLease& lease)
     : limits_(limits),
       granted_(lease.credit),
       wanted_(lease.credit),
@@ -149,8 +149,8 @@ LeaseHolder::LeaseHolder(StreamSet& limits, const StreamLease& lease)
 
 std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   if (drains_) return std::nullopt;
-  const std::uint64_t left = limits_.connection_credit();
-  const bool idle = !limits_.needs_connection_credit();
+  const std::uint64_t left = limits_.credit();
+  const bool idle = !limits_.needs_credit();
   const bool news = wanted_ <= granted_ && left < (idle ? k_idle_credit : step_) / 2;
   if (news) {
     if (!idle) adapt_step(left, now);
@@ -160,7 +160,7 @@ std::optional<LeaseRequest> LeaseHolder::poll_request(Time now) {
   bool ids_wanted = false;
   for (const Directionality directionality : k_directionalities) {
     const auto i = static_cast<std::size_t>(directionality);
-    if (!leases_ids_[i] || limits_.streams_available(directionality) > 0) continue;
+    if (!leases_ids_[i] || limits_.ids_left(directionality) > 0) continue;
     ++request.id_leases[i];
     ids_wanted = true;
   }
@@ -206,8 +206,8 @@ void LeaseHolder::on_grant(const LeaseGrant& grant) {
 }
 
 void LeaseHolder::trim_memory(Time now) {
-  const std::uint64_t closed = limits_.peer_streams_closed();
-  if (limits_.open_streams() > 0 || closed == trimmed_after_) {
+  const std::uint64_t closed = limits_.streams_closed();
+  if (limits_.in_use() || closed == trimmed_after_) {
     trim_at_ = k_never;
   } else if (trim_at_ == k_never) {
     trim_at_ = now + k_idle;
@@ -220,8 +220,8 @@ void LeaseHolder::trim_memory(Time now) {
 
 std::optional<LeaseReturn> LeaseHolder::poll_return(Time now) {
   trim_memory(now);
-  const std::uint64_t left = limits_.connection_credit();
-  if (limits_.needs_connection_credit() || left <= k_idle_credit || drains_) {
+  const std::uint64_t left = limits_.credit();
+  if (limits_.needs_credit() || left <= k_idle_credit || drains_) {
     idle_at_ = k_never;
   } else if (idle_at_ == k_never || left != idle_left_) {
     idle_at_ = now + k_idle;
@@ -242,13 +242,13 @@ std::optional<LeaseReturn> LeaseHolder::poll_return(Time now) {
 LeaseReturn LeaseHolder::give_up() {
   drains_ = true;
   repeat_request_at_ = repeat_return_at_ = k_never;
-  returned_ += limits_.give_up_credit(limits_.connection_credit());
+  returned_ += limits_.give_up_credit(limits_.credit());
   return {returned_};
 }
 
 ReceivedReport LeaseHolder::present_report() const {
   return {.consumed = limits_.consumed(),
-          .streams_closed = limits_.peer_streams_closed(),
+          .streams_closed = limits_.streams_closed(),
           .max_data = limits_.told_max_data()};
 }
 

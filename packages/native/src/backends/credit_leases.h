@@ -3,8 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "stream/stream_set.h"
+#include "stream/leased_limits.h"
+#include "stream/shared_limits.h"
 #include "wire/backend_id.h"
+#include "wire/frame.h"
 
 namespace sheaf::quic {
 
@@ -38,7 +40,7 @@ class LeaseGrantor {
   static constexpr std::uint64_t k_max_credit_at_once = 4 << 20;
   static constexpr std::uint64_t k_ids_at_once = 16;
 
-  explicit LeaseGrantor(StreamSet& limits) : limits_(limits) {}
+  explicit LeaseGrantor(SharedLimits& limits) : limits_(limits) {}
 
   // What the hand-over gave.
   void add(BackendId backend, PathId path, const StreamLease& lease);
@@ -88,7 +90,7 @@ class LeaseGrantor {
   bool give(Lessee& lessee, std::uint64_t claimants);
   static LeaseGrant grant_of(const Lessee& lessee);
 
-  StreamSet& limits_;
+  SharedLimits& limits_;
   std::vector<Lessee> lessees_;
 };
 
@@ -108,7 +110,7 @@ class LeaseHolder {
   static constexpr std::uint64_t k_idle_credit = 32 << 10;
   static constexpr Duration k_idle = std::chrono::milliseconds(200);
 
-  LeaseHolder(StreamSet& limits, const StreamLease& lease);
+  LeaseHolder(LeasedLimits& limits, const StreamLease& lease);
 
   std::optional<LeaseRequest> poll_request(Time now);
   void on_grant(const LeaseGrant& grant);
@@ -130,7 +132,7 @@ class LeaseHolder {
   void adapt_step(std::uint64_t left, Time now);
   void trim_memory(Time now);
 
-  StreamSet& limits_;
+  LeasedLimits& limits_;
   std::uint64_t granted_;
   std::uint64_t returned_ = 0;
   std::uint64_t wanted_;

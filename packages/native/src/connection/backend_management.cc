@@ -73,7 +73,7 @@ Result<BackendSeed, BackendRefusal> BackendManagement::hand_over(BackendId backe
   seed.peer_parameters.initial_max_data = 0;
   seed.peer_parameters.initial_max_streams_bidi = 0;
   seed.peer_parameters.initial_max_streams_uni = 0;
-  seed.lease = parts_.streams.lease_out(wanted);
+  seed.lease = parts_.streams.shared_limits().lease_out(wanted);
   const ConnectionConfig& config = parts_.config;
   seed.initial_stream_window = config.streams.initial_stream_window;
   seed.max_connection_window = config.streams.max_connection_window;
@@ -187,7 +187,7 @@ Result<PathId, BackendRefusal> BackendManagement::open(BackendId backend, const 
 
 bool BackendManagement::blame_for(const TransportError& error) {
   if (parts_.role != Role::kClient || error.code != TransportErrorCode::kFlowControlError ||
-      !parts_.streams.exceeded()) {
+      !parts_.streams.shared_limits().exceeded()) {
     return false;
   }
   bool any = false;
@@ -198,7 +198,7 @@ bool BackendManagement::blame_for(const TransportError& error) {
         .abandon_backend(*entry, static_cast<std::uint64_t>(TransportErrorCode::kFlowControlError),
                          false);
   }
-  if (any) parts_.streams.tolerate();
+  if (any) parts_.streams.shared_limits().tolerate();
   return any;
 }
 
@@ -274,7 +274,7 @@ Time BackendManagement::quiet_deadline(const PathEntry& entry) const {
                                  std::max<Duration>(k_quiet_primary, 3 * parts_.probe_timeout(path))
                            : k_never;
   }
-  if (parts_.streams.pinned_count(entry.id) > 0) {
+  if (parts_.streams.pinned().count(entry.id) > 0) {
     return entry.last_heard + std::max<Duration>(k_quiet, 3 * parts_.probe_timeout(path));
   }
   // A path that was validated ahead is kept, as long as the connection is in use at all.
@@ -286,7 +286,7 @@ Time BackendManagement::quiet_deadline(const PathEntry& entry) const {
 
 bool BackendManagement::asks_backends() const {
   return std::ranges::any_of(parts_.paths.in_use(), [&](const PathEntry* entry) {
-    return entry->backend && entry->open() && parts_.streams.pinned_count(entry->id) > 0;
+    return entry->backend && entry->open() && parts_.streams.pinned().count(entry->id) > 0;
   });
 }
 
@@ -299,7 +299,7 @@ Time BackendManagement::silence_deadline(const PathEntry& entry) const {
 // lost to the client alone, and the backend still hears from it.
 Time BackendManagement::starved_deadline(const PathEntry& entry) const {
   if (!parts_.primary_lost || !entry.backend ||
-      !parts_.streams.starved(entry.id, entry.blocked_limit)) {
+      !parts_.streams.pinned().starved(entry.id, entry.blocked_limit)) {
     return k_never;
   }
   return std::max(parts_.primary_lost_at, entry.blocked_at) + k_starved;

@@ -4,8 +4,9 @@
 
 #include "connection/config.h"
 #include "crypto/path_hand_over.h"
-#include "stream/stream_set.h"
+#include "stream/stream_set_config.h"
 #include "wire/frame.h"
+#include "wire/transport_parameters.h"
 
 namespace sheaf::quic {
 

@@ -3,7 +3,7 @@
 #include "congestion/controller.h"
 #include "crypto/packet_protection.h"
 #include "scheduler/path/path_scheduler.h"
-#include "stream/stream_set.h"
+#include "stream/stream_set_config.h"
 #include "util/time.h"
 
 namespace sheaf::quic {

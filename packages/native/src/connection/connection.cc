@@ -257,7 +257,7 @@ std::optional<Event> Connection::poll_event() {
   // What arrived before the peer's close is the application's, who is told when it has read it, or
   // when the connection is gone.
   const bool reads_on =
-      parts.close.phase() == CloseState::Phase::kDraining && parts.streams.unread();
+      parts.close.phase() == CloseState::Phase::kDraining && parts.streams.reader().unread();
   if (parts.close.phase() != CloseState::Phase::kOpen && !parts.closed_event_given && !reads_on) {
     parts.closed_event_given = true;
     if (parts.log) parts.log->closed(parts.close.closed());
@@ -269,68 +269,70 @@ std::optional<Event> Connection::poll_event() {
 // --- streams ------------------------------------------------------------------------------------
 
 Result<StreamId, StreamRefusal> Connection::open_stream(Directionality directionality) {
-  return parts_->streams.open(directionality);
+  return parts_->streams.writer().open(directionality);
 }
 
 std::uint64_t Connection::streams_available(Directionality directionality) const {
-  return parts_->streams.streams_available(directionality);
+  return parts_->streams.writer().streams_available(directionality);
 }
 
 Result<bool, StreamRefusal> Connection::write(StreamId stream, SendChunk chunk, bool fin) {
-  return parts_->streams.write(stream, std::move(chunk), fin);
+  return parts_->streams.writer().write(stream, std::move(chunk), fin);
 }
 
 Result<ReadResult, StreamRefusal> Connection::read(StreamId stream, MutableBytes out, Time now) {
-  return parts_->streams.read(stream, out, now);
+  return parts_->streams.reader().read(stream, out, now);
 }
 
 std::uint64_t Connection::readable_bytes(StreamId stream) const {
-  return parts_->streams.readable_bytes(stream);
+  return parts_->streams.reader().readable_bytes(stream);
 }
-Bytes Connection::peek(StreamId stream) const { return parts_->streams.peek(stream); }
+Bytes Connection::peek(StreamId stream) const { return parts_->streams.reader().peek(stream); }
 
 Result<ReadResult, StreamRefusal> Connection::consume(StreamId stream, std::size_t bytes,
                                                       Time now) {
-  return parts_->streams.consume(stream, bytes, now);
+  return parts_->streams.reader().consume(stream, bytes, now);
 }
 
 Status<StreamRefusal> Connection::reset_stream(StreamId stream, std::uint64_t error) {
-  return parts_->streams.reset(stream, error);
+  return parts_->streams.writer().reset(stream, error);
 }
 
 void Connection::keep_reliable(StreamId stream, std::uint64_t bytes) {
-  parts_->streams.keep_reliable(stream, bytes);
+  parts_->streams.writer().keep_reliable(stream, bytes);
 }
 
 Status<StreamRefusal> Connection::stop_sending(StreamId stream, std::uint64_t error) {
-  return parts_->streams.stop_sending(stream, error);
+  return parts_->streams.reader().stop_sending(stream, error);
 }
 
 void Connection::set_priority(StreamId stream, const StreamPriority& priority) {
-  parts_->streams.set_priority(stream, priority);
+  parts_->streams.writer().set_priority(stream, priority);
 }
 
 void Connection::set_dependency(StreamId stream, const Dependency& dependency) {
-  parts_->streams.set_dependency(stream, dependency);
+  parts_->streams.writer().set_dependency(stream, dependency);
 }
 
-void Connection::set_group(const Dependency& group) { parts_->streams.set_group(group); }
+void Connection::set_group(const Dependency& group) { parts_->streams.writer().set_group(group); }
 
 void Connection::set_expected_bytes(StreamId stream, std::uint64_t total) {
-  parts_->streams.set_expected_bytes(stream, total);
+  parts_->streams.writer().set_expected_bytes(stream, total);
 }
 
-std::uint64_t Connection::reserve(StreamId stream) { return parts_->streams.reserve(stream); }
+std::uint64_t Connection::reserve(StreamId stream) {
+  return parts_->streams.writer().reserve(stream);
+}
 
 bool Connection::has_room_to_hold(std::uint64_t bytes) const {
-  return parts_->streams.has_room_to_hold(bytes);
+  return parts_->streams.memory().has_room_to_hold(bytes);
 }
 
-bool Connection::has_room_to_wait() const { return parts_->streams.has_room_to_wait(); }
+bool Connection::has_room_to_wait() const { return parts_->streams.memory().has_room_to_wait(); }
 
-void Connection::hold(std::uint64_t bytes) { parts_->streams.hold(bytes); }
+void Connection::hold(std::uint64_t bytes) { parts_->streams.memory().hold(bytes); }
 
-void Connection::release(std::uint64_t bytes) { parts_->streams.release(bytes); }
+void Connection::release(std::uint64_t bytes) { parts_->streams.memory().release(bytes); }
 
 void Connection::drop_streams() {
   parts_->streams.drop();
@@ -338,16 +340,16 @@ void Connection::drop_streams() {
   parts_->close.last_words_sent();
 }
 
-void Connection::set_memory(std::uint64_t bytes) { parts_->streams.set_memory(bytes); }
+void Connection::set_memory(std::uint64_t bytes) { parts_->streams.memory().set_total(bytes); }
 
-std::size_t Connection::memory_bytes() const { return parts_->streams.memory_bytes(); }
+std::size_t Connection::memory_bytes() const { return parts_->streams.memory().used(); }
 
 std::size_t Connection::open_bidirectional_streams() const {
   return parts_->streams.open_bidirectional_streams();
 }
 
 std::uint64_t Connection::unsent_bytes(StreamId stream) const {
-  return parts_->streams.unsent_bytes(stream);
+  return parts_->streams.writer().unsent_bytes(stream);
 }
 
 bool Connection::received_early(StreamId stream) const {
@@ -483,7 +485,7 @@ Status<PathRefusal> Connection::pin_stream(StreamId stream, PathId path) {
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
   if (entry->backend && BackendManagement(*parts_, {}).withdrawn(*entry))
     return PathRefusal::kForbidden;
-  const auto pinned = parts_->streams.pin(stream, path, entry->backend.has_value());
+  const auto pinned = parts_->streams.pinned().pin(stream, path, entry->backend.has_value());
   if (pinned) return {};
   return pinned.error() == StreamRefusal::kElsewhere ? PathRefusal::kOtherServer
                                                      : PathRefusal::kUnknownStream;
@@ -530,7 +532,7 @@ TransportStatus Connection::establish_backend(const BackendSeed& seed, Time now)
   if (TransportStatus status = parts.streams.set_peer_parameters(seed.peer_parameters); !status) {
     return status;
   }
-  parts.streams.start_leased(seed.lease);
+  parts.streams.leased_limits().start(seed.lease);
   if (!parts.keys.take_over(seed.keys)) return unusable("bad keys");
   parts.idle.on_heard_elsewhere(now);
   parts.established = parts.handshake_confirmed = true;
@@ -538,7 +540,8 @@ TransportStatus Connection::establish_backend(const BackendSeed& seed, Time now)
   return {};
 }
 
-StreamSet& Connection::shared_limits() { return parts_->streams; }
+SharedLimits& Connection::shared_limits() { return parts_->streams.shared_limits(); }
+LeasedLimits& Connection::leased_limits() { return parts_->streams.leased_limits(); }
 
 void Connection::heard_elsewhere(Time now) { parts_->idle.on_heard_elsewhere(now); }
 
@@ -546,7 +549,9 @@ Time Connection::last_received() const { return parts_->idle.last_received(); }
 
 Duration Connection::idle_timeout() const { return parts_->idle.timeout(); }
 
-bool Connection::at_backend(StreamId stream) const { return parts_->streams.apart(stream); }
+bool Connection::at_backend(StreamId stream) const {
+  return parts_->streams.pinned().apart(stream);
+}
 
 void Connection::set_event_log(EventLog* log) { parts_->log = log; }
 

@@ -11,6 +11,9 @@
 #include "connection/seed.h"
 #include "connection/stats.h"
 #include "connection/transmit.h"
+#include "stream/leased_limits.h"
+#include "stream/send_chunk.h"
+#include "stream/shared_limits.h"
 #include "util/random.h"
 
 namespace sheaf::quic {
@@ -176,8 +179,9 @@ class Connection {
   // Backend, in the place of `establish`; made with `BackendSeed::adapt` of its configuration. An
   // error means that the seed is unusable.
   TransportStatus establish_backend(const BackendSeed& seed, Time now);
-  // For backends/credit_leases: the part of StreamSet that is about several servers.
-  StreamSet& shared_limits();
+  // For backends/credit_leases: on the primary, and on a backend.
+  SharedLimits& shared_limits();
+  LeasedLimits& leased_limits();
   // Another of the servers has heard the client: the connection is not idle.
   void heard_elsewhere(Time now);
   // When this server itself did last.

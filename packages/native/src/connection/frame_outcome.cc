@@ -22,7 +22,7 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
     case Kind::kStreamDataBlocked:
     case Kind::kStreamsBlockedBidi:
     case Kind::kStreamsBlockedUni:
-      parts_.streams.on_acknowledged(frame);
+      parts_.streams.outgoing().on_acknowledged(frame);
       break;
     case Kind::kAck:
       parts_.paths.find(id)->path->received.on_ack_acknowledged(frame.offset);
@@ -81,7 +81,7 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
     case Kind::kStreamDataBlocked:
     case Kind::kStreamsBlockedBidi:
     case Kind::kStreamsBlockedUni:
-      parts_.streams.on_lost(frame);
+      parts_.streams.outgoing().on_lost(frame);
       break;
     case Kind::kCrypto:
       parts_.crypto.on_lost(frame);

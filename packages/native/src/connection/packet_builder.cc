@@ -89,7 +89,7 @@ bool PacketBuilder::copies_due() const {
 }
 
 bool PacketBuilder::pinned_due() const {
-  return parts_.streams.has_pinned_to_send(path_.id) && !path_.validation.pending();
+  return parts_.streams.outgoing().has_pinned_to_send(path_.id) && !path_.validation.pending();
 }
 
 bool PacketBuilder::pinned_goes_first() const { return path_.loss.sent().next_number() % 2 == 0; }
@@ -100,9 +100,10 @@ bool PacketBuilder::path_management_due() const {
 
 // What any path could carry.
 bool PacketBuilder::connection_wants_to_send() const {
-  return parts_.streams.has_data_to_send() || parts_.streams.has_control_to_send() ||
-         parts_.datagrams.has_pending() || parts_.handshake_done_due ||
-         parts_.crypto.has_pending() || frames_due_ || parts_.new_token_due;
+  return parts_.streams.outgoing().has_data_to_send() ||
+         parts_.streams.outgoing().has_control_to_send() || parts_.datagrams.has_pending() ||
+         parts_.handshake_done_due || parts_.crypto.has_pending() || frames_due_ ||
+         parts_.new_token_due;
 }
 
 PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
@@ -266,7 +267,8 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
     if (parts_.backends) BackendManagement(parts_, now_).write_frames(writer, sent);
     frames_due_ = path_management_due();
   }
-  if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
+  if (parts_.streams.outgoing().has_control_to_send())
+    parts_.streams.outgoing().write_control(writer, sent);
   if (parts_.datagrams.has_pending()) {
     while (const auto dropped = parts_.datagrams.discard_larger_than(
                path_.mtu.current() - draft.job.header_length - k_aead_tag_length)) {
@@ -276,18 +278,18 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
     if (parts_.datagrams.take_writable()) parts_.events.push_back(DatagramsWritableEvent{});
   }
   draft.first_data_frame = sent.pending_frames().size();
-  if (parts_.streams.has_data_to_send()) {
-    parts_.streams.write_data(writer, sent, selection_.opportunity(entry_));
+  if (parts_.streams.outgoing().has_data_to_send()) {
+    parts_.streams.outgoing().write_data(writer, sent, selection_.opportunity(entry_));
   }
 }
 
 void PacketBuilder::write_pinned(Writer& writer) {
-  parts_.streams.write_pinned(writer, path_.loss.sent(), {.path = path_.id});
+  parts_.streams.outgoing().write_pinned(writer, path_.loss.sent(), {.path = path_.id});
 }
 
 void PacketBuilder::write_copies(Writer& writer) {
   while (!entry_.copies.empty() &&
-         parts_.streams.write_copy(entry_.copies.front(), writer, path_.loss.sent())) {
+         parts_.streams.outgoing().write_copy(entry_.copies.front(), writer, path_.loss.sent())) {
     entry_.copies.pop_front();
   }
 }
@@ -296,7 +298,7 @@ void PacketBuilder::queue_copies(const Draft& draft) {
   const auto frames = path_.loss.sent().pending_frames();
   for (std::size_t i = draft.first_data_frame; i < frames.size(); ++i) {
     if (frames[i].kind != SentFrame::Kind::kStream) continue;
-    if (parts_.streams.pinned({frames[i].stream})) continue;
+    if (parts_.streams.pinned().contains({frames[i].stream})) continue;
     for (const auto& other : parts_.paths.in_use()) {
       const bool rests = selection_.is_backup(*other) && !selection_.is_backup(entry_);
       if (other == &entry_ || !other->usable() || other->backend || rests) continue;
@@ -442,8 +444,9 @@ void PacketBuilder::build_early(TransmitBatch& batch) {
   // 0-RTT packets belong to path 0 (RFC 10069 §2.3), so they carry what is pinned to it, too.
   const bool pinned = pinned_due();
   const bool pinned_first = pinned && pinned_goes_first();
-  const bool wanted = pinned || parts_.streams.has_data_to_send() ||
-                      parts_.streams.has_control_to_send() || parts_.datagrams.has_pending();
+  const bool wanted = pinned || parts_.streams.outgoing().has_data_to_send() ||
+                      parts_.streams.outgoing().has_control_to_send() ||
+                      parts_.datagrams.has_pending();
   if (!wanted || path_.controller->window() < path_.loss.bytes_in_flight() + size) return;
   SentPackets& sent = path_.loss.sent();
   Draft draft;
@@ -452,10 +455,11 @@ void PacketBuilder::build_early(TransmitBatch& batch) {
                                        sent.next_number());
   writer.truncate(k_aead_tag_length);
   if (pinned_first) write_pinned(writer);
-  if (parts_.streams.has_control_to_send()) parts_.streams.write_control(writer, sent);
+  if (parts_.streams.outgoing().has_control_to_send())
+    parts_.streams.outgoing().write_control(writer, sent);
   if (parts_.datagrams.has_pending()) parts_.datagrams.write_frames(writer, sent);
-  if (parts_.streams.has_data_to_send()) {
-    parts_.streams.write_data(writer, sent, {.path = path_.id});
+  if (parts_.streams.outgoing().has_data_to_send()) {
+    parts_.streams.outgoing().write_data(writer, sent, {.path = path_.id});
   }
   if (pinned && !pinned_first) write_pinned(writer);
   if (sent.pending_frames().empty()) return;

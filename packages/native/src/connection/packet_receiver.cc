@@ -206,10 +206,10 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   }
   if (parts_.backends) {
     entry_->last_heard = now_;
-    parts_.streams.set_arrival(entry_->backend ? std::optional(entry_->id) : std::nullopt);
+    parts_.streams.pinned().set_arrival(entry_->backend ? std::optional(entry_->id) : std::nullopt);
   }
   const TransportStatus status = process_frames(packet.payload, type);
-  if (parts_.backends) parts_.streams.set_arrival(std::nullopt);
+  if (parts_.backends) parts_.streams.pinned().set_arrival(std::nullopt);
   if (!status && entry_->backend) {
     // docs/internals/multi-end.md: a backend's fault costs it its path, and others nothing.
     return PathManagement(parts_, now_)
@@ -345,11 +345,11 @@ TransportStatus PacketReceiver::acknowledge(PathEntry& entry, const AckFrame& fr
 }
 
 TransportStatus PacketReceiver::handle(const ResetStreamFrame& frame) {
-  return parts_.streams.on_reset_stream(frame);
+  return parts_.streams.incoming().on_reset_stream(frame);
 }
 
 TransportStatus PacketReceiver::handle(const StopSendingFrame& frame) {
-  return parts_.streams.on_stop_sending(frame);
+  return parts_.streams.incoming().on_stop_sending(frame);
 }
 
 TransportStatus PacketReceiver::handle(const CryptoFrame& frame) {
@@ -380,19 +380,19 @@ TransportStatus PacketReceiver::handle(const StreamFrame& frame) {
       frame.stream.directionality() == Directionality::kBidirectional) {
     parts_.early_streams = std::max(parts_.early_streams, frame.stream.index() + 1);
   }
-  return parts_.streams.on_stream(frame, now_);
+  return parts_.streams.incoming().on_stream(frame, now_);
 }
 
 TransportStatus PacketReceiver::handle(const MaxDataFrame& frame) {
-  return parts_.streams.on_max_data(frame);
+  return parts_.streams.incoming().on_max_data(frame);
 }
 
 TransportStatus PacketReceiver::handle(const MaxStreamDataFrame& frame) {
-  return parts_.streams.on_max_stream_data(frame);
+  return parts_.streams.incoming().on_max_stream_data(frame);
 }
 
 TransportStatus PacketReceiver::handle(const MaxStreamsFrame& frame) {
-  return parts_.streams.on_max_streams(frame);
+  return parts_.streams.incoming().on_max_streams(frame);
 }
 
 TransportStatus PacketReceiver::handle(const DataBlockedFrame& frame) {
@@ -401,15 +401,15 @@ TransportStatus PacketReceiver::handle(const DataBlockedFrame& frame) {
     entry_->blocked_at = now_;
     return {};
   }
-  return parts_.streams.on_data_blocked(frame);
+  return parts_.streams.incoming().on_data_blocked(frame);
 }
 
 TransportStatus PacketReceiver::handle(const StreamDataBlockedFrame& frame) {
-  return parts_.streams.on_stream_data_blocked(frame);
+  return parts_.streams.incoming().on_stream_data_blocked(frame);
 }
 
 TransportStatus PacketReceiver::handle(const StreamsBlockedFrame& frame) {
-  return parts_.streams.on_streams_blocked(frame);
+  return parts_.streams.incoming().on_streams_blocked(frame);
 }
 
 TransportStatus PacketReceiver::handle(const NewConnectionIdFrame& frame) {

@@ -15,6 +15,7 @@
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
 #include "scheduler/path/path_scheduler.h"
+#include "stream/stream_set.h"
 #include "util/ring.h"
 
 namespace sheaf::quic {

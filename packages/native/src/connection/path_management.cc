@@ -195,10 +195,10 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
     entry.abandonment.emplace(Abandonment{.error = error});
     entry.copies.clear();
     if (entry.backend) {
-      if (parts_.role == Role::kClient) entry.backend_use = parts_.streams.lose(entry.id);
+      if (parts_.role == Role::kClient) entry.backend_use = parts_.streams.pinned().lose(entry.id);
       BackendManagement(parts_, now_).on_abandoned(entry);
     } else {
-      parts_.streams.unpin_all(entry.id);
+      parts_.streams.pinned().unpin_all(entry.id);
     }
     if (entry.path) {
       // What was in flight is sent again elsewhere at once instead of when the path's state is

@@ -68,8 +68,9 @@ bool PathSelection::is_backup(const PathEntry& entry) {
 
 SendDemand PathSelection::demand() const {
   const StreamSet& streams = parts_.streams;
-  return {.unsent_bytes = streams.open_ended() ? k_unlimited : streams.unsent_bytes(),
-          .flow_credit = streams.connection_credit()};
+  return {.unsent_bytes =
+              streams.outgoing().open_ended() ? k_unlimited : streams.outgoing().unsent_bytes(),
+          .flow_credit = streams.outgoing().connection_credit()};
 }
 
 bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {

@@ -4,7 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "stream/stream_set.h"
+#include "stream/send_chunk.h"
+#include "stream/stream_set_config.h"
+#include "util/result.h"
 #include "util/time.h"
 
 namespace sheaf::http3 {

@@ -121,7 +121,7 @@ bool ReceiveStream::widen_over_gap(Time now) {
   return final_size_ == k_unknown && window_.wait(reassembler_.waiting_bytes(), now);
 }
 
-bool ReceiveStream::take_backend() {
+bool ReceiveStream::take_end() {
   if (reset_error_ || abandoned_ || reassembler_.read_offset() != final_size_) return false;
   end_read_ = true;
   return true;

@@ -61,7 +61,7 @@ class ReceiveStream {
     return reassembler_.contiguous_end() - reassembler_.read_offset();
   }
   // Everything up to the end has been read; remembers that the application was told.
-  bool take_backend();
+  bool take_end();
   // Once everything that the reset leaves reliable has been read.
   std::optional<std::uint64_t> reset_error() const {
     return reset_due() ? reset_error_ : std::nullopt;

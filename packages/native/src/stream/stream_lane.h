@@ -54,6 +54,8 @@ struct StreamLane {
   std::size_t senders(SendStream::Sendability sendability) const {
     return sender_count[static_cast<std::size_t>(sendability)];
   }
+  // Some stream waits for the connection's credit alone, not for that of its stream.
+  bool needs_credit() const { return senders(SendStream::Sendability::kNewData) > 0; }
 };
 
 }  // namespace sheaf::quic

@@ -30,7 +30,7 @@ BackendId id_of(std::size_t backend) { return BackendId{static_cast<std::uint32_
 
 struct Backend {
   explicit Backend(const StreamLease& lease)
-      : stream_end(Role::kServer, config()), holder(stream_end.streams, lease) {}
+      : stream_end(Role::kServer, config()), holder(stream_end.streams.leased_limits(), lease) {}
   StreamEnd stream_end;
   LeaseHolder holder;
   bool lives = true;
@@ -45,7 +45,7 @@ class Leases {
         random(seed),
         client(Role::kClient, config()),
         primary(Role::kServer, config()),
-        grantor(primary.streams) {
+        grantor(primary.streams.shared_limits()) {
     EXPECT_TRUE(client.streams.set_peer_parameters(primary.parameters()));
     EXPECT_TRUE(primary.streams.set_peer_parameters(client.parameters()));
     client_limit = client.parameters().initial_max_data;
@@ -53,14 +53,14 @@ class Leases {
     primary.streams.share();
     for (std::size_t i = 0; i < k_backends; ++i) {
       const StreamLease lease =
-          primary.streams.lease_out({.credit = 20'000, .ids = {{{0, 2}, {0, 2}}}});
+          primary.streams.shared_limits().lease_out({.credit = 20'000, .ids = {{{0, 2}, {0, 2}}}});
       grantor.add(id_of(i), path_of(i), lease);
       TransportParameters parameters = client.parameters();
       parameters.initial_max_data = 0;
       parameters.initial_max_streams_bidi = parameters.initial_max_streams_uni = 0;
       backends.push_back(std::make_unique<Backend>(lease));
       EXPECT_TRUE(backends[i]->stream_end.streams.set_peer_parameters(parameters));
-      backends[i]->stream_end.streams.start_leased(lease);
+      backends[i]->stream_end.streams.leased_limits().start(lease);
     }
   }
 
@@ -87,9 +87,9 @@ class Leases {
       if (!backends[server]->lives) return;
       from = &backends[server]->stream_end;
     }
-    if (const auto stream = from->streams.open(Directionality::kUnidirectional)) {
+    if (const auto stream = from->streams.writer().open(Directionality::kUnidirectional)) {
       const std::vector<std::uint8_t> data(1 + random.below(60'000), 7);
-      ASSERT_TRUE(from->streams.write(*stream, SendChunk::copy_of(data), true));
+      ASSERT_TRUE(from->streams.writer().write(*stream, SendChunk::copy_of(data), true));
     }
     for (std::uint64_t packets = 1 + random.below(30); packets > 0; --packets) {
       const StreamPacket packet = from->send();
@@ -97,10 +97,10 @@ class Leases {
       for (const SentFrame& frame : packet.frames)
         sent += frame.kind == SentFrame::Kind::kStream ? frame.length : 0;
       from->acknowledge(packet);
-      client.streams.set_arrival(server < k_backends ? std::optional(path_of(server))
-                                                     : std::nullopt);
+      client.streams.pinned().set_arrival(server < k_backends ? std::optional(path_of(server))
+                                                              : std::nullopt);
       const TransportStatus status = client.receive(packet);
-      client.streams.set_arrival(std::nullopt);
+      client.streams.pinned().set_arrival(std::nullopt);
       ASSERT_TRUE(status) << status.error().reason;
     }
     while (from->streams.poll_event()) {
@@ -114,7 +114,7 @@ class Leases {
     }
     if (!readable.empty()) {
       const std::size_t which = random.below(readable.size());
-      const auto result = client.streams.read(readable[which], buffer, now);
+      const auto result = client.streams.reader().read(readable[which], buffer, now);
       if (!result || result->finished) {
         readable.erase(readable.begin() + static_cast<std::ptrdiff_t>(which));
       }
@@ -134,7 +134,7 @@ class Leases {
       ASSERT_TRUE(backends[i]->stream_end.receive(pinned));
       // What arrives at a backend is told to the primary, and raises nothing at the backend.
       if (random.below(4) == 0) {
-        ASSERT_TRUE(backends[i]->stream_end.streams.on_max_data({client_limit}));
+        ASSERT_TRUE(backends[i]->stream_end.streams.incoming().on_max_data({client_limit}));
       }
     }
   }
@@ -172,9 +172,9 @@ class Leases {
   }
   // Nobody can ever send more than the client granted.
   void check() {
-    std::uint64_t sum = sent + primary.streams.connection_credit();
+    std::uint64_t sum = sent + primary.streams.outgoing().connection_credit();
     for (const auto& backend : backends) {
-      if (backend->lives) sum += backend->stream_end.streams.connection_credit();
+      if (backend->lives) sum += backend->stream_end.streams.outgoing().connection_credit();
     }
     ASSERT_LE(sum, client_limit);
   }
@@ -222,13 +222,14 @@ TEST(CreditLeases, SurviveCrashesAndDrains) {
         leases.grantor.remove(id_of(0));
       }
       if (i == 400) {
-        leases.grantor.settle(path_of(0), leases.client.streams.lose(path_of(0)), leases.now);
+        leases.grantor.settle(path_of(0), leases.client.streams.pinned().lose(path_of(0)),
+                              leases.now);
       }
       if (i == 500) {
         Backend& backend = *leases.backends[1];
         backend.drains = true;
         leases.post(1, backend.holder.give_up());
-        EXPECT_EQ(backend.stream_end.streams.connection_credit(), 0u);
+        EXPECT_EQ(backend.stream_end.streams.outgoing().connection_credit(), 0u);
       }
     }
   }
@@ -236,11 +237,11 @@ TEST(CreditLeases, SurviveCrashesAndDrains) {
 
 TEST(CreditLeases, ABackendThatReturnsMoreThanItHadGivesBackWhatItHad) {
   Leases leases(1);
-  const std::uint64_t own = leases.primary.streams.connection_credit();
+  const std::uint64_t own = leases.primary.streams.outgoing().connection_credit();
   leases.grantor.on_return(id_of(0), {.credit = UINT64_MAX});
-  EXPECT_EQ(leases.primary.streams.connection_credit(), own + 20'000);
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), own + 20'000);
   leases.grantor.on_return(id_of(0), {.credit = UINT64_MAX});
-  EXPECT_EQ(leases.primary.streams.connection_credit(), own + 20'000) << "once";
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), own + 20'000) << "once";
 }
 
 TEST(CreditLeases, ABackendThatAsksForEverythingGetsWhatThereIs) {
@@ -248,32 +249,33 @@ TEST(CreditLeases, ABackendThatAsksForEverythingGetsWhatThereIs) {
   const auto grant = leases.grantor.on_request(id_of(0), {.credit = UINT64_MAX, .id_leases = {}});
   ASSERT_TRUE(grant);
   EXPECT_LE(grant->credit, leases.client_limit);
-  EXPECT_EQ(leases.primary.streams.connection_credit(), 0u);
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), 0u);
   EXPECT_EQ(leases.grantor.leased(), leases.client_limit);
 }
 
 TEST(CreditLeases, BackendsThatWaitShareWhatThereIsWithThePrimary) {
   Leases leases(1);
-  const auto own = leases.primary.streams.open(Directionality::kBidirectional);
+  const auto own = leases.primary.streams.writer().open(Directionality::kBidirectional);
   ASSERT_TRUE(own);
   const std::vector<std::uint8_t> data(1'000'000, 7);
-  ASSERT_TRUE(leases.primary.streams.write(*own, SendChunk::copy_of(data), true));
+  ASSERT_TRUE(leases.primary.streams.writer().write(*own, SendChunk::copy_of(data), true));
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::uint64_t before = leases.primary.streams.connection_credit();
+    const std::uint64_t before = leases.primary.streams.outgoing().connection_credit();
     const auto held = leases.grantor.totals(id_of(i));
     const auto grant = leases.grantor.on_request(id_of(i), {.credit = UINT64_MAX, .id_leases = {}});
     ASSERT_TRUE(grant && held);
     // The first waits on, and is counted beside the second.
     EXPECT_EQ(grant->credit - held->granted, before / (i + 2));
   }
-  const std::uint64_t left = leases.primary.streams.connection_credit();
+  const std::uint64_t left = leases.primary.streams.outgoing().connection_credit();
   EXPECT_GT(left, 0u);
   EXPECT_EQ(leases.grantor.poll_grants().size(), 2u);
-  EXPECT_EQ(leases.primary.streams.connection_credit(), left - left / 3 - (left - left / 3) / 2);
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(),
+            left - left / 3 - (left - left / 3) / 2);
   // Without data of its own it keeps nothing back.
-  EXPECT_TRUE(leases.primary.streams.reset(*own, 0));
+  EXPECT_TRUE(leases.primary.streams.writer().reset(*own, 0));
   EXPECT_EQ(leases.grantor.poll_grants().size(), 2u);
-  EXPECT_EQ(leases.primary.streams.connection_credit(), 0u);
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), 0u);
 }
 
 TEST(CreditLeases, ABackendThatReportsTooMuchMovesTheLimitByWhatWasAllowed) {
@@ -288,22 +290,22 @@ TEST(CreditLeases, ABackendThatReportsTooMuchMovesTheLimitByWhatWasAllowed) {
 
 TEST(CreditLeases, WhatACrashedBackendDidNotUseComesBackWithTheClientsAccount) {
   Leases leases(1);
-  const std::uint64_t own = leases.primary.streams.connection_credit();
+  const std::uint64_t own = leases.primary.streams.outgoing().connection_credit();
   leases.grantor.remove(id_of(0));
-  EXPECT_EQ(leases.primary.streams.connection_credit(), own) << "nobody knows yet";
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), own) << "nobody knows yet";
   leases.grantor.settle(path_of(0), {.received = 5'000}, leases.now);
-  EXPECT_EQ(leases.primary.streams.connection_credit(), own + 15'000);
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), own + 15'000);
   leases.grantor.settle(path_of(0), {}, leases.now);
-  EXPECT_EQ(leases.primary.streams.connection_credit(), own + 15'000) << "once";
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), own + 15'000) << "once";
 }
 
 TEST(CreditLeases, WhatABackendUsedBeyondItsLeaseIsTheConnections) {
   Leases leases(1);
-  const std::uint64_t own = leases.primary.streams.connection_credit();
+  const std::uint64_t own = leases.primary.streams.outgoing().connection_credit();
   leases.grantor.settle(path_of(0), {.received = 50'000}, leases.now);
-  EXPECT_EQ(leases.primary.streams.connection_credit(), own - 30'000);
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), own - 30'000);
   leases.grantor.settle(path_of(1), {.received = UINT64_MAX}, leases.now);
-  EXPECT_EQ(leases.primary.streams.connection_credit(), 0u);
+  EXPECT_EQ(leases.primary.streams.outgoing().connection_credit(), 0u);
 }
 
 TEST(CreditLeases, WhatTheClientSentToACrashedBackendIsGivenBackToIt) {

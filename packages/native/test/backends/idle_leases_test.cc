@@ -11,12 +11,12 @@ constexpr std::uint64_t k_credit = 200'000;
 
 class IdleLease : public ::testing::Test {
  protected:
-  IdleLease() : backend_(Role::kServer, {}), holder_(backend_.streams, lease()) {
+  IdleLease() : backend_(Role::kServer, {}), holder_(backend_.streams.leased_limits(), lease()) {
     TransportParameters parameters = StreamEnd(Role::kClient, {}).parameters();
     parameters.initial_max_data = 0;
     parameters.initial_max_stream_data_uni = 50'000;
     EXPECT_TRUE(backend_.streams.set_peer_parameters(parameters));
-    backend_.streams.start_leased(lease());
+    backend_.streams.leased_limits().start(lease());
   }
   static StreamLease lease() { return {.credit = k_credit, .ids = {{{0, 4}, {0, 4}}}}; }
   std::optional<LeaseReturn> return_after(Duration duration) {
@@ -24,10 +24,10 @@ class IdleLease : public ::testing::Test {
     return holder_.poll_return(now_);
   }
   void write(std::uint64_t bytes) {
-    const auto stream = backend_.streams.open(Directionality::kUnidirectional);
+    const auto stream = backend_.streams.writer().open(Directionality::kUnidirectional);
     ASSERT_TRUE(stream);
     const std::vector<std::uint8_t> data(bytes, 7);
-    ASSERT_TRUE(backend_.streams.write(*stream, SendChunk::copy_of(data), true));
+    ASSERT_TRUE(backend_.streams.writer().write(*stream, SendChunk::copy_of(data), true));
   }
 
   Time now_{1s};
@@ -42,7 +42,7 @@ TEST_F(IdleLease, GoesBackButForWhatAFirstAnswerNeeds) {
   const auto given_up = return_after(1ms);
   ASSERT_TRUE(given_up);
   EXPECT_EQ(given_up->credit, k_credit - LeaseHolder::k_idle_credit);
-  EXPECT_EQ(backend_.streams.connection_credit(), LeaseHolder::k_idle_credit);
+  EXPECT_EQ(backend_.streams.outgoing().connection_credit(), LeaseHolder::k_idle_credit);
   EXPECT_FALSE(holder_.poll_request(now_)) << "and is not asked for again";
 }
 
@@ -74,7 +74,7 @@ TEST_F(IdleLease, GoesBackWhileTheClientReadsNothingOfItsStreams) {
   write(60'000);
   while (!backend_.send().empty()) {
   }
-  EXPECT_EQ(backend_.streams.unsent_bytes(), 10'000u);
+  EXPECT_EQ(backend_.streams.outgoing().unsent_bytes(), 10'000u);
   EXPECT_FALSE(return_after(0ms));
   const auto given_up = return_after(LeaseHolder::k_idle);
   ASSERT_TRUE(given_up) << "others wait, perhaps, and the client for what they have";
@@ -83,8 +83,8 @@ TEST_F(IdleLease, GoesBackWhileTheClientReadsNothingOfItsStreams) {
 }
 
 TEST_F(IdleLease, IsAskedForByABackendThatGotNone) {
-  LeaseHolder empty(backend_.streams, {.ids = lease().ids});
-  ASSERT_EQ(backend_.streams.give_up_credit(k_credit), k_credit);
+  LeaseHolder empty(backend_.streams.leased_limits(), {.ids = lease().ids});
+  ASSERT_EQ(backend_.streams.leased_limits().give_up_credit(k_credit), k_credit);
   const auto request = empty.poll_request(now_);
   ASSERT_TRUE(request);
   EXPECT_EQ(request->credit, LeaseHolder::k_idle_credit) << "no more than a first answer needs";

@@ -21,7 +21,7 @@ struct BoundPair {
     EXPECT_TRUE(server.streams.set_peer_parameters(client.parameters()));
   }
   StreamId request() {
-    const StreamId id = *client.streams.open(Directionality::kBidirectional);
+    const StreamId id = *client.streams.writer().open(Directionality::kBidirectional);
     client.write(id, 1, true);
     client.flush_to(server);
     server.read(id);
@@ -36,7 +36,8 @@ struct BoundPair {
   // As many as the connection has memory for, as http3/request_admission.h counts it.
   std::vector<StreamId> admitted_requests() {
     int count = 0;
-    for (; server.streams.has_room_to_hold(32 << 10); ++count) server.streams.hold(32 << 10);
+    for (; server.streams.memory().has_room_to_hold(32 << 10); ++count)
+      server.streams.memory().hold(32 << 10);
     EXPECT_GT(count, 100);
     return requests(count);
   }
@@ -49,12 +50,12 @@ struct BoundPair {
   }
   // As an application does: asks, writes, and waits when it is told to. Returns what was written.
   std::uint64_t respond(StreamId id) {
-    const std::uint64_t size = server.streams.reserve(id);
+    const std::uint64_t size = server.streams.writer().reserve(id);
     if (size > 0) server.write(id, size);
     return size;
   }
   void send_all() {
-    while (server.streams.has_data_to_send()) {
+    while (server.streams.outgoing().has_data_to_send()) {
       const StreamPacket packet = server.send();
       if (packet.empty()) return;
       packets.push_back(packet);
@@ -80,7 +81,7 @@ TEST(SendBudget, StreamsWithoutCreditHoldNoMoreThanTheConnectionMay) {
     turns = pair.drain();
   }
   EXPECT_GT(written, k_memory / 8);
-  EXPECT_LT(pair.server.streams.memory_bytes(), k_memory + k_memory / 16);
+  EXPECT_LT(pair.server.streams.memory().used(), k_memory + k_memory / 16);
 }
 
 // Who writes without asking is told to stop after each chunk, as the budget is used up.
@@ -99,7 +100,7 @@ TEST(SendBudget, AStreamWithCreditGoesOnWhileOthersStall) {
   pair.acknowledge_all();
   const StreamId wanted = pair.request();
   pair.drain();
-  ASSERT_TRUE(pair.server.streams.on_max_stream_data({wanted, k_response}));
+  ASSERT_TRUE(pair.server.streams.incoming().on_max_stream_data({wanted, k_response}));
   std::uint64_t written = 0;
   for (int round = 0; round < 1000 && written < k_response; ++round) {
     written += pair.respond(wanted);
@@ -120,7 +121,7 @@ TEST(SendBudget, ThoseWhoWaitAreToldOnceTheirClientTakesMore) {
   pair.send_all();
   pair.acknowledge_all();
   EXPECT_TRUE(pair.drain().empty());
-  ASSERT_TRUE(pair.server.streams.on_max_stream_data({ids.back(), k_response}));
+  ASSERT_TRUE(pair.server.streams.incoming().on_max_stream_data({ids.back(), k_response}));
   pair.send_all();
   const auto writable = pair.drain();
   ASSERT_EQ(writable.size(), 1u);
@@ -137,7 +138,7 @@ TEST(SendBudget, WhatWasResetMakesRoom) {
   }
   EXPECT_TRUE(pair.drain().empty());
   for (std::size_t i = 0; i + 100 < ids.size(); ++i) {
-    ASSERT_TRUE(pair.server.streams.reset(ids[i], 0));
+    ASSERT_TRUE(pair.server.streams.writer().reset(ids[i], 0));
   }
   EXPECT_FALSE(pair.drain().empty());
 }
@@ -165,31 +166,31 @@ TEST(SendBudget, WhatTheApplicationHoldsCountsToo) {
   BoundPair pair(64 << 20);
   StreamSet& streams = pair.server.streams;
   std::uint64_t held = 0;
-  while (streams.has_room_to_hold(16 << 10)) {
-    streams.hold(16 << 10);
+  while (streams.memory().has_room_to_hold(16 << 10)) {
+    streams.memory().hold(16 << 10);
     held += 16 << 10;
   }
   EXPECT_GT(held, k_memory / 2);
   EXPECT_LT(held, k_memory * 3 / 4);
-  EXPECT_GE(streams.memory_bytes(), held);
+  EXPECT_GE(streams.memory().used(), held);
   // Responses have the rest.
   const StreamId id = pair.request();
   pair.drain();
   EXPECT_GT(pair.respond(id), 0u);
-  streams.release(held);
-  EXPECT_TRUE(streams.has_room_to_hold(16 << 10));
+  streams.memory().release(held);
+  EXPECT_TRUE(streams.memory().has_room_to_hold(16 << 10));
 }
 
 TEST(SendBudget, LessMemoryShrinksWhatThePeerMaySend) {
   BoundPair pair(1024);
-  pair.server.streams.set_memory(256 << 10);
+  pair.server.streams.memory().set_total(256 << 10);
   TransportParameters before = pair.server.parameters();
   // What was announced stays; nothing is added to it before less than the new window is left.
-  const StreamId id = *pair.client.streams.open(Directionality::kBidirectional);
+  const StreamId id = *pair.client.streams.writer().open(Directionality::kBidirectional);
   pair.client.write(id, before.initial_max_data / 4);
   pair.client.flush_to(pair.server);
   pair.server.read(id);
-  EXPECT_FALSE(pair.server.streams.has_control_to_send() &&
+  EXPECT_FALSE(pair.server.streams.outgoing().has_control_to_send() &&
                !pair.server.send().all<MaxDataFrame>().empty());
 }
 

@@ -23,18 +23,18 @@ class StreamAllocation : public testing::Test {
 
   // Everything that one side has to say, acknowledged at once; the other side reads it.
   void flush(StreamSet& from, StreamSet& to, SentPackets& sent) {
-    while (from.has_control_to_send() || from.has_data_to_send()) {
+    while (from.outgoing().has_control_to_send() || from.outgoing().has_data_to_send()) {
       Writer writer(packet_);
-      from.write_control(writer, sent);
-      from.write_data(writer, sent, {});
+      from.outgoing().write_control(writer, sent);
+      from.outgoing().write_data(writer, sent, {});
       Reader reader(writer.written());
       while (!reader.empty()) receive(to, reader);
-      for (const SentFrame& frame : sent.pending_frames()) from.on_acknowledged(frame);
+      for (const SentFrame& frame : sent.pending_frames()) from.outgoing().on_acknowledged(frame);
       sent.discard_pending();
     }
     while (const auto event = to.poll_event()) {
       if (event->kind == StreamEvent::Kind::kReadable) {
-        ASSERT_TRUE(to.read(event->stream, read_, Time{}));
+        ASSERT_TRUE(to.reader().read(event->stream, read_, Time{}));
       }
     }
     while (from.poll_event()) {
@@ -43,21 +43,22 @@ class StreamAllocation : public testing::Test {
   void receive(StreamSet& to, Reader& reader) {
     StreamFrame data;
     if (read_stream_frame(reader, data)) {
-      ASSERT_TRUE(to.on_stream(data, Time{}));
+      ASSERT_TRUE(to.incoming().on_stream(data, Time{}));
       return;
     }
     const auto frame = decode_frame(reader, PacketType::kOneRtt);
     ASSERT_TRUE(frame);
     if (const auto* max_data = std::get_if<MaxDataFrame>(&*frame)) {
-      ASSERT_TRUE(to.on_max_data(*max_data));
+      ASSERT_TRUE(to.incoming().on_max_data(*max_data));
     } else if (const auto* max_stream_data = std::get_if<MaxStreamDataFrame>(&*frame)) {
-      ASSERT_TRUE(to.on_max_stream_data(*max_stream_data));
+      ASSERT_TRUE(to.incoming().on_max_stream_data(*max_stream_data));
     } else if (const auto* max_streams = std::get_if<MaxStreamsFrame>(&*frame)) {
-      ASSERT_TRUE(to.on_max_streams(*max_streams));
+      ASSERT_TRUE(to.incoming().on_max_streams(*max_streams));
     }
   }
   void write(StreamSet& from, StreamId id, std::size_t length, bool fin) {
-    ASSERT_TRUE(from.write(id, SendChunk(Bytes(lent_).first(length), nullptr, nullptr), fin));
+    ASSERT_TRUE(
+        from.writer().write(id, SendChunk(Bytes(lent_).first(length), nullptr, nullptr), fin));
   }
 
   StreamSet client_{Role::kClient, {}};
@@ -70,7 +71,7 @@ class StreamAllocation : public testing::Test {
 };
 
 TEST_F(StreamAllocation, NoneWhileOneStreamCarriesData) {
-  const StreamId id = *client_.open(Directionality::kBidirectional);
+  const StreamId id = *client_.writer().open(Directionality::kBidirectional);
   std::size_t before = 0;
   for (int round = 0; round < 500; ++round) {
     if (round == 100) before = allocation_count();
@@ -83,7 +84,7 @@ TEST_F(StreamAllocation, NoneWhileOneStreamCarriesData) {
 }
 
 TEST_F(StreamAllocation, NoneWhileMuchIsReadAtATime) {
-  const StreamId id = *client_.open(Directionality::kBidirectional);
+  const StreamId id = *client_.writer().open(Directionality::kBidirectional);
   std::size_t before = 0;
   for (int round = 0; round < 300; ++round) {
     if (round == 100) before = allocation_count();
@@ -99,7 +100,7 @@ TEST_F(StreamAllocation, NoneWhileStreamsComeAndGo) {
   std::size_t before = 0;
   for (int round = 0; round < 3000; ++round) {
     if (round == 1000) before = allocation_count();
-    const auto id = client_.open(Directionality::kBidirectional);
+    const auto id = client_.writer().open(Directionality::kBidirectional);
     ASSERT_TRUE(id);
     write(client_, *id, 200, true);
     flush(client_, server_, client_sent_);

@@ -40,28 +40,28 @@ TEST_F(StreamEarlyData, AcceptedMayOnlyRaiseLimits) {
 }
 
 TEST_F(StreamEarlyData, AcceptedContinuesUnderTheRealLimits) {
-  const StreamId id = *client_.streams.open(k_bidirectional);
+  const StreamId id = *client_.streams.writer().open(k_bidirectional);
   client_.write(id, 7000);
   while (client_.wants_to_send()) client_.send();
-  EXPECT_EQ(client_.streams.unsent_bytes(id), 2000u);
+  EXPECT_EQ(client_.streams.writer().unsent_bytes(id), 2000u);
   TransportParameters real = remembered_;
   real.initial_max_stream_data_bidi_remote = 8000;
   real.initial_max_streams_bidi = 6;
   ASSERT_TRUE(client_.streams.set_peer_parameters(real));
   while (client_.wants_to_send()) client_.send();
-  EXPECT_EQ(client_.streams.unsent_bytes(id), 0u);
-  EXPECT_EQ(client_.streams.streams_available(k_bidirectional), 5u);
+  EXPECT_EQ(client_.streams.writer().unsent_bytes(id), 0u);
+  EXPECT_EQ(client_.streams.writer().streams_available(k_bidirectional), 5u);
 }
 
 TEST_F(StreamEarlyData, RejectedStartsOverFromOffsetZero) {
-  const StreamId kept = *client_.streams.open(k_bidirectional);
-  const StreamId reset = *client_.streams.open(k_bidirectional);
+  const StreamId kept = *client_.streams.writer().open(k_bidirectional);
+  const StreamId reset = *client_.streams.writer().open(k_bidirectional);
   client_.write(kept, 3000, true);
   client_.write(reset, 1000);
   client_.send();
   client_.send();
   const StreamPacket last = client_.send();
-  ASSERT_TRUE(client_.streams.reset(reset, 4));
+  ASSERT_TRUE(client_.streams.writer().reset(reset, 4));
   client_.send();
   client_.lose(last);
   client_.streams.restart_sending();
@@ -84,10 +84,10 @@ TEST_F(StreamEarlyData, RejectedStartsOverFromOffsetZero) {
 TEST_F(StreamEarlyData, RejectedMayLowerLimits) {
   std::vector<StreamId> ids;
   for (int i = 0; i < 3; ++i) {
-    ids.push_back(*client_.streams.open(k_bidirectional));
+    ids.push_back(*client_.streams.writer().open(k_bidirectional));
     client_.write(ids.back(), 2000, true);
   }
-  ASSERT_TRUE(client_.streams.stop_sending(ids[2], 1));
+  ASSERT_TRUE(client_.streams.reader().stop_sending(ids[2], 1));
   while (client_.wants_to_send()) client_.send();
   client_.streams.restart_sending();
 

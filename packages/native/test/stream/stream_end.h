@@ -48,16 +48,20 @@ class StreamEnd {
     streams.fill_local_parameters(result);
     return result;
   }
-  bool wants_to_send() const { return streams.has_control_to_send() || streams.has_data_to_send(); }
+  bool wants_to_send() const {
+    return streams.outgoing().has_control_to_send() || streams.outgoing().has_data_to_send();
+  }
   StreamPacket send(std::size_t size = 1200) {
     return fill(size, [&](Writer& writer) {
-      if (streams.has_control_to_send()) streams.write_control(writer, sent_);
-      if (streams.has_data_to_send()) streams.write_data(writer, sent_, {});
+      if (streams.outgoing().has_control_to_send()) streams.outgoing().write_control(writer, sent_);
+      if (streams.outgoing().has_data_to_send()) streams.outgoing().write_data(writer, sent_, {});
     });
   }
   // Of the streams pinned to the path.
   StreamPacket send_pinned(PathId path, std::size_t size = 1200) {
-    return fill(size, [&](Writer& writer) { streams.write_pinned(writer, sent_, {.path = path}); });
+    return fill(size, [&](Writer& writer) {
+      streams.outgoing().write_pinned(writer, sent_, {.path = path});
+    });
   }
   TransportStatus receive(const StreamPacket& packet) {
     for (const Frame& frame : packet.decoded()) {
@@ -67,10 +71,10 @@ class StreamEnd {
     return {};
   }
   void acknowledge(const StreamPacket& packet) {
-    for (const SentFrame& frame : packet.frames) streams.on_acknowledged(frame);
+    for (const SentFrame& frame : packet.frames) streams.outgoing().on_acknowledged(frame);
   }
   void lose(const StreamPacket& packet) {
-    for (const SentFrame& frame : packet.frames) streams.on_lost(frame);
+    for (const SentFrame& frame : packet.frames) streams.outgoing().on_lost(frame);
   }
   // Sends until there is nothing left, all of it received and acknowledged.
   void flush_to(StreamEnd& peer) {
@@ -113,19 +117,19 @@ class StreamEnd {
 
   bool write(StreamId id, std::size_t length, bool fin = false, std::uint64_t offset = 0) {
     const auto taken =
-        streams.write(id, SendChunk::copy_of(pattern(id.value, offset, length)), fin);
+        streams.writer().write(id, SendChunk::copy_of(pattern(id.value, offset, length)), fin);
     EXPECT_TRUE(taken);
     return taken && *taken;
   }
   ReadResult read(StreamId id, std::size_t length = 64 << 10) {
     std::vector<std::uint8_t> bytes(length);
-    const auto result = streams.read(id, bytes, now);
+    const auto result = streams.reader().read(id, bytes, now);
     EXPECT_TRUE(result);
     return result ? *result : ReadResult{};
   }
   TransportStatus receive_stream(std::uint64_t id, std::uint64_t offset, std::size_t length,
                                  bool fin = false) {
-    return streams.on_stream({{id}, offset, pattern(id, offset, length), fin}, now);
+    return streams.incoming().on_stream({{id}, offset, pattern(id, offset, length), fin}, now);
   }
 
   StreamSet streams;
@@ -143,20 +147,32 @@ class StreamEnd {
     sent_.discard_pending();
     return packet;
   }
-  TransportStatus handle(const StreamFrame& frame) { return streams.on_stream(frame, now); }
-  TransportStatus handle(const ResetStreamFrame& frame) { return streams.on_reset_stream(frame); }
-  TransportStatus handle(const StopSendingFrame& frame) { return streams.on_stop_sending(frame); }
-  TransportStatus handle(const MaxDataFrame& frame) { return streams.on_max_data(frame); }
-  TransportStatus handle(const MaxStreamDataFrame& frame) {
-    return streams.on_max_stream_data(frame);
+  TransportStatus handle(const StreamFrame& frame) {
+    return streams.incoming().on_stream(frame, now);
   }
-  TransportStatus handle(const MaxStreamsFrame& frame) { return streams.on_max_streams(frame); }
-  TransportStatus handle(const DataBlockedFrame& frame) { return streams.on_data_blocked(frame); }
+  TransportStatus handle(const ResetStreamFrame& frame) {
+    return streams.incoming().on_reset_stream(frame);
+  }
+  TransportStatus handle(const StopSendingFrame& frame) {
+    return streams.incoming().on_stop_sending(frame);
+  }
+  TransportStatus handle(const MaxDataFrame& frame) {
+    return streams.incoming().on_max_data(frame);
+  }
+  TransportStatus handle(const MaxStreamDataFrame& frame) {
+    return streams.incoming().on_max_stream_data(frame);
+  }
+  TransportStatus handle(const MaxStreamsFrame& frame) {
+    return streams.incoming().on_max_streams(frame);
+  }
+  TransportStatus handle(const DataBlockedFrame& frame) {
+    return streams.incoming().on_data_blocked(frame);
+  }
   TransportStatus handle(const StreamDataBlockedFrame& frame) {
-    return streams.on_stream_data_blocked(frame);
+    return streams.incoming().on_stream_data_blocked(frame);
   }
   TransportStatus handle(const StreamsBlockedFrame& frame) {
-    return streams.on_streams_blocked(frame);
+    return streams.incoming().on_streams_blocked(frame);
   }
   template <typename Other>
   TransportStatus handle(const Other&) {
@@ -178,7 +194,7 @@ struct StreamPair {
     server.events();
   }
   StreamId open(Directionality directionality = Directionality::kBidirectional) {
-    const auto id = client.streams.open(directionality);
+    const auto id = client.streams.writer().open(directionality);
     EXPECT_TRUE(id);
     return *id;
   }

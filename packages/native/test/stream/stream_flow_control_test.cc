@@ -38,15 +38,15 @@ TEST(StreamFlowControl, UsesThePeersLimitOfEachKindOfStream) {
   StreamEnd server(Role::kServer);
   ASSERT_TRUE(server.streams.set_peer_parameters(peer));
   ASSERT_TRUE(server.receive_stream(0, 0, 1));
-  const StreamId ours = *server.streams.open(k_bidirectional);
-  const StreamId ours_one_way = *server.streams.open(k_unidirectional);
+  const StreamId ours = *server.streams.writer().open(k_bidirectional);
+  const StreamId ours_one_way = *server.streams.writer().open(k_unidirectional);
   for (StreamId id : {StreamId{0}, ours, ours_one_way}) {
     server.write(id, 1000);
-    while (server.streams.has_data_to_send()) server.send();
+    while (server.streams.outgoing().has_data_to_send()) server.send();
   }
-  EXPECT_EQ(server.streams.unsent_bytes({0}), 900u);
-  EXPECT_EQ(server.streams.unsent_bytes(ours), 800u);
-  EXPECT_EQ(server.streams.unsent_bytes(ours_one_way), 700u);
+  EXPECT_EQ(server.streams.writer().unsent_bytes({0}), 900u);
+  EXPECT_EQ(server.streams.writer().unsent_bytes(ours), 800u);
+  EXPECT_EQ(server.streams.writer().unsent_bytes(ours_one_way), 700u);
 }
 
 TEST(StreamFlowControl, StopsAtTheStreamsLimitAndSaysSo) {
@@ -56,13 +56,13 @@ TEST(StreamFlowControl, StopsAtTheStreamsLimitAndSaysSo) {
   const StreamPacket data = pair.client.send();
   EXPECT_EQ(data.all<StreamFrame>().at(0).data.size(), 1000u);
   EXPECT_FALSE(data.all<StreamFrame>().at(0).fin);
-  EXPECT_FALSE(pair.client.streams.has_data_to_send());
+  EXPECT_FALSE(pair.client.streams.outgoing().has_data_to_send());
   const StreamPacket blocked = pair.client.send();
   EXPECT_EQ(blocked.all<StreamDataBlockedFrame>().at(0).limit, 1000u);
   EXPECT_FALSE(pair.client.wants_to_send());
   pair.client.lose(blocked);
   EXPECT_EQ(pair.client.send().all<StreamDataBlockedFrame>().size(), 1u);
-  ASSERT_TRUE(pair.client.streams.on_max_stream_data({id, 1200}));
+  ASSERT_TRUE(pair.client.streams.incoming().on_max_stream_data({id, 1200}));
   EXPECT_EQ(pair.client.send().all<StreamFrame>().at(0).data.size(), 200u);
   EXPECT_EQ(pair.client.send().all<StreamDataBlockedFrame>().at(0).limit, 1200u);
   pair.client.lose(blocked);
@@ -77,12 +77,12 @@ TEST(StreamFlowControl, StopsAtTheConnectionsLimitAndSaysSo) {
   pair.client.write(second, 600, true);
   const StreamPacket data = pair.client.send();
   EXPECT_EQ(data.all<StreamFrame>().at(1).data.size(), 400u);
-  EXPECT_FALSE(pair.client.streams.has_data_to_send());
+  EXPECT_FALSE(pair.client.streams.outgoing().has_data_to_send());
   EXPECT_EQ(pair.client.send().all<DataBlockedFrame>().at(0).limit, 1000u);
   EXPECT_FALSE(pair.client.wants_to_send());
-  ASSERT_TRUE(pair.client.streams.on_max_data({900}));
+  ASSERT_TRUE(pair.client.streams.incoming().on_max_data({900}));
   EXPECT_FALSE(pair.client.wants_to_send()) << "limits only grow";
-  ASSERT_TRUE(pair.client.streams.on_max_data({5000}));
+  ASSERT_TRUE(pair.client.streams.incoming().on_max_data({5000}));
   const StreamPacket rest = pair.client.send();
   EXPECT_EQ(rest.all<StreamFrame>().at(0).data.size(), 200u);
   EXPECT_TRUE(rest.all<StreamFrame>().at(0).fin);
@@ -96,13 +96,13 @@ TEST(StreamFlowControl, LostDataNeedsNoCredit) {
   const StreamPacket data = pair.client.send();
   pair.client.write(second, 100);
   pair.client.write(first, 100, false, 1000);
-  EXPECT_FALSE(pair.client.streams.has_data_to_send());
+  EXPECT_FALSE(pair.client.streams.outgoing().has_data_to_send());
   pair.client.lose(data);
-  ASSERT_TRUE(pair.client.streams.has_data_to_send());
+  ASSERT_TRUE(pair.client.streams.outgoing().has_data_to_send());
   const StreamPacket again = pair.client.send();
   ASSERT_EQ(again.all<StreamFrame>().size(), 1u);
   EXPECT_EQ(again.all<StreamFrame>().at(0).data.size(), 1000u);
-  EXPECT_FALSE(pair.client.streams.has_data_to_send());
+  EXPECT_FALSE(pair.client.streams.outgoing().has_data_to_send());
 }
 
 TEST(StreamFlowControl, AnEndNeedsNoCredit) {
@@ -128,7 +128,7 @@ TEST(StreamFlowControl, ServesAllStreamsThatWaitedForTheConnection) {
     for (const StreamEvent& event : pair.server.events()) {
       if (event.kind != StreamEvent::Kind::kReadable) continue;
       pair.server.read(event.stream);
-      ASSERT_TRUE(pair.server.streams.reset(event.stream, 0));
+      ASSERT_TRUE(pair.server.streams.writer().reset(event.stream, 0));
     }
     pair.client.read_all();
   }
@@ -152,7 +152,7 @@ TEST(StreamFlowControl, GivesConnectionCreditBackForAReset) {
   // RFC 9000 §4.5: the final size counts as consumed.
   StreamEnd server(Role::kServer, windows(10'000, 10'000));
   ASSERT_TRUE(server.receive_stream(0, 0, 1000));
-  ASSERT_TRUE(server.streams.on_reset_stream({{0}, 1, 8000}));
+  ASSERT_TRUE(server.streams.incoming().on_reset_stream({{0}, 1, 8000}));
   const StreamPacket packet = server.send();
   EXPECT_EQ(packet.all<MaxDataFrame>().at(0).maximum, 18'000u);
   EXPECT_TRUE(packet.all<MaxStreamDataFrame>().empty());
@@ -162,7 +162,7 @@ TEST(StreamFlowControl, GivesConnectionCreditBackForStoppedStreams) {
   StreamEnd server(Role::kServer, windows(10'000, 10'000));
   ASSERT_TRUE(server.receive_stream(0, 0, 3000));
   server.read({0}, 1000);
-  ASSERT_TRUE(server.streams.stop_sending({0}, 1));
+  ASSERT_TRUE(server.streams.reader().stop_sending({0}, 1));
   EXPECT_TRUE(server.send().all<MaxDataFrame>().empty()) << "3000 of 10000 are not half";
   ASSERT_TRUE(server.receive_stream(0, 3000, 3000));
   EXPECT_EQ(server.send().all<MaxDataFrame>().at(0).maximum, 16'000u);
@@ -242,18 +242,20 @@ TEST(StreamLimits, OpenWaitsForThePeer) {
   StreamSetConfig config;
   config.max_bidirectional_streams = 2;
   StreamPair pair({}, config);
-  EXPECT_EQ(pair.client.streams.streams_available(k_bidirectional), 2u);
+  EXPECT_EQ(pair.client.streams.writer().streams_available(k_bidirectional), 2u);
   pair.open();
   pair.open();
-  EXPECT_EQ(pair.client.streams.streams_available(k_bidirectional), 0u);
-  EXPECT_EQ(pair.client.streams.open(k_bidirectional).error(), StreamRefusal::kStreamLimit);
-  EXPECT_EQ(pair.client.streams.open(k_bidirectional).error(), StreamRefusal::kStreamLimit);
+  EXPECT_EQ(pair.client.streams.writer().streams_available(k_bidirectional), 0u);
+  EXPECT_EQ(pair.client.streams.writer().open(k_bidirectional).error(),
+            StreamRefusal::kStreamLimit);
+  EXPECT_EQ(pair.client.streams.writer().open(k_bidirectional).error(),
+            StreamRefusal::kStreamLimit);
   const StreamPacket blocked = pair.client.send();
   ASSERT_EQ(blocked.all<StreamsBlockedFrame>().size(), 1u);
   EXPECT_EQ(blocked.all<StreamsBlockedFrame>()[0].limit, 2u);
-  ASSERT_TRUE(pair.client.streams.on_max_streams({k_bidirectional, 2}));
+  ASSERT_TRUE(pair.client.streams.incoming().on_max_streams({k_bidirectional, 2}));
   EXPECT_EQ(pair.client.event_text(), "");
-  ASSERT_TRUE(pair.client.streams.on_max_streams({k_bidirectional, 3}));
+  ASSERT_TRUE(pair.client.streams.incoming().on_max_streams({k_bidirectional, 3}));
   EXPECT_EQ(pair.client.event_text(), "available 0");
   pair.client.lose(blocked);
   EXPECT_FALSE(pair.client.wants_to_send());
@@ -262,10 +264,10 @@ TEST(StreamLimits, OpenWaitsForThePeer) {
 
 TEST(StreamLimits, NothingOpensBeforeThePeersParameters) {
   StreamEnd client(Role::kClient);
-  EXPECT_EQ(client.streams.open(k_unidirectional).error(), StreamRefusal::kStreamLimit);
+  EXPECT_EQ(client.streams.writer().open(k_unidirectional).error(), StreamRefusal::kStreamLimit);
   ASSERT_TRUE(client.streams.set_peer_parameters(StreamEnd(Role::kServer).parameters()));
   EXPECT_EQ(client.event_text(), "available 0, available 2");
-  EXPECT_TRUE(client.streams.open(k_unidirectional));
+  EXPECT_TRUE(client.streams.writer().open(k_unidirectional));
   EXPECT_FALSE(client.wants_to_send());
 }
 
@@ -274,7 +276,7 @@ TEST(StreamLimits, AreExtendedBeforeThePeerIsBlocked) {
   config.max_unidirectional_streams = 20;
   StreamPair pair({}, config);
   for (int i = 0; i < 500; ++i) {
-    ASSERT_GE(pair.client.streams.streams_available(k_unidirectional), 10u);
+    ASSERT_GE(pair.client.streams.writer().streams_available(k_unidirectional), 10u);
     const StreamId id = pair.open(k_unidirectional);
     pair.client.write(id, 10, true);
     pair.flush();
@@ -290,7 +292,7 @@ TEST(StreamLimits, AreExtendedOnlyAsTheApplicationTakesNote) {
   config.max_unidirectional_streams = 4;
   StreamEnd server(Role::kServer, config);
   for (std::uint64_t i = 0; i < 4; ++i) {
-    ASSERT_TRUE(server.streams.on_reset_stream({{2 + 4 * i}, 0, 0}));
+    ASSERT_TRUE(server.streams.incoming().on_reset_stream({{2 + 4 * i}, 0, 0}));
   }
   EXPECT_FALSE(server.wants_to_send());
   EXPECT_EQ(server.streams.open_streams(), 4u);

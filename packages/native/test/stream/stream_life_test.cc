@@ -12,8 +12,8 @@ TEST(StreamLife, NumbersStreamsByInitiatorAndDirectionality) {
   EXPECT_EQ(pair.open().value, 0u);
   EXPECT_EQ(pair.open().value, 4u);
   EXPECT_EQ(pair.open(k_unidirectional).value, 2u);
-  EXPECT_EQ(pair.server.streams.open(Directionality::kBidirectional)->value, 1u);
-  EXPECT_EQ(pair.server.streams.open(k_unidirectional)->value, 3u);
+  EXPECT_EQ(pair.server.streams.writer().open(Directionality::kBidirectional)->value, 1u);
+  EXPECT_EQ(pair.server.streams.writer().open(k_unidirectional)->value, 3u);
 }
 
 TEST(StreamLife, CarriesDataBothWaysAndCloses) {
@@ -77,11 +77,11 @@ TEST(StreamLife, PeeksAndConsumesWithoutCopying) {
   pair.flush();
   std::uint64_t offset = 0;
   while (true) {
-    const Bytes bytes = pair.server.streams.peek(id);
+    const Bytes bytes = pair.server.streams.reader().peek(id);
     ASSERT_FALSE(bytes.empty());
     ASSERT_TRUE(matches_pattern(0, offset, bytes));
     offset += bytes.size();
-    const auto result = pair.server.streams.consume(id, bytes.size(), {});
+    const auto result = pair.server.streams.reader().consume(id, bytes.size(), {});
     ASSERT_TRUE(result);
     EXPECT_EQ(result->bytes, bytes.size());
     if (result->finished) break;
@@ -94,7 +94,7 @@ TEST(StreamLife, ConsumesNoMoreThanIsReadable) {
   const StreamId id = pair.open();
   pair.client.write(id, 100);
   pair.flush();
-  EXPECT_EQ(pair.server.streams.consume(id, 1 << 20, {})->bytes, 100u);
+  EXPECT_EQ(pair.server.streams.reader().consume(id, 1 << 20, {})->bytes, 100u);
 }
 
 TEST(StreamLife, CoalescesReadiness) {
@@ -132,10 +132,10 @@ TEST(StreamLife, OpensAllStreamsBelow) {
 
 TEST(StreamLife, OpensByAnyFrameThatNamesTheStream) {
   StreamEnd server(Role::kServer);
-  EXPECT_TRUE(server.streams.on_max_stream_data({{0}, 10}));
-  EXPECT_TRUE(server.streams.on_stop_sending({{4}, 1}));
-  EXPECT_TRUE(server.streams.on_stream_data_blocked({{8}, 1}));
-  EXPECT_TRUE(server.streams.on_reset_stream({{12}, 1, 0}));
+  EXPECT_TRUE(server.streams.incoming().on_max_stream_data({{0}, 10}));
+  EXPECT_TRUE(server.streams.incoming().on_stop_sending({{4}, 1}));
+  EXPECT_TRUE(server.streams.incoming().on_stream_data_blocked({{8}, 1}));
+  EXPECT_TRUE(server.streams.incoming().on_reset_stream({{12}, 1, 0}));
   EXPECT_EQ(server.streams.open_streams(), 4u);
 }
 
@@ -150,10 +150,10 @@ TEST(StreamLife, IgnoresLateFramesOfClosedStreams) {
   pair.server.events();
   pair.client.events();
   EXPECT_TRUE(pair.server.receive(packet));
-  EXPECT_TRUE(pair.server.streams.on_reset_stream({id, 1, 10}));
-  EXPECT_TRUE(pair.server.streams.on_stream_data_blocked({id, 1}));
-  EXPECT_TRUE(pair.client.streams.on_stop_sending({id, 1}));
-  EXPECT_TRUE(pair.client.streams.on_max_stream_data({id, 1}));
+  EXPECT_TRUE(pair.server.streams.incoming().on_reset_stream({id, 1, 10}));
+  EXPECT_TRUE(pair.server.streams.incoming().on_stream_data_blocked({id, 1}));
+  EXPECT_TRUE(pair.client.streams.incoming().on_stop_sending({id, 1}));
+  EXPECT_TRUE(pair.client.streams.incoming().on_max_stream_data({id, 1}));
   pair.client.lose(packet);
   pair.client.acknowledge(packet);
   EXPECT_EQ(pair.server.event_text() + pair.client.event_text(), "");
@@ -167,19 +167,19 @@ TEST(StreamLife, RefusesWhatTheApplicationMayNotDo) {
   ASSERT_TRUE(pair.client.receive_stream(3, 0, 1));
   const StreamId send_only = pair.open(k_unidirectional);
   StreamSet& streams = pair.client.streams;
-  EXPECT_EQ(streams.write({40}, {}, true).error(), StreamRefusal::kUnknownStream);
-  EXPECT_EQ(streams.write(receive_only, {}, true).error(), StreamRefusal::kWrongDirection);
-  EXPECT_EQ(streams.reset({40}, 1).error(), StreamRefusal::kUnknownStream);
-  EXPECT_EQ(streams.reset(receive_only, 1).error(), StreamRefusal::kWrongDirection);
-  EXPECT_EQ(streams.read({40}, {}, {}).error(), StreamRefusal::kUnknownStream);
-  EXPECT_EQ(streams.read(send_only, {}, {}).error(), StreamRefusal::kWrongDirection);
-  EXPECT_EQ(streams.consume(send_only, 1, {}).error(), StreamRefusal::kWrongDirection);
-  EXPECT_EQ(streams.stop_sending({40}, 1).error(), StreamRefusal::kUnknownStream);
-  EXPECT_EQ(streams.stop_sending(send_only, 1).error(), StreamRefusal::kWrongDirection);
-  EXPECT_TRUE(streams.peek(send_only).empty());
-  EXPECT_TRUE(streams.peek({40}).empty());
-  ASSERT_TRUE(streams.write(send_only, {}, true));
-  EXPECT_EQ(streams.write(send_only, {}, false).error(), StreamRefusal::kFinished);
+  EXPECT_EQ(streams.writer().write({40}, {}, true).error(), StreamRefusal::kUnknownStream);
+  EXPECT_EQ(streams.writer().write(receive_only, {}, true).error(), StreamRefusal::kWrongDirection);
+  EXPECT_EQ(streams.writer().reset({40}, 1).error(), StreamRefusal::kUnknownStream);
+  EXPECT_EQ(streams.writer().reset(receive_only, 1).error(), StreamRefusal::kWrongDirection);
+  EXPECT_EQ(streams.reader().read({40}, {}, {}).error(), StreamRefusal::kUnknownStream);
+  EXPECT_EQ(streams.reader().read(send_only, {}, {}).error(), StreamRefusal::kWrongDirection);
+  EXPECT_EQ(streams.reader().consume(send_only, 1, {}).error(), StreamRefusal::kWrongDirection);
+  EXPECT_EQ(streams.reader().stop_sending({40}, 1).error(), StreamRefusal::kUnknownStream);
+  EXPECT_EQ(streams.reader().stop_sending(send_only, 1).error(), StreamRefusal::kWrongDirection);
+  EXPECT_TRUE(streams.reader().peek(send_only).empty());
+  EXPECT_TRUE(streams.reader().peek({40}).empty());
+  ASSERT_TRUE(streams.writer().write(send_only, {}, true));
+  EXPECT_EQ(streams.writer().write(send_only, {}, false).error(), StreamRefusal::kFinished);
 }
 
 TEST(StreamLife, ReusesNothingThatBelongedToAnEarlierStream) {
@@ -189,7 +189,7 @@ TEST(StreamLife, ReusesNothingThatBelongedToAnEarlierStream) {
     const bool reset = round % 3 == 0;
     pair.client.write(id, 3000, !reset);
     if (reset) {
-      ASSERT_TRUE(pair.client.streams.reset(id, 7));
+      ASSERT_TRUE(pair.client.streams.writer().reset(id, 7));
     }
     pair.flush();
     pair.server.events();
@@ -204,7 +204,7 @@ TEST(StreamLife, ReusesNothingThatBelongedToAnEarlierStream) {
     ASSERT_EQ(pair.client.streams.open_streams(), 0u);
     ASSERT_EQ(pair.server.streams.open_streams(), 0u);
   }
-  EXPECT_LT(pair.client.streams.memory_bytes(), 200u << 10);
+  EXPECT_LT(pair.client.streams.memory().used(), 200u << 10);
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ class StreamResetAt : public testing::Test {
     EXPECT_TRUE(server_.streams.set_peer_parameters(client_.parameters()));
     client_.events();
     server_.events();
-    EXPECT_TRUE(client_.streams.open(k_unidirectional));
+    EXPECT_TRUE(client_.streams.writer().open(k_unidirectional));
   }
   // The first three bytes are to arrive in any case.
   void write_with_prefix(std::size_t written) {
     client_.write(id_, 3);
-    client_.streams.keep_reliable(id_, 3);
+    client_.streams.writer().keep_reliable(id_, 3);
     if (written > 3) client_.write(id_, written - 3, false, 3);
   }
   StreamEnd client_{Role::kClient};
@@ -32,8 +32,8 @@ class StreamResetAt : public testing::Test {
 
 TEST_F(StreamResetAt, PrefixGoesBeforeTheReset) {
   write_with_prefix(500);
-  ASSERT_TRUE(client_.streams.reset(id_, 77));
-  EXPECT_EQ(client_.streams.unsent_bytes(id_), 3u);
+  ASSERT_TRUE(client_.streams.writer().reset(id_, 77));
+  EXPECT_EQ(client_.streams.writer().unsent_bytes(id_), 3u);
   while (client_.wants_to_send()) {
     const StreamPacket packet = client_.send();
     ASSERT_FALSE(packet.empty());
@@ -51,8 +51,8 @@ TEST_F(StreamResetAt, PrefixGoesBeforeTheReset) {
 }
 
 TEST_F(StreamResetAt, NothingBecomesReliableBehindTheReset) {
-  ASSERT_TRUE(client_.streams.reset(id_, 77));
-  client_.streams.keep_reliable(id_, 3);
+  ASSERT_TRUE(client_.streams.writer().reset(id_, 77));
+  client_.streams.writer().keep_reliable(id_, 3);
   const StreamPacket packet = client_.send();
   ASSERT_EQ(packet.all<ResetStreamFrame>().size(), 1u);
   EXPECT_EQ(packet.all<ResetStreamFrame>()[0].final_size, 0u);
@@ -62,7 +62,7 @@ TEST_F(StreamResetAt, NothingBecomesReliableBehindTheReset) {
 TEST_F(StreamResetAt, PrefixIsRepeatedAndTheRestIsNot) {
   write_with_prefix(500);
   const StreamPacket data = client_.send();
-  ASSERT_TRUE(client_.streams.reset(id_, 77));
+  ASSERT_TRUE(client_.streams.writer().reset(id_, 77));
   const StreamPacket reset = client_.send();
   ASSERT_EQ(reset.all<ResetStreamFrame>().size(), 1u);
   EXPECT_EQ(reset.all<ResetStreamFrame>()[0].final_size, 500u);
@@ -80,13 +80,13 @@ TEST_F(StreamResetAt, PrefixIsRepeatedAndTheRestIsNot) {
 
 TEST_F(StreamResetAt, StreamEndsWhenPrefixAndResetAreAcknowledged) {
   for (const bool reset_first : {true, false}) {
-    const StreamId id = *client_.streams.open(Directionality::kUnidirectional);
+    const StreamId id = *client_.streams.writer().open(Directionality::kUnidirectional);
     client_.write(id, 3);
-    client_.streams.keep_reliable(id, 3);
+    client_.streams.writer().keep_reliable(id, 3);
     const StreamPacket prefix = client_.send();
     client_.write(id, 100, true, 3);
     const StreamPacket rest = client_.send();
-    ASSERT_TRUE(client_.streams.reset(id, 1));
+    ASSERT_TRUE(client_.streams.writer().reset(id, 1));
     const StreamPacket reset = client_.send();
     client_.acknowledge(rest);
     EXPECT_EQ(client_.event_text(), "") << "the end was taken back";
@@ -103,20 +103,20 @@ TEST_F(StreamResetAt, StreamEndsWhenPrefixAndResetAreAcknowledged) {
 
 TEST_F(StreamResetAt, WhatWasLentBehindThePrefixComesBackAtOnce) {
   client_.write(id_, 3);
-  client_.streams.keep_reliable(id_, 3);
+  client_.streams.writer().keep_reliable(id_, 3);
   bool released = false;
   const std::vector<std::uint8_t> bytes(100);
   const auto release = [](void* owner) { *static_cast<bool*>(owner) = true; };
-  ASSERT_TRUE(client_.streams.write(id_, SendChunk(bytes, release, &released), true));
+  ASSERT_TRUE(client_.streams.writer().write(id_, SendChunk(bytes, release, &released), true));
   client_.send();
-  ASSERT_TRUE(client_.streams.reset(id_, 1));
+  ASSERT_TRUE(client_.streams.writer().reset(id_, 1));
   EXPECT_TRUE(released);
 }
 
 TEST_F(StreamResetAt, StopSendingNeedsNoPrefix) {
   write_with_prefix(3);
   client_.flush_to(server_);
-  ASSERT_TRUE(server_.streams.stop_sending(id_, 9));
+  ASSERT_TRUE(server_.streams.reader().stop_sending(id_, 9));
   ASSERT_TRUE(client_.receive(server_.send()));
   const StreamPacket reset = client_.send();
   ASSERT_EQ(reset.all<ResetStreamFrame>().size(), 1u);
@@ -130,7 +130,7 @@ class StreamResetAtUnknown : public StreamResetAt {
 
 TEST_F(StreamResetAtUnknown, PeerWithoutItGetsAPlainReset) {
   write_with_prefix(500);
-  ASSERT_TRUE(client_.streams.reset(id_, 77));
+  ASSERT_TRUE(client_.streams.writer().reset(id_, 77));
   const StreamPacket reset = client_.send();
   EXPECT_TRUE(reset.all<StreamFrame>().empty());
   ASSERT_EQ(reset.all<ResetStreamFrame>().size(), 1u);
@@ -152,9 +152,9 @@ class StreamResetAtBlocked : public StreamResetAt {
 TEST_F(StreamResetAtBlocked, ResetWaitsForTheCreditOfItsPrefix) {
   write_with_prefix(500);
   client_.send();
-  ASSERT_TRUE(client_.streams.reset(id_, 77));
+  ASSERT_TRUE(client_.streams.writer().reset(id_, 77));
   while (client_.wants_to_send()) EXPECT_TRUE(client_.send().all<ResetStreamFrame>().empty());
-  ASSERT_TRUE(client_.streams.on_max_stream_data({id_, 1000}));
+  ASSERT_TRUE(client_.streams.incoming().on_max_stream_data({id_, 1000}));
   std::vector<ResetStreamFrame> resets;
   while (client_.wants_to_send()) {
     for (const auto& frame : client_.send().all<ResetStreamFrame>()) resets.push_back(frame);
@@ -164,7 +164,7 @@ TEST_F(StreamResetAtBlocked, ResetWaitsForTheCreditOfItsPrefix) {
 }
 
 TEST_F(StreamResetAt, ResetIsToldBehindWhatIsReliable) {
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500, 100}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500, 100}));
   EXPECT_EQ(server_.event_text(), "opened 2");
   ASSERT_TRUE(server_.receive_stream(2, 40, 60));
   EXPECT_EQ(server_.event_text(), "");
@@ -186,13 +186,13 @@ TEST_F(StreamResetAt, ResetIsToldBehindWhatIsReliable) {
 TEST_F(StreamResetAt, ResetThatComesAfterItsPrefixWasReadIsToldAtOnce) {
   ASSERT_TRUE(server_.receive_stream(2, 0, 100));
   EXPECT_EQ(server_.read(id_, 50).bytes, 50u);
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500, 50}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500, 50}));
   EXPECT_EQ(server_.event_text(), "opened 2, readable 2, reset 2 = 77, closed 2");
 }
 
 TEST_F(StreamResetAt, WholeFinalSizeMayBeReliable) {
   ASSERT_TRUE(server_.receive_stream(2, 0, 50));
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 100, 100}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 100, 100}));
   ASSERT_TRUE(server_.receive_stream(2, 50, 50));
   EXPECT_EQ(server_.read(id_).bytes, 100u);
   EXPECT_EQ(server_.read(id_).reset, 77u);
@@ -200,9 +200,10 @@ TEST_F(StreamResetAt, WholeFinalSizeMayBeReliable) {
 
 TEST_F(StreamResetAt, ReliableSizeShrinksAndDoesNotGrow) {
   ASSERT_TRUE(server_.receive_stream(2, 0, 20));
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500, 100}));
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500, 20}));
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500, 100})) << "one that was overtaken";
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500, 100}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500, 20}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500, 100}))
+      << "one that was overtaken";
   EXPECT_EQ(server_.event_text(), "opened 2, readable 2");
   EXPECT_EQ(server_.read(id_).bytes, 20u);
   EXPECT_EQ(server_.event_text(), "readable 2, reset 2 = 77, closed 2");
@@ -210,8 +211,8 @@ TEST_F(StreamResetAt, ReliableSizeShrinksAndDoesNotGrow) {
 
 TEST_F(StreamResetAt, PlainResetMakesNothingReliable) {
   ASSERT_TRUE(server_.receive_stream(2, 0, 20));
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500, 100}));
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500, 100}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500}));
   EXPECT_EQ(server_.event_text(), "opened 2, readable 2, reset 2 = 77, closed 2");
 }
 
@@ -220,7 +221,7 @@ TEST_F(StreamResetAt, CreditComesBackForWhatIsNeverDelivered) {
   std::uint64_t announced = window;
   for (std::uint64_t i = 0; announced == window && i < 20; ++i) {
     const StreamId id{2 + 4 * i};
-    ASSERT_TRUE(server_.streams.on_reset_stream({id, 1, 200'000, 10}));
+    ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id, 1, 200'000, 10}));
     ASSERT_TRUE(server_.receive_stream(id.value, 0, 10));
     EXPECT_EQ(server_.read_all(), 10u);
     while (server_.wants_to_send()) {
@@ -232,14 +233,14 @@ TEST_F(StreamResetAt, CreditComesBackForWhatIsNeverDelivered) {
 
 TEST_F(StreamResetAt, GivingUpReadingEndsIt) {
   ASSERT_TRUE(server_.receive_stream(2, 0, 20));
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500, 100}));
-  ASSERT_TRUE(server_.streams.stop_sending(id_, 5));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500, 100}));
+  ASSERT_TRUE(server_.streams.reader().stop_sending(id_, 5));
   EXPECT_FALSE(server_.wants_to_send()) << "the peer has ended it already";
   EXPECT_EQ(server_.event_text(), "opened 2, closed 2");
 }
 
 TEST_F(StreamResetAt, NoMoreCreditForTheStream) {
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 200'000, 200'000}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 200'000, 200'000}));
   ASSERT_TRUE(server_.receive_stream(2, 0, 200'000));
   EXPECT_EQ(server_.read(id_, 190'000).bytes, 190'000u);
   while (server_.wants_to_send()) EXPECT_TRUE(server_.send().all<MaxStreamDataFrame>().empty());
@@ -251,12 +252,12 @@ void expect_error(const TransportStatus& status, TransportErrorCode code) {
 }
 
 TEST_F(StreamResetAt, NeitherErrorNorFinalSizeMayChange) {
-  ASSERT_TRUE(server_.streams.on_reset_stream({id_, 77, 500, 100}));
-  expect_error(server_.streams.on_reset_stream({id_, 78, 500, 100}),
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({id_, 77, 500, 100}));
+  expect_error(server_.streams.incoming().on_reset_stream({id_, 78, 500, 100}),
                TransportErrorCode::kStreamStateError);
-  expect_error(server_.streams.on_reset_stream({id_, 78, 500}),
+  expect_error(server_.streams.incoming().on_reset_stream({id_, 78, 500}),
                TransportErrorCode::kStreamStateError);
-  expect_error(server_.streams.on_reset_stream({id_, 77, 501, 100}),
+  expect_error(server_.streams.incoming().on_reset_stream({id_, 77, 501, 100}),
                TransportErrorCode::kFinalSizeError);
   expect_error(server_.receive_stream(2, 0, 400, true), TransportErrorCode::kFinalSizeError);
   expect_error(server_.receive_stream(2, 400, 101), TransportErrorCode::kFinalSizeError);
@@ -264,7 +265,7 @@ TEST_F(StreamResetAt, NeitherErrorNorFinalSizeMayChange) {
 
 TEST_F(StreamResetAt, FinalSizeIsSubjectToFlowControl) {
   const std::uint64_t window = StreamSetConfig{}.initial_stream_window;
-  expect_error(server_.streams.on_reset_stream({id_, 77, window + 1, 1}),
+  expect_error(server_.streams.incoming().on_reset_stream({id_, 77, window + 1, 1}),
                TransportErrorCode::kFlowControlError);
 }
 
@@ -276,7 +277,7 @@ TEST_F(StreamResetAt, ServerMayNotForgetItAfterEarlyData) {
 TEST_F(StreamResetAt, RejectedEarlyDataLeavesAPlainReset) {
   write_with_prefix(500);
   client_.send();
-  ASSERT_TRUE(client_.streams.reset(id_, 77));
+  ASSERT_TRUE(client_.streams.writer().reset(id_, 77));
   client_.send();
   client_.streams.restart_sending();
   ASSERT_TRUE(client_.streams.set_peer_parameters(server_.parameters()));

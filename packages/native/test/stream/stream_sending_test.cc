@@ -25,7 +25,7 @@ TEST_F(StreamSending, FillsPacketsToTheLastByte) {
     EXPECT_EQ(packet.bytes.size(), size);
     ASSERT_TRUE(server_.receive(packet));
   }
-  EXPECT_TRUE(matches_pattern(0, 0, server_.streams.peek(id)));
+  EXPECT_TRUE(matches_pattern(0, 0, server_.streams.reader().peek(id)));
 }
 
 TEST_F(StreamSending, LastFrameHasALengthWhenItDoesNotFillThePacket) {
@@ -79,11 +79,11 @@ TEST_F(StreamSending, ObeysPriorities) {
   const StreamId second = pair_.open();
   client_.write(first, 3000);
   client_.write(second, 3000);
-  client_.streams.set_priority(second, {.urgency = 1});
+  client_.streams.writer().set_priority(second, {.urgency = 1});
   EXPECT_EQ(stream_frames(client_.send())[0].stream, second);
-  client_.streams.set_priority(first, {.urgency = 0});
+  client_.streams.writer().set_priority(first, {.urgency = 0});
   EXPECT_EQ(stream_frames(client_.send())[0].stream, first);
-  client_.streams.set_priority({400}, {.urgency = 0});
+  client_.streams.writer().set_priority({400}, {.urgency = 0});
 }
 
 TEST_F(StreamSending, AStreamWithoutAnEndInSightComesAfterOneThatNamesIt) {
@@ -91,7 +91,7 @@ TEST_F(StreamSending, AStreamWithoutAnEndInSightComesAfterOneThatNamesIt) {
   const StreamId endless = pair.open();
   const StreamId known = pair.open();
   const StreamId complete = pair.open();
-  pair.client.streams.set_expected_bytes(known, 60'000'000);
+  pair.client.streams.writer().set_expected_bytes(known, 60'000'000);
   pair.client.write(endless, 1000);
   pair.client.write(known, 4000);
   pair.client.write(complete, 2000, true);
@@ -112,8 +112,8 @@ TEST_F(StreamSending, WhatOthersWaitForLeavesFirstWhateverTheScheduler) {
     StreamPair pair({.scheduler = scheduler.kind});
     const StreamId message = pair.open();
     const StreamId instructions = pair.open(k_unidirectional);
-    pair.client.streams.set_priority(message, {.urgency = 0});
-    pair.client.streams.set_priority(instructions, {.urgency = 0, .ahead = true});
+    pair.client.streams.writer().set_priority(message, {.urgency = 0});
+    pair.client.streams.writer().set_priority(instructions, {.urgency = 0, .ahead = true});
     pair.client.write(message, 5000, true);
     pair.client.write(instructions, 60);
     auto frames = stream_frames(pair.client.send());
@@ -134,9 +134,9 @@ TEST_F(StreamSending, AWaitingStreamCanBePutAheadAndBack) {
   const StreamId second = pair_.open();
   client_.write(first, 3000);
   client_.write(second, 3000);
-  client_.streams.set_priority(second, {.ahead = true});
+  client_.streams.writer().set_priority(second, {.ahead = true});
   EXPECT_EQ(stream_frames(client_.send())[0].stream, second);
-  client_.streams.set_priority(second, {});
+  client_.streams.writer().set_priority(second, {});
   EXPECT_EQ(stream_frames(client_.send())[0].stream, first);
   client_.flush_to(server_);
 }
@@ -145,7 +145,7 @@ TEST_F(StreamSending, IncrementalStreamsTakeTurns) {
   const StreamId first = pair_.open();
   const StreamId second = pair_.open();
   for (StreamId id : {first, second}) {
-    client_.streams.set_priority(id, {.urgency = 3, .incremental = true});
+    client_.streams.writer().set_priority(id, {.urgency = 3, .incremental = true});
     client_.write(id, 10'000);
   }
   for (int i = 0; i < 3; ++i) {
@@ -165,7 +165,7 @@ TEST_F(StreamSending, SendsAgainWhatIsLost) {
   client_.acknowledge(third);
   client_.lose(first);
   client_.lose(second);
-  ASSERT_TRUE(client_.streams.has_data_to_send());
+  ASSERT_TRUE(client_.streams.outgoing().has_data_to_send());
   client_.flush_to(server_);
   EXPECT_EQ(server_.read(id).bytes, 3000u);
   EXPECT_EQ(client_.event_text(), "acknowledged 2 = 3000, closed 2");
@@ -230,8 +230,8 @@ TEST_F(StreamSending, TellsWhenTheBufferHasRoomAgain) {
   const StreamId id = pair.open();
   EXPECT_TRUE(pair.client.write(id, 9999));
   EXPECT_FALSE(pair.client.write(id, 5000, false, 9999)) << "taken, but full";
-  EXPECT_EQ(pair.client.streams.unsent_bytes(id), 14'999u);
-  while (pair.client.streams.unsent_bytes(id) > 5000) {
+  EXPECT_EQ(pair.client.streams.writer().unsent_bytes(id), 14'999u);
+  while (pair.client.streams.writer().unsent_bytes(id) > 5000) {
     EXPECT_EQ(pair.client.event_text(), "");
     ASSERT_TRUE(pair.server.receive(pair.client.send()));
   }
@@ -247,24 +247,25 @@ TEST_F(StreamSending, AFullBufferHasNoEndInSight) {
   StreamSet& streams = pair.client.streams;
   const StreamId id = pair.open();
   pair.client.write(id, 5000);
-  EXPECT_FALSE(streams.open_ended()) << "the application could have written more";
+  EXPECT_FALSE(streams.outgoing().open_ended()) << "the application could have written more";
   pair.client.write(id, 5000, false, 5000);
-  EXPECT_TRUE(streams.open_ended());
+  EXPECT_TRUE(streams.outgoing().open_ended());
   pair.client.send();
-  EXPECT_TRUE(streams.open_ended()) << "the application has yet to hear that there is room";
+  EXPECT_TRUE(streams.outgoing().open_ended())
+      << "the application has yet to hear that there is room";
   pair.client.write(id, 100'000, true, 10'000);
-  EXPECT_FALSE(streams.open_ended()) << "this is the end";
+  EXPECT_FALSE(streams.outgoing().open_ended()) << "this is the end";
 
   const StreamId other = pair.open();
   pair.client.write(other, 10'000);
-  EXPECT_TRUE(streams.open_ended());
-  ASSERT_TRUE(streams.reset(other, 0));
-  EXPECT_FALSE(streams.open_ended());
+  EXPECT_TRUE(streams.outgoing().open_ended());
+  ASSERT_TRUE(streams.writer().reset(other, 0));
+  EXPECT_FALSE(streams.outgoing().open_ended());
 
   const StreamId last = pair.open();
   pair.client.write(last, 10'000);
-  while (streams.unsent_bytes() > 0) pair.client.send();
-  EXPECT_FALSE(streams.open_ended()) << "nothing is left, and nobody wrote more";
+  while (streams.outgoing().unsent_bytes() > 0) pair.client.send();
+  EXPECT_FALSE(streams.outgoing().open_ended()) << "nothing is left, and nobody wrote more";
 }
 
 TEST_F(StreamSending, RepeatsOnlyTheNewestLimits) {
@@ -293,7 +294,7 @@ TEST_F(StreamSending, RepeatsOnlyTheNewestLimits) {
 TEST_F(StreamSending, KeepsControlFramesThatFindNoRoom) {
   for (std::uint64_t i = 0; i < 100; ++i) {
     const StreamId id = pair_.open();
-    ASSERT_TRUE(client_.streams.reset(id, 1u << 20));
+    ASSERT_TRUE(client_.streams.writer().reset(id, 1u << 20));
   }
   std::size_t resets = 0;
   while (client_.wants_to_send()) {

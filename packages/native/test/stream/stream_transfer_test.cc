@@ -81,7 +81,7 @@ class Application {
     if (to_open_ > 0 && random_.below(3) == 0) {
       const auto directionality =
           random_.below(2) == 0 ? Directionality::kBidirectional : Directionality::kUnidirectional;
-      if (const auto id = end_.streams.open(directionality)) {
+      if (const auto id = end_.streams.writer().open(directionality)) {
         --to_open_;
         add(*id);
       }
@@ -109,19 +109,19 @@ class Application {
     const bool one_way = id.directionality() == Directionality::kUnidirectional;
     progress.ended = one_way && id.initiator() != role_;
     progress.finished = one_way && id.initiator() == role_;
-    end_.streams.set_priority(id,
-                              {static_cast<std::uint8_t>(random_.below(8)), random_.below(2) == 0});
+    end_.streams.writer().set_priority(
+        id, {static_cast<std::uint8_t>(random_.below(8)), random_.below(2) == 0});
   }
   void write(StreamId id, Progress& progress) {
     if (random_.below(40) == 0) {
-      ASSERT_TRUE(end_.streams.reset(id, id.value));
+      ASSERT_TRUE(end_.streams.writer().reset(id, id.value));
       progress.ended = true;
       return;
     }
     const std::size_t length = random_.below(random_.below(4) == 0 ? 20'000 : 300);
     progress.ended = random_.below(10) == 0;
     const auto bytes = pattern(id.value, progress.written, length);
-    const auto taken = end_.streams.write(id, SendChunk::copy_of(bytes), progress.ended);
+    const auto taken = end_.streams.writer().write(id, SendChunk::copy_of(bytes), progress.ended);
     if (taken) {
       progress.written += length;
     } else {
@@ -131,13 +131,13 @@ class Application {
   }
   void read(StreamId id, Progress& progress) {
     if (random_.below(60) == 0) {
-      ASSERT_TRUE(end_.streams.stop_sending(id, id.value));
+      ASSERT_TRUE(end_.streams.reader().stop_sending(id, id.value));
       progress.finished = true;
       return;
     }
     std::vector<std::uint8_t> bytes(4000);
     while (!progress.finished) {
-      const auto result = end_.streams.read(id, bytes, end_.now);
+      const auto result = end_.streams.reader().read(id, bytes, end_.now);
       ASSERT_TRUE(result);
       ASSERT_TRUE(matches_pattern(id.value, progress.read, Bytes(bytes).first(result->bytes)));
       progress.read += result->bytes;

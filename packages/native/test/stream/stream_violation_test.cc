@@ -35,22 +35,22 @@ TEST_F(StreamViolation, FinalSizeMayNotChange) {
   expect_error(server_.receive_stream(0, 0, 99, true), Code::kFinalSizeError, FrameType::kStream);
   expect_error(server_.receive_stream(0, 0, 101), Code::kFinalSizeError, FrameType::kStream);
   expect_error(server_.receive_stream(0, 200, 0, true), Code::kFinalSizeError, FrameType::kStream);
-  expect_error(server_.streams.on_reset_stream({{0}, 0, 101}), Code::kFinalSizeError,
+  expect_error(server_.streams.incoming().on_reset_stream({{0}, 0, 101}), Code::kFinalSizeError,
                FrameType::kResetStream);
 }
 
 TEST_F(StreamViolation, FinalSizeMayNotBeBelowReceivedData) {
   ASSERT_TRUE(server_.receive_stream(0, 50, 50));
   expect_error(server_.receive_stream(0, 0, 99, true), Code::kFinalSizeError, FrameType::kStream);
-  expect_error(server_.streams.on_reset_stream({{0}, 0, 99}), Code::kFinalSizeError,
+  expect_error(server_.streams.incoming().on_reset_stream({{0}, 0, 99}), Code::kFinalSizeError,
                FrameType::kResetStream);
 }
 
 TEST_F(StreamViolation, FinalSizeStandsAfterAReset) {
-  ASSERT_TRUE(server_.streams.on_reset_stream({{0}, 0, 100}));
+  ASSERT_TRUE(server_.streams.incoming().on_reset_stream({{0}, 0, 100}));
   EXPECT_TRUE(server_.receive_stream(0, 0, 100));
   expect_error(server_.receive_stream(0, 0, 101), Code::kFinalSizeError, FrameType::kStream);
-  expect_error(server_.streams.on_reset_stream({{0}, 0, 99}), Code::kFinalSizeError,
+  expect_error(server_.streams.incoming().on_reset_stream({{0}, 0, 99}), Code::kFinalSizeError,
                FrameType::kResetStream);
 }
 
@@ -60,7 +60,7 @@ TEST_F(StreamViolation, StreamLimitHoldsForDataAndResets) {
   expect_error(server_.receive_stream(0, 1000, 1), Code::kFlowControlError, FrameType::kStream);
   expect_error(server_.receive_stream(4, 1001, 0, true), Code::kFlowControlError,
                FrameType::kStream);
-  expect_error(server_.streams.on_reset_stream({{4}, 0, 1001}), Code::kFlowControlError,
+  expect_error(server_.streams.incoming().on_reset_stream({{4}, 0, 1001}), Code::kFlowControlError,
                FrameType::kResetStream);
 }
 
@@ -69,7 +69,7 @@ TEST_F(StreamViolation, ConnectionLimitCountsAllStreams) {
   ASSERT_TRUE(server_.receive_stream(4, 499, 1));
   EXPECT_TRUE(server_.receive_stream(0, 0, 999)) << "no higher offset";
   expect_error(server_.receive_stream(8, 0, 1), Code::kFlowControlError, FrameType::kStream);
-  expect_error(server_.streams.on_reset_stream({{8}, 0, 1}), Code::kFlowControlError,
+  expect_error(server_.streams.incoming().on_reset_stream({{8}, 0, 1}), Code::kFlowControlError,
                FrameType::kResetStream);
 }
 
@@ -79,37 +79,37 @@ TEST_F(StreamViolation, StreamCountIsLimited) {
   expect_error(server_.receive_stream(12, 0, 1), Code::kStreamLimitError, FrameType::kStream);
   EXPECT_TRUE(server_.receive_stream(2, 0, 1));
   expect_error(server_.receive_stream(6, 0, 1), Code::kStreamLimitError, FrameType::kStream);
-  expect_error(server_.streams.on_max_stream_data({{k_max_varint - 3}, 1}), Code::kStreamLimitError,
-               FrameType::kMaxStreamData);
+  expect_error(server_.streams.incoming().on_max_stream_data({{k_max_varint - 3}, 1}),
+               Code::kStreamLimitError, FrameType::kMaxStreamData);
   EXPECT_EQ(server_.streams.open_streams(), 4u);
 }
 
 TEST_F(StreamViolation, DirectionHolds) {
   // RFC 9000 §19.4, §19.5, §19.8, §19.10, §19.13. Stream 3 is ours to send, 2 the peer's.
   ASSERT_TRUE(server_.streams.set_peer_parameters(StreamEnd(Role::kClient).parameters()));
-  ASSERT_TRUE(server_.streams.open(Directionality::kUnidirectional));
+  ASSERT_TRUE(server_.streams.writer().open(Directionality::kUnidirectional));
   expect_error(server_.receive_stream(3, 0, 1), Code::kStreamStateError, FrameType::kStream);
-  expect_error(server_.streams.on_reset_stream({{3}, 0, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_reset_stream({{3}, 0, 0}), Code::kStreamStateError,
                FrameType::kResetStream);
-  expect_error(server_.streams.on_stream_data_blocked({{3}, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_stream_data_blocked({{3}, 0}), Code::kStreamStateError,
                FrameType::kStreamDataBlocked);
-  expect_error(server_.streams.on_stop_sending({{2}, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_stop_sending({{2}, 0}), Code::kStreamStateError,
                FrameType::kStopSending);
-  expect_error(server_.streams.on_max_stream_data({{2}, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_max_stream_data({{2}, 0}), Code::kStreamStateError,
                FrameType::kMaxStreamData);
 }
 
 TEST_F(StreamViolation, StreamsThatWeHaveYetToOpenMayNotBeNamed) {
   expect_error(server_.receive_stream(1, 0, 1), Code::kStreamStateError, FrameType::kStream);
-  expect_error(server_.streams.on_reset_stream({{1}, 0, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_reset_stream({{1}, 0, 0}), Code::kStreamStateError,
                FrameType::kResetStream);
-  expect_error(server_.streams.on_stop_sending({{1}, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_stop_sending({{1}, 0}), Code::kStreamStateError,
                FrameType::kStopSending);
-  expect_error(server_.streams.on_max_stream_data({{1}, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_max_stream_data({{1}, 0}), Code::kStreamStateError,
                FrameType::kMaxStreamData);
-  expect_error(server_.streams.on_stream_data_blocked({{1}, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_stream_data_blocked({{1}, 0}), Code::kStreamStateError,
                FrameType::kStreamDataBlocked);
-  expect_error(server_.streams.on_stop_sending({{3}, 0}), Code::kStreamStateError,
+  expect_error(server_.streams.incoming().on_stop_sending({{3}, 0}), Code::kStreamStateError,
                FrameType::kStopSending);
 }
 
@@ -124,7 +124,7 @@ TEST_F(StreamViolation, ManySmallFragmentsCostLittleMemory) {
     }
     credit -= std::min<std::uint64_t>(credit, 1000);
   }
-  EXPECT_LT(server.streams.memory_bytes(), 8u << 20);
+  EXPECT_LT(server.streams.memory().used(), 8u << 20);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ TransportStatus BackendHost::import(Bytes snapshot, const ConnectionConfig& own,
   host_->on_activity = on_activity;
   Connection& connection = host_->connection;
   connection.set_reset_key(std::vector<std::uint8_t>(32, 0x3c));
-  leases_ = std::make_unique<LeaseHolder>(connection.shared_limits(), seed->lease);
+  leases_ = std::make_unique<LeaseHolder>(connection.leased_limits(), seed->lease);
   return connection.establish_backend(*seed, now);
 }
 

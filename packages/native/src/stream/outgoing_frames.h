@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+
+#include "recovery/sent_packets.h"
+#include "scheduler/stream/stream_scheduler.h"
+#include "stream/send_stream.h"
+
+namespace sheaf::quic {
+
+struct Stream;
+struct StreamLane;
+struct StreamParts;
+
+// Fills packets with the frames of streams, and hears what became of those frames. Each frame is
+// logged with `sent.add_frame`.
+class OutgoingFrames {
+ public:
+  explicit OutgoingFrames(StreamParts& parts) : parts_(parts) {}
+
+  // --- streams that any path may carry
+  // ------------------------------------------------------------
+  bool has_control_to_send() const;  // flow control, resets, stop sending
+  bool has_data_to_send() const;     // STREAM frames that flow control allows
+  void write_control(Writer& writer, SentPackets& sent);
+  // Fills the packet with STREAM frames in the scheduler's order; the last has no length field when
+  // it reaches the end of the writer. Returns payload bytes written.
+  std::size_t write_data(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
+  // In bytes, written but not yet in a packet.
+  std::uint64_t unsent_bytes() const;
+  // The application filled the buffer of one of them and has not ended it: more than
+  // `unsent_bytes` is to come.
+  bool open_ended() const;
+  // In bytes: what the peer's MAX_DATA still allows.
+  std::uint64_t connection_credit() const;
+
+  // --- streams pinned to one path
+  // -----------------------------------------------------------------
+  bool has_pinned_to_send(PathId path) const;
+  // Control frames and data of the streams that are pinned to the opportunity's path. Returns
+  // payload bytes written.
+  std::size_t write_pinned(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
+
+  // --- frames that were sent
+  // ---------------------------------------------------------------------- Sends again what is not
+  // acknowledged of a STREAM frame, for another path. `rest` becomes what did not fit; true when
+  // nothing is left of it.
+  bool write_copy(SentFrame& rest, Writer& writer, SentPackets& sent);
+  // All stream frame kinds of SentFrame.
+  void on_acknowledged(const SentFrame& frame);
+  void on_lost(const SentFrame& frame);
+
+ private:
+  void write_lane_control(StreamLane& lane, Writer& writer, SentPackets& sent);
+  bool write_stream_control(Stream& stream, Writer& writer, SentPackets& sent);
+  std::size_t write_lane_data(StreamLane& lane, Writer& writer, SentPackets& sent,
+                              const SendOpportunity& opportunity);
+  // Payload bytes; none when there is no room.
+  std::optional<std::size_t> write_stream_frame(Stream& stream, Writer& writer, SentPackets& sent);
+  bool write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,
+                     SentPackets& sent);
+  void on_stream_frame_lost(Stream& stream, const SentFrame& frame);
+
+  StreamParts& parts_;
+};
+
+}  // namespace sheaf::quic

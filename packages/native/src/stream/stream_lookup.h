@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "stream/open_streams.h"
+#include "util/interval_set.h"
+#include "wire/frame.h"
+
+namespace sheaf::quic {
+
+// Finds the stream that a frame of the peer names, and opens it where the peer may (RFC 9000 §2.1,
+// §3.2). Several servers may share the streams of a connection (docs/internals/multi-end.md).
+class StreamLookup {
+ public:
+  // The stream with the part in question; null when it was closed before.
+  using Found = Result<Stream*, TransportError>;
+
+  StreamLookup(ConnectionLimits& limits, OpenStreams& open, StreamLanes& lanes, EventQueue& events)
+      : limits_(limits), open_(open), lanes_(lanes), events_(events) {}
+
+  // For a frame about what the peer sends on the stream.
+  Found find_receiving(StreamId id, FrameType type);
+  // For a frame about what this side sends on it.
+  Found find_sending(StreamId id, FrameType type);
+
+  // Streams between those that open here may be at other servers.
+  void share();
+  bool shared() const { return shared_; }
+  // Client: the path of the backend that frames now come from; nothing: the primary.
+  void set_arrival(std::optional<PathId> path) { arrival_ = path; }
+
+ private:
+  Found find_or_open(StreamId id, FrameType type);
+  Found find_local(StreamId id, FrameType type);
+  Found open_in_order(StreamId id, FrameType type);
+  Found open_alone(StreamId id, FrameType type);
+  Stream& open(StreamId id);
+  // The server that the frame in hand came from has this stream.
+  bool at_arrival(const Stream& stream) const {
+    return stream.lane->apart ? stream.lane->path == arrival_ : !arrival_;
+  }
+
+  ConnectionLimits& limits_;
+  OpenStreams& open_;
+  StreamLanes& lanes_;
+  EventQueue& events_;
+  bool shared_ = false;
+  std::optional<PathId> arrival_;
+  std::array<IntervalSet, 2> peer_opened_;  // indices by Directionality, bounded; when shared
+};
+
+}  // namespace sheaf::quic

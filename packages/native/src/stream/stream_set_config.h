@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "scheduler/stream/stream_scheduler.h"
+#include "wire/types.h"
+
+namespace sheaf::quic {
+
+// Receive windows grow from the initial value to the maximum while the application keeps up
+// (flow_control/receive_window.h).
+struct StreamSetConfig {
+  std::uint64_t initial_connection_window = 1 << 20;
+  std::uint64_t max_connection_window = 24 << 20;
+  std::uint64_t initial_stream_window = 256 << 10;
+  std::uint64_t max_stream_window = 8 << 20;
+  std::uint64_t max_bidirectional_streams = 1000;  // open at once, by the peer
+  std::uint64_t max_unidirectional_streams = 1000;
+  std::uint64_t send_buffer = 1 << 20;  // accepted but not yet sent, per stream, in bytes
+  std::uint64_t memory = k_max_varint;  // of all streams, as stream/send_budget.h divides it, bytes
+  StreamSchedulerKind scheduler = StreamSchedulerKind::kExtensible;
+};
+
+enum class StreamRefusal : std::uint8_t {
+  kUnknownStream,
+  kWrongDirection,
+  kStreamLimit,  // open: wait for kStreamsAvailable
+  kFinished,     // write after the end or after a reset
+  kElsewhere,    // pin: the stream lives at another server than the path leads to
+};
+
+struct ReadResult {
+  std::size_t bytes = 0;
+  bool finished = false;               // everything up to the end has been read
+  std::optional<std::uint64_t> reset;  // the peer's error code
+};
+
+// The part of a connection's limits that a backend takes over (docs/internals/multi-end.md): bytes
+// that it may send, and ids of streams that it may open.
+struct StreamLease {
+  struct Ids {
+    std::uint64_t first = 0;  // index
+    std::uint64_t count = 0;
+  };
+  std::uint64_t credit = 0;
+  std::array<Ids, 2> ids{};  // by Directionality
+};
+
+}  // namespace sheaf::quic
