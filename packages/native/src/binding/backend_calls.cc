@@ -1,11 +1,12 @@
 // Calls of `NativeEndpoint` about several servers on one connection (docs/internals/multi-end.md).
 #include "binding/address_argument.h"
-#include "binding/endpoint_object.h"
+#include "binding/endpoint_calls.h"
+#include "binding/endpoint_parts.h"
 #include "binding/javascript_buffer.h"
 #include "crypto/wipe.h"
 #include "io/monotonic_clock.h"
 
-namespace sheaf::binding {
+namespace sheaf::binding::calls {
 
 namespace {
 
@@ -32,8 +33,8 @@ quic::Bytes bytes_argument(const Napi::Value& value) {
 
 // --- primary ------------------------------------------------------------------------------------
 
-Napi::Value EndpointObject::hand_over_backend(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+Napi::Value hand_over_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   const auto address = address_argument(info[2]);
   if (!address) {
     address_error(info.Env(), info[2]).ThrowAsJavaScriptException();
@@ -48,15 +49,15 @@ Napi::Value EndpointObject::hand_over_backend(const Napi::CallbackInfo& info) {
   return buffer;
 }
 
-Napi::Value EndpointObject::offer_backend(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+Napi::Value offer_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
   const auto status = hosted->driver().connection().offer_backend(backend_argument(info));
   return number_value(info, status ? 0 : code_of(status.error()));
 }
 
-Napi::Value EndpointObject::withdraw_backend(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+Napi::Value withdraw_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
   const std::uint64_t reason =
       flag_argument(info, 2) ? quic::k_backend_gone : quic::k_backend_drains;
@@ -65,8 +66,8 @@ Napi::Value EndpointObject::withdraw_backend(const Napi::CallbackInfo& info) {
   return number_value(info, status ? 0 : code_of(status.error()));
 }
 
-Napi::Value EndpointObject::receive_backend_message(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+Napi::Value receive_backend_message(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   quic::PrimaryExchange* exchange = hosted ? hosted->driver().primary_exchange() : nullptr;
   // What comes for a connection that is gone was written while it was there.
   const bool taken = !exchange || exchange->receive(backend_argument(info), bytes_argument(info[2]),
@@ -76,57 +77,55 @@ Napi::Value EndpointObject::receive_backend_message(const Napi::CallbackInfo& in
 
 // --- backend -------------------------------------------------------------------------------------
 
-Napi::Value EndpointObject::import_connection(const Napi::CallbackInfo& info) {
-  if (!bound_ || loop_->closing()) return number_value(info, code_of(quic::ImportRefusal::kFull));
-  const auto imported = endpoint_->import(bytes_argument(info[0]), io::monotonic_now());
+Napi::Value import_connection(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (!parts.usable()) return number_value(info, code_of(quic::ImportRefusal::kFull));
+  const auto imported = parts.endpoint->import(bytes_argument(info[0]), io::monotonic_now());
   if (!imported) return number_value(info, code_of(imported.error()));
-  HostedConnection& hosted = host(**imported);
+  HostedConnection& hosted = parts.connections.host(**imported);
   hosted.reported = true;  // the caller knows
-  loop_->wake(**imported);
+  parts.loop->wake(**imported);
   return number_value(info, hosted.handle());
 }
 
-Napi::Value EndpointObject::receive_primary_message(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+Napi::Value receive_primary_message(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   quic::BackendExchange* exchange = hosted ? hosted->driver().backend_exchange() : nullptr;
   const bool taken = !exchange || exchange->receive(bytes_argument(info[1]), io::monotonic_now());
   return Napi::Boolean::New(info.Env(), taken);
 }
 
-void EndpointObject::drain_backend(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+void drain_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   if (hosted && hosted->driver().backend_exchange()) hosted->drain_requests();
 }
 
-void EndpointObject::forget_connection(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+void forget_connection(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   if (hosted && hosted->driver().backend_exchange()) hosted->driver().forget();
 }
 
 // --- client -------------------------------------------------------------------------------------
 
-Napi::Value EndpointObject::open_backend(const Napi::CallbackInfo& info) {
+Napi::Value open_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const auto fail = [&](Napi::Error error) {
     error.ThrowAsJavaScriptException();
     return info.Env().Undefined();
   };
-  HostedConnection* hosted = connection_of(info);
+  HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
-  quic::Address local = loop_->local_address();
+  quic::Address local = parts.loop->local_address();
   const bool own = !info[2].IsObject();
   if (!own) {
     const auto given = address_argument(info[2]);
     if (!given) return fail(address_error(info.Env(), info[2]));
-    const auto bound = loop_->add_local_address(*given);
+    const auto bound = parts.loop->add_local_address(*given);
     if (!bound) return fail(system_error(info.Env(), bound.error()));
     local = *bound;
   }
-  const bool lasting = local == loop_->local_address();
   const auto path = hosted->driver().connection().open_backend(backend_argument(info), local,
                                                                io::monotonic_now());
-  if (path) path_sockets_.add(*hosted, local);
-  if (!path && !lasting && !path_sockets_.uses(local)) loop_->remove_local_address(local);
+  parts.path_sockets.settle(*hosted, local, static_cast<bool>(path), *parts.loop);
   return number_value(info, path ? path->value : code_of(path.error()));
 }
 
-}  // namespace sheaf::binding
+}  // namespace sheaf::binding::calls

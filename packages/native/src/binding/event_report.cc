@@ -1,87 +1,14 @@
+#include "binding/event_report.h"
+
+#include <utility>
 #include <variant>
 
-#include "binding/endpoint_object.h"
 #include "binding/event_list.h"
 #include "binding/field_list.h"
 #include "binding/status_report.h"
 #include "io/monotonic_clock.h"
 
 namespace sheaf::binding {
-
-void EndpointObject::on_turn_end() {
-  if (pending_.empty() || loop_->closing()) return;
-  Napi::Env env = Env();
-  Napi::HandleScope scope(env);
-  Napi::Array events = Napi::Array::New(env);
-  const std::vector<std::uint32_t> handles = std::move(pending_);
-  pending_.clear();
-  for (const std::uint32_t handle : handles) {
-    const auto found = hosted_.find(handle);
-    if (found == hosted_.end()) continue;
-    found->second->pending = false;
-    report(*found->second, events);
-  }
-  if (events.Length() == 0) return;
-  ++javascript_calls_;
-  on_events_.MakeCallback(Value(), {events}, async_context_);
-  if (env.IsExceptionPending()) {
-    // What a handler throws is the program's own error: the same as in any other callback of Node.
-    const Napi::Error error = env.GetAndClearPendingException();
-    napi_fatal_exception(env, error.Value());
-  }
-}
-
-void EndpointObject::report(HostedConnection& hosted, Napi::Array& events) {
-  const quic::Time now = io::monotonic_now();
-  while (const auto event = hosted.poll_connection_event()) {
-    report_connection_event(hosted, *event, events);
-  }
-  // WebTransport's own reactions may make HTTP/3 events, and the other way round.
-  while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
-  }
-  report_datagrams(hosted, events);
-  report_backend_messages(hosted, events, now);
-}
-
-// What the servers of one connection tell each other: a few per round trip of a transfer.
-void EndpointObject::report_backend_messages(HostedConnection& hosted, Napi::Array& events,
-                                             quic::Time now) {
-  Napi::Env env = events.Env();
-  const auto buffer = [&](const std::vector<std::uint8_t>& bytes) {
-    return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size());
-  };
-  if (quic::PrimaryExchange* exchange = hosted.driver().primary_exchange()) {
-    // The client's connection ids for paths come a little later than the end of the handshake.
-    if (!hosted.multi_end_reported && exchange->ready(now)) {
-      hosted.multi_end_reported = true;
-      push(events, EventKind::kMultiEndReady, hosted);
-    }
-    while (const auto outgoing = exchange->poll_message(now)) {
-      push(events, EventKind::kBackendMessage, hosted, number(outgoing->backend.value),
-           buffer(outgoing->message));
-    }
-  }
-  if (quic::BackendExchange* exchange = hosted.driver().backend_exchange()) {
-    const bool drained = hosted.poll_drained();
-    while (const auto message = exchange->poll_message(now)) {
-      push(events, EventKind::kPrimaryMessage, hosted, buffer(*message));
-    }
-    if (drained) push(events, EventKind::kDrained, hosted);
-  }
-}
-
-bool EndpointObject::report_http_events(HostedConnection& hosted, Napi::Array& events,
-                                        quic::Time now) {
-  bool any = false;
-  while (hosted.session()) {
-    auto event = hosted.session()->poll_event();
-    if (!event) break;
-    any = true;
-    if (hosted.sessions() && hosted.sessions()->on_event(*event, now)) continue;
-    report_session_event(hosted, *event, events);
-  }
-  return any;
-}
 
 namespace {
 
@@ -135,10 +62,8 @@ void report_backend_event(HostedConnection& hosted, const quic::Event& event, Na
              event);
 }
 
-}  // namespace
-
-void EndpointObject::report_connection_event(HostedConnection& hosted, const quic::Event& event,
-                                             Napi::Array& events) {
+void report_connection_event(HostedConnection& hosted, const quic::Event& event,
+                             Napi::Array& events) {
   Napi::Env env = events.Env();
   quic::ConnectionDriver& driver = hosted.driver();
   if (const auto* closed = std::get_if<quic::ConnectionClosed>(&event)) {
@@ -156,20 +81,8 @@ void EndpointObject::report_connection_event(HostedConnection& hosted, const qui
   }
 }
 
-void EndpointObject::report_established(HostedConnection& hosted, Napi::Array& events) {
-  if (std::exchange(hosted.reported, true)) return;
-  Napi::Env env = events.Env();
-  quic::ConnectionDriver& driver = hosted.driver();
-  const auto paths = driver.connection().path_stats();
-  const quic::Address remote = paths.empty() ? quic::Address{} : paths.front().addresses.remote;
-  push(events, EventKind::kEstablished, hosted, Napi::String::New(env, driver.alpn()),
-       Napi::String::New(env, hex(driver.original_destination().view())),
-       Napi::String::New(env, ip_text(remote)), static_cast<double>(remote.port),
-       Napi::String::New(env, family_text(remote)));
-}
-
-void EndpointObject::report_session_event(HostedConnection& hosted,
-                                          const http3::SessionEvent& event, Napi::Array& events) {
+void report_session_event(HostedConnection& hosted, const http3::SessionEvent& event,
+                          Napi::Array& events) {
   Napi::Env env = events.Env();
   const auto stream_event = [&](EventKind kind, quic::StreamId stream) {
     push(events, kind, hosted, number(stream.value));
@@ -223,6 +136,70 @@ void EndpointObject::report_session_event(HostedConnection& hosted,
                         },
                         [](const auto&) {}},
              event);
+}
+
+bool report_http_events(HostedConnection& hosted, Napi::Array& events, quic::Time now) {
+  bool any = false;
+  while (hosted.session()) {
+    auto event = hosted.session()->poll_event();
+    if (!event) break;
+    any = true;
+    if (hosted.sessions() && hosted.sessions()->on_event(*event, now)) continue;
+    report_session_event(hosted, *event, events);
+  }
+  return any;
+}
+
+// Messages between the servers of one connection: a few per round trip of a transfer.
+void report_backend_messages(HostedConnection& hosted, Napi::Array& events, quic::Time now) {
+  Napi::Env env = events.Env();
+  const auto buffer = [&](const std::vector<std::uint8_t>& bytes) {
+    return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data(), bytes.size());
+  };
+  if (quic::PrimaryExchange* exchange = hosted.driver().primary_exchange()) {
+    // The client's connection ids for paths come a little later than the end of the handshake.
+    if (!hosted.multi_end_reported && exchange->ready(now)) {
+      hosted.multi_end_reported = true;
+      push(events, EventKind::kMultiEndReady, hosted);
+    }
+    while (const auto outgoing = exchange->poll_message(now)) {
+      push(events, EventKind::kBackendMessage, hosted, number(outgoing->backend.value),
+           buffer(outgoing->message));
+    }
+  }
+  if (quic::BackendExchange* exchange = hosted.driver().backend_exchange()) {
+    const bool drained = hosted.poll_drained();
+    while (const auto message = exchange->poll_message(now)) {
+      push(events, EventKind::kPrimaryMessage, hosted, buffer(*message));
+    }
+    if (drained) push(events, EventKind::kDrained, hosted);
+  }
+}
+
+}  // namespace
+
+void report_established(HostedConnection& hosted, Napi::Array& events) {
+  if (std::exchange(hosted.reported, true)) return;
+  Napi::Env env = events.Env();
+  quic::ConnectionDriver& driver = hosted.driver();
+  const auto paths = driver.connection().path_stats();
+  const quic::Address remote = paths.empty() ? quic::Address{} : paths.front().addresses.remote;
+  push(events, EventKind::kEstablished, hosted, Napi::String::New(env, driver.alpn()),
+       Napi::String::New(env, hex(driver.original_destination().view())),
+       Napi::String::New(env, ip_text(remote)), static_cast<double>(remote.port),
+       Napi::String::New(env, family_text(remote)));
+}
+
+void report_events(HostedConnection& hosted, Napi::Array& events) {
+  const quic::Time now = io::monotonic_now();
+  while (const auto event = hosted.poll_connection_event()) {
+    report_connection_event(hosted, *event, events);
+  }
+  // WebTransport's own reactions may make HTTP/3 events, and the other way round.
+  while (report_http_events(hosted, events, now) || report_webtransport_events(hosted, events)) {
+  }
+  report_datagrams(hosted, events);
+  report_backend_messages(hosted, events, now);
 }
 
 }  // namespace sheaf::binding

@@ -39,6 +39,7 @@ class HostedConnection {
   void drain_requests();
   bool poll_drained();
   quic::ConnectionDriver& driver() { return driver_; }
+  const quic::ConnectionDriver& driver() const { return driver_; }
   std::uint32_t handle() const { return handle_; }
 
   bool reported = false;  // EstablishedEvent went to JavaScript

@@ -4,6 +4,15 @@
 
 namespace sheaf::binding {
 
+void PathSockets::settle(const HostedConnection& hosted, const quic::Address& local, bool used,
+                         io::EndpointLoop& loop) {
+  if (used) {
+    uses_.push_back({hosted.handle(), local});
+  } else if (local != loop.local_address() && !uses(local)) {
+    loop.remove_local_address(local);
+  }
+}
+
 void PathSockets::release_gone(HostedConnection& hosted, io::EndpointLoop& loop) {
   if (!hosted.paths_changed) return;
   const quic::Connection& connection = hosted.driver().connection();

@@ -10,15 +10,15 @@ namespace sheaf::binding {
 // The sockets of a client's paths: each lives as long as a path uses it, or may hear there.
 class PathSockets {
  public:
-  void add(const HostedConnection& hosted, const quic::Address& local) {
-    uses_.push_back({hosted.handle(), local});
-  }
-  // Closes those that no path uses any more. What was abandoned or left still takes what is in
-  // flight to it.
+  // Ends an attempt to use an address that was bound for a path: the connection uses it from now
+  // on, or the socket is closed unless somebody else does.
+  void settle(const HostedConnection& hosted, const quic::Address& local, bool used,
+              io::EndpointLoop& loop);
+  // Closes those that no path uses any more. A path that was abandoned or has moved still takes the
+  // datagrams that are in flight to its former address.
   void release_gone(HostedConnection& hosted, io::EndpointLoop& loop);
   // The connection is gone.
   void release_all(const HostedConnection& hosted, io::EndpointLoop& loop);
-  bool uses(const quic::Address& local) const;
 
  private:
   struct Use {
@@ -26,6 +26,7 @@ class PathSockets {
     quic::Address local;
   };
   void release(std::size_t index, io::EndpointLoop& loop);
+  bool uses(const quic::Address& local) const;
 
   std::vector<Use> uses_;
 };

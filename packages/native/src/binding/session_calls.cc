@@ -1,11 +1,12 @@
 // Calls of `NativeEndpoint` about WebTransport sessions and their streams.
 #include "binding/call_arguments.h"
-#include "binding/endpoint_object.h"
+#include "binding/endpoint_calls.h"
+#include "binding/endpoint_parts.h"
 #include "binding/field_list.h"
 #include "binding/javascript_buffer.h"
 #include "io/monotonic_clock.h"
 
-namespace sheaf::binding {
+namespace sheaf::binding::calls {
 
 namespace {
 
@@ -21,48 +22,43 @@ double outcome(const quic::Status<http3::Refusal>& status) {
 
 }  // namespace
 
-webtransport::SessionSet* EndpointObject::sessions_of(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
-  return hosted ? hosted->sessions() : nullptr;
-}
-
-Napi::Value EndpointObject::accept_session(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value accept_session(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return number_value(info, refused());
   return number_value(
       info, outcome(sessions->accept(stream_argument(info), to_fields(info[2].As<Napi::Array>()),
                                      io::monotonic_now())));
 }
 
-Napi::Value EndpointObject::reject_session(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value reject_session(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return number_value(info, refused());
   const auto status = static_cast<unsigned>(number_argument(info, 2));
   return number_value(info, outcome(sessions->reject(stream_argument(info), status)));
 }
 
-Napi::Value EndpointObject::request_session(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value request_session(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return number_value(info, refused());
   const auto session = sessions->connect(to_fields(info[1].As<Napi::Array>()));
   return number_value(
       info, session ? static_cast<double>(session->value) : refusal_code(session.error()));
 }
 
-void EndpointObject::close_session(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+void close_session(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return;
   sessions->close(stream_argument(info),
                   {static_cast<std::uint32_t>(number_argument(info, 2)), info[3].ToString()});
 }
 
-void EndpointObject::drain_session(const Napi::CallbackInfo& info) {
-  if (webtransport::SessionSet* sessions = sessions_of(info))
+void drain_session(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (webtransport::SessionSet* sessions = parts.sessions_of(info))
     sessions->drain(stream_argument(info));
 }
 
-Napi::Value EndpointObject::open_session_stream(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value open_session_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return number_value(info, refused());
   const auto direction = flag_argument(info, 2) ? quic::Directionality::kUnidirectional
                                                 : quic::Directionality::kBidirectional;
@@ -71,8 +67,8 @@ Napi::Value EndpointObject::open_session_stream(const Napi::CallbackInfo& info) 
                                    : refusal_code(http3::Refusal::kStreamLimit));
 }
 
-Napi::Value EndpointObject::write_session_stream(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value write_session_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return number_value(info, refused());
   const auto bytes = as_bytes(info[2]);
   quic::SendChunk chunk = bytes && bytes->ByteLength() > 0 ? lend(*bytes) : quic::SendChunk{};
@@ -81,8 +77,8 @@ Napi::Value EndpointObject::write_session_stream(const Napi::CallbackInfo& info)
   return number_value(info, taken ? (*taken ? 1 : 0) : refusal_code(http3::Refusal::kWrongState));
 }
 
-Napi::Value EndpointObject::session_stream_available(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value session_stream_available(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return number_value(info, 0);
   const quic::StreamId stream = stream_argument(info);
   const std::uint64_t available = sessions->readable_bytes(stream);
@@ -91,8 +87,8 @@ Napi::Value EndpointObject::session_stream_available(const Napi::CallbackInfo& i
   return number_value(info, state && state->finished ? -1 : 0);
 }
 
-Napi::Value EndpointObject::read_session_stream(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value read_session_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   auto into = as_bytes(info[2]);
   if (!sessions || !into) return number_value(info, 0);
   const auto read = sessions->read(stream_argument(info), {into->Data(), into->ByteLength()},
@@ -100,22 +96,22 @@ Napi::Value EndpointObject::read_session_stream(const Napi::CallbackInfo& info) 
   return number_value(info, read ? static_cast<double>(read->bytes) : 0);
 }
 
-void EndpointObject::reset_session_stream(const Napi::CallbackInfo& info) {
-  if (webtransport::SessionSet* sessions = sessions_of(info)) {
+void reset_session_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (webtransport::SessionSet* sessions = parts.sessions_of(info)) {
     sessions->reset_stream(stream_argument(info),
                            static_cast<std::uint32_t>(number_argument(info, 2)));
   }
 }
 
-void EndpointObject::stop_session_stream(const Napi::CallbackInfo& info) {
-  if (webtransport::SessionSet* sessions = sessions_of(info)) {
+void stop_session_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  if (webtransport::SessionSet* sessions = parts.sessions_of(info)) {
     sessions->stop_sending(stream_argument(info),
                            static_cast<std::uint32_t>(number_argument(info, 2)));
   }
 }
 
-Napi::Value EndpointObject::send_session_datagram(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value send_session_datagram(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   const auto payload = as_bytes(info[2]);
   if (!sessions || !payload) return number_value(info, 0);
   const bool queued = sessions->send_datagram(
@@ -123,8 +119,8 @@ Napi::Value EndpointObject::send_session_datagram(const Napi::CallbackInfo& info
   return number_value(info, queued ? 1 : 0);
 }
 
-void EndpointObject::send_session_datagrams(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+void send_session_datagrams(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   const auto payloads = as_bytes(info[2]);
   if (!sessions || !payloads) return;
   quic::Bytes rest(payloads->Data(), payloads->ByteLength());
@@ -135,8 +131,8 @@ void EndpointObject::send_session_datagrams(const Napi::CallbackInfo& info) {
   }
 }
 
-Napi::Value EndpointObject::session_datagram_counts(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value session_datagram_counts(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   const auto counts = sessions ? sessions->datagram_counts(stream_argument(info)) : std::nullopt;
   if (!counts) return info.Env().Undefined();
   Napi::Object out = Napi::Object::New(info.Env());
@@ -147,11 +143,11 @@ Napi::Value EndpointObject::session_datagram_counts(const Napi::CallbackInfo& in
   return out;
 }
 
-Napi::Value EndpointObject::max_session_datagram(const Napi::CallbackInfo& info) {
-  webtransport::SessionSet* sessions = sessions_of(info);
+Napi::Value max_session_datagram(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  webtransport::SessionSet* sessions = parts.sessions_of(info);
   return number_value(
       info,
       sessions ? static_cast<double>(sessions->max_datagram_payload(stream_argument(info))) : 0);
 }
 
-}  // namespace sheaf::binding
+}  // namespace sheaf::binding::calls

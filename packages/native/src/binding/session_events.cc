@@ -1,26 +1,16 @@
 #include <algorithm>
 #include <variant>
 
-#include "binding/endpoint_object.h"
 #include "binding/event_list.h"
+#include "binding/event_report.h"
 #include "binding/field_list.h"
 
 namespace sheaf::binding {
 
-bool EndpointObject::report_webtransport_events(HostedConnection& hosted, Napi::Array& events) {
-  bool any = false;
-  while (hosted.sessions()) {
-    const auto event = hosted.sessions()->poll_event();
-    if (!event) break;
-    any = true;
-    report_webtransport_event(hosted, *event, events);
-  }
-  return any;
-}
+namespace {
 
-void EndpointObject::report_webtransport_event(HostedConnection& hosted,
-                                               const webtransport::Event& event,
-                                               Napi::Array& events) {
+void report_webtransport_event(HostedConnection& hosted, const webtransport::Event& event,
+                               Napi::Array& events) {
   Napi::Env env = events.Env();
   const auto report = [&](EventKind kind, quic::StreamId id, auto... values) {
     push(events, kind, hosted, number(id.value), values...);
@@ -77,8 +67,20 @@ void EndpointObject::report_webtransport_event(HostedConnection& hosted,
       event);
 }
 
-// Those of a turn as one Buffer, with their sizes beside it.
-void EndpointObject::report_datagrams(HostedConnection& hosted, Napi::Array& events) {
+}  // namespace
+
+bool report_webtransport_events(HostedConnection& hosted, Napi::Array& events) {
+  bool any = false;
+  while (hosted.sessions()) {
+    const auto event = hosted.sessions()->poll_event();
+    if (!event) break;
+    any = true;
+    report_webtransport_event(hosted, *event, events);
+  }
+  return any;
+}
+
+void report_datagrams(HostedConnection& hosted, Napi::Array& events) {
   Napi::Env env = events.Env();
   hosted.datagrams().drain(
       [&](quic::StreamId session, quic::Bytes bytes, const std::vector<std::uint32_t>& sizes) {

@@ -2,9 +2,10 @@
 #include <algorithm>
 
 #include "binding/call_arguments.h"
-#include "binding/endpoint_object.h"
+#include "binding/endpoint_calls.h"
+#include "binding/endpoint_parts.h"
 
-namespace sheaf::binding {
+namespace sheaf::binding::calls {
 
 namespace {
 
@@ -23,8 +24,8 @@ quic::Dependency to_dependency(const Napi::Object& given) {
 
 }  // namespace
 
-void EndpointObject::set_stream_priority(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+void set_stream_priority(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   if (!hosted || !info[2].IsObject()) return;
   const auto priority = info[2].As<Napi::Object>();
   quic::StreamPriority wanted{
@@ -43,10 +44,10 @@ void EndpointObject::set_stream_priority(const Napi::CallbackInfo& info) {
   connection.set_priority(stream_argument(info), wanted);
 }
 
-void EndpointObject::set_expected_bytes(const Napi::CallbackInfo& info) {
-  HostedConnection* hosted = connection_of(info);
+void set_expected_bytes(EndpointParts& parts, const Napi::CallbackInfo& info) {
+  HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return;
   hosted->driver().connection().set_expected_bytes(stream_argument(info), number_argument(info, 2));
 }
 
-}  // namespace sheaf::binding
+}  // namespace sheaf::binding::calls

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "binding/buffer_pool.h"
+#include "binding/call_arguments.h"
+#include "binding/endpoint_settings.h"
+#include "binding/hosted_connections.h"
+#include "binding/path_sockets.h"
+#include "io/endpoint_loop.h"
+#include "io/system_random.h"
+
+namespace sheaf::binding {
+
+// The parts of one `NativeEndpoint`, for its calls.
+struct EndpointParts {
+  explicit EndpointParts(const Napi::Object& options) : settings(options) {}
+
+  EndpointSettings settings;
+  io::SystemRandom random;
+  BufferPool body_buffers;
+  std::unique_ptr<quic::Endpoint> endpoint;
+  std::unique_ptr<io::EndpointLoop> loop;
+  HostedConnections connections{settings, random};
+  PathSockets path_sockets;
+  std::uint64_t javascript_calls = 0;  // both ways
+  bool bound = false;
+
+  // Sessions refer to connections, connections to streams that lend Buffers.
+  void release() {
+    connections.clear();
+    loop.reset();
+    endpoint.reset();
+  }
+  bool usable() const { return bound && !loop->closing(); }
+
+  // The connection named by the first argument, awake; null when it is gone.
+  HostedConnection* connection_of(const Napi::CallbackInfo& info) {
+    ++javascript_calls;
+    HostedConnection* hosted =
+        connections.find(static_cast<std::uint32_t>(number_argument(info, 0)));
+    if (!hosted || loop->closing()) return nullptr;
+    loop->wake(hosted->driver());
+    return hosted;
+  }
+  // Its session of requests; null when it is gone or has none yet.
+  http3::RequestSession* session_of(const Napi::CallbackInfo& info) {
+    HostedConnection* hosted = connection_of(info);
+    return hosted ? hosted->session() : nullptr;
+  }
+  // Its WebTransport sessions; null when it is gone or has none.
+  webtransport::SessionSet* sessions_of(const Napi::CallbackInfo& info) {
+    HostedConnection* hosted = connection_of(info);
+    return hosted ? hosted->sessions() : nullptr;
+  }
+};
+
+}  // namespace sheaf::binding
