@@ -54,7 +54,7 @@ const options = {
     type: 'string',
     requiresArg: true,
     describe:
-      'greedy (1): clients at one time; multi-end (8): client processes; pages (1): clients that load the page at one time over the same links',
+      'greedy (1): clients at one time, or several such numbers (1,100); multi-end (8): client processes; pages (1): clients that load the page at one time over the same links',
   },
   requests: {
     type: 'string',

@@ -39,7 +39,12 @@ const list = <T extends string>(all: readonly [T, ...T[]]) =>
     .pipe(z.array(z.enum(all)).min(1));
 
 const optionsSchema = z.strictObject({
-  clients: z.coerce.number().int().min(1).default(1),
+  /** Numbers of greedy clients, each measured. */
+  clients: z
+    .string()
+    .default('1')
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.coerce.number<string>().int().min(1)).min(1)),
   requests: z.coerce.number().int().min(1).default(1_000),
   runs: z.coerce.number().int().min(1).default(5),
   protocols: list(protocols),
@@ -48,6 +53,7 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 interface Result {
+  clients: number;
   protocol: Protocol;
   behaviour: Behaviour;
   /** Of each client, for its requests. */
@@ -68,18 +74,25 @@ export const greedyBench: Experiment = {
     const options = optionsSchema.parse(rawOptions);
     const machine = describeMachine();
     const results: Result[] = [];
-    for (const protocol of options.protocols) {
-      for (const behaviour of options.cases) {
-        const result = await measure(options, protocol, behaviour);
-        progress(`${protocol} ${behaviour}: ${JSON.stringify(result)}`);
-        results.push(result);
+    for (const clients of options.clients) {
+      for (const protocol of options.protocols) {
+        for (const behaviour of options.cases) {
+          const result = await measure(options, clients, protocol, behaviour);
+          progress(`${clients} × ${protocol} ${behaviour}: ${result.growth_mb} MB, ${result.ratio} times as long`);
+          results.push(result);
+        }
       }
     }
     return summarize(options, machine, results);
   },
 };
 
-async function measure(options: Options, protocol: Protocol, behaviour: Behaviour): Promise<Result> {
+async function measure(
+  options: Options,
+  count: number,
+  protocol: Protocol,
+  behaviour: Behaviour,
+): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-greedy-'));
   const upstream = await startUpstream();
   const gateway = await startGateway(directory, (upstream.address() as AddressInfo).port);
@@ -94,7 +107,7 @@ async function measure(options: Options, protocol: Protocol, behaviour: Behaviou
     for (let run = 0; run < options.runs; run++) {
       if (run > 0) idle.push(await timeOfSmallRequests(other));
       const clients: GreedyClient[] = [];
-      for (let i = 0; i < options.clients; i++)
+      for (let i = 0; i < count; i++)
         clients.push(await startGreedyClient(protocol, behaviour, gateway.port, options.requests));
       connections = clients[0]!.connections;
       highest = Math.max(highest, await highestMemory(gateway.pid));
@@ -106,6 +119,7 @@ async function measure(options: Options, protocol: Protocol, behaviour: Behaviou
     idle.push(await timeOfSmallRequests(other));
     const [idleMs, greedyMs] = [median(idle), median(greedy)];
     return {
+      clients: count,
       protocol,
       behaviour,
       connections,
@@ -182,18 +196,33 @@ async function timeOfSmallRequests(client: Http3Client): Promise<number> {
   return median(times);
 }
 
+/** What `result` misses; empty when it holds. */
+function missedBy({ clients, growth_mb, ratio }: Result): string[] {
+  const most = markOf(clients);
+  return [
+    ...(growth_mb > most ? [`the gateway grew by ${growth_mb} MB, not at most ${most}`] : []),
+    ...(ratio >= mostTimes ? [`requests of others take ${ratio} times as long, not less than ${mostTimes}`] : []),
+  ];
+}
+
+function markOf(clients: number): number {
+  return clients === 1 ? mostOfOne : mostOfMany;
+}
+
 function summarize(options: Options, machine: unknown, results: readonly Result[]): Outcome {
-  const most = options.clients === 1 ? mostOfOne : mostOfMany;
-  const missed = results.flatMap(({ protocol, behaviour, growth_mb, ratio }) => [
-    ...(growth_mb > most ? [`${protocol} ${behaviour}: the gateway grew by ${growth_mb} MB, not at most ${most}`] : []),
-    ...(ratio > mostTimes ? [`${protocol} ${behaviour}: requests of others take ${ratio} times as long`] : []),
-  ]);
+  const missed = results.flatMap((result) =>
+    missedBy(result).map((what) => `${result.clients} × ${result.protocol} ${result.behaviour}: ${what}`),
+  );
   return {
     report: { experiment: 'greedy', machine, parameters: options, results } as Outcome['report'],
     tables: [
       {
-        head: ['protocol', 'case', 'connections of a client', 'MB', 'ms idle', 'ms greedy', 'ratio'],
-        rows: results.map((result) => Object.values(result).map(String)),
+        head: ['clients', 'protocol', 'case', 'connections', 'MB', 'ms idle', 'ms greedy', 'ratio', 'mark', ''],
+        rows: results.map((result) => [
+          ...Object.values(result).map(String),
+          `${markOf(result.clients)} MB, ${mostTimes}`,
+          missedBy(result).length === 0 ? 'PASS' : 'miss',
+        ]),
         notes: missed,
       },
     ],

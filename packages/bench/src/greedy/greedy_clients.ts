@@ -1,6 +1,7 @@
 // Clients that ask for much and take nothing. Each function resolves once the client is there and has asked.
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { connectHttp3, type ClientResponse } from '@sheaf/native';
 
@@ -25,6 +26,8 @@ export interface GreedyClient {
 
 const headerBytes = 30_000;
 const windowBytes = 1_024;
+/** Of many connections from one address the gateway lets some wait. */
+const mostWaitMs = 2_000;
 /** As many as the gateway lets wait on one connection of HTTP/1.1. */
 const pipelined = 32;
 
@@ -113,9 +116,10 @@ async function http1(behaviour: Behaviour, port: number, requests: number): Prom
     for (let i = 0; i < ahead; i++) socket.write(requestText(behaviour));
     return socket;
   });
-  await Promise.all(
-    sockets.map((socket) => new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve))),
+  const there = sockets.map(
+    (socket) => new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve)),
   );
+  await Promise.race([Promise.all(there), sleep(mostWaitMs)]);
   return { connections: sockets.length, close: () => sockets.forEach((socket) => socket.destroy()) };
 }
 

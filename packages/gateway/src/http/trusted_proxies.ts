@@ -21,6 +21,10 @@ export class TrustedProxies {
     this.#header = header;
   }
 
+  trusts(address: string): boolean {
+    return this.#networks.has(address);
+  }
+
   /**
    * The request with the address, and the scheme, that its client had. Each proxy adds whom it was asked by at the end: from
    * there to the front as long as that is a trusted one again; what stands before, anybody may have written.

@@ -1,11 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { headerBytes, type GatewayResponse } from '../http/exchange.js';
+import type { ClientsTurn } from './crowds.js';
 
 /** Requests that may wait on a connection; who sends more ahead loses it. */
 const mostRequests = 32;
 /** Bytes of their fields, from which on no more is read from the connection. */
 const mostBytes = 16 * 1024;
+
+interface InFlight {
+  request: IncomingMessage;
+  response: GatewayResponse;
+}
 
 interface Waiting {
   bytes: number;
@@ -14,6 +20,7 @@ interface Waiting {
 
 /** Requests on one connection of HTTP/1.1: the first is being answered, the others wait, since their responses leave in order. */
 class Pipeline {
+  inFlight: InFlight | undefined;
   readonly #socket: Socket;
   readonly #waiting: Waiting[] = [];
   #bytes = 0;
@@ -69,12 +76,22 @@ export class Pipelines {
     return this.#pipelines.has(socket);
   }
 
+  /** What a connection waits for, if it is the client. */
+  turnOf(socket: Socket): ClientsTurn {
+    const inFlight = this.#pipelines.get(socket)?.inFlight;
+    if (!inFlight) return 'request';
+    const { request, response } = inFlight;
+    const owesBody = !request.complete && request.readableLength === 0;
+    return response.writableLength > 0 || owesBody ? 'exchange' : undefined;
+  }
+
   /** Calls `answer` once the responses before this one are complete. */
-  begin({ socket, headers }: IncomingMessage, response: GatewayResponse, answer: () => void): void {
+  begin(request: IncomingMessage, response: GatewayResponse, answer: () => void): void {
+    const { socket, headers } = request;
     // Requests that came with the one that was too many: their responses will never have a connection.
     if (socket.destroyed) return;
     const pipeline = this.#pipelines.get(socket);
-    const begin = (): void => this.#begin(socket, response, answer);
+    const begin = (): void => this.#begin({ request, response }, answer);
     if (pipeline === undefined) {
       this.#pipelines.set(socket, new Pipeline(socket));
       begin();
@@ -87,7 +104,11 @@ export class Pipelines {
     }
   }
 
-  #begin(socket: Socket, response: GatewayResponse, answer: () => void): void {
+  #begin(inFlight: InFlight, answer: () => void): void {
+    const { request, response } = inFlight;
+    const { socket } = request;
+    const pipeline = this.#pipelines.get(socket);
+    if (pipeline) pipeline.inFlight = inFlight;
     response.once('close', () => {
       const next = this.#pipelines.get(socket)?.next();
       if (next && !socket.destroyed) next.begin();

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { constants, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { GatewayResponse } from '../http/exchange.js';
+import { headerBytes, type GatewayResponse } from '../http/exchange.js';
 import { networkOf } from '../values/client_network.js';
+import { Crowds } from './crowds.js';
 import { Pipelines } from './pipelines.js';
 
 /** Bytes of responses that wait for one client, and for all of one network. */
@@ -12,13 +13,15 @@ const chunkBytes = 64 * 1024;
 const smallChunkBytes = 16 * 1024;
 /** Connections of one network, from which on each response over HTTP/1.1 is read in small pieces. */
 const manySockets = 64;
-/** Requests of one network, from which on a client has only a few. */
+/** Requests of one network, from which on a client has only a few. One counts for each so many bytes of its fields. */
 const networkRequests = 1_000;
 const fewRequests = 8;
+const requestBytes = 4 * 1024;
 
 interface Network {
   name: string;
   sockets: number;
+  /** By what they count for. */
   requests: number;
   sessions: Set<Session>;
   /** Its clients were told to have only a few streams open. */
@@ -29,6 +32,8 @@ interface Network {
 class Session {
   /** With the bytes that each was told it may write, until it has. */
   readonly responses = new Map<GatewayResponse, number>();
+  /** By what they count for. */
+  requests = 0;
   readonly #waiting: (() => void)[] = [];
   readonly #session: ServerHttp2Session;
 
@@ -82,16 +87,18 @@ export class TcpClients {
   readonly #networks = new Map<string, Network>();
   readonly #sessions = new WeakMap<ServerHttp2Session, Session>();
   readonly #pipelines = new Pipelines();
+  readonly #crowds: Crowds;
 
   /** `streams`: that a client of HTTP/2 may have open while there is no shortage. */
   constructor(connectionsPerNetwork: number, streams: number) {
     this.#connectionsPerNetwork = connectionsPerNetwork;
     this.#streams = streams;
+    this.#crowds = new Crowds(connectionsPerNetwork, (socket) => this.#pipelines.turnOf(socket));
   }
 
   /** How often which bound was met. */
   get hits(): Readonly<Record<string, number>> {
-    return { ...this.#hits, tcp_pipelined_requests: this.#pipelines.hits };
+    return { ...this.#hits, tcp_pipelined_requests: this.#pipelines.hits, tcp_network_crowded: this.#crowds.hits };
   }
 
   /** False: its network has its share; the connection is closed. */
@@ -112,13 +119,28 @@ export class TcpClients {
     return true;
   }
 
+  /** Calls `begin` when it is the turn of a client that was admitted. */
+  await(socket: Socket, address: string, begin: () => void): void {
+    this.#crowds.admit(socket, networkOf(address), begin);
+  }
+
+  /** A connection of a client whose turn came can carry requests of this version. */
+  carry(socket: Socket, address: string, version: 'http/1.1' | 'h2'): void {
+    if (version === 'h2') this.#crowds.leave(socket, networkOf(address));
+    else this.#crowds.add(socket, networkOf(address));
+  }
+
+  /** That a session of this client has at first. */
+  streamsFor(address: string): number {
+    return this.#networks.get(networkOf(address))?.scarce ? this.#few : this.#streams;
+  }
+
   /** A session of a client that was admitted. */
   open(session: ServerHttp2Session, address: string): void {
     const network = this.#networks.get(networkOf(address));
     if (!network) return;
     const own = new Session(network, session);
     network.sessions.add(own);
-    if (network.scarce) own.allow(this.#few);
     this.#sessions.set(session, own);
     session.once('close', () => network.sessions.delete(own));
   }
@@ -145,7 +167,7 @@ export class TcpClients {
       return;
     }
     const own = this.#sessions.get(request.stream.session as ServerHttp2Session);
-    if (!own || this.#take(own, response)) {
+    if (!own || this.#take(own, response, Math.max(1, headerBytes(request.headers) / requestBytes))) {
       answer();
       return;
     }
@@ -153,20 +175,22 @@ export class TcpClients {
     request.stream.close(constants.NGHTTP2_REFUSED_STREAM);
   }
 
-  /** Counts the response, and gives it its `room`. False: its network has as many requests as it may have. */
-  #take(own: Session, response: GatewayResponse): boolean {
+  /** Counts the response for so many requests, and gives it its `room`. False: its network has as many requests as it may have. */
+  #take(own: Session, response: GatewayResponse, requests: number): boolean {
     const { network, responses } = own;
-    if (network.requests >= networkRequests && responses.size >= fewRequests) {
+    if (network.requests >= networkRequests && responses.size > 0 && own.requests + requests > fewRequests) {
       this.#hits.tcp_network_requests += 1;
       return false;
     }
-    network.requests += 1;
+    network.requests += requests;
+    own.requests += requests;
     if (network.requests >= networkRequests) this.#makeScarce(network, true);
     responses.set(response, 0);
     response.room = () => own.room(response);
     response.on('drain', () => own.goOn());
     response.once('close', () => {
-      network.requests -= 1;
+      network.requests -= requests;
+      own.requests -= requests;
       if (network.requests <= networkRequests / 2) this.#makeScarce(network, false);
       responses.delete(response);
       own.goOn();

@@ -164,9 +164,17 @@ export class TcpListener {
     server.on('connection', (socket: Socket) => {
       limitUnsent(socket, unsentBytes);
       const begin = (): void => listeners.forEach((listener) => void listener.call(server, socket));
-      const pace = (): void => (pacer ? pacer.admit(socket, begin) : begin());
+      const beginPlain = (): void => {
+        this.#clients.carry(socket, this.#clientOf(socket), 'http/1.1');
+        begin();
+      };
+      const pace = (): void => (pacer ? pacer.admit(socket, begin) : beginPlain());
       const share = (): void => {
-        if (this.#clients.admit(socket, this.#clientOf(socket))) pace();
+        const client = this.#clientOf(socket);
+        if (!this.#clients.admit(socket, client)) return;
+        // A proxy's connections belong to many.
+        if (this.#options.proxies?.trusts(client)) pace();
+        else this.#clients.await(socket, client, pace);
       };
       if (this.#proxyProtocol) this.#proxyProtocol.admit(socket, share);
       else share();
@@ -189,6 +197,12 @@ export class TcpListener {
     const server = this.#server as Http2SecureServer;
     server.on('connection', track(this.#connections));
     server.on(this.#options.certificate ? 'secureConnection' : 'connection', track(this.#sockets));
+    // Before Node opens a session, whose settings are the server's.
+    server.prependListener('secureConnection', (socket: Socket) => {
+      const client = this.#clientOf(socket);
+      this.#clients.carry(socket, client, isHttp2(socket) ? 'h2' : 'http/1.1');
+      server.updateSettings({ maxConcurrentStreams: this.#clients.streamsFor(client) });
+    });
     server.on('session', (session) => {
       this.#sessions.add(session);
       this.#clients.open(session, this.#clientOf(session.socket));

@@ -112,7 +112,7 @@ const fixed: Bound[] = [
   },
   {
     resource: 'requests of one network over HTTP/2',
-    default: '1,000 in flight; beyond that 8 for each connection',
+    default: '1,000 in flight, one counting for each 4 KiB of its fields; beyond that 8 for each connection',
     pays: 'the network',
     gets: 'credit for 8 streams; REFUSED_STREAM',
   },
@@ -145,6 +145,12 @@ const fixed: Bound[] = [
     default: '64 KiB, 16 KiB while their network has more than 64 connections',
     pays: 'the network',
     gets: 'more and smaller writes',
+  },
+  {
+    resource: 'connections of one network over HTTP/1.1',
+    default: 'an eighth of `connections_per_network` (64 at least); beyond that 25 more a second, except from trusted proxies',
+    pays: 'the network',
+    gets: 'its turn later, 10 s at most; to each the one gives way whose client has done nothing for the longest time, and for 2 s',
   },
   { resource: 'pipelined requests over HTTP/1.1', default: '32', pays: 'the connection', gets: 'it is closed' },
   {
