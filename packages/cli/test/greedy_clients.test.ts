@@ -265,24 +265,6 @@ describe('over TCP', () => {
     await expect.poll(async () => (await gateway.status()).requestsActive, { timeout: 20_000 }).toBe(0);
   });
 
-  it('1,000 connections of HTTP/1.1 with a body each that is never sent cost at most 24 MB, and others come in', async () => {
-    const gateway = await startBeforeUpstream();
-    for (let i = 0; i < 1_000; i++) announce(gateway.port);
-    const most = await highest(gateway);
-    console.log(`1,000 unsent bodies over HTTP/1.1: ${(most / MB).toFixed(1)} MB`);
-    expect(most).toBeLessThan(24 * MB);
-    const { transport } = await gateway.status();
-    expect(transport.limitHits['tcp_network_crowded']).toBeGreaterThan(0);
-    const response = await new Promise<Readable>((resolve, reject) =>
-      getHttps(
-        `https://127.0.0.1:${gateway.port}/small.txt`,
-        { rejectUnauthorized: false, agent: false },
-        resolve,
-      ).on('error', reject),
-    );
-    await read(response);
-  });
-
   it('one address gets its share of connections', async () => {
     const gateway = await startMeasured(files, 'limits: { connections_per_network: 5 }\n');
     let closed = 0;
@@ -303,14 +285,6 @@ function pipeline(port: number, requests: number): TLSSocket {
   socket.on('error', () => undefined).pause();
   socket.write('GET /large.bin HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(requests));
   return socket;
-}
-
-/** An HTTP/1.1 client that sends nothing of its body. */
-function announce(port: number): void {
-  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-  onTestFinished(() => void socket.destroy());
-  socket.on('error', () => undefined).resume();
-  socket.write('POST /up/post HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100000\r\n\r\n');
 }
 
 /** An HTTP/2 client whose streams take 1 KB each. */

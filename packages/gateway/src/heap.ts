@@ -26,8 +26,7 @@ function youngSize(): number {
 /** Loading the rest takes one turn, in which nobody is told of collections. */
 function growYoung(): void {
   const survivors: object[] = [];
-  while (youngSize() < youngBytes && survivors.length < 500_000)
-    for (let i = 0; i < 10_000; i++) survivors.push({ i });
+  while (youngSize() < youngBytes && survivors.length < 500_000) for (let i = 0; i < 10_000; i++) survivors.push({ i });
 }
 
 setFlagsFromString(`--heap-growing-percent=${garbagePercent}`);

@@ -87,12 +87,7 @@ export const greedyBench: Experiment = {
   },
 };
 
-async function measure(
-  options: Options,
-  count: number,
-  protocol: Protocol,
-  behaviour: Behaviour,
-): Promise<Result> {
+async function measure(options: Options, count: number, protocol: Protocol, behaviour: Behaviour): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), 'sheaf-bench-greedy-'));
   const upstream = await startUpstream();
   const gateway = await startGateway(directory, (upstream.address() as AddressInfo).port);
