@@ -11,9 +11,9 @@
 #include <memory>
 #include <vector>
 
-#include "backends/connection_snapshot.h"
-#include "backends/credit_leases.h"
 #include "connection/connection.h"
+#include "multi_end/connection_snapshot.h"
+#include "multi_end/credit_leases.h"
 #include "sim/known_secret.h"
 
 namespace sheaf::quic {

@@ -1,6 +1,6 @@
 #include <cstdlib>
 
-#include "backends/lease_messages.h"
+#include "multi_end/lease_messages.h"
 
 // A message from another node of the connection: what is taken is written again as something that
 // means the same.

@@ -1,7 +1,7 @@
 #include <cstdlib>
 
-#include "backends/connection_snapshot.h"
 #include "connection/connection.h"
+#include "multi_end/connection_snapshot.h"
 
 // A hand-over from another node: what is taken is written again as it was, and makes a connection
 // or is refused.

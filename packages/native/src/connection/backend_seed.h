@@ -11,7 +11,7 @@
 namespace sheaf::quic {
 
 // All that a server needs to take part in a connection at one path, and no more
-// (docs/internals/multi-end.md). backends/connection_snapshot puts it into bytes.
+// (docs/internals/multi-end.md). multi_end/connection_snapshot puts it into bytes.
 struct BackendSeed {
   BackendId backend;
   PathHandOver keys;  // and which path they are for

@@ -179,7 +179,7 @@ class Connection {
   // Backend, in the place of `establish`; made with `BackendSeed::adapt` of its configuration. An
   // error means that the seed is unusable.
   TransportStatus establish_backend(const BackendSeed& seed, Time now);
-  // For backends/credit_leases: on the primary, and on a backend.
+  // For multi_end/credit_leases: on the primary, and on a backend.
   SharedLimits& shared_limits();
   LeasedLimits& leased_limits();
   // Another of the servers has heard the client: the connection is not idle.

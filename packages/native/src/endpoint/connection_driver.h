@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend_exchange.h"
-#include "backends/primary_exchange.h"
 #include "connection/connection.h"
 #include "crypto/handshake.h"
+#include "multi_end/backend_exchange.h"
+#include "multi_end/primary_exchange.h"
 #include "util/ring.h"
 
 namespace sheaf::quic {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backends/connection_snapshot.h"
 #include "connection/connection_ids.h"
+#include "multi_end/connection_snapshot.h"
 
 namespace sheaf::quic {
 

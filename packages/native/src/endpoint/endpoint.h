@@ -69,7 +69,7 @@ class Endpoint {
 
   Result<ConnectionDriver*, HandshakeFailure> connect(ClientHandshakeConfig handshake,
                                                       const ConnectionConfig& config, Time now);
-  // Takes a path of another server's connection over (backends/connection_snapshot.h).
+  // Takes a path of another server's connection over (multi_end/connection_snapshot.h).
   Result<ConnectionDriver*, ImportRefusal> import(Bytes snapshot, Time now);
   // For handshakes that start from now on.
   void set_server_tls(std::shared_ptr<TlsContext> tls);

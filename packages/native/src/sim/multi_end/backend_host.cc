@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/connection_snapshot.h"
+#include "multi_end/connection_snapshot.h"
 
 namespace sheaf::quic {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "backends/credit_leases.h"
+#include "multi_end/credit_leases.h"
 #include "sim/connection_pair.h"
 
 namespace sheaf::quic {

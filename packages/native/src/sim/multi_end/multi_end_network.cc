@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "backends/connection_snapshot.h"
+#include "multi_end/connection_snapshot.h"
 #include "sim/addresses.h"
 
 namespace sheaf::quic {

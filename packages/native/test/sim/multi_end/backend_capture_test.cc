@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "backends/connection_snapshot.h"
 #include "crypto/test_certificates.h"
+#include "multi_end/connection_snapshot.h"
 #include "sim/addresses.h"
 #include "sim/capture.h"
 #include "sim/endpoint_host.h"

@@ -3,7 +3,7 @@
 #include <ostream>
 #include <string>
 
-#include "backends/backends_world.h"
+#include "multi_end/backends_world.h"
 
 namespace sheaf::quic {
 

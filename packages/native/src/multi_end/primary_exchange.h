@@ -2,8 +2,8 @@
 
 #include <deque>
 
-#include "backends/client_heard.h"
-#include "backends/lease_messages.h"
+#include "multi_end/client_heard.h"
+#include "multi_end/lease_messages.h"
 
 namespace sheaf::quic {
 
@@ -18,8 +18,8 @@ class PrimaryExchange {
   // and the others take long.
   bool ready(Time now) const;
 
-  // A snapshot with keys in it (backends/connection_snapshot.h). A backend is handed no second path
-  // while it has one.
+  // A snapshot with keys in it (multi_end/connection_snapshot.h). A backend is handed no second
+  // path while it has one.
   Result<std::vector<std::uint8_t>, BackendRefusal> hand_over(BackendId backend,
                                                               const Address& address);
   void on_backend_left(const BackendLeftEvent& left, Time now);

@@ -1,7 +1,7 @@
 // What fails, and what the others make of it: alone, and while keys are updated all the time.
 #include <gtest/gtest.h>
 
-#include "backends/scenario.h"
+#include "multi_end/scenario.h"
 
 namespace sheaf::quic {
 namespace {

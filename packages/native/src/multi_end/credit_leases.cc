@@ -1,4 +1,4 @@
-#include "backends/credit_leases.h"
+#include "multi_end/credit_leases.h"
 
 #include <algorithm>
 

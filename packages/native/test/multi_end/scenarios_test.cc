@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "backends/scenario.h"
+#include "multi_end/scenario.h"
 
 namespace sheaf::quic {
 namespace {

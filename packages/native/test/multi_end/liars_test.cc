@@ -1,7 +1,7 @@
 // Backends that use more of the connection than they were given.
 #include <gtest/gtest.h>
 
-#include "backends/scenario.h"
+#include "multi_end/scenario.h"
 
 namespace sheaf::quic {
 namespace {

@@ -1,6 +1,6 @@
 // Credit and stream ids of one connection at a primary and several backends. The client is real: it
 // refuses whoever sends more than it granted.
-#include "backends/credit_leases.h"
+#include "multi_end/credit_leases.h"
 
 #include <gtest/gtest.h>
 

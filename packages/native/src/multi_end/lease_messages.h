@@ -3,7 +3,7 @@
 #include <variant>
 #include <vector>
 
-#include "backends/credit_leases.h"
+#include "multi_end/credit_leases.h"
 #include "util/result.h"
 
 namespace sheaf::quic {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/client_heard.h"
-#include "backends/lease_messages.h"
+#include "multi_end/client_heard.h"
+#include "multi_end/lease_messages.h"
 
 namespace sheaf::quic {
 

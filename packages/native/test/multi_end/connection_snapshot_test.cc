@@ -1,4 +1,4 @@
-#include "backends/connection_snapshot.h"
+#include "multi_end/connection_snapshot.h"
 
 #include <gtest/gtest.h>
 

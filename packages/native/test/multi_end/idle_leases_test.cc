@@ -1,7 +1,7 @@
 // Backends that have nothing to send do not hold what others wait for.
 #include <gtest/gtest.h>
 
-#include "backends/credit_leases.h"
+#include "multi_end/credit_leases.h"
 #include "stream/stream_end.h"
 
 namespace sheaf::quic {

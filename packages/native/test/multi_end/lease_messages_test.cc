@@ -1,4 +1,4 @@
-#include "backends/lease_messages.h"
+#include "multi_end/lease_messages.h"
 
 #include <gtest/gtest.h>
 

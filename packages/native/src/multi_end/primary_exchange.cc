@@ -1,8 +1,8 @@
-#include "backends/primary_exchange.h"
+#include "multi_end/primary_exchange.h"
 
 #include <algorithm>
 
-#include "backends/connection_snapshot.h"
+#include "multi_end/connection_snapshot.h"
 
 namespace sheaf::quic {
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "backends/connection_snapshot.h"
-#include "backends/credit_leases.h"
-#include "backends/exchange.h"
 #include "emulation/units.h"
+#include "multi_end/connection_snapshot.h"
+#include "multi_end/credit_leases.h"
+#include "multi_end/exchange.h"
 #include "sim/connection_pair.h"
 #include "sim/multi_end/backend_host.h"
 

@@ -1,4 +1,4 @@
-#include "backends/backend_exchange.h"
+#include "multi_end/backend_exchange.h"
 
 #include <algorithm>
 
