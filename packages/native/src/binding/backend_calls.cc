@@ -69,7 +69,7 @@ Napi::Value withdraw_backend(EndpointParts& parts, const Napi::CallbackInfo& inf
 Napi::Value receive_backend_message(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   quic::PrimaryExchange* exchange = hosted ? hosted->driver().primary_exchange() : nullptr;
-  // What comes for a connection that is gone was written while it was there.
+  // A message for a connection that is gone was written while it was there.
   const bool taken = !exchange || exchange->receive(backend_argument(info), bytes_argument(info[2]),
                                                     io::monotonic_now());
   return Napi::Boolean::New(info.Env(), taken);

@@ -10,7 +10,7 @@ namespace {
 
 double number(std::uint64_t value) { return static_cast<double>(value); }
 
-// What every role tells of a backend; `path` is null where this side has none.
+// The fields that every role tells of a backend; `path` is null where this side has none.
 Napi::Object backend_object(Napi::Env env, quic::BackendId backend, quic::PathId path_id,
                             const quic::PathStats* path) {
   Napi::Object out = Napi::Object::New(env);

@@ -150,14 +150,13 @@ void EndpointObject::on_turn_end() {
   ++parts_.javascript_calls;
   on_events_.MakeCallback(Value(), {events}, async_context_);
   if (env.IsExceptionPending()) {
-    // What a handler throws is the program's own error: the same as in any other callback of Node.
+    // An exception of a handler is the program's own error, as in any other callback of Node.
     const Napi::Error error = env.GetAndClearPendingException();
     napi_fatal_exception(env, error.Value());
   }
 }
 
-// --- life of the socket
-// ---------------------------------------------------------------------------
+// --- life of the socket ----------------------------------------------------------------------
 
 Napi::Value EndpointObject::bind(const Napi::CallbackInfo& info) {
   if (parts_.bound || parts_.loop->closing()) {

@@ -30,7 +30,7 @@ class HostedConnection {
   http3::Session* http3() { return http3_; }
   // Null unless the protocol is HTTP/3 and WebTransport is announced.
   webtransport::SessionSet* sessions() { return sessions_.get(); }
-  // Of these sessions, for JavaScript.
+  // Datagrams of these sessions, for JavaScript.
   DatagramBatch& datagrams() { return datagrams_; }
   // No new requests from now on, also where the handshake is still pending.
   void announce_shutdown();

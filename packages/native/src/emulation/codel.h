@@ -16,7 +16,7 @@ class CoDel final : public QueueDiscipline {
   LinkDatagramPointer dequeue(LinkQueue& queue, Time now) override;
 
  private:
-  // Whether the oldest datagram and those before it waited too long for an interval.
+  // True when the oldest datagram and those before it waited too long for an interval.
   bool should_drop(const LinkQueue& queue, Time now);
   Time next_drop_after(Time when) const;
   void begin_dropping(Time now);

@@ -28,13 +28,13 @@ class Link {
   void send(Bytes payload, const LinkHeader& header, Time now);
   // When something moves; k_never when the link is empty.
   Time next_timeout() const;
-  // What has arrived by now, one at a time; null when that is all. Valid until the next call.
+  // Takes a datagram that has arrived by now; null when that is all. Valid until the next call.
   LinkDatagram* poll_arrival(Time now);
 
   const LinkConfig& config() const { return config_; }
   const LinkStats& stats() const { return stats_; }
   std::size_t waiting_bytes() const { return queue_.bytes(); }
-  // Of everything in transit; the limits of the queue do not bound what a long delay holds.
+  // Counts everything in transit: the limits of the queue do not bound what a long delay holds.
   std::size_t memory_bytes() const { return pool_.bytes_in_use(); }
   std::uint64_t in_transit() const {
     return queue_.size() + (transmitting_ ? 1 : 0) + arrivals_.size();

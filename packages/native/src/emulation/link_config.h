@@ -27,7 +27,7 @@ struct GilbertElliott {
   }
 };
 
-// What a link is made of, in the order in which a datagram meets it. Sizes and rates count UDP
+// The properties of a link, in the order in which a datagram meets them. Sizes and rates count UDP
 // payload bytes; probabilities and correlations lie between 0 and 1.
 struct LinkConfig {
   bool down = false;                    // loses what is sent, waits or is being transmitted

@@ -11,7 +11,7 @@
 
 namespace sheaf::quic {
 
-// What goes with a datagram's bytes.
+// The properties of a datagram beside its bytes.
 struct LinkHeader {
   AddressPair path;  // as the receiver sees it
   Ecn ecn = Ecn::kNotEct;

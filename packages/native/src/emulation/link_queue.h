@@ -6,7 +6,7 @@
 
 namespace sheaf::quic {
 
-// What waits for transmission, oldest first. Counts what happens to it.
+// Holds the datagrams that wait for transmission, oldest first, and counts what becomes of them.
 class LinkQueue {
  public:
   LinkQueue(DatagramPool& pool, LinkStats& stats) : pool_(pool), stats_(stats) {}

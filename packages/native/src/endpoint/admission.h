@@ -16,11 +16,11 @@ struct AdmissionConfig {
   // Half-open handshakes of unvalidated addresses before each new one is answered with a Retry,
   // which keeps no state (RFC 9000 §8.1.2).
   std::size_t half_open_before_retry = 256;
-  // Who has as many of them in flight as are left gets no more: one network has half of them.
+  // A network that has as many of them in flight as are left gets no more: it has half at most.
   std::size_t max_half_open = 4096;
   // New handshakes a second before Retry is used; bursts of one second's worth.
   std::uint64_t handshakes_per_second = 1000;
-  // Of handshakes pending, in bytes; the oldest make room for new ones.
+  // Bytes that pending handshakes may take; the oldest make room for new ones.
   std::uint64_t half_open_memory = 48 << 20;
   RetryPolicy retry = RetryPolicy::kUnderLoad;
 };

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t k_max_handshake_datagram = 1452;
 // `Handshake::transmit` wants as much.
 constexpr std::uint64_t k_min_handshake_room = 1200;
-// What one takes beside its streams once it is open.
+// Bytes that an open connection takes beside its streams.
 constexpr std::uint64_t k_connection_memory = 32 << 10;
 
 }  // namespace

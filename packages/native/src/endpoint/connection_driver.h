@@ -67,7 +67,7 @@ class ConnectionDriver {
   // Client, after SessionTicketEvent.
   std::vector<std::uint8_t> session() const { return serialize(session_); }
 
-  // What one takes beside its streams while its handshake is pending, in bytes, as measured.
+  // Bytes that a connection takes beside its streams while its handshake is pending, as measured.
   static constexpr std::uint64_t k_half_open_memory = 72 << 10;
   // An estimate, in bytes.
   std::uint64_t memory_bytes() const;

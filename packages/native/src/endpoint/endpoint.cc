@@ -19,15 +19,15 @@ constexpr Duration k_address_token_lifetime = std::chrono::hours(24);
 // resetting each other.
 constexpr std::size_t k_min_reset = 21;
 constexpr std::size_t k_max_reset = 43;
-// Of a handshake's early packets, where many handshakes are pending: one, in bytes.
+// Bytes kept of a handshake's early packets where many handshakes are pending: one packet.
 constexpr std::size_t k_held_under_load = 2048;
-// Requests at one time, of a connection that has less memory than usual: RFC 9114 §6.1 wants 100.
+// Requests at one time of a connection that has less memory than usual: RFC 9114 §6.1 wants 100.
 constexpr std::uint64_t k_streams_under_load = 100;
-// A second; each costs an HKDF, and a client that is not told times out instead.
+// In a second. Each costs an HKDF, and a client that is not told times out instead.
 constexpr double k_stateless_resets = 200;
-// A second: each looks at all connections.
+// In a second. Each looks at all connections.
 constexpr double k_eviction_rounds = 10;
-// Of address tokens that were used, for as long as they live; 4 MiB know some 3 million.
+// Bytes that remember used address tokens for as long as they live; 4 MiB know some 3 million.
 constexpr std::size_t k_used_token_bytes = 4 << 20;
 
 }  // namespace
@@ -62,8 +62,7 @@ void Endpoint::set_server_tls(std::shared_ptr<TlsContext> tls) {
   config_.server_tls = std::move(tls);
 }
 
-// --- connections
-// ----------------------------------------------------------------------------------
+// --- connections -----------------------------------------------------------------------------
 
 Endpoint::Slot& Endpoint::add(std::unique_ptr<ConnectionDriver> driver) {
   auto owned = std::make_unique<Slot>();
@@ -162,7 +161,7 @@ void Endpoint::wake(ConnectionDriver& driver) {
 }
 
 ConnectionDriver* Endpoint::next_active() {
-  // What the requests of one connection hold now is nothing that the next one may hold as well.
+  // Memory that the requests of one connection hold now is not there for the next one.
   if (Slot* last = std::exchange(draining_, nullptr)) account(*last);
   if (active_.empty()) return nullptr;
   Slot* slot = active_.front();
@@ -212,8 +211,7 @@ void Endpoint::for_each(const std::function<void(ConnectionDriver&)>& visit) con
   for (const auto& [driver, slot] : slots_) visit(*slot->driver);
 }
 
-// --- network
-// --------------------------------------------------------------------------------------
+// --- network ---------------------------------------------------------------------------------
 
 void Endpoint::receive(const Datagram& datagram, Time now) {
   now_ = now;

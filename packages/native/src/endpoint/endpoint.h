@@ -93,7 +93,7 @@ class Endpoint {
   std::size_t connection_count() const { return slots_.size(); }
   std::size_t half_open_count() const { return half_open_.size(); }
   std::uint64_t memory_bytes() const { return governor_.used(); }
-  // Of the endpoint and all its connections, those that ended included.
+  // Counts the endpoint and all its connections, those that ended included.
   EndpointStats stats() const;
   // Every connection, in no particular order.
   void for_each(const std::function<void(ConnectionDriver&)>& visit) const;

@@ -1,4 +1,4 @@
-// What one connection, one network and all together may take of an endpoint, and who makes room.
+// Limits of one connection, of one network and of all together, and who makes room.
 
 #include <algorithm>
 
@@ -117,7 +117,7 @@ void Endpoint::evict_idle(const Networks::Key* network, std::size_t count) {
       idle.push_back(slot.get());
     }
   }
-  // Who has the most gives first, of that what was idle for the longest time.
+  // The network with the most gives first: its connection that was idle for the longest time.
   const std::size_t taken = std::min(count, idle.size());
   std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(taken), idle.end(),
                     [](const Slot* one, const Slot* other) {

@@ -5,7 +5,7 @@
 
 namespace sheaf::quic {
 
-// Which bound somebody met (docs/reference/limits.md).
+// The bound that somebody met (docs/reference/limits.md).
 enum class LimitHit : std::uint8_t {
   kConnections,         // refused: there were as many as there may be
   kNetworkConnections,  // refused: the client's network had its share

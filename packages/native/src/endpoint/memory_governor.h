@@ -23,9 +23,9 @@ class MemoryGovernor {
 
   void change(std::uint64_t before, std::uint64_t after) { used_ += after - before; }
   std::uint64_t used() const { return used_; }
-  // Of one network.
+  // Bytes that one network may use.
   std::uint64_t network_total() const { return config_.total / 4; }
-  // Of a connection whose network uses so much.
+  // Bytes that a connection may use whose network uses so much.
   std::uint64_t share(std::uint64_t network_used) const {
     const double left =
         std::min(part_left(used_, config_.total), part_left(network_used, network_total()));
@@ -34,11 +34,11 @@ class MemoryGovernor {
     return std::max(share, std::min(k_least, config_.connection));
   }
   bool exhausted() const { return used_ > config_.total / 8 * 7; }
-  // What eviction brings the use down to.
+  // Bytes that eviction brings the use down to.
   std::uint64_t target() const { return config_.total / 4 * 3; }
 
  private:
-  // Of the second half of it, 0 to 1.
+  // The part, 0 to 1, that is left of the second half of `total`.
   static double part_left(std::uint64_t used, std::uint64_t total) {
     if (used <= total / 2) return 1;
     return used >= total ? 0 : static_cast<double>(total - used) / static_cast<double>(total / 2);

@@ -9,8 +9,8 @@
 
 namespace sheaf::quic {
 
-// What the clients of each network take: of an IPv4 address, or of the 56 bits of an IPv6 address
-// that a household or a small site has to itself (RFC 6177 §2).
+// Counts what the clients of each network use. A network is an IPv4 address, or the 56 bits of an
+// IPv6 address that a household or a small site has to itself (RFC 6177 §2).
 class Networks {
  public:
   using Key = std::array<std::uint8_t, 8>;

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t k_capsule_datagram = 0x00;
 // Longest datagram that goes in a capsule, either way. Longer ones are lost, as datagrams may be.
 inline constexpr std::size_t k_max_capsule_datagram = 16 << 10;
 
-// What a longer one means than `max_value` bytes.
+// The bound of a capsule, and what a longer one means.
 struct CapsuleRule {
   std::size_t max_value = 0;
   bool drop_longer = false;  // instead of malformed

@@ -13,8 +13,8 @@ struct HttpDatagram {
   Bytes payload;
 };
 
-// Who knows what the datagrams of a request mean: passes them on natively, or gathers them for
-// JavaScript.
+// Receives the datagrams of a request, which it understands: passes them on natively, or gathers
+// them for JavaScript.
 class DatagramConsumer {
  public:
   virtual ~DatagramConsumer() = default;

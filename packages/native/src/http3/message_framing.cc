@@ -14,7 +14,7 @@ void require_success(int status) {
   if (status != 0) std::abort();
 }
 
-// Of a call about one message: what it cannot do costs that message alone.
+// The outcome of a call about one message: a failure costs that message alone.
 quic::Status<Refusal> outcome_of(int status) {
   switch (status) {
     case 0:
@@ -52,7 +52,7 @@ ConnectionError error_of(nghttp3_ssize status) {
           nghttp3_strerror(code)};
 }
 
-// Of a dictionary's member (RFC 8941 §3.2), with space around it.
+// True for a dictionary's member (RFC 8941 §3.2), with space around it, that has a key.
 bool has_key(std::string_view member) {
   member.remove_prefix(std::min(member.find_first_not_of(' '), member.size()));
   const std::string_view key = member.substr(0, member.find_first_of("=; "));

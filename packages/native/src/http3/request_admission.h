@@ -7,17 +7,17 @@
 
 namespace sheaf::http3 {
 
-// Which of the peer's streams are read. Each one that is costs the application memory beside its
-// bytes: while the connection has no room for that, streams wait in the transport, unread, in the
-// order in which they came. What they bring meanwhile is bounded by flow control. Of a connection
-// that has more than its share of memory only so many wait, and more are rejected: nothing was done
-// for them, so they may be sent again (RFC 9114 §4.1.1).
+// Decides which of the peer's streams are read. Each that is costs the application memory beside
+// its bytes. While the connection has no room for that, streams wait in the transport, unread, in
+// the order in which they came; flow control bounds the bytes that they bring meanwhile. When the
+// connection has more than its share of memory, only so many streams wait, and more are rejected:
+// nothing was done for them, so they may be sent again (RFC 9114 §4.1.1).
 class RequestAdmission {
  public:
   enum class Place : std::uint8_t { kNew, kWaiting, kAdmitted };
   enum class Answer : std::uint8_t { kRead, kWait, kReject };
-  // What a request costs in bytes: half for JavaScript's objects, headers and streams, half for the
-  // chunk that its response may always write (stream/send_budget.h).
+  // The cost of a request in bytes: half for JavaScript's objects, headers and streams, half for
+  // the chunk that its response may always write (stream/send_budget.h).
   static constexpr std::uint64_t k_request_memory = 32 << 10;
   // Requests that a connection always has, so that there is one whose end makes room.
   static constexpr std::size_t k_least = 8;
@@ -26,7 +26,7 @@ class RequestAdmission {
 
   explicit RequestAdmission(Transport& transport) : transport_(transport) {}
 
-  // Whether the stream may be read now. `next` will name one that waits.
+  // Says whether the stream may be read now. `next` will name one that waits.
   Answer admit(StreamId id, Place& place) {
     if (place == Place::kAdmitted || id.initiator() == transport_.role()) return Answer::kRead;
     const bool turn = place == Place::kWaiting ? turn_ == id : waiting_.empty();

@@ -8,8 +8,9 @@
 
 namespace sheaf::http3 {
 
-// What a session knows of one request stream. The body of a message is never stored here: on its
-// way in it stays in the transport's buffer, and on its way out chunks are handed on as they are.
+// The state of one request stream in its session. The body of a message is never stored here: on
+// its way in it stays in the transport's buffer, and on its way out chunks are handed on as they
+// are.
 struct RequestStream {
   // --- the peer's message -----------------------------------------------------------------
   enum class Position : std::uint8_t {

@@ -8,8 +8,8 @@
 namespace sheaf::http3 {
 namespace {
 
-// What nghttp3 writes for these goes nowhere: server-initiated unidirectional streams that no
-// connection ever has.
+// Bytes that nghttp3 writes for these go nowhere: they are server-initiated unidirectional streams
+// that no connection ever has.
 constexpr StreamId k_no_encoder_stream{quic::k_max_varint};
 constexpr StreamId k_no_decoder_stream{quic::k_max_varint - 4};
 // Requests that a peer may cancel: as many at one time as there are streams, for pages that are
@@ -189,7 +189,7 @@ void Session::on_reset(StreamId id, std::uint64_t error) {
   events_.push_back(StreamReset{id, error});
 }
 
-// What arrived from a backend that is gone is good, and is read first.
+// Data that arrived from a backend before it was lost is good, and is read first.
 void Session::on_lost(StreamId id) {
   RequestStream* stream = find(id);
   if (!stream || stream->reading_done) {

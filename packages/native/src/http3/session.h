@@ -195,7 +195,7 @@ class Session final : public RequestSession,
   // PRIORITY_UPDATE may overtake its request (RFC 9218 §7).
   std::unordered_map<StreamId, StreamPriority> early_priorities_;
 
-  // What nghttp3's callbacks found, for `after_framing_read`: they may not touch the transport,
+  // Findings of nghttp3's callbacks, for `after_framing_read`: they may not touch the transport,
   // whose bytes are being read.
   std::vector<StreamId> begun_requests_;
   std::vector<StreamId> broken_messages_;

@@ -70,7 +70,7 @@ struct WebTransportStreamOpened {
   StreamId session;
   bool finished = false;  // the stream ended right after its prefix
 };
-// What happened on a stream that was handed over by WebTransportStreamOpened or `hand_over`.
+// An event of a stream that was handed over by WebTransportStreamOpened or `hand_over`.
 struct HandedOverStreamEvent {
   quic::StreamEvent event;
 };

@@ -277,7 +277,8 @@ std::size_t Session::read_body(StreamId id, quic::MutableBytes out, Time now) {
   return size;
 }
 
-// Of the frame that the stream is in; what follows is looked at already when it returns.
+// Reads from the DATA frame that the stream is in. The bytes after it have been looked at already
+// when this returns.
 std::size_t Session::read_data_frame(StreamId id, quic::MutableBytes out) {
   if (peek_body(id).empty()) return 0;
   RequestStream* stream = find(id);

@@ -19,7 +19,7 @@ using quic::StreamId;
 using quic::StreamPriority;
 using quic::Time;
 
-// What HTTP needs of a QUIC connection, and no more: streams, datagrams, closing. A `Connection`
+// The calls that HTTP needs of a QUIC connection: streams, datagrams, closing. A `Connection`
 // satisfies it through `ConnectionTransport`; the calls mean what connection/connection.h says.
 class Transport {
  public:

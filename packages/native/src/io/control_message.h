@@ -17,7 +17,7 @@ union ControlBuffer {
   char bytes[256];
 };
 
-// What the kernel is told about a message beside its destination.
+// Tells the kernel more about a message than its destination.
 struct SendControl {
   const quic::AddressPair& path;
   quic::Ecn ecn;
@@ -25,7 +25,7 @@ struct SendControl {
 };
 void write_control(msghdr& message, ControlBuffer& buffer, const SendControl& control);
 
-// What the kernel tells about a received message.
+// The properties of a received message that the kernel tells.
 struct ReceiveControl {
   quic::Address local;  // keeps its value when the kernel does not tell
   quic::Ecn ecn = quic::Ecn::kNotEct;

@@ -14,7 +14,7 @@ namespace {
 // System calls per turn, so that neither reading nor writing starves the other or JavaScript.
 constexpr int k_receive_calls = 16;
 constexpr int k_send_calls = 64;
-// What is received in a turn is read at its end: no more than the processor's cache holds until
+// Bytes received in a turn are read at its end: no more than the processor's cache holds until
 // then.
 constexpr std::size_t k_receive_bytes = 256 << 10;
 
@@ -173,7 +173,7 @@ void EndpointLoop::run_turn(Time now) {
   deliver_events(now);
   if (closing_) return;
   flush(now);
-  // What the flush or the application's reaction caused.
+  // Events that the flush or the application's reaction caused.
   deliver_events(now);
   if (closing_) return;
   endpoint_.reap([this](quic::ConnectionDriver& driver) { listener_.on_removed(driver); });

@@ -38,11 +38,12 @@ class EndpointLoop {
   // After `bind`, with its options: paths from this address can be used from now on. The system
   // chooses a port instead of 0; the result tells it. An address that is there already is kept.
   quic::Result<quic::Address, SocketError> add_local_address(const quic::Address& local);
-  // Whether the socket at an address is the one for this local address.
+  // True when the socket at an address is the one for this local address.
   bool serves(const quic::Address& socket, const quic::Address& local) const {
     return socket_at(socket) == socket_for(local);
   }
-  // What is sent from it is lost from now on. Not the last one: false, as for an unknown one.
+  // Closes the socket: later datagrams from this address are lost. False for the last address, and
+  // for an unknown one.
   bool remove_local_address(const quic::Address& local);
   // The application called something on a connection: sends before the loop sleeps.
   void wake(quic::ConnectionDriver& driver);

@@ -15,7 +15,7 @@ namespace {
 
 // System calls per turn, so that neither a socket nor JavaScript starves.
 constexpr int k_receive_calls = 8;
-// What one link may hold: half a second of 1 Gbit/s.
+// Bytes that one link may hold: half a second of 1 Gbit/s.
 constexpr std::size_t k_link_memory = 64 << 20;
 
 }  // namespace

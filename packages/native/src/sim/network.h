@@ -23,7 +23,7 @@ struct NetworkPath {
   Link& back;
 };
 
-// Which datagram goes over which link, by the address pair that its sender used.
+// Sends each datagram over the links of the address pair that its sender used.
 class Network {
  public:
   // Each link draws its own random numbers: traffic on one does not change another.
@@ -36,8 +36,8 @@ class Network {
   NetworkPath& share(const NetworkPath& path, const NetworkNode& near, const NetworkNode& far);
   // A further link each way at the far ends of paths, for `lead_through`; returns its index.
   std::size_t add_trunk(const LinkConfig& there, const LinkConfig& back);
-  // What crosses the path crosses the trunk as well: one bottleneck of paths that have their own
-  // links besides. `share` of such a path has both. Before anybody sends.
+  // Leads the path through the trunk as well: one bottleneck of paths that have their own links
+  // besides. `share` of such a path has both. To be called before anybody sends.
   void lead_through(const NetworkPath& path, std::size_t trunk);
   // The translator forgets its mapping and makes another: from now on the far side sees
   // `translated`, and what is in flight to the old address is dropped.
@@ -64,8 +64,8 @@ class Network {
     const Route* route = nullptr;
     LinkDatagram* datagram = nullptr;  // null when that is all; valid until the next call
   };
-  // What has arrived at the end of a link by now, one at a time. On another link than the route's
-  // last it has to go on.
+  // Takes datagrams that have arrived at the end of a link by now, one at a time. Unless the link
+  // is the route's last, `go_on` sends them further.
   Arrival poll_arrival(std::size_t link, Time now);
   // To the route's last link.
   void go_on(const Arrival& arrival, Time now);

@@ -37,7 +37,7 @@ class PageLoad {
   // Not one byte arrived that was not sent.
   bool intact() const { return intact_; }
   const std::vector<Timing>& timings() const { return timings_; }
-  // Of the last resource.
+  // When the last resource is complete.
   Duration page_load_time() const;
   // Integral of the share of bytes that are still missing, over time: the mean arrival of a byte
   // (Bocchi, De Cicco, Rossi, "Measuring the quality of experience of Web users", 2016).

@@ -70,7 +70,7 @@ struct Scenario {
   std::vector<ScenarioChange> changes{};
 };
 
-// What is wrong with a scenario, in words that name the place; nothing when it can run.
+// Names the fault of a scenario and its place; nothing when it can run.
 std::optional<std::string> find_fault(const Scenario& scenario);
 
 // --- what it becomes ----------------------------------------------------------------------------

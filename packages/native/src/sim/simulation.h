@@ -65,7 +65,7 @@ class Simulation {
 
   const Network& network() const { return network_; }
   std::uint64_t events() const { return events_; }
-  // Of every datagram that was delivered, with its time and place: equal for equal runs.
+  // A hash of every delivered datagram with its time and place: equal for equal runs.
   std::uint64_t digest() const { return digest_; }
 
  private:

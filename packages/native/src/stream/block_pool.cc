@@ -32,7 +32,7 @@ class SpareBlocks {
   }
 
  private:
-  // What arrives in a turn of the event loop, and is read at its end.
+  // As much as arrives in a turn of the event loop, and is read at its end.
   static constexpr std::size_t k_kept = (1 << 20) / Block::k_size;
 
   Block* first_ = nullptr;

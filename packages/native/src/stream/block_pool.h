@@ -11,8 +11,8 @@ namespace sheaf::quic {
 struct Block {
   static constexpr std::size_t k_size = 4096;
 
-  // Which bytes arrived out of order; stale while `has_received` is false. A bit per byte, so that
-  // no pattern of fragments costs more than an eighth of the window.
+  // The bytes that arrived out of order; stale while `has_received` is false. A bit per byte, so
+  // that no pattern of fragments costs more than an eighth of the window.
   std::array<std::uint64_t, k_size / 64> received;
   std::array<std::uint8_t, k_size> bytes;
   Block* next_free;

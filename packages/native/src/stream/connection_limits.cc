@@ -46,8 +46,7 @@ void ConnectionLimits::fill(TransportParameters& parameters) const {
   parameters.initial_max_streams_uni = peer_streams_[1].limit();
 }
 
-// --- what the peer allows
-// -------------------------------------------------------------------------
+// --- what the peer allows --------------------------------------------------------------------
 
 bool ConnectionLimits::raise_credit(std::uint64_t limit) {
   if (!send.raise(limit)) return false;
@@ -77,8 +76,7 @@ void ConnectionLimits::clear_peer_limits() {
   for (SendLimit& limit : local_streams_) limit.replace(0);
 }
 
-// --- what is allowed to the peer
-// --------------------------------------------------------------------
+// --- what is allowed to the peer -------------------------------------------------------------
 
 void ConnectionLimits::announce_receive_window() {
   if (receive.limit() == announced_max_data_) return;
@@ -92,14 +90,13 @@ void ConnectionLimits::request_max_streams_if_due(Directionality directionality)
                                                            : k_max_streams_uni);
 }
 
-// --- frames about them
-// ----------------------------------------------------------------------------
+// --- frames about them -----------------------------------------------------------------------
 
 bool ConnectionLimits::write_control(Writer& writer, SentPackets& sent) {
   using Kind = SentFrame::Kind;
   constexpr auto bidirectional = Directionality::kBidirectional;
   constexpr auto unidirectional = Directionality::kUnidirectional;
-  // What the connection's limits are is told by the primary alone.
+  // The primary alone announces the connection's limits.
   due_ = due_now();
   if (due_ == 0) return true;
   const auto write = [&](ControlBit bit, const Frame& frame, Kind kind, std::uint64_t value) {

@@ -52,9 +52,8 @@ class ConnectionLimits {
     return peer ? peer->for_stream(id, role) : 0;
   }
 
-  // --- what the peer allows
-  // ----------------------------------------------------------------------- True when the
-  // connection has more credit.
+  // --- what the peer allows ------------------------------------------------------------------
+  // True when the connection has more credit.
   bool raise_credit(std::uint64_t limit);
   void add_credit(std::uint64_t bytes);
   // DATA_BLOCKED is due, once for each limit.
@@ -67,15 +66,13 @@ class ConnectionLimits {
   // 0-RTT was rejected: the limits that were remembered no longer hold.
   void clear_peer_limits();
 
-  // --- what is allowed to the peer
-  // ------------------------------------------------------------------ Requests MAX_DATA when
-  // credit was given back.
+  // --- what is allowed to the peer -----------------------------------------------------------
+  // Requests MAX_DATA when credit was given back.
   void announce_receive_window();
   void request_max_streams_if_due(Directionality directionality);
 
-  // --- frames about them
-  // -------------------------------------------------------------------------- A backend speaks of
-  // its lease alone.
+  // --- frames about them ---------------------------------------------------------------------
+  // A backend speaks of its lease alone.
   bool control_due() const { return due_now() != 0; }
   // False when the packet is full.
   bool write_control(Writer& writer, SentPackets& sent);

@@ -39,7 +39,7 @@ class OpenStreams {
   std::uint64_t created() const { return created_; }  // ever
   // Bidirectional ones that the peer opened.
   std::uint64_t peer_closed() const { return peer_closed_; }
-  // Of streams and of what they received, in bytes.
+  // In bytes: the streams and the data that they received.
   std::size_t memory_bytes() const { return blocks_.memory_bytes() + table_.memory_bytes(); }
   // Frees what is kept for streams to come.
   void trim() { blocks_.trim(); }

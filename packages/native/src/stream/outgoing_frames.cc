@@ -8,8 +8,7 @@
 
 namespace sheaf::quic {
 
-// --- control frames
-// -------------------------------------------------------------------------------
+// --- control frames --------------------------------------------------------------------------
 
 bool OutgoingFrames::has_control_to_send() const {
   return parts_.limits.control_due() || !parts_.lanes.any_path().control_queue.empty();
@@ -53,8 +52,7 @@ bool OutgoingFrames::write_stream_control(Stream& stream, Writer& writer, SentPa
                Kind::kStreamDataBlocked, send_limit);
 }
 
-// --- STREAM frames
-// --------------------------------------------------------------------------------
+// --- STREAM frames ---------------------------------------------------------------------------
 
 bool OutgoingFrames::has_data_to_send() const {
   return parts_.lanes.has_data(parts_.lanes.any_path());
@@ -154,8 +152,7 @@ bool OutgoingFrames::write_segment(Stream& stream, SendStream::Segment& segment,
   return true;
 }
 
-// --- frames that were sent
-// ------------------------------------------------------------------------
+// --- frames that were sent -------------------------------------------------------------------
 
 bool OutgoingFrames::write_copy(SentFrame& rest, Writer& writer, SentPackets& sent) {
   Stream* stream = parts_.open.find(StreamId{rest.stream});

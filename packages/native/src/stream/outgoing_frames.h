@@ -18,8 +18,7 @@ class OutgoingFrames {
  public:
   explicit OutgoingFrames(StreamParts& parts) : parts_(parts) {}
 
-  // --- streams that any path may carry
-  // ------------------------------------------------------------
+  // --- streams that any path may carry -------------------------------------------------------
   bool has_control_to_send() const;  // flow control, resets, stop sending
   bool has_data_to_send() const;     // STREAM frames that flow control allows
   void write_control(Writer& writer, SentPackets& sent);
@@ -34,17 +33,15 @@ class OutgoingFrames {
   // In bytes: what the peer's MAX_DATA still allows.
   std::uint64_t connection_credit() const;
 
-  // --- streams pinned to one path
-  // -----------------------------------------------------------------
+  // --- streams pinned to one path ------------------------------------------------------------
   bool has_pinned_to_send(PathId path) const;
   // Control frames and data of the streams that are pinned to the opportunity's path. Returns
   // payload bytes written.
   std::size_t write_pinned(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
 
-  // --- frames that were sent
-  // ---------------------------------------------------------------------- Sends again what is not
-  // acknowledged of a STREAM frame, for another path. `rest` becomes what did not fit; true when
-  // nothing is left of it.
+  // --- frames that were sent -----------------------------------------------------------------
+  // Sends again what is not acknowledged of a STREAM frame, for another path. `rest` becomes what
+  // did not fit; true when nothing is left of it.
   bool write_copy(SentFrame& rest, Writer& writer, SentPackets& sent);
   // All stream frame kinds of SentFrame.
   void on_acknowledged(const SentFrame& frame);

@@ -42,8 +42,7 @@ void PinnedStreams::unpin_all(PathId path) {
   parts_.lanes.erase(*lane);
 }
 
-// --- client of several servers
-// --------------------------------------------------------------------
+// --- client of several servers ---------------------------------------------------------------
 
 void PinnedStreams::set_arrival(std::optional<PathId> path) { parts_.lookup.set_arrival(path); }
 

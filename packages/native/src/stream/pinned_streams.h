@@ -25,13 +25,12 @@ class PinnedStreams {
   // The path is gone: its streams may use any.
   void unpin_all(PathId path);
 
-  // --- client of several servers
-  // -------------------------------------------------------------------- Frames that come now are
-  // from the server on this path; nothing: from the primary. Those about streams of another server
-  // are STREAM_STATE_ERROR, new streams are pinned.
+  // --- client of several servers -------------------------------------------------------------
+  // Frames that come now are from the server on this path; nothing: from the primary. Those about
+  // streams of another server are STREAM_STATE_ERROR, new streams are pinned.
   void set_arrival(std::optional<PathId> path);
-  // That server is gone, and with it its streams (kLost). Nothing may come from it later: returns
-  // the final account.
+  // Ends the streams of a server that is gone (kLost). Nothing may come from it later: returns the
+  // final account.
   BackendUse lose(PathId path);
   // Some stream there cannot go on before the primary gives more credit, to us or to the backend,
   // which said that `limit` bytes are all that it may send.

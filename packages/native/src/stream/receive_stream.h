@@ -8,7 +8,7 @@
 
 namespace sheaf::quic {
 
-// What the streams of a connection share while they receive.
+// The state that the streams of a connection share while they receive.
 struct ReceiveContext {
   ReceiveWindow& connection;
   Time now;
@@ -54,7 +54,7 @@ class ReceiveStream {
   bool complete() const {
     return all_received() || (reset_error_ && in_order_end() >= reliable_size_);
   }
-  // Of what has arrived in order, when more cannot come.
+  // Everything that arrived in order has been read, when more cannot come.
   bool nothing_left() const { return abandoned_ || (!complete() && readable_bytes() == 0); }
   std::uint64_t in_order_end() const { return reassembler_.contiguous_end(); }
   std::uint64_t readable_bytes() const {

@@ -5,13 +5,14 @@
 
 namespace sheaf::quic {
 
-// How the memory of a connection is divided among what its streams want to send. All in bytes.
+// Divides the memory of a connection among the data that its streams want to send. All in bytes.
 //
-// What the peer may still send has its place first. Of the rest, data beyond the credit of its
-// stream gets half at most, so that responses that nobody takes leave room for those that somebody
-// does; and a sixteenth a stream. The last quarter is for streams that have nothing left to send.
-// Those may always write a small chunk, so that none starves behind others that are not taken; who
-// admits requests counts that in.
+// The data that the peer may still send has its place first. The rest is divided in three ways:
+// - Data beyond the credit of its stream gets half at most, and a sixteenth for each stream.
+//   Responses that nobody takes leave room for those that somebody does.
+// - The last quarter is for streams that have nothing left to send.
+// - Such a stream may always write a small chunk, so that none starves behind others that are not
+//   taken. `RequestAdmission` counts these chunks in.
 class SendBudget {
  public:
   // Chunks to write: where credit is scarce, and where there is plenty.

@@ -6,7 +6,7 @@
 
 namespace sheaf::quic {
 
-// What the application wrote to one stream, from the first byte that is not acknowledged on. Each
+// Holds the bytes that the application wrote to one stream and that are not acknowledged. Each
 // chunk is released as soon as all of it is acknowledged, in whatever order that happens.
 class SendBuffer {
  public:

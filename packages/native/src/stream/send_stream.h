@@ -12,7 +12,7 @@ namespace sheaf::quic {
 class SendStream {
  public:
   enum class State : std::uint8_t { kSend, kDataSent, kDataReceived, kResetSent, kResetReceived };
-  // What there is to put into STREAM frames.
+  // The kind of data that can go into STREAM frames now.
   enum class Sendability : std::uint8_t {
     kNothing,
     kNewData,     // needs credit of the connection too
@@ -44,7 +44,7 @@ class SendStream {
   }
   // RFC 9000 §3.1. False when there is nothing left to abandon.
   bool reset(std::uint64_t error, bool permit_reliable);
-  // Of what is to arrive.
+  // Bytes that are to arrive at the peer and were never sent.
   std::uint64_t unsent_bytes() const {
     const std::uint64_t end = was_reset() ? reliable_size_ : buffer_.end();
     return end > limit_.used() ? end - limit_.used() : 0;

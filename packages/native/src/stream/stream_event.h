@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// What layers above that know only resets make of kLost (docs/reference/wire.md).
+// The error code of kLost in layers that know only resets (docs/reference/wire.md).
 inline constexpr std::uint64_t k_backend_lost = 0x5ea0;
 
 // Coalesced: a stream has at most one pending event of each kind.

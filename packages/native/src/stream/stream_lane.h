@@ -22,7 +22,7 @@ struct StreamLane {
   std::uint64_t unsent = 0;                   // bytes written but not yet in a packet
   std::size_t open_ended = 0;                 // streams with more to come than is written
   StreamList<Stream, &Stream::control_link> control_queue;
-  // Those with something to send that the scheduler is not asked about.
+  // Streams with something to send that go before any that the scheduler names.
   StreamList<Stream, &Stream::ahead_link> ahead;
   BackendUse use;  // client, with `apart`
 

@@ -60,8 +60,8 @@ StreamLookup::Found StreamLookup::open_in_order(StreamId id, FrameType type) {
 }
 
 // docs/internals/multi-end.md: the streams between are at other servers, so that each opens alone.
-// Which ones were open is remembered in so many intervals; when there are more, the oldest gap
-// counts as used.
+// Indices that were open are remembered in so many intervals; beyond them the oldest gap counts as
+// used.
 StreamLookup::Found StreamLookup::open_alone(StreamId id, FrameType type) {
   constexpr std::size_t k_max_intervals = 1024;
   IntervalSet& opened = peer_opened_[index_of(id.directionality())];

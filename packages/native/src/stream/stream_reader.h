@@ -9,7 +9,7 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// What the application receives. Flow control credit goes back to the peer as bytes are read.
+// Reads for the application. Flow control credit goes back to the peer as bytes are read.
 class StreamReader {
  public:
   explicit StreamReader(StreamParts& parts) : parts_(parts) {}

@@ -19,8 +19,7 @@ StreamSet::StreamSet(Role role, const StreamSetConfig& config)
 
 StreamSet::~StreamSet() = default;
 
-// --- events
-// ---------------------------------------------------------------------------------------
+// --- events ----------------------------------------------------------------------------------
 
 std::optional<StreamEvent> StreamSet::poll_event() {
   parts_->room.wake_waiting();
@@ -76,8 +75,7 @@ std::optional<std::uint64_t> StreamSet::take(StreamEvent::Kind kind, Stream& str
   return value;
 }
 
-// --- limits
-// ---------------------------------------------------------------------------------------
+// --- limits ----------------------------------------------------------------------------------
 
 void StreamSet::share() { parts_->lookup.share(); }
 
@@ -142,8 +140,7 @@ void StreamSet::restart_sending() {
 
 void StreamSet::set_rtt(Duration smoothed) { parts_->limits.rtt = smoothed; }
 
-// --- life
-// -----------------------------------------------------------------------------------------
+// --- life ------------------------------------------------------------------------------------
 
 std::size_t StreamSet::open_streams() const { return parts_->open.size(); }
 

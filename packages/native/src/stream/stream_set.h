@@ -25,8 +25,7 @@ class StreamSet {
   StreamSet(Role role, const StreamSetConfig& config);
   ~StreamSet();
 
-  // --- application
-  // --------------------------------------------------------------------------------
+  // --- application ---------------------------------------------------------------------------
   StreamWriter& writer() { return writer_; }
   const StreamWriter& writer() const { return writer_; }
   StreamReader& reader() { return reader_; }
@@ -35,8 +34,7 @@ class StreamSet {
   const StreamMemory& memory() const { return memory_; }
   std::optional<StreamEvent> poll_event();
 
-  // --- packets
-  // ------------------------------------------------------------------------------------
+  // --- packets -------------------------------------------------------------------------------
   IncomingFrames& incoming() { return incoming_; }
   OutgoingFrames& outgoing() { return outgoing_; }
   const OutgoingFrames& outgoing() const { return outgoing_; }
@@ -51,9 +49,8 @@ class StreamSet {
   SharedLimits& shared_limits() { return shared_limits_; }
   LeasedLimits& leased_limits() { return leased_limits_; }
 
-  // --- limits
-  // ------------------------------------------------------------------------------------- Ours, for
-  // the transport parameters that this side announces.
+  // --- limits --------------------------------------------------------------------------------
+  // Ours, for the transport parameters that this side announces.
   void fill_local_parameters(TransportParameters& parameters) const;
   // The peer's. With 0-RTT first the remembered ones, then the real ones, which may not be smaller
   // (RFC 9000 §7.4.1): PROTOCOL_VIOLATION.
@@ -65,8 +62,7 @@ class StreamSet {
   // For automatic window tuning.
   void set_rtt(Duration smoothed);
 
-  // --- life
-  // ---------------------------------------------------------------------------------------
+  // --- life ----------------------------------------------------------------------------------
   std::size_t open_streams() const;
   std::size_t open_bidirectional_streams() const;
   std::uint64_t streams_total() const;

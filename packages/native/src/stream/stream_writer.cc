@@ -66,8 +66,7 @@ std::uint64_t StreamWriter::unsent_bytes(StreamId id) const {
   return stream != nullptr && stream->sends ? stream->send.unsent_bytes() : 0;
 }
 
-// --- order
-// ----------------------------------------------------------------------------------------
+// --- order -----------------------------------------------------------------------------------
 
 void StreamWriter::set_priority(StreamId id, const StreamPriority& priority) {
   Stream* stream = parts_.open.find(id);

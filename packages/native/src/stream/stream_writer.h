@@ -8,7 +8,7 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// What the application sends: it opens streams, writes, resets and says what goes first.
+// Sends for the application: opens streams, writes, resets, and takes their order.
 class StreamWriter {
  public:
   explicit StreamWriter(StreamParts& parts) : parts_(parts) {}

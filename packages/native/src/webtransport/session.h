@@ -19,8 +19,8 @@ struct CloseInfo {
 };
 inline constexpr std::size_t k_max_close_reason = 1024;
 
-// What became of a session's outgoing datagrams, as far as it is known. One that was thought lost
-// may be acknowledged all the same and counts as both.
+// Counts the fates of a session's outgoing datagrams, as far as they are known. A datagram that was
+// thought lost may be acknowledged all the same, and counts as both.
 struct DatagramCounts {
   std::uint64_t sent = 0;  // taken by the transport
   std::uint64_t acknowledged = 0;
@@ -28,8 +28,8 @@ struct DatagramCounts {
   std::uint64_t expired = 0;  // refused, for want of room
 };
 
-// What a session speaks, as the `:protocol` of its request tells it. They differ in what may go on
-// beside the session, not in its streams and datagrams.
+// The protocol of a session, as the `:protocol` of its request tells it. Dialects differ in what
+// may go on beside the session, not in its streams and datagrams.
 enum class Dialect : std::uint8_t {
   kWebTransport,    // "webtransport": drafts 02 to 14
   kWebTransportH3,  // "webtransport-h3": drafts 15 and 16

@@ -109,7 +109,7 @@ void SessionSet::add_stream(StreamId id, const WaitingStream& waiting) {
   streams_[waiting.stream] = {id, 0, waiting.finished};
   http_.transport().set_priority(waiting.stream, k_in_turn);
   events_.push_back(StreamOpened{id, waiting.stream});
-  // What came together with the prefix gives no event of its own.
+  // Bytes that came together with the prefix give no event of their own.
   events_.push_back(StreamReadable{waiting.stream});
 }
 

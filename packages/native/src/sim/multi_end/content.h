@@ -9,7 +9,7 @@
 
 namespace sheaf::quic {
 
-// What a client asks for, at the beginning of a stream; so many bytes of an upload follow. The
+// A request of a client, at the beginning of a stream; so many bytes of an upload follow. The
 // response is as long as what is wanted, and comes when all of the upload is there.
 struct ContentRequest {
   static constexpr std::size_t k_size = 32;

@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// What goes wrong, or merely changes, while a client has requests in flight
+// A fault, or a mere change, while a client has requests in flight
 // (docs/internals/multi-end.md).
 enum class BackendFault : std::uint8_t {
   kNone,
