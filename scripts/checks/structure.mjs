@@ -9,6 +9,7 @@ import { checkGlossary } from './glossary.mjs';
 import { checkMirroredTests } from './mirrored_tests.mjs';
 import { checkNativeLayers } from './native_layers.mjs';
 import { checkPackageLayers } from './package_layers.mjs';
+import { checkSizes } from './sizes.mjs';
 import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 
@@ -20,6 +21,8 @@ const mirrored = [
   { name: 'bench', apart: ['interop', 'loss', 'memory', 'packaging'] },
   { name: 'cli' },
 ];
+
+const sizeExceptions = () => JSON.parse(readFileSync(join(import.meta.dirname, 'size_exceptions.json'), 'utf8'));
 
 /** Checks that read the sources alone. Returns how many passed, and a line for each that did not. */
 export function checkStructure() {
@@ -45,6 +48,7 @@ export function checkStructure() {
       ),
     },
     { name: 'words of docs/glossary.md', found: checkGlossary(root) },
+    { name: 'sizes of functions and classes', found: checkSizes(root, sizeExceptions()) },
     { name: 'links of documents', found: checkLinks(root) },
     { name: 'paragraphs of documents', found: checkParagraphs(root) },
     { name: 'symbols that documents link to', found: checkCodeLinks(root) },

@@ -68,6 +68,13 @@ export function steps(purpose) {
       foreign: true,
       skip: () => purpose !== 'test' && 'only for tests',
     })),
+    ...ownSteps(),
+  ];
+}
+
+/** What is built from the sources of this repository. */
+function ownSteps() {
+  return [
     {
       name: 'addon',
       title: 'Native addon',

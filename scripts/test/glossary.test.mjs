@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { findAvoided, readGlossary } from '../checks/glossary.mjs';
+import { checkGlossary, findAvoided, readGlossary } from '../checks/glossary.mjs';
 
 const glossary = (exceptions = '') =>
   readGlossary(`| word | meaning | avoid |
@@ -55,4 +59,22 @@ test('a word that stands there twice, a row that is none and an empty table are 
   );
   assert.throws(() => readGlossary('| word | meaning | avoid |\n|---|---|---|\n| a | b |\n'), /2 cells instead of 3/);
   assert.throws(() => readGlossary('no table'), /no word/);
+});
+
+test('source and documents of a repository are read, whatever their language', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sheaf-glossary-'));
+  try {
+    mkdirSync(join(folder, 'docs'));
+    const table = '| word | meaning | avoid |\n|---|---|---|\n| in flight | sent | `under way` |\n';
+    writeFileSync(join(folder, 'docs/glossary.md'), table);
+    for (const name of ['a.ts', 'b.cc', 'c.md', 'd.mjs', 'e.png']) writeFileSync(join(folder, name), '// under way\n');
+    execFileSync('git', ['init', '-q'], { cwd: folder });
+    execFileSync('git', ['add', '.'], { cwd: folder });
+    assert.deepEqual(
+      checkGlossary(folder).map((line) => line.split(':')[0]),
+      ['a.ts', 'b.cc', 'c.md', 'd.mjs'],
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

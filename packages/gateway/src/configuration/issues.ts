@@ -77,25 +77,10 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
               ...typeHint(issue.expected, value, path, context),
             },
           ];
-    case 'invalid_value': {
-      if (value === undefined) return [missingKey(path, context)];
-      const values = issue.values.map(String);
-      const given = text(value);
-      const renamed = renamedValue(path, value);
-      if (renamed !== undefined)
-        return [
-          {
-            code: 'CONFIG_VALUE',
-            message: `\`${given}\` is not a value of ${name(path)}`,
-            range,
-            hint: `it is called \`${renamed}\` now`,
-          },
-        ];
-      const meant = closest(given, values);
-      const hint =
-        meant === undefined ? `one of ${values.map((item) => `\`${item}\``).join(', ')}` : `did you mean \`${meant}\`?`;
-      return [{ code: 'CONFIG_VALUE', message: `\`${given}\` is not a value of ${name(path)}`, range, hint }];
-    }
+    case 'invalid_value':
+      return [
+        value === undefined ? missingKey(path, context) : wrongValue(issue.values.map(String), value, path, range),
+      ];
     case 'invalid_union':
       return value === undefined ? [missingKey(path, context)] : [noBranch(issue, path, value, context)];
     case 'too_small':
@@ -130,6 +115,18 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
     default:
       return [{ code: 'CONFIG_VALUE', message: `${name(path)}: ${issue.message}`, range }];
   }
+}
+
+/** A value that is none of those that the key may have. */
+function wrongValue(values: string[], value: unknown, path: ValuePath, range: Diagnostic['range']): Described {
+  const given = text(value);
+  const message = `\`${given}\` is not a value of ${name(path)}`;
+  const renamed = renamedValue(path, value);
+  if (renamed !== undefined) return { code: 'CONFIG_VALUE', message, range, hint: `it is called \`${renamed}\` now` };
+  const meant = closest(given, values);
+  const hint =
+    meant === undefined ? `one of ${values.map((item) => `\`${item}\``).join(', ')}` : `did you mean \`${meant}\`?`;
+  return { code: 'CONFIG_VALUE', message, range, hint };
 }
 
 /** The message of a format says what the value is not; a rule ("a path starts with `/`") stands alone. */

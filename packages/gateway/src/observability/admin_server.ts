@@ -61,12 +61,10 @@ function isOwnName(host: string): boolean {
   );
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { registry, status, refresh, drainBackend }: AdminSources,
-): Promise<void> {
-  const send = (code: number, type: string, text: string): void => {
+type Send = (code: number, type: string, text: string) => void;
+
+async function answer(request: IncomingMessage, response: ServerResponse, sources: AdminSources): Promise<void> {
+  const send: Send = (code, type, text) => {
     response
       .writeHead(code, { 'content-type': type, 'cache-control': 'no-store' })
       .end(request.method === 'HEAD' ? undefined : text);
@@ -82,7 +80,7 @@ async function answer(
       send(403, 'text/plain', `403 Forbidden: send the header ${adminHeader}: 1\n`);
       return;
     }
-    if (drainBackend?.(backend, action === 'drain') !== true) {
+    if (sources.drainBackend?.(backend, action === 'drain') !== true) {
       send(404, 'text/plain', '404 Not Found: there is no such backend\n');
       return;
     }
@@ -94,7 +92,12 @@ async function answer(
     send(405, 'text/plain', '405 Method Not Allowed\n');
     return;
   }
-  switch (request.url?.split('?', 1)[0]) {
+  await show(request.url?.split('?', 1)[0], send, sources);
+}
+
+/** What can be looked at. */
+async function show(path: string | undefined, send: Send, { registry, status, refresh }: AdminSources): Promise<void> {
+  switch (path) {
     case '/healthz': {
       // Alive: the process answers. Whether it wants requests is /readyz.
       send(200, 'text/plain', 'ok\n');
