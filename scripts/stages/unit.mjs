@@ -12,7 +12,7 @@ const sanitizers = {
 };
 
 /** They take the longest: no core shall wait for them at the end. */
-const first = ['multipath_test', 'sim_test', 'endpoint_test', 'scheduler_test', 'backends_test'];
+const first = ['multipath_test', 'sim_test', 'endpoint_test', 'scheduler_test', 'multi_end_test'];
 
 export const unit = {
   name: 'unit',
