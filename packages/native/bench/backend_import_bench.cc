@@ -45,7 +45,7 @@ struct Imported {
     if (!seed) fail("the snapshot is refused");
     connection = std::make_unique<Connection>(Role::kServer, seed->adapt({}), random, now);
     connection->set_reset_key(reset_key);
-    leases = std::make_unique<LeaseHolder>(connection->shared_limits(), seed->lease);
+    leases = std::make_unique<LeaseHolder>(connection->leased_limits(), seed->lease);
     if (!connection->establish_backend(*seed, now)) fail("the connection is not established");
     while (connection->poll_event() || connection->poll_id_change()) {
     }

@@ -48,7 +48,7 @@ class Session {
     require(bool(streams_->set_peer_parameters(peer)));
   }
   ~Session() {
-    streams_.writer().reset();
+    streams_.reset();
     require(lent_ == 0);
   }
   void run();
