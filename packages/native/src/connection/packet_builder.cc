@@ -1,12 +1,13 @@
 #include "connection/packet_builder.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 
 #include "connection/backend_management.h"
 #include "connection/path_frames.h"
 #include "connection/retransmission.h"
 #include "recovery/write_frame.h"
+#include "util/inplace_vector.h"
 #include "wire/packet_header.h"
 
 namespace sheaf::quic {
@@ -44,38 +45,37 @@ void PacketBuilder::build_last_words(TransmitBatch& batch) {
 }
 
 void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
-  std::array<SealJob, k_max_batch> jobs;
-  std::size_t count = 0;
+  InplaceVector<SealJob, k_max_batch> jobs;
   std::size_t limit = path_.mtu.current();
   frames_due_ = path_management_due();
   if (parts_.config.repeat_late && parts_.paths.open_count() > 1 && !connection_wants_to_send() &&
       selection_.chooses(entry_)) {
     Retransmission(parts_, now_).repeat_late_on(entry_);
   }
-  while (count < std::min(batch.max_segments, k_max_batch)) {
+  while (jobs.size() < std::min(batch.max_segments, k_max_batch)) {
     std::size_t room = std::min<std::uint64_t>(limit, path_.amplification.allowance());
     if (!path_.amplification.may_send() || batch.size + room > batch.buffer.size()) break;
     const Admission admission = admit(room);
     if (admission == Admission::kNothing) break;
     const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark() : Ecn::kNotEct;
-    if (count > 0 && mark != batch.ecn) break;
+    if (!jobs.empty() && mark != batch.ecn) break;
 
     Draft draft;
     if (!write_packet(batch.buffer.subspan(batch.size, room), admission, draft)) break;
     commit(draft, mark, false);
     const std::size_t size = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;
-    if (count == 0) {
+    if (jobs.empty()) {
       batch.segment_size = size;
       batch.path = path_.addresses;
       batch.ecn = mark;
     }
-    jobs[count++] = draft.job;
+    jobs.push_back(draft.job);
     batch.size += size;
     // A short packet can only be the last of a batch (UDP segmentation offload).
     if (size < limit || size < batch.segment_size) break;
     limit = batch.segment_size;
   }
-  if (count > 0 && !parts_.keys.seal({jobs.data(), count})) batch.size = 0;
+  if (!jobs.empty() && !parts_.keys.seal(jobs.view())) batch.size = 0;
 }
 
 bool PacketBuilder::path_wants_to_send() const {
@@ -165,10 +165,12 @@ void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
   const std::uint8_t fixed_bit = grease_fixed_bit() ? 0 : k_fixed_bit;
   writer.write_u8(
       static_cast<std::uint8_t>(fixed_bit | parts_.keys.key_phase_bit(path_.id) | (length - 1)));
-  writer.write_bytes(destination.view());
-  for (std::size_t i = length; i-- > 0;) {
-    writer.write_u8(static_cast<std::uint8_t>(job.number >> (8 * i)));
-  }
+  // Both at their greatest length, which is faster to write; what comes next overwrites the rest.
+  // No packet is so short that there is no room for it.
+  std::memcpy(writer.position(), destination.bytes.data(), destination.bytes.size());
+  writer.advance(destination.length);
+  store(writer.position(), static_cast<std::uint32_t>(job.number << (8 * (4 - length))));
+  writer.advance(length);
   job.packet_number_length = static_cast<std::uint8_t>(length);
   job.header_length = static_cast<std::uint16_t>(writer.size());
 }

@@ -238,36 +238,46 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
   if (payload.empty()) {
     return TransportError{TransportErrorCode::kProtocolViolation, 0, "packet without frames"};
   }
-  Reader reader(payload);
-  while (!reader.empty()) {
-    Reader start = reader;
-    const Result<Frame, TransportError> frame = decode_frame(reader, type);
-    if (!frame) return frame.error();
-    if (parts_.log) parts_.log->frame_received(*frame);
-    // After our own close only the peer's matters.
-    if (parts_.close.phase() != CloseState::Phase::kOpen &&
-        !std::holds_alternative<ConnectionCloseFrame>(*frame)) {
-      continue;
+  for (Bytes rest = payload; !rest.empty();) {
+    Reader reader(rest);
+    StreamFrame stream;
+    AckFrame acknowledgement;
+    TransportStatus status;
+    if (read_stream_frame(reader, stream)) {
+      status = process_frame(stream);
+    } else if (type == PacketType::kOneRtt && read_ack_frame(reader, acknowledgement)) {
+      status = process_frame(acknowledgement);
+    } else {
+      const Result<Frame, TransportError> frame = decode_frame(reader, type);
+      if (!frame) return frame.error();
+      status = std::visit([this](const auto& decoded) { return process_frame(decoded); }, *frame);
     }
-    TransportStatus status = std::visit(
-        [this]<typename FrameStruct>(const FrameStruct& decoded) {
-          if (is_ack_eliciting<FrameStruct>) ack_eliciting_ = true;
-          if (!is_probing<FrameStruct>) probing_only_ = false;
-          if (entry_->backend) {
-            if (TransportStatus admitted = admit(decoded); !admitted) return admitted;
-          }
-          return handle(decoded);
-        },
-        *frame);
     if (!status) {
       // RFC 9000 §19.19: the type of the frame that was received, with its variants. Frames that
       // share a struct or a rule are one to those who judge them.
       TransportError error = status.error();
-      error.frame_type = start.read_varint();
+      error.frame_type = Reader(rest).read_varint();
       return error;
     }
+    rest = rest.last(reader.remaining());
   }
   return {};
+}
+
+template <typename FrameStruct>
+TransportStatus PacketReceiver::process_frame(const FrameStruct& frame) {
+  if (parts_.log) parts_.log->frame_received(frame);
+  // After our own close only the peer's matters.
+  if (parts_.close.phase() != CloseState::Phase::kOpen &&
+      !std::is_same_v<FrameStruct, ConnectionCloseFrame>) {
+    return {};
+  }
+  if (is_ack_eliciting<FrameStruct>) ack_eliciting_ = true;
+  if (!is_probing<FrameStruct>) probing_only_ = false;
+  if (entry_->backend) {
+    if (TransportStatus admitted = admit(frame); !admitted) return admitted;
+  }
+  return handle(frame);
 }
 
 // docs/internals/multi-end.md: a backend speaks of its own path and of its streams.

@@ -18,6 +18,8 @@ class PacketReceiver {
   void hold(const Datagram& datagram);
   void accept(const OpenedPacket& packet, PacketType type, const Datagram& datagram);
   TransportStatus process_frames(Bytes payload, PacketType type);
+  template <typename FrameStruct>
+  TransportStatus process_frame(const FrameStruct& frame);
   void count_received(const Datagram& datagram);
   void follow_address_change(const Datagram& datagram, bool newest);
   bool is_stateless_reset(Bytes datagram) const;

@@ -6,11 +6,12 @@ namespace sheaf::quic {
 
 bool PathSelection::chooses_among_several(const PathEntry& entry) {
   // RFC 10069 §3.1: a path carries data once it is validated; while none is, as on a single path.
-  std::size_t count = fill(true);
-  if (count == 0) count = fill(false);
-  const std::span<PathSnapshot> all(snapshots_.data(), count);
-  usable_ = usable_paths(all);
-  const std::span<PathSnapshot> usable = all.first(usable_);
+  Snapshots& snapshots = snapshots_ ? *snapshots_ : snapshots_.emplace();
+  std::size_t count = fill(snapshots, true);
+  if (count == 0) count = fill(snapshots, false);
+  const std::span<PathSnapshot> all(snapshots.data(), count);
+  const std::span<PathSnapshot> usable = all.first(usable_paths(all));
+  usable_ = usable;
   const auto chosen = parts_.path_scheduler->select(usable, demand());
   if (chosen) return usable[*chosen].id == entry.id;
   // The scheduler may wait for a path that has only to wait for its pacer.
@@ -22,12 +23,12 @@ bool PathSelection::chooses_among_several(const PathEntry& entry) {
   return false;
 }
 
-std::size_t PathSelection::fill(bool validated_only) {
+std::size_t PathSelection::fill(Snapshots& snapshots, bool validated_only) const {
   std::size_t count = 0;
   for (const auto& entry : parts_.paths.in_use()) {
     if (!entry->usable() || entry->backend || (validated_only && entry->path->validation.pending()))
       continue;
-    if (count < snapshots_.size()) snapshots_[count++] = snapshot(*entry);
+    if (count < snapshots.size()) snapshots[count++] = snapshot(*entry);
   }
   return count;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <optional>
+#include <span>
 
 #include "connection/parts.h"
 
@@ -20,7 +22,7 @@ class PathSelection {
   }
   // What the last answer was based on, for the stream scheduler.
   SendOpportunity opportunity(const PathEntry& entry) const {
-    return {.path = entry.id, .paths = {snapshots_.data(), usable_}};
+    return {.path = entry.id, .paths = usable_};
   }
   // Its acknowledgements go on the other paths to the same peer: it is abandoned, or does not seem
   // to work.
@@ -34,7 +36,7 @@ class PathSelection {
  private:
   using Snapshots = std::array<PathSnapshot, 2 * PathTable::k_max_concurrent>;
   bool chooses_among_several(const PathEntry& entry);
-  std::size_t fill(bool validated_only);
+  std::size_t fill(Snapshots& snapshots, bool validated_only) const;
   PathSnapshot snapshot(const PathEntry& entry) const;
   Duration until_room(const Path& path) const;
   static bool left_to_others(const PathEntry& entry);
@@ -42,8 +44,8 @@ class PathSelection {
 
   Connection::Parts& parts_;
   Time now_;
-  Snapshots snapshots_;
-  std::size_t usable_ = 0;
+  std::optional<Snapshots> snapshots_;  // only where there are several paths
+  std::span<const PathSnapshot> usable_;
 };
 
 }  // namespace sheaf::quic

@@ -147,10 +147,10 @@ bool OneRttKeys::seal(std::span<const SealJob> jobs) {
 
 OpenedPacket OneRttKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
                               PacketNumber largest_received, Time now, Duration probe_timeout) {
-  if (!can_receive(path)) return {};
-  PathKeys& keys = state_->keys_of(*state_->find_or_make(path));
-  const OpenedPacket opened =
-      keys.open(packet, packet_number_offset, path, largest_received, now, probe_timeout);
+  const OpenedPacket opened = can_receive(path) ? state_->keys_of(*state_->find_or_make(path))
+                                                      .open(packet, packet_number_offset, path,
+                                                            largest_received, now, probe_timeout)
+                                                : OpenedPacket{};
   if (opened.outcome == OpenedPacket::Outcome::kOpened) state_->last_opened = path;
   return opened;
 }

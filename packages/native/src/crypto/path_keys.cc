@@ -10,13 +10,9 @@
 namespace sheaf::quic {
 namespace {
 
-OpenedPacket dropped() { return {}; }
-
-OpenedPacket failed(TransportErrorCode error) {
-  OpenedPacket packet;
+void fail(OpenedPacket& packet, TransportErrorCode error) {
   packet.outcome = OpenedPacket::Outcome::kError;
   packet.error = error;
-  return packet;
 }
 
 DirectionKeys first_phase(const TrafficSecret& secret) {
@@ -124,77 +120,78 @@ void PathKeys::seal(std::span<const SealJob> jobs) {
 
 OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
                             PacketNumber largest_received, Time now, Duration probe_timeout) {
-  if (acknowledged_with_old_keys_) return failed(TransportErrorCode::kKeyUpdateError);
+  // Every return gives this one object, so that it is made where the caller wants it.
+  OpenedPacket opened;
+  if (acknowledged_with_old_keys_) {
+    fail(opened, TransportErrorCode::kKeyUpdateError);
+    return opened;
+  }
   Receive& receive = *receive_;
   receive.expire_previous(provider_, now);
 
   const auto unprotected =
       remove_header_protection(*receive.header_protection, packet, packet_number_offset);
-  if (!unprotected) return dropped();
+  if (!unprotected) return opened;
   const std::size_t header_length = packet_number_offset + unprotected->packet_number_length;
-  OpenedPacket opened;
   opened.number = decode_packet_number(largest_received, unprotected->truncated_packet_number,
                                        unprotected->packet_number_length);
-
-  const std::uint64_t updates_before = updates();
-  if (may_be_behind_ && !find_generation(packet, header_length, path, opened.number)) {
-    usage_.on_forged();
-    return usage_.forgery_limit_reached() ? failed(TransportErrorCode::kAeadLimitReached)
-                                          : dropped();
-  }
-  if (std::exchange(may_be_behind_, false)) {
-    opened.key_updated = updates() > updates_before;
-    opened.outcome = OpenedPacket::Outcome::kOpened;
-    opened.payload =
-        packet.subspan(header_length).first(packet.size() - header_length - k_aead_tag_length);
-    opened.generation = receive.last_opened_generation = receive.keys.generation;
-    return opened;
-  }
   // RFC 9001 §6.3: the other phase is the previous one while its keys exist, later the next one.
   // There are always keys to try, so a phase bit that was tampered with takes the same time.
   const bool phase = (packet[0] & k_key_phase_bit) != 0;
-  const bool is_current = phase == ((receive.keys.generation & 1) != 0);
+  const bool is_current = may_be_behind_ || phase == ((receive.keys.generation & 1) != 0);
+  const std::uint64_t updates_before = updates();
+  const bool genuine = may_be_behind_
+                           ? find_generation(packet, header_length, path, opened.number)
+                           : decrypt(packet, header_length, path, opened.number, is_current);
+  if (!genuine) {
+    usage_.on_forged();
+    if (usage_.forgery_limit_reached()) fail(opened, TransportErrorCode::kAeadLimitReached);
+    return opened;
+  }
+  opened.outcome = OpenedPacket::Outcome::kOpened;
+  opened.payload =
+      packet.subspan(header_length).first(packet.size() - header_length - k_aead_tag_length);
+  opened.generation = receive.last_opened_generation = receive.keys.generation;
+  if (std::exchange(may_be_behind_, false)) {
+    opened.key_updated = updates() > updates_before;
+  } else if (is_current) {
+    if (receive.previous) receive.first_received.add(path, opened.number);
+  } else if (receive.previous) {
+    // RFC 9001 §6.4: old keys above a packet number that already had newer ones.
+    const auto lowest = receive.first_received.lowest(path);
+    if (lowest && opened.number > *lowest) {
+      fail(opened, TransportErrorCode::kKeyUpdateError);
+      return opened;
+    }
+    opened.generation = receive.last_opened_generation = receive.keys.generation - 1;
+  } else {
+    receive.first_received.clear();
+    on_peer_update(opened, now, probe_timeout);
+    receive.first_received.add(path, opened.number);
+  }
+  return opened;
+}
+
+bool PathKeys::decrypt(MutableBytes packet, std::size_t header_length, PathId path,
+                       PacketNumber number, bool is_current) {
+  Receive& receive = *receive_;
   Aead& aead = is_current ? *receive.aead : receive.previous ? *receive.previous : *receive.next;
+  const MutableBytes header = packet.first(header_length);
   const MutableBytes payload = packet.subspan(header_length);
+  if (is_current || !receive.previous) return aead.open(header, payload, path, number);
   // The peer may wait for less than we do before it updates again, when its probe timeout is
   // shorter (§6.5): with a higher number than newer keys had, the other phase is rather the next
   // one.
   const auto lowest_new = receive.first_received.lowest(path);
   std::vector<std::uint8_t> sealed;
-  if (!is_current && receive.previous && lowest_new && opened.number > *lowest_new) {
-    sealed.assign(payload.begin(), payload.end());
-  }
-  bool genuine = aead.open(packet.first(header_length), payload, path, opened.number);
-  if (!genuine && !sealed.empty()) {
-    std::ranges::copy(sealed, payload.begin());
-    if (!receive.next) receive.prepare_next(provider_);
-    genuine = receive.next->open(packet.first(header_length), payload, path, opened.number);
-    if (genuine) receive.previous.reset();
-  }
-  if (!genuine) {
-    usage_.on_forged();
-    return usage_.forgery_limit_reached() ? failed(TransportErrorCode::kAeadLimitReached)
-                                          : dropped();
-  }
-  opened.outcome = OpenedPacket::Outcome::kOpened;
-  opened.payload = payload.first(payload.size() - k_aead_tag_length);
-
-  opened.generation = receive.last_opened_generation = receive.keys.generation;
-  if (is_current) {
-    if (receive.previous) receive.first_received.add(path, opened.number);
-    return opened;
-  }
-  if (receive.previous) {
-    // RFC 9001 §6.4: old keys above a packet number that already had newer ones.
-    const auto lowest = receive.first_received.lowest(path);
-    if (lowest && opened.number > *lowest) return failed(TransportErrorCode::kKeyUpdateError);
-    opened.generation = receive.last_opened_generation = receive.keys.generation - 1;
-    return opened;
-  }
-  receive.first_received.clear();
-  opened = on_peer_update(opened, now, probe_timeout);
-  receive.first_received.add(path, opened.number);
-  return opened;
+  if (lowest_new && number > *lowest_new) sealed.assign(payload.begin(), payload.end());
+  if (aead.open(header, payload, path, number)) return true;
+  if (sealed.empty()) return false;
+  std::ranges::copy(sealed, payload.begin());
+  if (!receive.next) receive.prepare_next(provider_);
+  const bool genuine = receive.next->open(header, payload, path, number);
+  if (genuine) receive.previous.reset();
+  return genuine;
 }
 
 bool PathKeys::find_generation(MutableBytes packet, std::size_t header_length, PathId path,
@@ -229,18 +226,17 @@ void PathKeys::advance_send() {
 }
 
 // RFC 9001 §6.2: the first packet of the next generation is genuine.
-OpenedPacket PathKeys::on_peer_update(OpenedPacket packet, Time now, Duration probe_timeout) {
+void PathKeys::on_peer_update(OpenedPacket& packet, Time now, Duration probe_timeout) {
   receive_->advance(now + 3 * probe_timeout);
   packet.generation = receive_->last_opened_generation = receive_->keys.generation;
-  if (!send_ || send_->keys.generation >= receive_->keys.generation)
-    return packet;  // it answers our update
+  // It may answer our update.
+  if (!send_ || send_->keys.generation >= receive_->keys.generation) return;
   // A second update although nothing of ours can have confirmed the first.
   if (send_->keys.generation > 0 && !send_->used) {
-    return failed(TransportErrorCode::kKeyUpdateError);
+    return fail(packet, TransportErrorCode::kKeyUpdateError);
   }
   advance_send();
   packet.key_updated = true;
-  return packet;
 }
 
 bool PathKeys::initiate_update(Time now, Duration probe_timeout) {

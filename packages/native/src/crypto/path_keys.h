@@ -66,8 +66,11 @@ class PathKeys {
   // Nothing was opened since the keys were taken over: whoever sends may be several updates ahead.
   bool find_generation(MutableBytes packet, std::size_t header_length, PathId path,
                        PacketNumber number);
+  // With the keys of the packet's phase. The payload is lost when it is not genuine.
+  bool decrypt(MutableBytes packet, std::size_t header_length, PathId path, PacketNumber number,
+               bool is_current);
   void advance_send();
-  OpenedPacket on_peer_update(OpenedPacket packet, Time now, Duration probe_timeout);
+  void on_peer_update(OpenedPacket& packet, Time now, Duration probe_timeout);
 
   CryptoProvider provider_;
   AeadUsage usage_{CipherSuite::kAes128GcmSha256};  // replaced with the first secret

@@ -87,29 +87,34 @@ std::size_t OutgoingFrames::write_lane_data(StreamLane& lane, Writer& writer, Se
   const SendLimit& credit = parts_.limits.send;
   std::size_t written = 0;
   while (parts_.lanes.has_data(lane)) {
-    const std::optional<StreamId> next = lane.next(opportunity);
+    Stream* const next = next_to_send(lane, opportunity);
     if (!next) break;
-    Stream& stream = *parts_.open.find(*next);
+    Stream& stream = *next;
     if (stream.sendability == SendStream::Sendability::kNewData && credit.available() == 0) {
       parts_.lanes.place(stream);
       continue;
     }
-    const std::optional<std::size_t> bytes = write_stream_frame(stream, writer, sent);
-    if (!bytes) break;
-    written += *bytes;
-    lane.on_sent(stream, *bytes, opportunity);
+    SendStream::Segment segment = stream.send.next_segment();
+    if (!write_stream_frame(stream, segment, writer, sent)) break;
+    written += segment.length;
+    lane.on_sent(stream, segment.length, opportunity);
     parts_.lanes.refresh(stream);
   }
   if (credit.available() == 0) parts_.lanes.note_connection_blocked();
   return written;
 }
 
-std::optional<std::size_t> OutgoingFrames::write_stream_frame(Stream& stream, Writer& writer,
-                                                              SentPackets& sent) {
+Stream* OutgoingFrames::next_to_send(StreamLane& lane, const SendOpportunity& opportunity) {
+  if (Stream* first = lane.ahead.front()) return first;
+  const std::optional<StreamId> chosen = lane.scheduler->next(opportunity);
+  return chosen ? parts_.open.find(*chosen) : nullptr;
+}
+
+bool OutgoingFrames::write_stream_frame(Stream& stream, SendStream::Segment& segment,
+                                        Writer& writer, SentPackets& sent) {
   SendLimit& credit = parts_.limits.send;
-  SendStream::Segment segment = stream.send.next_segment();
   if (segment.is_new) segment.length = std::min(segment.length, credit.available());
-  if (!write_segment(stream, segment, writer, sent)) return std::nullopt;
+  if (!write_segment(stream, segment, writer, sent)) return false;
   if (segment.is_new) {
     credit.consume(segment.length);
     stream.lane->use.sent += segment.length;
@@ -119,7 +124,7 @@ std::optional<std::size_t> OutgoingFrames::write_stream_frame(Stream& stream, Wr
       segment.is_new && stream.send.was_reset() && stream.send.unsent_bytes() == 0;
   if (reset_follows) parts_.lanes.request_control(stream, Stream::k_reset_stream);
   if (stream.write_refused && parts_.room.has_room(stream)) parts_.room.wake(stream);
-  return segment.length;
+  return true;
 }
 
 // Puts as much of the segment into a frame as fits, and shortens it to that; false when nothing

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "recovery/sent_packets.h"
 #include "scheduler/stream/stream_scheduler.h"
 #include "stream/send_stream.h"
@@ -52,8 +50,12 @@ class OutgoingFrames {
   bool write_stream_control(Stream& stream, Writer& writer, SentPackets& sent);
   std::size_t write_lane_data(StreamLane& lane, Writer& writer, SentPackets& sent,
                               const SendOpportunity& opportunity);
-  // Payload bytes; none when there is no room.
-  std::optional<std::size_t> write_stream_frame(Stream& stream, Writer& writer, SentPackets& sent);
+  // The stream whose data leaves next; null when there is none.
+  Stream* next_to_send(StreamLane& lane, const SendOpportunity& opportunity);
+  // As much of the segment as there is room for, which becomes its length; false when there is
+  // none.
+  bool write_stream_frame(Stream& stream, SendStream::Segment& segment, Writer& writer,
+                          SentPackets& sent);
   bool write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,
                      SentPackets& sent);
   void on_stream_frame_lost(Stream& stream, const SentFrame& frame);

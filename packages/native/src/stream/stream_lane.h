@@ -38,9 +38,6 @@ struct StreamLane {
     ahead.remove(stream);
     scheduler->deactivate(stream.id);
   }
-  std::optional<StreamId> next(const SendOpportunity& opportunity) {
-    return ahead.empty() ? scheduler->next(opportunity) : ahead.front()->id;
-  }
   void on_sent(const Stream& stream, std::uint64_t bytes, const SendOpportunity& opportunity) {
     if (stream.priority.ahead) return;
     scheduler->on_sent(stream.id, {.bytes = bytes, .remaining = stream.remaining()}, opportunity);

@@ -23,7 +23,7 @@ Result<Frame, TransportError> decode_frame(Reader& reader, PacketType packet_typ
 // `decode_frame`. ACK is not allowed in 0-RTT packets.
 bool read_ack_frame(Reader& reader, AckFrame& frame);
 inline bool read_stream_frame(Reader& reader, StreamFrame& frame) {
-  Reader next = reader;
+  Reader next({reader.position(), reader.remaining()});
   const std::uint8_t type = next.read_u8();
   if ((type & 0xf8) != static_cast<std::uint8_t>(FrameType::kStream)) return false;
   frame.stream.value = next.read_varint();

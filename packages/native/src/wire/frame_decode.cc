@@ -380,7 +380,7 @@ Decoded decode_body(Reader& reader, FrameType type) {
 }  // namespace
 
 bool read_ack_frame(Reader& reader, AckFrame& frame) {
-  Reader next = reader;
+  Reader next({reader.position(), reader.remaining()});
   const std::uint8_t type = next.read_u8();
   const bool has_ecn = type == static_cast<std::uint8_t>(FrameType::kAckEcn);
   if (!has_ecn && type != static_cast<std::uint8_t>(FrameType::kAck)) return false;

@@ -44,7 +44,7 @@ std::optional<StreamId> ExtensiblePriorityScheduler::next(const SendOpportunity&
   if (occupied_ == 0) return std::nullopt;
   const Urgency& urgency = urgencies_[static_cast<std::size_t>(std::countr_zero(occupied_))];
   const Index index = urgency.heap.empty() ? urgency.circle : urgency.heap.front();
-  return entries_[index].stream;
+  return StreamId{entries_[index].stream.value};
 }
 
 void ExtensiblePriorityScheduler::on_sent(StreamId stream, const SentData&,
