@@ -1,11 +1,13 @@
 // One connection with several servers in virtual time, for `sheaf bench multi-end --sim`:
-//   multi_end_bench transfers direct|proxied SEED RUNS < SETTING
+//   multi_end_bench transfers direct|proxied warm|cold SEED RUNS < SETTING
 //   multi_end_bench faults FAULT per-path|shared KEY_UPDATE SEED RUNS
 // The setting has a line for each of (delays one way in ms, rates in Mbit/s, 0: no limit):
 //   access RATE QUEUE_BYTES                          everything of the client crosses it
 //   primary RATE DELAY JITTER                        between client and primary
 //   backend RATE DELAY JITTER PRIMARY_RATE PRIMARY_DELAY   to the client, and to the primary
 //   transfer ANSWER_BYTES UPLOAD_BYTES BACKEND             all are asked for at once
+// Warm: every path to a backend was validated before the requests. Cold: the clock runs from the
+// moment at which the connection to the primary is there, so hand-over and path validation count.
 // Prints one JSON line for each run; the run with index i has the seed SEED + i and replays with
 // it.
 #include <algorithm>
@@ -108,14 +110,20 @@ Setting read_setting(std::istream& lines) {
 
 class Run {
  public:
-  Run(const Setting& setting, MultiEndClient::Delivery delivery, std::uint64_t seed)
+  Run(const Setting& setting, MultiEndClient::Delivery delivery, bool cold, std::uint64_t seed)
       : simulation_(seed), network_(simulation_, setting.network), client_(simulation_, delivery) {
     client_.use(network_);
-    run_until([&] { return network_.open_paths() == network_.backends(); });
-    // Not always in the same phase of timers.
-    SeededRandom random(seed);
-    simulation_.run_for(k_pause + Duration(random.below(1'000'000)));
     started_ = simulation_.now();
+    // Only requests to backends have to wait for the paths to them.
+    if (!cold || delivery == MultiEndClient::Delivery::kDirect) {
+      run_until([&] { return network_.open_paths() == network_.backends(); });
+    }
+    if (!cold) {
+      // Not always in the same phase of timers.
+      SeededRandom random(seed);
+      simulation_.run_for(k_pause + Duration(random.below(1'000'000)));
+      started_ = simulation_.now();
+    }
     for (const TransferWanted& wanted : setting.transfers) client_.start(wanted);
     run_until([&] { return std::ranges::all_of(client_.transfers(), &Transfer::done); });
     check(delivery);
@@ -149,7 +157,9 @@ class Run {
     }
     std::uint64_t at_backends = 0;
     for (std::size_t i = 0; i < network_.backends(); ++i) {
-      at_backends += network_.backend(i).connection()->stats().streams_total;
+      // Nothing was handed over yet when a proxied response was quicker.
+      const auto* connection = network_.backend(i).connection();
+      if (connection) at_backends += connection->stats().streams_total;
     }
     const bool direct = delivery == MultiEndClient::Delivery::kDirect;
     if (at_backends != (direct ? client_.transfers().size() : 0)) refuse("it went another way");
@@ -169,14 +179,16 @@ class Run {
   Time started_{};
 };
 
-int transfers(const std::string& delivery, std::uint64_t seed, std::uint64_t runs) {
+int transfers(const std::string& delivery, const std::string& start, std::uint64_t seed,
+              std::uint64_t runs) {
   if (delivery != "direct" && delivery != "proxied") refuse("no such delivery: " + delivery);
+  if (start != "warm" && start != "cold") refuse("no such start: " + start);
   const Setting setting = read_setting(std::cin);
   for (std::uint64_t run = 0; run < runs; ++run) {
     Run(setting,
         delivery == "direct" ? MultiEndClient::Delivery::kDirect
                              : MultiEndClient::Delivery::kProxied,
-        seed + run)
+        start == "cold", seed + run)
         .print();
   }
   return 0;
@@ -204,8 +216,8 @@ int faults(FaultSetting setting, std::uint64_t runs) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const auto number = [&](std::size_t at) { return std::strtoull(words[at].c_str(), nullptr, 10); };
-  if (words.size() == 4 && words[0] == "transfers") {
-    return transfers(words[1], number(2), number(3));
+  if (words.size() == 5 && words[0] == "transfers") {
+    return transfers(words[1], words[2], number(3), number(4));
   }
   if (words.size() != 6 || words[0] != "faults") refuse("no such experiment");
   const auto fault = backend_fault_named(words[1]);

@@ -104,7 +104,7 @@ function transferJobs(
       const name = transferName(experiment, delivery);
       return {
         name,
-        arguments: ['transfers', delivery, String(seed), String(runs)],
+        arguments: ['transfers', delivery, 'warm', String(seed), String(runs)],
         input: describeSetting(experiment.topology, experiment.transfers),
         keep: (output) => store.add(name, linesOf(output, transferRunSchema)),
       };

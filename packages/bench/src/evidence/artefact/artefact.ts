@@ -1,0 +1,134 @@
+import { z } from 'zod';
+
+const text = z.string().min(1);
+/** Coordinates of a measurement beside its arm, for example `{ page: google, level: low }`. */
+const axesSchema = z.record(z.string(), z.union([z.string(), z.number()]));
+export type Axes = z.output<typeof axesSchema>;
+
+const quantitySchema = z.strictObject({
+  name: text,
+  unit: text,
+  better: z.enum(['lower', 'higher']),
+  /** How runs of one cell become the figure of that cell. */
+  statistic: z.enum(['mean', 'median', 'p95']),
+  /** What values were divided by before they were stored; `none` for plain values. */
+  normalisation: text.default('none'),
+});
+export type Quantity = z.output<typeof quantitySchema>;
+
+const publishedValueSchema = z.strictObject({ arm: text, quantity: text, at: axesSchema, value: z.number() });
+
+/** Nothing is published without a source: `none` prints "not published". */
+const publishedSchema = z.discriminatedUnion('source', [
+  z.strictObject({ source: z.literal('none') }),
+  z.strictObject({
+    source: z.enum(['raw data', 'text', 'chart']),
+    /** Of values that were read from a chart. */
+    uncertainty: text.optional(),
+    statistic: text,
+    /** Runs behind each value; `unknown` when the paper does not say. */
+    n: z.union([z.number().int().positive(), z.literal('unknown')]),
+    values: z.array(publishedValueSchema).min(1),
+  }),
+]);
+
+const boundSchema = z.strictObject({ at_most: z.number().optional(), at_least: z.number().optional() });
+
+/**
+ * What results have to show: a figure of one arm, or its ratio to that of another, lies within bounds. `every` cell that
+ * matches `where` has to show it, or the geometric mean over them (`mean`).
+ */
+const predicateSchema = z
+  .strictObject({
+    quantity: text,
+    of: text,
+    to: text.optional(),
+    where: z.record(z.string(), z.union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))])).default({}),
+    over: z.enum(['every', 'mean']).default('every'),
+    ...boundSchema.shape,
+    /** Beyond a bound by this much is still a tie: in the unit of the figure, or of the ratio. */
+    margin: z.number().min(0).default(0),
+  })
+  .refine(({ at_most, at_least }) => at_most !== undefined || at_least !== undefined, {
+    error: 'give at_most, at_least or both',
+  });
+export type Predicate = z.output<typeof predicateSchema>;
+
+const claimSchema = z.strictObject({
+  text,
+  /** What the paper found. */
+  published: z.enum(['holds', 'does not hold', 'not said']),
+  /** Why figures here cannot be compared with the published ones. */
+  not_comparable: text.optional(),
+  predicates: z.array(predicateSchema),
+});
+export type Claim = z.output<typeof claimSchema>;
+
+const armSchema = z.strictObject({
+  label: text.optional(),
+  settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  /** Settings by which this arm may differ from the baseline. All others have to be equal. */
+  differs: z.array(text).default([]),
+});
+export type Arm = z.output<typeof armSchema>;
+
+const setupSchema = z
+  .strictObject({
+    runner: text,
+    network: text,
+    /** What the runner takes beside the arms; the runner checks it. */
+    options: z.record(z.string(), z.unknown()).default({}),
+    runs: z.strictObject({ quick: z.number().int().min(1), full: z.number().int().min(1) }),
+    /** First seeds: of the runs that the figures are made of, and of those that settings were chosen with. */
+    seeds: z.strictObject({ held_out: z.number().int().min(0), tuning: z.number().int().min(0).optional() }),
+    baseline: text,
+    arms: z.record(z.string(), armSchema),
+  })
+  .refine(({ baseline, arms }) => baseline in arms, { error: 'the baseline is none of the arms', path: ['baseline'] });
+export type Setup = z.output<typeof setupSchema>;
+
+const plotSchema = z.strictObject({
+  kind: z.enum(['bars', 'lines']),
+  title: text,
+  quantity: text,
+  /** Those that are drawn, at most as many as there are colours that readers can tell apart. */
+  arms: z.array(text).min(1).max(8),
+  x: text,
+  facet: text.optional(),
+  row: text.optional(),
+  logarithmic: z.boolean().default(false),
+});
+export type Plot = z.output<typeof plotSchema>;
+
+const common = {
+  title: text,
+  paper: text,
+  /** Its name in the paper, for example "figure 6". */
+  artefact: text,
+  /** What the paper says about it. */
+  shows: text,
+};
+
+/** A file of `packages/bench/evidence`. */
+export const artefactSchema = z.discriminatedUnion('state', [
+  z.strictObject({ ...common, state: z.literal('not built'), waits_for: text }),
+  z.strictObject({ ...common, state: z.literal('cannot be rerun'), why: text }),
+  z.strictObject({
+    ...common,
+    state: z.enum(['reruns', 'reruns in part']),
+    quantities: z.record(z.string(), quantitySchema),
+    published: z.array(publishedSchema).min(1),
+    setup: setupSchema,
+    deviations: z.array(z.strictObject({ what: text, why: text, effect: text })).default([]),
+    claims: z.array(claimSchema).min(1),
+    plots: z.array(plotSchema).default([]),
+  }),
+]);
+export type ArtefactFile = z.output<typeof artefactSchema>;
+export type Rerunnable = Extract<ArtefactFile, { setup: unknown }>;
+
+/** A file and its name: `page-loads/figure-6`. */
+export type Artefact = ArtefactFile & { id: string };
+
+export const isRerunnable = <File extends ArtefactFile>(file: File): file is Extract<File, { setup: unknown }> =>
+  'setup' in file;

@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import { exitCodes, UserError } from '@sheaf/gateway';
+import { isRerunnable, type Artefact } from './artefact/artefact.js';
+import { chooseArtefacts } from './artefact/catalogue.js';
+import type { Laboratory } from './laboratory.js';
+import { viewOf, type ArtefactView } from './report/view.js';
+import { writeReport } from './report/write_report.js';
+import { checkArms, digestsOf, isCurrent, runArtefact } from './run_artefact.js';
+
+/** Where lines go: results to standard output, progress to standard error. */
+export interface EvidenceOutput {
+  print: (line: string) => void;
+  progress: (line: string) => void;
+}
+
+/** `sheaf evidence list`: every artefact with its state and its verdict. @throws UserError */
+export async function listEvidence(
+  laboratory: Laboratory,
+  { json }: { json: boolean },
+  { print }: EvidenceOutput,
+): Promise<number> {
+  const entries = (await viewsOf(laboratory)).map(({ artefact, verdict, stale, result }) => ({
+    id: artefact.id,
+    paper: artefact.paper,
+    artefact: artefact.artefact,
+    title: artefact.title,
+    state: artefact.state,
+    verdict,
+    stale,
+    measured: result?.finished.slice(0, 10) ?? null,
+    quick: result?.quick ?? null,
+  }));
+  if (json) {
+    print(JSON.stringify(entries, undefined, 2));
+    return exitCodes.success;
+  }
+  const width = Math.max(...entries.map(({ id }) => id.length));
+  for (const { id, state, verdict, stale, title } of entries)
+    print(`${id.padEnd(width)}  ${state.padEnd(15)}  ${`${verdict}${stale ? ', stale' : ''}`.padEnd(21)}  ${title}`);
+  return exitCodes.success;
+}
+
+export interface RunEvidenceOptions {
+  /** All of them when there is none. */
+  ids: readonly string[];
+  quick: boolean;
+  /** Measures even where a result of the same program and settings is there. */
+  again: boolean;
+  /** Fails when a claim is contradicted, after everything was measured. */
+  check: boolean;
+}
+
+/** `sheaf evidence run`: measures what is missing or stale, and goes on where an earlier run was interrupted. @throws UserError */
+export async function runEvidence(
+  laboratory: Laboratory,
+  options: RunEvidenceOptions,
+  { print, progress }: EvidenceOutput,
+): Promise<number> {
+  const chosen = chooseArtefacts(laboratory.catalogue, options.ids);
+  // All arms are compared before the first of many minutes is spent.
+  for (const artefact of chosen)
+    if (isRerunnable(artefact)) checkArms(artefact, laboratory.runnerNamed(artefact.setup.runner));
+  const stop = new AbortController();
+  const onSignal = (): void => {
+    progress('stopping; finished parts are kept, and the same command goes on with them');
+    stop.abort();
+  };
+  process.once('SIGINT', onSignal);
+  const contradicted: string[] = [];
+  try {
+    for (const artefact of chosen) {
+      const outcome = await runArtefact(artefact, laboratory, {
+        ...options,
+        progress: (line) => progress(`${artefact.id}: ${line}`),
+        stop: stop.signal,
+      });
+      if (outcome === 'stopped') return exitCodes.success;
+      const view = await viewWith(laboratory, artefact, options.quick);
+      print(`${artefact.id}: ${outcome === 'not runnable' ? view.verdict : `${outcome}, ${view.verdict}`}`);
+      for (const { text, verdict } of view.claims) print(`  ${verdict}: ${text}`);
+      if (view.verdict === 'contradicted') contradicted.push(artefact.id);
+    }
+  } finally {
+    process.off('SIGINT', onSignal);
+  }
+  if (options.check && contradicted.length > 0)
+    throw new UserError('BENCH_FAILED', `claims are contradicted: ${contradicted.join(', ')}`);
+  return exitCodes.success;
+}
+
+/** `sheaf evidence report`: one page about all artefacts, with pictures and values beside it. Returns the page's file. @throws UserError */
+export async function reportEvidence(laboratory: Laboratory, { print }: EvidenceOutput): Promise<string> {
+  const page = await writeReport(join(laboratory.scratch, 'report'), await viewsOf(laboratory));
+  print(page);
+  return page;
+}
+
+async function viewsOf(laboratory: Laboratory): Promise<ArtefactView[]> {
+  return Promise.all(
+    laboratory.catalogue.map(async (artefact) => {
+      const full = isRerunnable(artefact) ? await laboratory.store.read(artefact.id, { quick: false }) : undefined;
+      return viewWith(laboratory, artefact, full === undefined);
+    }),
+  );
+}
+
+async function viewWith(laboratory: Laboratory, artefact: Artefact, quick: boolean): Promise<ArtefactView> {
+  if (!isRerunnable(artefact)) return viewOf(artefact, undefined, false);
+  const { root, store } = laboratory;
+  const result = await store.read(artefact.id, { quick });
+  const digests = digestsOf(artefact, laboratory.runnerNamed(artefact.setup.runner), { quick, root });
+  return viewOf(artefact, result, result !== undefined && !isCurrent(result, digests));
+}

@@ -1,0 +1,148 @@
+import { element, escapeText } from '../../pages/report/markup.js';
+import { isRerunnable } from '../artefact/artefact.js';
+import { verdicts } from '../verdict/verdict.js';
+import { drawPlot } from './plot.js';
+import { pageStyle } from './style.js';
+import type { ArtefactView, QuantityTable } from './view.js';
+import { figureText, measuredText } from './words.js';
+
+/** One page that loads nothing else. */
+export async function htmlReport(views: readonly ArtefactView[]): Promise<string> {
+  const rerunnable = views.filter(({ artefact }) => isRerunnable(artefact));
+  const papers = [...new Set(rerunnable.map(({ artefact }) => artefact.paper))];
+  const sections = await Promise.all(
+    papers.map(async (paper) => {
+      const own = rerunnable.filter(({ artefact }) => artefact.paper === paper);
+      return element('section', {}, element('h2', {}, escapeText(paper)), ...(await Promise.all(own.map(articleOf))));
+    }),
+  );
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
+    `<title>Published figures beside ours</title><style>${pageStyle}</style></head><body><main>`,
+    element('h1', {}, 'Published figures beside ours'),
+    element('p', { class: 'lead' }, escapeText(leadOf(views))),
+    countsOf(views),
+    ...sections,
+    restOf(views),
+    '</main></body></html>\n',
+  ].join('\n');
+}
+
+/** What a reader should know first: claims that do not hold, and results that are older than the code. */
+function leadOf(views: readonly ArtefactView[]): string {
+  const contradicted = views.flatMap(({ claims }) => claims.filter(({ verdict }) => verdict === 'contradicted'));
+  const stale = views.filter((view) => view.stale).length;
+  const first =
+    contradicted.length === 0
+      ? 'No measured claim is contradicted.'
+      : `Contradicted: ${contradicted.map(({ text }) => text).join('; ')}.`;
+  return stale === 0 ? first : `${first} ${stale} results are older than the code that they measured.`;
+}
+
+function countsOf(views: readonly ArtefactView[]): string {
+  const items = verdicts.flatMap((verdict) => {
+    const count = views.filter((view) => view.verdict === verdict).length;
+    return count === 0 ? [] : [element('li', {}, element('b', {}, String(count)), verdict)];
+  });
+  return element('ul', { class: 'counts' }, ...items);
+}
+
+const chip = (name: string): string => element('span', { class: `chip ${name.replaceAll(' ', '-')}` }, name);
+
+async function articleOf(view: ArtefactView): Promise<string> {
+  const { artefact, result, stale, verdict, claims, tables, sources } = view;
+  const header = element(
+    'header',
+    {},
+    element('h3', {}, escapeText(artefact.title)),
+    chip(verdict),
+    ...(stale ? [chip('stale')] : []),
+  );
+  const about = [
+    element('p', { class: 'note' }, escapeText(`${artefact.artefact} · ${artefact.id}`)),
+    element('p', {}, escapeText(artefact.shows)),
+  ];
+  if (!isRerunnable(artefact)) return '';
+  const plots = await Promise.all(
+    artefact.plots.map(async (plot) => {
+      const table = tables.find(({ quantity }) => quantity === plot.quantity);
+      return table ? figureWith(plot.title, await drawPlot(plot, table)) : '';
+    }),
+  );
+  return element(
+    'article',
+    { id: artefact.id },
+    header,
+    ...about,
+    claimsOf(claims),
+    ...plots,
+    ...tables.map(tableOf),
+    element('p', { class: 'note' }, escapeText(`Published: ${sources.join('; ')}. Network: ${artefact.setup.network}.`)),
+    ...artefact.deviations.map(({ what, why, effect }) =>
+      element('p', { class: 'note' }, escapeText(`Differs: ${what}. Why: ${why}. Expected effect: ${effect}.`)),
+    ),
+    ...(result
+      ? [element('p', { class: 'note' }, escapeText(measuredText(result)))]
+      : [element('p', { class: 'note' }, 'Not measured yet.')]),
+    ...(result?.skipped ?? []).map((text) => element('p', { class: 'note' }, escapeText(`Skipped: ${text}`))),
+  );
+}
+
+function figureWith(title: string, svg: string): string {
+  const caption = `${title}. Whiskers: 95 % intervals. Diamonds: published values.`;
+  return element('figure', {}, svg, element('figcaption', {}, escapeText(caption)));
+}
+
+/** What does not run here, a line each. */
+function restOf(views: readonly ArtefactView[]): string {
+  const rows = views.flatMap(({ artefact, verdict }) => {
+    if (isRerunnable(artefact)) return [];
+    const why = artefact.state === 'not built' ? `waits for ${artefact.waits_for}` : artefact.why;
+    const cells = [artefact.id, artefact.title, artefact.shows].map((text) => element('td', {}, escapeText(text)));
+    return [element('tr', {}, ...cells, element('td', {}, chip(verdict)), element('td', {}, escapeText(why)))];
+  });
+  if (rows.length === 0) return '';
+  const table = element('table', { class: 'rest' }, element('tbody', {}, ...rows));
+  return element('section', {}, element('h2', {}, 'Without a result'), element('article', { class: 'scroll' }, table));
+}
+
+function claimsOf(claims: ArtefactView['claims']): string {
+  const items = claims.map(({ text, verdict, measured }) =>
+    element(
+      'li',
+      {},
+      `${chip(verdict)} ${escapeText(text)}`,
+      element('ul', {}, ...measured.map((line) => element('li', {}, escapeText(line)))),
+    ),
+  );
+  return element('ul', { class: 'claims' }, ...items);
+}
+
+function tableOf({ name, unit, statistic, normalisation, rows }: QuantityTable): string {
+  const relative = normalisation === 'none' ? '' : `, relative to ${normalisation}`;
+  const head = ['', 'arm', 'ours', 'to baseline', 'published', 'to baseline'].map((title) => element('th', {}, title));
+  const body = rows.map((row) =>
+    element(
+      'tr',
+      {},
+      ...[
+        row.place,
+        row.label,
+        figureText(row.ours),
+        row.oursToBaseline ? figureText(row.oursToBaseline) : '',
+        row.published === undefined ? '' : String(row.published),
+        row.publishedToBaseline === undefined ? '' : String(row.publishedToBaseline),
+      ].map((text) => element('td', {}, escapeText(text))),
+    ),
+  );
+  return element(
+    'details',
+    {},
+    element('summary', {}, escapeText(`${name} [${unit}], ${statistic} of the runs${relative}`)),
+    element(
+      'div',
+      { class: 'scroll' },
+      element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...body)),
+    ),
+  );
+}

@@ -1,0 +1,48 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isRerunnable } from '../artefact/artefact.js';
+import { htmlReport } from './html.js';
+import { drawPlot } from './plot.js';
+import { colourStyle } from './style.js';
+import type { ArtefactView, QuantityTable } from './view.js';
+
+/** Writes the page, and a picture and a table of values for each artefact. Returns the page's file. */
+export async function writeReport(directory: string, views: readonly ArtefactView[]): Promise<string> {
+  const page = join(directory, 'report.html');
+  await writeBelow(page, await htmlReport(views));
+  for (const { artefact, tables } of views) {
+    if (!isRerunnable(artefact)) continue;
+    for (const table of tables) await writeBelow(join(directory, `${artefact.id}-${table.quantity}.csv`), csvOf(table));
+    for (const [index, plot] of artefact.plots.entries()) {
+      const table = tables.find(({ quantity }) => quantity === plot.quantity);
+      if (!table) continue;
+      const svg = (await drawPlot(plot, table)).replace(/>/, `><style>${colourStyle}</style>`);
+      await writeBelow(join(directory, `${artefact.id}-${index + 1}.svg`), svg);
+    }
+  }
+  return page;
+}
+
+async function writeBelow(file: string, content: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+}
+
+/** RFC 4180. */
+function csvOf({ rows }: QuantityTable): string {
+  const axes = [...new Set(rows.flatMap(({ at }) => Object.keys(at)))];
+  const quoted = (value: string | number | undefined): string =>
+    /[",\n]/.test(String(value ?? '')) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? '');
+  const lines = rows.map(({ at, arm, ours, published }) => [
+    ...axes.map((axis) => at[axis]),
+    arm,
+    ours.value,
+    ours.interval?.[0],
+    ours.interval?.[1],
+    ours.n,
+    published,
+  ]);
+  return [[...axes, 'arm', 'value', 'low', 'high', 'n', 'published'], ...lines]
+    .map((cells) => `${cells.map(quoted).join(',')}\r\n`)
+    .join('');
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+
+const axes = z.record(z.string(), z.union([z.string(), z.number()]));
+
+/** All runs of one arm at one place of the axes; run `i` of every arm has the same seed. */
+export const resultCellSchema = z.object({
+  arm: z.string(),
+  at: axes,
+  quantity: z.string(),
+  values: z.array(z.number()),
+});
+export type ResultCell = z.output<typeof resultCellSchema>;
+
+export const resultSchema = z.object({
+  artefact: z.string(),
+  /** SHA-256 of the sources that were measured. */
+  program: z.string(),
+  /** SHA-256 of the artefact's set-up, and whether it was a quick run. */
+  settings: z.string(),
+  quick: z.boolean(),
+  runs: z.number().int(),
+  seed: z.number().int(),
+  commit: z.string(),
+  machine: z.object({
+    processor: z.string(),
+    cores: z.number(),
+    memory_gib: z.number(),
+    kernel: z.string(),
+    node: z.string(),
+    load: z.number(),
+  }),
+  /** ISO 8601. */
+  finished: z.string(),
+  seconds: z.number(),
+  /** Programs that were compared, with their versions. */
+  versions: z.record(z.string(), z.string()),
+  /** What was not measured, and why. */
+  skipped: z.array(z.string()),
+  cells: z.array(resultCellSchema),
+});
+export type Result = z.output<typeof resultSchema>;

@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeMachine } from '../measure/machine.js';
+import { isRerunnable, type Artefact, type Rerunnable } from './artefact/artefact.js';
+import { checkDeclaredDifferences } from './artefact/declared_differences.js';
+import { digestOfSettings, digestOfSources } from './results/digests.js';
+import type { Laboratory } from './laboratory.js';
+import type { Result, ResultCell } from './results/result.js';
+import type { Runner } from './runners/runner.js';
+
+/** A machine with more of it is not quiet: load average of the last minute. */
+const quietLoad = 0.5;
+const quietPatienceMs = 180_000;
+
+export interface RunOptions {
+  quick: boolean;
+  /** Measures even where a result of the same program and settings is there. */
+  again: boolean;
+  progress: (line: string) => void;
+  stop: AbortSignal;
+}
+
+export type Outcome = 'measured' | 'up to date' | 'stopped' | 'not runnable';
+
+/** Measures one artefact and stores its result. @throws UserError when an arm differs in a hidden setting, or its runner fails */
+export async function runArtefact(
+  artefact: Artefact,
+  { root, scratch, store, runnerNamed }: Laboratory,
+  { quick, again, progress, stop }: RunOptions,
+): Promise<Outcome> {
+  if (!isRerunnable(artefact)) return 'not runnable';
+  const { runner: name, runs, seeds } = artefact.setup;
+  const runner = runnerNamed(name);
+  checkArms(artefact, runner);
+  const digests = digestsOf(artefact, runner, { quick, root });
+  const last = await store.read(artefact.id, { quick });
+  if (!again && last && isCurrent(last, digests)) return 'up to date';
+  const load = runner.realTime ? await becomeQuiet(progress, stop) : undefined;
+  const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
+  const started = performance.now();
+  // Parts of another program or of other settings never mix with these.
+  const directory = join(scratch, 'parts', artefact.id, `${digests.program.slice(0, 12)}-${digests.settings.slice(0, 12)}`);
+  const count = quick ? runs.quick : runs.full;
+  const seed = seeds.held_out;
+  progress(`${count} runs, seeds ${seed} to ${seed + count - 1}`);
+  const measured = await runner.run(artefact.setup, { runs: count, seed, quick, directory, progress, stop });
+  if (stop.aborted) return 'stopped';
+  await store.write({
+    artefact: artefact.id,
+    ...digests,
+    quick,
+    runs: count,
+    seed,
+    commit: commitOf(root),
+    machine,
+    finished: new Date().toISOString(),
+    seconds: Math.round((performance.now() - started) / 1000),
+    ...measured,
+    cells: measured.cells.map(rounded),
+  });
+  await rm(directory, { recursive: true, force: true });
+  return 'measured';
+}
+
+/** A measurement has no more digits than these, and files stay small. */
+const rounded = ({ values, ...cell }: ResultCell): ResultCell => ({
+  ...cell,
+  values: values.map((value) => Number(value.toPrecision(6))),
+});
+
+/** Compares the complete settings of the arms. @throws UserError */
+export function checkArms({ id, setup }: Rerunnable & { id: string }, runner: Runner): void {
+  checkDeclaredDifferences(id, setup, (arm) => runner.settings(setup, arm));
+}
+
+export interface Digests {
+  program: string;
+  settings: string;
+}
+
+export const digestsOf = (
+  { setup }: Rerunnable,
+  { sources }: Runner,
+  { quick, root }: { quick: boolean; root: string },
+): Digests => ({ program: digestOfSources(root, sources), settings: digestOfSettings(setup, quick) });
+
+/** False: the code or the set-up changed after it was measured. */
+export const isCurrent = (result: Result, { program, settings }: Digests): boolean =>
+  result.program === program && result.settings === settings;
+
+async function becomeQuiet(progress: (line: string) => void, stop: AbortSignal): Promise<number> {
+  const load = (): number => loadavg()[0] ?? 0;
+  const until = performance.now() + quietPatienceMs;
+  while (load() >= quietLoad && performance.now() < until && !stop.aborted) {
+    progress(`waiting for a quiet machine: load ${load().toFixed(2)}, at most ${quietLoad} wanted`);
+    await sleep(10_000, undefined, { signal: stop }).catch(() => undefined);
+  }
+  if (load() >= quietLoad) progress(`the machine is not quiet: load ${load().toFixed(2)}; the result says so`);
+  return load();
+}
+
+function commitOf(root: string): string {
+  const git = (...words: string[]): string => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim();
+  try {
+    const changed = git('status', '--porcelain', '--untracked-files=no') !== '';
+    return `${git('rev-parse', '--short=12', 'HEAD')}${changed ? ' with changes' : ''}`;
+  } catch {
+    return 'unknown';
+  }
+}

@@ -1,0 +1,16 @@
+import { UserError } from '@sheaf/gateway';
+import { pagesSimulation } from './pages_simulation.js';
+import { multiEndSimulation } from './multi_end_simulation.js';
+import { engine } from './engine.js';
+import type { Runner } from './runner.js';
+
+const runners: readonly Runner[] = [engine, multiEndSimulation, pagesSimulation];
+
+/** @throws UserError when there is none of that name */
+export function runnerNamed(name: string): Runner {
+  const found = runners.find((runner) => runner.name === name);
+  if (found) return found;
+  throw new UserError('BENCH_FAILED', `there is no runner '${name}'`, {
+    hint: `there are: ${runners.map((runner) => runner.name).join(', ')}`,
+  });
+}

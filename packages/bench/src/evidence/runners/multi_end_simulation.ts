@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { transferRunSchema, type TransferRun } from '../../multi_end/simulation/runs.js';
+import { describeSetting, type Topology } from '../../multi_end/simulation/setting.js';
+import { buildNativeBench } from '../../process/cmake.js';
+import { runProgram } from '../../process/run_program.js';
+import type { ResultCell } from '../results/result.js';
+import { runParts } from './parts.js';
+import type { Runner } from './runner.js';
+
+const milliseconds = z.number().min(0);
+
+const optionsSchema = z.strictObject({
+  /** Between all hosts. */
+  mbps: z.number().positive(),
+  /** One way, by the name of the topology. */
+  primary_delay_ms: z.record(z.string(), milliseconds),
+  backend_delay_ms: milliseconds,
+  /** Bytes of a response. */
+  sizes: z.array(z.number().int().positive()).min(1),
+  /** `cold` counts hand-over and path validation, `warm` finds validated paths. */
+  starts: z.array(z.enum(['warm', 'cold'])).min(1),
+});
+
+const settingsSchema = z.strictObject({ delivery: z.enum(['direct', 'proxied']) });
+
+interface Place {
+  topology: string;
+  size: number;
+  start: 'warm' | 'cold';
+}
+
+/** One download over a connection with a primary and a backend, in virtual time. Times are in milliseconds since the request. */
+export const multiEndSimulation: Runner = {
+  name: 'multi-end-simulation',
+  realTime: false,
+  sources: ['packages/native/src', 'packages/native/bench/multi_end_bench.cc', 'packages/bench/src/multi_end/simulation'],
+  settings: (setup, arm) => ({
+    ...optionsSchema.parse(setup.options),
+    ...settingsSchema.parse(setup.arms[arm]?.settings),
+  }),
+  async run(setup, context) {
+    const options = optionsSchema.parse(setup.options);
+    const program = await buildNativeBench('multi_end_bench', context.progress);
+    const parts = Object.entries(setup.arms).flatMap(([arm, { settings }]) =>
+      placesOf(options).map((at) => ({
+        name: [arm, ...Object.values(at)].join('/'),
+        arm,
+        at,
+        delivery: settingsSchema.parse(settings).delivery,
+      })),
+    );
+    const finished = await runParts(
+      parts,
+      { file: join(context.directory, 'transfers.jsonl'), schema: transferRunSchema, ...context },
+      async ({ delivery, at }) => {
+        const input = describeSetting(topologyOf(options, at), [{ answer_bytes: at.size, upload_bytes: 0, backend: 0 }]);
+        const output = await runProgram(
+          program,
+          ['transfers', delivery, at.start, String(context.seed), String(context.runs)],
+          { input },
+        );
+        return output
+          .trimEnd()
+          .split('\n')
+          .map((line) => transferRunSchema.parse(JSON.parse(line)));
+      },
+    );
+    return { cells: finished.flatMap(({ part, runs }) => cellsOf(part, runs)), versions: {}, skipped: [] };
+  },
+};
+
+const placesOf = ({ primary_delay_ms, sizes, starts }: z.output<typeof optionsSchema>): Place[] =>
+  Object.keys(primary_delay_ms).flatMap((topology) =>
+    sizes.flatMap((size) => starts.map((start) => ({ topology, size, start }))),
+  );
+
+function topologyOf(
+  { mbps, primary_delay_ms, backend_delay_ms }: z.output<typeof optionsSchema>,
+  { topology }: Place,
+): Topology {
+  const near = { mbps, delay_ms: backend_delay_ms };
+  return {
+    name: topology,
+    primary: { mbps, delay_ms: primary_delay_ms[topology] ?? 0 },
+    backends: [{ client: near, primary: near }],
+  };
+}
+
+function cellsOf({ arm, at }: { arm: string; at: Place }, runs: readonly TransferRun[]): ResultCell[] {
+  return [
+    { arm, at: { ...at }, quantity: 'done_ms', values: runs.map(({ done_ms }) => Math.max(...done_ms)) },
+    { arm, at: { ...at }, quantity: 'first_byte_ms', values: runs.map(({ first_ms }) => first_ms[0] ?? 0) },
+  ];
+}

@@ -1,0 +1,33 @@
+import type { Setup } from '../artefact/artefact.js';
+import type { CompleteSettings } from '../artefact/declared_differences.js';
+import type { ResultCell } from '../results/result.js';
+
+export interface RunContext {
+  /** Runs of each cell, and the seed of the first one. */
+  runs: number;
+  seed: number;
+  quick: boolean;
+  /** Where finished parts are kept, so that an interrupted run goes on; emptied when it is complete. */
+  directory: string;
+  progress: (line: string) => void;
+  stop: AbortSignal;
+}
+
+export interface Measured {
+  cells: ResultCell[];
+  versions: Record<string, string>;
+  skipped: string[];
+}
+
+/** Measures the arms of an artefact; one for each kind of experiment. */
+export interface Runner {
+  name: string;
+  /** Figures depend on the machine and what else runs on it. Virtual time does not. */
+  realTime: boolean;
+  /** Folders and files, relative to the repository, whose change makes results stale. */
+  sources: readonly string[];
+  /** All that the arm's program is told. @throws ZodError when options or settings are not understood */
+  settings(setup: Setup, arm: string): CompleteSettings;
+  /** @throws UserError */
+  run(setup: Setup, context: RunContext): Promise<Measured>;
+}

@@ -1,0 +1,47 @@
+import type { Artefact, Claim, Rerunnable } from '../artefact/artefact.js';
+import type { Result } from '../results/result.js';
+import { all, evaluate, type Truth } from './predicate.js';
+
+export const verdicts = [
+  'reproduced',
+  'contradicted',
+  'tie',
+  'cannot be told',
+  'not comparable',
+  'cannot be rerun',
+  'not built',
+] as const;
+export type Verdict = (typeof verdicts)[number];
+
+export interface ClaimVerdict {
+  text: string;
+  published: Claim['published'];
+  verdict: Verdict;
+  /** The figures that decided, or why there are none. */
+  measured: string[];
+}
+
+/** What the results say about each claim of an artefact. */
+export function claimVerdicts(artefact: Rerunnable, result: Result | undefined): ClaimVerdict[] {
+  return artefact.claims.map((claim): ClaimVerdict => {
+    const { text, published, not_comparable: why } = claim;
+    if (why !== undefined) return { text, published, verdict: 'not comparable', measured: [why] };
+    if (!result) return { text, published, verdict: 'cannot be told', measured: ['not measured yet'] };
+    const findings = claim.predicates.map((predicate) => evaluate(predicate, artefact.quantities, result.cells));
+    const truth = all(findings.map(({ truth: each }) => each));
+    return { text, published, verdict: verdictOf(truth, published), measured: findings.flatMap(({ measured }) => measured) };
+  });
+}
+
+function verdictOf(truth: Truth, published: Claim['published']): Verdict {
+  if (truth === 'unknown') return 'cannot be told';
+  if (truth === 'tie') return 'tie';
+  return (truth === 'holds') === (published !== 'does not hold') ? 'reproduced' : 'contradicted';
+}
+
+/** The worst of its claims speaks for an artefact. */
+export function artefactVerdict(artefact: Artefact, claims: readonly ClaimVerdict[]): Verdict {
+  if (artefact.state === 'not built' || artefact.state === 'cannot be rerun') return artefact.state;
+  const inOrder: Verdict[] = ['contradicted', 'cannot be told', 'not comparable', 'tie', 'reproduced'];
+  return inOrder.find((verdict) => claims.some((claim) => claim.verdict === verdict)) ?? 'cannot be told';
+}

@@ -1,0 +1,76 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { listEvidence, reportEvidence, runEvidence } from '../../src/evidence/evidence.js';
+import { someArtefact, someLaboratory, times } from './some_artefact.js';
+
+const slow = [100, 102, 98, 101, 99, 100];
+const half = [40, 41, 39, 40.5, 39.5, 40];
+
+function output() {
+  const lines: string[] = [];
+  return { lines, print: (line: string) => void lines.push(line), progress: () => undefined };
+}
+
+const quick = { ids: [], quick: true, again: false, check: true };
+
+test('a claim that holds is reproduced, and the result is kept with seeds and commit', async () => {
+  const laboratory = await someLaboratory(someArtefact(), ({ runs, seed }) => {
+    expect({ runs, seed }).toEqual({ runs: 6, seed: 100 });
+    return { cells: times(slow, half) };
+  });
+  const out = output();
+  await expect(runEvidence(laboratory, { ...quick, quick: false }, out)).resolves.toBe(0);
+  expect(out.lines).toEqual([
+    'paper/figure-1: measured, reproduced',
+    '  reproduced: fast takes at most half of the time',
+  ]);
+  const result = await laboratory.store.read('paper/figure-1', { quick: false });
+  expect(result).toMatchObject({ runs: 6, seed: 100, quick: false, cells: times(slow, half) });
+});
+
+test('a claim that fails is contradicted, and --check ends with code 5', async () => {
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, slow) }));
+  const out = output();
+  await expect(runEvidence(laboratory, quick, out)).rejects.toMatchObject({ code: 'BENCH_FAILED', exitCode: 5 });
+  expect(out.lines).toContain('  contradicted: fast takes at most half of the time');
+  await expect(runEvidence(laboratory, { ...quick, check: false }, output())).resolves.toBe(0);
+});
+
+test('an arm that differs in a hidden setting is refused before anything is measured', async () => {
+  const artefact = someArtefact((file) => (file['setup'].arms.fast.settings.queue = 99));
+  const laboratory = await someLaboratory(artefact, () => ({ cells: times(slow, half) }));
+  await expect(runEvidence(laboratory, quick, output())).rejects.toThrow('queue (99 instead of 10)');
+  expect(laboratory.calls).toBe(0);
+});
+
+test('a result stays while its program stays, and is stale once the program has changed', async () => {
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, half) }));
+  await runEvidence(laboratory, quick, output());
+  await runEvidence(laboratory, quick, output());
+  expect(laboratory.calls).toBe(1);
+  const stale = async (): Promise<unknown> => {
+    const out = output();
+    await listEvidence(laboratory, { json: true }, out);
+    return JSON.parse(out.lines.join(''))[0];
+  };
+  expect(await stale()).toMatchObject({ verdict: 'reproduced', stale: false, quick: true });
+  await writeFile(laboratory.program, 'second version');
+  expect(await stale()).toMatchObject({ verdict: 'reproduced', stale: true });
+  const page = await reportEvidence(laboratory, output());
+  expect(await readFile(page, 'utf8')).toContain('<span class="chip stale">stale</span>');
+  await runEvidence(laboratory, quick, output());
+  expect(laboratory.calls).toBe(2);
+  expect(await stale()).toMatchObject({ stale: false });
+});
+
+test('the report loads nothing, and shows verdict, figures, intervals and "not published"', async () => {
+  const laboratory = await someLaboratory(someArtefact(), () => ({ cells: times(slow, half) }));
+  await runEvidence(laboratory, { ...quick, quick: false }, output());
+  const page = await readFile(await reportEvidence(laboratory, output()), 'utf8');
+  expect(page).not.toMatch(/<(?:script|link|img|iframe)\b|url\((?!#)|@import/i);
+  expect(page).toContain('<span class="chip reproduced">reproduced</span>');
+  expect(page).toContain('not published');
+  expect(page).toContain('0.4 (');
+  expect(page).toContain('6 runs, seeds 100 to 105');
+  expect(page).toContain('<svg');
+});

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { Predicate } from '../../../src/evidence/artefact/artefact.js';
+import { evaluate } from '../../../src/evidence/verdict/predicate.js';
+import { someArtefact, times } from '../some_artefact.js';
+
+const { quantities, claims } = someArtefact();
+const predicate = claims[0]!.predicates[0]!;
+const truthOf = (cells: ReturnType<typeof times>, change: Partial<Predicate> = {}) =>
+  evaluate({ ...predicate, ...change }, quantities, cells).truth;
+
+const slow = [100, 102, 98, 101, 99, 100];
+const scaled = (factor: number): number[] => slow.map((value) => value * factor);
+
+test('an interval within the bounds holds, one beyond bound and margin fails', () => {
+  expect(truthOf(times(slow, scaled(0.4)))).toBe('holds');
+  expect(truthOf(times(slow, scaled(0.6)))).toBe('fails');
+});
+
+test('an interval that lies within the margin around a bound is a tie', () => {
+  expect(truthOf(times(slow, scaled(0.51)))).toBe('tie');
+});
+
+test('an interval on both sides of a bound is unknown', () => {
+  expect(truthOf(times(slow, [30, 90, 20, 80, 50, 60]))).toBe('unknown');
+});
+
+test('one run says nothing about chance', () => {
+  expect(truthOf(times([100], [10]))).toBe('unknown');
+});
+
+test('what was not measured is unknown', () => {
+  expect(truthOf([])).toBe('unknown');
+  expect(truthOf(times(slow, scaled(0.4)), { where: { page: 'shop' } })).toBe('unknown');
+});
+
+test('every cell has to hold, or the geometric mean of all', () => {
+  const both = [...times(slow, scaled(0.2), 'news'), ...times(slow, scaled(0.8), 'shop')];
+  expect(truthOf(both)).toBe('fails');
+  expect(truthOf(both, { over: 'mean' })).toBe('holds');
+  expect(truthOf(both, { where: { page: ['news'] } })).toBe('holds');
+});
+
+test('a figure of one arm is compared with bounds of its own', () => {
+  expect(truthOf(times(slow, slow), { of: 'slow', to: undefined, at_least: 90, at_most: 110 })).toBe('holds');
+});
