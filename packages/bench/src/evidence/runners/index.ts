@@ -1,10 +1,11 @@
 import { UserError } from '@sheaf/gateway';
 import { pagesSimulation } from './pages_simulation.js';
+import { multiEndProcesses } from './multi_end_processes.js';
 import { multiEndSimulation } from './multi_end_simulation.js';
 import { engine } from './engine.js';
 import type { Runner } from './runner.js';
 
-const runners: readonly Runner[] = [engine, multiEndSimulation, pagesSimulation];
+const runners: readonly Runner[] = [engine, multiEndProcesses, multiEndSimulation, pagesSimulation];
 
 /** @throws UserError when there is none of that name */
 export function runnerNamed(name: string): Runner {

@@ -51,9 +51,11 @@ export interface RealBackends {
 
 type Direction = ClientTask['direction'];
 
-type Sample = Omit<CpuCell, 'delivery' | 'backends' | 'quartiles' | 'runs'>;
+/** One run. */
+export type Sample = Omit<CpuCell, 'delivery' | 'backends' | 'quartiles' | 'runs'>;
 
-interface Plan {
+/** What is measured as one, and its runs. */
+export interface Plan {
   direction: Direction;
   delivery: Delivery;
   backends: number;
@@ -65,6 +67,17 @@ export async function measureRealBackends(
   options: RealBackendsOptions,
   progress: (line: string) => void,
 ): Promise<RealBackends> {
+  const { plans, skipped } = await samplePlans(options, progress);
+  const cells = (direction: Direction): CpuCell[] =>
+    plans.filter((plan) => plan.direction === direction).map(summarize);
+  return { cpu: cells('download'), uploads: cells('upload'), skipped };
+}
+
+/** The same, run by run. @throws UserError */
+export async function samplePlans(
+  options: RealBackendsOptions,
+  progress: (line: string) => void,
+): Promise<{ plans: Plan[]; skipped: RealBackends['skipped'] }> {
   const plans: Plan[] = [];
   let caddyMissing = false;
   const started = performance.now();
@@ -104,11 +117,8 @@ export async function measureRealBackends(
       await rm(directory, { recursive: true, force: true });
     }
   }
-  const cells = (direction: Direction): CpuCell[] =>
-    plans.filter((plan) => plan.direction === direction).map(summarize);
   return {
-    cpu: cells('download'),
-    uploads: cells('upload'),
+    plans,
     skipped: caddyMissing ? [{ delivery: 'caddy', reason: 'not installed (apt-get install caddy)' }] : [],
   };
 }
