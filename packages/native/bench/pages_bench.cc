@@ -3,7 +3,8 @@
 // The setting has a line for each of (times in ms, rates in Mbit/s, shares between 0 and 1):
 //   schedulers STREAM_SCHEDULER PATH_SCHEDULER REPEATS_LATE CONTROLLER
 //   server RATE
-//   link MIN_RATE MAX_RATE DELAY JITTER LOSS LOSS_CORRELATION JITTER_CORRELATION QUEUE_BYTES
+//   link MIN_RATE MAX_RATE DELAY JITTER LOSS LOSS_CORRELATION JITTER_CORRELATION QUEUE_BYTES NETEM
+//     NETEM 1: correlated draws are averaged, and jitter reorders packets
 //   warm COUNT BYTES
 //   group NODE PARENT WEIGHT
 //   resource BYTES URGENCY INCREMENTAL NODE PARENT WEIGHT EXCLUSIVE
@@ -39,6 +40,7 @@ struct LinkSetting {
   double delay_ms = 0, jitter_ms = 0;
   double loss = 0, loss_correlation = 0, jitter_correlation = 0;
   std::size_t queue_bytes = 0;
+  bool netem = false;
 };
 
 // How one side sends; a client always like this, since it is the same browser for all servers.
@@ -88,7 +90,7 @@ void read_schedulers(std::istream& in, Setting& setting) {
 void read_link(std::istream& in, Setting& setting) {
   LinkSetting link;
   in >> link.least_mbps >> link.most_mbps >> link.delay_ms >> link.jitter_ms >> link.loss >>
-      link.loss_correlation >> link.jitter_correlation >> link.queue_bytes;
+      link.loss_correlation >> link.jitter_correlation >> link.queue_bytes >> link.netem;
   setting.links.push_back(link);
 }
 
@@ -147,6 +149,8 @@ LinkConfig config_of(const LinkSetting& link, double mbps) {
   config.delay = from_ms(link.delay_ms - link.jitter_ms);
   config.jitter = from_ms(2 * link.jitter_ms);
   config.jitter_correlation = link.jitter_correlation;
+  config.jitter_reorders = link.netem;
+  if (link.netem) config.correlation_kind = CorrelationKind::kAverages;
   return config;
 }
 

@@ -7,7 +7,7 @@ import { browserReport } from './real/browser_report.js';
 import { browserFindings } from './real/browser_findings.js';
 import { measureBrowserPages } from './real/real_pages.js';
 import { otherController, oursAgainstOthers, publishedDirections } from './simulation/findings.js';
-import { LEVELS } from './simulation/network.js';
+import { ALL_LEVELS, LEVELS } from './simulation/network.js';
 import { ALL_PAGES, PAGES } from './simulation/page.js';
 import { ALL_TREES, TREES } from './simulation/priority_trees.js';
 import type { ReportCell, ReportData } from './report/report_data.js';
@@ -30,7 +30,6 @@ const common = {
   runs: z.coerce.number().int().min(1).default(20),
   seed: z.coerce.number().int().min(0).default(1),
   page: listOf(ALL_PAGES, PAGES),
-  level: listOf(LEVELS),
   report: z.string().min(1).optional(),
   resume: z.boolean().default(false),
 };
@@ -38,6 +37,7 @@ const common = {
 const simulatedSchema = z.strictObject({
   sim: z.literal(true, { error: 'give --sim (virtual time) or --browser (Chromium)' }),
   ...common,
+  level: listOf(ALL_LEVELS, LEVELS),
   clients: z.coerce.number().int().min(1).max(MAX_CLIENTS).default(1),
   tree: listOf(ALL_TREES, TREES),
   scheduler: listOf(SCHEDULER_NAMES, COMPARED_NAMES),
@@ -47,6 +47,8 @@ const browserSchema = z.strictObject({
   browser: z.literal(true),
   sim: z.undefined({ error: 'not with --browser' }).optional(),
   ...common,
+  // The relay of links in real time has none of netem's arithmetic.
+  level: listOf(LEVELS),
   tree: listOf(STYLE_NAMES, TREES),
   // Parts of ours cannot be left out in a gateway's configuration.
   scheduler: listOf(COMPARED_NAMES, BROWSER_SCHEDULERS),

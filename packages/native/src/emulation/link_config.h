@@ -9,6 +9,10 @@ namespace sheaf::quic {
 
 class CapacityTrace;
 
+// What a draw makes of the one before: repeats it with the probability of the correlation, or is
+// averaged with it in that proportion, which makes rare losses rarer still.
+enum class CorrelationKind : std::uint8_t { kRepeats, kAverages };
+
 enum class QueueDisciplineKind : std::uint8_t { kDropTail, kCoDel };
 
 // Bursts of losses: a Markov chain with a good and a bad state, one step per datagram (Gilbert
@@ -43,8 +47,10 @@ struct LinkConfig {
   GilbertElliott burst_loss{};                   // besides `loss`
   double duplication = 0;                        // probability
   Duration delay{};
-  Duration jitter{};              // uniform addition up to this; keeps the order
+  Duration jitter{};              // uniform addition up to this
   double jitter_correlation = 0;  // with the jitter of the datagram before
+  bool jitter_reorders = false;   // otherwise jitter keeps the order
+  CorrelationKind correlation_kind = CorrelationKind::kRepeats;
   double reordering = 0;          // probability of being held back
   Duration reordering_delay{};    // by this, while later ones overtake
 };

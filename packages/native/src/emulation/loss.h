@@ -5,11 +5,16 @@
 
 namespace sheaf::quic {
 
-// Uniform numbers in [0, 1) each of which repeats the one before with a probability. They stay
-// uniform, and two that are k draws apart correlate with the k-th power of that probability.
+// Numbers in [0, 1) that depend on the one before. Where a draw repeats it with a probability, they
+// stay uniform, and two that are k draws apart correlate with the k-th power of that probability.
+// Where a draw is averaged with it, as netem does (get_crandom), they gather around the middle.
 class CorrelatedUniform {
  public:
-  double next(Random& random, double correlation) {
+  double next(Random& random, double correlation, CorrelationKind kind) {
+    if (kind == CorrelationKind::kAverages) {
+      const double before = last_ >= 0 ? last_ : random.uniform();
+      return last_ = random.uniform() * (1 - correlation) + before * correlation;
+    }
     const bool repeats = last_ >= 0 && correlation > 0 && random.uniform() < correlation;
     if (!repeats) last_ = random.uniform();
     return last_;
@@ -23,7 +28,7 @@ class CorrelatedUniform {
 class RandomLoss {
  public:
   bool next(const LinkConfig& config, Random& random) {
-    return config.loss > 0 && uniform_.next(random, config.loss_correlation) < config.loss;
+    return config.loss > 0 && uniform_.next(random, config.loss_correlation, config.correlation_kind) < config.loss;
   }
 
  private:

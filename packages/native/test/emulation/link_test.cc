@@ -167,6 +167,38 @@ TEST(Link, CorrelatedJitterComesInPlateaus) {
   EXPECT_NEAR(correlated_mean, 10, 0.6);
 }
 
+// As netem's (get_crandom): with a correlation of one half a draw is the mean of a new number and
+// the one before, which is below 1.5 % when both are small. Only the first draws can be.
+TEST(Link, AveragedDrawsHardlyEverLose) {
+  const auto lost = [](CorrelationKind kind) {
+    Link link({.loss = 0.015, .loss_correlation = 0.5, .correlation_kind = kind}, 7);
+    for (std::uint32_t i = 0; i < 200'000; ++i) {
+      send(link, i, at_us(i), 4);
+      while (link.poll_arrival(at_us(i)) != nullptr) {
+      }
+    }
+    return link.stats().lost;
+  };
+  EXPECT_NEAR(static_cast<double>(lost(CorrelationKind::kRepeats)), 3000, 300);
+  EXPECT_LE(lost(CorrelationKind::kAverages), 1);
+}
+
+TEST(Link, JitterReordersWhereItIsAllowedTo) {
+  const auto overtakes = [](bool jitter_reorders) {
+    Link link({.delay = 10ms, .jitter = 4ms, .jitter_reorders = jitter_reorders}, 7);
+    for (std::uint32_t i = 0; i < 1000; ++i) send(link, i, at_us(100 * i), 4);
+    const std::vector<Arrived> arrived = drain(link);
+    EXPECT_EQ(arrived.size(), 1000);
+    int count = 0;
+    for (std::size_t i = 1; i < arrived.size(); ++i) {
+      count += arrived[i].number < arrived[i - 1].number;
+    }
+    return count;
+  };
+  EXPECT_EQ(overtakes(false), 0);
+  EXPECT_GT(overtakes(true), 100);
+}
+
 TEST(Link, DuplicatesAsOftenAsAsked) {
   Link link({.duplication = 0.25}, 45);
   for (std::uint32_t i = 0; i < 20'000; ++i) send(link, i, at_us(i), 10);

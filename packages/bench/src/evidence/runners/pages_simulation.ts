@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { mean } from '../../measure/statistics.js';
-import { LEVELS, networkAt } from '../../pages/simulation/network.js';
+import { ALL_LEVELS, networkAt } from '../../pages/simulation/network.js';
 import { ALL_PAGES, readPage, type Page } from '../../pages/simulation/page.js';
 import { describeSetting } from '../../pages/simulation/page_setting.js';
 import { ALL_TREES, priorityTree } from '../../pages/simulation/priority_trees.js';
@@ -17,7 +17,7 @@ import type { RunContext, Runner } from './runner.js';
 const optionsSchema = z.strictObject({
   pages: z.array(z.enum(ALL_PAGES)).min(1),
   trees: z.array(z.enum(ALL_TREES)).min(1),
-  levels: z.array(z.enum(LEVELS)).min(1),
+  levels: z.array(z.enum(ALL_LEVELS)).min(1),
   /** Clients that load the page at one time over the same links. */
   clients: z.number().int().min(1).max(64),
 });

@@ -1,5 +1,8 @@
+/** Levels of dynamicity, with real loss. */
 export const LEVELS = ['low', 'medium', 'high'] as const;
-export type LevelName = (typeof LEVELS)[number];
+/** And two with netem's own arithmetic: averaged draws, so that hardly anything is lost, and jitter that reorders packets. */
+export const ALL_LEVELS = [...LEVELS, 'medium-netem', 'high-netem'] as const;
+export type LevelName = (typeof ALL_LEVELS)[number];
 
 /** One access link, the same in both directions. */
 export interface AccessLink {
@@ -8,7 +11,7 @@ export interface AccessLink {
   mbps: readonly [number, number];
   /** One way. */
   delay_ms: number;
-  /** Evenly around the delay; the order is kept. */
+  /** Evenly around the delay. */
   jitter_ms: number;
   loss_percent: number;
 }
@@ -21,6 +24,8 @@ export interface Network {
   queue_bytes: number;
   loss_correlation: number;
   jitter_correlation: number;
+  /** Correlated draws are averaged, and jitter reorders packets. */
+  netem: boolean;
 }
 
 export const PACKET_BYTES = 1350;
@@ -30,7 +35,7 @@ export const WARM_FILES = { count: 4, bytes: 2619 };
 /** 1000 packets, the limit that netem has unless it is told another. */
 const QUEUE_PACKETS = 1000;
 
-const DYNAMICITY: Record<LevelName, { jitter_ms: number; loss_percent: number }[]> = {
+const DYNAMICITY: Record<(typeof LEVELS)[number], { jitter_ms: number; loss_percent: number }[]> = {
   low: [
     { jitter_ms: 0, loss_percent: 0 },
     { jitter_ms: 0, loss_percent: 0 },
@@ -47,7 +52,8 @@ const DYNAMICITY: Record<LevelName, { jitter_ms: number; loss_percent: number }[
 
 /** The network of "A novel framework for HTTP/2 over MPQUIC" (2025), §4.1, at a level of dynamicity. */
 export function networkAt(level: LevelName): Network {
-  const [lte, wifi] = DYNAMICITY[level];
+  const netem = level.endsWith('-netem');
+  const [lte, wifi] = DYNAMICITY[(netem ? level.slice(0, -'-netem'.length) : level) as (typeof LEVELS)[number]];
   if (!lte || !wifi) throw new RangeError(`no level ${level}`);
   return {
     links: [
@@ -58,5 +64,6 @@ export function networkAt(level: LevelName): Network {
     queue_bytes: QUEUE_PACKETS * PACKET_BYTES,
     loss_correlation: 0.5,
     jitter_correlation: 0.75,
+    netem,
   };
 }

@@ -25,6 +25,7 @@ export function describeSetting({ page, tree, network, scheduler }: PageSetting)
         network.loss_correlation,
         network.jitter_correlation,
         network.queue_bytes,
+        Number(network.netem),
       ].join(' '),
     ),
     `warm ${WARM_FILES.count} ${WARM_FILES.bytes}`,
