@@ -14,6 +14,10 @@ export const experimentCommands = {
     summary: 'Make a page for experiments from a HAR file: sizes, types and order, no contents',
   },
   bench: { usage: 'bench <name>', summary: 'Run an experiment and print its table' },
+  evidence: {
+    usage: 'evidence <action> [ids..]',
+    summary: 'Rerun the experiments of published papers, and show their figures beside ours',
+  },
 } as const;
 export type ExperimentCommandName = keyof typeof experimentCommands;
 

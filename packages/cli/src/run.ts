@@ -22,6 +22,7 @@ const commands: Record<string, Load> = {
   link: async (add) => add((await import('./commands/link.js')).link),
   record: experiments('record'),
   bench: experiments('bench'),
+  evidence: experiments('evidence'),
 };
 
 /** The named command of @sheaf/bench; where that is absent, one that says how to install it. */

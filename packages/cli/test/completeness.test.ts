@@ -20,6 +20,7 @@ describe('docs/reference/cli.md', async () => {
     'link',
     'record',
     'bench',
+    'evidence',
   ])('names every option of %s', async (command) => {
     const { out } = await sheaf([command, '--help']);
     const options = [...out.matchAll(/ --([a-z-]+) /g)]

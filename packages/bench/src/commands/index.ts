@@ -1,10 +1,12 @@
 import type { ExperimentsPackage } from '@sheaf/cli';
 import { bench } from './bench.js';
+import { evidence } from './evidence.js';
 import { record } from './record.js';
 
 /** The commands of this package. What they run is loaded when they run: `sheaf --help` asks for this module. */
 export const addCommand: ExperimentsPackage['addCommand'] = {
   bench: (add) => add(bench),
+  evidence: (add) => add(evidence),
   record: (add) => add(record),
 };
 

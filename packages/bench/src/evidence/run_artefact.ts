@@ -42,7 +42,12 @@ export async function runArtefact(
   const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
   const started = performance.now();
   // Parts of another program or of other settings never mix with these.
-  const directory = join(scratch, 'parts', artefact.id, `${digests.program.slice(0, 12)}-${digests.settings.slice(0, 12)}`);
+  const directory = join(
+    scratch,
+    'parts',
+    artefact.id,
+    `${digests.program.slice(0, 12)}-${digests.settings.slice(0, 12)}`,
+  );
   const count = quick ? runs.quick : runs.full;
   const seed = seeds.held_out;
   progress(`${count} runs, seeds ${seed} to ${seed + count - 1}`);

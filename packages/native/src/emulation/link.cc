@@ -125,7 +125,8 @@ void Link::propagate(LinkDatagramPointer datagram, Time now) {
 void Link::schedule_arrival(LinkDatagramPointer datagram, Time now) {
   Time arrival = now + config_.delay;
   if (config_.jitter > Duration::zero()) {
-    const double share = jitter_.next(random_, config_.jitter_correlation, config_.correlation_kind);
+    const double share =
+        jitter_.next(random_, config_.jitter_correlation, config_.correlation_kind);
     const double jitter = share * static_cast<double>(config_.jitter.count() + 1);
     arrival += Duration(static_cast<std::int64_t>(jitter));
   }

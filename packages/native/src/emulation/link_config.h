@@ -51,8 +51,8 @@ struct LinkConfig {
   double jitter_correlation = 0;  // with the jitter of the datagram before
   bool jitter_reorders = false;   // otherwise jitter keeps the order
   CorrelationKind correlation_kind = CorrelationKind::kRepeats;
-  double reordering = 0;          // probability of being held back
-  Duration reordering_delay{};    // by this, while later ones overtake
+  double reordering = 0;        // probability of being held back
+  Duration reordering_delay{};  // by this, while later ones overtake
 };
 
 // `sent + duplicated` is the sum of the next six and `Link::in_transit`.

@@ -28,7 +28,8 @@ class CorrelatedUniform {
 class RandomLoss {
  public:
   bool next(const LinkConfig& config, Random& random) {
-    return config.loss > 0 && uniform_.next(random, config.loss_correlation, config.correlation_kind) < config.loss;
+    return config.loss > 0 &&
+           uniform_.next(random, config.loss_correlation, config.correlation_kind) < config.loss;
   }
 
  private:

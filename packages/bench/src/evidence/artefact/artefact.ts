@@ -43,7 +43,9 @@ const predicateSchema = z
     quantity: text,
     of: text,
     to: text.optional(),
-    where: z.record(z.string(), z.union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))])).default({}),
+    where: z
+      .record(z.string(), z.union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))]))
+      .default({}),
     over: z.enum(['every', 'mean']).default('every'),
     ...boundSchema.shape,
     /** Beyond a bound by this much is still a tie: in the unit of the figure, or of the ratio. */

@@ -19,9 +19,13 @@ export function checkDeclaredDifferences(
     );
     if (hidden.length === 0) continue;
     const differences = hidden.map((key) => `${key} (${show(settings[key])} instead of ${show(base[key])})`);
-    throw new UserError('BENCH_FAILED', `${artefact}: arm '${name}' differs from '${baseline}' in ${differences.join(', ')}`, {
-      hint: 'make the settings equal, or list them under `differs` of the arm',
-    });
+    throw new UserError(
+      'BENCH_FAILED',
+      `${artefact}: arm '${name}' differs from '${baseline}' in ${differences.join(', ')}`,
+      {
+        hint: 'make the settings equal, or list them under `differs` of the arm',
+      },
+    );
   }
 }
 

@@ -77,7 +77,11 @@ async function articleOf(view: ArtefactView): Promise<string> {
     claimsOf(claims),
     ...plots,
     ...tables.map(tableOf),
-    element('p', { class: 'note' }, escapeText(`Published: ${sources.join('; ')}. Network: ${artefact.setup.network}.`)),
+    element(
+      'p',
+      { class: 'note' },
+      escapeText(`Published: ${sources.join('; ')}. Network: ${artefact.setup.network}.`),
+    ),
     ...artefact.deviations.map(({ what, why, effect }) =>
       element('p', { class: 'note' }, escapeText(`Differs: ${what}. Why: ${why}. Expected effect: ${effect}.`)),
     ),

@@ -39,10 +39,18 @@ function specificationOf({ kind, arms, x, facet, row, logarithmic }: Plot, table
   const up = { field: 'value', type: 'quantitative' as const, title: `${table.name} [${table.unit}]`, scale };
   const color = { field: 'arm', type: 'nominal' as const, sort: null, title: null, scale: { range: colours } };
   const layer = [
-    { mark: lines ? { type: 'line' as const, point: true } : { type: 'bar' as const, tooltip: true }, encoding: { x: across, ...offset, y: up, color } },
+    {
+      mark: lines ? { type: 'line' as const, point: true } : { type: 'bar' as const, tooltip: true },
+      encoding: { x: across, ...offset, y: up, color },
+    },
     {
       mark: { type: 'rule' as const, color: ink },
-      encoding: { x: across, ...offset, y: { field: 'low', type: 'quantitative' as const, scale }, y2: { field: 'high' } },
+      encoding: {
+        x: across,
+        ...offset,
+        y: { field: 'low', type: 'quantitative' as const, scale },
+        y2: { field: 'high' },
+      },
     },
     {
       mark: { type: 'point' as const, shape: 'diamond', size: 45, filled: false, stroke: ink, strokeWidth: 1.5 },
@@ -70,7 +78,14 @@ function specificationOf({ kind, arms, x, facet, row, logarithmic }: Plot, table
 const theme = {
   font: 'system-ui, sans-serif',
   view: { stroke: null },
-  axis: { labelColor: soft, titleColor: soft, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: 500 },
+  axis: {
+    labelColor: soft,
+    titleColor: soft,
+    gridColor: line,
+    domainColor: line,
+    tickColor: line,
+    titleFontWeight: 500,
+  },
   header: { labelColor: ink, labelFontWeight: 600 },
   legend: { labelColor: ink, labelLimit: 260, orient: 'top', columns: 4 },
 };

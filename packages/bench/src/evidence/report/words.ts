@@ -12,7 +12,7 @@ export function measuredText({ commit, machine, finished, runs, seed, quick, sec
   return [
     `${runs} runs, seeds ${seed} to ${seed + runs - 1}${quick ? ' (quick run)' : ''}`,
     `commit ${commit}`,
-    `${finished.slice(0, 10)}`,
+    finished.slice(0, 10),
     `${machine.processor}, ${machine.cores} cores, ${machine.memory_gib} GiB, Node ${machine.node}`,
     `load ${machine.load} before the run`,
     `${seconds} s`,

@@ -7,7 +7,11 @@ import type { Setup } from '../artefact/artefact.js';
 export function digestOfSources(root: string, sources: readonly string[]): string {
   const hash = createHash('sha256');
   for (const source of [...sources].sort()) {
-    for (const file of filesOf(root, source)) hash.update(`${file}\0`).update(readFileSync(join(root, file))).update('\0');
+    for (const file of filesOf(root, source))
+      hash
+        .update(`${file}\0`)
+        .update(readFileSync(join(root, file)))
+        .update('\0');
   }
   return hash.digest('hex');
 }

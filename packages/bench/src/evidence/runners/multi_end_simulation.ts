@@ -34,7 +34,11 @@ interface Place {
 export const multiEndSimulation: Runner = {
   name: 'multi-end-simulation',
   realTime: false,
-  sources: ['packages/native/src', 'packages/native/bench/multi_end_bench.cc', 'packages/bench/src/multi_end/simulation'],
+  sources: [
+    'packages/native/src',
+    'packages/native/bench/multi_end_bench.cc',
+    'packages/bench/src/multi_end/simulation',
+  ],
   settings: (setup, arm) => ({
     ...optionsSchema.parse(setup.options),
     ...settingsSchema.parse(setup.arms[arm]?.settings),
@@ -44,7 +48,7 @@ export const multiEndSimulation: Runner = {
     const program = await buildNativeBench('multi_end_bench', context.progress);
     const parts = Object.entries(setup.arms).flatMap(([arm, { settings }]) =>
       placesOf(options).map((at) => ({
-        name: [arm, ...Object.values(at)].join('/'),
+        name: [arm, at.topology, at.size, at.start].join('/'),
         arm,
         at,
         delivery: settingsSchema.parse(settings).delivery,
@@ -54,7 +58,9 @@ export const multiEndSimulation: Runner = {
       parts,
       { file: join(context.directory, 'transfers.jsonl'), schema: transferRunSchema, ...context },
       async ({ delivery, at }) => {
-        const input = describeSetting(topologyOf(options, at), [{ answer_bytes: at.size, upload_bytes: 0, backend: 0 }]);
+        const input = describeSetting(topologyOf(options, at), [
+          { answer_bytes: at.size, upload_bytes: 0, backend: 0 },
+        ]);
         const output = await runProgram(
           program,
           ['transfers', delivery, at.start, String(context.seed), String(context.runs)],

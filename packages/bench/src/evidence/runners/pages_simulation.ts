@@ -9,7 +9,7 @@ import { runSchema, type Run } from '../../pages/simulation/run_record.js';
 import type { SchedulerChoice } from '../../pages/simulation/schedulers.js';
 import { buildNativeBench } from '../../process/cmake.js';
 import { runProgram } from '../../process/run_program.js';
-import type { Axes, Setup } from '../artefact/artefact.js';
+import type { Setup } from '../artefact/artefact.js';
 import type { ResultCell } from '../results/result.js';
 import { runParts } from './parts.js';
 import type { RunContext, Runner } from './runner.js';
@@ -56,13 +56,22 @@ export const pagesSimulation: Runner = {
     const cells = await runParts(
       parts,
       { file: join(context.directory, 'pages.jsonl'), schema: runSchema, ...context },
-      async ({ arm, at }) => simulate(program, pages.get(at.page)!, { setup, arm, at, clients: options.clients }, context),
+      async ({ arm, at }) =>
+        simulate(program, pages.get(at.page)!, { setup, arm, at, clients: options.clients }, context),
     );
-    return { cells: cells.flatMap(({ part, runs }) => cellsOf(part, runs, pages.get(part.at.page)!)), versions: {}, skipped: [] };
+    return {
+      cells: cells.flatMap(({ part, runs }) => cellsOf(part, runs, pages.get(part.at.page)!)),
+      versions: {},
+      skipped: [],
+    };
   },
 };
 
-type Place = { page: Options['pages'][number]; tree: Options['trees'][number]; level: Options['levels'][number] };
+interface Place {
+  page: Options['pages'][number];
+  tree: Options['trees'][number];
+  level: Options['levels'][number];
+}
 
 const placesOf = ({ pages, trees, levels }: Options): Place[] =>
   pages.flatMap((page) => trees.flatMap((tree) => levels.map((level) => ({ page, tree, level }))));
@@ -105,5 +114,5 @@ function cellsOf({ arm, at }: { arm: string; at: Place }, runs: readonly Run[], 
     object_ms: perRun(({ done_ms }) => mean(done_ms)),
     sent_bytes: perRun(({ paths }) => paths.reduce((sum, { bytes }) => sum + bytes, 0)),
   };
-  return Object.entries(quantities).map(([quantity, values]) => ({ arm, at: at as Axes, quantity, values }));
+  return Object.entries(quantities).map(([quantity, values]) => ({ arm, at: { ...at }, quantity, values }));
 }

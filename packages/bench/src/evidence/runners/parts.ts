@@ -21,7 +21,9 @@ export async function runParts<Run, Part extends { name: string }>(
   { file, schema, progress, stop }: PartsContext<Run>,
   simulate: (part: Part) => Promise<Run[]>,
 ): Promise<{ part: Part; runs: Run[] }[]> {
-  const names = createHash('sha256').update(parts.map(({ name }) => name).join('\n')).digest('hex');
+  const names = createHash('sha256')
+    .update(parts.map(({ name }) => name).join('\n'))
+    .digest('hex');
   const store = await RunStore.open(file, { program: names }, { run: schema, resume: true });
   const missing = parts.filter(({ name }) => !store.cells.has(name));
   const bar = new ProgressBar(missing.length, 'cells', progress);

@@ -20,9 +20,15 @@ export function evaluate(
 ): Finding {
   const quantity = quantities[predicate.quantity];
   if (!quantity) throw new RangeError(`no quantity ${predicate.quantity}`);
-  const of = cells.filter((cell) => cell.arm === predicate.of && cell.quantity === predicate.quantity && matches(cell, predicate));
+  const of = cells.filter(
+    (cell) => cell.arm === predicate.of && cell.quantity === predicate.quantity && matches(cell, predicate),
+  );
   const { to } = predicate;
-  if (to === undefined) return judge(of.map((cell) => ({ at: axesName(cell.at), figure: figureOf(cell, quantity) })), predicate);
+  if (to === undefined)
+    return judge(
+      of.map((cell) => ({ at: axesName(cell.at), figure: figureOf(cell, quantity) })),
+      predicate,
+    );
   const pairs = of.flatMap((cell): [ResultCell, ResultCell][] => {
     const other = cells.find(
       (candidate) => candidate.arm === to && candidate.quantity === cell.quantity && sameAxes(candidate.at, cell.at),

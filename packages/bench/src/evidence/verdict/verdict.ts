@@ -29,7 +29,12 @@ export function claimVerdicts(artefact: Rerunnable, result: Result | undefined):
     if (!result) return { text, published, verdict: 'cannot be told', measured: ['not measured yet'] };
     const findings = claim.predicates.map((predicate) => evaluate(predicate, artefact.quantities, result.cells));
     const truth = all(findings.map(({ truth: each }) => each));
-    return { text, published, verdict: verdictOf(truth, published), measured: findings.flatMap(({ measured }) => measured) };
+    return {
+      text,
+      published,
+      verdict: verdictOf(truth, published),
+      measured: findings.flatMap(({ measured }) => measured),
+    };
   });
 }
 
