@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "endpoint/endpoint.h"
+#include "util/heap.h"
 
 namespace sheaf::quic {
 
@@ -150,10 +151,14 @@ void Endpoint::evict_slow() {
     if (rank(one) != rank(other)) return rank(one) < rank(other);
     return one->last_relief < other->last_relief;
   });
+  std::size_t closed = 0;
   for (Slot* slot : candidates) {
-    if (governor_.used() <= governor_.target() || rank(slot) == 3) return;
+    if (governor_.used() <= governor_.target() || rank(slot) == 3) break;
     evict(*slot, slot->driver->idle() ? LimitHit::kIdleEvicted : LimitHit::kMemoryEvicted);
+    ++closed;
   }
+  // An eighth of all memory is filled before the next round has somebody to close.
+  if (closed > 0) return_freed_memory();
 }
 
 }  // namespace sheaf::quic
