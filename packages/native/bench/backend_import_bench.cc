@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "connection/connection.h"
+#include "multi_end/backends.h"
 #include "multi_end/connection_snapshot.h"
 #include "multi_end/credit_leases.h"
 #include "sim/known_secret.h"
@@ -34,7 +35,7 @@ ConnectionId connection_id(std::uint8_t value) {
 
 ConnectionConfig make_config(std::uint64_t key_modes) {
   ConnectionConfig config;
-  config.multi_end = key_modes;
+  offer_multi_end(config, key_modes);
   return config;
 }
 
@@ -45,8 +46,8 @@ struct Imported {
     if (!seed) fail("the snapshot is refused");
     connection = std::make_unique<Connection>(Role::kServer, seed->adapt({}), random, now);
     connection->set_reset_key(reset_key);
-    leases = std::make_unique<LeaseHolder>(connection->leased_limits(), seed->lease);
-    if (!connection->establish_backend(*seed, now)) fail("the connection is not established");
+    leases = std::make_unique<LeaseHolder>(leased_limits(*connection), seed->lease);
+    if (!establish_backend(*connection, *seed, now)) fail("the connection is not established");
     while (connection->poll_event() || connection->poll_id_change()) {
     }
   }
@@ -82,15 +83,15 @@ class Trio {
 
   std::vector<std::uint8_t> hand_over() {
     const auto seed =
-        primary_.hand_over(BackendId{0}, address(3), {.credit = 256 << 10, .ids = {}});
+        quic::hand_over(primary_, BackendId{0}, address(3), {.credit = 256 << 10, .ids = {}});
     if (!seed) fail("nothing is handed over");
-    if (!primary_.offer_backend(BackendId{0})) fail("no offer");
+    if (!offer_backend(primary_, BackendId{0})) fail("no offer");
     return encode_snapshot(*seed);
   }
   // Opens the path, and lets the backend answer a request of 100 bytes with 20,000.
   void use(Connection& backend) {
     exchange(&backend);
-    const auto path = client_.open_backend(BackendId{0}, address(1), now_);
+    const auto path = open_backend(client_, BackendId{0}, address(1), now_);
     if (!path) fail("the path is not opened");
     exchange(&backend);
     const auto stream = client_.open_stream(Directionality::kBidirectional);

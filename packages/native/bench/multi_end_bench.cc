@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "emulation/units.h"
+#include "multi_end/backends.h"
 #include "setting_lines.h"
 #include "sim/multi_end/fault_run.h"
 
@@ -102,7 +103,8 @@ Setting read_setting(std::istream& lines) {
     if (*wanted.backend >= setting.network.backends.size())
       refuse("a transfer from an unknown backend");
   }
-  setting.network.client.multi_end = setting.network.server.multi_end = BackendKeyModes::k_per_path;
+  offer_multi_end(setting.network.client, BackendKeyModes::k_per_path);
+  offer_multi_end(setting.network.server, BackendKeyModes::k_per_path);
   return setting;
 }
 

@@ -60,11 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const auto frame = decode_frame(reader, PacketType::kOneRtt);
       if (!frame) return 0;
       const auto* ack = std::get_if<AckFrame>(&*frame);
-      bool newly_acknowledged = false;
-      if (ack &&
-          !loss.on_ack(*ack, {.handshake_confirmed = true}, now, listener, newly_acknowledged)) {
-        return 0;
-      }
+      if (ack && !loss.on_ack(*ack, {.handshake_confirmed = true}, now, listener)) return 0;
     }
     if (loss.bytes_in_flight() > sent || controller->window() < 2400) __builtin_trap();
     if (loss.has_ack_eliciting_in_flight() != (loss.bytes_in_flight() > 0)) __builtin_trap();

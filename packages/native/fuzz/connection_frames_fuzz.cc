@@ -3,6 +3,7 @@
 
 #include "connection/connection.h"
 #include "crypto/one_rtt_keys.h"
+#include "multi_end/backends.h"
 #include "sim/known_secret.h"
 #include "wire/packet_header.h"
 
@@ -78,7 +79,7 @@ class Victim {
  private:
   static ConnectionConfig config(bool backends) {
     ConnectionConfig config;
-    if (backends) config.multi_end = BackendKeyModes::k_shared;
+    if (backends) offer_multi_end(config, BackendKeyModes::k_shared);
     return config;
   }
 

@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "connection/connection.h"
+#include "multi_end/backends.h"
 #include "multi_end/connection_snapshot.h"
 
 // A hand-over from another node: what is taken is written again as it was, and makes a connection
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again || encode_snapshot(*again) != bytes) std::abort();
   SeededRandom random(1);
   Connection backend(Role::kServer, seed->adapt({}), random, Time(1s));
-  if (!backend.establish_backend(*seed, Time(1s))) return 0;
+  if (!establish_backend(backend, *seed, Time(1s))) return 0;
   std::vector<std::uint8_t> packet(64, 0x40);
   const auto& id = seed->local_ids.front().id;
   std::copy_n(id.bytes.begin(), id.length, packet.begin() + 1);

@@ -5,6 +5,7 @@
 #include "binding/javascript_buffer.h"
 #include "crypto/wipe.h"
 #include "io/monotonic_clock.h"
+#include "multi_end/backends.h"
 
 namespace sheaf::binding::calls {
 
@@ -52,7 +53,7 @@ Napi::Value hand_over_backend(EndpointParts& parts, const Napi::CallbackInfo& in
 Napi::Value offer_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
-  const auto status = hosted->driver().connection().offer_backend(backend_argument(info));
+  const auto status = quic::offer_backend(hosted->driver().connection(), backend_argument(info));
   return number_value(info, status ? 0 : code_of(status.error()));
 }
 
@@ -61,8 +62,8 @@ Napi::Value withdraw_backend(EndpointParts& parts, const Napi::CallbackInfo& inf
   if (!hosted) return number_value(info, code_of(quic::BackendRefusal::kUnknownBackend));
   const std::uint64_t reason =
       flag_argument(info, 2) ? quic::k_backend_gone : quic::k_backend_drains;
-  const auto status =
-      hosted->driver().connection().withdraw_backend(backend_argument(info), reason);
+  const auto status = quic::withdraw_backend(hosted->driver().connection(), backend_argument(info),
+                                             reason, io::monotonic_now());
   return number_value(info, status ? 0 : code_of(status.error()));
 }
 
@@ -122,8 +123,8 @@ Napi::Value open_backend(EndpointParts& parts, const Napi::CallbackInfo& info) {
     if (!bound) return fail(system_error(info.Env(), bound.error()));
     local = *bound;
   }
-  const auto path = hosted->driver().connection().open_backend(backend_argument(info), local,
-                                                               io::monotonic_now());
+  const auto path = quic::open_backend(hosted->driver().connection(), backend_argument(info), local,
+                                       io::monotonic_now());
   parts.path_sockets.settle(*hosted, local, static_cast<bool>(path), *parts.loop);
   return number_value(info, path ? path->value : code_of(path.error()));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/socket_address.h"
+#include "multi_end/backends.h"
 
 namespace sheaf::binding {
 
@@ -71,7 +72,7 @@ Napi::Array backends_array(Napi::Env env, const quic::ConnectionDriver& driver) 
     out.Set(0u, own_object(env, driver));
     return out;
   }
-  const auto backends = driver.connection().backend_stats();
+  const auto backends = quic::backend_stats(driver.connection());
   if (backends.empty()) return out;
   const auto paths = driver.connection().path_stats();
   for (const quic::BackendStats& backend : backends) {

@@ -1,5 +1,7 @@
 #include "binding/endpoint_settings.h"
 
+#include "multi_end/backends.h"
+
 namespace sheaf::binding {
 
 namespace {
@@ -71,7 +73,7 @@ EndpointSettings::EndpointSettings(const Napi::Object& options) {
   connection.streams.max_unidirectional_streams = number(options, "maxUnidirectionalStreams");
   connection.congestion.algorithm = congestion(text(options, "congestionControl"));
   connection.multipath = flag(options, "multipath");
-  connection.multi_end = number(options, "backendKeyModes");
+  quic::offer_multi_end(connection, number(options, "backendKeyModes"));
   connection.path_scheduler = path_scheduler(text(options, "pathScheduler"));
   connection.streams.scheduler = quic::stream_scheduler_named(text(options, "streamScheduler"))
                                      .value_or(connection.streams.scheduler);

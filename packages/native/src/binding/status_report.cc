@@ -2,6 +2,7 @@
 
 #include "binding/backend_report.h"
 #include "io/socket_address.h"
+#include "multi_end/backends.h"
 
 namespace sheaf::binding {
 
@@ -138,7 +139,7 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
   out.Set("resumed", driver.resumed());
   out.Set("earlyData", driver.early_data_accepted());
   out.Set("multipath", driver.connection().multipath());
-  out.Set("multiEnd", driver.connection().multi_end());
+  out.Set("multiEnd", quic::multi_end_negotiated(driver.connection()));
   Napi::Array paths = Napi::Array::New(env);
   for (const quic::PathStats& path : driver.connection().path_stats()) {
     paths.Set(paths.Length(), path_object(env, path));

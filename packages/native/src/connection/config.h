@@ -8,14 +8,16 @@
 
 namespace sheaf::quic {
 
+class PathPolicyFactory;
+
 struct ConnectionConfig {
   StreamSetConfig streams;
   CongestionConfig congestion;
   // RFC 10069 §2.1: offers multipath; used when the peer offers it too.
   bool multipath = true;
-  // docs/internals/multi-end.md: key modes that are offered (`BackendKeyModes`); 0: none, no
-  // backends.
-  std::uint64_t multi_end = 0;
+  // Offers an extension that makes some paths different (connection/path_policy.h), with multipath
+  // only; null: every path is ordinary. Outlives the connection.
+  const PathPolicyFactory* path_policy = nullptr;
   PathSchedulerKind path_scheduler = PathSchedulerKind::kEcf;
   // What would arrive late at the end is sent again on another path (connection/retransmission.h).
   bool repeat_late = true;
@@ -34,8 +36,6 @@ struct ConnectionConfig {
   // 1-RTT packets that wait for the client's Finished, in bytes.
   std::size_t max_held_bytes = 24 << 10;
   std::size_t datagram_queue_limit = 512 << 10;  // bytes of datagrams that wait, each way
-
-  bool offers_backends() const { return multipath && multi_end != 0; }
 };
 
 }  // namespace sheaf::quic

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "connection/address_change.h"
-#include "connection/backend_management.h"
 #include "connection/frame_outcome.h"
+#include "connection/local_parameters.h"
 #include "connection/packet_builder.h"
 #include "connection/packet_receiver.h"
 #include "connection/parts.h"
@@ -20,21 +20,7 @@ Connection::Connection(Role role, const ConnectionConfig& config, Random& random
 Connection::~Connection() = default;
 
 TransportParameters Connection::local_parameters() const {
-  const ConnectionConfig& config = parts_->config;
-  TransportParameters parameters;
-  parameters.max_idle_timeout = config.max_idle_timeout;
-  parameters.max_udp_payload_size = 65527;
-  parameters.ack_delay_exponent = config.ack_delay_exponent;
-  parameters.max_ack_delay = config.max_ack_delay;
-  parameters.disable_active_migration = config.disable_active_migration;
-  parameters.active_connection_id_limit = config.active_connection_id_limit;
-  parameters.max_datagram_frame_size = config.max_datagram_frame_size;
-  parameters.grease_quic_bit = true;
-  parameters.reset_stream_at = true;
-  if (config.multipath) {
-    parameters.initial_max_path_id = PathTable::initial_maximum(config.offers_backends());
-  }
-  if (config.offers_backends()) parameters.multi_end = config.multi_end;
+  TransportParameters parameters = quic::local_parameters(parts_->config);
   parts_->streams.fill_local_parameters(parameters);
   return parameters;
 }
@@ -102,9 +88,9 @@ TransportStatus Connection::establish(const ConnectionSeed& seed, Time now) {
 
 void Connection::install_receive_secret(const TrafficSecret& secret, Time now) {
   parts_->keys.install_receive_secret(secret);
-  std::vector<Parts::Held> held = std::move(parts_->held);
-  parts_->held.clear();
-  for (Parts::Held& packet : held) receive({packet.bytes, packet.path, packet.ecn, true}, now);
+  for (HeldPackets::Held& packet : parts_->held.take()) {
+    receive({packet.bytes, packet.path, packet.ecn, true}, now);
+  }
 }
 
 void Connection::confirm_handshake(Bytes post_handshake_messages, Time now) {
@@ -166,10 +152,10 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
   // A batch each in turn, so that no path waits for another to be full.
   const auto& entries = parts.paths.in_use();
   for (std::size_t i = 0; i < entries.size() && batch.size == 0; ++i) {
-    PathEntry& entry = *entries[(parts.next_turn + i) % entries.size()];
+    PathEntry& entry = *entries[(parts.turns.packets + i) % entries.size()];
     if (entry.usable()) PacketBuilder(parts, entry, now).build(batch);
   }
-  ++parts.next_turn;
+  ++parts.turns.packets;
   // Building may have found that the keys are used up.
   if (parts.close.phase() == CloseState::Phase::kClosing) transmit_close(batch, now);
 }
@@ -181,8 +167,8 @@ void Connection::transmit_last_words(TransmitBatch& batch, Time now) {
   Parts& parts = *parts_;
   const auto& entries = parts.paths.in_use();
   while (parts.close.last_words_due() && batch.size == 0) {
-    if (parts.last_words_turn == entries.size()) return parts.close.last_words_sent();
-    PathEntry& entry = *entries[parts.last_words_turn++];
+    if (parts.turns.last_words == entries.size()) return parts.close.last_words_sent();
+    PathEntry& entry = *entries[parts.turns.last_words++];
     if (entry.usable()) PacketBuilder(parts, entry, now).build_last_words(batch);
   }
 }
@@ -193,12 +179,12 @@ void Connection::transmit_close(TransmitBatch& batch, Time now) {
   const auto& entries = parts.paths.in_use();
   const bool any_open = parts.paths.open_count() > 0;
   while (parts.close.frame_due() && batch.size == 0) {
-    if (parts.close_turn == entries.size()) {
+    if (parts.turns.close == entries.size()) {
       parts.close.frame_sent();
-      parts.close_turn = 0;
+      parts.turns.close = 0;
       return;
     }
-    PathEntry& entry = *entries[parts.close_turn++];
+    PathEntry& entry = *entries[parts.turns.close++];
     const bool last = !any_open && entry.abandonment && entry.abandonment->frame_due;
     if (entry.remote_ids.assigned() && (entry.open() || last)) {
       PacketBuilder(parts, entry, now).build_close(batch);
@@ -211,15 +197,15 @@ Time Connection::next_timeout() const {
   if (parts.close.phase() != CloseState::Phase::kOpen) return parts.close.deadline();
   Time next = std::min(parts.idle.deadline(parts.probe_timeout()),
                        parts.established ? parts.idle.keep_alive_deadline() : k_never);
-  next = std::min({next, parts.pacing_deadline, PathManagement(*parts_, {}).next_timeout()});
-  if (parts.backends) next = std::min(next, BackendManagement(*parts_, {}).next_timeout());
+  next = std::min({next, parts.pacing_deadline, PathManagement::next_timeout(parts)});
+  if (parts.policy) next = std::min(next, parts.policy->next_timeout());
   for (PathEntry* entry : parts.paths.in_use()) {
     const Path& path = *entry->path;
     if (!entry->abandonment) {
       next = std::min({next, path.loss.next_timeout(parts.timer_terms(path)),
                        AddressChange::next_timeout(*entry)});
     }
-    if (PathSelection(*parts_, {}).acknowledgement_can_leave(*entry)) {
+    if (PathSelection::acknowledgement_can_leave(parts, *entry)) {
       next = std::min(next, path.received.ack_deadline());
     }
   }
@@ -237,7 +223,7 @@ void Connection::on_timeout(Time now) {
     ping();
   }
   PathManagement(parts, now).on_timeout();
-  if (parts.backends) BackendManagement(parts, now).on_timeout();
+  if (parts.policy) parts.policy->on_timeout(now);
   Retransmission retransmission(parts, now);
   for (PathEntry* entry : parts.paths.in_use()) {
     if (!entry->open()) continue;
@@ -364,7 +350,7 @@ std::size_t Connection::max_datagram_payload() const {
   const std::uint64_t peer_limit = parts_->peer_parameters.max_datagram_frame_size;
   std::size_t room = SIZE_MAX;  // on any of the paths
   for (PathEntry* entry : parts_->paths.in_use()) {
-    if (!entry->usable() || entry->backend) continue;
+    if (!entry->usable() || entry->rules.apart) continue;
     // Header with the longest packet number, tag, frame type and a length of two bytes.
     const std::size_t overhead =
         1 + entry->remote_ids.current().length + 4 + k_aead_tag_length + 1 + 2;
@@ -483,75 +469,15 @@ Status<PathRefusal> Connection::set_path_weight(PathId path, std::uint32_t weigh
 Status<PathRefusal> Connection::pin_stream(StreamId stream, PathId path) {
   const PathEntry* entry = parts_->paths.find(path);
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
-  if (entry->backend && BackendManagement(*parts_, {}).withdrawn(*entry))
-    return PathRefusal::kForbidden;
-  const auto pinned = parts_->streams.pinned().pin(stream, path, entry->backend.has_value());
+  if (parts_->policy && !parts_->policy->takes_streams(*entry)) return PathRefusal::kForbidden;
+  const auto pinned = parts_->streams.pinned().pin(stream, path, entry->rules.apart);
   if (pinned) return {};
   return pinned.error() == StreamRefusal::kElsewhere ? PathRefusal::kOtherServer
                                                      : PathRefusal::kUnknownStream;
 }
 
-// --- several servers ----------------------------------------------------------------------------
-
-bool Connection::multi_end() const { return parts_->backends != nullptr; }
-
-Result<BackendSeed, BackendRefusal> Connection::hand_over(BackendId backend, const Address& address,
-                                                          const StreamLease& wanted) {
-  return BackendManagement(*parts_, {}).hand_over(backend, address, wanted);
-}
-
-Connection::FreePaths Connection::free_backend_paths() const {
-  return BackendManagement(*parts_, {}).free_paths();
-}
-
-Status<BackendRefusal> Connection::offer_backend(BackendId backend) {
-  return BackendManagement(*parts_, {}).offer(backend);
-}
-
-Status<BackendRefusal> Connection::withdraw_backend(BackendId backend, std::uint64_t reason) {
-  return BackendManagement(*parts_, {}).withdraw(backend, reason);
-}
-
-Result<PathId, BackendRefusal> Connection::open_backend(BackendId backend, const Address& local,
-                                                        Time now) {
-  return BackendManagement(*parts_, now).open(backend, local);
-}
-
-TransportStatus Connection::establish_backend(const BackendSeed& seed, Time now) {
-  const auto unusable = [](const char* reason) {
-    return TransportError{TransportErrorCode::kInternalError, 0, reason};
-  };
-  Parts& parts = *parts_;
-  PathEntry& entry = parts.paths.keep_only(seed.keys.path);
-  parts.paths.enable(seed.keys.path, seed.keys.path);
-  if (!entry.local_ids.take_over(seed.local_ids)) return unusable("bad connection ids");
-  for (const NewConnectionIdFrame& id : seed.remote_ids) {
-    if (TransportStatus status = entry.remote_ids.on_new(id); !status) return status;
-  }
-  parts.peer_parameters = seed.peer_parameters;
-  if (TransportStatus status = parts.streams.set_peer_parameters(seed.peer_parameters); !status) {
-    return status;
-  }
-  parts.streams.leased_limits().start(seed.lease);
-  if (!parts.keys.take_over(seed.keys)) return unusable("bad keys");
-  parts.idle.on_heard_elsewhere(now);
-  parts.established = parts.handshake_confirmed = true;
-  parts.events.push_back(EstablishedEvent{});
-  return {};
-}
-
-SharedLimits& Connection::shared_limits() { return parts_->streams.shared_limits(); }
-LeasedLimits& Connection::leased_limits() { return parts_->streams.leased_limits(); }
-
-void Connection::heard_elsewhere(Time now) { parts_->idle.on_heard_elsewhere(now); }
-
-Time Connection::last_received() const { return parts_->idle.last_received(); }
-
-Duration Connection::idle_timeout() const { return parts_->idle.timeout(); }
-
-bool Connection::at_backend(StreamId stream) const {
-  return parts_->streams.pinned().apart(stream);
-}
+Connection::Parts& Connection::parts() { return *parts_; }
+const Connection::Parts& Connection::parts() const { return *parts_; }
 
 void Connection::set_event_log(EventLog* log) { parts_->log = log; }
 
@@ -580,21 +506,6 @@ ConnectionStats Connection::stats() const {
   stats.key_updates = parts_->keys.updates();
   stats.streams_total = parts_->streams.streams_total();
   stats.streams_open = parts_->streams.open_streams();
-  return stats;
-}
-
-std::vector<BackendStats> Connection::backend_stats() const {
-  std::vector<BackendStats> stats;
-  if (!parts_->backends) return stats;
-  for (const BackendRecord& record : parts_->backends->records()) {
-    const PathEntry* entry = parts_->paths.find(record.path);
-    stats.push_back({.backend = record.backend,
-                     .path = record.path,
-                     .address = record.address,
-                     .offered = record.offered,
-                     .drains = record.drains,
-                     .abandoned = !entry || entry->abandonment.has_value()});
-  }
   return stats;
 }
 

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "connection/backend_seed.h"
 #include "connection/config.h"
 #include "connection/event.h"
 #include "connection/seed.h"
@@ -31,14 +30,6 @@ enum class PathRefusal : std::uint8_t {
   kLastPath,
   kUnknownStream,
   kOtherServer,  // the stream lives at another server than the path leads to
-};
-
-enum class BackendRefusal : std::uint8_t {
-  kNotNegotiated,   // or not this role's affair
-  kNotReady,        // the handshake is not confirmed, or the keys cannot be given away now
-  kNoPath,          // no path id with connection ids of both sides is left
-  kUnknownBackend,  // not handed over, not offered, or withdrawn
-  kAlready,         // offered, opened, or used up
 };
 
 // One QUIC connection's 0-RTT and 1-RTT life, for either role. Sans-IO: driven by `receive`,
@@ -155,47 +146,8 @@ class Connection {
   // What this side sends of the stream leaves on this path alone, until the path is abandoned.
   Status<PathRefusal> pin_stream(StreamId stream, PathId path);
 
-  // --- several servers (docs/internals/multi-end.md)
-  // -----------------------------------------------------
-  bool multi_end() const;
-  // Primary: what the backend needs for a path of its own; `wanted` is given as far as there is.
-  // Nothing of that path is done here any more. `offer_backend` when the backend has it.
-  Result<BackendSeed, BackendRefusal> hand_over(BackendId backend, const Address& address,
-                                                const StreamLease& wanted);
-  // Primary: paths that can be handed over now, and those with the ones whose connection ids have
-  // not come yet.
-  struct FreePaths {
-    std::size_t now = 0;
-    std::size_t soon = 0;
-  };
-  FreePaths free_backend_paths() const;
-  Status<BackendRefusal> offer_backend(BackendId backend);
-  Status<BackendRefusal> withdraw_backend(BackendId backend,
-                                          std::uint64_t reason);  // event.h: k_backend_drains …
-  // Client, after BackendOfferedEvent: streams pinned to the path are the backend's. What a backend
-  // does wrong costs it its path (PathAbandonedEvent), and its streams are lost
-  // (StreamEvent::Kind::kLost).
-  Result<PathId, BackendRefusal> open_backend(BackendId backend, const Address& local, Time now);
-  // Backend, in the place of `establish`; made with `BackendSeed::adapt` of its configuration. An
-  // error means that the seed is unusable.
-  TransportStatus establish_backend(const BackendSeed& seed, Time now);
-  // For multi_end/credit_leases: on the primary, and on a backend.
-  SharedLimits& shared_limits();
-  LeasedLimits& leased_limits();
-  // Another of the servers has heard the client: the connection is not idle.
-  void heard_elsewhere(Time now);
-  // When this server itself did last.
-  Time last_received() const;
-  // As agreed with the client; zero: none.
-  Duration idle_timeout() const;
-  // Client: a backend answers it.
-  bool at_backend(StreamId stream) const;
-  // Of all that this side knows of; of a backend: itself.
-  std::vector<BackendStats> backend_stats() const;
-
-  // --- ids for the endpoint's routing
-  // ------------------------------------------------------------- The endpoint asks after each call
-  // whether ids were issued or retired.
+  // --- ids for the endpoint's routing ----------------------------------------------------------
+  // The endpoint asks after each call whether ids were issued or retired.
   struct IdChange {
     ConnectionId id;
     bool added = true;
@@ -213,8 +165,10 @@ class Connection {
   ConnectionStats stats() const;
   std::vector<PathStats> path_stats() const;
 
-  // Private to connection/ (parts.h).
+  // What the connection is made of (connection/parts.h), for extensions such as multi_end/.
   struct Parts;
+  Parts& parts();
+  const Parts& parts() const;
 
  private:
   void transmit_last_words(TransmitBatch& batch, Time now);

@@ -20,13 +20,7 @@ void LocalConnectionIds::add_initial(const ConnectionId& id) {
   announced_ = next_sequence_;
 }
 
-std::vector<BackendSeed::IssuedId> LocalConnectionIds::given() const {
-  std::vector<BackendSeed::IssuedId> ids;
-  for (const Issued& issued : active_) ids.push_back({issued.sequence, issued.id});
-  return ids;
-}
-
-bool LocalConnectionIds::take_over(const std::vector<BackendSeed::IssuedId>& ids) {
+bool LocalConnectionIds::take_over(const std::vector<Issued>& ids) {
   for (const auto& [sequence, id] : ids) {
     if (sequence < next_sequence_ || id.length != k_local_id_length) return false;
     next_sequence_ = sequence;

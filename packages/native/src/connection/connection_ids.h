@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "connection/backend_seed.h"
 #include "util/interval_set.h"
 #include "util/random.h"
 #include "util/ring.h"
@@ -25,6 +24,10 @@ class LocalConnectionIds {
     ConnectionId id;
     bool added = true;
   };
+  struct Issued {
+    std::uint64_t sequence = 0;
+    ConnectionId id;
+  };
 
   // `reset_key` makes the stateless reset tokens of new ids.
   void set_reset_key(Bytes key);
@@ -34,10 +37,10 @@ class LocalConnectionIds {
 
   bool contains(Bytes id) const;
   std::size_t active_count() const { return active_.size(); }
-  // For another server, which goes on with them (docs/internals/multi-end.md). `take_over`: false
-  // when the sequence numbers do not rise.
-  std::vector<BackendSeed::IssuedId> given() const;
-  bool take_over(const std::vector<BackendSeed::IssuedId>& ids);
+  // Ids for another server, which goes on with them (docs/internals/multi-end.md). `take_over`:
+  // false when the sequence numbers do not rise.
+  const std::vector<Issued>& given() const { return active_; }
+  bool take_over(const std::vector<Issued>& ids);
   // Of the id that is issued next.
   std::uint64_t next_sequence() const { return next_sequence_; }
   // The path is gone: no packet with one of these ids is ours any more.
@@ -59,10 +62,6 @@ class LocalConnectionIds {
 
  private:
   static constexpr std::size_t k_max_active = 8;
-  struct Issued {
-    std::uint64_t sequence;
-    ConnectionId id;
-  };
   struct Retired {
     ConnectionId id;
     Time until;

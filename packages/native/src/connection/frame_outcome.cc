@@ -1,7 +1,5 @@
 #include "connection/frame_outcome.h"
 
-#include "connection/backend_management.h"
-
 namespace sheaf::quic {
 
 PathEntry* FrameOutcome::entry_of(const SentFrame& frame) {
@@ -110,7 +108,7 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       break;
     case Kind::kBackendOffer:
     case Kind::kBackendWithdraw:
-      BackendManagement(parts_, now_).on_frame_lost(frame);
+      parts_.policy->on_frame_lost(frame);
       break;
     case Kind::kMaxPathId:
       if (frame.offset == parts_.paths.local_maximum().value) parts_.paths.set_maximum_due(true);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "connection/backend_management.h"
 #include "connection/path_frames.h"
 #include "connection/retransmission.h"
 #include "recovery/write_frame.h"
@@ -56,7 +55,8 @@ void PacketBuilder::build_one_rtt(TransmitBatch& batch) {
     std::size_t room = std::min<std::uint64_t>(limit, path_.amplification.allowance());
     if (!path_.amplification.may_send() || batch.size + room > batch.buffer.size()) break;
     const Admission admission = admit(room);
-    if (admission == Admission::kNothing) break;
+    obey(admission);
+    if (admission.extent == Admission::Extent::kNothing) break;
     const Ecn mark = parts_.config.use_ecn ? path_.ecn.next_mark() : Ecn::kNotEct;
     if (!jobs.empty() && mark != batch.ecn) break;
 
@@ -95,7 +95,7 @@ bool PacketBuilder::pinned_due() const {
 bool PacketBuilder::pinned_goes_first() const { return path_.loss.sent().next_number() % 2 == 0; }
 
 bool PacketBuilder::path_management_due() const {
-  return parts_.paths.frames_due() || (parts_.backends && parts_.backends->frames_due());
+  return parts_.paths.frames_due() || parts_.policy_frames_due;
 }
 
 // What any path could carry.
@@ -107,46 +107,48 @@ bool PacketBuilder::connection_wants_to_send() const {
 }
 
 PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
+  using Extent = Admission::Extent;
   const bool acknowledges = path_.received.ack_deadline() <= now_ || acknowledges_others();
-  // The response lets us forget what we report again and again.
-  if (acknowledges && path_.loss.wants_acknowledgement()) path_.ping_due = true;
+  Admission admission{.extent = acknowledges ? Extent::kAcknowledgementOnly : Extent::kNothing};
+  // The reply lets us forget what we report again and again.
+  admission.wants_reply = acknowledges && path_.loss.wants_acknowledgement();
   // A probe repeats data even where the window has no room (RFC 9002 §6.2.4), unless another path
   // has taken it over.
   const bool probes = path_.probe_credits > 0 && !path_.validation.pending() &&
                       !Retransmission(parts_, now_).another_path_works(entry_);
-  carries_data_ =
-      !entry_.backend && connection_wants_to_send() && (probes || selection_.chooses(entry_));
-  if (path_wants_to_send() || carries_data_) {
-    if (path_.probe_credits > 0) return Admission::kFull;
-    const std::uint64_t window = path_.controller->window();
-    if (window >= path_.loss.bytes_in_flight() + packet_size + reserved_) {
-      if (path_.pacer.budget(now_) >= packet_size) return Admission::kFull;
-      parts_.pacing_deadline = std::min(parts_.pacing_deadline, path_.pacer.next_send_time(now_));
-    }
-    path_.application_limited = false;
-  } else {
-    path_.application_limited = path_.send_allowance(now_) >= packet_size;
+  admission.carries_data =
+      !entry_.rules.apart && connection_wants_to_send() && (probes || selection_.chooses(entry_));
+  if (!admission.wants_reply && !path_wants_to_send() && !admission.carries_data) {
+    admission.application_limited = path_.send_allowance(now_) >= packet_size;
+    return admission;
   }
-  return acknowledges ? Admission::kAcknowledgementOnly : Admission::kNothing;
+  const bool fits =
+      path_.controller->window() >= path_.loss.bytes_in_flight() + packet_size + reserved_;
+  if (path_.probe_credits > 0 || (fits && path_.pacer.budget(now_) >= packet_size)) {
+    admission.extent = Extent::kFull;
+    return admission;
+  }
+  if (fits) admission.next_send = path_.pacer.next_send_time(now_);
+  admission.application_limited = false;
+  return admission;
+}
+
+void PacketBuilder::obey(const Admission& admission) {
+  if (admission.wants_reply) path_.ping_due = true;
+  if (admission.application_limited) path_.application_limited = *admission.application_limited;
+  parts_.pacing_deadline = std::min(parts_.pacing_deadline, admission.next_send);
 }
 
 bool PacketBuilder::acknowledges_others() const {
-  return !entry_.backend && std::ranges::any_of(parts_.paths.in_use(), [this](const auto& other) {
-    return other != &entry_ && selection_.acknowledged_elsewhere(*other);
-  });
+  return !entry_.rules.apart &&
+         std::ranges::any_of(parts_.paths.in_use(), [this](const auto& other) {
+           return other != &entry_ && selection_.acknowledged_elsewhere(*other);
+         });
 }
 
 bool PacketBuilder::grease_fixed_bit() {
   // RFC 9287 §3.1: an unpredictable value once the peer allows it.
-  if (!parts_.peer_parameters.grease_quic_bit) return false;
-  if (parts_.grease_bits_left == 0) {
-    parts_.grease_bits = parts_.random.next();
-    parts_.grease_bits_left = 64;
-  }
-  const bool bit = parts_.grease_bits & 1;
-  parts_.grease_bits >>= 1;
-  --parts_.grease_bits_left;
-  return bit;
+  return parts_.peer_parameters.grease_quic_bit && parts_.grease.next(parts_.random);
 }
 
 void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
@@ -175,19 +177,20 @@ void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
   job.header_length = static_cast<std::uint16_t>(writer.size());
 }
 
-bool PacketBuilder::write_packet(MutableBytes room, Admission admission, Draft& draft) {
+bool PacketBuilder::write_packet(MutableBytes room, const Admission& admission, Draft& draft) {
   Writer writer(room);
   write_short_header(writer, draft.job, entry_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
   SentPackets& sent = path_.loss.sent();
   if (path_.received.ack_pending()) write_ack(writer, entry_);
   for (const auto& other : parts_.paths.in_use()) {
-    if (other != &entry_ && !entry_.backend && selection_.acknowledged_elsewhere(*other)) {
+    if (other != &entry_ && !entry_.rules.apart && selection_.acknowledged_elsewhere(*other)) {
       write_ack(writer, *other);
     }
   }
   const std::size_t acknowledgements = sent.pending_frames().size();
-  if (admission == Admission::kFull) write_frames(writer, draft);
+  draft.carries_data = admission.carries_data;
+  if (admission.extent == Admission::Extent::kFull) write_frames(writer, draft);
   const std::size_t frames = sent.pending_frames().size();
   draft.ack_eliciting = frames > acknowledgements;
   if (frames == 0) {
@@ -226,7 +229,7 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   const bool pinned = pinned_due();
   const bool pinned_first = pinned && pinned_goes_first();
   if (pinned_first) write_pinned(writer);
-  if (carries_data_) write_connection_frames(writer, draft);
+  if (draft.carries_data) write_connection_frames(writer, draft);
   if (pinned && !pinned_first) write_pinned(writer);
   // Only where nothing else elicits an acknowledgement.
   const auto is_acknowledgement = [](const SentFrame& frame) {
@@ -266,7 +269,7 @@ void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
   write_rare_frames(writer);
   if (frames_due_) {
     PathFrames(parts_).write(writer, sent);
-    if (parts_.backends) BackendManagement(parts_, now_).write_frames(writer, sent);
+    if (parts_.policy_frames_due) parts_.policy->write_frames(writer, sent);
     frames_due_ = path_management_due();
   }
   if (parts_.streams.outgoing().has_control_to_send())
@@ -303,7 +306,7 @@ void PacketBuilder::queue_copies(const Draft& draft) {
     if (parts_.streams.pinned().contains({frames[i].stream})) continue;
     for (const auto& other : parts_.paths.in_use()) {
       const bool rests = selection_.is_backup(*other) && !selection_.is_backup(entry_);
-      if (other == &entry_ || !other->usable() || other->backend || rests) continue;
+      if (other == &entry_ || !other->usable() || other->rules.apart || rests) continue;
       other->copies.push_back(frames[i]);
       if (other->copies.size() > PathEntry::k_max_copies) other->copies.pop_front();
     }

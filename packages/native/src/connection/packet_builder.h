@@ -19,11 +19,20 @@ class PacketBuilder {
   void build_close(TransmitBatch& batch);
 
  private:
-  enum class Admission : std::uint8_t { kNothing, kAcknowledgementOnly, kFull };
-  // Of one packet, before it is sealed.
+  // What the next packet may carry, and what the path learns from that.
+  struct Admission {
+    enum class Extent : std::uint8_t { kNothing, kAcknowledgementOnly, kFull };
+    Extent extent = Extent::kNothing;
+    bool carries_data = false;  // data that any path could carry
+    bool wants_reply = false;   // the peer is to acknowledge this packet
+    std::optional<bool> application_limited{};
+    Time next_send = k_never;  // when the pacer lets the packet go
+  };
+  // One packet before it is sealed.
   struct Draft {
     SealJob job;
     bool ack_eliciting = false;
+    bool carries_data = false;                // that any path could carry
     std::size_t first_data_frame = SIZE_MAX;  // of new data, among the packet's frames
     bool expand = false;                      // to 1200 bytes (RFC 9000 §8.2.1)
   };
@@ -43,7 +52,8 @@ class PacketBuilder {
   bool connection_wants_to_send() const;
   bool acknowledges_others() const;
   Admission admit(std::size_t packet_size);
-  bool write_packet(MutableBytes room, Admission admission, Draft& draft);
+  void obey(const Admission& admission);
+  bool write_packet(MutableBytes room, const Admission& admission, Draft& draft);
   void write_short_header(Writer& writer, SealJob& job, const ConnectionId& destination);
   void write_frames(Writer& writer, Draft& draft);
   void write_validation_frames(Writer& writer, Draft& draft);
@@ -71,7 +81,6 @@ class PacketBuilder {
   Time now_;
   std::uint64_t reserved_ = 0;  // of the window, for an MTU probe
   bool frames_due_ = false;     // path management has something to say
-  bool carries_data_ = false;   // the packet in hand, by the path scheduler
 };
 
 }  // namespace sheaf::quic

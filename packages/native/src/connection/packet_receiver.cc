@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "connection/address_change.h"
-#include "connection/backend_management.h"
 #include "connection/frame_outcome.h"
 #include "connection/path_management.h"
 #include "wire/packet_header.h"
@@ -31,19 +30,6 @@ constexpr bool is_probing =
     std::is_same_v<FrameStruct, PathResponseFrame> ||
     std::is_same_v<FrameStruct, NewConnectionIdFrame>;
 
-// docs/internals/multi-end.md: what a backend may speak of besides its own path.
-template <typename FrameStruct>
-constexpr bool is_for_backends =
-    std::is_same_v<FrameStruct, PaddingFrame> || std::is_same_v<FrameStruct, PingFrame> ||
-    std::is_same_v<FrameStruct, ResetStreamFrame> || std::is_same_v<FrameStruct, StreamFrame> ||
-    std::is_same_v<FrameStruct, StopSendingFrame> ||
-    std::is_same_v<FrameStruct, MaxStreamDataFrame> ||
-    std::is_same_v<FrameStruct, DataBlockedFrame> ||
-    std::is_same_v<FrameStruct, StreamDataBlockedFrame> ||
-    std::is_same_v<FrameStruct, PathChallengeFrame> ||
-    std::is_same_v<FrameStruct, PathResponseFrame> ||
-    std::is_same_v<FrameStruct, ConnectionCloseFrame>;
-
 // `process_frames` adds the type of the frame.
 // RFC 10069 §2: without both sides' consent its frames do not exist.
 TransportError not_negotiated() {
@@ -51,7 +37,7 @@ TransportError not_negotiated() {
           "frame of multipath, which was not negotiated"};
 }
 
-TransportError no_backends() {
+TransportError no_multi_end() {
   return {TransportErrorCode::kFrameEncodingError, 0,
           "frame of Multi-End, which was not negotiated"};
 }
@@ -77,8 +63,7 @@ void PacketReceiver::receive(const Datagram& datagram) {
 // A packet that names this path has arrived; false when it cannot be from the peer.
 bool PacketReceiver::begin(PathEntry* entry, const Datagram& datagram) {
   entry_ = entry;
-  // Handed over, or a backend that is gone.
-  if (entry && entry->backend && !entry->open()) return false;
+  if (entry && entry->silenced()) return false;
   if (!entry || !entry->path) return true;
   Path& path = *entry->path;
   // RFC 9000 §9: a client ignores packets from addresses that are not its server's.
@@ -101,14 +86,10 @@ void PacketReceiver::count_received(const Datagram& datagram) {
 }
 
 void PacketReceiver::hold(const Datagram& datagram) {
-  std::size_t held = datagram.payload.size();
-  for (const auto& packet : parts_.held) held += packet.bytes.size();
-  if (parts_.role == Role::kClient || parts_.handshake_confirmed ||
-      held > parts_.config.max_held_bytes) {
-    return parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);
+  const bool keys_will_come = parts_.role == Role::kServer && !parts_.handshake_confirmed;
+  if (!keys_will_come || !parts_.held.hold(datagram, parts_.config.max_held_bytes)) {
+    parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);
   }
-  parts_.held.push_back(
-      {{datagram.payload.begin(), datagram.payload.end()}, datagram.path, datagram.ecn});
 }
 
 void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
@@ -153,12 +134,9 @@ OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
 }
 
 void PacketReceiver::reset_statelessly(Bytes token) {
-  // docs/internals/multi-end.md: a backend that forgot the connection speaks for its path alone.
-  if (PathEntry* backend =
-          parts_.backends ? parts_.paths.backend_with_reset_token(token) : nullptr) {
-    return PathManagement(parts_, now_)
-        .abandon_backend(*backend, static_cast<std::uint64_t>(TransportErrorCode::kNoViablePath),
-                         true);
+  // A node that forgot the connection speaks for its path alone.
+  if (PathEntry* apart = parts_.paths.apart_with_reset_token(token)) {
+    return PathManagement(parts_, now_).end(*apart, TransportErrorCode::kNoViablePath, true);
   }
   parts_.close.start_draining(
       {.cause = ConnectionClosed::Cause::kStatelessReset, .reason = "stateless reset"}, now_,
@@ -182,52 +160,62 @@ void PacketReceiver::receive_early(const Datagram& datagram) {
 }
 
 void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const Datagram& datagram) {
-  Path& path = *entry_->path;
-  if (path.received.is_duplicate(packet.number)) {
-    return parts_.drop(DropReason::kDuplicate, datagram.payload.size(), now_);
+  if (!acceptable(packet, type, datagram)) return;
+  ReceivedPackets& received = entry_->path->received;
+  const bool newest = packet.number >= received.largest().value_or(0);
+  count_packet(packet.number, type, datagram.payload.size());
+  if (const TransportStatus status = process_payload(packet.payload, type); !status) {
+    return punish(status.error());
   }
-  if (type == PacketType::kOneRtt && (datagram.payload[0] & k_short_reserved_bits) != 0) {
-    return parts_.fail({TransportErrorCode::kProtocolViolation, 0, "reserved header bits are set"},
-                       now_);
-  }
-  const bool newest =
-      packet.number > path.received.largest().value_or(0) || !path.received.largest().has_value();
-  parts_.close.on_packet_received();
-  parts_.idle.on_received(now_);
-  ++path.packets_received;
-  path.bytes_received += datagram.payload.size();
-  if (parts_.log) {
-    parts_.log->packet_received(
-        now_, {path.id, packet.number, datagram.payload.size(), type == PacketType::kZeroRtt});
-  }
-  // docs/internals/multi-end.md: the account of this path is closed.
-  if (entry_->backend && entry_->abandonment) {
-    return parts_.drop(DropReason::kClosing, datagram.payload.size(), now_);
-  }
-  if (parts_.backends) {
-    entry_->last_heard = now_;
-    parts_.streams.pinned().set_arrival(entry_->backend ? std::optional(entry_->id) : std::nullopt);
-  }
-  const TransportStatus status = process_frames(packet.payload, type);
-  if (parts_.backends) parts_.streams.pinned().set_arrival(std::nullopt);
-  if (!status && entry_->backend) {
-    // docs/internals/multi-end.md: a backend's fault costs it its path, and others nothing.
-    return PathManagement(parts_, now_)
-        .abandon_backend(*entry_, static_cast<std::uint64_t>(status.error().code), false);
-  }
-  if (!status && parts_.backends && BackendManagement(parts_, now_).blame_for(status.error()))
-    return;
-  if (!status) return parts_.fail(status.error(), now_);
-  path.received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
-                            parts_.config.max_ack_delay);
+  received.on_received(packet.number, datagram.ecn, ack_eliciting_, now_,
+                       parts_.config.max_ack_delay);
   if (!probing_only_ && parts_.close.phase() == CloseState::Phase::kOpen) {
     follow_address_change(datagram, newest);
   }
-  if (newest && type == PacketType::kOneRtt && datagram.path == path.addresses) {
-    // Rarely another one: to write it each time costs more than to look.
-    if (!std::ranges::equal(entry_->used_id.view(), used_id_)) {
-      entry_->used_id = ConnectionId(used_id_);
-    }
+  if (newest && type == PacketType::kOneRtt && datagram.path == entry_->path->addresses) {
+    remember_used_id();
+  }
+}
+
+// Drops duplicates. Set bits that are reserved end the connection.
+bool PacketReceiver::acceptable(const OpenedPacket& packet, PacketType type,
+                                const Datagram& datagram) {
+  if (entry_->path->received.is_duplicate(packet.number)) {
+    parts_.drop(DropReason::kDuplicate, datagram.payload.size(), now_);
+    return false;
+  }
+  if (type == PacketType::kOneRtt && (datagram.payload[0] & k_short_reserved_bits) != 0) {
+    parts_.fail({TransportErrorCode::kProtocolViolation, 0, "reserved header bits are set"}, now_);
+    return false;
+  }
+  return true;
+}
+
+void PacketReceiver::count_packet(PacketNumber number, PacketType type, std::size_t size) {
+  Path& path = *entry_->path;
+  parts_.close.on_packet_received();
+  parts_.idle.on_received(now_);
+  entry_->last_heard = now_;
+  ++path.packets_received;
+  path.bytes_received += size;
+  if (parts_.log) {
+    parts_.log->packet_received(now_, {path.id, number, size, type == PacketType::kZeroRtt});
+  }
+}
+
+// Streams on a path apart belong to the node there, so that they are told which path it is.
+TransportStatus PacketReceiver::process_payload(Bytes payload, PacketType type) {
+  if (!entry_->rules.apart) return process_frames(payload, type);
+  parts_.streams.pinned().set_arrival(entry_->id);
+  const TransportStatus status = process_frames(payload, type);
+  parts_.streams.pinned().set_arrival(std::nullopt);
+  return status;
+}
+
+void PacketReceiver::remember_used_id() {
+  // Rarely another one: to write it each time costs more than to look.
+  if (!std::ranges::equal(entry_->used_id.view(), used_id_)) {
+    entry_->used_id = ConnectionId(used_id_);
   }
 }
 
@@ -274,22 +262,28 @@ TransportStatus PacketReceiver::process_frame(const FrameStruct& frame) {
   }
   if (is_ack_eliciting<FrameStruct>) ack_eliciting_ = true;
   if (!is_probing<FrameStruct>) probing_only_ = false;
-  if (entry_->backend) {
-    if (TransportStatus admitted = admit(frame); !admitted) return admitted;
+  return entry_->rules.judged.contains<FrameStruct>() ? judge(frame) : handle(frame);
+}
+
+template <typename FrameStruct>
+TransportStatus PacketReceiver::judge(const FrameStruct& frame) {
+  const PathRules& rules = entry_->rules;
+  bool admitted = rules.admitted.contains<FrameStruct>();
+  if constexpr (requires { frame.path; }) {
+    if (rules.apart && frame.path != entry_->id) admitted = false;
+  }
+  if (!admitted) return violation("frame that this path does not admit");
+  if (rules.for_policy.contains<FrameStruct>()) {
+    return parts_.policy->on_frame(*entry_, Frame{frame}, now_);
   }
   return handle(frame);
 }
 
-// docs/internals/multi-end.md: a backend speaks of its own path and of its streams.
-template <typename FrameStruct>
-TransportStatus PacketReceiver::admit(const FrameStruct& frame) const {
-  if constexpr (requires { frame.path; } && !std::is_same_v<FrameStruct, BackendOfferFrame>) {
-    if (frame.path == entry_->id) return {};
-  } else if constexpr (is_for_backends<FrameStruct>) {
-    return {};
-  }
-  static_cast<void>(frame);
-  return violation("frame that a backend may not send");
+// The peer broke a rule on the path of the packet in hand.
+void PacketReceiver::punish(const TransportError& error) {
+  if (entry_->rules.apart) return PathManagement(parts_, now_).end(*entry_, error.code, false);
+  if (parts_.policy && parts_.policy->on_violation(error, now_)) return;
+  parts_.fail(error, now_);
 }
 
 void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest) {
@@ -342,10 +336,9 @@ TransportStatus PacketReceiver::acknowledge(PathEntry& entry, const AckFrame& fr
       .handshake_confirmed = parts_.handshake_confirmed,
       .application_limited = path.application_limited};
   FrameOutcome outcome(parts_, now_);
-  bool newly_acknowledged = false;
-  const TransportStatus status =
-      path.loss.on_ack(frame, context, now_, outcome, newly_acknowledged);
-  if (!status || !newly_acknowledged) return status;
+  const auto news = path.loss.on_ack(frame, context, now_, outcome);
+  if (!news) return news.error();
+  if (*news == LossDetection::AckNews::kNone) return {};
   path.probe_credits = 0;
   parts_.keys.on_acknowledged(path.id, frame.largest, now_);
   path.update_pacing(now_);
@@ -406,11 +399,6 @@ TransportStatus PacketReceiver::handle(const MaxStreamsFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const DataBlockedFrame& frame) {
-  if (entry_->backend) {
-    entry_->blocked_limit = frame.limit;
-    entry_->blocked_at = now_;
-    return {};
-  }
   return parts_.streams.incoming().on_data_blocked(frame);
 }
 
@@ -455,24 +443,15 @@ TransportStatus PacketReceiver::handle(const PathResponseFrame& frame) {
   return {};
 }
 
-TransportStatus PacketReceiver::handle(const BackendOfferFrame& frame) {
-  if (!parts_.backends) return no_backends();
-  return BackendManagement(parts_, now_).on_frame(frame);
-}
+TransportStatus PacketReceiver::handle(const BackendOfferFrame&) { return no_multi_end(); }
 
-TransportStatus PacketReceiver::handle(const BackendWithdrawFrame& frame) {
-  if (!parts_.backends) return no_backends();
-  return BackendManagement(parts_, now_).on_frame(frame);
-}
+TransportStatus PacketReceiver::handle(const BackendWithdrawFrame&) { return no_multi_end(); }
 
-TransportStatus PacketReceiver::handle(const BackendAbandonFrame& frame) {
-  if (!parts_.backends) return no_backends();
-  return BackendManagement(parts_, now_).on_frame(frame);
-}
+TransportStatus PacketReceiver::handle(const BackendAbandonFrame&) { return no_multi_end(); }
 
 TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
-  if (entry_->backend) {
-    PathManagement(parts_, now_).abandon_backend(*entry_, frame.error, true);
+  if (entry_->rules.apart) {
+    PathManagement(parts_, now_).end(*entry_, frame.error, true);
     return {};
   }
   const auto* reason = reinterpret_cast<const char*>(frame.reason.data());

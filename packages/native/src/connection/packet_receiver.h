@@ -17,15 +17,20 @@ class PacketReceiver {
   void receive_early(const Datagram& datagram);
   void hold(const Datagram& datagram);
   void accept(const OpenedPacket& packet, PacketType type, const Datagram& datagram);
+  bool acceptable(const OpenedPacket& packet, PacketType type, const Datagram& datagram);
+  void count_packet(PacketNumber number, PacketType type, std::size_t size);
+  TransportStatus process_payload(Bytes payload, PacketType type);
   TransportStatus process_frames(Bytes payload, PacketType type);
   template <typename FrameStruct>
   TransportStatus process_frame(const FrameStruct& frame);
+  void remember_used_id();
   void count_received(const Datagram& datagram);
   void follow_address_change(const Datagram& datagram, bool newest);
   bool is_stateless_reset(Bytes datagram) const;
   void reset_statelessly(Bytes token);
   template <typename FrameStruct>
-  TransportStatus admit(const FrameStruct& frame) const;
+  TransportStatus judge(const FrameStruct& frame);
+  void punish(const TransportError& error);
 
   TransportStatus handle(const PaddingFrame&);
   TransportStatus handle(const PingFrame&);
@@ -49,6 +54,7 @@ class PacketReceiver {
   TransportStatus handle(const HandshakeDoneFrame&);
   TransportStatus handle(const DatagramFrame&);
   TransportStatus handle(const PathAckFrame&);
+  // Frames of Multi-End, where no path policy handles them.
   TransportStatus handle(const BackendOfferFrame&);
   TransportStatus handle(const BackendWithdrawFrame&);
   TransportStatus handle(const BackendAbandonFrame&);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "connection/probe_policy.h"
+
 namespace sheaf::quic {
 
 Connection::Parts::Parts(Role own_role, const ConnectionConfig& own_config, Random& source,
@@ -67,13 +69,6 @@ Duration Connection::Parts::key_probe_timeout(const PathEntry& of) const {
   return alone ? probe_timeout(*of.path) : probe_timeout();
 }
 
-bool Connection::Parts::may_update_keys() const {
-  if (keys.mode() != KeyMode::kShared || (!backends && !paths.only_one())) return true;
-  return role == Role::kClient && std::ranges::all_of(paths.in_use(), [&](const PathEntry* entry) {
-           return !entry->open() || entry->key_generation == keys.updates();
-         });
-}
-
 bool Connection::Parts::update_keys(PathEntry& of, Time now) {
   if (!keys.initiate_update(of.id, now, key_probe_timeout(of))) return false;
   of.path->ping_due = true;
@@ -97,14 +92,9 @@ void Connection::Parts::update_stream_rtt() {
 }
 
 LossDetection::TimerTerms Connection::Parts::timer_terms(const Path& of) const {
-  // docs/decisions/0006: so many probes fit into the idle timeout.
-  constexpr int k_probes_before_idle = 8;
-  LossDetection::TimerTerms terms{.max_ack_delay = peer_parameters.max_ack_delay,
-                                  .may_probe = handshake_confirmed && of.amplification.may_send()};
-  if (idle.timeout() > Duration::zero()) {
-    terms.longest_probe_wait = idle.timeout() / k_probes_before_idle;
-  }
-  return terms;
+  return {.max_ack_delay = peer_parameters.max_ack_delay,
+          .longest_probe_wait = longest_probe_wait(idle.timeout()),
+          .may_probe = handshake_confirmed && of.amplification.may_send()};
 }
 
 PathStats Connection::Parts::path_stats(const PathEntry& of) const {

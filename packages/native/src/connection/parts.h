@@ -4,14 +4,17 @@
 #include <vector>
 
 #include "congestion/olia.h"
-#include "connection/backend_table.h"
 #include "connection/close_state.h"
 #include "connection/connection.h"
 #include "connection/crypto_stream.h"
 #include "connection/datagram_queue.h"
 #include "connection/event_log.h"
+#include "connection/grease_bits.h"
+#include "connection/held_packets.h"
 #include "connection/idle_timer.h"
+#include "connection/path_policy.h"
 #include "connection/path_table.h"
+#include "connection/repeat_budget.h"
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
 #include "scheduler/path/path_scheduler.h"
@@ -36,9 +39,8 @@ struct Connection::Parts {
   bool established = false;
   bool handshake_confirmed = false;
 
-  std::unique_ptr<BackendTable> backends;  // of a client or primary; null unless negotiated
-  bool primary_lost = false;               // the client was told
-  Time primary_lost_at{};                  // the last time
+  std::unique_ptr<PathPolicy> policy;  // null: every path is ordinary
+  bool policy_frames_due = false;      // `PathPolicy::write_frames` has something to write
 
   PathTable paths;  // path 0 has its entry from the start, but no path before the first seed
   std::unique_ptr<PathScheduler> path_scheduler;
@@ -46,10 +48,15 @@ struct Connection::Parts {
   StreamSet streams;
   ConnectionId initial_local_id;
   Address handshake_remote;
-  std::uint64_t repeated_bytes = 0;  // sent again although not lost (Retransmission)
-  std::size_t next_turn = 0;         // entry that may transmit first
-  std::size_t last_words_turn = 0;   // entry that may transmit next before the close is told
-  std::size_t close_turn = 0;        // entry that tells the close next
+  RepeatBudget repeats;
+  // Entries in use that may transmit next (Connection): packets, what is sent before the close, and
+  // the close.
+  struct Turns {
+    std::size_t packets = 0;
+    std::size_t last_words = 0;
+    std::size_t close = 0;
+  };
+  Turns turns;
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;
@@ -62,16 +69,8 @@ struct Connection::Parts {
   std::uint64_t early_streams = 0;  // peer's bidirectional streams opened by 0-RTT packets
 
   Time pacing_deadline = k_never;  // when a pacer lets the next packet go
-  std::uint64_t grease_bits = 0;   // random; one is used up per packet
-  unsigned grease_bits_left = 0;
-
-  // 1-RTT packets that overtook the client's Finished; bounded.
-  struct Held {
-    std::vector<std::uint8_t> bytes;
-    AddressPair path;
-    Ecn ecn;
-  };
-  std::vector<Held> held;
+  GreaseBits grease;
+  HeldPackets held;
 
   Ring<Event> events;
   bool closed_event_given = false;
@@ -81,17 +80,16 @@ struct Connection::Parts {
   // Path 0, as the handshake left it.
   void make_first_path(const ConnectionSeed& seed, Time now);
   Path& make_path(PathEntry& entry, const AddressPair& addresses);
-  // Of the handshake; there until the handshake is confirmed.
+  // The path of the handshake; it is there until the handshake is confirmed.
   PathEntry& first_entry() { return *paths.find(PathId{0}); }
   Path* first_path() { return paths.find(PathId{0}) ? first_entry().path.get() : nullptr; }
-  // The largest of all paths (RFC 10069 §2.4, §2.5).
+  // The largest probe timeout of all paths (RFC 10069 §2.4, §2.5).
   Duration probe_timeout() const;
   Duration probe_timeout(const Path& of) const;
-  // Of the paths that share their keys with this one: so long old keys last, thrice.
+  // The largest probe timeout of the paths that share their keys with this one. Old keys are kept
+  // for three of these timeouts.
   Duration key_probe_timeout(const PathEntry& of) const;
-  // Of the nodes that have the same keys none may fall two updates behind, and only the client
-  // hears all of them (docs/internals/keys.md).
-  bool may_update_keys() const;
+  bool may_update_keys() const { return !policy || policy->may_update_keys(); }
   // Starts a key update, unless it is too early, and lets it be seen.
   bool update_keys(PathEntry& of, Time now);
   // New keys for `of` are those of other paths, too, where somebody else may hear of them.

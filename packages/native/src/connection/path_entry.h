@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "connection/connection_ids.h"
+#include "connection/path_rules.h"
 #include "path/path.h"
 #include "util/ring.h"
 
@@ -64,16 +65,11 @@ struct PathEntry {
   // bounded, the oldest go first.
   Ring<SentFrame> copies;
   static constexpr std::size_t k_max_copies = 4096;
-  // Another server is at the other end of the path (client), or at this end of it (primary). What
-  // is said there is of no use to others (docs/internals/multi-end.md).
-  std::optional<BackendId> backend;
-  BackendUse backend_use;            // with `backend`, from the abandonment on
+  PathRules rules;
   std::uint64_t key_generation = 0;  // the latest that was heard here
-  Time last_heard{};                 // where there are backends
+  Time last_heard{};                 // of the newest packet
   Time silent_since{};               // of the first probe timeout since something was acknowledged
   PacketNumber skip_number_at = 0;   // next packet number that is left unused
-  std::optional<std::uint64_t> blocked_limit;  // client: the backend said that it may send no more
-  Time blocked_at{};                           // when it said so
 
   // PATH_NEW_CONNECTION_ID, PATH_RETIRE_CONNECTION_ID and the like wait to be sent.
   bool frames_due() const {
@@ -85,8 +81,10 @@ struct PathEntry {
   // Nothing was acknowledged since a probe timeout.
   bool suspect() const { return path->loss.probe_count() > 0; }
   bool open() const { return path && !abandonment; }
-  // What concerns it is told to the backend itself.
-  bool on_own_path() const { return backend && open(); }
+  // Frames about it go on this path itself.
+  bool on_own_path() const { return rules.apart && open(); }
+  // Nothing arrives here on it any more, or another node of ours receives it.
+  bool silenced() const { return rules.apart && !open(); }
   // Something can be sent on it.
   bool usable() const { return open() && remote_ids.assigned(); }
 };

@@ -37,10 +37,8 @@ void PathFrames::write_limits(Writer& writer, SentPackets& sent) {
 
 void PathFrames::write_entry(PathEntry& entry, Writer& writer, SentPackets& sent) {
   if (entry.abandonment) {
-    const std::uint64_t error = entry.abandonment->error;
-    const bool settles = entry.backend && role_ == Role::kClient;
-    const Frame frame = settles ? Frame{BackendAbandonFrame{entry.id, error, entry.backend_use}}
-                                : Frame{PathAbandonFrame{entry.id, error}};
+    const Frame frame = policy_ ? policy_->abandonment_frame(entry)
+                                : Frame{PathAbandonFrame{entry.id, entry.abandonment->error}};
     if (write_frame(writer, sent, frame, {.stream = entry.id.value, .kind = Kind::kPathAbandon})) {
       entry.abandonment->frame_due = false;
     }

@@ -8,10 +8,11 @@ namespace sheaf::quic {
 // end of paths (RFC 10069 §4; RFC 9000 §19.15 and §19.16 without multipath).
 class PathFrames {
  public:
-  explicit PathFrames(Connection::Parts& parts) : paths_(parts.paths), role_(parts.role) {}
+  explicit PathFrames(Connection::Parts& parts)
+      : paths_(parts.paths), policy_(parts.policy.get()) {}
   // As many as fit.
   void write(Writer& writer, SentPackets& sent);
-  // Those that a backend has to know, on its path.
+  // Writes the frames about a path apart, on this path.
   void write_own(PathEntry& entry, Writer& writer, SentPackets& sent) {
     write_entry(entry, writer, sent);
   }
@@ -23,7 +24,7 @@ class PathFrames {
   void write_retirements(PathEntry& entry, Writer& writer, SentPackets& sent);
 
   PathTable& paths_;
-  Role role_;
+  const PathPolicy* policy_;  // null: none
 };
 
 }  // namespace sheaf::quic

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "connection/backend_management.h"
 #include "connection/frame_outcome.h"
+#include "connection/local_parameters.h"
 #include "wire/violation.h"
 
 namespace sheaf::quic {
@@ -23,9 +23,10 @@ TransportStatus PathManagement::enable(const TransportParameters& peer) {
     return TransportError{TransportErrorCode::kProtocolViolation, 0,
                           "multipath with a connection id of length zero"};
   }
-  parts_.paths.enable(PathId{PathTable::initial_maximum(parts_.config.offers_backends())},
+  const TransportParameters own = local_parameters(parts_.config);
+  parts_.paths.enable(PathId{static_cast<std::uint32_t>(*own.initial_max_path_id)},
                       PathId{static_cast<std::uint32_t>(*peer.initial_max_path_id)});
-  BackendManagement(parts_, now_).enable(peer);
+  if (parts_.config.path_policy) parts_.policy = parts_.config.path_policy->agree(parts_, peer);
   return {};
 }
 
@@ -33,21 +34,19 @@ void PathManagement::issue_connection_ids() {
   PathTable& paths = parts_.paths;
   if (PathEntry* first = paths.find(PathId{0})) issue_connection_ids(*first);
   if (!paths.enabled() || paths.only_one()) return;
-  // Few ids are not gone, however many there were; with backends, so many of either kind count.
-  std::array<std::uint32_t, 2> left{PathTable::k_max_concurrent, PathTable::k_max_concurrent};
+  // Few ids are not gone, however many there were; so many of each kind count.
+  std::vector<std::uint32_t> left(paths.step(), PathTable::k_max_concurrent);
   for (auto id = paths.next_not_gone(1); id <= paths.common_maximum().value;
        id = paths.next_not_gone(id + 1)) {
-    if (paths.backends()) {
-      if (left[id % 2] == 0) continue;
-      --left[id % 2];
-    }
+    if (left[id % paths.step()] == 0) continue;
+    --left[id % paths.step()];
     issue_connection_ids(*paths.find_or_add(PathId{static_cast<std::uint32_t>(id)}));
   }
 }
 
 void PathManagement::issue_connection_ids(PathEntry& entry) {
-  // Of a path that was handed over, the backend issues them.
-  if (entry.abandonment || (entry.backend && parts_.role == Role::kServer)) return;
+  // Another node issues the ids of a path that it receives.
+  if (entry.abandonment || entry.silenced()) return;
   // One to open the path with and one to change to; on path 0 as many as the peer takes.
   const std::uint64_t limit = parts_.peer_parameters.active_connection_id_limit;
   entry.local_ids.issue(entry.id == PathId{0} ? limit : std::min<std::uint64_t>(limit, 2),
@@ -99,7 +98,7 @@ Status<PathRefusal> PathManagement::abandon(PathId id, std::uint64_t error) {
   PathEntry* entry = parts_.paths.find(id);
   if (!parts_.paths.enabled()) return PathRefusal::kNotNegotiated;
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
-  if (!entry->backend && parts_.paths.open_count() < 2) return PathRefusal::kLastPath;
+  if (!entry->rules.apart && parts_.paths.open_count() < 2) return PathRefusal::kLastPath;
   end(*entry, error, false);
   return {};
 }
@@ -134,9 +133,9 @@ void PathManagement::on_validated(PathEntry& entry) {
   if (parts_.paths.enabled()) parts_.events.push_back(PathValidatedEvent{entry.id});
 }
 
-Time PathManagement::next_timeout() const {
+Time PathManagement::next_timeout(const Connection::Parts& parts) {
   Time next = k_never;
-  for (const auto& entry : parts_.paths.entries()) {
+  for (const auto& entry : parts.paths.entries()) {
     if (entry->abandonment) {
       next = std::min(next, entry->abandonment->forget_at);
     } else if (entry->path) {
@@ -167,6 +166,7 @@ void PathManagement::on_timeout() {
   for (const PathId id : forgotten) {
     parts_.paths.forget(id);
     parts_.keys.forget(id);
+    if (parts_.policy) parts_.policy->on_forgotten(id);
   }
   // A path with the new id can be opened once the peer gives connection ids for it, too.
   if (!forgotten.empty()) issue_connection_ids();
@@ -177,7 +177,7 @@ void PathManagement::fail_validation(PathEntry& entry) {
     entry.former.reset();  // it is back there
     return;
   }
-  if (entry.backend || parts_.paths.open_count() > 1) {
+  if (entry.rules.apart || parts_.paths.open_count() > 1) {
     // RFC 10069 §3.1: the id is used up, so the path is closed.
     const auto error = entry.remote_ids.assigned() ? TransportErrorCode::kPathUnstableOrPoor
                                                    : TransportErrorCode::kNoCidAvailableForPath;
@@ -191,42 +191,35 @@ void PathManagement::fail_validation(PathEntry& entry) {
 
 void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
   const bool first = !entry.abandonment;
-  if (first) {
-    entry.abandonment.emplace(Abandonment{.error = error});
-    entry.copies.clear();
-    if (entry.backend) {
-      if (parts_.role == Role::kClient) entry.backend_use = parts_.streams.pinned().lose(entry.id);
-      BackendManagement(parts_, now_).on_abandoned(entry);
-    } else {
-      parts_.streams.pinned().unpin_all(entry.id);
-    }
-    if (entry.path) {
-      // What was in flight is sent again elsewhere at once instead of when the path's state is
-      // dropped (§3.4.3).
-      FrameOutcome outcome(parts_, now_);
-      entry.path->loss.abandon_outstanding(outcome);
-      entry.path->controller->on_path_abandoned();
-      parts_.events.push_back(PathAbandonedEvent{entry.id, error, by_peer});
-    }
-  }
+  if (first) entry.abandonment.emplace(Abandonment{.error = error});
   Abandonment& abandonment = *entry.abandonment;
   if (by_peer && !abandonment.by_peer) {
     abandonment.by_peer = true;
     abandonment.forget_at = now_ + 3 * parts_.probe_timeout();  // §3.4
   }
+  if (first) leave(entry);
   announce_availability();
-  if (first && by_peer && parts_.paths.only_one()) {
-    // docs/internals/multi-end.md: the connection goes on without this backend.
-    return parts_.close.finish({.cause = ConnectionClosed::Cause::kPeerApplication,
-                                .error = error,
-                                .reason = "the path of this backend was abandoned"});
-  }
-  if (first && by_peer && !entry.backend && parts_.paths.open_count() == 0) {
+  if (first && by_peer && !entry.rules.apart && parts_.paths.open_count() == 0) {
     parts_.start_closing({.cause = ConnectionClosed::Cause::kLocalError,
                           .error = code(TransportErrorCode::kNoError),
                           .reason = "the last path was abandoned"},
                          now_);
   }
+}
+
+// What an abandoned path leaves to others.
+void PathManagement::leave(PathEntry& entry) {
+  entry.copies.clear();
+  if (!entry.rules.apart) parts_.streams.pinned().unpin_all(entry.id);
+  if (parts_.policy) parts_.policy->on_abandoned(entry, now_);
+  if (!entry.path) return;
+  // What was in flight is sent again elsewhere at once instead of when the path's state is dropped
+  // (§3.4.3).
+  FrameOutcome outcome(parts_, now_);
+  entry.path->loss.abandon_outstanding(outcome);
+  entry.path->controller->on_path_abandoned();
+  const Abandonment& abandonment = *entry.abandonment;
+  parts_.events.push_back(PathAbandonedEvent{entry.id, abandonment.error, abandonment.by_peer});
 }
 
 // --- frames
@@ -286,11 +279,13 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
 }
 
 TransportStatus PathManagement::on_frame(const MaxPathIdFrame& frame) {
+  // A connection that was handed over has one path for good, and no transport parameter about it.
+  if (parts_.paths.only_one()) return {};
   // §4.6: not below what the transport parameter said.
   if (frame.maximum.value < *parts_.peer_parameters.initial_max_path_id) {
     return violation("maximum below initial_max_path_id");
   }
-  if (frame.maximum <= parts_.paths.peer_maximum() || parts_.paths.only_one()) return {};
+  if (frame.maximum <= parts_.paths.peer_maximum()) return {};
   parts_.paths.raise_peer_maximum(frame.maximum);
   issue_connection_ids();
   announce_availability();

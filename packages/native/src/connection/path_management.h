@@ -21,9 +21,10 @@ class PathManagement {
   Status<PathRefusal> abandon(PathId id, std::uint64_t error);
   Status<PathRefusal> set_status(PathId id, PathStatus status);
 
-  // Several servers (docs/internals/multi-end.md): with the path its streams end.
-  void abandon_backend(PathEntry& entry, std::uint64_t error, bool by_peer) {
-    end(entry, error, by_peer);
+  // Abandons a path whatever else is open, because this side or the peer says so.
+  void end(PathEntry& entry, std::uint64_t error, bool by_peer);
+  void end(PathEntry& entry, TransportErrorCode error, bool by_peer) {
+    end(entry, static_cast<std::uint64_t>(error), by_peer);
   }
 
   // --- packets and timers -----------------------------------------------------------------------
@@ -31,7 +32,7 @@ class PathManagement {
   void accept(PathEntry& entry, const AddressPair& addresses);
   // Both sides: its addresses are known to work now.
   void on_validated(PathEntry& entry);
-  Time next_timeout() const;
+  static Time next_timeout(const Connection::Parts& parts);
   void on_timeout();
 
   // --- frames -----------------------------------------------------------------------------------
@@ -44,7 +45,7 @@ class PathManagement {
   TransportStatus on_frame(const PathCidsBlockedFrame& frame);
 
  private:
-  void end(PathEntry& entry, std::uint64_t error, bool by_peer);
+  void leave(PathEntry& entry);
   void fail_validation(PathEntry& entry);
   // After a path could not be opened.
   PathRefusal say_what_is_missing();

@@ -26,8 +26,8 @@ bool PathSelection::chooses_among_several(const PathEntry& entry) {
 std::size_t PathSelection::fill(Snapshots& snapshots, bool validated_only) const {
   std::size_t count = 0;
   for (const auto& entry : parts_.paths.in_use()) {
-    if (!entry->usable() || entry->backend || (validated_only && entry->path->validation.pending()))
-      continue;
+    const bool waits = validated_only && entry->path->validation.pending();
+    if (!entry->usable() || entry->rules.apart || waits) continue;
     if (count < snapshots.size()) snapshots[count++] = snapshot(*entry);
   }
   return count;
@@ -79,20 +79,20 @@ bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {
          left_to_others(entry);
 }
 
-bool PathSelection::acknowledgement_can_leave(const PathEntry& entry) const {
-  const auto sends = [this](const PathEntry& path) {
-    return path.usable() && path.path->amplification.may_send() && parts_.keys.can_send(path.id);
+bool PathSelection::acknowledgement_can_leave(const Connection::Parts& parts,
+                                              const PathEntry& entry) {
+  const auto sends = [&](const PathEntry& path) {
+    return path.usable() && path.path->amplification.may_send() && parts.keys.can_send(path.id);
   };
   if (sends(entry)) return true;
-  return parts_.paths.enabled() && left_to_others(entry) &&
-         std::ranges::any_of(parts_.paths.in_use(), [&](const auto& other) {
-           return other != &entry && !other->backend && sends(*other);
+  return parts.paths.enabled() && left_to_others(entry) &&
+         std::ranges::any_of(parts.paths.in_use(), [&](const auto& other) {
+           return other != &entry && !other->rules.apart && sends(*other);
          });
 }
 
 bool PathSelection::left_to_others(const PathEntry& entry) {
-  // docs/internals/multi-end.md: nobody else can tell a backend.
-  if (entry.backend) return false;
+  if (entry.rules.apart) return false;
   return entry.abandonment || !entry.remote_ids.assigned() || entry.suspect();
 }
 

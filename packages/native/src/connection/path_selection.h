@@ -16,8 +16,7 @@ class PathSelection {
 
   // The next packet with streams, datagrams or control frames goes on this path.
   bool chooses(const PathEntry& entry) {
-    // docs/internals/multi-end.md: a backend knows nothing of what others could carry.
-    if (entry.backend) return false;
+    if (entry.rules.apart) return false;
     return parts_.paths.open_count() < 2 || chooses_among_several(entry);
   }
   // What the last answer was based on, for the stream scheduler.
@@ -31,7 +30,7 @@ class PathSelection {
   static bool is_backup(const PathEntry& entry);
   // Some path may carry its acknowledgements. What may not leave is nothing to wake up for: the
   // datagram or the id that changes this does.
-  bool acknowledgement_can_leave(const PathEntry& entry) const;
+  static bool acknowledgement_can_leave(const Connection::Parts& parts, const PathEntry& entry);
 
  private:
   using Snapshots = std::array<PathSnapshot, 2 * PathTable::k_max_concurrent>;

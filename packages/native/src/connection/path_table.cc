@@ -40,7 +40,13 @@ PathEntry* PathTable::find_or_add(PathId id) {
   PathEntry* added =
       entries_.insert(place, std::make_unique<PathEntry>(id, active_connection_id_limit_))->get();
   added->local_ids.set_reset_key(reset_key_);
+  added->rules = rules_;
   return added;
+}
+
+void PathTable::set_rules(const PathRules& rules) {
+  rules_ = rules;
+  for (const auto& entry : entries_) entry->rules = rules;
 }
 
 void PathTable::set_reset_key(Bytes key) {
@@ -56,7 +62,7 @@ bool PathTable::frames_due() const {
 
 Path* PathTable::any_open() {
   for (const PathEntry* entry : in_use_) {
-    if (entry->open() && !entry->backend) return entry->path.get();
+    if (entry->open() && !entry->rules.apart) return entry->path.get();
   }
   return nullptr;
 }
@@ -84,9 +90,9 @@ bool PathTable::is_reset_token(Bytes token) const {
   return found;
 }
 
-PathEntry* PathTable::backend_with_reset_token(Bytes token) {
+PathEntry* PathTable::apart_with_reset_token(Bytes token) {
   for (const auto& entry : entries_) {
-    if (entry->backend && !entry->abandonment && entry->remote_ids.is_reset_token(token)) {
+    if (entry->rules.apart && !entry->abandonment && entry->remote_ids.is_reset_token(token)) {
       return entry.get();
     }
   }
@@ -104,7 +110,7 @@ std::optional<PathId> PathTable::next_unused(std::uint64_t from) const {
        value = next_not_gone(value + 1)) {
     const PathId id{static_cast<std::uint32_t>(value)};
     const PathEntry* entry = find(id);
-    if (backends_ && value % 2 == 1) continue;
+    if (value % step_ != 0) continue;
     if (!entry || (!entry->path && !entry->abandonment)) return id;
   }
   return std::nullopt;
@@ -129,7 +135,7 @@ void PathTable::add_to_use(PathEntry& entry) {
 
 std::size_t PathTable::open_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(
-      in_use_, [](const PathEntry* entry) { return entry->open() && !entry->backend; }));
+      in_use_, [](const PathEntry* entry) { return entry->open() && !entry->rules.apart; }));
 }
 
 void PathTable::forget(PathId id) {
@@ -142,11 +148,9 @@ void PathTable::forget(PathId id) {
   std::erase(in_use_, found->get());
   entries_.erase(found);
   gone_.insert(id.value);
-  const std::uint32_t highest = backends_ ? k_highest_with_backends : UINT32_MAX;
-  if (local_maximum_.value >= highest) return;
-  // RFC 10069 §4.6: a new id for one that cannot be used again; one of its kind, which is the one
-  // after the next.
-  local_maximum_.value += backends_ ? 2 : 1;
+  if (local_maximum_ >= highest_) return;
+  // RFC 10069 §4.6: a new id for one that cannot be used again, and one of its kind.
+  local_maximum_.value += step_;
   maximum_due_ = true;
 }
 

@@ -15,23 +15,22 @@ class PathTable {
  public:
   // Path ids beyond the lowest one that is not gone, at most; also what is announced at first.
   static constexpr std::uint32_t k_max_concurrent = 8;
-  // With backends, no id above this is permitted.
-  static constexpr std::uint32_t k_highest_with_backends = 1023;
-
-  static constexpr std::uint32_t initial_maximum(bool with_backends) {
-    return (with_backends ? 2 * k_max_concurrent : k_max_concurrent) - 1;
-  }
 
   explicit PathTable(std::uint64_t active_connection_id_limit);
 
   // --- limits -----------------------------------------------------------------------------------
   // Both sides announced `initial_max_path_id`.
   void enable(PathId local_maximum, PathId peer_maximum);
-  // docs/internals/multi-end.md: odd ids are the backends' from now on. They do not come back when
-  // they are gone, so that twice as many become permitted, up to a bound.
-  void reserve_for_backends() { backends_ = true; }
-  bool backends() const { return backends_; }
-  // This is a backend, which has this path alone. Its entry.
+  // From now on the client opens every `step`-th id, and the path policy has those between. No id
+  // above `highest` becomes permitted.
+  void share_ids(std::uint32_t step, PathId highest) {
+    step_ = step;
+    highest_ = highest;
+  }
+  std::uint32_t step() const { return step_; }
+  // The rules of all paths that the policy does not change one by one.
+  void set_rules(const PathRules& rules);
+  // The connection never has another path than this one. Returns its entry.
   PathEntry& keep_only(PathId id);
   bool only_one() const { return only_.has_value(); }
   bool enabled() const { return enabled_; }
@@ -74,15 +73,15 @@ class PathTable {
   // The peer used the id on another path already (RFC 10069 §3.2: ids are unique).
   bool remote_id_known_elsewhere(const ConnectionId& id, PathId path) const;
   bool is_reset_token(Bytes token) const;
-  // The path to a backend that the token belongs to.
-  PathEntry* backend_with_reset_token(Bytes token);
+  // The path apart that the token belongs to; null when there is none.
+  PathEntry* apart_with_reset_token(Bytes token);
   // Lowest id from this one on that nobody used yet; nothing when the limits allow none.
   std::optional<PathId> next_unused(std::uint64_t from = 0) const;
   // The lowest unused one for which the peer gave connection ids; null when there is none.
   PathEntry* next_to_open();
   // True when a path can be opened now and could not be the last time that this was asked.
   bool became_available();
-  // Of the paths to the peer itself, not to its backends.
+  // Counts the open paths that are not apart.
   std::size_t open_count() const;
   // One of them that is open, for what any path can carry; null when none is.
   Path* any_open();
@@ -100,7 +99,9 @@ class PathTable {
   PathId local_maximum_{};
   PathId peer_maximum_{};
   bool enabled_ = false;
-  bool backends_ = false;
+  std::uint32_t step_ = 1;
+  PathId highest_{UINT32_MAX};
+  PathRules rules_;
   std::optional<PathId> only_;
   bool maximum_due_ = false;
   bool blocked_due_ = false;

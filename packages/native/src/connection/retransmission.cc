@@ -52,30 +52,27 @@ void Retransmission::on_timeout(PathEntry& entry) {
 
 void Retransmission::repeat_late_on(PathEntry& fast) {
   const Path& path = *fast.path;
-  if (fast.suspect() || path.validation.pending() || path.send_allowance(now_) < path.mtu.current())
-    return;
+  const bool has_room = path.send_allowance(now_) >= path.mtu.current();
+  if (fast.suspect() || path.validation.pending() || !has_room) return;
   std::uint64_t sent = 0;
   for (PathEntry* entry : parts_.paths.in_use()) {
     sent += entry->path->bytes_sent;
   }
-  // A twentieth, and a little for short transfers.
-  const std::uint64_t bound = sent / 20 + 64 * 1024;
   TakenOver taken_over(parts_, now_);
   for (PathEntry* entry : parts_.paths.in_use()) {
-    if (entry == &fast || !entry->open() || entry->backend || parts_.repeated_bytes >= bound)
-      continue;
+    const std::uint64_t left = parts_.repeats.left(sent);
+    if (entry == &fast || !entry->open() || entry->rules.apart || left == 0) continue;
     const Duration gain = entry->path->rtt.smoothed() - path.rtt.smoothed();
     if (gain <= Duration::zero()) continue;
     // Sent after this moment means: its acknowledgement comes later than one of a packet from now.
-    parts_.repeated_bytes += entry->path->loss.mark_late_for_probe(
-        now_ - gain, bound - parts_.repeated_bytes, taken_over);
+    parts_.repeats.spend(entry->path->loss.mark_late_for_probe(now_ - gain, left, taken_over));
   }
 }
 
 bool Retransmission::another_path_works(const PathEntry& entry) const {
-  if (entry.backend) return false;
+  if (entry.rules.apart) return false;
   return std::ranges::any_of(parts_.paths.in_use(), [&](const auto& other) {
-    return other != &entry && other->usable() && !other->backend && !other->suspect() &&
+    return other != &entry && other->usable() && !other->rules.apart && !other->suspect() &&
            !other->path->validation.pending();
   });
 }

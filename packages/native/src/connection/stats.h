@@ -6,7 +6,6 @@
 
 #include "util/address.h"
 #include "util/time.h"
-#include "wire/backend_id.h"
 #include "wire/frame.h"
 #include "wire/types.h"
 
@@ -52,16 +51,6 @@ struct PathStats {
   std::uint64_t packets_received = 0;
   std::uint64_t packets_lost = 0;
   std::uint16_t mtu = 0;
-};
-
-// A server beside the primary, as client and primary know it.
-struct BackendStats {
-  BackendId backend;
-  PathId path;
-  Address address;
-  bool offered = false;    // and not withdrawn
-  bool drains = false;     // withdrawn, while its path is in use
-  bool abandoned = false;  // its path is
 };
 
 struct ConnectionStats {

@@ -68,7 +68,7 @@ Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make
   std::unique_ptr<ConnectionDriver> driver(
       new ConnectionDriver(Role::kServer, seed.adapt(config), random, now));
   driver->connection_->set_reset_key(reset_key);
-  const TransportStatus status = driver->connection_->establish_backend(seed, now);
+  const TransportStatus status = establish_backend(*driver->connection_, seed, now);
   if (!status) return status.error();
   driver->backend_exchange_ = std::make_unique<BackendExchange>(*driver->connection_, seed);
   driver->local_id_ = driver->original_destination_ = seed.local_ids.front().id;
@@ -305,7 +305,7 @@ void ConnectionDriver::on_connection_event(const Event& event, Time now) {
     primary_exchange_->on_backend_left(*left, now);
   }
   if (std::holds_alternative<HandshakeConfirmedEvent>(event) && role_ == Role::kServer &&
-      connection_->multi_end()) {
+      multi_end_negotiated(*connection_)) {
     primary_exchange_ = std::make_unique<PrimaryExchange>(*connection_, now);
   }
   if (role_ != Role::kClient || !handshake_) return;

@@ -107,7 +107,7 @@ ImportRefusal refusal_of(SnapshotFault fault) {
 Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time now) {
   const auto seed = decode_snapshot(snapshot);
   if (!seed) return refusal_of(seed.error());
-  for (const BackendSeed::IssuedId& issued : seed->local_ids) {
+  for (const LocalConnectionIds::Issued& issued : seed->local_ids) {
     if (issued.id.length != k_local_id_length) return ImportRefusal::kUnusable;
     // With the keys in use at two places, packet numbers would be used twice.
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;

@@ -2,6 +2,7 @@
 
 #include "connection/connection.h"
 #include "http3/transport.h"
+#include "multi_end/backends.h"
 
 namespace sheaf::http3 {
 
@@ -54,8 +55,8 @@ class ConnectionTransport final : public Transport {
   void hold(std::uint64_t bytes) override { connection_.hold(bytes); }
   void release(std::uint64_t bytes) override { connection_.release(bytes); }
   bool received_early(StreamId stream) const override { return connection_.received_early(stream); }
-  bool multi_end() const override { return connection_.multi_end(); }
-  bool at_backend(StreamId stream) const override { return connection_.at_backend(stream); }
+  bool multi_end() const override { return quic::multi_end_negotiated(connection_); }
+  bool at_backend(StreamId stream) const override { return quic::at_backend(connection_, stream); }
   bool peer_takes_datagrams() const override {
     return connection_.peer_parameters().max_datagram_frame_size > 0;
   }

@@ -8,7 +8,7 @@ BackendExchange::BackendExchange(Connection& connection, const BackendSeed& seed
     : connection_(connection),
       backend_(seed.backend),
       path_(seed.keys.path),
-      leases_(connection.leased_limits(), seed.lease) {}
+      leases_(leased_limits(connection), seed.lease) {}
 
 bool BackendExchange::receive(Bytes bytes, Time now) {
   const auto message = decode_backend_message(bytes);
@@ -17,7 +17,7 @@ bool BackendExchange::receive(Bytes bytes, Time now) {
   if (!grant && !std::holds_alternative<ClientHeard>(message->body)) return false;
   if (message->path != path_) return true;
   if (!grant) {
-    connection_.heard_elsewhere(now);
+    heard_elsewhere(connection_, now);
     return true;
   }
   leases_.on_grant(*grant);

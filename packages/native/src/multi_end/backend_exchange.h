@@ -1,5 +1,6 @@
 #pragma once
 
+#include "multi_end/backends.h"
 #include "multi_end/client_heard.h"
 #include "multi_end/lease_messages.h"
 
@@ -26,7 +27,7 @@ class BackendExchange {
   BackendId backend() const { return backend_; }
   PathId path() const { return path_; }
   const LeaseHolder& leases() const { return leases_; }
-  std::uint64_t credit_left() const { return connection_.leased_limits().credit(); }
+  std::uint64_t credit_left() const { return leased_limits(connection_).credit(); }
   bool gave_up() const { return gave_up_; }
 
  private:

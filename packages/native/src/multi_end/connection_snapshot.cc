@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "connection/backend_table.h"
+#include "multi_end/backend_table.h"
 
 namespace sheaf::quic {
 
@@ -165,7 +165,7 @@ std::vector<std::uint8_t> encode_snapshot(const BackendSeed& seed) {
   out.integer(seed.backend.value);
   out.integer(seed.keys.path.value);
   out.integer(seed.local_ids.size());
-  for (const BackendSeed::IssuedId& issued : seed.local_ids) {
+  for (const LocalConnectionIds::Issued& issued : seed.local_ids) {
     out.integer(issued.sequence);
     out.id(issued.id);
   }

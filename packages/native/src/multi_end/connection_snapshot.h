@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "connection/backend_seed.h"
+#include "multi_end/backend_seed.h"
 #include "util/result.h"
 
 namespace sheaf::quic {

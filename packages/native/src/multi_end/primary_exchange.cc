@@ -17,14 +17,14 @@ constexpr Duration k_patience = std::chrono::seconds(1);
 }  // namespace
 
 bool PrimaryExchange::ready(Time now) const {
-  const Connection::FreePaths free = connection_.free_backend_paths();
+  const FreePaths free = free_backend_paths(connection_);
   return free.now > 0 && (free.now == free.soon || now >= since_ + k_patience);
 }
 
 Result<std::vector<std::uint8_t>, BackendRefusal> PrimaryExchange::hand_over(
     BackendId backend, const Address& address) {
   if (find(backend)) return BackendRefusal::kAlready;
-  const auto seed = connection_.hand_over(backend, address, k_first_lease);
+  const auto seed = quic::hand_over(connection_, backend, address, k_first_lease);
   if (!seed) return seed.error();
   grantor_.add(backend, seed->keys.path, seed->lease);
   partners_.push_back({.backend = backend, .path = seed->keys.path, .heard = {}});
@@ -54,7 +54,7 @@ bool PrimaryExchange::receive(BackendId backend, Bytes bytes, Time now) {
   } else if (const auto* report = std::get_if<ReceivedReport>(&message->body)) {
     grantor_.on_report(backend, *report, now);
   } else {
-    connection_.heard_elsewhere(now);
+    heard_elsewhere(connection_, now);
   }
   return true;
 }

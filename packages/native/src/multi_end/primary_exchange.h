@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "multi_end/backends.h"
 #include "multi_end/client_heard.h"
 #include "multi_end/lease_messages.h"
 
@@ -12,7 +13,7 @@ namespace sheaf::quic {
 class PrimaryExchange {
  public:
   PrimaryExchange(Connection& connection, Time now)
-      : connection_(connection), grantor_(connection.shared_limits()), since_(now) {}
+      : connection_(connection), grantor_(shared_limits(connection)), since_(now) {}
 
   // Hand-overs are possible: the client's connection ids for all paths have come, or those for some
   // and the others take long.

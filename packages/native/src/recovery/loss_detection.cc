@@ -63,9 +63,10 @@ void LossDetection::on_packet_sent(PacketNumber number, Time now) {
 
 // --- acknowledgements ---------------------------------------------------------------------------
 
-TransportStatus LossDetection::on_ack(const AckFrame& frame, const AckContext& context, Time now,
-                                      SentFrameListener& listener, bool& newly_acknowledged) {
-  newly_acknowledged = false;
+Result<LossDetection::AckNews, TransportError> LossDetection::on_ack(const AckFrame& frame,
+                                                                     const AckContext& context,
+                                                                     Time now,
+                                                                     SentFrameListener& listener) {
   if (frame.largest >= sent_.next_number()) {
     return violation(type_of(frame), "acknowledges a packet that was not sent");
   }
@@ -74,12 +75,11 @@ TransportStatus LossDetection::on_ack(const AckFrame& frame, const AckContext& c
       largest_acknowledged_ == k_no_packet_number || frame.largest > largest_acknowledged_;
   Settled settled;
   if (TransportStatus status = settle_ranges(frame, now, listener, settled); !status) {
-    return status;
+    return status.error();
   }
   if (raises_largest) largest_acknowledged_ = frame.largest;
-  if (!settled.any()) return {};
+  if (!settled.any()) return AckNews::kNone;
 
-  newly_acknowledged = true;
   probe_count_ = 0;
   next_probe_ = 0;
   // RFC 9002 §5.1: a sample needs the largest to be new and something ack-eliciting with it.
@@ -96,7 +96,7 @@ TransportStatus LossDetection::on_ack(const AckFrame& frame, const AckContext& c
   report_acknowledged(settled, context, in_flight_before, now);
   prune(over_limit() ? Time::max()
                      : now - k_keep_lost * rtt_->probe_timeout(context.max_ack_delay));
-  return {};
+  return AckNews::kPackets;
 }
 
 TransportStatus LossDetection::settle_ranges(const AckFrame& frame, Time now,

@@ -50,10 +50,11 @@ class LossDetection {
     bool handshake_confirmed = false;
     bool application_limited = false;
   };
-  // Settles packets, then looks for losses. Acknowledging a packet that was not sent is
-  // PROTOCOL_VIOLATION. Returns whether anything new was acknowledged through `newly_acknowledged`.
-  TransportStatus on_ack(const AckFrame& frame, const AckContext& context, Time now,
-                         SentFrameListener& listener, bool& newly_acknowledged);
+  enum class AckNews : std::uint8_t { kNone, kPackets };
+  // Settles packets, then looks for losses. Returns whether the frame acknowledged anything new.
+  // Acknowledging a packet that was not sent is PROTOCOL_VIOLATION.
+  Result<AckNews, TransportError> on_ack(const AckFrame& frame, const AckContext& context, Time now,
+                                         SentFrameListener& listener);
 
   // What the timers depend on besides the packets.
   struct TimerTerms {

@@ -9,6 +9,7 @@
 #include "connection/connection.h"
 #include "connection/connection_ids.h"
 #include "crypto/one_rtt_keys.h"
+#include "multi_end/backends.h"
 #include "sim/known_secret.h"
 #include "wire/frame_codec.h"
 #include "wire/packet_header.h"
@@ -84,7 +85,7 @@ class RawPeer {
 
   static ConnectionConfig with_keys(const Options& options) {
     ConnectionConfig config = options.config;
-    if (options.per_path_keys) config.multi_end = BackendKeyModes::k_per_path;
+    if (options.per_path_keys) offer_multi_end(config, BackendKeyModes::k_per_path);
     return config;
   }
   static AddressPair address(std::uint8_t last) {

@@ -11,6 +11,7 @@
 #include "endpoint/endpoint.h"
 #include "http3/connection_transport.h"
 #include "http3/session.h"
+#include "multi_end/backends.h"
 #include "sim/simulation.h"
 
 namespace sheaf::http3 {
@@ -241,12 +242,13 @@ class BackendsSite {
     snapshot = hand_over();
     if (snapshot.empty() || !backend.endpoint.import(snapshot, now())) return false;
     backend.settle(now());
-    if (!at_primary().driver.connection().offer_backend(k_backend)) return false;
+    if (!quic::offer_backend(at_primary().driver.connection(), k_backend)) return false;
     wake(primary, at_primary().driver);
     if (!run_until([&] { return at_client().find<quic::BackendOfferedEvent>() != nullptr; })) {
       return false;
     }
-    const auto opened = at_client().driver.connection().open_backend(k_backend, address(0), now());
+    const auto opened =
+        quic::open_backend(at_client().driver.connection(), k_backend, address(0), now());
     if (!opened) return false;
     path = *opened;
     wake(client, at_client().driver);
@@ -294,7 +296,7 @@ class BackendsSite {
   }
   static quic::EndpointConfig config(quic::KeyMode mode, bool server) {
     quic::EndpointConfig config;
-    config.connection.multi_end = static_cast<std::uint64_t>(mode);
+    quic::offer_multi_end(config.connection, static_cast<std::uint64_t>(mode));
     if (!server) return config;
     auto tls = quic::make_tls_server_context({.certificate_pem = certificate().certificate_pem,
                                               .private_key_pem = certificate().private_key_pem,

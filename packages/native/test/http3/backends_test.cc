@@ -113,13 +113,17 @@ TEST(Backends, MayBeWithdrawnForGoodAfterTheyDrained) {
   BackendsSite site(6);
   ASSERT_TRUE(site.connect() && site.join());
   quic::Connection& primary = site.at_primary().driver.connection();
-  EXPECT_TRUE(primary.withdraw_backend(BackendsSite::k_backend, quic::k_backend_drains));
+  EXPECT_TRUE(
+      quic::withdraw_backend(primary, BackendsSite::k_backend, quic::k_backend_drains, site.now()));
   site.wake(site.primary, site.at_primary().driver);
   site.simulation.run_for(1s);
-  EXPECT_EQ(primary.withdraw_backend(BackendsSite::k_backend, quic::k_backend_drains).error(),
-            quic::BackendRefusal::kUnknownBackend);
+  EXPECT_EQ(
+      quic::withdraw_backend(primary, BackendsSite::k_backend, quic::k_backend_drains, site.now())
+          .error(),
+      quic::BackendRefusal::kUnknownBackend);
   EXPECT_TRUE(site.hand_over().empty()) << "it has a path";
-  EXPECT_TRUE(primary.withdraw_backend(BackendsSite::k_backend, quic::k_backend_gone));
+  EXPECT_TRUE(
+      quic::withdraw_backend(primary, BackendsSite::k_backend, quic::k_backend_gone, site.now()));
   site.wake(site.primary, site.at_primary().driver);
   ASSERT_TRUE(
       site.run_until([&] { return site.at_primary().find<quic::BackendLeftEvent>() != nullptr; }));
@@ -165,8 +169,8 @@ TEST(Backends, ThatNobodyOffersCanBeAbandoned) {
   // More often than there are paths at one time.
   for (int i = 0; i < 30; ++i) {
     ASSERT_FALSE(site.hand_over().empty()) << i;
-    ASSERT_TRUE(site.at_primary().driver.connection().withdraw_backend(BackendsSite::k_backend,
-                                                                       quic::k_backend_gone));
+    ASSERT_TRUE(quic::withdraw_backend(site.at_primary().driver.connection(),
+                                       BackendsSite::k_backend, quic::k_backend_gone, site.now()));
     site.wake(site.primary, site.at_primary().driver);
     site.simulation.run_for(3s);
   }

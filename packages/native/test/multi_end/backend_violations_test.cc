@@ -1,8 +1,8 @@
 // What a primary may not do with the frames of docs/reference/wire.md, and what is ignored.
 #include <gtest/gtest.h>
 
-#include "connection/connection.h"
 #include "crypto/one_rtt_keys.h"
+#include "multi_end/backends.h"
 #include "sim/known_secret.h"
 #include "wire/frame_codec.h"
 #include "wire/packet_header.h"
@@ -59,7 +59,7 @@ class RawPrimary {
 
   static ConnectionConfig config(bool with_backends) {
     ConnectionConfig config;
-    if (with_backends) config.multi_end = BackendKeyModes::k_shared;
+    if (with_backends) offer_multi_end(config, BackendKeyModes::k_shared);
     return config;
   }
   Time now{std::chrono::seconds(1)};
@@ -135,7 +135,7 @@ TEST(BackendOffers, WhatIsOlderIsIgnored) {
   RawPrimary primary;
   primary.send({BackendWithdrawFrame{BackendId{1}, 2, 1}, offer(1, 1, 3)});
   EXPECT_EQ(primary.offers(), 0);
-  EXPECT_FALSE(primary.receiver.open_backend(BackendId{1}, address(9), primary.now));
+  EXPECT_FALSE(open_backend(primary.receiver, BackendId{1}, address(9), primary.now));
   primary.send({offer(1, 3, 3)});
   EXPECT_EQ(primary.offers(), 1);
   EXPECT_FALSE(primary.receiver.closed());
@@ -144,16 +144,16 @@ TEST(BackendOffers, WhatIsOlderIsIgnored) {
 TEST(BackendOffers, WithoutConnectionIdsThereIsNoPath) {
   RawPrimary primary;
   primary.send({offer(1, 1, 3)});
-  const auto opened = primary.receiver.open_backend(BackendId{1}, address(9), primary.now);
+  const auto opened = open_backend(primary.receiver, BackendId{1}, address(9), primary.now);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error(), BackendRefusal::kNoPath);
-  EXPECT_EQ(primary.receiver.open_backend(BackendId{2}, address(9), primary.now).error(),
+  EXPECT_EQ(open_backend(primary.receiver, BackendId{2}, address(9), primary.now).error(),
             BackendRefusal::kUnknownBackend);
 }
 
 TEST(BackendOffers, NegotiationNeedsAModeInCommon) {
   ConnectionConfig config;
-  config.multi_end = BackendKeyModes::k_per_path;
+  offer_multi_end(config, BackendKeyModes::k_per_path);
   SeededRandom random(1);
   Connection client(Role::kClient, config, random, Time(1s));
   EXPECT_EQ(client.local_parameters().multi_end, BackendKeyModes::k_per_path);
@@ -166,7 +166,7 @@ TEST(BackendOffers, NegotiationNeedsAModeInCommon) {
   client.set_reset_key(std::vector<std::uint8_t>(32, 9));
   ASSERT_TRUE(client.establish(seed, Time(1s)));
   EXPECT_TRUE(client.multipath());
-  EXPECT_FALSE(client.multi_end());
+  EXPECT_FALSE(multi_end_negotiated(client));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulation/units.h"
+#include "multi_end/backends.h"
 #include "multi_end/connection_snapshot.h"
 #include "multi_end/credit_leases.h"
 #include "multi_end/exchange.h"
@@ -57,7 +58,7 @@ class BackendsWorld {
 
   static ConnectionConfig with_backends() {
     ConnectionConfig config;
-    config.multi_end = BackendKeyModes::k_all;
+    offer_multi_end(config, BackendKeyModes::k_all);
     return config;
   }
 
@@ -78,7 +79,7 @@ class BackendsWorld {
                                           {name, addresses(i + 1).remote},
                                           options.backend_links[i]));
     }
-    grantor = std::make_unique<LeaseGrantor>(primary().shared_limits());
+    grantor = std::make_unique<LeaseGrantor>(shared_limits(primary()));
     pair->server.on_activity = [this](Time) { tell_backends(); };
     client_exchange = std::make_unique<ClientExchange>(client());
     server_exchange = std::make_unique<ServerExchange>(primary());
@@ -140,14 +141,14 @@ class BackendsWorld {
   // Hands over, and offers once the backend has it. False when the primary cannot.
   bool offer(std::size_t backend) {
     const BackendId id{static_cast<std::uint32_t>(backend)};
-    auto seed = primary().hand_over(id, addresses(backend + 1).remote, options.lease);
+    auto seed = hand_over(primary(), id, addresses(backend + 1).remote, options.lease);
     if (!seed) return false;
     grantor->add(id, seed->keys.path, seed->lease);
     if (tamper) tamper(*seed);
     std::vector<std::uint8_t> snapshot = encode_snapshot(*seed);
     simulation.after(options.backbone, [this, backend, id, snapshot] {
       EXPECT_TRUE(backends[backend]->import(snapshot, options.server, now()));
-      simulation.after(options.backbone, [this, id] { EXPECT_TRUE(primary().offer_backend(id)); });
+      simulation.after(options.backbone, [this, id] { EXPECT_TRUE(offer_backend(primary(), id)); });
     });
     return true;
   }
@@ -156,7 +157,7 @@ class BackendsWorld {
     const BackendId id{static_cast<std::uint32_t>(backend)};
     std::optional<PathId> path;
     const auto opened = [&] {
-      if (const auto result = client().open_backend(id, addresses(0).local, now())) path = *result;
+      if (const auto result = open_backend(client(), id, addresses(0).local, now())) path = *result;
       return path.has_value();
     };
     if (!offer(backend) || !run_until(opened)) return std::nullopt;
@@ -206,7 +207,7 @@ class BackendsWorld {
   void send(std::size_t from, std::function<void()> message) {
     if (backends[from]->mute) return;
     simulation.after(options.backbone, [this, message = std::move(message)] {
-      primary().heard_elsewhere(now());
+      heard_elsewhere(primary(), now());
       message();
       tell_backends();
     });
@@ -218,7 +219,7 @@ class BackendsWorld {
     simulation.after(options.backbone, [this, backend, grant] {
       BackendHost& host = backends[backend.value]->host;
       if (!host.leases()) return;
-      host.connection()->heard_elsewhere(now());
+      heard_elsewhere(*host.connection(), now());
       host.leases()->on_grant(grant);
     });
   }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "connection/connection.h"
+#include "multi_end/backends.h"
 #include "sim/known_secret.h"
 #include "util/random.h"
 
@@ -135,7 +136,7 @@ std::optional<TransportError> import(const std::function<void(BackendSeed&)>& ch
   change(seed);
   SeededRandom random(1);
   Connection backend(Role::kServer, seed.adapt({}), random, Time(1s));
-  const TransportStatus status = backend.establish_backend(seed, Time(1s));
+  const TransportStatus status = establish_backend(backend, seed, Time(1s));
   return status ? std::nullopt : std::optional(status.error());
 }
 
@@ -162,7 +163,7 @@ TEST(ConnectionSnapshot, AnyDamageIsRefusedOrWithinRange) {
     SeededRandom numbers(1);
     if (round % 50 != 0) continue;
     Connection backend(Role::kServer, seed->adapt({}), numbers, Time(1s));
-    static_cast<void>(backend.establish_backend(*seed, Time(1s)));
+    static_cast<void>(establish_backend(backend, *seed, Time(1s)));
   }
 }
 

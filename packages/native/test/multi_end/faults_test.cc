@@ -14,7 +14,7 @@ void withdrawn_in_mid_download(BackendsWorld& world) {
   ASSERT_TRUE(stream);
   ASSERT_TRUE(
       world.run_until([&] { return world.client_exchange->answer(*stream).received > 20'000; }));
-  ASSERT_TRUE(world.primary().withdraw_backend(BackendId{0}, k_backend_gone));
+  ASSERT_TRUE(withdraw_backend(world.primary(), BackendId{0}, k_backend_gone, world.now()));
   ClientExchange::Answer& answer = world.client_exchange->answer(*stream);
   ASSERT_TRUE(world.run_until([&] { return answer.lost || answer.finished; }));
   ASSERT_TRUE(answer.lost) << "the link is slower than the withdrawal";
@@ -36,7 +36,7 @@ void drained(BackendsWorld& world) {
   ASSERT_TRUE(stream);
   ASSERT_TRUE(
       world.run_until([&] { return world.client_exchange->answer(*stream).received > 1'000; }));
-  ASSERT_TRUE(world.primary().withdraw_backend(BackendId{0}, k_backend_drains));
+  ASSERT_TRUE(withdraw_backend(world.primary(), BackendId{0}, k_backend_drains, world.now()));
   ASSERT_TRUE(
       world.run_until([&] { return world.count<BackendWithdrawnEvent>(Role::kClient) == 1; }));
   EXPECT_FALSE(world.client_exchange->ask(*path, 10, world.now())) << "nothing new";
@@ -94,11 +94,12 @@ void snapshot_comes_late(BackendsWorld& world) {
   // The client's first packet finds a backend that knows nothing yet.
   const BackendId id{0};
   auto seed =
-      world.primary().hand_over(id, BackendsWorld::addresses(1).remote, world.options.lease);
+      hand_over(world.primary(), id, BackendsWorld::addresses(1).remote, world.options.lease);
   ASSERT_TRUE(seed);
-  ASSERT_TRUE(world.primary().offer_backend(id));
+  ASSERT_TRUE(offer_backend(world.primary(), id));
   ASSERT_TRUE(world.run_until([&] { return world.offered(id) != nullptr; }));
-  const auto path = world.client().open_backend(id, BackendsWorld::addresses(0).local, world.now());
+  const auto path =
+      open_backend(world.client(), id, BackendsWorld::addresses(0).local, world.now());
   ASSERT_TRUE(path);
   ASSERT_TRUE(world.run_until([&] { return world.backends[0]->host.datagrams() > 0; }));
   ASSERT_TRUE(world.backends[0]->import(encode_snapshot(*seed), world.options.server, world.now()));

@@ -24,7 +24,7 @@ bool open_liar_and_other(BackendsWorld& world, std::optional<PathId>& liar,
   if (!liar || !other) return false;
   // Backend 0 asks nobody from now on.
   world.backends[0]->mute = true;
-  world.backends[0]->connection().leased_limits().extend_credit(1 << 30);
+  leased_limits(world.backends[0]->connection()).extend_credit(1 << 30);
   return true;
 }
 

@@ -29,7 +29,8 @@ inline BackendsWorld::Options three_backends(std::uint64_t seed) {
   for (int i = 0; i < 3; ++i) options.backend_links.push_back(link(random));
   options.client.streams.initial_connection_window = 256_kib;
   options.server.streams.initial_connection_window = 256_kib;
-  options.client.multi_end = seed % 2 == 0 ? BackendKeyModes::k_shared : BackendKeyModes::k_all;
+  offer_multi_end(options.client,
+                  seed % 2 == 0 ? BackendKeyModes::k_shared : BackendKeyModes::k_all);
   options.backbone = std::chrono::milliseconds(1 + random.below(30));
   return options;
 }

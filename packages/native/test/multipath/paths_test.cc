@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "multi_end/backends.h"
 #include "multipath/world.h"
 
 namespace sheaf::quic {
@@ -184,7 +185,8 @@ TEST(Paths, AnUnreachableOneIsAbandoned) {
 TEST(Paths, KeysAreUpdatedOnAllOfThem) {
   for (const KeyMode mode : {KeyMode::kShared, KeyMode::kPerPath}) {
     World::Options options{.links = {k_link, k_link}};
-    options.client.multi_end = options.server.multi_end = static_cast<std::uint64_t>(mode);
+    offer_multi_end(options.client, static_cast<std::uint64_t>(mode));
+    offer_multi_end(options.server, static_cast<std::uint64_t>(mode));
     World world(options);
     ASSERT_TRUE(world.run_until_confirmed());
     ASSERT_TRUE(world.open_path(1));

@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "multi_end/backends.h"
 #include "multipath/world.h"
 
 namespace sheaf::quic {
@@ -60,7 +61,10 @@ class Case {
 
   static World::Options options(std::uint64_t seed, SeededRandom& random) {
     World::Options options{.seed = seed};
-    if (seed % 2 == 0) options.client.multi_end = options.server.multi_end = BackendKeyModes::k_all;
+    if (seed % 2 == 0) {
+      offer_multi_end(options.client, BackendKeyModes::k_all);
+      offer_multi_end(options.server, BackendKeyModes::k_all);
+    }
     for (std::size_t i = 0; i < k_interfaces; ++i) {
       options.links.push_back({.mtu = 1250 + random.below(300),
                                .queue_bytes = 30'000 + random.below(100'000),

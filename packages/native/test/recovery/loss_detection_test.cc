@@ -567,8 +567,7 @@ TEST_F(LossDetectionTest, RandomNetwork) {
         }
       }
       if (ranges.empty()) return;
-      bool newly = false;
-      ASSERT_TRUE(loss.on_ack(AckBuilder(ranges).frame(), context_, now, listener, newly));
+      ASSERT_TRUE(loss.on_ack(AckBuilder(ranges).frame(), context_, now, listener));
     };
     for (int step = 0; step < 2000; ++step) {
       now += std::chrono::microseconds(random.below(3000));

@@ -86,17 +86,15 @@ class LossDetectionTest : public ::testing::Test {
   // True when something was newly acknowledged.
   bool acknowledge(const std::vector<AckRange>& ranges, Time now,
                    const std::optional<EcnCounts>& ecn = std::nullopt) {
-    bool newly_acknowledged = false;
     const AckBuilder ack(ranges, ecn);
-    const TransportStatus status =
-        loss_.on_ack(ack.frame(), context_, now, listener_, newly_acknowledged);
-    EXPECT_TRUE(status);
-    return newly_acknowledged;
+    const auto news = loss_.on_ack(ack.frame(), context_, now, listener_);
+    EXPECT_TRUE(news);
+    return news && *news == LossDetection::AckNews::kPackets;
   }
   TransportStatus try_acknowledge(const std::vector<AckRange>& ranges, Time now) {
-    bool newly_acknowledged = false;
     const AckBuilder ack(ranges);
-    return loss_.on_ack(ack.frame(), context_, now, listener_, newly_acknowledged);
+    const auto news = loss_.on_ack(ack.frame(), context_, now, listener_);
+    return news ? TransportStatus{} : news.error();
   }
   Time next_timeout() const { return loss_.next_timeout(terms_); }
   LossDetection::TimeoutAction on_timeout(Time now) {

@@ -19,12 +19,10 @@ class BulkSender final : public Host, SentFrameListener {
   void receive(const Datagram& datagram, Time now) override {
     Reader reader(datagram.payload);
     const auto frame = decode_frame(reader, PacketType::kOneRtt);
-    bool newly_acknowledged = false;
     const LossDetection::AckContext context{.max_ack_delay = k_max_ack_delay,
                                             .handshake_confirmed = true,
                                             .application_limited = path_.application_limited};
-    violated_ |= !frame || !path_.loss.on_ack(std::get<AckFrame>(*frame), context, now, *this,
-                                              newly_acknowledged);
+    violated_ |= !frame || !path_.loss.on_ack(std::get<AckFrame>(*frame), context, now, *this);
     path_.update_pacing(now);
     maximum_window = std::max(maximum_window, path_.controller->window());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "multi_end/backends.h"
 #include "multi_end/connection_snapshot.h"
 
 namespace sheaf::quic {
@@ -14,8 +15,8 @@ TransportStatus BackendHost::import(Bytes snapshot, const ConnectionConfig& own,
   host_->on_activity = on_activity;
   Connection& connection = host_->connection;
   connection.set_reset_key(std::vector<std::uint8_t>(32, 0x3c));
-  leases_ = std::make_unique<LeaseHolder>(connection.leased_limits(), seed->lease);
-  return connection.establish_backend(*seed, now);
+  leases_ = std::make_unique<LeaseHolder>(leased_limits(connection), seed->lease);
+  return establish_backend(connection, *seed, now);
 }
 
 void BackendHost::forget() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "emulation/units.h"
+#include "multi_end/backends.h"
 
 namespace sheaf::quic {
 
@@ -42,8 +43,9 @@ MultiEndNetwork::Options random_network(const FaultSetting& setting, SeededRando
     options.backends.push_back({.client = random_link(random), .primary = backbone});
   }
   if (setting.fault == BackendFault::kBackendJoin) options.first_backends = 1;
-  options.client.multi_end = options.server.multi_end =
-      setting.keys == KeyMode::kPerPath ? BackendKeyModes::k_per_path : BackendKeyModes::k_shared;
+  for (ConnectionConfig* config : {&options.client, &options.server}) {
+    offer_multi_end(*config, static_cast<std::uint64_t>(setting.keys));
+  }
   return options;
 }
 

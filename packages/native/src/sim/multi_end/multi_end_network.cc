@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "multi_end/backends.h"
 #include "multi_end/connection_snapshot.h"
 #include "sim/addresses.h"
 
@@ -66,7 +67,7 @@ void MultiEndNetwork::add_primary() {
   primary_link_ = &simulation_.connect({name("client"), path.local}, {name("primary"), path.remote},
                                        options_.primary);
   if (access_) simulation_.lead_through(*primary_link_, *access_);
-  grantor_ = std::make_unique<LeaseGrantor>(primary().shared_limits());
+  grantor_ = std::make_unique<LeaseGrantor>(shared_limits(primary()));
   pair_->client.on_event = [this](const Event& event, Time now) {
     note_client_event(event, now);
     if (on_client_event) on_client_event(event, now);
@@ -121,9 +122,9 @@ std::size_t MultiEndNetwork::open_paths() const {
 // --- hand-over ----------------------------------------------------------------------------------
 
 void MultiEndNetwork::join(std::size_t index) {
-  if (primary_crashed_ || !primary().multi_end()) return;
+  if (primary_crashed_ || !multi_end_negotiated(primary())) return;
   const BackendId id{static_cast<std::uint32_t>(index)};
-  auto seed = primary().hand_over(id, backends_[index].link->far.address, options_.lease);
+  auto seed = hand_over(primary(), id, backends_[index].link->far.address, options_.lease);
   if (!seed) {
     // The handshake is not confirmed, or connection ids for the path are on their way.
     if (seed.error() == BackendRefusal::kNotReady || seed.error() == BackendRefusal::kNoPath) {
@@ -138,15 +139,15 @@ void MultiEndNetwork::join(std::size_t index) {
     assert(imported);
     if (!imported) return;
     backends_[index].content = std::make_unique<ContentServer>(*server.connection());
-    tell_primary(index, [this, id] { static_cast<void>(primary().offer_backend(id)); });
+    tell_primary(index, [this, id] { static_cast<void>(offer_backend(primary(), id)); });
   });
 }
 
 void MultiEndNetwork::note_client_event(const Event& event, Time now) {
   if (const auto* offer = std::get_if<BackendOfferedEvent>(&event)) {
     Backend& backend = backends_[offer->backend.value];
-    const auto path = client().open_backend(
-        offer->backend, address(k_client_network, client_address_, k_client_port), now);
+    const auto path = open_backend(client(), offer->backend,
+                                   address(k_client_network, client_address_, k_client_port), now);
     if (path) backend.offered = *path;
   } else if (const auto* validated = std::get_if<PathValidatedEvent>(&event)) {
     for (Backend& backend : backends_) {
@@ -239,12 +240,12 @@ void MultiEndNetwork::supervise() {
       backend.heard_datagrams = backend.server->datagrams();
       tell_primary(i, [this, i, hears] {
         backends_[i].heard = simulation_.now();
-        if (hears) primary().heard_elsewhere(simulation_.now());
+        if (hears) heard_elsewhere(primary(), simulation_.now());
       });
     }
     if (heard_here > primary_heard_) {
       tell_backend(i, [this](BackendHost& server) {
-        if (server.connection()) server.connection()->heard_elsewhere(simulation_.now());
+        if (server.connection()) heard_elsewhere(*server.connection(), simulation_.now());
       });
     }
     if (now - backend.heard > k_backbone_silence) give_up(i);
@@ -257,14 +258,14 @@ void MultiEndNetwork::give_up(std::size_t backend) {
   const BackendId id{static_cast<std::uint32_t>(backend)};
   relay_->set_down(backend);
   grantor_->remove(id);
-  static_cast<void>(primary().withdraw_backend(id, k_backend_gone));
+  static_cast<void>(withdraw_backend(primary(), id, k_backend_gone, simulation_.now()));
 }
 
 // --- what happens to them -----------------------------------------------------------------------
 
 void MultiEndNetwork::drain_backend(std::size_t backend) {
-  static_cast<void>(
-      primary().withdraw_backend(BackendId{static_cast<std::uint32_t>(backend)}, k_backend_drains));
+  static_cast<void>(withdraw_backend(primary(), BackendId{static_cast<std::uint32_t>(backend)},
+                                     k_backend_drains, simulation_.now()));
   tell_backend(backend, [this, backend](BackendHost& server) {
     backends_[backend].drains = true;
     if (server.connection()) on_backend_activity(backend, simulation_.now());

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "crypto/test_certificates.h"
+#include "multi_end/backends.h"
 #include "multi_end/connection_snapshot.h"
 #include "sim/addresses.h"
 #include "sim/capture.h"
@@ -70,8 +71,7 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
 
   static ConnectionConfig connection_config() {
     ConnectionConfig config;
-    config.multi_end =
-        GetParam() == KeyMode::kPerPath ? BackendKeyModes::k_per_path : BackendKeyModes::k_shared;
+    offer_multi_end(config, static_cast<std::uint64_t>(GetParam()));
     return config;
   }
   EndpointConfig primary_config() const {
@@ -91,18 +91,18 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
     ASSERT_TRUE(server_ && driver_->handshake_completed());
   }
   void hand_over() {
-    auto seed =
-        server_->connection().hand_over(BackendId{0}, k_backend, {.credit = 1 << 20, .ids = {}});
+    auto seed = quic::hand_over(server_->connection(), BackendId{0}, k_backend,
+                                {.credit = 1 << 20, .ids = {}});
     ASSERT_TRUE(seed);
     ASSERT_TRUE(backend_.import(encode_snapshot(*seed), connection_config(), simulation_.now()));
     content_ = std::make_unique<ContentServer>(*backend_.connection());
-    ASSERT_TRUE(server_->connection().offer_backend(BackendId{0}));
+    ASSERT_TRUE(offer_backend(server_->connection(), BackendId{0}));
     primary_.wake(*server_);
   }
   void on_client_event(const Event& event, Time now) {
     Connection& connection = driver_->connection();
     if (std::holds_alternative<BackendOfferedEvent>(event)) {
-      EXPECT_TRUE(connection.open_backend(BackendId{0}, k_client, now));
+      EXPECT_TRUE(open_backend(connection, BackendId{0}, k_client, now));
       client_.wake(*driver_);
     }
     if (const auto* validated = std::get_if<PathValidatedEvent>(&event)) path_ = validated->path;

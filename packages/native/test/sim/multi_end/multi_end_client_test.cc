@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "emulation/units.h"
+#include "multi_end/backends.h"
 
 namespace sheaf::quic {
 namespace {
@@ -15,7 +16,8 @@ MultiEndNetwork::Options with_backends(std::size_t backends) {
   const LinkConfig near{.rate = 1000_mbps, .delay = 1ms}, far{.rate = 1000_mbps, .delay = 11ms};
   MultiEndNetwork::Options options{.primary = far, .backends = {}, .client = {}, .server = {}};
   options.backends.assign(backends, {.client = near, .primary = near});
-  options.client.multi_end = options.server.multi_end = BackendKeyModes::k_per_path;
+  offer_multi_end(options.client, BackendKeyModes::k_per_path);
+  offer_multi_end(options.server, BackendKeyModes::k_per_path);
   return options;
 }
 

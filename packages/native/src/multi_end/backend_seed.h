@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "connection/config.h"
+#include "connection/connection_ids.h"
 #include "crypto/path_hand_over.h"
 #include "stream/stream_set_config.h"
 #include "wire/frame.h"
@@ -16,12 +17,8 @@ struct BackendSeed {
   BackendId backend;
   PathHandOver keys;  // and which path they are for
 
-  struct IssuedId {
-    std::uint64_t sequence = 0;
-    ConnectionId id;
-  };
-  std::vector<IssuedId> local_ids;               // that the client sends to
-  std::vector<NewConnectionIdFrame> remote_ids;  // that the client gave for this path
+  std::vector<LocalConnectionIds::Issued> local_ids;  // that the client sends to
+  std::vector<NewConnectionIdFrame> remote_ids;       // that the client gave for this path
 
   // The client's, without credit of the connection and streams: those come with the lease.
   TransportParameters peer_parameters;

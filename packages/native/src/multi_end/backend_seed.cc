@@ -1,4 +1,4 @@
-#include "connection/backend_seed.h"
+#include "multi_end/backend_seed.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 ConnectionConfig BackendSeed::adapt(ConnectionConfig own) const {
   own.multipath = true;
-  own.multi_end = 0;
+  own.path_policy = nullptr;
   own.streams.initial_stream_window = initial_stream_window;
   own.streams.max_stream_window = std::max(own.streams.max_stream_window, initial_stream_window);
   own.streams.max_bidirectional_streams = max_bidirectional_streams;

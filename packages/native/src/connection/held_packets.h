@@ -1,0 +1,36 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "connection/transmit.h"
+
+namespace sheaf::quic {
+
+// 1-RTT packets that overtook the client's Finished; bounded.
+class HeldPackets {
+ public:
+  struct Held {
+    std::vector<std::uint8_t> bytes;
+    AddressPair path;
+    Ecn ecn;
+  };
+  // Copies; false when there is no room for it within `maximum` bytes.
+  bool hold(const Datagram& datagram, std::size_t maximum) {
+    if (bytes_ + datagram.payload.size() > maximum) return false;
+    bytes_ += datagram.payload.size();
+    packets_.push_back(
+        {{datagram.payload.begin(), datagram.payload.end()}, datagram.path, datagram.ecn});
+    return true;
+  }
+  std::vector<Held> take() {
+    bytes_ = 0;
+    return std::exchange(packets_, {});
+  }
+
+ private:
+  std::vector<Held> packets_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace sheaf::quic

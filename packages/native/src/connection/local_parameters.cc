@@ -1,0 +1,25 @@
+#include "connection/local_parameters.h"
+
+#include "connection/path_policy.h"
+#include "connection/path_table.h"
+
+namespace sheaf::quic {
+
+TransportParameters local_parameters(const ConnectionConfig& config) {
+  TransportParameters parameters;
+  parameters.max_idle_timeout = config.max_idle_timeout;
+  parameters.max_udp_payload_size = 65527;
+  parameters.ack_delay_exponent = config.ack_delay_exponent;
+  parameters.max_ack_delay = config.max_ack_delay;
+  parameters.disable_active_migration = config.disable_active_migration;
+  parameters.active_connection_id_limit = config.active_connection_id_limit;
+  parameters.max_datagram_frame_size = config.max_datagram_frame_size;
+  parameters.grease_quic_bit = true;
+  parameters.reset_stream_at = true;
+  if (!config.multipath) return parameters;
+  parameters.initial_max_path_id = PathTable::k_max_concurrent - 1;
+  if (config.path_policy) config.path_policy->offer(parameters);
+  return parameters;
+}
+
+}  // namespace sheaf::quic

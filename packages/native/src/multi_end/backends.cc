@@ -1,0 +1,170 @@
+#include "multi_end/backends.h"
+
+#include <array>
+
+#include "multi_end/client_backends.h"
+#include "multi_end/own_path.h"
+#include "multi_end/primary_backends.h"
+
+namespace sheaf::quic {
+
+namespace {
+
+// Backends use up path ids for good, so that the number of ids that a client permits is bounded.
+constexpr std::uint32_t k_highest_path_id = 1023;
+
+class MultiEnd final : public PathPolicyFactory {
+ public:
+  explicit constexpr MultiEnd(std::uint64_t key_modes) : key_modes_(key_modes) {}
+
+  void offer(TransportParameters& own) const override {
+    own.initial_max_path_id = BackendTable::k_path_id_step * PathTable::k_max_concurrent - 1;
+    own.multi_end = key_modes_;
+  }
+
+  std::unique_ptr<PathPolicy> agree(Connection::Parts& parts,
+                                    const TransportParameters& peer) const override {
+    const std::uint64_t common = peer.multi_end.value_or(0) & key_modes_ & BackendKeyModes::k_all;
+    if (common == 0) return nullptr;
+    // A backend had better not know more than it needs.
+    parts.keys.set_mode(common & BackendKeyModes::k_per_path ? KeyMode::kPerPath
+                                                             : KeyMode::kShared);
+    parts.paths.share_ids(BackendTable::k_path_id_step, PathId{k_highest_path_id});
+    parts.paths.set_rules(k_primary_path_rules);
+    parts.streams.share();
+    if (parts.role == Role::kClient) return std::make_unique<ClientBackends>(parts);
+    return std::make_unique<PrimaryBackends>(parts);
+  }
+
+ private:
+  std::uint64_t key_modes_;
+};
+
+// By the key modes that are offered.
+constexpr std::array<MultiEnd, BackendKeyModes::k_all + 1> k_multi_end{MultiEnd(0), MultiEnd(1),
+                                                                       MultiEnd(2), MultiEnd(3)};
+
+PrimaryBackends* primary(const Connection::Parts& parts) {
+  const bool is_primary = parts.policy && parts.role == Role::kServer && !parts.paths.only_one();
+  return is_primary ? static_cast<PrimaryBackends*>(parts.policy.get()) : nullptr;
+}
+
+ClientBackends* client(const Connection::Parts& parts) {
+  const bool is_client = parts.policy && parts.role == Role::kClient;
+  return is_client ? static_cast<ClientBackends*>(parts.policy.get()) : nullptr;
+}
+
+// Null for a backend, which knows of itself alone.
+const BackendTable* table_of(const Connection::Parts& parts) {
+  if (const PrimaryBackends* backends = primary(parts)) return &backends->table();
+  if (const ClientBackends* backends = client(parts)) return &backends->table();
+  return nullptr;
+}
+
+}  // namespace
+
+void offer_multi_end(ConnectionConfig& config, std::uint64_t key_modes) {
+  const std::uint64_t known = key_modes & BackendKeyModes::k_all;
+  config.path_policy = known == 0 ? nullptr : &k_multi_end[known];
+}
+
+bool multi_end_negotiated(const Connection& connection) {
+  return table_of(connection.parts()) != nullptr;
+}
+
+std::vector<BackendStats> backend_stats(const Connection& connection) {
+  const Connection::Parts& parts = connection.parts();
+  std::vector<BackendStats> stats;
+  const BackendTable* table = table_of(parts);
+  if (!table) return stats;
+  for (const BackendRecord& record : table->records()) {
+    const PathEntry* entry = parts.paths.find(record.path);
+    stats.push_back({.backend = record.backend,
+                     .path = record.path,
+                     .address = record.address,
+                     .offered = record.offered,
+                     .drains = record.drains,
+                     .abandoned = !entry || entry->abandonment.has_value()});
+  }
+  return stats;
+}
+
+// --- primary ------------------------------------------------------------------------------------
+
+Result<BackendSeed, BackendRefusal> hand_over(Connection& connection, BackendId backend,
+                                              const Address& address, const StreamLease& wanted) {
+  PrimaryBackends* backends = primary(connection.parts());
+  if (!backends) return BackendRefusal::kNotNegotiated;
+  return backends->hand_over(backend, address, wanted);
+}
+
+FreePaths free_backend_paths(const Connection& connection) {
+  const PrimaryBackends* backends = primary(connection.parts());
+  return backends ? backends->free_paths() : FreePaths{};
+}
+
+Status<BackendRefusal> offer_backend(Connection& connection, BackendId backend) {
+  PrimaryBackends* backends = primary(connection.parts());
+  return backends ? backends->offer(backend) : BackendRefusal::kUnknownBackend;
+}
+
+Status<BackendRefusal> withdraw_backend(Connection& connection, BackendId backend,
+                                        std::uint64_t reason, Time now) {
+  PrimaryBackends* backends = primary(connection.parts());
+  return backends ? backends->withdraw(backend, reason, now) : BackendRefusal::kUnknownBackend;
+}
+
+// --- client -------------------------------------------------------------------------------------
+
+Result<PathId, BackendRefusal> open_backend(Connection& connection, BackendId backend,
+                                            const Address& local, Time now) {
+  ClientBackends* backends = client(connection.parts());
+  if (!backends) return BackendRefusal::kNotNegotiated;
+  return backends->open(backend, local, now);
+}
+
+bool at_backend(const Connection& connection, StreamId stream) {
+  return connection.parts().streams.pinned().apart(stream);
+}
+
+// --- backend ------------------------------------------------------------------------------------
+
+TransportStatus establish_backend(Connection& connection, const BackendSeed& seed, Time now) {
+  const auto unusable = [](const char* reason) {
+    return TransportError{TransportErrorCode::kInternalError, 0, reason};
+  };
+  Connection::Parts& parts = connection.parts();
+  PathEntry& entry = parts.paths.keep_only(seed.keys.path);
+  parts.paths.enable(seed.keys.path, seed.keys.path);
+  if (!entry.local_ids.take_over(seed.local_ids)) return unusable("bad connection ids");
+  for (const NewConnectionIdFrame& id : seed.remote_ids) {
+    if (TransportStatus status = entry.remote_ids.on_new(id); !status) return status;
+  }
+  parts.peer_parameters = seed.peer_parameters;
+  if (TransportStatus status = parts.streams.set_peer_parameters(seed.peer_parameters); !status) {
+    return status;
+  }
+  parts.streams.leased_limits().start(seed.lease);
+  if (!parts.keys.take_over(seed.keys)) return unusable("bad keys");
+  parts.policy = std::make_unique<OwnPath>(parts);
+  parts.idle.on_heard_elsewhere(now);
+  parts.established = parts.handshake_confirmed = true;
+  parts.events.push_back(EstablishedEvent{});
+  return {};
+}
+
+// --- primary and backend ------------------------------------------------------------------------
+
+SharedLimits& shared_limits(Connection& connection) {
+  return connection.parts().streams.shared_limits();
+}
+
+LeasedLimits& leased_limits(Connection& connection) {
+  return connection.parts().streams.leased_limits();
+}
+
+void heard_elsewhere(Connection& connection, Time now) {
+  connection.parts().idle.on_heard_elsewhere(now);
+}
+
+}  // namespace sheaf::quic

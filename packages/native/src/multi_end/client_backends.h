@@ -1,0 +1,40 @@
+#pragma once
+
+#include "multi_end/backend_table.h"
+#include "multi_end/backends.h"
+#include "multi_end/path_rules.h"
+#include "multi_end/silence_watch.h"
+
+namespace sheaf::quic {
+
+// The client opens paths to the backends that the primary offers, and gives up those that fail.
+class ClientBackends final : public PathPolicy {
+ public:
+  explicit ClientBackends(Connection::Parts& parts) : parts_(parts), watch_(parts, table_) {}
+
+  // multi_end/backends.h says what it does.
+  Result<PathId, BackendRefusal> open(BackendId backend, const Address& local, Time now);
+  const BackendTable& table() const { return table_; }
+
+  TransportStatus on_frame(PathEntry& entry, const Frame& frame, Time now) override;
+  bool on_violation(const TransportError& error, Time now) override;
+  void on_abandoned(PathEntry& entry, Time now) override;
+  Frame abandonment_frame(const PathEntry& entry) const override;
+  void on_forgotten(PathId path) override { table_.forget_path(path); }
+  bool takes_streams(const PathEntry& entry) const override;
+  bool may_update_keys() const override;
+  Time next_timeout() const override { return watch_.next_timeout(); }
+  void on_timeout(Time now) override { watch_.on_timeout(now); }
+
+ private:
+  TransportStatus on_offer(const BackendOfferFrame& frame);
+  TransportStatus on_withdraw(const BackendWithdrawFrame& frame, Time now);
+  // The path is the backend's from now on.
+  void take_path(PathEntry& entry, BackendId backend);
+
+  Connection::Parts& parts_;
+  BackendTable table_;
+  SilenceWatch watch_;
+};
+
+}  // namespace sheaf::quic

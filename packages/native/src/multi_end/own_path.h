@@ -1,0 +1,19 @@
+#pragma once
+
+#include "connection/parts.h"
+
+namespace sheaf::quic {
+
+// A backend takes part in a connection at one path, which it was given, and ends with it.
+class OwnPath final : public PathPolicy {
+ public:
+  explicit OwnPath(Connection::Parts& parts) : parts_(parts) {}
+
+  void on_abandoned(PathEntry& entry, Time now) override;
+  bool may_update_keys() const override { return parts_.keys.mode() != KeyMode::kShared; }
+
+ private:
+  Connection::Parts& parts_;
+};
+
+}  // namespace sheaf::quic

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "connection/parts.h"
+#include "multi_end/backend_table.h"
+
+namespace sheaf::quic {
+
+// The client's policy of silence (docs/internals/multi-end.md): asks servers that were not heard
+// for long for a sign of life, gives up the path of a backend that does not answer, and reports a
+// lost primary.
+class SilenceWatch {
+ public:
+  // A backend with open streams is asked after this time, and the primary while backends have open
+  // streams. Each time is at least three probe timeouts.
+  static constexpr Duration k_quiet = std::chrono::milliseconds(500);
+  static constexpr Duration k_quiet_primary = std::chrono::seconds(1);
+  // A server may leave probes unacknowledged for this time.
+  static constexpr Duration k_silence = std::chrono::seconds(2);
+  // A stream may wait for credit for this time while the primary is lost.
+  static constexpr Duration k_starved = std::chrono::milliseconds(500);
+
+  SilenceWatch(Connection::Parts& parts, const BackendTable& table)
+      : parts_(parts), table_(table) {}
+
+  Time next_timeout() const;
+  void on_timeout(Time now);
+
+ private:
+  Time quiet_deadline(const PathEntry& entry) const;
+  Time silence_deadline(const PathEntry& entry) const;
+  Time starved_deadline(const PathEntry& entry) const;
+  Time primary_deadline() const;
+  bool backends_serve_streams() const;
+
+  Connection::Parts& parts_;
+  const BackendTable& table_;
+  bool primary_lost_ = false;  // the application was told
+  Time primary_lost_at_{};     // the last time
+};
+
+}  // namespace sheaf::quic
