@@ -1,5 +1,4 @@
 // What needs no running program: structure, words, types of tests, rules, layout, and the tests of these scripts.
-import { checkStructure } from '../checks/structure.mjs';
 import { checkApiDocumentation, checkLayout, checkNativeLayout, checkRules, checkTypes } from '../checks/tools.mjs';
 import { capture, progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
@@ -9,6 +8,8 @@ export const lint = {
   title: 'Lint',
   needs: ['packages', 'dependencies', 'typescript'],
   run: async () => {
+    // It reads sources with TypeScript, which is there once the set-up has run.
+    const { checkStructure } = await import('../checks/structure.mjs');
     const structure = checkStructure();
     // ESLint takes about as long as all others.
     const [rules, others] = await Promise.all([

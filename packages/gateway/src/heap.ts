@@ -1,6 +1,6 @@
-// Holds V8 to what a gateway needs. By itself it lets the young generation grow to 32 MB, and the old one to a multiple of what lives
-// there, before it looks for garbage: with greedy clients that was more than what they held. Both flags are read whenever V8 decides
-// about growth, so that they need not stand on the command line. Requests leave little behind, and pay nothing for it.
+// Holds V8 to what a gateway needs, in a process that is nothing but a gateway: whoever embeds one decides about V8. By itself V8
+// lets the young generation grow to 32 MB, and the old one to a multiple of what lives there, before it collects garbage. With greedy
+// clients that was more than they held. V8 reads both flags whenever it decides about growth, so they work without a command line.
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 

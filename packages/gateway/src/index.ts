@@ -1,5 +1,3 @@
-// First: to load the rest would already make the young generation grow.
-import './heap.js';
 export * from './client.js';
 export { configurationSchema, type NodeConfiguration } from './schema/node.js';
 export { configurationWarnings, loadConfiguration, parseConfiguration } from './configuration/load.js';

@@ -1,3 +1,5 @@
+// First: loading the rest would already make the young generation grow.
+import '@sheaf/gateway/heap';
 import { loadConfiguration, startNodes } from '@sheaf/gateway';
 import { announceNode, announceReady } from '../announce.js';
 import type { Command } from '../command.js';
