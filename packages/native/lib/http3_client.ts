@@ -126,6 +126,8 @@ class Client
       });
     });
     this.handshake = this.handshake.finally(() => clearTimeout(timer));
+    // It could not even begin: `handshake` says why.
+    if (this.handle < 0) return this.handshake;
     // Known already: the session allows 0-RTT.
     this.alpn = this.options.earlyRequests ? this.status().alpn : '';
     if (this.alpn === '') return this.handshake;

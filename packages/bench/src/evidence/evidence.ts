@@ -66,7 +66,7 @@ export async function runEvidence(
     stop.abort();
   };
   process.once('SIGINT', onSignal);
-  const contradicted: string[] = [];
+  const failed: string[] = [];
   try {
     for (const artefact of chosen) {
       const outcome = await runArtefact(artefact, laboratory, {
@@ -74,17 +74,17 @@ export async function runEvidence(
         progress: (line) => progress(`${artefact.id}: ${line}`),
         stop: stop.signal,
       });
-      if (outcome === 'stopped') return exitCodes.success;
+      if (outcome === 'stopped') return exitCodes.interrupted;
       const view = await viewWith(laboratory, artefact, options.quick);
       print(`${artefact.id}: ${outcome === 'not runnable' ? view.verdict : `${outcome}, ${view.verdict}`}`);
       for (const { text, verdict } of view.claims) print(`  ${verdict}: ${text}`);
-      if (view.verdict === 'contradicted') contradicted.push(artefact.id);
+      if (['contradicted', 'missed'].includes(view.verdict)) failed.push(artefact.id);
     }
   } finally {
     process.off('SIGINT', onSignal);
   }
-  if (options.check && contradicted.length > 0)
-    throw new UserError('BENCH_FAILED', `claims are contradicted: ${contradicted.join(', ')}`);
+  if (options.check && failed.length > 0)
+    throw new UserError('BENCH_FAILED', `claims do not hold: ${failed.join(', ')}`);
   return exitCodes.success;
 }
 

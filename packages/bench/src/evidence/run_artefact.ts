@@ -39,6 +39,7 @@ export async function runArtefact(
   const last = await store.read(artefact.id, { quick });
   if (!again && last && isCurrent(last, digests)) return 'up to date';
   const load = runner.realTime ? await becomeQuiet(progress, stop) : undefined;
+  if (stop.aborted) return 'stopped';
   const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
   const started = performance.now();
   // Parts of another program or of other settings never mix with these.
@@ -51,8 +52,14 @@ export async function runArtefact(
   const count = quick ? runs.quick : runs.full;
   const seed = seeds.held_out;
   progress(`${count} runs, seeds ${seed} to ${seed + count - 1}`);
-  const measured = await runner.run(artefact.setup, { runs: count, seed, quick, directory, progress, stop });
-  if (stop.aborted) return 'stopped';
+  const measured = await runner
+    .run(artefact.setup, { runs: count, seed, quick, directory, progress, stop })
+    .catch((error: unknown) => {
+      // The signal that stops this reached the programs of the experiment, too.
+      if (stop.aborted) return undefined;
+      throw error;
+    });
+  if (!measured || stop.aborted) return 'stopped';
   await store.write({
     artefact: artefact.id,
     ...digests,

@@ -52,7 +52,7 @@ class Crowd {
 
 /**
  * A connection of HTTP/1.1 costs some 50 KB, and a client that leaves its exchanges where they are holds as many as it has requests.
- * Beyond a third of its share a network gets more of them one by one, and to each the one gives way whose client has done nothing
+ * Beyond an eighth of its share a network gets more of them one by one, and to each the one gives way whose client has done nothing
  * for the longest time.
  */
 export class Crowds {
@@ -61,11 +61,13 @@ export class Crowds {
   readonly #atOnce: number;
   readonly #turnOf: (socket: Socket) => ClientsTurn;
   readonly #crowds = new Map<string, Crowd>();
+  /** Connections that had to be admitted: those of trusted proxies belong to no crowd. */
+  readonly #members = new WeakSet<Socket>();
   #timer: NodeJS.Timeout | undefined;
 
   /** `share`: connections that one network may have. */
   constructor(share: number, turnOf: (socket: Socket) => ClientsTurn) {
-    this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 3));
+    this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 8));
     this.#turnOf = turnOf;
   }
 
@@ -73,6 +75,7 @@ export class Crowds {
   admit(socket: Socket, network: string, begin: () => void): void {
     const crowd = this.#crowds.get(network) ?? new Crowd();
     this.#crowds.set(network, crowd);
+    this.#members.add(socket);
     if (crowd.open < this.#atOnce) {
       this.#begin(crowd, network, socket, begin);
       return;
@@ -86,7 +89,7 @@ export class Crowds {
   /** From now on it can carry requests of HTTP/1.1. */
   add(socket: Socket, network: string): void {
     const crowd = this.#crowds.get(network);
-    if (!crowd) return;
+    if (!crowd || !this.#members.has(socket)) return;
     crowd.carriers.set(socket, { bytes: 0, movedAt: performance.now() });
     socket.once('close', () => crowd.carriers.delete(socket));
   }
@@ -94,10 +97,15 @@ export class Crowds {
   /** It turned out to be one of HTTP/2, whose requests have their own bounds. */
   leave(socket: Socket, network: string): void {
     const crowd = this.#crowds.get(network);
-    if (!crowd) return;
+    if (!crowd || !this.#members.has(socket)) return;
     crowd.left += 1;
     socket.once('close', () => (crowd.left -= 1));
     this.#release(crowd, performance.now());
+  }
+
+  /** Closes the connections that wait for their turn. */
+  close(): void {
+    for (const { waiting } of this.#crowds.values()) for (const socket of waiting.keys()) socket.destroy();
   }
 
   /** Looks who got on, and gives turns, at `now` in milliseconds. */

@@ -130,6 +130,11 @@ export class TcpClients {
     else this.#crowds.add(socket, networkOf(address));
   }
 
+  /** Closes the connections whose turn did not come. */
+  closeWaiting(): void {
+    this.#crowds.close();
+  }
+
   /** That a session of this client has at first. */
   streamsFor(address: string): number {
     return this.#networks.get(networkOf(address))?.scarce ? this.#few : this.#streams;

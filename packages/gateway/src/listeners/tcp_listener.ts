@@ -136,6 +136,7 @@ export class TcpListener {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
     this.#server.close();
+    this.#clients.closeWaiting();
     if ('closeIdleConnections' in this.#server) this.#server.closeIdleConnections();
     for (const session of this.#sessions) session.close();
     const cut = (): void => this.#connections.forEach((socket) => socket.destroy());

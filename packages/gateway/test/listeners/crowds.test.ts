@@ -5,7 +5,7 @@ import { Crowds, type ClientsTurn } from '../../src/listeners/crowds.js';
 
 const network = '192.0.2.1';
 /** Of a share of 1,000: what comes in at once. */
-const atOnce = 334;
+const atOnce = 125;
 /** Then so many, and as many again every 250 ms. */
 const aFew = 7;
 
@@ -45,7 +45,7 @@ const begun = (connections: Connection[]): number => connections.filter((connect
 const open = (connections: Connection[]): number =>
   connections.filter((connection) => connection.begun && !connection.destroyed).length;
 
-it('beyond a third of the share connections come in one by one, and those that do nothing give way', async () => {
+it('beyond an eighth of the share connections come in one by one, and those that do nothing give way', async () => {
   const { crowds, many } = crowded();
   const connections = many(900);
   expect(begun(connections)).toBe(atOnce + aFew);
@@ -100,6 +100,28 @@ it('the last one to come has the first turn', async () => {
   expect(late.map((connection) => connection.begun)).toEqual(late.map((_, index) => index >= 10 - (aFew - 1)));
   await vi.advanceTimersByTimeAsync(1_000);
   expect(begun(late)).toBe(10);
+});
+
+it('connections that nobody had to admit, as those of a trusted proxy, neither count nor give way', async () => {
+  const { crowds, many } = crowded();
+  const connections = many(atOnce);
+  const proxied = Array.from({ length: 50 }, () => new Connection());
+  for (const connection of proxied) {
+    connection.turn = 'request';
+    crowds.add(connection as unknown as Socket, network);
+    crowds.leave(connection as unknown as Socket, network);
+  }
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(begun(many(200))).toBe(aFew);
+  expect(proxied.some(({ destroyed }) => destroyed)).toBe(false);
+  expect(begun(connections)).toBe(atOnce);
+});
+
+it('connections that wait are closed when the gateway stops', () => {
+  const { crowds, many } = crowded();
+  const connections = many(atOnce + 100);
+  crowds.close();
+  expect(connections.filter(({ begun: one, destroyed }) => one === destroyed)).toEqual([]);
 });
 
 it('other networks, small shares and connections of HTTP/2 are no crowd', () => {

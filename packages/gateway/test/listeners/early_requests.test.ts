@@ -105,3 +105,8 @@ it('fail when nobody is there', async () => {
   const client = await connect(port, { session, earlyRequests: true, connectTimeoutMs: 500 });
   await expect(client.request(get)).rejects.toMatchObject({ name: 'QuicError' });
 });
+
+it('a client that cannot even begin hears why', async () => {
+  const { port } = await start();
+  await expect(connect(port, { earlyRequests: true, certificateHashes: ['no hash'] })).rejects.toThrow(/hash/i);
+});

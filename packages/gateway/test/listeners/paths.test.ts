@@ -264,7 +264,7 @@ describe('a connection over several paths', () => {
     await untilFree('127.0.0.2', port);
   });
 
-  it('gives the sockets back that it has left', async () => {
+  it('gives the sockets back that it has left', { timeout: 150_000 }, async () => {
     const { client } = await startBoth();
     for (let moves = 0; moves < 2; moves += 1) {
       const { port } = path(client, 0)!.local;

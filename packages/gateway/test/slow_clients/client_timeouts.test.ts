@@ -52,7 +52,7 @@ describe.each(versions)('over HTTP/%s', (version) => {
       const directory = await temporaryDirectory();
       await writeFile(join(directory, 'large'), large);
       const running = await startFullGateway(
-        `admin: 127.0.0.1:0\nlimits: { unread_timeout: 2s }\nroutes: [{ ${target === 'files' ? 'files: .' : `upstream: "${upstream.origin}"`} }]`,
+        `admin: 127.0.0.1:0\nlimits: { unread_timeout: 5s }\nroutes: [{ ${target === 'files' ? 'files: .' : `upstream: "${upstream.origin}"`} }]`,
         directory,
       );
       const outcomes = await ask(version, running.port, 3, { path: '/large' });
@@ -127,10 +127,10 @@ describe('what is slow for a reason is left alone:', () => {
   it('an upstream that has no news, once its response has begun', async () => {
     const upstream = await startUpstream((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n');
-      setTimeout(() => response.end('data: news\n\n'), 1_500);
+      setTimeout(() => response.end('data: news\n\n'), 2_000);
     });
     const { port } = await startFullGateway(
-      `routes: [{ upstream: { to: "${upstream.origin}", response_timeout: 500ms } }]`,
+      `routes: [{ upstream: { to: "${upstream.origin}", response_timeout: 1s } }]`,
     );
     expect((await get(port, '/')).body.toString()).toBe(':\n\ndata: news\n\n');
   });

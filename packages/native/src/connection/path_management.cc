@@ -272,8 +272,10 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry) return {};
-  const TransportStatus status =
-      entry->local_ids.on_retire({frame.sequence}, now_ + 3 * parts_.probe_timeout());
+  // Packets of a path that is there may still be on their way with the id.
+  const Duration remembered = entry->path ? 3 * parts_.probe_timeout() : Duration::zero();
+  const TransportStatus status = entry->local_ids.on_retire({frame.sequence}, now_ + remembered);
+  if (!entry->path) entry->local_ids.forget_retired(now_);
   if (status) issue_connection_ids(*entry);
   return status;
 }

@@ -11,6 +11,8 @@ namespace {
 
 // A connection that asked for something just now is likely to ask again.
 constexpr Duration k_idle_before_eviction = std::chrono::seconds(1);
+// Freed memory goes back to the system from this part of the target on.
+constexpr std::uint64_t k_worth_returning = 12;
 
 }  // namespace
 
@@ -151,14 +153,14 @@ void Endpoint::evict_slow() {
     if (rank(one) != rank(other)) return rank(one) < rank(other);
     return one->last_relief < other->last_relief;
   });
-  std::size_t closed = 0;
+  const std::size_t held = governor_.used();
   for (Slot* slot : candidates) {
     if (governor_.used() <= governor_.target() || rank(slot) == 3) break;
     evict(*slot, slot->driver->idle() ? LimitHit::kIdleEvicted : LimitHit::kMemoryEvicted);
-    ++closed;
   }
-  // An eighth of all memory is filled before the next round has somebody to close.
-  if (closed > 0) return_freed_memory();
+  // It walks the whole heap, so a round that closed a few idle connections is not worth it.
+  const std::size_t freed = held - governor_.used();
+  if (freed >= governor_.target() / k_worth_returning) return_freed_memory();
 }
 
 }  // namespace sheaf::quic

@@ -30,12 +30,14 @@ export async function htmlReport(views: readonly ArtefactView[]): Promise<string
 
 /** What a reader should know first: claims that do not hold, and results that are older than the code. */
 function leadOf(views: readonly ArtefactView[]): string {
-  const contradicted = views.flatMap(({ claims }) => claims.filter(({ verdict }) => verdict === 'contradicted'));
+  const failed = views.flatMap(({ claims }) =>
+    claims.filter(({ verdict }) => verdict === 'contradicted' || verdict === 'missed'),
+  );
   const stale = views.filter((view) => view.stale).length;
   const first =
-    contradicted.length === 0
-      ? 'No measured claim is contradicted.'
-      : `Contradicted: ${contradicted.map(({ text }) => text).join('; ')}.`;
+    failed.length === 0
+      ? 'Every measured claim holds.'
+      : `These do not hold: ${failed.map(({ text }) => text).join('; ')}.`;
   return stale === 0 ? first : `${first} ${stale} results are older than the code that they measured.`;
 }
 
@@ -93,7 +95,7 @@ async function articleOf(view: ArtefactView): Promise<string> {
 }
 
 function figureWith(title: string, svg: string): string {
-  const caption = `${title}. Whiskers: 95 % intervals. Diamonds: published values.`;
+  const caption = `${title}. Whiskers: 95 % intervals, or the range of fewer than five runs. Diamonds: published values.`;
   return element('figure', {}, svg, element('figcaption', {}, escapeText(caption)));
 }
 

@@ -44,7 +44,7 @@ h3{font-size:18px;margin:0}
 article{background:var(--panel);border:1px solid var(--line);border-radius:14px;padding:22px 24px;margin:0 0 18px}
 article header{display:flex;flex-wrap:wrap;align-items:baseline;gap:6px 12px}
 .chip{font-size:12px;font-weight:600;padding:2px 10px;border-radius:99px;border:1px solid currentColor;color:var(--soft);white-space:nowrap}
-.reproduced{color:var(--good)}.contradicted{color:var(--bad)}.tie,.cannot-be-told,.stale{color:var(--open)}
+.reproduced,.met{color:var(--good)}.contradicted,.missed{color:var(--bad)}.tie,.cannot-be-told,.stale{color:var(--open)}
 .claims{margin:14px 0;padding:0;list-style:none}
 .claims>li{padding:10px 0;border-top:1px solid var(--line)}
 .claims ul{margin:6px 0 0;padding-left:18px;color:var(--soft);font-size:13px;columns:2 300px}

@@ -3,6 +3,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Setup } from '../artefact/artefact.js';
 
+/** What builds leave behind in folders of sources. */
+const built = /(?:^|\/)(?:target|build|dist|node_modules)\//;
+
 /** SHA-256 over names and contents of all files in these folders and files, which are relative to the root. */
 export function digestOfSources(root: string, sources: readonly string[]): string {
   const hash = createHash('sha256');
@@ -21,6 +24,7 @@ function filesOf(root: string, source: string): string[] {
   return readdirSync(join(root, source), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+    .filter((file) => !built.test(file))
     .sort();
 }
 

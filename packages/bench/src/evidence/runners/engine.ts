@@ -3,7 +3,7 @@ import { engineOutputSchema, type Sample } from '../../engine/sample.js';
 import { buildPeers, buildSheaf, type Subject } from '../../engine/subjects.js';
 import { runProgram } from '../../process/run_program.js';
 import type { ResultCell } from '../results/result.js';
-import type { Runner } from './runner.js';
+import { runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Of one transfer. */
@@ -20,7 +20,13 @@ const settingsSchema = z.strictObject({ library: z.enum(['sheaf', 'ngtcp2', 'qui
 export const engine: Runner = {
   name: 'engine',
   realTime: true,
-  sources: ['packages/native/src', 'packages/native/bench/engine_bench.cc', 'packages/bench/peers'],
+  sources: [
+    runnerSources,
+    'packages/native/src',
+    'packages/native/bench/engine_bench.cc',
+    'packages/bench/peers',
+    'packages/bench/src/engine',
+  ],
   settings: (setup, arm) => ({
     ...optionsSchema.parse(setup.options),
     ...settingsSchema.parse(setup.arms[arm]?.settings),

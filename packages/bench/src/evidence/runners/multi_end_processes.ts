@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { samplePlans, type Delivery, type Sample } from '../../multi_end/real/real_backends.js';
 import type { ResultCell } from '../results/result.js';
-import type { Runner } from './runner.js';
+import { runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   clients: z.number().int().min(1).max(64),
@@ -19,7 +19,13 @@ const settingsSchema = z.strictObject({ delivery: z.enum(['direct', 'proxy', 'ca
 export const multiEndProcesses: Runner = {
   name: 'multi-end-processes',
   realTime: true,
-  sources: ['packages/native/src', 'packages/native/lib', 'packages/gateway/src', 'packages/bench/src/multi_end/real'],
+  sources: [
+    runnerSources,
+    'packages/native/src',
+    'packages/native/lib',
+    'packages/gateway/src',
+    'packages/bench/src/multi_end/real',
+  ],
   settings: (setup, arm) => ({
     ...optionsSchema.parse(setup.options),
     ...settingsSchema.parse(setup.arms[arm]?.settings),

@@ -6,7 +6,7 @@ import { buildNativeBench } from '../../process/cmake.js';
 import { runProgram } from '../../process/run_program.js';
 import type { ResultCell } from '../results/result.js';
 import { runParts } from './parts.js';
-import type { Runner } from './runner.js';
+import { runnerSources, type Runner } from './runner.js';
 
 const milliseconds = z.number().min(0);
 
@@ -35,6 +35,7 @@ export const multiEndSimulation: Runner = {
   name: 'multi-end-simulation',
   realTime: false,
   sources: [
+    runnerSources,
     'packages/native/src',
     'packages/native/bench/multi_end_bench.cc',
     'packages/bench/src/multi_end/simulation',

@@ -12,7 +12,7 @@ import { runProgram } from '../../process/run_program.js';
 import type { Setup } from '../artefact/artefact.js';
 import type { ResultCell } from '../results/result.js';
 import { runParts } from './parts.js';
-import type { RunContext, Runner } from './runner.js';
+import { runnerSources, type RunContext, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   pages: z.array(z.enum(ALL_PAGES)).min(1),
@@ -35,6 +35,7 @@ export const pagesSimulation: Runner = {
   name: 'pages-simulation',
   realTime: false,
   sources: [
+    runnerSources,
     'packages/native/src',
     'packages/native/bench/pages_bench.cc',
     'packages/bench/src/pages/simulation',

@@ -2,6 +2,9 @@ import type { Setup } from '../artefact/artefact.js';
 import type { CompleteSettings } from '../artefact/declared_differences.js';
 import type { ResultCell } from '../results/result.js';
 
+/** Runners make values of what programs print, so they belong to the sources of every result. */
+export const runnerSources = 'packages/bench/src/evidence/runners';
+
 export interface RunContext {
   /** Runs of each cell, and the seed of the first one. */
   runs: number;

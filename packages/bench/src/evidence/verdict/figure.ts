@@ -6,7 +6,7 @@ import type { ResultCell } from '../results/result.js';
 /** A figure that was made of runs. */
 export interface Figure {
   value: number;
-  /** 95 %; undefined when one run says nothing about the spread. */
+  /** 95 %, or the range of fewer than five runs; undefined when one run says nothing about the spread. */
   interval?: [number, number];
   n: number;
 }

@@ -35,7 +35,8 @@ export function evaluate(
     );
     return other ? [[cell, other]] : [];
   });
-  if (pairs.length === 0) return { truth: 'unknown', measured: [] };
+  // A place that was not measured with both arms leaves the statement open.
+  if (pairs.length === 0 || pairs.length < of.length) return { truth: 'unknown', measured: [] };
   const groups = predicate.over === 'mean' ? [pairs] : pairs.map((pair) => [pair]);
   return judge(
     groups.map((group) => ({

@@ -5,6 +5,8 @@ import { all, evaluate, type Truth } from './predicate.js';
 export const verdicts = [
   'reproduced',
   'contradicted',
+  'met',
+  'missed',
   'tie',
   'cannot be told',
   'not comparable',
@@ -41,12 +43,14 @@ export function claimVerdicts(artefact: Rerunnable, result: Result | undefined):
 function verdictOf(truth: Truth, published: Claim['published']): Verdict {
   if (truth === 'unknown') return 'cannot be told';
   if (truth === 'tie') return 'tie';
-  return (truth === 'holds') === (published !== 'does not hold') ? 'reproduced' : 'contradicted';
+  // A mark of our own: the paper says nothing about it.
+  if (published === 'not said') return truth === 'holds' ? 'met' : 'missed';
+  return (truth === 'holds') === (published === 'holds') ? 'reproduced' : 'contradicted';
 }
 
 /** The worst of its claims speaks for an artefact. */
 export function artefactVerdict(artefact: Artefact, claims: readonly ClaimVerdict[]): Verdict {
   if (artefact.state === 'not built' || artefact.state === 'cannot be rerun') return artefact.state;
-  const inOrder: Verdict[] = ['contradicted', 'cannot be told', 'not comparable', 'tie', 'reproduced'];
+  const inOrder: Verdict[] = ['contradicted', 'missed', 'cannot be told', 'not comparable', 'tie', 'reproduced', 'met'];
   return inOrder.find((verdict) => claims.some((claim) => claim.verdict === verdict)) ?? 'cannot be told';
 }

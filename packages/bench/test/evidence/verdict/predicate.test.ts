@@ -33,6 +33,11 @@ test('what was not measured is unknown', () => {
   expect(truthOf(times(slow, scaled(0.4)), { where: { page: 'shop' } })).toBe('unknown');
 });
 
+test('a place that was measured with one arm alone is unknown', () => {
+  const [, alone] = times(slow, scaled(0.4), 'shop');
+  expect(truthOf([...times(slow, scaled(0.4)), alone!])).toBe('unknown');
+});
+
 test('every cell has to hold, or the geometric mean of all', () => {
   const both = [...times(slow, scaled(0.2), 'news'), ...times(slow, scaled(0.8), 'shop')];
   expect(truthOf(both)).toBe('fails');
