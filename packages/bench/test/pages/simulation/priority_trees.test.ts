@@ -72,10 +72,15 @@ test('a setting is told to the program line by line', async () => {
   expect(lines.slice(0, 5)).toEqual([
     'schedulers rr min-rtt 0 olia',
     'server 300',
-    'link 30 35 10 0.8 0.015 0.5 0.75 1350000',
-    'link 55 60 15 2.4 0.03 0.5 0.75 1350000',
+    'link 30 35 10 0.8 0.015 0.5 0.75 1350000 0',
+    'link 55 60 15 2.4 0.03 0.5 0.75 1350000 0',
     'warm 4 2619',
   ]);
   expect(lines).toContain('group 11 7 2');
   expect(lines.filter((line) => line.startsWith('resource '))).toHaveLength(25);
+});
+
+test("the levels with netem's arithmetic have the rates and delays of the others", () => {
+  expect(networkAt('high-netem')).toEqual({ ...networkAt('high'), netem: true });
+  expect(networkAt('medium-netem')).toEqual({ ...networkAt('medium'), netem: true });
 });
