@@ -52,7 +52,7 @@ class Crowd {
 
 /**
  * A connection of HTTP/1.1 costs some 50 KB, and a client that leaves its exchanges where they are holds as many as it has requests.
- * Beyond an eighth of its share a network gets more of them one by one, and to each the one gives way whose client has done nothing
+ * Beyond a third of its share a network gets more of them one by one, and to each the one gives way whose client has done nothing
  * for the longest time.
  */
 export class Crowds {
@@ -67,7 +67,7 @@ export class Crowds {
 
   /** `share`: connections that one network may have. */
   constructor(share: number, turnOf: (socket: Socket) => ClientsTurn) {
-    this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 8));
+    this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 3));
     this.#turnOf = turnOf;
   }
 

@@ -85,9 +85,8 @@ describe.each(versions)('one client of an upstream, over HTTP/%s,', (version) =>
     ['that does not send its bodies', { path: '/body', method: 'POST', announced: 10 }],
   ])('%s leaves room for another one', { timeout: 120_000 }, async (title, request) => {
     const upstream = await startUpstream(answer);
-    // Over HTTP/1.1 all connections come in at once: an eighth of those of a network.
     const running = await startFullGateway(
-      `log: { level: warn, access: false }\nroutes: [{ upstream: { to: "${upstream.origin}", connections: 16, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m, connections_per_network: 4000 }`,
+      `log: { level: warn, access: false }\nroutes: [{ upstream: { to: "${upstream.origin}", connections: 16, queue_timeout: 5m } }]\nlimits: { body_timeout: 5m, unread_timeout: 5m }`,
     );
     const idle = await medianElsewhere(version, running.port);
     await ask(version, running.port, count, request);

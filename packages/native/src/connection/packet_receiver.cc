@@ -265,8 +265,9 @@ TransportStatus PacketReceiver::process_frame(const FrameStruct& frame) {
   return entry_->rules.judged.contains<FrameStruct>() ? judge(frame) : handle(frame);
 }
 
+// Kept out of the loop over frames, which ordinary paths never leave for it.
 template <typename FrameStruct>
-TransportStatus PacketReceiver::judge(const FrameStruct& frame) {
+[[gnu::noinline, gnu::cold]] TransportStatus PacketReceiver::judge(const FrameStruct& frame) {
   const PathRules& rules = entry_->rules;
   bool admitted = rules.admitted.contains<FrameStruct>();
   if constexpr (requires { frame.path; }) {
@@ -280,7 +281,7 @@ TransportStatus PacketReceiver::judge(const FrameStruct& frame) {
 }
 
 // The peer broke a rule on the path of the packet in hand.
-void PacketReceiver::punish(const TransportError& error) {
+[[gnu::cold]] void PacketReceiver::punish(const TransportError& error) {
   if (entry_->rules.apart) return PathManagement(parts_, now_).end(*entry_, error.code, false);
   if (parts_.policy && parts_.policy->on_violation(error, now_)) return;
   parts_.fail(error, now_);
