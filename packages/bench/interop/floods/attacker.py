@@ -112,9 +112,11 @@ class Attacker(Client):
 
     async def settled(self):
         """What was sent has arrived, or the connection is closed."""
-        if not self.closed:
-            with contextlib.suppress(ConnectionError):
-                await asyncio.wait_for(self.ping(), SETTLE_SECONDS)
+        # A packet is acknowledged before its frames are judged: the second answer shows what became of the connection.
+        for _ in range(2):
+            if not self.closed:
+                with contextlib.suppress(ConnectionError):
+                    await asyncio.wait_for(self.ping(), SETTLE_SECONDS)
 
     async def packets(self, payloads, at_once=PACKETS_AT_ONCE):
         """Sends many packets, as fast as they are taken."""
