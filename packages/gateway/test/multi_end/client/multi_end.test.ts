@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { BACKEND_LOST, type ClientRequestOptions, type ImportedConnection } from '@sheaf/native';
+import { BACKEND_LOST, type ImportedConnection } from '@sheaf/native';
 import { describe, expect, it, vi } from 'vitest';
 import { BackendClient } from '../../../src/multi_end/client/backend_client.js';
 import { RouteMapCache } from '../../../src/multi_end/client/route_map_cache.js';
@@ -14,14 +14,6 @@ async function nameOf(site: Site, backend?: number): Promise<unknown> {
 }
 
 /** What arrived of a response, and how it ended. */
-async function read(site: Site, options: ClientRequestOptions): Promise<{ received: number; error: unknown }> {
-  try {
-    return await drain(await site.client.request(options));
-  } catch (error) {
-    return { received: 0, error };
-  }
-}
-
 async function drain(response: AsyncIterable<unknown>): Promise<{ received: number; error: unknown }> {
   let received = 0;
   try {
