@@ -1,7 +1,7 @@
 // Links from documents to symbols: [`Endpoint::receive`](…/endpoint.cc) has to lead to a file that defines the symbol.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { readTracked } from './documents.mjs';
+import { readTracked } from './tracked_files.mjs';
 
 const waysDocument = 'docs/internals/ways.md';
 const maximumSteps = 12;

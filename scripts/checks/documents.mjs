@@ -1,7 +1,7 @@
 // The documents: their links and anchors, the documents that sources name, and the length of their paragraphs.
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { readTracked } from './tracked_files.mjs';
 
 const maximumParagraph = 600;
 const sources = /\.(?:cc|h|js|mjs|py|rs|go|ts|md|yaml)$/;
@@ -10,20 +10,12 @@ const unchecked = /^scripts\/test\/(?:documents|code_links)\.test\.mjs$/;
 
 /** Returns one line for each link that leads nowhere and each document that is named but does not exist. */
 export function checkLinks(root) {
-  return findBrokenLinks(readTracked(root, sources), (path) => existsSync(join(root, path)));
+  return findBrokenLinks(readTracked(root, sources, unchecked), (path) => existsSync(join(root, path)));
 }
 
 /** Returns one line for each paragraph, list item or table cell of a document that is too long to read. */
 export function checkParagraphs(root) {
-  return findLongParagraphs(readTracked(root, /\.md$/));
-}
-
-export function readTracked(root, wanted) {
-  const names = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
-  return names
-    .split('\0')
-    .filter((path) => wanted.test(path) && !unchecked.test(path) && existsSync(join(root, path)))
-    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+  return findLongParagraphs(readTracked(root, /\.md$/, unchecked));
 }
 
 /** `exists` is asked for paths from the root of the repository. */

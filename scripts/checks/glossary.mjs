@@ -1,7 +1,7 @@
 // The words that docs/glossary.md wants avoided, looked for in source and documents.
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readTracked } from './tracked_files.mjs';
 
 const glossary = 'docs/glossary.md';
 const checked = /\.(?:cc|css|go|h|html|js|md|mjs|py|rs|toml|ts|txt|yaml)$/;
@@ -10,15 +10,8 @@ const unchecked =
 
 /** Returns one line for each place where a tracked file of the repository has a word that it should not have. */
 export function checkGlossary(root) {
-  const paths = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 }).split(
-    '\0',
-  );
   const rules = readGlossary(readFileSync(join(root, glossary), 'utf8'));
-  const files = paths.filter((path) => checked.test(path) && !unchecked.test(path) && existsSync(join(root, path)));
-  return findAvoided(
-    rules,
-    files.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
-  );
+  return findAvoided(rules, readTracked(root, checked, unchecked));
 }
 
 /** The table of words and that of exceptions. @throws Error for a row that is not in their form, or a word that stands there twice */

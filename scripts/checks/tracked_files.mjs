@@ -1,0 +1,12 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Path and text of each file that git tracks and whose path is wanted, without those that are left out. */
+export function readTracked(root, wanted, leftOut = /(?!)/) {
+  const names = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+  return names
+    .split('\0')
+    .filter((path) => wanted.test(path) && !leftOut.test(path) && existsSync(join(root, path)))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
