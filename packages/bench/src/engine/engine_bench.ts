@@ -2,9 +2,8 @@ import { z } from 'zod';
 import type { Experiment, ExperimentContext } from '../experiment.js';
 import { describeMachine, type Machine } from '../measure/machine.js';
 import { distribution, round, type Distribution } from '../measure/statistics.js';
-import { runProgram } from '../process/run_program.js';
-import { engineOutputSchema, type Sample } from './sample.js';
-import { buildPeers, buildSheaf, type Skipped, type Subject } from './subjects.js';
+import type { Sample } from './sample.js';
+import { buildPeers, buildSheaf, runSubject, type Skipped, type Subject } from './subjects.js';
 
 /** What the comparison must show: Sheaf's goodput over that of the best peer. */
 const REQUIRED_RATIO = 1.5;
@@ -117,12 +116,9 @@ async function measureInTurns(
     const share = Math.floor(runs / turns) + (turn < runs % turns ? 1 : 0);
     progress(`turn ${turn + 1} of ${turns}: ${subjects.map((subject) => subject.library).join(', ')}`);
     for (const subject of subjects) {
-      const [program, ...args] = subject.command;
-      const output = engineOutputSchema.parse(
-        JSON.parse(await runProgram(program, [...args, String(share), String(bytes)])),
-      );
+      const output = await runSubject(subject, share, bytes);
       samples.get(subject)?.push(...output.samples);
-      versions.set(subject, subject.version ?? output.version ?? 'unknown');
+      versions.set(subject, output.version);
     }
   }
   return subjects.map((subject) =>

@@ -4,6 +4,7 @@ import { buildNativeBench, buildWithCmake } from '../process/cmake.js';
 import { runProgram } from '../process/run_program.js';
 import { cargo, cmake, ngtcp2, ninja, whatIsMissing, type Tool } from '../process/toolchain.js';
 import { peersDirectory } from '../process/workspace.js';
+import { engineOutputSchema, type Sample } from './sample.js';
 
 /** One library in the comparison. */
 export interface Subject {
@@ -78,6 +79,18 @@ export async function buildPeers(
     skipped.push(...libraries.map((library) => ({ library, reason })));
   }
   return { subjects, skipped };
+}
+
+/** Makes `runs` transfers of `bytes` each. @throws UserError */
+export async function runSubject(
+  { command: [program, ...leading], version: known }: Subject,
+  runs: number,
+  bytes: number,
+): Promise<{ samples: Sample[]; version: string }> {
+  const output = engineOutputSchema.parse(
+    JSON.parse(await runProgram(program, [...leading, String(runs), String(bytes)])),
+  );
+  return { samples: output.samples, version: known ?? output.version ?? 'unknown' };
 }
 
 /** Builds one crate of peers/ and returns its program's path. */

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { exitCodes, UserError } from '@sheaf/gateway';
+import { untilInterrupted } from '../process/until_interrupted.js';
 import { isRerunnable, type Artefact } from './artefact/artefact.js';
 import { chooseArtefacts } from './artefact/catalogue.js';
 import type { Laboratory } from './laboratory.js';
 import { viewOf, type ArtefactView } from './report/view.js';
 import { writeReport } from './report/write_report.js';
+import { isFailure } from './verdict/verdict.js';
 import { checkArms, digestsOf, isCurrent, runArtefact } from './run_artefact.js';
 
 /** Where lines go: results to standard output, progress to standard error. */
@@ -60,32 +62,27 @@ export async function runEvidence(
   // All arms are compared before the first of many minutes is spent.
   for (const artefact of chosen)
     if (isRerunnable(artefact)) checkArms(artefact, laboratory.runnerNamed(artefact.setup.runner));
-  const stop = new AbortController();
-  const onSignal = (): void => {
-    progress('stopping; finished parts are kept, and the same command goes on with them');
-    stop.abort();
-  };
-  process.once('SIGINT', onSignal);
-  const failed: string[] = [];
-  try {
-    for (const artefact of chosen) {
-      const outcome = await runArtefact(artefact, laboratory, {
-        ...options,
-        progress: (line) => progress(`${artefact.id}: ${line}`),
-        stop: stop.signal,
-      });
-      if (outcome === 'stopped') return exitCodes.interrupted;
-      const view = await viewWith(laboratory, artefact, options.quick);
-      print(`${artefact.id}: ${outcome === 'not runnable' ? view.verdict : `${outcome}, ${view.verdict}`}`);
-      for (const { text, verdict } of view.claims) print(`  ${verdict}: ${text}`);
-      if (['contradicted', 'missed'].includes(view.verdict)) failed.push(artefact.id);
-    }
-  } finally {
-    process.off('SIGINT', onSignal);
-  }
-  if (options.check && failed.length > 0)
-    throw new UserError('BENCH_FAILED', `claims do not hold: ${failed.join(', ')}`);
-  return exitCodes.success;
+  return untilInterrupted(
+    () => progress('stopping; finished parts are kept, and the same command goes on with them'),
+    async (stop) => {
+      const failed: string[] = [];
+      for (const artefact of chosen) {
+        const outcome = await runArtefact(artefact, laboratory, {
+          ...options,
+          progress: (line) => progress(`${artefact.id}: ${line}`),
+          stop,
+        });
+        if (outcome === 'stopped') return exitCodes.interrupted;
+        const view = await viewWith(laboratory, artefact, options.quick);
+        print(`${artefact.id}: ${outcome === 'not runnable' ? view.verdict : `${outcome}, ${view.verdict}`}`);
+        for (const { text, verdict } of view.claims) print(`  ${verdict}: ${text}`);
+        if (isFailure(view.verdict)) failed.push(artefact.id);
+      }
+      if (options.check && failed.length > 0)
+        throw new UserError('BENCH_FAILED', `claims do not hold: ${failed.join(', ')}`);
+      return exitCodes.success;
+    },
+  );
 }
 
 /** `sheaf evidence report`: one page about all artefacts, with pictures and values beside it. Returns the page's file. @throws UserError */

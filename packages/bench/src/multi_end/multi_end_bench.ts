@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
+import { untilInterrupted } from '../process/until_interrupted.js';
 import { runHandOver } from './hand_over/hand_over_cost.js';
 import { runRealBackends } from './real/real_outcome.js';
 import { measureSimulatedBackends } from './simulation/simulated_backends.js';
@@ -58,25 +59,15 @@ async function runSimulated(
   { progress }: ExperimentContext,
 ): Promise<Outcome> {
   const machine = describeMachine();
-  const stop = new AbortController();
-  const onSignal = (): void => {
-    progress('stopping; what is finished is kept, and --resume goes on with it');
-    stop.abort();
+  const measured = await untilInterrupted(
+    () => progress('stopping; what is finished is kept, and --resume goes on with it'),
+    (stop) => measureSimulatedBackends({ runs, faultRuns, seed, directory: DIRECTORY, resume, stop }, progress),
+  );
+  const { missed } = measured;
+  const report = { experiment: 'multi-end', machine, parameters: { runs, fault_runs: faultRuns, seed }, ...measured };
+  return {
+    report,
+    tables: simulatedTables(measured),
+    ...(missed.length > 0 && { failure: `${missed.length} of the requirements are missed: ${missed.join('; ')}` }),
   };
-  process.once('SIGINT', onSignal);
-  try {
-    const measured = await measureSimulatedBackends(
-      { runs, faultRuns, seed, directory: DIRECTORY, resume, stop: stop.signal },
-      progress,
-    );
-    const { missed } = measured;
-    const report = { experiment: 'multi-end', machine, parameters: { runs, fault_runs: faultRuns, seed }, ...measured };
-    return {
-      report,
-      tables: simulatedTables(measured),
-      ...(missed.length > 0 && { failure: `${missed.length} of the requirements are missed: ${missed.join('; ')}` }),
-    };
-  } finally {
-    process.off('SIGINT', onSignal);
-  }
 }

@@ -3,6 +3,7 @@ import { STYLE_NAMES } from '@sheaf/web-client/priority';
 import { z } from 'zod';
 import type { Experiment, ExperimentContext, Outcome, ResultTable } from '../experiment.js';
 import { describeMachine } from '../measure/machine.js';
+import { untilInterrupted } from '../process/until_interrupted.js';
 import { browserReport } from './real/browser_report.js';
 import { browserFindings } from './real/browser_findings.js';
 import { measureBrowserPages } from './real/real_pages.js';
@@ -78,17 +79,10 @@ export const pagesBench: Experiment = {
       rawOptions['browser'] === true
         ? inBrowser(browserSchema.parse(rawOptions))
         : simulated(simulatedSchema.parse(rawOptions));
-    const stop = new AbortController();
-    const onSignal = (): void => {
-      context.progress('stopping; what is finished is kept, and --resume goes on with it');
-      stop.abort();
-    };
-    process.once('SIGINT', onSignal);
-    try {
-      return await measure(stop.signal, context);
-    } finally {
-      process.off('SIGINT', onSignal);
-    }
+    return untilInterrupted(
+      () => context.progress('stopping; what is finished is kept, and --resume goes on with it'),
+      (stop) => measure(stop, context),
+    );
   },
 };
 

@@ -1,6 +1,6 @@
 import { element, escapeText } from '../../pages/report/markup.js';
 import { isRerunnable } from '../artefact/artefact.js';
-import { verdicts } from '../verdict/verdict.js';
+import { isFailure, verdicts } from '../verdict/verdict.js';
 import { drawPlot } from './plot.js';
 import { pageStyle } from './style.js';
 import type { ArtefactView, QuantityTable } from './view.js';
@@ -30,9 +30,7 @@ export async function htmlReport(views: readonly ArtefactView[]): Promise<string
 
 /** What a reader should know first: claims that do not hold, and results that are older than the code. */
 function leadOf(views: readonly ArtefactView[]): string {
-  const failed = views.flatMap(({ claims }) =>
-    claims.filter(({ verdict }) => verdict === 'contradicted' || verdict === 'missed'),
-  );
+  const failed = views.flatMap(({ claims }) => claims.filter(({ verdict }) => isFailure(verdict)));
   const stale = views.filter((view) => view.stale).length;
   const first =
     failed.length === 0

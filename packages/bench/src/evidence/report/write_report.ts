@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { csv } from '../../pages/report/csv.js';
 import { isRerunnable } from '../artefact/artefact.js';
 import { htmlReport } from './html.js';
 import { drawPlot } from './plot.js';
@@ -28,21 +29,15 @@ async function writeBelow(file: string, content: string): Promise<void> {
   await writeFile(file, content);
 }
 
-/** RFC 4180. */
 function csvOf({ rows }: QuantityTable): string {
   const axes = [...new Set(rows.flatMap(({ at }) => Object.keys(at)))];
-  const quoted = (value: string | number | undefined): string =>
-    /[",\n]/.test(String(value ?? '')) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? '');
   const lines = rows.map(({ at, arm, ours, published }) => [
-    ...axes.map((axis) => at[axis]),
+    ...axes.map((axis) => at[axis] ?? ''),
     arm,
     ours.value,
-    ours.interval?.[0],
-    ours.interval?.[1],
+    ...(ours.interval ?? ['', '']),
     ours.n,
-    published,
+    published ?? '',
   ]);
-  return [[...axes, 'arm', 'value', 'low', 'high', 'n', 'published'], ...lines]
-    .map((cells) => `${cells.map(quoted).join(',')}\r\n`)
-    .join('');
+  return csv([[...axes, 'arm', 'value', 'low', 'high', 'n', 'published'], ...lines]);
 }

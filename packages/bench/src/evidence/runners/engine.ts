@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { engineOutputSchema, type Sample } from '../../engine/sample.js';
-import { buildPeers, buildSheaf, type Subject } from '../../engine/subjects.js';
-import { runProgram } from '../../process/run_program.js';
-import type { ResultCell } from '../results/result.js';
-import { runnerSources, type Runner } from './runner.js';
+import type { Sample } from '../../engine/sample.js';
+import { buildPeers, buildSheaf, runSubject } from '../../engine/subjects.js';
+import { cellsAt } from './cells.js';
+import { parseSettings, runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   /** Of one transfer. */
@@ -16,6 +15,13 @@ const optionsSchema = z.strictObject({
 
 const settingsSchema = z.strictObject({ library: z.enum(['sheaf', 'ngtcp2', 'quiche', 'quinn-proto']) });
 
+const quantities: Readonly<Record<string, (sample: Sample) => number>> = {
+  generation_gbps: ({ bytes, generation_ns }) => (bytes * 8) / generation_ns,
+  processing_gbps: ({ bytes, processing_ns }) => (bytes * 8) / processing_ns,
+  server_packet_ns: ({ packets, generation_ns, server_ack_ns }) => (generation_ns + server_ack_ns) / packets,
+  client_packet_ns: ({ packets, processing_ns, client_ack_ns }) => (processing_ns + client_ack_ns) / packets,
+};
+
 /** The transport alone, in memory, beside other libraries; they take turns, one transfer each. */
 export const engine: Runner = {
   name: 'engine',
@@ -27,10 +33,7 @@ export const engine: Runner = {
     'packages/bench/peers',
     'packages/bench/src/engine',
   ],
-  settings: (setup, arm) => ({
-    ...optionsSchema.parse(setup.options),
-    ...settingsSchema.parse(setup.arms[arm]?.settings),
-  }),
+  settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, { runs, progress, stop }) {
     const { bytes } = optionsSchema.parse(setup.options);
     const libraries = Object.entries(setup.arms).map(([arm, { settings }]) => ({
@@ -46,34 +49,15 @@ export const engine: Runner = {
       for (const { arm, library } of libraries) {
         const subject = subjects.find((candidate) => candidate.library === library);
         if (!subject) continue;
-        const output = await measureOnce(subject, bytes);
-        versions[library] = subject.version ?? output.version ?? 'unknown';
+        const output = await runSubject(subject, 1, bytes);
+        versions[library] = output.version;
         samples.set(arm, [...(samples.get(arm) ?? []), ...output.samples]);
       }
     }
     return {
-      cells: [...samples].flatMap(([arm, values]) => cellsOf(arm, values)),
+      cells: [...samples].flatMap(([arm, values]) => cellsAt({ arm, at: {} }, values, quantities)),
       versions,
       skipped: skipped.map(({ library, reason }) => `${library}: ${reason}`),
     };
   },
 };
-
-async function measureOnce({ command: [program, ...leading] }: Subject, bytes: number) {
-  return engineOutputSchema.parse(JSON.parse(await runProgram(program, [...leading, '1', String(bytes)])));
-}
-
-function cellsOf(arm: string, samples: readonly Sample[]): ResultCell[] {
-  const quantities: Record<string, (sample: Sample) => number> = {
-    generation_gbps: ({ bytes, generation_ns }) => (bytes * 8) / generation_ns,
-    processing_gbps: ({ bytes, processing_ns }) => (bytes * 8) / processing_ns,
-    server_packet_ns: ({ packets, generation_ns, server_ack_ns }) => (generation_ns + server_ack_ns) / packets,
-    client_packet_ns: ({ packets, processing_ns, client_ack_ns }) => (processing_ns + client_ack_ns) / packets,
-  };
-  return Object.entries(quantities).map(([quantity, value]) => ({
-    arm,
-    at: {},
-    quantity,
-    values: samples.map(value),
-  }));
-}

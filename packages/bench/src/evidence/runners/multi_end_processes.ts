@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { samplePlans, type Delivery, type Sample } from '../../multi_end/real/real_backends.js';
-import type { ResultCell } from '../results/result.js';
-import { runnerSources, type Runner } from './runner.js';
+import { cellsAt } from './cells.js';
+import { parseSettings, runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   clients: z.number().int().min(1).max(64),
@@ -15,6 +15,13 @@ const optionsSchema = z.strictObject({
 
 const settingsSchema = z.strictObject({ delivery: z.enum(['direct', 'proxy', 'caddy']) });
 
+const quantities: Readonly<Record<string, (sample: Sample) => number>> = {
+  primary_percent: ({ primary_cpu_s, wall_s }) => (100 * primary_cpu_s) / wall_s,
+  backends_percent: ({ backends_cpu_s, wall_s }) => (100 * backends_cpu_s) / wall_s,
+  primary_cpu_s: ({ primary_cpu_s }) => primary_cpu_s,
+  backends_cpu_s: ({ backends_cpu_s }) => backends_cpu_s,
+};
+
 /** Processor time of a primary and its backends, all processes of their own on loopback. Utilisation is in percent of one processor. */
 export const multiEndProcesses: Runner = {
   name: 'multi-end-processes',
@@ -26,10 +33,7 @@ export const multiEndProcesses: Runner = {
     'packages/gateway/src',
     'packages/bench/src/multi_end/real',
   ],
-  settings: (setup, arm) => ({
-    ...optionsSchema.parse(setup.options),
-    ...settingsSchema.parse(setup.arms[arm]?.settings),
-  }),
+  settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, { runs, progress }) {
     const { plans, skipped } = await samplePlans({ ...optionsSchema.parse(setup.options), runs }, progress);
     const deliveries = new Map<Delivery, string>(
@@ -37,23 +41,10 @@ export const multiEndProcesses: Runner = {
     );
     const cells = plans.flatMap(({ direction, delivery, backends, samples }) => {
       const arm = deliveries.get(delivery);
-      return arm === undefined || direction !== 'download' ? [] : cellsOf(arm, backends, samples);
+      return arm === undefined || direction !== 'download'
+        ? []
+        : cellsAt({ arm, at: { backends } }, samples, quantities);
     });
     return { cells, versions: {}, skipped: skipped.map(({ delivery, reason }) => `${delivery}: ${reason}`) };
   },
 };
-
-function cellsOf(arm: string, backends: number, samples: readonly Sample[]): ResultCell[] {
-  const quantities: Record<string, (sample: Sample) => number> = {
-    primary_percent: ({ primary_cpu_s, wall_s }) => (100 * primary_cpu_s) / wall_s,
-    backends_percent: ({ backends_cpu_s, wall_s }) => (100 * backends_cpu_s) / wall_s,
-    primary_cpu_s: ({ primary_cpu_s }) => primary_cpu_s,
-    backends_cpu_s: ({ backends_cpu_s }) => backends_cpu_s,
-  };
-  return Object.entries(quantities).map(([quantity, value]) => ({
-    arm,
-    at: { backends },
-    quantity,
-    values: samples.map(value),
-  }));
-}

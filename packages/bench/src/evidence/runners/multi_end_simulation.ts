@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { transferRunSchema, type TransferRun } from '../../multi_end/simulation/runs.js';
 import { describeSetting, type Topology } from '../../multi_end/simulation/setting.js';
 import { buildNativeBench } from '../../process/cmake.js';
+import { parseJsonLines } from '../../process/json_lines.js';
 import { runProgram } from '../../process/run_program.js';
-import type { ResultCell } from '../results/result.js';
-import { runParts } from './parts.js';
-import { runnerSources, type Runner } from './runner.js';
+import { cellsAt } from './cells.js';
+import { finishParts } from './parts.js';
+import { parseSettings, runnerSources, type Runner } from './runner.js';
 
 const milliseconds = z.number().min(0);
 
@@ -30,6 +31,11 @@ interface Place {
   start: 'warm' | 'cold';
 }
 
+const quantities: Readonly<Record<string, (run: TransferRun) => number>> = {
+  done_ms: ({ done_ms }) => Math.max(...done_ms),
+  first_byte_ms: ({ first_ms }) => first_ms[0] ?? 0,
+};
+
 /** One download over a connection with a primary and a backend, in virtual time. Times are in milliseconds since the request. */
 export const multiEndSimulation: Runner = {
   name: 'multi-end-simulation',
@@ -40,10 +46,7 @@ export const multiEndSimulation: Runner = {
     'packages/native/bench/multi_end_bench.cc',
     'packages/bench/src/multi_end/simulation',
   ],
-  settings: (setup, arm) => ({
-    ...optionsSchema.parse(setup.options),
-    ...settingsSchema.parse(setup.arms[arm]?.settings),
-  }),
+  settings: (setup, arm) => parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }),
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);
     const program = await buildNativeBench('multi_end_bench', context.progress);
@@ -55,7 +58,7 @@ export const multiEndSimulation: Runner = {
         delivery: settingsSchema.parse(settings).delivery,
       })),
     );
-    const finished = await runParts(
+    const finished = await finishParts(
       parts,
       { file: join(context.directory, 'transfers.jsonl'), schema: transferRunSchema, ...context },
       async ({ delivery, at }) => {
@@ -67,13 +70,14 @@ export const multiEndSimulation: Runner = {
           ['transfers', delivery, at.start, String(context.seed), String(context.runs)],
           { input },
         );
-        return output
-          .trimEnd()
-          .split('\n')
-          .map((line) => transferRunSchema.parse(JSON.parse(line)));
+        return parseJsonLines(output, transferRunSchema);
       },
     );
-    return { cells: finished.flatMap(({ part, runs }) => cellsOf(part, runs)), versions: {}, skipped: [] };
+    return {
+      cells: finished.flatMap(({ part, runs }) => cellsAt({ arm: part.arm, at: { ...part.at } }, runs, quantities)),
+      versions: {},
+      skipped: [],
+    };
   },
 };
 
@@ -92,11 +96,4 @@ function topologyOf(
     primary: { mbps, delay_ms: primary_delay_ms[topology] ?? 0 },
     backends: [{ client: near, primary: near }],
   };
-}
-
-function cellsOf({ arm, at }: { arm: string; at: Place }, runs: readonly TransferRun[]): ResultCell[] {
-  return [
-    { arm, at: { ...at }, quantity: 'done_ms', values: runs.map(({ done_ms }) => Math.max(...done_ms)) },
-    { arm, at: { ...at }, quantity: 'first_byte_ms', values: runs.map(({ first_ms }) => first_ms[0] ?? 0) },
-  ];
 }

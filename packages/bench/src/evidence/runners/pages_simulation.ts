@@ -2,17 +2,16 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { mean } from '../../measure/statistics.js';
 import { ALL_LEVELS, networkAt } from '../../pages/simulation/network.js';
-import { ALL_PAGES, readPage, type Page } from '../../pages/simulation/page.js';
-import { describeSetting } from '../../pages/simulation/page_setting.js';
-import { ALL_TREES, priorityTree } from '../../pages/simulation/priority_trees.js';
+import { ALL_PAGES, criticalTime, readPage, type Page } from '../../pages/simulation/page.js';
+import { ALL_TREES } from '../../pages/simulation/priority_trees.js';
 import { runSchema, type Run } from '../../pages/simulation/run_record.js';
 import type { SchedulerChoice } from '../../pages/simulation/schedulers.js';
+import { simulatePage } from '../../pages/simulation/simulated_pages.js';
 import { buildNativeBench } from '../../process/cmake.js';
-import { runProgram } from '../../process/run_program.js';
 import type { Setup } from '../artefact/artefact.js';
-import type { ResultCell } from '../results/result.js';
-import { runParts } from './parts.js';
-import { runnerSources, type RunContext, type Runner } from './runner.js';
+import { cellsAt } from './cells.js';
+import { finishParts } from './parts.js';
+import { parseSettings, runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   pages: z.array(z.enum(ALL_PAGES)).min(1),
@@ -43,9 +42,9 @@ export const pagesSimulation: Runner = {
     'fixtures/pages',
   ],
   settings(setup, arm) {
-    const options = optionsSchema.parse(setup.options);
-    const networks = Object.fromEntries(options.levels.map((level) => [level, networkAt(level)]));
-    return { ...options, networks, ...settingsSchema.parse(setup.arms[arm]?.settings) };
+    const { levels } = optionsSchema.parse(setup.options);
+    const networks = Object.fromEntries(levels.map((level) => [level, networkAt(level)]));
+    return { ...parseSettings(setup, arm, { options: optionsSchema, settings: settingsSchema }), networks };
   },
   async run(setup, context) {
     const options = optionsSchema.parse(setup.options);
@@ -54,14 +53,20 @@ export const pagesSimulation: Runner = {
     const parts = placesOf(options).flatMap((at) =>
       Object.keys(setup.arms).map((arm) => ({ name: `${arm}/${Object.values(at).join('/')}`, arm, at })),
     );
-    const cells = await runParts(
+    const finished = await finishParts(
       parts,
       { file: join(context.directory, 'pages.jsonl'), schema: runSchema, ...context },
       async ({ arm, at }) =>
-        simulate(program, pages.get(at.page)!, { setup, arm, at, clients: options.clients }, context),
+        simulatePage(
+          program,
+          { page: pages.get(at.page)!, tree: at.tree, level: at.level, scheduler: schedulerOf(setup, arm) },
+          { seed: context.seed, runs: context.runs, clients: options.clients },
+        ),
     );
     return {
-      cells: cells.flatMap(({ part, runs }) => cellsOf(part, runs, pages.get(part.at.page)!)),
+      cells: finished.flatMap(({ part: { arm, at }, runs }) =>
+        cellsAt({ arm, at: { ...at } }, runs, quantitiesOf(pages.get(at.page)!)),
+      ),
       versions: {},
       skipped: [],
     };
@@ -77,43 +82,22 @@ interface Place {
 const placesOf = ({ pages, trees, levels }: Options): Place[] =>
   pages.flatMap((page) => trees.flatMap((tree) => levels.map((level) => ({ page, tree, level }))));
 
-async function simulate(
-  program: string,
-  page: Page,
-  { setup, arm, at, clients }: { setup: Setup; arm: string; at: Place; clients: number },
-  { seed, runs }: RunContext,
-): Promise<Run[]> {
+function schedulerOf(setup: Setup, arm: string): SchedulerChoice {
   const { streams, paths, repeats_late: repeatsLate, controller } = settingsSchema.parse(setup.arms[arm]?.settings);
-  const scheduler: SchedulerChoice = {
-    name: streams,
-    paths,
-    repeatsLate,
-    ...(controller === 'bbr' && { controller }),
-    kind: 'other',
-  };
-  const input = describeSetting({
-    page,
-    tree: priorityTree(at.tree, page.resources),
-    network: networkAt(at.level),
-    scheduler,
-  });
-  const output = await runProgram(program, [seed, runs, clients].map(String), { input });
-  return output
-    .trimEnd()
-    .split('\n')
-    .map((line) => runSchema.parse(JSON.parse(line)));
+  return { name: streams, paths, repeatsLate, ...(controller === 'bbr' && { controller }), kind: 'other' };
 }
 
-/** One value a run: the mean over its clients. */
-function cellsOf({ arm, at }: { arm: string; at: Place }, runs: readonly Run[], page: Page): ResultCell[] {
-  const critical = page.resources.flatMap((resource, index) => (resource.critical ? [index] : []));
-  const perRun = (value: (client: Run['clients'][number]) => number): number[] =>
-    runs.map(({ clients }) => mean(clients.map(value)));
-  const quantities: Record<string, number[]> = {
-    plt_ms: perRun(({ plt_ms }) => plt_ms),
-    critical_ms: perRun(({ done_ms }) => Math.max(...critical.map((index) => done_ms[index] ?? 0))),
-    object_ms: perRun(({ done_ms }) => mean(done_ms)),
-    sent_bytes: perRun(({ paths }) => paths.reduce((sum, { bytes }) => sum + bytes, 0)),
+/** Of one run: means over its clients. */
+function quantitiesOf(page: Page): Readonly<Record<string, (run: Run) => number>> {
+  const critical = criticalTime(page);
+  const perClient =
+    (value: (client: Run['clients'][number]) => number) =>
+    ({ clients }: Run): number =>
+      mean(clients.map(value));
+  return {
+    plt_ms: perClient(({ plt_ms }) => plt_ms),
+    critical_ms: perClient(({ done_ms }) => critical(done_ms)),
+    object_ms: perClient(({ done_ms }) => mean(done_ms)),
+    sent_bytes: perClient(({ paths }) => paths.reduce((sum, { bytes }) => sum + bytes, 0)),
   };
-  return Object.entries(quantities).map(([quantity, values]) => ({ arm, at: { ...at }, quantity, values }));
 }

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { Setup } from '../artefact/artefact.js';
 import type { CompleteSettings } from '../artefact/declared_differences.js';
 import type { ResultCell } from '../results/result.js';
@@ -21,6 +22,13 @@ export interface Measured {
   versions: Record<string, string>;
   skipped: string[];
 }
+
+/** Options of the set-up and settings of one arm, in one object. @throws ZodError when either is not understood */
+export const parseSettings = (
+  { options, arms }: Setup,
+  arm: string,
+  schemas: { options: z.ZodObject; settings: z.ZodObject },
+): CompleteSettings => ({ ...schemas.options.parse(options), ...schemas.settings.parse(arms[arm]?.settings) });
 
 /** Measures the arms of an artefact; one for each kind of experiment. */
 export interface Runner {

@@ -1,4 +1,4 @@
-import { bootstrapInterval, mean, median, quantile } from '../../measure/statistics.js';
+import { bootstrapInterval, mean, median, summary } from '../../measure/statistics.js';
 import { seededRandom } from '../../pages/content/random.js';
 import type { Axes, Quantity } from '../artefact/artefact.js';
 import type { ResultCell } from '../results/result.js';
@@ -17,11 +17,7 @@ const bootstrapRuns = 5;
 const statistics: Record<Quantity['statistic'], (values: readonly number[]) => number> = {
   mean,
   median,
-  p95: (values) =>
-    quantile(
-      [...values].sort((left, right) => left - right),
-      0.95,
-    ),
+  p95: (values) => summary(values).p95,
 };
 
 export const figureOf = (cell: ResultCell, { statistic }: Quantity): Figure =>

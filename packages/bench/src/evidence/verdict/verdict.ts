@@ -15,6 +15,9 @@ export const verdicts = [
 ] as const;
 export type Verdict = (typeof verdicts)[number];
 
+/** A claim of the paper, or a mark of our own, that the results do not show. */
+export const isFailure = (verdict: Verdict): boolean => verdict === 'contradicted' || verdict === 'missed';
+
 export interface ClaimVerdict {
   text: string;
   published: Claim['published'];

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { progressBar } from '../../measure/progress_bar.js';
 import { RunStore } from '../../measure/run_store.js';
 import { buildNativeBench } from '../../process/cmake.js';
+import { parseJsonLines } from '../../process/json_lines.js';
 import { limiter } from '../../process/limiter.js';
 import { runProgram } from '../../process/run_program.js';
 import { faultCell, faultFaults, transferCell, transferFaults, type FaultCell, type TransferCell } from './cells.js';
@@ -106,7 +107,7 @@ function transferJobs(
         name,
         arguments: ['transfers', delivery, 'warm', String(seed), String(runs)],
         input: describeSetting(experiment.topology, experiment.transfers),
-        keep: (output) => store.add(name, linesOf(output, transferRunSchema)),
+        keep: (output) => store.add(name, parseJsonLines(output, transferRunSchema)),
       };
     }).filter(({ name }) => !store.cells.has(name)),
   );
@@ -126,7 +127,7 @@ function faultJobs(store: RunStore<FaultRun>, { seed, faultRuns }: SimulatedOpti
           String(seed),
           String(faultRuns),
         ],
-        keep: (output) => store.add(name, linesOf(output, faultRunSchema)),
+        keep: (output) => store.add(name, parseJsonLines(output, faultRunSchema)),
       };
     })
     .filter(({ name }) => !store.cells.has(name));
@@ -157,11 +158,4 @@ async function runJobs(
       }),
     ),
   );
-}
-
-function linesOf<Run>(output: string, run: z.ZodType<Run>): Run[] {
-  return output
-    .trimEnd()
-    .split('\n')
-    .map((line) => run.parse(JSON.parse(line)));
 }

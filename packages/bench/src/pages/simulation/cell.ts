@@ -1,7 +1,7 @@
 import { fairnessIndex, mean, round, summary, type Summary } from '../../measure/statistics.js';
 import { lowerBound } from './lower_bound.js';
 import { networkAt } from './network.js';
-import type { Page } from './page.js';
+import { criticalTime, type Page } from './page.js';
 import { publishedValue, type PublishedValue } from './published_results.js';
 import type { CellKey, Run } from './run_record.js';
 import { schedulerNamed } from './schedulers.js';
@@ -33,7 +33,7 @@ export interface PagesCell extends CellKey {
 export function summarizeCell(key: CellKey, page: Page, runs: readonly Run[]): PagesCell {
   const loads = runs.flatMap(({ clients }) => clients);
   const network = networkAt(key.level);
-  const critical = page.resources.flatMap((resource, index) => (resource.critical ? [index] : []));
+  const critical = criticalTime(page);
   const packets = loads.flatMap(({ paths }) => paths);
   const plt = summary(loads.map(({ plt_ms }) => plt_ms));
   const bound = mean(runs.map(({ rates_mbps }) => lowerBound(page.bytes, network, rates_mbps)));
@@ -44,9 +44,7 @@ export function summarizeCell(key: CellKey, page: Page, runs: readonly Run[]): P
     controller,
     runs: runs.length,
     plt_ms: rounded(plt),
-    critical_ms: rounded(
-      summary(loads.map(({ done_ms }) => Math.max(...critical.map((index) => done_ms[index] ?? 0)))),
-    ),
+    critical_ms: rounded(summary(loads.map(({ done_ms }) => critical(done_ms)))),
     object_ms: rounded({
       ...summary(loads.flatMap(({ done_ms }) => done_ms)),
       ci95: summary(loads.map(({ done_ms }) => mean(done_ms))).ci95,

@@ -28,6 +28,12 @@ export async function readPage(name: PageName): Promise<Page> {
   };
 }
 
+/** When the last critical resource was there, given when each resource was, in their order. */
+export function criticalTime({ resources }: Pick<Page, 'resources'>): (doneMs: readonly number[]) => number {
+  const critical = resources.flatMap((resource, index) => (resource.critical ? [index] : []));
+  return (doneMs) => Math.max(...critical.map((index) => doneMs[index] ?? 0));
+}
+
 /** HTML, style sheets of the page, and the scripts for which its parser waits. */
 function isCritical({ class: kind, load }: PageResource): boolean {
   return kind === 'html' || load === 'style' || load === 'script' || load === 'late';

@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
 import { buildNativeBench } from '../../process/cmake.js';
-import { limiter } from '../../process/limiter.js';
+import { parseJsonLines } from '../../process/json_lines.js';
 import { runProgram } from '../../process/run_program.js';
 import { summarizeCell, type PagesCell } from './cell.js';
 import { networkAt, type LevelName } from './network.js';
 import { readPage, type Page, type PageName } from './page.js';
 import { describeSetting } from './page_setting.js';
 import { priorityTree, type TreeName } from './priority_trees.js';
-import { ProgressBar } from '../../measure/progress_bar.js';
+import { runParts } from '../../measure/run_parts.js';
 import { cellName, runSchema, type CellKey, type Run } from './run_record.js';
 import { RunStore } from '../../measure/run_store.js';
-import { schedulerNamed } from './schedulers.js';
+import { schedulerNamed, type SchedulerChoice } from './schedulers.js';
 
 export interface Matrix {
   pages: readonly PageName[];
@@ -64,21 +63,12 @@ export async function measureSimulatedPages(
   progress(
     `${wanted.length} cells, ${parameters.runs} runs each with the seeds ${parameters.seed} to ${parameters.seed + parameters.runs - 1}; ${wanted.length - remaining.length} are there already; runs are kept in ${file}`,
   );
-  const bar = new ProgressBar(remaining.length, 'cells', progress);
-  const inTurn = limiter(cpus().length);
-  await Promise.all(
-    remaining.map((key) =>
-      inTurn(async () => {
-        if (stop.aborted) return;
-        const runs = await simulate(program, pageNamed(pages, key.page), key, parameters).catch((error: unknown) => {
-          // The same signal reached the program.
-          if (stop.aborted) return undefined;
-          throw error;
-        });
-        if (!runs) return;
-        await store.add(cellName(key), runs);
-        bar.step(cellName(key));
-      }),
+  const parts = remaining.map((key) => ({ name: cellName(key), key }));
+  await runParts(store, parts, { progress, stop }, async ({ key: { page, tree, level, scheduler } }) =>
+    simulatePage(
+      program,
+      { page: pageNamed(pages, page), tree, level, scheduler: schedulerNamed(scheduler) },
+      parameters,
     ),
   );
   const cells = wanted.flatMap((key) => {
@@ -103,21 +93,17 @@ function pageNamed(pages: readonly Page[], name: PageName): Page {
   return found;
 }
 
-async function simulate(
+/** All runs of one cell. @throws UserError */
+export async function simulatePage(
   program: string,
-  page: Page,
-  { tree, level, scheduler }: CellKey,
+  { page, tree, level, scheduler }: { page: Page; tree: TreeName; level: LevelName; scheduler: SchedulerChoice },
   { seed, runs, clients }: SimulationParameters,
 ): Promise<Run[]> {
-  const setting = describeSetting({
+  const input = describeSetting({
     page,
     tree: priorityTree(tree, page.resources),
     network: networkAt(level),
-    scheduler: schedulerNamed(scheduler),
+    scheduler,
   });
-  const output = await runProgram(program, [seed, runs, clients].map(String), { input: setting });
-  return output
-    .trimEnd()
-    .split('\n')
-    .map((line) => runSchema.parse(JSON.parse(line)));
+  return parseJsonLines(await runProgram(program, [seed, runs, clients].map(String), { input }), runSchema);
 }
