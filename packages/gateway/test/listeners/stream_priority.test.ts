@@ -29,15 +29,21 @@ async function lineOf(
   return log.find((line) => line['path'] === path) ?? {};
 }
 
-// Sends 6 MB on every stream, in the order of the urgency that the stream's first byte names.
+// Waits for four streams, each with its urgency as first byte, and then answers all of them in one turn, the least urgent
+// first. A response fits into the window of its stream, so only the order of the engine decides which one ends first.
 const application = `
 export default async (session) => {
+  const waiting = [];
   for await (const stream of session.incomingBidirectionalStreams) {
     const { value } = await stream.readable.getReader().read();
     stream.setPriority({ urgency: value[0], incremental: false });
-    const writer = stream.writable.getWriter();
-    for (let block = 0; block < 96; block += 1) writer.write(new Uint8Array(65_536)).catch(() => {});
-    writer.close().catch(() => {});
+    waiting.push({ urgency: value[0], writer: stream.writable.getWriter() });
+    if (waiting.length < 4) continue;
+    waiting.sort((a, b) => b.urgency - a.urgency);
+    for (const { writer } of waiting) {
+      writer.write(new Uint8Array(200_000)).catch(() => {});
+      writer.close().catch(() => {});
+    }
   }
 };`;
 
@@ -63,8 +69,7 @@ describe('the priority of a stream of a session', () => {
     await writeFile(file, application);
     const { port, gateway } = await startFullGateway(`routes: [{ path: /app, webtransport: ${JSON.stringify(file)} }]`);
     const ended = await orderOfEnd(port, gateway.certificate.hash, [7, 6, 5, 1]);
-    expect(ended[0]).toBe(1);
-    expect(ended[3]).toBe(7);
+    expect(ended).toEqual([1, 5, 6, 7]);
   });
 });
 
