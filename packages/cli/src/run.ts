@@ -114,8 +114,9 @@ function refuseRenamed([name = '', ...rest]: readonly string[]): void {
     });
 }
 
-/** The one that is named; all of them where help, a completion or a suggestion is wanted. */
+/** The one that is named; all of them where help, a completion or a suggestion is wanted; none for the version. */
 function wantedCommands([name = '']: readonly string[]): Load[] {
+  if (name === '--version' || name === '-v') return [];
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   return named ? [named] : Object.values(commands);
 }

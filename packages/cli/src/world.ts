@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
@@ -31,8 +30,9 @@ export function processWorld(): World {
     args: process.argv.slice(2),
     env: process.env,
     cwd: process.cwd(),
-    // Beside this package, and in the project of the working directory: with pnpm those are different places.
-    packagePlaces: [import.meta.url, pathToFileURL(join(process.cwd(), 'package.json')).href],
+    // Beside this package, and beside the program that was called, which may be a link to this one: with a store that several
+    // projects share, those are different places. Never in the working directory: who wrote that may be anybody.
+    packagePlaces: [import.meta.url, ...process.argv.slice(1, 2).map((program) => pathToFileURL(program).href)],
     stdout: process.stdout,
     stderr: process.stderr,
     onSignal(listener) {

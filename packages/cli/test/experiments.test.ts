@@ -1,9 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { loadExperiments } from '../src/experiments.js';
 import { run } from '../src/run.js';
+import { start } from './support/process.js';
 import { temporaryDirectory, testWorld, type Outcome } from './support/world.js';
 
 /** `sheaf` where @sheaf/bench is looked for in `directory` alone. */
@@ -20,6 +21,15 @@ async function projectWith(source: string): Promise<string> {
   await mkdir(home, { recursive: true });
   await writeFile(join(home, 'package.json'), '{ "type": "module", "exports": { "./commands": "./commands.js" } }');
   await writeFile(join(home, 'commands.js'), source);
+  return directory;
+}
+
+/** This package where nothing is beside it but what it needs. */
+async function cliAlone(): Promise<string> {
+  const [directory, here] = [await temporaryDirectory(), join(import.meta.dirname, '..')];
+  for (const part of ['bin', 'dist', 'package.json'])
+    await cp(join(here, part), join(directory, part), { recursive: true });
+  await symlink(join(here, 'node_modules'), join(directory, 'node_modules'));
   return directory;
 }
 
@@ -62,6 +72,27 @@ describe('@sheaf/bench', () => {
     ];
     const packagePlaces = [none, first, second].map((each) => pathToFileURL(join(each, 'package.json')).href);
     expect(await loadExperiments('sheaf bench', { packagePlaces })).toMatchObject({ which: 1 });
+  });
+
+  it('of the working directory is not run, not even for the help', async () => {
+    const directory = await projectWith("console.error('planted code runs');");
+    await writeFile(join(directory, 'package.json'), '{ "dependencies": { "@sheaf/bench": "0.1.0" } }');
+    const program = join(await cliAlone(), 'bin', 'sheaf.js');
+    for (const args of [['--help'], ['bench', '--help'], ['record', 'shop.har'], ['--get-yargs-completions', 'b']]) {
+      const { exit, out, err } = start(args, directory, [], program);
+      await exit;
+      expect(out() + err()).toContain('bench');
+      expect(out() + err()).not.toContain('planted code runs');
+    }
+  });
+
+  it('is found beside the program that was called, where that is a link into a store', async () => {
+    const project = await projectWith("throw new Error('half installed');");
+    await symlink(await cliAlone(), join(project, 'node_modules', '@sheaf', 'cli'));
+    const program = join(project, 'node_modules', '@sheaf', 'cli', 'bin', 'sheaf.js');
+    const { exit, err } = start(['bench', 'engine'], await temporaryDirectory(), [], program);
+    expect(await exit).toBe(3);
+    expect(err()).toContain('@sheaf/bench cannot be loaded: half installed');
   });
 
   it('that does not load is an error with its reason', async () => {

@@ -65,6 +65,27 @@ describe('a command', () => {
     expect(schema).toContain('/zod/');
     expect(schema).not.toContain('cli/dist/commands/fetch.js');
   });
+
+  it.each([['init'], ['--version'], ['-v']])('loads nothing of what serves: %s', async (command) => {
+    const loaded = await loadedBy(command);
+    expect(loaded).toContain('cli/dist/run.js');
+    expect(loaded).not.toMatch(/\/(zod|pino|undici|prom-client|yaml)\/|gateway\/dist\/nodes\//);
+  });
+
+  it('loads the library that makes certificates where one is made: not to check, nor to serve with one that is kept', async () => {
+    const { directory } = await makeSite();
+    const tell = ['--import', new URL('support/tell_modules.mjs', import.meta.url).href];
+    const check = start(['check'], directory, tell);
+    expect(await check.exit).toBe(0);
+    expect(check.err()).not.toContain('@peculiar/x509');
+    for (const makesOne of [true, false]) {
+      const running = start(['up'], directory, tell);
+      await vi.waitFor(() => expect(running.out()).toContain('ready'), 30_000);
+      running.child.kill('SIGTERM');
+      expect(await running.exit).toBe(0);
+      expect(running.err().includes('@peculiar/x509')).toBe(makesOne);
+    }
+  });
 });
 
 describe('sheaf up', () => {

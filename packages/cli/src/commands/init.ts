@@ -1,6 +1,6 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { exitCodes, systemErrorCode, UserError } from '@sheaf/gateway';
+import { exitCodes, systemErrorCode, UserError } from '@sheaf/gateway/client';
 import type { Command } from '../command.js';
 import { printLine } from '../world.js';
 

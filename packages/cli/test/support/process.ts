@@ -14,9 +14,14 @@ export interface RunningProcess {
   exit: Promise<number | null>;
 }
 
-/** `sheaf` with these arguments, killed when the test is over; `nodeArgs` are Node's own. */
-export function start(args: readonly string[], cwd: string, nodeArgs: readonly string[] = []): RunningProcess {
-  const child = spawn(process.execPath, [...nodeArgs, program, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+/** `sheaf` with these arguments, killed when the test is over; `nodeArgs` are Node's own, and `file` is what Node runs. */
+export function start(
+  args: readonly string[],
+  cwd: string,
+  nodeArgs: readonly string[] = [],
+  file = program,
+): RunningProcess {
+  const child = spawn(process.execPath, [...nodeArgs, file, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const text = { out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));

@@ -1,11 +1,10 @@
-import 'reflect-metadata';
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import * as x509 from '@peculiar/x509';
 import type { CertificatePair } from '@sheaf/native';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
+import { loadX509 } from '../values/x509.js';
 import { certificateExpiry } from './certificate_files.js';
 
 const dayMs = 86_400_000;
@@ -26,7 +25,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 
 /** Makes a self-signed ECDSA P-256 certificate for `names` (host names and IP addresses), valid from an hour before `now`. */
 export async function createDevCertificate(names: readonly string[], now: Date): Promise<CertificatePair> {
-  x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
+  const x509 = await loadX509();
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const hourMs = 3_600_000;
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -129,9 +128,11 @@ async function readPair(files: { cert: string; key: string }): Promise<Certifica
 }
 
 function covers(pair: CertificatePair, names: readonly string[]): boolean {
-  const extension = new x509.X509Certificate(pair.certificate).getExtension(x509.SubjectAlternativeNameExtension);
-  const covered = new Set(extension?.names.items.map((item) => item.value));
-  return names.every((name) => covered.has(name));
+  const certificate = new X509Certificate(pair.certificate);
+  const covered = new Set(certificate.subjectAltName?.split(', '));
+  return names.every((name) =>
+    isIP(name) === 0 ? covered.has(`DNS:${name}`) : certificate.checkIP(name) !== undefined,
+  );
 }
 
 /** Writes beside the target and renames, so that a reader never sees half a file. */

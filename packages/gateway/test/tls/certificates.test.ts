@@ -54,6 +54,15 @@ describe('a development certificate', () => {
     expect((await stat(devCertificateFiles(directory).key)).mode & 0o777).toBe(0o600);
   });
 
+  it('is kept for names in any form that routes and addresses have', async () => {
+    const directory = await temporaryDirectory();
+    const all = [...names, '*.shop.example', 'a.example', '2001:db8::7', '192.0.2.7'];
+    const first = await loadDevCertificate(directory, all, new Date());
+    expect(await loadDevCertificate(directory, all, new Date())).toEqual(first);
+    for (const more of ['2001:db8::8', '192.0.2.8', 'b.shop.example'])
+      expect(await loadDevCertificate(directory, [...all, more], new Date())).not.toEqual(first);
+  });
+
   it('is made once when several nodes start at one time', async () => {
     const directory = await temporaryDirectory();
     const pairs = await Promise.all(Array.from({ length: 8 }, () => loadDevCertificate(directory, names, new Date())));

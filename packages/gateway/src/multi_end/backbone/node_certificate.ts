@@ -1,8 +1,7 @@
-import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
-import * as x509 from '@peculiar/x509';
 import type { CertificatePair } from '@sheaf/native';
 import type { NodeKey } from '../../values/node_key.js';
+import { loadX509 } from '../../values/x509.js';
 
 const dayMs = 86_400_000;
 /** Peers know the key: the certificate only carries it, for as long as a process may run. */
@@ -10,7 +9,7 @@ const validityMs = 3_650 * dayMs;
 
 /** A self-signed certificate that holds the node's key, for TLS between nodes. */
 export async function createNodeCertificate(key: NodeKey, name: string, now: Date): Promise<CertificatePair> {
-  x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
+  const x509 = await loadX509();
   const algorithm = { name: 'Ed25519' };
   const pem = key.toPem();
   const privateKey = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), algorithm, false, [

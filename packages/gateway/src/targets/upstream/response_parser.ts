@@ -1,4 +1,4 @@
-import { Duplex } from 'node:stream';
+import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { Client } from 'undici';
 
@@ -17,7 +17,7 @@ export function loadResponseParser(): Promise<void> {
 async function load(): Promise<void> {
   optimiseWebAssembly(false);
   const client = new Client('http://parser.invalid', {
-    connect: (_target, done) => done(null, silentSocket() as never),
+    connect: (_target, done) => done(null, new SilentSocket()),
   });
   const connected = new Promise((resolve) => client.once('connect', resolve));
   const asked = client.request({ method: 'GET', path: '/' }).catch(() => undefined);
@@ -36,6 +36,17 @@ function optimiseWebAssembly(wanted: boolean): void {
     setFlagsFromString(`--${wanted ? '' : 'no-'}${flag}`);
 }
 
-function silentSocket(): Duplex {
-  return new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+/** Connected to nobody: takes what is written, and has nothing to read. */
+class SilentSocket extends Socket {
+  override _read(): void {
+    // Nothing comes.
+  }
+
+  override _write(_chunk: Uint8Array, _encoding: BufferEncoding, done: () => void): void {
+    done();
+  }
+
+  override _writev(_chunks: unknown, done: () => void): void {
+    done();
+  }
 }
