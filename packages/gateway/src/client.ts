@@ -1,4 +1,4 @@
-/** What a client needs of this package. Nothing here loads the roles of nodes or their configuration. */
+/** Exports the part of this package that clients need. Nothing here loads the roles of nodes or their configuration. */
 export { errorCodes, type ErrorCode } from './errors/error_codes.js';
 export { exitCodes, type ExitCode } from './errors/exit_codes.js';
 export { errorMessage, resetCode, systemErrorCode, UserError } from './errors/user_error.js';

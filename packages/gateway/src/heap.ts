@@ -1,17 +1,21 @@
-// Holds V8 to what a gateway needs, in a process that is nothing but a gateway: whoever embeds one decides about V8. By itself V8
-// lets the young generation grow to 32 MB, and the old one to a multiple of what lives there, before it collects garbage. With greedy
-// clients that was more than they held. V8 reads both flags whenever it decides about growth, so they work without a command line.
+// Limits V8's heap to what a gateway needs, in a process that runs nothing but a gateway. A program that embeds a
+// gateway decides about V8 itself. By default, V8 lets the young generation grow to 32 MB, and the old generation to a
+// multiple of its live objects, before it collects garbage. With greedy clients, that garbage was larger than what the
+// clients held. V8 reads both flags whenever it decides about growth, so they work without a command line.
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** Of V8's young generation, both halves. */
+/** Size of V8's young generation, both halves together */
 const youngBytes = 8 * 2 ** 20;
-/** Garbage that may wait in the old generation, as a share of what lives there. */
+/** Garbage that may wait in the old generation, as a percentage of its live objects */
 const garbagePercent = 50;
 
 let mayGrow = true;
 
-/** V8 doubles the young generation when much of it survived, and shrinks it in idle times: then it may grow again. */
+/**
+ * Stops growth at `youngBytes`. V8 doubles the young generation when many objects survive, and shrinks it when idle;
+ * after that it may grow again.
+ */
 function boundYoung(): void {
   const grows = youngSize() < youngBytes;
   if (grows === mayGrow) return;
@@ -23,7 +27,10 @@ function youngSize(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? youngBytes;
 }
 
-/** Loading the rest takes one turn, in which nobody is told of collections. */
+/**
+ * Grows the young generation to its bound now: loading the other modules takes one turn, during which no collection is
+ * reported.
+ */
 function growYoung(): void {
   const survivors: object[] = [];
   while (youngSize() < youngBytes && survivors.length < 500_000) for (let i = 0; i < 10_000; i++) survivors.push({ i });

@@ -2,7 +2,7 @@ import { eachAddress, isWildcard, type ListenAddresses } from '../values/scalars
 import type { PublicAddress } from '../schema/reach.js';
 import type { RouteOptions } from '../schema/routes.js';
 
-/** The names and addresses that clients of these nodes may ask for. */
+/** Returns the names and addresses that clients of these nodes may ask for. */
 export function certificateNames(
   nodes: readonly {
     listen: ListenAddresses;
@@ -12,7 +12,7 @@ export function certificateNames(
 ): string[] {
   const own = nodes.flatMap(({ listen, routes = [], public_url: url }) => [
     ...(url ? [url.host.replace(/^\[|\]$/g, '')] : []),
-    // A zone (RFC 4007) is this machine's name for a link.
+    // A zone (RFC 4007 §6) means something on this machine only, so no certificate names it.
     ...eachAddress(listen)
       .filter(({ address }) => !isWildcard(address))
       .map(({ address }) => address.replace(/%.*/, '')),

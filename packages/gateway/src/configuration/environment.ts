@@ -39,7 +39,7 @@ export async function checkEnvironment(
   return (await Promise.all(checks)).filter((fault) => fault !== undefined);
 }
 
-/** The long form of an option nests the value one level deeper. */
+/** Returns the place of a value. The long form of an option nests the value one level deeper. */
 function valueRange(document: ConfigurationDocument, path: ValuePath, nested: string) {
   const value = path.reduce<unknown>(
     (holder, step) => (holder as Record<PropertyKey, unknown>)[step],
@@ -99,7 +99,7 @@ async function checkApplication(
   }
 }
 
-/** `path` leads to the `cert` and the `key`. */
+/** Checks a certificate with its key. `path` leads to the map that holds `cert` and `key`. */
 async function checkPair(
   files: CertificateFiles | undefined,
   path: ValuePath,

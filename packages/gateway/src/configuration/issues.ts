@@ -7,14 +7,14 @@ import { renamedKey, renamedValue } from './renamed.js';
 
 type Issue = z.core.$ZodIssue;
 
-/** Where the words of a message come from. */
+/** Sources of the words in a message */
 interface Context {
   document: ConfigurationDocument;
   schema: unknown;
   value: unknown;
 }
 
-/** Zod's issues in the user's words, each with its place in the file. */
+/** Rewrites Zod's issues in the user's words, each with its place in the file. */
 export function diagnose(document: ConfigurationDocument, schema: unknown, issues: readonly Issue[]): Diagnostic[] {
   const context: Context = { document, schema, value: document.value() };
   const flat = issues.flatMap((issue) => flatten(issue, [], context));
@@ -35,7 +35,7 @@ interface PlacedIssue {
   path: ValuePath;
 }
 
-/** A union's issue becomes those of the branch that fits the value's shape, when one does. */
+/** Replaces a union's issue by the issues of the branch that fits the value's shape, if a branch does. */
 function flatten(issue: Issue, parent: ValuePath, context: Context): PlacedIssue[] {
   const path = [...parent, ...issue.path];
   if (issue.code !== 'invalid_union') return [{ issue, path }];
@@ -53,9 +53,9 @@ function isShapeMismatch(issue: Issue): boolean {
 }
 
 interface Described extends Diagnostic {
-  /** Keys that would put this right: no second complaint when one of them is only misspelt. */
+  /** Keys that would resolve this issue. It is dropped when one of them is present and only misspelled. */
   missingKeys?: string[];
-  /** The key that an unknown one was probably meant to be. */
+  /** Key that an unknown one was probably meant to be */
   meantKey?: string;
 }
 
@@ -117,7 +117,7 @@ function describe(issue: Issue, path: ValuePath, context: Context): Described[] 
   }
 }
 
-/** A value that is none of those that the key may have. */
+/** Describes a value that the key does not allow. */
 function wrongValue(values: string[], value: unknown, path: ValuePath, range: Diagnostic['range']): Described {
   const given = text(value);
   const message = `\`${given}\` is not a value of ${name(path)}`;
@@ -129,7 +129,9 @@ function wrongValue(values: string[], value: unknown, path: ValuePath, range: Di
   return { code: 'CONFIG_VALUE', message, range, hint };
 }
 
-/** The message of a format says what the value is not; a rule ("a path starts with `/`") stands alone. */
+/**
+ * Completes the message of a format. "not …" follows the value; a rule ("a path starts with `/`") stands on its own.
+ */
 function formatMessage(message: string): string {
   return message.startsWith('not ') ? message : `not allowed: ${message}`;
 }
@@ -191,7 +193,7 @@ function missingKey(path: ValuePath, context: Context): Described {
   };
 }
 
-/** With an example where there is one: `add \`key: ./key.pem\` (PEM file with the private key)`. */
+/** Gives an example where the schema has one: `add \`key: ./key.pem\` (PEM file with the private key)`. */
 function missingKeyHint(key: PropertyKey, path: ValuePath, { schema }: Context): { hint?: string } {
   const { description, examples, anyOf } = schemaAt(schema, path) ?? {};
   if (description === undefined) return {};
@@ -240,7 +242,7 @@ function customIssue(issue: Issue & { code: 'custom' }, path: ValuePath, { docum
   };
 }
 
-/** `routes[1].path` */
+/** Writes a path as users do: `routes[1].path`. */
 function name(path: ValuePath): string {
   if (path.length === 0) return 'the file';
   return `\`${path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`)).join('')}\``;
@@ -257,7 +259,7 @@ function valueAt(value: unknown, path: ValuePath): unknown {
   );
 }
 
-/** A scalar as it was written; what a map or a list is called. */
+/** Writes a scalar as the user wrote it, and names the type of a map or a list. */
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? shape(value) : String(value);

@@ -32,8 +32,8 @@ export async function loadConfiguration(file: string): Promise<LoadedConfigurati
 }
 
 /**
- * Parses and checks the text alone, without touching the file system; `file` names it in errors
- * and says what relative paths are relative to.
+ * Parses and checks the text alone, without touching the file system. `file` is its name in errors, and relative paths
+ * start at its directory.
  * @throws UserError with every fault found, each with its place.
  */
 export function parseConfiguration(text: string, file: string): LoadedConfiguration {
@@ -44,8 +44,8 @@ export function parseConfiguration(text: string, file: string): LoadedConfigurat
 }
 
 /**
- * What the nodes of this file would run into at the moment, rendered: ports that are taken. Not
- * a fault of the file, and none at all when its own nodes are running.
+ * Returns rendered warnings about ports that the nodes of this file would find taken at the moment. These are no faults
+ * of the file: its own nodes take these ports when they run.
  */
 export async function configurationWarnings(file: string): Promise<string[]> {
   const text = await readText(file);
@@ -76,7 +76,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** The nodes when the file is in order, else what is wrong with it. */
+/** Returns the nodes if the file has no fault, otherwise the faults. */
 function parseDocument(document: ConfigurationDocument): { nodes?: ParsedNode[]; faults: Diagnostic[] } {
   const syntaxErrors = document.syntaxErrors();
   if (syntaxErrors.length > 0) return { faults: syntaxErrors };
@@ -126,7 +126,7 @@ function faultError(file: string, text: string, faults: Diagnostic[]): UserError
   );
 }
 
-/** All the faults of one file; rendered one after the other. */
+/** Holds all faults of one file, and renders them one after the other. */
 class ConfigurationError extends UserError {
   readonly #rendered: string;
   readonly #count: number;

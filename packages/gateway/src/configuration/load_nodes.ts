@@ -15,13 +15,13 @@ import { eachAddress, isWildcard } from '../values/scalars.js';
 
 type Parsed<Role extends ParsedNode['role']> = Extract<ParsedNode, { role: Role }>;
 
-/** The nodes of a file that is in order, each with what it has to know of the others. */
+/** Loads the nodes of a file without faults, each with the facts that it needs about the others. */
 export function loadNodes(
   nodes: readonly ParsedNode[],
   directory: string,
   document: ConfigurationDocument,
 ): LoadedNode[] {
-  // There is one development certificate in a directory: nodes that each made their own would take turns.
+  // A directory has one development certificate. If each node made its own, they would replace each other's.
   const names = certificateNames(nodes.filter(({ node }) => node.tls === 'dev').map(({ node }) => node));
   const base = ({ name, at }: ParsedNode) => ({
     name,
@@ -88,7 +88,7 @@ function primaryOf(
   return peer(gateway, directory);
 }
 
-/** A node of this file. */
+/** Describes a node of this file to the nodes that connect to it. */
 function peer(parsed: Parsed<'gateway' | 'backend'>, directory: string): LoadedPeer {
   const { backbone } = parsed.node;
   if (!backbone) throw new Error(`${parsed.name} has no backbone`);

@@ -8,7 +8,7 @@ import { isWildcard } from '../values/scalars.js';
 type ParsedGateway = Extract<ParsedNode, { role: 'gateway' }>;
 type ParsedBackend = Extract<ParsedNode, { role: 'backend' }>;
 
-/** What is wrong between gateways and their backends. */
+/** Returns the faults between gateways and their backends. */
 export function checkMultiEnd(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
   return nodes.flatMap((node): Diagnostic[] => {
     switch (node.role) {
@@ -22,7 +22,7 @@ export function checkMultiEnd(nodes: readonly ParsedNode[], document: Configurat
   });
 }
 
-/** Makes diagnostics of one node. */
+/** Makes diagnostics for one node. */
 class Place {
   constructor(
     readonly at: ValuePath,
@@ -109,7 +109,7 @@ function checkNumbers(backends: readonly BackendReferenceOptions[], place: Place
   });
 }
 
-/** The id of each: what it says, or its place. */
+/** Returns the id of each backend: the configured one, or its index in the list. */
 export function backendNumbers(backends: readonly BackendReferenceOptions[]): number[] {
   return backends.map(({ id }, index) => id ?? index);
 }
@@ -143,7 +143,7 @@ function checkReference(
       ),
     ];
   const { listen } = node.node;
-  // For a client it is the client's own machine.
+  // To a client, a wildcard address would mean the client's own machine.
   if (backend.address === undefined && isWildcard(listen.address)) {
     return [
       place.conflict(

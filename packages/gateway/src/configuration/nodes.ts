@@ -7,7 +7,7 @@ import { checkMultiEnd } from './multi_end.js';
 import type { ParsedNode } from './parsed_node.js';
 import { eachAddress, isWildcard, type ListenAddress } from '../values/scalars.js';
 
-/** What is wrong with nodes that are right each by itself. */
+/** Returns the faults of nodes that are valid alone but do not fit together. */
 export function checkNodes(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
   const edges = nodes.flatMap((node) =>
     node.role === 'edge' ? [...checkGateway(node, nodes, document), ...checkPaths(node, document)] : [],
@@ -132,7 +132,7 @@ interface Claim {
   path: ValuePath;
 }
 
-/** Every port is listened on once; UDP and TCP of one number are not told apart. */
+/** Refuses a second listener on a port. UDP and TCP ports of the same number are not told apart. */
 function checkAddresses(nodes: readonly ParsedNode[], document: ConfigurationDocument): Diagnostic[] {
   const claims = nodes.flatMap(({ name, at, node }): Claim[] =>
     (['listen', 'http', 'admin', 'backbone'] as const).flatMap((option) => {

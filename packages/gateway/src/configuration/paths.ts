@@ -8,10 +8,10 @@ import type { UpstreamTlsOptions } from '../schema/upstream.js';
 import { isBuiltIn } from '../targets/webtransport/built_in.js';
 import type { NodeConfiguration } from '../schema/node.js';
 
-/** The keys that name files in every role. */
+/** Keys that name files in every role */
 type FileKeys = Pick<NodeConfiguration, 'tls' | 'qlog' | 'log'>;
 
-/** The same configuration with every relative path taken from `directory`. */
+/** Returns the same configuration with relative paths resolved against `directory`. */
 export function resolvePaths<Node extends NodeConfiguration | BackendConfiguration>(
   node: Node,
   directory: string,

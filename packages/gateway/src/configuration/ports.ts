@@ -8,7 +8,7 @@ import type { ConfigurationDocument, ValuePath } from '../values/document.js';
 import { eachAddress, type ListenAddress } from '../values/scalars.js';
 import type { VisibleConfiguration } from './visible.js';
 
-/** Tries the ports that a node would listen on, and leaves them. */
+/** Tries to listen on the ports of a node, and releases them. */
 export async function checkPorts(
   { at, listen, http, admin, backbone }: VisibleConfiguration,
   document: ConfigurationDocument,

@@ -7,29 +7,29 @@ import { isMap } from '../schema/node.js';
 import { resolveRoute, resolveTls } from './paths.js';
 import { listenAddress, listenAddresses, type ListenAddress, type ListenAddresses } from '../values/scalars.js';
 
-/** The parts of a node that can be understood, whatever is wrong with the others. */
+/** The parts of a node that can be parsed, whatever is wrong with its other parts */
 export interface VisibleConfiguration {
-  /** Where its keys are. */
+  /** Path to the keys of the node */
   at: ValuePath;
   listen?: ListenAddresses | undefined;
   http?: ListenAddress | undefined;
   admin?: ListenAddress | undefined;
   backbone?: ListenAddress | undefined;
   tls?: TlsOptions | undefined;
-  /** In the file's order; undefined stands for a route that is not understood. */
+  /** Routes in the order of the file; undefined stands for a route that cannot be parsed */
   routes: readonly (RouteOptions | undefined)[];
-  /** Of an edge: the file of its gateway's authorities. */
+  /** File with the authorities of an edge's gateway */
   certificateAuthority?: string | undefined;
 }
 
-/** The nodes of a file, each as far as it can be understood. */
+/** Returns the nodes of a file, each as far as it can be parsed. */
 export function visibleNodes(value: unknown, directory: string): VisibleConfiguration[] {
   const nodes = isMap(value) ? value['nodes'] : undefined;
   if (!isMap(nodes)) return [visibleParts(value, directory, [])];
   return Object.entries(nodes).map(([name, node]) => visibleParts(node, directory, ['nodes', name]));
 }
 
-/** Each part by itself, so that a fault in one does not hide what is wrong with the next. */
+/** Parses each part by itself, so that a fault in one does not hide faults in the next. */
 function visibleParts(value: unknown, directory: string, at: ValuePath): VisibleConfiguration {
   const holder = isMap(value) ? value : {};
   const absolute = (path: string): string => resolve(directory, path);
@@ -52,7 +52,7 @@ function visibleParts(value: unknown, directory: string, at: ValuePath): Visible
   };
 }
 
-/** The value as the schema reads it, without the keys that the schema does not take. */
+/** Parses a value with the schema, without the keys that the schema refuses. */
 function understood<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | undefined {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

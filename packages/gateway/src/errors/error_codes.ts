@@ -6,7 +6,7 @@ interface ErrorCodeEntry {
   meaning: string;
 }
 
-/** Every error a user can be shown, in one place. docs/reference/errors.md is tested against this table. */
+/** All errors that users can see. docs/reference/errors.md is tested against this table. */
 export const errorCodes = {
   USAGE: { exitCode: exitCodes.usage, meaning: 'The command line has an unknown command or option, or lacks a value.' },
   CONFIG_NOT_FOUND: { exitCode: exitCodes.usage, meaning: 'The configuration file does not exist or cannot be read.' },

@@ -4,40 +4,43 @@ import type { Logger } from 'pino';
 /** A rejection that nobody waits for, or an exception that nobody catches. */
 export type StrayKind = 'rejection' | 'exception';
 
-/** Code that is not ours, and what its stray errors cost it. */
+/** Owner of code that is not ours; decides what the code's stray errors cost. */
 export interface ErrorOwner {
   onStrayError(error: unknown, kind: StrayKind): void;
 }
 
 const owners = new AsyncLocalStorage<ErrorOwner>();
-/** For what runs outside of its owner's context, such as a listener: by a part of the stack that names the code. */
+/** Owners by file, for code that runs outside of its owner's context, such as a listener: the stack names the file. */
 const ownersByFile = new Map<string, ErrorOwner>();
 const logs = new Set<Logger>();
 const counts: Record<StrayKind, number> = { rejection: 0, exception: 0 };
 
-/** Runs `act`; the stray errors of all that it starts are the owner's ([decision 13](../../../../docs/decisions/0013-stray-errors-cost-their-session.md)). */
+/**
+ * Runs `act`. Stray errors of everything that it starts go to the owner ([decision
+ * 13](../../../../docs/decisions/0013-stray-errors-cost-their-session.md)).
+ */
 export function runOwned<Result>(owner: ErrorOwner, act: () => Result): Result {
   return owners.run(owner, act);
 }
 
-/** Errors that come from this file, in whatever context, are the owner's. */
+/** Makes `owner` responsible for errors from the file `url`, whatever their context. */
 export function ownFile(url: string, owner: ErrorOwner): void {
   ownersByFile.set(url, owner);
 }
 
-/** Stray errors of this process that no session is to blame for. */
+/** Returns the counts of this process's stray errors that belong to no session. */
 export function strayErrorCounts(): Readonly<Record<StrayKind, number>> {
   return counts;
 }
 
-/** Counts one that no session is to blame for. */
+/** Counts a stray error that belongs to no session. */
 export function countStrayError(kind: StrayKind): void {
   counts[kind] += 1;
 }
 
 /**
- * From now on no stray error ends the process: each goes to its owner, and those that have none are counted and logged
- * here as errors. Returns what ends that.
+ * Keeps stray errors from ending the process. Each goes to its owner; errors without an owner are counted, and logged
+ * here as errors. Returns a function that ends this.
  */
 export function watchStrayErrors(log: Logger): () => void {
   if (logs.size === 0) {

@@ -2,14 +2,14 @@ import { errorCodes, type ErrorCode } from './error_codes.js';
 import type { ExitCode } from './exit_codes.js';
 
 export interface UserErrorDetails {
-  /** What to do about it. */
+  /** What the user can do about it */
   hint?: string;
-  /** The place in a file, already rendered with its caret. */
+  /** Place in a file, already rendered with its caret */
   place?: string;
   cause?: unknown;
 }
 
-/** A mistake that the user can put right. Shown as place, cause and fix, never with a stack trace. */
+/** Reports a mistake that the user can put right. It is shown as cause, place and fix, never with a stack trace. */
 export class UserError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
@@ -25,7 +25,7 @@ export class UserError extends Error {
     this.exitCode = errorCodes[code].exitCode;
   }
 
-  /** The text for a terminal: cause, place, fix. Ends without a line break. */
+  /** Returns the text for a terminal: cause, place, fix. It ends without a line break. */
   render(): string {
     const lines = [`error[${this.code}]: ${this.message}`];
     if (this.place !== undefined) lines.push(this.place);
@@ -34,18 +34,18 @@ export class UserError extends Error {
   }
 }
 
-/** The system's error code (`EADDRINUSE`), when the value is an error that has one. */
+/** Returns the system's error code (such as `EADDRINUSE`) if the value is an error that has one. */
 export function systemErrorCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The code of HTTP/3 (RFC 9114 §8.1) with which the peer reset a stream; undefined for any other error. */
+/** Returns the HTTP/3 error code (RFC 9114 §8.1) of the peer's stream reset; undefined for any other error. */
 export function resetCode(error: unknown): number | undefined {
   return systemErrorCode(error) === 'STREAM_RESET' ? (error as { errorCode?: number }).errorCode : undefined;
 }
 
-/** The message of whatever was thrown. */
+/** Returns the message of any thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

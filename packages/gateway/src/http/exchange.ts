@@ -5,107 +5,110 @@ import type { Credentials, StreamPriority } from '@sheaf/web-client/protocol';
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 export type HttpVersion = '0.9' | '1.0' | '1.1' | '2' | '3';
 
-/** A request, whatever HTTP version it came by. */
+/** A request of any HTTP version */
 export interface GatewayRequest {
   readonly method: string;
-  /** As received: path and query, or the absolute form of HTTP/1.1. */
+  /** Request target as received: path and query, or the absolute form of HTTP/1.1 */
   readonly url: string;
-  /** Lower-case names, no pseudo-headers. */
+  /** Fields with names in lower case, without pseudo-headers */
   readonly headers: RequestHeaders;
-  /** Host and port that the client asked for; empty when it named none. */
+  /** Host and port that the client asked for; empty when the request names none */
   readonly authority: string;
   readonly scheme: 'https' | 'http';
   readonly httpVersion: HttpVersion;
   readonly remoteAddress: string;
-  /** Received in 0-RTT: may be a replay. */
+  /** Whether the request came in 0-RTT, so that it may be a replay */
   readonly early: boolean;
-  /** The QUIC connection that brought it. */
+  /** QUIC connection that the request came on */
   readonly connection?: ServedConnection;
-  /** The connection or session that it shares with others, where it does. */
+  /** Connection or session that the request shares with others, if it does */
   readonly carrier?: object;
-  /** How it travelled, for the log. */
+  /** How the request was carried, for the log */
   readonly carriedBy?: 'webtransport';
-  /** Its order among the requester's others, where it was told in more than a `priority` field. */
+  /** Order of the request among its requester's others, if the client told more than a `priority` field does */
   readonly priority?: StreamPriority;
-  /** What a page wants it for (`Request.destination`). */
+  /** Purpose that a page has for the resource (`Request.destination`) */
   readonly destination?: string;
-  /** On requests of page sessions: what the browser knows of cookies and log-ins, which do not come along. */
+  /** On requests of page sessions: what the browser knows of cookies and log-ins, which the requests themselves lack */
   readonly credentials?: Credentials;
   readonly body: Readable;
-  /** It is known that no body follows. */
+  /** Whether it is known that no body follows */
   readonly bodyless?: boolean;
-  /** Fields behind the body; known once it has ended. */
+  /** Returns the fields behind the body, which are known once the body has ended. */
   readonly trailers?: () => RequestHeaders;
-  /** The client waits for this word before it sends the body (`Expect: 100-continue`). */
+  /** Tells a client that waits for it to send the body (`Expect: 100-continue`). */
   readonly confirm?: () => void;
-  /** Of an extended CONNECT (RFC 9220). */
+  /** `:protocol` of an extended CONNECT (RFC 9220) */
   readonly protocol?: string;
 }
 
-/** What Node's HTTP/1.1 and HTTP/2 responses and the native ones have in common. */
+/** The common part of Node's HTTP/1.1 and HTTP/2 responses and of the native ones */
 export interface GatewayResponse extends NodeJS.WritableStream {
   statusCode: number;
   readonly headersSent: boolean;
-  /** The gateway has written the whole response. */
+  /** Whether the gateway has written the whole response */
   readonly writableEnded: boolean;
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not taken yet */
   readonly writableLength: number;
-  /** Of HTTP/1.1: null while responses before this one are sent. */
+  /** On HTTP/1.1: null while earlier responses of the connection are sent */
   readonly socket?: unknown;
-  /** `drain` will follow. */
+  /** Whether `drain` will follow */
   readonly writableNeedDrain?: boolean;
-  /** Bytes to write next; waits while there is no memory for them. Who reads a body from somewhere asks before it reads. */
+  /**
+   * Returns the number of bytes to write next, and waits while there is no memory for them. Targets that copy a body
+   * from a source ask before they read.
+   */
   room?(): number | Promise<number>;
-  /** A Buffer of so many bytes to write once, whose memory serves again when the client has them. */
+  /** Returns a Buffer of this size to write once. Its memory is used again when the client has the bytes. */
   takeBuffer?(bytes: number): Buffer;
   setHeader(name: string, value: number | string | string[]): unknown;
   getHeader(name: string): number | string | string[] | undefined;
   removeHeader(name: string): void;
-  /** Sends an interim response, where the version and the client can have one. */
+  /** Sends an interim response, if the HTTP version and the client allow it. */
   writeInformational?(status: number, headers: Readonly<Record<string, string | string[]>>): void;
-  /** Fields behind the body, where there can be any. */
+  /** Adds fields behind the body, if the HTTP version allows it. */
   addTrailers?(trailers: Readonly<Record<string, string | string[]>>): void;
   /** Resets the stream, or closes the connection of HTTP/1.1. */
   destroy(error?: Error): unknown;
 }
 
-/** One request with its response, on its way through the gateway. */
+/** One request with its response, while the gateway handles it */
 export interface Exchange {
   readonly request: GatewayRequest;
   readonly response: GatewayResponse;
-  /** Path in a normal form: without dot segments, unreserved characters decoded. */
+  /** Path in its normal form: without dot segments, with unreserved characters decoded */
   readonly pathname: string;
-  /** Query with its question mark, or empty. */
+  /** Query with its question mark, or an empty string */
   readonly search: string;
-  /** The part of the path behind the route's prefix, without double slashes; starts with a slash. */
+  /** Part of the path behind the route's prefix, without double slashes. It starts with a slash. */
   readonly rest: string;
-  /** The client lost interest. */
+  /** Whether the client has abandoned the request */
   readonly aborted: boolean;
-  /** Aborted at that moment. */
+  /** Signal that aborts when the client abandons the request */
   readonly signal: AbortSignal;
-  /** Server-Timing entry: how long the request has been here. */
+  /** Returns a Server-Timing entry with the time since the request arrived. */
   timing(): string;
-  /** Bytes of the response's body so far. */
+  /** Bytes of the response body that were sent so far */
   bytesSent: number;
-  /** Bytes of the request's body that were read so far. */
+  /** Bytes of the request body that were read so far */
   bytesReceived: number;
-  /** Set while somebody waits for more of the request's body: makes it fail. */
+  /** Makes the wait for the request body fail. It is set while a target waits for more of the body. */
   waitForBody?: ((error: Error) => void) | undefined;
 }
 
-/** What a route leads to. `handle` settles when the response is complete or was abandoned. */
+/** The target of a route. `handle` settles when the response is complete or was abandoned. */
 export interface Target {
   handle(exchange: Exchange): Promise<void>;
-  /** Answers everybody alike: neither cookies nor `Authorization` change a response. */
+  /** Whether all clients get the same responses: neither cookies nor `Authorization` change one */
   readonly ignoresCredentials?: boolean;
-  /** Gets ready; returns warnings about what does not work yet. */
+  /** Gets ready. Returns warnings about parts that do not work yet. */
   start?(): Promise<string[]>;
-  /** Brings up to date what the status says. */
+  /** Updates the state that `/status` reports. */
   refresh?(): Promise<void>;
   close?(): Promise<void>;
 }
 
-/** Size of the headers; each counts 32 bytes beside its text (RFC 9113 §6.5.2). */
+/** Returns the size of the headers. Each field counts 32 bytes beside its text (RFC 9113 §6.5.2). */
 export function headerBytes(headers: RequestHeaders): number {
   let bytes = 0;
   for (const name in headers) {
@@ -116,13 +119,13 @@ export function headerBytes(headers: RequestHeaders): number {
   return bytes;
 }
 
-/** The single value of a header; several lines are joined as RFC 9110 §5.3 says. */
+/** Returns the value of a header. Several lines are joined into one (RFC 9110 §5.3). */
 export function headerValue(headers: RequestHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** RFC 9110 §10.1.1. */
+/** Returns whether the client waits for 100 before it sends the body (RFC 9110 §10.1.1). */
 export function expectsContinue(headers: RequestHeaders): boolean {
   return headerValue(headers, 'expect')?.toLowerCase() === '100-continue';
 }

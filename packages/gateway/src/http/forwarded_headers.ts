@@ -1,7 +1,7 @@
 import { PRIORITY_HEADER } from '@sheaf/web-client/protocol';
 import { headerValue, type GatewayRequest, type RequestHeaders } from './exchange.js';
 
-/** RFC 9110 §7.6.1: these speak about one connection and stop at every gateway. */
+/** Fields that describe one connection and are never forwarded (RFC 9110 §7.6.1) */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -16,7 +16,10 @@ const hopByHop = new Set([
   'alt-svc',
 ]);
 
-/** What a client could use to claim another address or place, or a certificate; the gateway says itself where a request comes from. */
+/**
+ * Fields by which a client could claim another address, another URL or a certificate. The gateway itself tells where a
+ * request comes from.
+ */
 const claimedByClient = new Set([
   'forwarded',
   'x-real-ip',
@@ -30,7 +33,7 @@ const claimedByClient = new Set([
   'x-envoy-external-address',
   'x-scheme',
   'x-rewrite-url',
-  // RFC 9440 §2: only who ends TLS may say it.
+  // RFC 9440 §2: only the server that terminates TLS may set these fields.
   'client-cert',
   'client-cert-chain',
   'early-data',
@@ -39,24 +42,27 @@ const claimedByClient = new Set([
 
 const claimedPrefixes = ['x-forwarded-', 'x-original-'];
 
-/** Servers that hand fields over as environment variables take `_` for `-` (RFC 3875 §4.1.18), and would let these through. */
+/**
+ * Fields that must not arrive with `_` for `-`: servers that pass fields as environment variables cannot tell the two
+ * apart (RFC 3875 §4.1.18).
+ */
 const confusable = new Set(['host', 'via', 'cookie', 'content-length', 'content-type', 'authorization', 'expect']);
 
-/** Whether the gateway alone may say this to the next server. */
+/** Returns whether only the gateway may send this field to the next server. */
 export function isClaim(name: string): boolean {
   const meant = name.includes('_') ? name.replaceAll('_', '-') : name;
   if (claimedByClient.has(meant) || claimedPrefixes.some((prefix) => meant.startsWith(prefix))) return true;
   return meant !== name && (confusable.has(meant) || hopByHop.has(meant));
 }
 
-/** What the next server is told about a request beside its own headers. */
+/** The facts about a request that the next server is told beside the client's own headers */
 type Forwarded = Pick<GatewayRequest, 'headers' | 'authority' | 'remoteAddress' | 'scheme' | 'httpVersion' | 'early'>;
 
-/** The client's headers as the next server gets them. */
+/** Returns the headers for the next server. */
 export function forwardedHeaders(request: Forwarded): Record<string, string | string[]> {
   const headers = withoutHopByHop(request.headers);
   for (const name of Object.keys(headers)) if (isClaim(name)) delete headers[name];
-  // The client's expectation is met here, once the next server takes the body; undici sends none on.
+  // The gateway itself answers the expectation once the next server takes the body, since undici does not forward it.
   delete headers['expect'];
   if (takesTrailers(request)) headers['te'] = 'trailers';
   headers['host'] = request.authority;
@@ -64,14 +70,17 @@ export function forwardedHeaders(request: Forwarded): Record<string, string | st
   headers['x-forwarded-proto'] = request.scheme;
   headers['x-forwarded-host'] = request.authority;
   headers['via'] = appendVia(headerValue(request.headers, 'via'), request.httpVersion);
-  // RFC 8470 §5.1: an upstream may answer 425 when it minds a replay.
+  // RFC 8470 §5.1: with this field, the upstream can refuse a possible replay with 425.
   if (request.early) headers['early-data'] = '1';
   // HTTP/2 and HTTP/3 may split one cookie header into several (RFC 9113 §8.2.3).
   if (Array.isArray(headers['cookie'])) headers['cookie'] = headers['cookie'].join('; ');
   return headers;
 }
 
-/** RFC 9110 §10.1.4: who passes trailers on may ask for them as its client does. HTTP/1.1 names the field in `connection`. */
+/**
+ * Returns whether to ask for trailers (RFC 9110 §10.1.4): the gateway forwards them, so it may ask if its client does.
+ * HTTP/1.1 also names the field in `connection`.
+ */
 function takesTrailers({ headers, httpVersion }: Forwarded): boolean {
   const listed = (name: string): string[] =>
     (headerValue(headers, name) ?? '')
@@ -81,7 +90,7 @@ function takesTrailers({ headers, httpVersion }: Forwarded): boolean {
   return listed('te').includes('trailers') && (Number(httpVersion) >= 2 || listed('connection').includes('te'));
 }
 
-/** Headers without those of the connection they came on. */
+/** Returns the headers without the fields that describe only the connection. */
 export function withoutHopByHop(headers: RequestHeaders): Record<string, string | string[]> {
   const named = new Set(
     (headerValue(headers, 'connection') ?? '')

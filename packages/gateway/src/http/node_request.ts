@@ -3,7 +3,7 @@ import type { Http2ServerRequest } from 'node:http2';
 import type { StreamPriority } from '@sheaf/web-client/protocol';
 import type { GatewayRequest, HttpVersion, RequestHeaders } from './exchange.js';
 
-/** A request of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. The client's address is the socket's unless it is told. */
+/** Converts a request of HTTP/1.0, HTTP/1.1 or HTTP/2. `client.address` replaces the socket's address. */
 export function fromNodeRequest(
   request: IncomingMessage | Http2ServerRequest,
   client: { scheme: 'https' | 'http'; address?: string | undefined },

@@ -5,19 +5,22 @@ import { WrittenBuffers } from './written_buffers.js';
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
-/** A response of HTTP/1.0, HTTP/1.1 or HTTP/2 in the gateway's form. */
+/** Converts a response of HTTP/1.0, HTTP/1.1 or HTTP/2. */
 export function fromNodeResponse(response: ServerResponse | Http2ServerResponse): GatewayResponse {
   const writeInformational = 'stream' in response ? interimOfHttp2(response) : interimOfHttp1(response);
   const takeBuffer = (bytes: number): Buffer => buffers.take(bytes);
   return Object.assign(response, { writeInformational, takeBuffer, write: writingFrom(response) });
 }
 
-/** Of all responses of this thread. */
+/** Buffers for all responses of this thread */
 const buffers = new WrittenBuffers();
 
 type Write = (chunk: unknown, ...rest: unknown[]) => boolean;
 
-/** The response's `write`, which takes Buffers back once Node has done with them; after a failure it may still read them. */
+/**
+ * Returns the response's `write`, extended to release Buffers once Node has sent them. After a failure Node may still
+ * read them.
+ */
 function writingFrom(response: ServerResponse | Http2ServerResponse): Write {
   const write = response.write.bind(response) as Write;
   return (chunk, ...rest) => {
@@ -34,7 +37,10 @@ function interimOfHttp2({ stream }: Http2ServerResponse): (status: number, heade
   };
 }
 
-/** Node writes 102 and 103 only, and 103 only with a `link`, which is what it is for. Clients of HTTP/1.0 know neither. */
+/**
+ * Sends 102 and 103, the only ones that Node writes over HTTP/1.1; 103 needs a `link`. HTTP/1.0 has no interim
+ * responses.
+ */
 function interimOfHttp1(response: ServerResponse): (status: number, headers: Headers) => void {
   return (status, headers) => {
     if (response.req.httpVersion === '1.0') return;

@@ -10,10 +10,10 @@ import { mayRepeat } from './repeat.js';
 import { sendBody, setHead } from './respond.js';
 import { forwardedTrailers } from './trailers.js';
 
-/** RFC 9114 §8.1: the server has done nothing about the request. */
+/** H3_REQUEST_REJECTED (RFC 9114 §8.1): the server has not processed the request. */
 const H3_REQUEST_REJECTED = 0x10b;
 
-/** The request for another node's HTTP/3. */
+/** Returns the request to send to another node over HTTP/3. */
 export function requestOf(exchange: Exchange, body?: AsyncIterable<Buffer>): ClientRequestOptions {
   const { request, pathname, search, signal } = exchange;
   const interim = new InterimRelay(exchange);
@@ -23,7 +23,8 @@ export function requestOf(exchange: Exchange, body?: AsyncIterable<Buffer>): Cli
     ...(request.authority === '' ? {} : { authority: request.authority }),
     headers: {
       ...forwardedHeaders(request),
-      // Nodes of HTTP/2 clients have been numbered for this connection; those of others would meet in it.
+      // Only the nodes of HTTP/2 clients have numbers for this connection. Numbers of other clients would collide in
+      // it.
       ...(request.httpVersion === '2' && request.priority
         ? { [PRIORITY_HEADER]: formatPriorityHeader(request.priority) }
         : {}),
@@ -34,14 +35,14 @@ export function requestOf(exchange: Exchange, body?: AsyncIterable<Buffer>): Cli
   };
 }
 
-/** Throws for a response that no HTTP server may give, before anything of it is passed on. */
+/** Throws if no HTTP server may send this status, before any of the response is forwarded. */
 export function checkStatus(response: ClientResponse): void {
   if (response.status >= 200 && response.status <= 599) return;
   response.destroy();
   throw new Error(`it answered with the status ${response.status}`);
 }
 
-/** Passes the response on. `body`: instead of its own. */
+/** Forwards the response. `body` replaces its body. */
 export async function answerWith(
   exchange: Exchange,
   response: ClientResponse,
@@ -51,17 +52,17 @@ export async function answerWith(
   await sendBody(exchange, body, () => response.trailers);
 }
 
-/** Whether another connection may do better. */
+/** Returns whether the connection failed, so that another connection may do better. */
 export function lostConnection(error: unknown): boolean {
   return ['CONNECTION_CLOSED', 'GOING_AWAY'].includes(systemErrorCode(error) ?? '') || wasRejected(error);
 }
 
-/** The server has done nothing about the request. */
+/** Returns whether the server rejected the request without processing it. */
 export function wasRejected(error: unknown): boolean {
   return resetCode(error) === H3_REQUEST_REJECTED;
 }
 
-/** Whether a request to another node may be sent once more. A body that left once is gone. */
+/** Returns whether a request to another node may be sent again. A body that was sent once is gone. */
 export function mayProxyAgain(request: GatewayRequest, body: ReceivedBody, error: unknown): boolean {
   const failed = systemErrorCode(error) === 'GOING_AWAY' ? 'nothing' : wasRejected(error) ? 'unprocessed' : 'unknown';
   return mayRepeat(request.method, !body.exists, failed);

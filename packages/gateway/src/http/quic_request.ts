@@ -2,7 +2,7 @@ import type { ServerRequest, ServerResponse } from '@sheaf/native';
 import { PRIORITY_HEADER, parsePriorityHeader } from '@sheaf/web-client/protocol';
 import { expectsContinue, headerValue, type GatewayRequest } from './exchange.js';
 
-/** A request that another node of the site proxied here: what it says of the client is true. */
+/** Converts a request that another node of the site proxied. The node's fields about the client are trusted. */
 export function fromBackboneRequest(request: ServerRequest, response: ServerResponse): GatewayRequest {
   const proxied = fromQuicRequest(request, response);
   const client = headerValue(request.headers, 'x-forwarded-for');
@@ -13,7 +13,7 @@ export function fromBackboneRequest(request: ServerRequest, response: ServerResp
   };
 }
 
-/** A request of HTTP/3 or HTTP/0.9 over QUIC in the gateway's form. */
+/** Converts a request of HTTP/3, or of HTTP/0.9 over QUIC. */
 export function fromQuicRequest(request: ServerRequest, response: ServerResponse): GatewayRequest {
   const priority = parsePriorityHeader(headerValue(request.headers, PRIORITY_HEADER));
   return {

@@ -1,6 +1,6 @@
 import type { ClientResponse } from '@sheaf/native';
 
-/** The body of a response, UTF-8, of at most so many bytes. Rejects when there are more. */
+/** Reads the body of a response as UTF-8. Rejects when it has more than `most` bytes. */
 export async function readText(response: ClientResponse, most: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -2,7 +2,7 @@ import { constants, type Http2ServerRequest } from 'node:http2';
 import { headerValue, type Exchange, type GatewayRequest } from './exchange.js';
 import { respondStatus } from './respond.js';
 
-/** A request body went over the limit: the response is 413. */
+/** A request body exceeded its limit: the client gets 413. */
 export class BodyTooLarge extends Error {
   constructor(limit: number) {
     super(`request body above ${limit} bytes`);
@@ -10,7 +10,7 @@ export class BodyTooLarge extends Error {
   }
 }
 
-/** The client did not send its body in time: the response is 408. */
+/** The client did not send its body in time: the client gets 408. */
 export class BodyTimeout extends Error {
   constructor() {
     super('the client does not send its body');
@@ -18,16 +18,16 @@ export class BodyTimeout extends Error {
   }
 }
 
-/** The declared length of the body; undefined when the request does not say. */
+/** Returns the declared length of the body; undefined when the request declares none. */
 export function declaredLength(request: GatewayRequest): number | undefined {
   const text = headerValue(request.headers, 'content-length');
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** Most requests of these methods have no body, and may have one (RFC 9110 §9.3). */
+/** Methods whose requests rarely have a body, but may have one (RFC 9110 §9.3) */
 const usuallyWithout = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE']);
 
-/** Whether a body follows the headers; undefined when only its beginning tells. */
+/** Returns whether a body follows the headers; undefined when only reading it tells. */
 function announcesBody(request: GatewayRequest): boolean | undefined {
   if (request.bodyless) return false;
   const length = declaredLength(request);
@@ -37,7 +37,9 @@ function announcesBody(request: GatewayRequest): boolean | undefined {
   return usuallyWithout.has(request.method) ? undefined : true;
 }
 
-/** The body of a request as it is passed on: counted while it streams, and read no sooner than somebody asks. */
+/**
+ * The body of a request as it is forwarded. It is counted while it streams, and not read before a target asks for it.
+ */
 export class ReceivedBody {
   readonly #exchange: Exchange;
   readonly #limit: number;
@@ -47,39 +49,39 @@ export class ReceivedBody {
   #started = false;
   #failure: unknown;
 
-  /** `limit`: in bytes. */
+  /** `limit`: in bytes */
   constructor(exchange: Exchange, limit = Infinity) {
     this.#exchange = exchange;
     this.#limit = limit;
     this.#exists = announcesBody(exchange.request);
   }
 
-  /** Some of it has been passed on: it is gone. */
+  /** Whether some of the body was forwarded, and so is gone */
   get started(): boolean {
     return this.#started;
   }
 
-  /** A request without one can be repeated. */
+  /** Whether the request may have a body. A request without one can be repeated. */
   get exists(): boolean {
     return this.#exists ?? true;
   }
 
-  /** Why it broke off: always the client's doing. */
+  /** Why the body ended early, which is always the client's doing */
   get failure(): unknown {
     return this.#failure;
   }
 
   /**
-   * What is passed on; undefined when there is no body.
-   * @throws BodyTimeout, here or where it is read
-   * @throws BodyTooLarge where it is read, at the first byte over the limit
+   * Returns the body to forward; undefined when there is none.
+   * @throws BodyTimeout, here or where the body is read
+   * @throws BodyTooLarge where the body is read, at the first byte over the limit
    */
   async open(): Promise<AsyncIterable<Buffer> | undefined> {
     if (this.#exists === undefined) await this.begin();
     return this.#exists ? this.#read() : undefined;
   }
 
-  /** Waits until there is something to pass on, if it has a body. @throws BodyTimeout, BodyTooLarge */
+  /** Waits for the first bytes of the body, if there is one. @throws BodyTimeout, BodyTooLarge */
   async begin(): Promise<void> {
     if (this.#exists === false || this.#chunks) return;
     const first = await this.#next();
@@ -101,7 +103,7 @@ export class ReceivedBody {
 
   #next(): Promise<IteratorResult<Buffer>> {
     const exchange = this.#exchange;
-    // What does not take the rest of the body may still bring the response on the same stream.
+    // A target that stops reading the body may still send the response on the same stream.
     const chunks = (this.#chunks ??= this.#begin());
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
@@ -122,17 +124,17 @@ export class ReceivedBody {
 }
 
 /**
- * RFC 9113 §8.1: a stream whose response is complete is closed with NO_ERROR, so that nobody waits for the rest of the
- * request. Clients get so long to read the response, in milliseconds: some throw it away then.
+ * Time in milliseconds until the gateway closes a stream whose request body it refused, with NO_ERROR (RFC 9113 §8.1).
+ * Until then the client can read the response; some clients discard it when the stream closes.
  */
 const readMs = 2_000;
 
-/** Says what is wrong with the request's body, if this error is about that. */
+/** Answers 413 or 408 if the error is about the request's body. Returns whether it was. */
 export function respondBodyFault(exchange: Exchange, error: unknown): boolean {
   const status = error instanceof BodyTooLarge ? 413 : error instanceof BodyTimeout ? 408 : undefined;
   if (status === undefined) return false;
   const { body, httpVersion } = exchange.request;
-  // The rest of the body would be taken for the next request.
+  // HTTP/1.1 would read the rest of the body as the next request.
   respondStatus(exchange, status, Number(httpVersion) < 2 ? { connection: 'close' } : {});
   if (httpVersion === '2')
     setTimeout(() => (body as Http2ServerRequest).stream.close(constants.NGHTTP2_NO_ERROR), readMs).unref();

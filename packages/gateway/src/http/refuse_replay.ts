@@ -3,8 +3,8 @@ import { isSafe } from './methods.js';
 import { respondStatus } from './respond.js';
 
 /**
- * RFC 8470 §5.2: a request that may be a replay must not change anything. Answers 425 to one that could, and returns true:
- * the client sends it again once the handshake is complete.
+ * Answers 425 to a possible replay that could change something, and returns true (RFC 8470 §5.2). The client sends the
+ * request again once the handshake is complete.
  */
 export function refuseReplay(exchange: Exchange): boolean {
   const { early, method } = exchange.request;

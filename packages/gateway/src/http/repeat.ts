@@ -1,12 +1,12 @@
 import { isIdempotent } from './methods.js';
 
 /**
- * What is known of a request that failed: that `nothing` of it was sent, that the server did nothing about it (`unprocessed`),
- * or neither (`unknown`).
+ * Known state of a failed request: `nothing` of it was sent, the server did not process it (`unprocessed`), or neither
+ * is sure (`unknown`).
  */
 export type Failed = 'nothing' | 'unprocessed' | 'unknown';
 
-/** Whether a request may be sent once more. `whole`: its body can still be sent from the start, or there is none. */
+/** Returns whether a request may be sent again. `whole`: its body can still be sent from the start, or it has none. */
 export function mayRepeat(method: string, whole: boolean, failed: Failed): boolean {
   switch (failed) {
     case 'nothing':
@@ -14,7 +14,7 @@ export function mayRepeat(method: string, whole: boolean, failed: Failed): boole
     case 'unprocessed':
       return whole;
     case 'unknown':
-      // RFC 9110 §9.2.2.
+      // RFC 9110 §9.2.2: clients repeat only idempotent requests after an unclear failure.
       return whole && isIdempotent(method);
   }
 }

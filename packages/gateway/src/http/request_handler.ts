@@ -5,16 +5,16 @@ import { headerBytes, type Exchange, type GatewayRequest, type GatewayResponse, 
 import { parseRequestTarget, type RequestTarget } from './request_target.js';
 import { respondStatus } from './respond.js';
 
-/** What became of a request, for the log and the metrics. */
+/** The outcome of a request, for the log and the metrics */
 export interface RequestRecord {
   request: GatewayRequest;
   pathname: string;
-  /** Label of the route, or `none`. */
+  /** Label of the route, or `none` */
   route: string;
   status: number;
   bytesSent: number;
   seconds: number;
-  /** The client went away before the response was complete. */
+  /** Whether the client left before the response was complete */
   aborted: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface RequestObserver {
   requestEnded(record: RequestRecord): void;
 }
 
-/** Is told of every exchange from its start until nobody waits for its client any more. */
+/** Watches every exchange from its start until its client needs no more. */
 export interface ExchangeWatch {
   add(exchange: Exchange): void;
   delete(exchange: Exchange): void;
@@ -31,16 +31,16 @@ export interface ExchangeWatch {
 
 export interface RequestHandlerOptions {
   routes: readonly Route<Target>[];
-  /** Answers below `/.well-known/sheaf/`, before every route. */
+  /** Target of all requests below `/.well-known/sheaf/`, before every route */
   wellKnown: Target;
   wellKnownPrefix: string;
-  /** Bytes of request headers, counted as RFC 9113 §6.5.2 does; more is answered 431. */
+  /** Bound on the size of request headers, counted as in RFC 9113 §6.5.2. Larger ones get 431. */
   maxHeaderBytes: number;
-  /** Watches over those who ask here themselves. */
+  /** Watches the clients that send requests to this node itself */
   slowClients?: ExchangeWatch;
   observer: RequestObserver;
   log: Logger;
-  /** Under which responses say in Server-Timing how long they took here. */
+  /** Name of the Server-Timing entry with the time that a response took here */
   timingName: 'sheaf-gateway' | 'sheaf-edge';
 }
 
@@ -54,21 +54,21 @@ export class RequestHandler {
     this.#options = options;
   }
 
-  /** Requests in flight. */
+  /** Number of requests in flight */
   get active(): number {
     return this.#active;
   }
 
-  /** Requests so far. */
+  /** Number of requests so far */
   get total(): number {
     return this.#total;
   }
 
-  /** Settles when the response is complete or was abandoned; never rejects. */
+  /** Handles a request. Settles when the response is complete or was abandoned, and never rejects. */
   async handle(request: GatewayRequest, response: GatewayResponse): Promise<void> {
     const started = performance.now();
     const target = parseRequestTarget(request.url);
-    // A reset while the response is written is the client's right, and told by `close`.
+    // A client may reset the stream while the response is written. `close` reports that.
     response.on('error', () => undefined);
     request.body.on('error', () => undefined);
     const exchange = new RoutedExchange(
@@ -94,7 +94,7 @@ export class RequestHandler {
     } finally {
       exchange.complete = true;
       this.#active -= 1;
-      // What the client still wants to send has no reader any more.
+      // Nobody reads the rest of the request body any more.
       if (!request.body.readableEnded && request.httpVersion === '3') request.body.destroy();
       if (response.writableLength === 0) slowClients?.delete(exchange);
       this.#options.observer.requestEnded({
@@ -114,13 +114,13 @@ export class RequestHandler {
       respondStatus(exchange, 400);
       return;
     }
-    // RFC 9110 §9.3.6, RFC 9220 §3: no route is a tunnel.
+    // RFC 9110 §9.3.6, RFC 9220 §3: no route opens a tunnel.
     if (exchange.request.method === 'CONNECT') {
       respondStatus(exchange, 501);
       return;
     }
     const { wellKnown, wellKnownPrefix, routes, maxHeaderBytes } = this.#options;
-    // Node's HTTP/2 announces its limit and does not hold clients to it.
+    // Node's HTTP/2 announces its limit, but does not enforce it.
     if (headerBytes(exchange.request.headers) > maxHeaderBytes) {
       respondStatus(exchange, 431);
       return;
@@ -149,7 +149,7 @@ export class RequestHandler {
   }
 }
 
-/** A fault on the way: 500 while that can still be said. Never throws. */
+/** Ends a failed exchange, with 500 if no headers were sent yet. Never throws. */
 function abandon(exchange: Exchange): void {
   try {
     respondStatus(exchange, 500);
@@ -163,7 +163,7 @@ class RoutedExchange implements Exchange {
   readonly routed: string;
   readonly search: string;
   rest = '';
-  /** Label of the route. */
+  /** Label of the route */
   route = 'none';
   bytesSent = 0;
   bytesReceived = 0;
@@ -187,7 +187,7 @@ class RoutedExchange implements Exchange {
     return `${this.clock.name};dur=${(performance.now() - this.clock.started).toFixed(3)}`;
   }
 
-  /** Made on demand: most responses are complete before anyone could ask. */
+  /** Creates the signal on demand: most responses are complete before a target asks for it. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();
@@ -196,7 +196,7 @@ class RoutedExchange implements Exchange {
     return this.#abort.signal;
   }
 
-  /** The response closed; before its end that means that the client went away. */
+  /** Notes that the response closed. If it was not complete, the client has left. */
   onClose(): void {
     if (this.complete || this.response.writableEnded) return;
     this.aborted = true;

@@ -1,21 +1,24 @@
-/** Path and query of a request, in a normal form. */
+/** Path and query of a request, in a normal form */
 export interface RequestTarget {
-  /** What goes on to the next server: dot segments removed, unreserved characters decoded, one slash at the beginning. */
+  /**
+   * Path for the next server: without dot segments, with unreserved characters decoded, and with one slash at the
+   * beginning
+   */
   pathname: string;
-  /** What routes and files are looked up by: `pathname` with one slash where several stand together. */
+  /** Path for finding routes and files: `pathname` without repeated slashes */
   routed: string;
   search: string;
   /** The authority of an absolute-form target, which overrides the Host header (RFC 9112 §3.2.2). */
   authority: string | undefined;
 }
 
-/** A path and query of which the rules below change nothing; most are. */
+/** Matches paths and queries that are already in their normal form, as most are. */
 const plain = /^(?:\/(?!\.{0,2}(?:\/|\?|$))[\w\-.~!$&'()*+,;=:@]+)*\/?(?:\?[\w\-.~!$&()*+,;=:@/?%]*)?$/;
 
 /**
- * Parses a request target in origin form (`/a?b`) or absolute form (`http://host/a?b`). One path has many
- * spellings (RFC 3986 §6.2.2); a route must match each of them, or the next server, which decodes, would serve what
- * the routes keep. Undefined for anything else, and for a path with a NUL.
+ * Parses a request target in origin form (`/a?b`) or absolute form (`http://host/a?b`). A path has many spellings (RFC
+ * 3986 §6.2.2), and a route must match each of them. Otherwise the next server would decode the path, and serve what
+ * the route protects. Returns undefined for any other target, and for a path with a NUL.
  */
 export function parseRequestTarget(target: string): RequestTarget | undefined {
   const originForm = target.startsWith('/');
@@ -39,15 +42,15 @@ export function parseRequestTarget(target: string): RequestTarget | undefined {
 }
 
 /**
- * The path as a server sees it that takes an encoded slash or backslash for a slash; undefined when there is none. Which
- * one the next server is, nobody knows here.
+ * Returns the path as a server sees it that treats an encoded slash or backslash as a slash; undefined when the path
+ * has none. The gateway cannot know how the next server treats them.
  */
 export function withDecodedSlashes(routed: string): string | undefined {
   if (!/%(?:2f|5c)/i.test(routed)) return undefined;
   return mergeSlashes(withoutDotSegments(routed.replace(/%(?:2f|5c)/gi, '/')));
 }
 
-/** RFC 3986 §6.2.2: letters, digits, `-`, `.`, `_` and `~` are decoded, other encodings written in capitals. */
+/** Decodes letters, digits, `-`, `.`, `_` and `~`, and writes other encodings in capitals (RFC 3986 §6.2.2). */
 function decodeUnreserved(pathname: string): string {
   return pathname.replace(/%[0-9a-f]{2}/gi, (encoded) => {
     const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
@@ -55,7 +58,7 @@ function decodeUnreserved(pathname: string): string {
   });
 }
 
-/** RFC 3986 §5.2.4, as URL has it. */
+/** Removes dot segments (RFC 3986 §5.2.4) by means of URL. */
 function withoutDotSegments(pathname: string): string {
   return new URL(`http://host${pathname}`).pathname;
 }

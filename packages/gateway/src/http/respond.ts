@@ -6,10 +6,10 @@ import { systemErrorCode } from '../errors/user_error.js';
 import type { Exchange, RequestHeaders } from './exchange.js';
 import { addTrailers } from './trailers.js';
 
-/** The gateway ended the exchange since its client did not do its part. */
+/** The gateway ended the exchange because its client was too slow. */
 export class SlowClient extends Error {}
 
-/** W3C Server Timing. */
+/** W3C Server Timing */
 const timingHeader = 'server-timing';
 
 type Headers = Record<string, string | number | string[]>;
@@ -25,7 +25,7 @@ export function respondStatus(exchange: Exchange, status: number, headers: Heade
   respondText(exchange, status, text, { 'content-type': 'text/plain; charset=utf-8', ...headers });
 }
 
-/** Answers with a body that is at hand. */
+/** Answers with a complete body. */
 export function respondText(exchange: Exchange, status: number, text: string, headers: Headers): void {
   const { response, request } = exchange;
   const body = Buffer.from(text);
@@ -39,9 +39,9 @@ export function respondText(exchange: Exchange, status: number, text: string, he
 }
 
 /**
- * Says how long the response took until its first byte was given to the transport, behind what servers
- * further away say about their part. Header names are in lower case. A field that stands several times is joined (RFC 9110
- * §5.3): HTTP/2 would refuse some.
+ * Sets the status and the headers, whose names are in lower case. Adds a Server-Timing entry with the time until the
+ * first byte of the response, behind the entries of servers further away. Several values of a field are joined (RFC
+ * 9110 §5.3), since HTTP/2 refuses some repeated fields.
  */
 export function setHead(exchange: Exchange, status: number, headers: Headers): void {
   exchange.response.statusCode = status;
@@ -49,7 +49,7 @@ export function setHead(exchange: Exchange, status: number, headers: Headers): v
     const value = headers[name]!;
     exchange.response.setHeader(name, Array.isArray(value) && name !== 'set-cookie' ? value.join(', ') : value);
   }
-  // A page loader's worker never sees Set-Cookie, even where it fetches over the network (docs/reference/wire.md).
+  // The worker of a page loader never sees Set-Cookie, even on responses from the network (docs/reference/wire.md).
   if (headers['set-cookie'] !== undefined) exchange.response.setHeader(CREDENTIALS_HEADER, 'set');
   const further = headers[timingHeader];
   exchange.response.setHeader(
@@ -59,11 +59,11 @@ export function setHead(exchange: Exchange, status: number, headers: Headers): v
 }
 
 /**
- * Streams `source` as the body and counts it; `trailers` are asked for behind it. A client that goes away is no error; a source that
- * fails resets the response, since its headers are already out.
+ * Streams `source` as the body and counts it, then sends `trailers`. A client that leaves is no error. A source that
+ * fails resets the response, since its headers were already sent.
  */
 export async function sendBody(exchange: Exchange, source: Readable, trailers?: () => RequestHeaders): Promise<void> {
-  // Before the listener of the pipeline, which ends the response.
+  // Runs before the listener of the pipeline, which ends the response.
   if (trailers) source.once('end', () => addTrailers(exchange.response, trailers()));
   const sent = pipeline(source, exchange.response);
   source.on('data', (chunk: Buffer) => (exchange.bytesSent += chunk.length));

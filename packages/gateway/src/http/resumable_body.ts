@@ -1,17 +1,22 @@
 import type { ClientResponse } from '@sheaf/native';
 import { headerValue } from './exchange.js';
 
-/** The part of a representation that a response carries, and by what another response is known to be of the same one. */
+/**
+ * The part of a representation that a response carries, with the tag that identifies the representation in other
+ * responses
+ */
 export interface Resumption {
-  /** Strong entity tag. */
+  /** Strong entity tag */
   etag: string;
-  /** Of the first byte, in the representation. */
+  /** Position of the first byte in the representation */
   first: number;
-  /** Of the last one; undefined when the response does not say. */
+  /** Position of the last byte; undefined when the response does not tell */
   last: number | undefined;
 }
 
-/** How a response can be taken up again after some of its bytes; undefined when it cannot (RFC 9110 §14, §8.8.1). */
+/**
+ * Returns how to resume a response after some of its bytes; undefined when it cannot be resumed (RFC 9110 §14, §8.8.1).
+ */
 export function resumptionOf(method: string, { status, headers }: ClientResponse): Resumption | undefined {
   const etag = headerValue(headers, 'etag');
   if (method !== 'GET' || etag === undefined || etag.startsWith('W/')) return undefined;
@@ -23,12 +28,12 @@ export function resumptionOf(method: string, { status, headers }: ClientResponse
   return range && { etag, ...range };
 }
 
-/** The request's headers for the rest. */
+/** Returns the request headers that ask for the rest. */
 export function rangeHeaders({ etag, first, last }: Resumption, received: number): Record<string, string> {
   return { range: `bytes=${first + received}-${last ?? ''}`, 'if-range': etag };
 }
 
-/** Whether a response is that rest. */
+/** Returns whether a response is the rest that was asked for. */
 export function isRest(
   { status, headers }: ClientResponse,
   { etag, first, last }: Resumption,
@@ -40,17 +45,17 @@ export function isRest(
 }
 
 export interface BodySource {
-  /** One server's part of the body. */
+  /** Reads one server's part of the body. */
   read(response: ClientResponse): AsyncIterable<Buffer>;
-  /** Whether what is missing is asked for after this error; otherwise the body ends with it. */
+  /** Returns whether to request the missing part after this error. Otherwise the body fails with it. */
   mayResume(error: unknown): boolean;
-  /** What is missing after `received` bytes, from another server; undefined when none has it. */
+  /** Requests the part after `received` bytes from another server; undefined when none has it. */
   rest(resumption: Resumption, received: number): Promise<ClientResponse | undefined>;
-  /** Is told which response the body ended with, unless that broke off behind its last byte. */
+  /** Receives the response that ended the body, unless that response failed after its last byte. */
   onEnd?(last: ClientResponse): void;
 }
 
-/** The body of `first`, with what was missing from other responses. */
+/** Yields the body of `first`, with missing parts from other responses. */
 export async function* resumedBody(
   first: ClientResponse,
   resumption: Resumption | undefined,

@@ -1,27 +1,30 @@
 import { parseRequestTarget, withDecodedSlashes } from './request_target.js';
 import type { RouteOptions } from '../schema/routes.js';
 
-/** A route with what its configuration says about matching, prepared for comparing. */
+/** A route whose matching rules are prepared for comparison */
 export interface Route<Answer> {
-  /** Position in the configuration. */
+  /** Position in the configuration */
   index: number;
-  /** Names the route in logs and metrics. */
+  /** Name of the route in logs and metrics */
   label: string;
   answer: Answer;
   hosts: readonly string[] | undefined;
   methods: readonly string[] | undefined;
-  /** Without a slash at the end; empty for `/`. */
+  /** Path prefix without a slash at the end; empty for `/` */
   prefix: string;
 }
 
 export type RouteMatch<Answer> =
   | { found: true; route: Route<Answer>; rest: string }
-  /** `allow`: methods that the path has routes for; empty when the path has no route at all. `ambiguous`: the path may mean two. */
+  /**
+   * `allow`: methods of the routes with this path, empty when there is no such route. `ambiguous`: the path may belong
+   * to two routes.
+   */
   | { found: false; allow: string[]; ambiguous?: true };
 
 export interface RouteQuery {
   host: string;
-  /** In its normal form: `routed` of the request target. */
+  /** Path in its normal form: `routed` of the request target */
   pathname: string;
   method: string;
 }
@@ -39,8 +42,9 @@ export function compileRoute<Answer>(options: RouteOptions, index: number, answe
 }
 
 /**
- * Finds the first route, in the order of the configuration, that matches host, path and method. None when a server that
- * decodes slashes would see the path of another route: `/public/..%2fapi` must not be a way around the rules of `/api`.
+ * Finds the first route, in the order of the configuration, that matches host, path and method. Finds none when a
+ * server that decodes slashes would see the path of another route: `/public/..%2fapi` must not bypass the rules of
+ * `/api`.
  */
 export function findRoute<Answer>(routes: readonly Route<Answer>[], query: RouteQuery): RouteMatch<Answer> {
   const match = firstRoute(routes, query);
@@ -64,7 +68,7 @@ function firstRoute<Answer>(routes: readonly Route<Answer>[], query: RouteQuery)
   return { found: false, allow: [...allow] };
 }
 
-/** `Example.com:443` is `example.com`, `[::1]:443` is `[::1]`. */
+/** Normalizes a host name: `Example.com:443` becomes `example.com`, `[::1]:443` becomes `[::1]`. */
 export function hostName(authority: string): string {
   return authority.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }
@@ -76,7 +80,7 @@ function matchesHost(hosts: readonly string[] | undefined, host: string): boolea
   );
 }
 
-/** Segment by segment: `/api` holds `/api` and `/api/x`, not `/apis`. */
+/** Compares segment by segment: `/api` contains `/api` and `/api/x`, but not `/apis`. */
 function restOfPath(prefix: string, pathname: string): string | undefined {
   if (prefix === '') return pathname;
   if (!pathname.startsWith(prefix)) return undefined;

@@ -1,13 +1,13 @@
 import type { RouteOptions } from '../schema/routes.js';
 import { compileRoute, type Route } from './router.js';
 
-/** A route that nothing gets to, and the one before it that answers all of its requests. */
+/** A route that no request reaches, and the earlier route that answers all of its requests */
 export interface ShadowedRoute {
   index: number;
   by: number;
 }
 
-/** Sessions and requests never meet: each is compared with its own kind. */
+/** Finds routes that no request reaches. Sessions are compared only with sessions, and requests only with requests. */
 export function shadowedRoutes(routes: readonly RouteOptions[]): ShadowedRoute[] {
   const compiled = routes.map((route, index) => compileRoute(route, index, route.webtransport !== undefined));
   return compiled.flatMap((route) => {

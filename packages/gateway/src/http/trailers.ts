@@ -1,7 +1,9 @@
 import type { GatewayResponse, RequestHeaders } from './exchange.js';
 import { isClaim, withoutHopByHop } from './forwarded_headers.js';
 
-/** RFC 9110 §6.5.1: framing, routing, authentication and how to read the body are settled before it comes. */
+/**
+ * Fields that must come before the body (RFC 9110 §6.5.1): framing, routing, authentication, and how to read the body
+ */
 const settledBefore = new Set([
   'age',
   'authorization',
@@ -26,7 +28,7 @@ const settledBefore = new Set([
   'www-authenticate',
 ]);
 
-/** What may be passed on of the fields behind a body. */
+/** Returns the trailers that may be forwarded. */
 export function forwardedTrailers(trailers: RequestHeaders): Record<string, string | string[]> {
   const kept = withoutHopByHop(trailers);
   for (const name of Object.keys(kept))
@@ -34,13 +36,13 @@ export function forwardedTrailers(trailers: RequestHeaders): Record<string, stri
   return kept;
 }
 
-/** Passes the fields behind a body on. One that the client's version refuses is left out with the others: none is needed. */
+/** Forwards trailers. If the client's HTTP version refuses one, all are left out, since none is essential. */
 export function addTrailers(response: GatewayResponse, trailers: RequestHeaders): void {
   const kept = forwardedTrailers(trailers);
   if (Object.keys(kept).length === 0) return;
   try {
     response.addTrailers?.(kept);
   } catch {
-    // A value with bytes that HTTP/2 and HTTP/1.1 do not allow.
+    // A value contains bytes that HTTP/1.1 and HTTP/2 do not allow.
   }
 }

@@ -4,9 +4,9 @@ import type { TrustedProxiesOptions } from '../schema/reach.js';
 import { Networks } from '../values/networks.js';
 import { headerValue, type GatewayRequest, type RequestHeaders } from './exchange.js';
 
-/** What a proxy says of a request that it received. */
+/** One proxy's entry about the sender of a request */
 interface Hop {
-  /** Undefined when the proxy does not know, or hides it (RFC 7239 §6.2, §6.3). */
+  /** Undefined when the proxy does not know the address, or hides it (RFC 7239 §6.2, §6.3). */
   address: string | undefined;
   scheme: string | undefined;
 }
@@ -26,8 +26,9 @@ export class TrustedProxies {
   }
 
   /**
-   * The request with the address, and the scheme, that its client had. Each proxy adds whom it was asked by at the end: from
-   * there to the front as long as that is a trusted one again; what stands before, anybody may have written.
+   * Returns the request with the address and the scheme that its client had. Each proxy appends the address of its own
+   * client. So the list is read from its end, as long as the address is a trusted proxy; anybody may have written the
+   * entries before that.
    */
   resolve(request: GatewayRequest): GatewayRequest {
     let { remoteAddress, scheme } = request;
@@ -45,7 +46,7 @@ function hopsOf(headers: RequestHeaders, header: TrustedProxiesOptions['header']
   const field = headerValue(headers, header);
   if (field === undefined) return [];
   if (header === 'forwarded') return forwardedHops(field);
-  // Of the last proxy alone: it is no list.
+  // The header is not a list: only the last proxy set it.
   const scheme = headerValue(headers, 'x-forwarded-proto')?.trim().toLowerCase();
   return field.split(',').map((item) => ({ address: addressOf(item), scheme }));
 }
@@ -61,7 +62,7 @@ function forwardedHops(field: string): Hop[] {
   }
 }
 
-/** `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80` */
+/** Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:80`. */
 function addressOf(text: string): string | undefined {
   const trimmed = text.trim();
   const [, six, four] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(trimmed) ?? [];

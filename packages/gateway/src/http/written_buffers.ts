@@ -1,18 +1,18 @@
-/** Free Buffers that are kept, of all responses together. */
+/** Maximum of bytes in free Buffers, for all responses together */
 const keptBytes = 4 * 2 ** 20;
-/** What `room` says and a file is read by; of other sizes there are too few to keep. */
+/** Sizes that `room` returns and files are read in. Buffers of other sizes are too rare to keep. */
 const keptSizes = [16 * 1024, 64 * 1024];
 
 /**
- * Buffers for bodies that Node writes to a socket, which serve again once it has. V8 lets 32 MB of Buffers wait for its garbage
- * collector, and many slow clients together held as much.
+ * Buffers for bodies that Node writes to a socket, used again once Node has sent them. V8 lets 32 MB of Buffers wait
+ * for its garbage collector, and many slow clients together held as much.
  */
 export class WrittenBuffers {
   readonly #free = new Map<number, Buffer[]>(keptSizes.map((size) => [size, []]));
   readonly #taken = new WeakSet<Uint8Array>();
   #kept = 0;
 
-  /** With whatever was in it. */
+  /** Returns a Buffer, which holds arbitrary bytes. */
   take(bytes: number): Buffer {
     const free = this.#free.get(bytes);
     if (!free) return Buffer.allocUnsafeSlow(bytes);
@@ -27,7 +27,7 @@ export class WrittenBuffers {
     return chunk instanceof Uint8Array && this.#taken.has(chunk);
   }
 
-  /** Nobody reads it any more. Only the first call for a Buffer that was taken counts. */
+  /** Returns a Buffer that nobody reads any more. Only the first call for each taken Buffer counts. */
   giveBack(buffer: Buffer): void {
     if (!this.#taken.delete(buffer)) return;
     if (this.#kept + buffer.length > keptBytes) return;

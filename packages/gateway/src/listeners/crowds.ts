@@ -1,20 +1,25 @@
 import type { Socket } from 'node:net';
 import { TokenBucket } from './token_bucket.js';
 
-/** Networks with fewer connections are no crowd, whatever their share is. */
+/** Networks with fewer connections are never a crowd, whatever their share is. */
 const leastAtOnce = 64;
-/** Of a crowd, so many connections more come in within a second. */
+/** Connections of a crowd that are admitted per second */
 const turnsPerSecond = 25;
-/** A client that does nothing although it is its turn gives way after so long, in milliseconds. */
+/** Time in milliseconds after which a client gives way when it does nothing although it is its turn */
 const quietMs = 2_000;
-/** From when one gave way until others come in to whom none does, in milliseconds. */
+/**
+ * Time in milliseconds after a connection gave way, until others are admitted although no connection gives way for them
+ */
 const patienceMs = 3_000;
-/** How long a connection may wait for its turn, in milliseconds. */
+/** Maximum wait of a connection for its turn, in milliseconds */
 const maxWaitMs = 10_000;
 const lookMs = 250;
 const turnsOfOneLook = Math.ceil((turnsPerSecond * lookMs) / 1_000);
 
-/** What the connection waits for: the client's part of an exchange, or its next request. Undefined: it is not the client's turn. */
+/**
+ * What a connection waits for: the client's part of an exchange, or the client's next request. Undefined: it is not the
+ * client's turn.
+ */
 export type ClientsTurn = 'exchange' | 'request' | undefined;
 
 interface Waiting {
@@ -22,23 +27,26 @@ interface Waiting {
   timeout: NodeJS.Timeout;
 }
 
-/** A connection that can carry requests of HTTP/1.1. */
+/** A connection that can carry requests of HTTP/1.1 */
 interface Carrier {
   bytes: number;
-  /** When it was last seen to have got on, in milliseconds. */
+  /** Time of the latest progress that was seen, in milliseconds */
   movedAt: number;
 }
 
-/** The connections of one network: those of HTTP/1.1, and those of which only their handshake will tell. */
+/** The connections of one network that use HTTP/1.1, or whose handshake has not decided yet */
 class Crowd {
   readonly carriers = new Map<Socket, Carrier>();
-  /** The last one to come is the first to have its turn: of many that one client opens at a time, others do not wait for all. */
+  /**
+   * Connections that wait for their turn. The newest is first, so that other clients need not wait for all connections
+   * that one client opens at a time.
+   */
   readonly waiting = new Map<Socket, Waiting>();
   readonly turns = new TokenBucket(turnsPerSecond, turnsOfOneLook);
-  /** All whose turn came, also those that left. */
+  /** Connections that had their turn, including those that left */
   begun = 0;
   left = 0;
-  /** When the last connection gave way. */
+  /** Time when a connection last gave way */
   gaveWayAt = -Infinity;
 
   get open(): number {
@@ -51,27 +59,27 @@ class Crowd {
 }
 
 /**
- * A connection of HTTP/1.1 costs some 50 KB, and a client that leaves its exchanges where they are holds as many as it has requests.
- * Beyond a third of its share a network gets more of them one by one, and to each the one gives way whose client has done nothing
- * for the longest time.
+ * Bounds the connections of HTTP/1.1 that one network holds. Each costs some 50 KB, and a client that abandons its
+ * exchanges without closing them keeps all of them. Beyond a third of its share, a network gets further connections one
+ * by one. For each, the connection gives way whose client has done nothing for the longest time.
  */
 export class Crowds {
-  /** Connections that gave way. */
+  /** Number of connections that gave way */
   hits = 0;
   readonly #atOnce: number;
   readonly #turnOf: (socket: Socket) => ClientsTurn;
   readonly #crowds = new Map<string, Crowd>();
-  /** Connections that had to be admitted: those of trusted proxies belong to no crowd. */
+  /** Connections that had to be admitted. Connections of trusted proxies belong to no crowd. */
   readonly #members = new WeakSet<Socket>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `share`: connections that one network may have. */
+  /** `share`: connections that one network may have */
   constructor(share: number, turnOf: (socket: Socket) => ClientsTurn) {
     this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 3));
     this.#turnOf = turnOf;
   }
 
-  /** Calls `begin` when it is this connection's turn; never when it closes before. */
+  /** Calls `begin` when it is this connection's turn, and never if the connection closes before. */
   admit(socket: Socket, network: string, begin: () => void): void {
     const crowd = this.#crowds.get(network) ?? new Crowd();
     this.#crowds.set(network, crowd);
@@ -86,7 +94,7 @@ export class Crowds {
     this.#release(crowd, performance.now());
   }
 
-  /** From now on it can carry requests of HTTP/1.1. */
+  /** Notes that the connection can now carry requests of HTTP/1.1. */
   add(socket: Socket, network: string): void {
     const crowd = this.#crowds.get(network);
     if (!crowd || !this.#members.has(socket)) return;
@@ -94,7 +102,7 @@ export class Crowds {
     socket.once('close', () => crowd.carriers.delete(socket));
   }
 
-  /** It turned out to be one of HTTP/2, whose requests have their own bounds. */
+  /** Notes that the connection uses HTTP/2, whose requests have their own bounds. */
   leave(socket: Socket, network: string): void {
     const crowd = this.#crowds.get(network);
     if (!crowd || !this.#members.has(socket)) return;
@@ -108,7 +116,7 @@ export class Crowds {
     for (const { waiting } of this.#crowds.values()) for (const socket of waiting.keys()) socket.destroy();
   }
 
-  /** Looks who got on, and gives turns, at `now` in milliseconds. */
+  /** Checks which connections made progress, and gives turns. `now` is in milliseconds. */
   look(now: number): void {
     let crowded = false;
     for (const crowd of this.#crowds.values()) {
@@ -154,7 +162,10 @@ export class Crowds {
     socket.destroy();
   }
 
-  /** Who leaves an exchange where it is goes before who only keeps a connection for later. */
+  /**
+   * Returns the quietest connection. A client that left an exchange unfinished comes before one that keeps a connection
+   * for later requests.
+   */
   #quietest(crowd: Crowd, now: number): Socket | undefined {
     const quietest: Partial<Record<'exchange' | 'request', Socket>> = {};
     const least = { exchange: now - quietMs, request: now - quietMs };

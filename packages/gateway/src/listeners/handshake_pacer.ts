@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { TokenBucket } from './token_bucket.js';
 
 export interface HandshakePacerOptions {
-  /** Handshakes that may begin within a second; as many may begin at one time. */
+  /** Handshakes that may begin within a second, and at one moment */
   perSecond: number;
-  /** Connections that may wait for their turn; more are closed at once. */
+  /** Maximum of waiting connections; further ones are closed at once */
   maxWaiting: number;
-  /** How long one may wait. */
+  /** Maximum wait of a connection */
   maxWaitMs: number;
 }
 
@@ -16,13 +16,13 @@ interface Waiting {
 }
 
 /**
- * Bounds what TLS handshakes cost: each takes a signature. TCP has proven the client's address by
- * then, so that nothing like QUIC's Retry is needed; what comes too fast waits for its turn, and
- * costs a socket meanwhile.
+ * Bounds the cost of TLS handshakes, each of which takes a signature. TCP has validated the client's address by then,
+ * so nothing like QUIC's Retry is needed. Connections beyond the rate wait for their turn, and cost only a socket
+ * meanwhile.
  */
 export class HandshakePacer {
   readonly #options: HandshakePacerOptions;
-  /** In order of arrival. */
+  /** Waiting connections in order of arrival */
   readonly #waiting = new Map<Socket, Waiting>();
   readonly #turns: TokenBucket;
   #timer: NodeJS.Timeout | undefined;
@@ -36,7 +36,7 @@ export class HandshakePacer {
     return this.#waiting.size;
   }
 
-  /** Calls `begin` when it is this connection's turn; never when it closes before. */
+  /** Calls `begin` when it is this connection's turn, and never if the connection closes before. */
   admit(socket: Socket, begin: () => void): void {
     if (this.#waiting.size === 0 && this.#turns.take()) {
       begin();

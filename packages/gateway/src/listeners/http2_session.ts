@@ -1,24 +1,26 @@
 import { constants, type SecureServerSessionOptions, type ServerHttp2Session } from 'node:http2';
 import { TokenBucket } from './token_bucket.js';
 
-/** What one connection may provoke; beyond it Node ends the connection. */
+/** Bounds on the frames that a connection may send. Node ends the connection beyond them. */
 export const sessionLimits = {
   maxOutstandingPings: 10,
-  /** In one SETTINGS frame. */
+  /** Settings in one SETTINGS frame */
   maxSettings: 32,
-  // Both count streams beyond the limit; a client that is told to open fewer (tcp_clients.ts) has more on the way.
+  // Both limits count streams beyond the maximum. A client that is told to open fewer streams (tcp_clients.ts) may
+  // already have sent more.
   maxSessionInvalidFrames: 256,
   maxSessionRejectedStreams: 256,
 } satisfies SecureServerSessionOptions;
 
 /**
- * Streams that end by a reset, whoever sends it: a client that abandons them as soon as they are open, or makes the gateway
- * do so, has work done for nothing (RFC 9113 §10.5). A browser that leaves a page cancels what is in flight, some hundreds.
+ * Bounds on streams that end by a reset from either side. A client that resets streams as soon as they are open makes
+ * the gateway work for nothing (RFC 9113 §10.5). A browser that leaves a page cancels all requests in flight, which are
+ * some hundreds.
  */
 const resetsPerSecond = 50;
 const resetsAtOnce = 500;
 
-/** Ends a session without streams after `idleMs` of silence, and one with too many resets. */
+/** Ends a session that has no streams after `idleMs` of silence, and one with too many resets. */
 export function watchSession(session: ServerHttp2Session, idleMs: number): void {
   const resets = new TokenBucket(resetsPerSecond, resetsAtOnce);
   let streams = 0;

@@ -1,21 +1,21 @@
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { PRIORITY_LIMITS, parseUrgency, type Dependency, type StreamPriority } from '@sheaf/web-client/protocol';
 
-/** Nodes that one client may name: its concurrent streams, and groups that it has no stream for. */
+/** Bound on the nodes of one client: its concurrent streams, and groups without a stream */
 const maxNodes = 1_024;
 
-/** Nodes that all clients may have at one time; a sixteenth of all numbers, so that a free one is soon found. */
+/** Bound on the nodes of all clients together. It is a sixteenth of all numbers, so a free number is soon found. */
 const maxNumbers = 2 ** 16;
 
-/** RFC 7540 §5.3.5. */
+/** Weight of a stream whose client sets none (RFC 7540 §5.3.5) */
 const defaultWeight = 16;
 
-/** Numbers for the nodes of many connections, so that one tree can hold them all. */
+/** Numbers for the nodes of many connections, so that one tree can hold all of them */
 export class NodeNumbers {
   readonly #used = new Set<number>();
   #last = 0;
 
-  /** Undefined when too many are in use. */
+  /** Takes a free number; undefined when too many are in use. */
   take(): number | undefined {
     if (this.#used.size >= maxNumbers) return undefined;
     do this.#last = (this.#last % PRIORITY_LIMITS.node) + 1;
@@ -35,13 +35,13 @@ export class NodeNumbers {
 
 interface Node {
   number: number;
-  /** From a PRIORITY frame; absent while it is only known as somebody's parent. */
+  /** Content of a PRIORITY frame. Absent while the node is only known as the parent of another. */
   told?: { parent: number; weight: number; exclusive: boolean };
 }
 
 /**
- * What the client of an HTTP/2 session says about the order of its streams. Node tells of PRIORITY
- * frames, and of a stream's weight; the parent that a HEADERS frame names it keeps to itself.
+ * The priorities that the client of an HTTP/2 session gave its streams (RFC 7540 §5.3). Node reports PRIORITY frames
+ * and the weight of a stream, but not the parent in a HEADERS frame.
  */
 export class Http2Tree {
   readonly #nodes = new Map<number, Node>();
@@ -58,7 +58,9 @@ export class Http2Tree {
     });
   }
 
-  /** Undefined when the client has said nothing. `field` is the request's `priority` field. */
+  /**
+   * Returns the priority of a stream; undefined when the client gave none. `field` is the request's `priority` field.
+   */
   priorityOf(stream: ServerHttp2Stream, field: string | undefined): StreamPriority | undefined {
     const id = stream.id;
     const weight = stream.state.weight ?? defaultWeight;
@@ -78,7 +80,7 @@ export class Http2Tree {
     if (node) node.told = told;
   }
 
-  /** Those of the client's groups that lie between `parent` and the root. */
+  /** Returns the client's groups between `parent` and the root. */
   #groupsAbove(parent: number, id: number): Dependency[] {
     const groups: Dependency[] = [];
     const seen = new Set([0, id]);

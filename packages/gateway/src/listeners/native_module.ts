@@ -2,7 +2,7 @@ import type { NativeModule } from '@sheaf/native';
 import { errorMessage, UserError } from '../errors/user_error.js';
 
 /**
- * The native transport. Loaded on demand, so that a missing build is an error with a fix.
+ * Loads the native transport. It is loaded on demand, so that a missing build becomes an error with a hint.
  * @throws UserError
  */
 export async function loadNativeModule(): Promise<NativeModule> {

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { headerBytes, type GatewayResponse } from '../http/exchange.js';
 import type { ClientsTurn } from './crowds.js';
 
-/** Requests that may wait on a connection; who sends more ahead loses it. */
+/** Bound on the requests that wait on a connection. A client that sends more loses the connection. */
 const mostRequests = 32;
-/** Bytes of their fields, from which on no more is read from the connection. */
+/** Bytes of fields in waiting requests at which the gateway stops reading from the connection */
 const mostBytes = 16 * 1024;
 
 interface InFlight {
@@ -18,7 +18,10 @@ interface Waiting {
   begin(): void;
 }
 
-/** Requests on one connection of HTTP/1.1: the first is being answered, the others wait, since their responses leave in order. */
+/**
+ * Requests on one connection of HTTP/1.1. The first is being answered; the others wait, since responses must be sent in
+ * order.
+ */
 class Pipeline {
   inFlight: InFlight | undefined;
   readonly #socket: Socket;
@@ -39,7 +42,7 @@ class Pipeline {
     this.#count(waiting.bytes);
   }
 
-  /** Undefined when none waits. */
+  /** Takes the next waiting request; undefined when none waits. */
   next(): Waiting | undefined {
     const next = this.#waiting.shift();
     if (next) this.#count(-next.bytes);
@@ -59,24 +62,27 @@ class Pipeline {
     else this.#socket.off('resume', this.#pause).resume();
   }
 
-  /** Node resumes a socket whenever somebody looks for the body of a request, also of one that has none. */
+  /**
+   * Pauses the socket again, since Node resumes it whenever code accesses the body of a request, even of a request
+   * without one.
+   */
   readonly #pause = (): void => {
     this.#socket.off('resume', this.#pause).pause().on('resume', this.#pause);
   };
 }
 
-/** Answers the requests of each connection of HTTP/1.1 one after the other. */
+/** Answers the requests of each HTTP/1.1 connection one after the other. */
 export class Pipelines {
-  /** Connections that sent too many requests ahead. */
+  /** Number of connections that sent too many requests ahead */
   hits = 0;
-  /** Of connections with a request in flight. */
+  /** Pipelines of connections with a request in flight */
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
 
   isBusy(socket: Socket): boolean {
     return this.#pipelines.has(socket);
   }
 
-  /** What a connection waits for, if it is the client. */
+  /** Returns what the client of a connection must do next; undefined if it is the gateway's turn. */
   turnOf(socket: Socket): ClientsTurn {
     const inFlight = this.#pipelines.get(socket)?.inFlight;
     if (!inFlight) return 'request';
@@ -88,7 +94,7 @@ export class Pipelines {
   /** Calls `answer` once the responses before this one are complete. */
   begin(request: IncomingMessage, response: GatewayResponse, answer: () => void): void {
     const { socket, headers } = request;
-    // Requests that came with the one that was too many: their responses will never have a connection.
+    // The request came together with the one that was too many. The connection for its response is gone.
     if (socket.destroyed) return;
     const pipeline = this.#pipelines.get(socket);
     const begin = (): void => this.#begin({ request, response }, answer);

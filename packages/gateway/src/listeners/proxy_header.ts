@@ -1,31 +1,34 @@
 import { isIP } from 'node:net';
 
 /**
- * A header of the PROXY protocol (HAProxy Technologies, versions 1 and 2) at the beginning of a connection. Without
- * `source` when the balancer speaks for itself, as in health checks, or does not know the client.
+ * A header of the PROXY protocol (HAProxy Technologies, versions 1 and 2) at the beginning of a connection. It has no
+ * `source` if the balancer itself sends it, as in health checks, or does not know the client.
  */
 export interface ProxyHeader {
-  /** Bytes up to what the client said. */
+  /** Length of the header in bytes, after which the client's bytes follow */
   length: number;
   source?: string;
 }
 
-/** §2.1: with `\r\n`. */
+/** Maximum length of version 1, with `\r\n` (§2.1) */
 const maxText = 107;
 
-/** §2.2 allows 65,535 bytes behind the fixed part; what is added to the addresses takes some hundred. */
+/**
+ * Our maximum for version 2. §2.2 allows 65,535 bytes after the fixed part, but what balancers add to the addresses
+ * takes some hundred.
+ */
 const maxBinary = 4_096;
 
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const fixedBytes = 16;
 
-/** Undefined while bytes are missing, of which there are at most `maxBinary`. */
+/** Decodes a header; undefined while bytes are missing. It never needs more than `maxBinary` bytes. */
 export function decodeProxyHeader(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
   if (startsWith(bytes, signature)) return decodeBinary(bytes);
   return startsWith(bytes, Buffer.from('PROXY ')) ? decodeText(bytes) : 'invalid';
 }
 
-/** As far as both go. */
+/** Compares the bytes that both have. */
 function startsWith(bytes: Buffer, wanted: Buffer): boolean {
   const length = Math.min(bytes.length, wanted.length);
   return bytes.compare(wanted, 0, length, 0, length) === 0;
@@ -36,7 +39,7 @@ function decodeText(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
   if (end < 0) return bytes.length < maxText ? undefined : 'invalid';
   const line = bytes.toString('latin1', 0, end);
   const length = end + 2;
-  // §2.1: whatever follows is to be ignored.
+  // §2.1: the receiver ignores the rest of the line.
   if (line === 'PROXY UNKNOWN' || line.startsWith('PROXY UNKNOWN ')) return { length };
   const [, family, source = '', destination = '', ...ports] =
     /^PROXY TCP([46]) (\S+) (\S+) (0|[1-9]\d{0,4}) (0|[1-9]\d{0,4})$/.exec(line) ?? [];
@@ -65,7 +68,7 @@ function decodeBinary(bytes: Buffer): ProxyHeader | 'invalid' | undefined {
   return { length, ...(source === undefined ? {} : { source }) };
 }
 
-/** Source address, destination address, source port, destination port. */
+/** Reads the source address. The order is source address, destination address, source port, destination port. */
 function sourceOf(addresses: Buffer, family: number): string | undefined {
   if (family === addressFamilies.ipv4) return addresses.subarray(0, 4).join('.');
   if (family !== addressFamilies.ipv6) return undefined;

@@ -2,17 +2,17 @@ import type { Socket } from 'node:net';
 import type { Networks } from '../values/networks.js';
 import { decodeProxyHeader } from './proxy_header.js';
 
-/** What tells the open connections of a listener apart, at TCP and at TLS. */
+/** Addresses and ports that identify an open connection of a listener, both at TCP and at TLS */
 type Ends = Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>;
 
 /**
- * Takes the PROXY protocol's header off connections of trusted balancers, before TLS. All of theirs have one: who guesses
- * whether it is there lets clients write their own.
+ * Reads the PROXY protocol's header from connections of trusted balancers, before TLS. All their connections must have
+ * one: if it were optional, clients could send their own.
  */
 export class ProxyProtocol {
   readonly #balancers: Networks;
   readonly #headerTimeoutMs: number;
-  /** Clients of open connections. */
+  /** Clients of open connections */
   readonly #clients = new Map<string, string>();
 
   constructor(balancers: Networks, headerTimeoutMs: number) {
@@ -20,7 +20,7 @@ export class ProxyProtocol {
     this.#headerTimeoutMs = headerTimeoutMs;
   }
 
-  /** Calls `begin` once the client is known; never when the header is wrong, or late: then the connection is closed. */
+  /** Calls `begin` once the client is known. If the header is wrong or late, closes the connection instead. */
   admit(socket: Socket, begin: () => void): void {
     if (!this.#balancers.has(socket.remoteAddress ?? '')) {
       begin();
@@ -49,7 +49,7 @@ export class ProxyProtocol {
     socket.once('close', () => clearTimeout(timeout));
   }
 
-  /** The address that the balancer told; undefined for connections that came without one. */
+  /** Returns the address that the balancer reported; undefined for connections that came without a balancer. */
   clientOf(socket: Ends): string | undefined {
     return this.#clients.size === 0 ? undefined : this.#clients.get(keyOf(socket));
   }

@@ -12,25 +12,25 @@ export interface QuicListenerOptions {
   alpn: readonly string[];
   congestion: FrontOptions['congestion'];
   multipath: boolean;
-  /** Offer clients backends, or take over connections. */
+  /** Offers backends to clients, or accepts handed over connections. */
   multiEnd: boolean;
   pathScheduler: FrontOptions['path_scheduler'];
   streamScheduler: FrontOptions['stream_scheduler'];
   certificate: CertificatePair;
   handler: RequestHandler;
-  /** Said with every response on this connection. */
+  /** Returns headers for every response on this connection. */
   headersFor?: (connection: ServedConnection) => Readonly<Record<string, string>>;
   limits: FrontLimits;
   /** Finds the client behind trusted proxies. */
   proxies?: TrustedProxies | undefined;
-  /** Directory for qlog files. */
+  /** Directory for qlog files */
   qlog?: string;
-  /** File for TLS secrets (SSLKEYLOGFILE). */
+  /** File for TLS secrets (SSLKEYLOGFILE) */
   keyLog?: string;
   onError(error: Error): void;
 }
 
-/** The native server for HTTP/3, WebTransport and HTTP/0.9 on one UDP port. */
+/** Creates the native server for HTTP/3, WebTransport and HTTP/0.9 on one UDP port. */
 export function createQuicListener(options: QuicListenerOptions): Http3Server {
   const { module, address, certificate, limits } = options;
   const server = module.createHttp3Server({
@@ -63,7 +63,7 @@ export function createQuicListener(options: QuicListenerOptions): Http3Server {
   server.on('request', (request, response) => {
     const received = fromQuicRequest(request, response);
     const converted = options.proxies?.resolve(received) ?? received;
-    // No target writes to what it has given away.
+    // No target changes a chunk after it was written.
     response.keepsChunks = true;
     for (const [name, value] of Object.entries(options.headersFor?.(request.connection) ?? {}))
       response.setHeader(name, value);

@@ -6,14 +6,17 @@ import { networkOf } from '../values/client_network.js';
 import { Crowds } from './crowds.js';
 import { Pipelines } from './pipelines.js';
 
-/** Bytes of responses that wait for one client, and for all of one network. */
+/** Bounds on response bytes that wait for one client, and for all clients of one network */
 const sessionBytes = 3 * 2 ** 20;
 const networkBytes = 32 * 2 ** 20;
 const chunkBytes = 64 * 1024;
 const smallChunkBytes = 16 * 1024;
-/** Connections of one network, from which on each response over HTTP/1.1 is read in small pieces. */
+/** Number of connections of a network above which responses over HTTP/1.1 are read in small pieces */
 const manySockets = 64;
-/** Requests of one network, from which on a client has only a few. One counts for each so many bytes of its fields. */
+/**
+ * Number of requests of a network above which each of its clients may have only a few. Each `requestBytes` of a
+ * request's fields count as one request.
+ */
 const networkRequests = 1_000;
 const fewRequests = 8;
 const requestBytes = 4 * 1024;
@@ -21,18 +24,18 @@ const requestBytes = 4 * 1024;
 interface Network {
   name: string;
   sockets: number;
-  /** By what they count for. */
+  /** Requests in flight, weighted by the size of their fields */
   requests: number;
   sessions: Set<Session>;
-  /** Its clients were told to have only a few streams open. */
+  /** Whether its clients were told to open only a few streams */
   scarce: boolean;
 }
 
-/** What HTTP/2 clients have in flight. */
+/** The responses in flight to one HTTP/2 client */
 class Session {
-  /** With the bytes that each was told it may write, until it has. */
+  /** Bytes that each response was allowed to write and has not written yet */
   readonly responses = new Map<GatewayResponse, number>();
-  /** By what they count for. */
+  /** Requests in flight, weighted by the size of their fields */
   requests = 0;
   readonly #waiting: (() => void)[] = [];
   readonly #session: ServerHttp2Session;
@@ -44,12 +47,15 @@ class Session {
     this.#session = session;
   }
 
-  /** RFC 9113 §5.1.2: a client that knows keeps its requests to itself, and need not be refused each. */
+  /**
+   * Announces a new maximum of streams (RFC 9113 §5.1.2). A client that knows it holds requests back, so that none must
+   * be refused.
+   */
   allow(streams: number): void {
     if (!this.#session.destroyed && !this.#session.closed) this.#session.settings({ maxConcurrentStreams: streams });
   }
 
-  /** Bytes to write next. */
+  /** Waits until the response may continue, and returns how many bytes it may write next. */
   async room(response: GatewayResponse): Promise<number> {
     const wait = (): Promise<void> => new Promise((resolve) => this.#waiting.push(resolve));
     if (this.responses.has(response)) this.responses.set(response, 0);
@@ -60,7 +66,7 @@ class Session {
     return bytes;
   }
 
-  /** A client took something, or wants no more of it. */
+  /** Wakes waiting responses: a client took some bytes, or abandoned a response. */
   goOn(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
@@ -77,8 +83,8 @@ class Session {
 }
 
 /**
- * Shares out what clients of HTTP/1.1 and HTTP/2 may take, per network: connections, requests in flight, and the bytes of
- * responses that they do not read. The transport does the same for QUIC.
+ * Shares connections, requests in flight and unread response bytes of HTTP/1.1 and HTTP/2 among networks. The transport
+ * does the same for QUIC.
  */
 export class TcpClients {
   readonly #hits = { tcp_network_connections: 0, tcp_network_requests: 0 };
@@ -89,19 +95,19 @@ export class TcpClients {
   readonly #pipelines = new Pipelines();
   readonly #crowds: Crowds;
 
-  /** `streams`: that a client of HTTP/2 may have open while there is no shortage. */
+  /** `streams`: maximum of open streams of an HTTP/2 client while there is no shortage */
   constructor(connectionsPerNetwork: number, streams: number) {
     this.#connectionsPerNetwork = connectionsPerNetwork;
     this.#streams = streams;
     this.#crowds = new Crowds(connectionsPerNetwork, (socket) => this.#pipelines.turnOf(socket));
   }
 
-  /** How often which bound was met. */
+  /** Returns how often each bound was reached. */
   get hits(): Readonly<Record<string, number>> {
     return { ...this.#hits, tcp_pipelined_requests: this.#pipelines.hits, tcp_network_crowded: this.#crowds.hits };
   }
 
-  /** False: its network has its share; the connection is closed. */
+  /** Admits a connection. Returns false and closes it if its network already has its share. */
   admit(socket: Socket, address: string): boolean {
     const name = networkOf(address);
     const network = this.#networks.get(name) ?? { name, sockets: 0, requests: 0, sessions: new Set(), scarce: false };
@@ -119,28 +125,28 @@ export class TcpClients {
     return true;
   }
 
-  /** Calls `begin` when it is the turn of a client that was admitted. */
+  /** Calls `begin` when it is the turn of this admitted connection. */
   await(socket: Socket, address: string, begin: () => void): void {
     this.#crowds.admit(socket, networkOf(address), begin);
   }
 
-  /** A connection of a client whose turn came can carry requests of this version. */
+  /** Notes the HTTP version of a connection that had its turn. */
   carry(socket: Socket, address: string, version: 'http/1.1' | 'h2'): void {
     if (version === 'h2') this.#crowds.leave(socket, networkOf(address));
     else this.#crowds.add(socket, networkOf(address));
   }
 
-  /** Closes the connections whose turn did not come. */
+  /** Closes the connections that still wait for their turn. */
   closeWaiting(): void {
     this.#crowds.close();
   }
 
-  /** That a session of this client has at first. */
+  /** Returns the initial maximum of streams of a session with this client. */
   streamsFor(address: string): number {
     return this.#networks.get(networkOf(address))?.scarce ? this.#few : this.#streams;
   }
 
-  /** A session of a client that was admitted. */
+  /** Notes a session of an admitted client. */
   open(session: ServerHttp2Session, address: string): void {
     const network = this.#networks.get(networkOf(address));
     if (!network) return;
@@ -150,14 +156,15 @@ export class TcpClients {
     session.once('close', () => network.sessions.delete(own));
   }
 
-  /** Of a connection of HTTP/1.1: a request is in flight, or waits for one that is. */
+  /** Returns whether a request of this HTTP/1.1 connection is in flight, or waits for one that is. */
   isBusy(socket: Socket): boolean {
     return this.#pipelines.isBusy(socket);
   }
 
   /**
-   * Answers a request when it may be: on HTTP/2 at once, unless its network has as many in flight as it may; on HTTP/1.1 once
-   * the ones before it on the connection are answered, since their responses leave in order.
+   * Calls `answer` when the request may be answered. On HTTP/2 that is at once, unless its network has too many
+   * requests in flight. On HTTP/1.1 it is after the earlier responses of the connection, since responses must be sent
+   * in order.
    */
   begin(
     request: Http2ServerRequest | IncomingMessage,
@@ -176,11 +183,14 @@ export class TcpClients {
       answer();
       return;
     }
-    // RFC 9113 §8.7: nothing was done for it, so it may be sent again.
+    // RFC 9113 §8.7: REFUSED_STREAM tells the client that nothing was processed, so it may send the request again.
     request.stream.close(constants.NGHTTP2_REFUSED_STREAM);
   }
 
-  /** Counts the response for so many requests, and gives it its `room`. False: its network has as many requests as it may have. */
+  /**
+   * Counts the response as `requests` requests, and sets its `room`. Returns false if its network has too many requests
+   * in flight.
+   */
   #take(own: Session, response: GatewayResponse, requests: number): boolean {
     const { network, responses } = own;
     if (network.requests >= networkRequests && responses.size > 0 && own.requests + requests > fewRequests) {

@@ -26,38 +26,41 @@ import { Http2Tree, NodeNumbers } from './http2_tree.js';
 import type { Networks } from '../values/networks.js';
 import { ProxyProtocol } from './proxy_protocol.js';
 
-/** A client gets this long for its request's headers. */
+/** Time that a client has to send the headers of a request */
 const headersTimeoutMs = 10_000;
-/** Streams that one HTTP/2 client may have open (RFC 9113 §6.5.2 advises 100 at least). Each costs JavaScript some 25 KB. */
+/**
+ * Maximum of open streams of an HTTP/2 client (RFC 9113 §6.5.2 recommends at least 100). Each costs JavaScript some 25
+ * KB.
+ */
 const maxHttp2Streams = 128;
-/** Of one HTTP/2 session, in MB, as Node counts it: headers, frames that wait, and data that is not sent. */
+/** Memory of one HTTP/2 session in MB, as Node counts it: headers, waiting frames and unsent data */
 const sessionMemory = 8;
-/** What the kernel holds for a client beyond what is on the way to it. */
+/** Unsent bytes that the kernel holds for a client, beyond those in flight */
 const unsentBytes = 128 * 1024;
 
 export interface TcpListenerOptions {
   address: ListenAddress;
   handler: RequestHandler;
   limits: FrontLimits;
-  /** Absent: HTTP/1.1 without TLS. */
+  /** Absent for HTTP/1.1 without TLS */
   certificate?: CertificatePair;
-  /** Oldest version of TLS; default: 1.3. */
+  /** Oldest allowed version of TLS; default: 1.3 */
   minimumTls?: '1.2' | '1.3' | undefined;
-  /** Balancers whose connections begin with a header of the PROXY protocol. */
+  /** Balancers whose connections begin with a header of the PROXY protocol */
   balancers?: Networks | undefined;
   /** Finds the client behind trusted proxies. */
   proxies?: TrustedProxies | undefined;
-  /** Value of Alt-Svc (RFC 7838) once it is known. */
+  /** Returns the value of Alt-Svc (RFC 7838) once it is known. */
   altSvc?: () => string | undefined;
 }
 
-/** HTTP/1.1 and HTTP/2 on one TCP port, or HTTP/1.1 alone without TLS. */
+/** Listens on one TCP port: for HTTP/1.1 and HTTP/2, or without TLS for HTTP/1.1 alone. */
 export class TcpListener {
   readonly #options: TcpListenerOptions;
   readonly #server: HttpServer | Http2SecureServer;
-  /** TCP connections, also those whose TLS handshake is pending. */
+  /** TCP connections, including those with a pending TLS handshake */
   readonly #connections = new Set<Socket>();
-  /** Connections that can carry requests. */
+  /** Connections that can carry requests */
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #trees = new WeakMap<ServerHttp2Session, Http2Tree>();
@@ -83,10 +86,10 @@ export class TcpListener {
     // HTTP/2 servers take the options of HTTP/1.1 only as properties.
     Object.assign(this.#server, {
       maxHeaderSize: limits.header_size,
-      // Their size is limited; of more than so many Node would drop the rest and say nothing.
+      // The size of the fields is limited instead. Beyond a maximum count, Node would drop fields silently.
       maxHeadersCount: 0,
       headersTimeout: headersTimeoutMs,
-      // A body may take as long as it gets on: whoever waits for it watches that (slow_clients/slow_clients.ts).
+      // A body may take any time while it makes progress, which slow_clients/slow_clients.ts watches.
       requestTimeout: 0,
       connectionsCheckingInterval: headersTimeoutMs / 2,
       keepAliveTimeout: limits.idle,
@@ -100,23 +103,23 @@ export class TcpListener {
     this.#server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) =>
       this.#answer(request, response),
     );
-    // Node would let the body come at once: who answers without reading it is spared it.
+    // Node would ask for the body at once. A target that answers without reading the body does not need it.
     this.#server.on('checkContinue', (request: Http2ServerRequest, response: Http2ServerResponse) =>
       this.#answer(request, response, () => response.writeContinue()),
     );
   }
 
-  /** Binds the port; rejects with the system's error. */
+  /** Binds the port. Rejects with the system's error. */
   async listen(): Promise<ListenAddress> {
     const { address, port } = this.#options.address;
-    // `::` takes IPv4 as well, like the UDP socket does.
+    // `::` accepts IPv4 as well, as the UDP socket does.
     this.#server.listen({ host: address, port, ipv6Only: false });
     await once(this.#server, 'listening');
     this.#server.on('error', () => undefined);
     return { address, port: (this.#server.address() as AddressInfo).port };
   }
 
-  /** How often which bound was met. */
+  /** Returns how often each bound was reached. */
   get limitHits(): Readonly<Record<string, number>> {
     return this.#clients.hits;
   }
@@ -130,7 +133,7 @@ export class TcpListener {
       this.#server.setSecureContext(secureContext(pair, this.#options.minimumTls));
   }
 
-  /** No new connections; open requests get `drainMs` to finish, then their connections are cut. */
+  /** Stops accepting connections. Open requests have `drainMs` to finish; after that their connections are closed. */
   async close(drainMs: number): Promise<void> {
     this.#draining = true;
     if (!this.#server.listening) return;
@@ -140,7 +143,7 @@ export class TcpListener {
     if ('closeIdleConnections' in this.#server) this.#server.closeIdleConnections();
     for (const session of this.#sessions) session.close();
     const cut = (): void => this.#connections.forEach((socket) => socket.destroy());
-    // HTTP/1.1 beside HTTP/2 has no call that closes idle connections: look for them ourselves.
+    // Node cannot close idle HTTP/1.1 connections of an HTTP/2 server, so look for them here.
     const idle = setInterval(() => this.#closeIdle(), 50);
     const timer = setTimeout(cut, drainMs);
     this.#closeIdle();
@@ -149,7 +152,7 @@ export class TcpListener {
     clearTimeout(timer);
   }
 
-  /** The server hears of a connection, and begins its TLS handshake, once the client is known and it is its turn. */
+  /** Passes a connection to the server, which begins its TLS handshake, once its client is known and it is its turn. */
   #admitInTurn(): void {
     const { limits, certificate } = this.#options;
     const server = this.#server as Http2SecureServer;
@@ -173,7 +176,7 @@ export class TcpListener {
       const share = (): void => {
         const client = this.#clientOf(socket);
         if (!this.#clients.admit(socket, client)) return;
-        // A proxy's connections belong to many.
+        // The connections of a proxy belong to many clients.
         if (this.#options.proxies?.trusts(client)) pace();
         else this.#clients.await(socket, client, pace);
       };
@@ -198,7 +201,7 @@ export class TcpListener {
     const server = this.#server as Http2SecureServer;
     server.on('connection', track(this.#connections));
     server.on(this.#options.certificate ? 'secureConnection' : 'connection', track(this.#sockets));
-    // Before Node opens a session, whose settings are the server's.
+    // Runs before Node opens the session, whose initial settings are those of the server.
     server.prependListener('secureConnection', (socket: Socket) => {
       const client = this.#clientOf(socket);
       this.#clients.carry(socket, client, isHttp2(socket) ? 'h2' : 'http/1.1');
@@ -211,7 +214,7 @@ export class TcpListener {
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', () => undefined);
       watchSession(session, this.#options.limits.idle);
-      // A session that opened while the gateway was stopping.
+      // The session opened while the gateway was stopping.
       if (this.#draining) session.close();
     });
   }
@@ -230,7 +233,7 @@ export class TcpListener {
     const { certificate, handler, proxies } = this.#options;
     const client = { scheme: certificate ? 'https' : 'http', address: this.#proxyProtocol?.clientOf(socket) } as const;
     const converted = fromNodeRequest(request, client, { priority: this.#priorityOf(request), confirm });
-    // A target that is none is answered 400, and logged like others.
+    // An empty target gets 400, and is logged like others.
     const received = valid ? converted : { ...converted, url: '' };
     const carried = fromNodeResponse(response);
     this.#clients.begin(
@@ -249,7 +252,9 @@ export class TcpListener {
   }
 }
 
-/** Below 1.3 only the suites that HTTP/2 may use (RFC 9113 §9.2.2): ephemeral keys and AEAD. */
+/**
+ * Cipher suites. Below TLS 1.3 these are the ones that HTTP/2 allows (RFC 9113 §9.2.2), with ephemeral keys and AEAD.
+ */
 const cipherSuites =
   'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
 
@@ -260,7 +265,10 @@ function secureContext(
   return { cert: certificate, key: privateKey, minVersion: `TLSv${minimum}`, ciphers: cipherSuites };
 }
 
-/** RFC 9112 §3.2: with two, or without, the next server may take another host for the one that was asked for. HTTP/1.0 knows none. */
+/**
+ * Returns whether the request has exactly one Host field (RFC 9112 §3.2). Otherwise the next server might read another
+ * host from it. HTTP/1.0 may omit the field.
+ */
 function hasOneHost({ rawHeaders, httpVersion, headers }: Http2ServerRequest): boolean {
   if (httpVersion === '1.0' && headers.host === undefined) return true;
   let hosts = 0;
@@ -269,7 +277,7 @@ function hasOneHost({ rawHeaders, httpVersion, headers }: Http2ServerRequest): b
   return hosts === 1;
 }
 
-/** RFC 9112 §9.6: a client that has its response gets some time to send the rest of its body, for which nobody waits. */
+/** Gives a client that has its response some time to send the rest of its body, which nobody reads (RFC 9112 §9.6). */
 function awaitRest(request: Http2ServerRequest, ms: number): void {
   const { socket } = request;
   const timer = setTimeout(() => socket.destroy(), ms).unref();

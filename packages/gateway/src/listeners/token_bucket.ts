@@ -1,4 +1,4 @@
-/** So many per second; what is not used is kept, up to `burst`. */
+/** A rate limit of `perSecond`. Unused tokens are kept, up to `burst`. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #burst: number;
@@ -11,7 +11,7 @@ export class TokenBucket {
     this.#tokens = burst;
   }
 
-  /** False when there is none at the moment. */
+  /** Takes a token. Returns false when there is none. */
   take(): boolean {
     this.#fill();
     if (this.#tokens < 1) return false;
@@ -19,7 +19,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Milliseconds until there is one, a whole number of at least 1. */
+  /** Milliseconds until a token is available: a whole number, at least 1 */
   get wait(): number {
     this.#fill();
     return Math.max(1, Math.ceil(((1 - this.#tokens) / this.#perSecond) * 1_000));

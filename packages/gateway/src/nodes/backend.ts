@@ -30,7 +30,10 @@ import { LoadMeter } from '../multi_end/backend/load_meter.js';
 import { PrimaryRoute } from '../multi_end/backend/primary_route.js';
 import { loadHeader } from '../multi_end/protocol/route_map.js';
 
-/** One running backend: answers clients of its gateway on their own connections, and clients of its own. */
+/**
+ * One running backend. It answers clients of its gateway on their own connections, and clients that connect to it
+ * directly.
+ */
 export class Backend extends FrontNode {
   readonly role = 'backend';
   readonly #loaded: LoadedBackend;
@@ -47,7 +50,7 @@ export class Backend extends FrontNode {
     this.#options = options;
   }
 
-  /** Starts listening; its gateway calls when it is there. @throws UserError */
+  /** Starts to listen. Its gateway connects when it is running. @throws UserError */
   static async start(loaded: LoadedBackend, options: SiteOptions = {}): Promise<Backend> {
     const front = await Front.open({ ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } }, options);
     try {
@@ -79,7 +82,7 @@ export class Backend extends FrontNode {
     };
   }
 
-  /** Lets the clients of the gateway go first: they find their way to other backends. */
+  /** Drains clients of the gateway first, so that they can change to other backends. */
   override close(drainMs?: number): Promise<void> {
     this.#guests.stop();
     return super.close(drainMs);
@@ -190,7 +193,7 @@ export class Backend extends FrontNode {
   }
 }
 
-/** This process, and the gateway. */
+/** The identities of this process and of the gateway */
 interface Identities {
   module: NativeModule;
   key: NodeKey;

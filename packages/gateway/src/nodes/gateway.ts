@@ -21,7 +21,7 @@ import {
   type CompiledRoutes,
 } from './site/routes.js';
 
-/** One running gateway: its listeners, its routes and what watches over them. */
+/** One running gateway with its listeners, its routes and their supervision */
 export class Gateway extends FrontNode {
   readonly role = 'gateway';
   readonly #loaded: LoadedGateway;
@@ -37,7 +37,7 @@ export class Gateway extends FrontNode {
   }
 
   /**
-   * Starts everything the configuration describes; when a part fails, what had started is stopped.
+   * Starts everything that the configuration describes. If a part fails, stops what was already started.
    * @throws UserError
    */
   static async start(loaded: LoadedGateway, options: SiteOptions = {}): Promise<Gateway> {
@@ -55,7 +55,7 @@ export class Gateway extends FrontNode {
     }
   }
 
-  /** What did not stop the start but deserves attention. Whoever starts the gateway shows it. */
+  /** Problems that did not stop the start. The code that starts the gateway shows them. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }

@@ -5,12 +5,12 @@ import type { NodeOptions } from './front/front.js';
 import { Gateway } from './gateway.js';
 import { RunningAddresses } from '../values/running_addresses.js';
 
-/** A node that runs in this process. */
+/** A node that runs in this process */
 export type RunningNode = Gateway | Backend | Edge;
 
 /**
- * Starts nodes of one file: backends first, then gateways, which call their backends, then edges, which need gateways. When one
- * cannot start, the others are stopped.
+ * Starts the nodes of one file. Backends start first, then gateways, which call their backends, then edges, which need
+ * gateways. If one cannot start, the others are stopped.
  * @throws UserError
  */
 export async function startNodes(nodes: readonly LoadedNode[], options: NodeOptions = {}): Promise<RunningNode[]> {
@@ -49,7 +49,7 @@ async function startNode(
   }
 }
 
-/** Drains all of them at one time. */
+/** Drains all nodes at the same time. */
 export async function closeNodes(nodes: readonly RunningNode[], drainMs?: number): Promise<void> {
   await Promise.all(nodes.map((node) => node.close(drainMs)));
 }

@@ -4,7 +4,7 @@ import { parseUrgency } from '@sheaf/web-client/protocol';
 import { headerValue, type GatewayRequest } from '../http/exchange.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
 
-/** One line per request and per session. The query is left out: it may hold what must not be kept. */
+/** Writes one line per request and per session. Leaves out the query, which may contain secrets. */
 export function accessLog(log: Logger): RequestObserver & SessionObserver {
   return {
     requestStarted: () => undefined,
@@ -14,7 +14,7 @@ export function accessLog(log: Logger): RequestObserver & SessionObserver {
     sessionStarted: () => undefined,
     sessionEnded: ({ seconds, path, ...record }) =>
       log.info({ ...record, path: withoutQuery(path), ms: milliseconds(seconds) }, 'webtransport session'),
-    applicationFailed: () => undefined, // Who noticed it knows more, and logs it.
+    applicationFailed: () => undefined, // The caller knows more about the fault, and logs it.
     sessionRefused: ({ path, ...record }) =>
       log.info({ ...record, path: withoutQuery(path) }, 'webtransport session refused'),
   };
@@ -40,7 +40,7 @@ function requestLine({ request, pathname, route, status, bytesSent, seconds, abo
   };
 }
 
-/** In one form, whether a page said it or a `priority` field. */
+/** Returns the priority in one form, whether a page or a `priority` field told it. */
 function priorityOf({ priority, headers }: GatewayRequest): object {
   if (priority) return { priority };
   const field = headerValue(headers, 'priority');

@@ -6,20 +6,20 @@ import type { ListenAddress } from '../values/scalars.js';
 import { hostName } from '../http/router.js';
 import type { NodeStatus } from './status.js';
 
-/** What an operator may ask. */
+/** The sources of an operator's answers */
 export interface AdminSources {
   registry: Registry;
   status(): NodeStatus;
-  /** Brings up to date what metrics and status say. */
+  /** Updates what metrics and status report. */
   refresh(): Promise<void>;
-  /** Lets a backend rest, or use it again; false when there is none of the name. */
+  /** Drains a backend, or puts it back into service. Returns false when none has the name. */
   drainBackend?(name: string, drains: boolean): boolean;
 }
 
-/** Pages of other origins cannot send it without being asked first (CORS), and nobody here would answer. */
+/** Header that pages of other origins cannot send without a preflight request (CORS), which this server refuses */
 export const adminHeader = 'sheaf-admin';
 
-/** Plain HTTP for operators: health, metrics, status. */
+/** Serves operators over plain HTTP: health, metrics, status. */
 export class AdminServer {
   readonly #server: Server;
   readonly #address: ListenAddress;
@@ -31,7 +31,7 @@ export class AdminServer {
     });
   }
 
-  /** Binds the port; rejects with the system's error. */
+  /** Binds the port. Rejects with the system's error. */
   async listen(): Promise<ListenAddress> {
     this.#server.listen({ host: this.#address.address, port: this.#address.port });
     await once(this.#server, 'listening');
@@ -48,9 +48,9 @@ export class AdminServer {
 }
 
 /**
- * Whether the name cannot be that of a page from elsewhere: a page can make its own name resolve to this address (DNS
- * rebinding), and would then be of the same origin. Addresses, names without a dot and those that no registry gives away
- * (RFC 6761, RFC 6762, RFC 8375, and `.internal`) cannot be anybody's.
+ * Returns whether no foreign page can have this host name. By DNS rebinding, a page can make its own name resolve to
+ * this address, and would then have the same origin. Nobody can register addresses, names without a dot, or names below
+ * reserved domains (RFC 6761, RFC 6762, RFC 8375, and `.internal`).
  */
 function isOwnName(host: string): boolean {
   const name = hostName(host);
@@ -95,11 +95,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, source
   await show(request.url?.split('?', 1)[0], send, sources);
 }
 
-/** What can be looked at. */
+/** Answers a request for one of the readable resources. */
 async function show(path: string | undefined, send: Send, { registry, status, refresh }: AdminSources): Promise<void> {
   switch (path) {
     case '/healthz': {
-      // Alive: the process answers. Whether it wants requests is /readyz.
+      // The process is alive when it answers. /readyz tells whether it accepts requests.
       send(200, 'text/plain', 'ok\n');
       return;
     }

@@ -1,32 +1,32 @@
-/** What a node says of its connection to another one. */
+/** State of a node's connection to another node */
 export interface LinkStatus {
   peer: string;
-  /** Host and port. */
+  /** Host and port */
   address: string;
   state: 'open' | 'connecting' | 'waiting' | 'closed';
-  /** Why the latest attempt failed or the latest connection ended. */
+  /** Why the latest attempt failed, or why the latest connection ended */
   reason?: string;
   rttMs?: number;
 }
 
-/** How a backend is, as its gateway sees it. */
+/** State of a backend, as its gateway sees it */
 export type BackendHealth = 'joining' | 'serving' | 'draining' | 'unhealthy' | 'lost';
 
-/** What `/status` says of a backend. */
+/** Entry of a backend in `/status` */
 export interface BackendReport {
   name: string;
   id: number;
   addresses: string[];
   state: BackendHealth;
   backbone: LinkStatus;
-  /** Connections of clients that know it. */
+  /** Connections of clients that know the backend */
   connections: number;
-  /** As it said last. */
+  /** Load in the latest report */
   load: number;
   requestsActive: number;
-  /** Of its UDP sockets, since its start. */
+  /** Bytes over its UDP sockets since its start */
   bytesSent: number;
   bytesReceived: number;
-  /** Requests that the gateway proxied there itself. */
+  /** Requests that the gateway itself proxied to the backend */
   proxied: number;
 }

@@ -8,8 +8,8 @@ import type { LogOptions } from '../schema/log.js';
 const standardError = 2;
 
 /**
- * The log of events and requests as JSON lines; on standard error unless a file is named.
- * @throws UserError when the file cannot be written.
+ * Creates the log of events and requests as JSON lines, on standard error unless a file is named.
+ * @throws UserError when the file cannot be written
  */
 export function createLog(options: LogOptions, stream?: DestinationStream): Logger {
   const { file } = options;

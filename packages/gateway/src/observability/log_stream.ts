@@ -1,9 +1,9 @@
 import { write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
-/** What waits while a disk is full, or a reader of standard error is slow or gone. */
+/** Maximum of bytes that wait while a disk is full, or while the reader of standard error is slow or gone */
 const maxWaitingBytes = 1024 * 1024;
-/** How often writing is tried again meanwhile. */
+/** Interval at which writing is tried again */
 const retryMs = 100;
 
 let droppedLines = 0;
@@ -13,16 +13,15 @@ process.once('exit', () => {
   for (const stream of streams) stream.writeRest();
 });
 
-/** Lines of all logs of this process that could not be written. */
+/** Returns the number of lines that could not be written, over all logs of this process. */
 export function logLinesDropped(): number {
   return droppedLines;
 }
 
 /**
- * Lines on their way to a file descriptor: whole batches, one in flight at a time, none of which ends the process. What
- * cannot be written is tried again; beyond 1 MiB lines are dropped and counted, and `onMissing` is told how many once
- * writing works again. pino's own destination stops for good at EPIPE, throws for ENOSPC, and never ends its last flush
- * on a full disk.
+ * Writes lines to a file descriptor in whole batches, one at a time, and never ends the process. Failed writes are
+ * tried again. Beyond 1 MiB, lines are dropped and counted; `onMissing` receives their number once writing works again.
+ * pino's own destination stops for good at EPIPE, throws for ENOSPC, and never ends its last flush on a full disk.
  */
 export class LogStream implements DestinationStream {
   readonly #fd: number;
@@ -30,7 +29,7 @@ export class LogStream implements DestinationStream {
   #lines: string[] = [];
   #batch: Buffer = Buffer.alloc(0);
   #waitingBytes = 0;
-  /** Being written, or waiting to be tried again. */
+  /** Whether a batch is being written, or waits to be tried again */
   #busy = false;
   #underWay = false;
   #flushing: (() => void)[] = [];
@@ -54,13 +53,13 @@ export class LogStream implements DestinationStream {
     if (!this.#busy) this.#next();
   }
 
-  /** Tells when everything has been written, or cannot be. */
+  /** Calls `done` when everything was written, or cannot be written. */
   flush(done: () => void): void {
     this.#flushing.push(done);
     if (!this.#underWay) this.#endFlush();
   }
 
-  /** At the end of the process, when nothing can wait any more. */
+  /** Writes the rest at the end of the process, when nothing can wait any more. */
   writeRest(): void {
     if (this.#underWay) this.#batch = Buffer.alloc(0);
     try {
@@ -70,7 +69,7 @@ export class LogStream implements DestinationStream {
         this.#takeBatch();
       }
     } catch {
-      // Nobody is left to be told.
+      // There is nobody left to inform.
     }
   }
 

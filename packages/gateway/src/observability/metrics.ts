@@ -8,20 +8,20 @@ import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 import { logLinesDropped } from './log_stream.js';
 import type { SessionObserver } from '../targets/webtransport/session_server.js';
 
-/** What the metrics ask for when they are scraped. */
+/** The values that metrics read when they are scraped */
 export interface MetricSources {
   transport(): TransportCounters | undefined;
   tcpConnections(): number;
   limitHits(): Record<string, number>;
   upstreams(): UpstreamStatus[];
   certificateExpiry(): Date;
-  /** Of a gateway. */
+  /** Present on a gateway */
   backends?(): BackendReport[];
-  /** Connections that a backend took over. */
+  /** Returns the number of connections that a backend accepted. */
   guests?(): number;
 }
 
-/** Metrics in Prometheus' format. */
+/** Metrics in Prometheus' format */
 export class Metrics {
   readonly registry = new Registry();
   readonly #slowClients = new Counter({
@@ -129,7 +129,7 @@ export class Metrics {
       labelNames: ['route'],
       registers,
     });
-    // Looking a series up by its labels costs more than the rest of a small request's bookkeeping.
+    // Looking up a series by its labels would cost more than the rest of the bookkeeping of a small request.
     const ofRoute = new Map<string, { seconds: Histogram.Internal<'route'>; bytes: Counter.Internal }>();
     const ofKind = new Map<string, Counter.Internal>();
     return {
@@ -161,14 +161,14 @@ export class Metrics {
   }
 }
 
-/** The value of a key, made once. Keys are routes, statuses and known names: a closed set. */
+/** Returns the value of a key, which is made once. Keys are routes, statuses and known names: a closed set. */
 function remembered<T>(values: Map<string, T>, key: string, make: () => T): T {
   let value = values.get(key);
   if (value === undefined) values.set(key, (value = make()));
   return value;
 }
 
-/** A client may make up methods; each would be a time series. */
+/** Returns a known method or `other`. Clients may invent methods, and each would become a time series. */
 function knownMethod(method: string): string {
   return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].includes(method) ? method : 'other';
 }
@@ -268,7 +268,7 @@ function labelled(
 }
 
 function upstreamMetrics(registry: Registry, sources: MetricSources): void {
-  // A server may stand behind several routes, each of which has its own view of it.
+  // A server may belong to several routes, each of which has its own view of it.
   const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
   const gauge = (
     name: string,

@@ -3,7 +3,7 @@ import type { SessionObserver } from '../targets/webtransport/session_server.js'
 
 export type Observer = RequestObserver & SessionObserver;
 
-/** Tells each observer in turn. */
+/** Informs each observer in turn. */
 export function combineObservers(observers: readonly Observer[]): Observer {
   return {
     requestStarted: () => observers.forEach((observer) => observer.requestStarted()),

@@ -4,30 +4,30 @@ import type { UpstreamStatus } from '../targets/upstream/upstream_group.js';
 
 export type NodeState = 'starting' | 'serving' | 'draining' | 'stopped';
 
-/** What every node says about its listeners. */
+/** Status of the listeners, which every node has */
 export interface FrontStatus {
   version: string;
   pid: number;
-  /** Name of the node. */
+  /** Name of the node */
   node: string;
   state: NodeState;
-  /** ISO 8601. */
+  /** ISO 8601 */
   startedAt: string;
   uptimeSeconds: number;
   listen: string;
-  /** Where clients find it, when that is told. */
+  /** Address where clients find the node, if one is configured */
   publicUrl?: string;
   alpn: readonly string[];
   certificate: { development: boolean; sha256: string; expiry: string };
   requestsActive: number;
   requestsTotal: number;
   tcpConnections: number;
-  /** How often which bound was met (docs/reference/limits.md). */
+  /** How often each bound was reached (docs/reference/limits.md) */
   limitHits: Record<string, number>;
   webTransportSessions: number;
-  /** Connections of clients. */
+  /** Connections of clients */
   connections: ConnectionStatus[];
-  /** Absent while the transport is not up. */
+  /** Absent before the transport is started */
   transport?: TransportCounters;
 }
 
@@ -40,30 +40,30 @@ export interface RouteStatus {
 export interface GatewayStatus extends FrontStatus {
   role: 'gateway';
   routes: RouteStatus[];
-  /** Of a gateway that has backends. */
+  /** Present on a gateway with backends */
   backends?: BackendReport[];
 }
 
 export interface BackendNodeStatus extends FrontStatus {
   role: 'backend';
-  /** Its gateway, and whether that is connected. */
+  /** Gateway of the backend, and whether it is connected */
   primary: { name: string; connected: boolean };
-  /** False while it drains. */
+  /** False while the backend drains */
   serving: boolean;
-  /** Connections of the gateway's clients; `connections` has them, too. */
+  /** Connections of the gateway's clients, which `connections` contains as well */
   guests: number;
   routes: RouteStatus[];
 }
 
-/** An edge's way to its gateway. */
+/** Connection of an edge to its gateway */
 export interface GatewayLinkStatus {
-  /** Host and port. */
+  /** Host and port */
   address: string;
-  /** `idle`: nobody needed it yet. `waiting`: it failed, and is tried again for the next request after a pause. */
+  /** `idle`: no request needed it yet. `waiting`: it failed; after a pause, the next request opens it again. */
   state: 'idle' | 'connecting' | 'open' | 'waiting';
-  /** Why the latest attempt failed or the latest connection ended. */
+  /** Why the latest attempt failed, or why the latest connection ended */
   reason?: string;
-  /** Connections that were opened so far. */
+  /** Number of connections that were opened so far */
   opened: number;
   connection?: ConnectionStatus;
 }
@@ -73,5 +73,5 @@ export interface EdgeStatus extends FrontStatus {
   gateway: GatewayLinkStatus;
 }
 
-/** What /status answers and `sheaf status` shows. */
+/** The response of /status, which `sheaf status` shows */
 export type NodeStatus = GatewayStatus | BackendNodeStatus | EdgeStatus;

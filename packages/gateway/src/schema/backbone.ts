@@ -27,7 +27,7 @@ const nodeKey = z
 
 export type NodeKeyOptions = z.output<typeof nodeKey>;
 
-/** The keys of a node that talks to other nodes. */
+/** Keys of a node that talks to other nodes */
 export const backboneKeys = {
   backbone: listenAddress.describe(
     'Address such as `10.0.0.1:4533` where the other nodes of the site reach this one (UDP). Keep it off the public network where you can.',

@@ -6,7 +6,7 @@ import { reachKeys } from './reach.js';
 import { limitsOptions } from './limits.js';
 import { routeOptions } from './routes.js';
 
-/** BACKEND_OFFER has backend ids from 0 to 63 (docs/reference/wire.md). */
+/** Highest backend id that BACKEND_OFFER can carry (docs/reference/wire.md) */
 export const maxBackendId = 63;
 
 const backendHealthOptions = z.strictObject({
@@ -44,7 +44,7 @@ const backendObject = z.strictObject({
 export type BackendReferenceOptions = z.output<typeof backendObject>;
 export type BackendHealthOptions = z.output<typeof backendHealthOptions>;
 
-/** The backends of a gateway. */
+/** Backends of a gateway */
 export const backendsOptions = z
   .array(
     z
@@ -73,7 +73,7 @@ const primaryOptions = z
     'The gateway whose connections this backend takes over: its name in this file, or `{ name, backbone, public_key }`.',
   );
 
-/** A backend, without its `role`. */
+/** Keys of a backend, without its `role` */
 export const backendConfiguration = z.strictObject({
   listen: frontKeys.listen,
   ...reachKeys,

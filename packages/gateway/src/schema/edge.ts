@@ -65,7 +65,7 @@ const pathsOptions = z
     '`auto` follows the addresses of this machine as they come and go; or a list of `{ local, remote, backup, weight }`, whose first path carries the handshake while it works.',
   );
 
-/** An edge beside a browser, without its `role`. */
+/** Keys of an edge beside a browser, without its `role` */
 export const edgeConfiguration = z.strictObject({
   listen: frontKeys.listen.prefault('127.0.0.1:4443'),
   tls: frontKeys.tls,

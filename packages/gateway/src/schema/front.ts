@@ -6,7 +6,7 @@ import { tlsOptions } from './tls.js';
 import { reachKeys } from './reach.js';
 import { congestionNames, pathSchedulerNames, streamSchedulerNames } from '../values/transport_names.js';
 
-/** The keys of every node that clients connect to. */
+/** Keys of every node that clients connect to */
 export const frontKeys = {
   listen: listenAddresses.describe(
     'Address such as `127.0.0.1:4433`, or `:4433` for all, or a list of addresses with one port, for HTTP/3 and WebTransport (UDP) and for HTTP/2 and HTTP/1.1 (TCP).',
@@ -32,12 +32,14 @@ export const frontKeys = {
   qlog: filePath.optional().describe('Directory that receives one qlog file per QUIC connection.'),
 };
 
-/** A request's body has its limit where it is used, not where it passes through. */
+/**
+ * Limits of a listener. The size of a request's body is limited where the body is used, not where it passes through.
+ */
 export type FrontLimits = Omit<Limits, 'body_size'>;
 
 const frontOptions = z.strictObject({ ...frontKeys, ...reachKeys });
 
-/** What the listeners of a node are told. */
+/** Options that the listeners of a node receive */
 export type FrontOptions = z.output<typeof frontOptions> & {
   alpn: readonly string[];
   multipath: boolean;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { byteSize, duration } from '../values/scalars.js';
 
-/** What one gateway grants to its clients. The defaults suit a machine with 1 GB of memory. */
+/** Bounds for the clients of one gateway. The defaults suit a machine with 1 GB of memory. */
 export const limitsOptions = z.strictObject({
   connections: z
     .number()

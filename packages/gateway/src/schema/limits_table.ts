@@ -9,7 +9,7 @@ interface Bound {
 
 type Effect = Omit<Bound, 'default'>;
 
-/** Effects of each key of `limits` beyond its bound. */
+/** Effects of each key of `limits`, beside its bound */
 const effects: Record<keyof Limits, Effect> = {
   connections: {
     resource: 'open connections',
@@ -72,7 +72,7 @@ const effects: Record<keyof Limits, Effect> = {
   },
 };
 
-/** Bounds that no configuration changes: they follow from the protocols or from the other bounds. */
+/** Bounds that no configuration changes, since they follow from the protocols or from other bounds */
 const fixed: Bound[] = [
   {
     resource: 'memory of pending QUIC handshakes',
@@ -162,7 +162,7 @@ const fixed: Bound[] = [
   },
 ];
 
-/** The table of docs/reference/limits.md. */
+/** Renders the table of docs/reference/limits.md. */
 export function limitsTable(): string {
   const defaults = limitsOptions.parse({});
   const configured = Object.entries(effects).map(([key, effect]): [string, Bound] => [

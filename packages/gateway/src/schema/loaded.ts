@@ -7,35 +7,35 @@ import type { NodeConfiguration } from './node.js';
 import type { ListenAddress } from '../values/scalars.js';
 
 interface LoadedBase {
-  /** As the file calls it; `gateway` when the whole file is one. */
+  /** Name of the node in the file; `gateway` when the whole file describes one gateway */
   name: string;
-  /** Directory of the file; `.sheaf/` is kept here. */
+  /** Directory of the file, which holds `.sheaf/` */
   directory: string;
-  /** Names and addresses in the development certificate, which the nodes of a file share. */
+  /** Names and addresses in the development certificate that the nodes of a file share */
   certificateNames: readonly string[];
-  /** The place of one of its values, rendered with a caret, for errors that show up later. */
+  /** Renders the place of a value with a caret, for errors that show up later. */
   place(path: ValuePath): string;
 }
 
-/** Another node of the site. */
+/** Another node of the site */
 export interface LoadedPeer {
   name: string;
-  /** Where its backbone listens; port 0 is known while it runs in this process. */
+  /** Address of its backbone. Port 0 becomes known while the node runs in this process. */
   backbone: { host: string; port: number };
-  /** Its key, or that of a node of the same file. */
+  /** Public key of the node, or the source of its key when it is a node of the same file */
   identity: NodePublicKey | NodeKeySource;
 }
 
-/** Where the key of a node of this file is. */
+/** Source of the key of a node in this file */
 export interface NodeKeySource {
   name: string;
   directory: string;
   key: NodeKeyOptions;
-  /** What it must belong to. */
+  /** Public key that the file must hold, if the configuration names one */
   publicKey: NodePublicKey | undefined;
 }
 
-/** Where the key of a node in this directory is. */
+/** Returns the source of the key of a node in this directory. */
 export function keySource(
   { name, node }: { name: string; node: Pick<NodeConfiguration, 'key' | 'public_key'> },
   directory: string,
@@ -43,10 +43,10 @@ export function keySource(
   return { name, directory, key: node.key, publicKey: node.public_key };
 }
 
-/** A backend of a gateway. */
+/** A backend of a gateway */
 export interface LoadedBackendReference extends LoadedPeer {
   id: number;
-  /** Where clients reach it; port 0 as in `backbone`. */
+  /** Addresses where clients reach it; port 0 as in `backbone` */
   addresses: readonly ListenAddress[];
   health: BackendHealthOptions;
 }
@@ -66,7 +66,7 @@ export interface LoadedBackend extends LoadedBase {
 export interface LoadedEdge extends LoadedBase {
   role: 'edge';
   node: EdgeConfiguration;
-  /** The gateway when it is a node of the same file. */
+  /** The gateway, if it is a node of the same file */
   gateway: LoadedGateway | undefined;
 }
 
@@ -77,11 +77,11 @@ export type LoadedNode = LoadedGateway | LoadedBackend | LoadedEdge;
 export interface LoadedConfiguration {
   nodes: readonly LoadedNode[];
   directory: string;
-  /** The file has a map of nodes. */
+  /** Whether the file has a map of nodes */
   named: boolean;
 }
 
-/** The gateway of a file that describes nothing else. */
+/** Returns the gateway of a file that describes nothing else. */
 export function onlyGateway({ nodes }: LoadedConfiguration): LoadedGateway {
   const [node] = nodes;
   if (nodes.length !== 1 || node?.role !== 'gateway') throw new Error('the file does not describe one gateway');

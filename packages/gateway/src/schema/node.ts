@@ -8,7 +8,7 @@ import { limitsOptions } from './limits.js';
 import { routeOptions } from './routes.js';
 import { pageLoaderOption } from './webtransport.js';
 
-/** A gateway: a node of a file, or the whole file. */
+/** Keys of a gateway, which is a node of a file or the whole file */
 export const nodeConfiguration = z
   .strictObject({
     listen: frontKeys.listen,
@@ -46,7 +46,7 @@ const gatewayNode = nodeConfiguration.extend({ role: z.literal('gateway').descri
 const backendNode = backendConfiguration.extend({ role: z.literal('backend').describe(roleDescription) });
 const edgeNode = edgeConfiguration.extend({ role: z.literal('edge').describe(roleDescription) });
 
-/** A node as it stands in the map `nodes`. */
+/** A node in the map `nodes` */
 export type NamedNode = z.output<typeof gatewayNode> | z.output<typeof backendNode> | z.output<typeof edgeNode>;
 
 const nodeName = z.string().regex(/^[a-z][a-z0-9_-]*$/i, 'a name is made of letters, digits, `-` and `_`');
@@ -62,10 +62,10 @@ const atLeastOneNode = nodesConfiguration.shape.nodes.refine((map) => Object.key
   params: { hint: 'add one, such as `site: { role: gateway, … }`' },
 });
 
-/** A node whose role says nothing about its other keys: these wait until it is put right. */
+/** A node with an unknown role. Its other keys are checked once the role is right. */
 const roleAlone = z.looseObject({ role: z.enum(['gateway', 'backend', 'edge']).describe(roleDescription) });
 
-/** A whole file with a role: the other keys wait until they are those of a node. */
+/** A whole file with a role, which belongs into a node. Its other keys are checked once they stand in a node. */
 const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, context) => {
   const params = {
     code: 'CONFIG_UNKNOWN_KEY',
@@ -76,8 +76,8 @@ const roleOfFile = z.looseObject({ role: z.unknown() }).superRefine((_file, cont
 });
 
 /**
- * The schema of this very file: that of a gateway, or of a map with a schema for each of its nodes,
- * so that a fault is one of the role at hand and not of all roles.
+ * Returns the schema for this very file: of a gateway, or of a map with a schema for each of its nodes. So a fault is
+ * one of the node's role, and not of all roles.
  */
 export function schemaOf(value: unknown): z.ZodType {
   if (!isMap(value)) return nodeConfiguration;
@@ -119,7 +119,7 @@ export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The JSON Schema of a configuration file, for editors and for `sheaf schema`. */
+/** Returns the JSON Schema of a configuration file, for editors and for `sheaf schema`. */
 export function configurationSchema(): Record<string, unknown> {
   const file = z.union([nodeConfiguration, nodesConfiguration]).meta({ title: 'Sheaf configuration' });
   return jsonSchema(file);

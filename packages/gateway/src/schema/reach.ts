@@ -22,7 +22,7 @@ const network = z
 
 const networks = oneOrMore(network);
 
-/** Where clients find a node: a host name or address (IPv6 in brackets), and a port. */
+/** Address where clients find a node: a host name or address (IPv6 in brackets), and a port */
 export interface PublicAddress {
   host: string;
   port: number;
@@ -53,7 +53,7 @@ const trustedProxies = z.strictObject({
 
 export type TrustedProxiesOptions = z.output<typeof trustedProxies>;
 
-/** How clients reach a node that others stand in front of. */
+/** Keys of a node that other machines stand in front of: how clients reach it */
 export const reachKeys = {
   public_url: publicUrl
     .optional()

@@ -4,7 +4,7 @@ import { filesOptions } from './files.js';
 import { upstreamOptions } from './upstream.js';
 import { webTransportOptions } from './webtransport.js';
 
-/** The keys that say what answers a request; a route has exactly one of them. */
+/** Keys that name the target of a request. A route has exactly one of them. */
 export const targetKeys = ['files', 'upstream', 'webtransport', 'backends'] as const;
 
 export const routeOptions = z

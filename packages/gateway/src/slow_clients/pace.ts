@@ -2,14 +2,17 @@ import type { Exchange } from '../http/exchange.js';
 import { BodyTimeout } from '../http/received_body.js';
 import { SlowClient } from '../http/respond.js';
 
-/** How fast a client does its part of an exchange, while it is its turn: takes the response, or sends the body. */
+/**
+ * Measures how fast a client does its part of an exchange while it is its turn: taking the response, or sending the
+ * body.
+ */
 export class Pace {
   #behindSince: number | undefined;
   #doneThen = 0;
   #done = 0;
   #movedAt = 0;
 
-  /** Looks at the exchange at `now`, in milliseconds. */
+  /** Observes the exchange at `now`, in milliseconds. */
   observe(exchange: Exchange, now: number): void {
     const done = exchange.bytesSent - exchange.response.writableLength + exchange.bytesReceived;
     if (done !== this.#done) this.#movedAt = now;
@@ -21,28 +24,28 @@ export class Pace {
     }
   }
 
-  /** When the exchange was last seen to have got on, in milliseconds. */
+  /** Time of the latest progress that was seen, in milliseconds */
   get movedAt(): number {
     return this.#movedAt;
   }
 
-  /** So long it has been the client's turn, in milliseconds. */
+  /** Returns for how long it has been the client's turn, in milliseconds. */
   behindFor(now: number): number {
     return this.#behindSince === undefined ? 0 : now - this.#behindSince;
   }
 
-  /** So long the client has done nothing although it was its turn, in milliseconds. */
+  /** Returns for how long the client has made no progress although it was its turn, in milliseconds. */
   stalledFor(now: number): number {
     return this.#behindSince === undefined ? 0 : now - Math.max(this.#behindSince, this.#movedAt);
   }
 
-  /** Bytes per millisecond since it has been the client's turn. */
+  /** Returns the bytes per millisecond since it became the client's turn. */
   rate(now: number): number {
     return (this.#done - this.#doneThen) / Math.max(1, this.behindFor(now));
   }
 }
 
-/** One for each exchange, whoever looks. */
+/** The pace of each exchange, shared by all who observe it */
 const paces = new WeakMap<Exchange, Pace>();
 
 export function paceOf(exchange: Exchange): Pace {
@@ -51,13 +54,16 @@ export function paceOf(exchange: Exchange): Pace {
   return pace;
 }
 
-/** The slowest first; among those that do nothing, who has done so for the longest time. */
+/** Sorts the slowest exchange first; among exchanges without progress, the one that has waited longest. */
 export function bySlowness(now: number): (one: Exchange, other: Exchange) => number {
   return (one, other) =>
     paceOf(one).rate(now) - paceOf(other).rate(now) || paceOf(other).behindFor(now) - paceOf(one).behindFor(now);
 }
 
-/** RFC 9112 §9.3.2: a response without a socket waits for those before it, not for the client. */
+/**
+ * Returns whether the exchange waits for its client. An HTTP/1.1 response without a socket waits for earlier responses
+ * instead (RFC 9112 §9.3.2).
+ */
 function isClientsTurn({ response, waitForBody }: Exchange): boolean {
   return waitForBody !== undefined || (response.writableLength > 0 && response.socket !== null);
 }
@@ -65,6 +71,6 @@ function isClientsTurn({ response, waitForBody }: Exchange): boolean {
 /** Ends an exchange whose client does not do its part. */
 export function endSlow(exchange: Exchange, reason: string): void {
   if (exchange.waitForBody && !exchange.response.headersSent) exchange.waitForBody(new BodyTimeout());
-  // HTTP/2 calls a response without an error complete.
+  // The error is needed: without one, HTTP/2 would end the response as complete.
   else exchange.response.destroy(new SlowClient(reason));
 }

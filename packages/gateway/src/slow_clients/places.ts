@@ -4,22 +4,24 @@ import { bySlowness, endSlow, paceOf } from './pace.js';
 import { Shares } from './shares.js';
 import { patienceMs } from './slow_clients.js';
 
-/** A client that does something, but little, makes room for others after so long, in milliseconds. */
+/**
+ * Time in milliseconds after which a slow client gives up its place to waiting ones, although it makes some progress
+ */
 const crawlMs = 30_000;
-/** So often those that wait look for a client that has become slow. */
+/** Interval in milliseconds at which waiting requests look for a client that has become slow */
 const lookMs = 1_000;
 
-/** Why a request did not get a place. */
+/** Reason why a request got no place */
 export type NoPlace = 'full' | 'late' | 'left';
 
 export interface PlacesOptions {
-  /** Requests that may wait for a place. */
+  /** Requests that may wait for a place */
   queue?: number;
-  /** For how long, in milliseconds. */
+  /** Maximum wait, in milliseconds */
   queueMs?: number;
 }
 
-/** A request that waits for a place. */
+/** A request that waits for a place */
 interface Waiting {
   exchange: Exchange;
   network: string;
@@ -27,16 +29,16 @@ interface Waiting {
 }
 
 /**
- * The requests that are in flight at one server, so that they stay within what it can bear: each network of clients has a
- * share, and who does not do its part of an exchange loses its place when others wait for it.
+ * Bounds the requests in flight at one server to what it can bear. Each network of clients has a share. A client that
+ * does not do its part of an exchange loses its place when others wait for it.
  */
 export class Places {
-  /** Requests that lost their places to others. */
+  /** Number of requests that lost their places to others */
   ended = 0;
   readonly #queueMs: number;
   readonly #held = new Map<Exchange, string>();
   readonly #places: Shares;
-  /** First come, first served within a network. */
+  /** Waiting requests by network; within a network, first come, first served */
   readonly #waiting = new Map<string, Set<Waiting>>();
   readonly #queue: Shares;
   #timer: NodeJS.Timeout | undefined;
@@ -55,12 +57,15 @@ export class Places {
     return this.#queue.count;
   }
 
-  /** Whether its client's network may hold one more place. */
+  /** Returns whether the client's network may hold one more place. */
   hasRoomFor({ request }: Exchange): boolean {
     return this.#places.hasRoomFor(networkOf(request.remoteAddress));
   }
 
-  /** False: there is no room, at `now` in milliseconds. Who comes in calls `leave`. */
+  /**
+   * Takes a place, and returns false if there is none. `now` is in milliseconds. The caller calls `leave` after a
+   * success.
+   */
   enter(exchange: Exchange, now: number): boolean {
     const network = networkOf(exchange.request.remoteAddress);
     if (!this.#places.hasRoomFor(network)) this.#endSlowest(now, network);
@@ -69,7 +74,7 @@ export class Places {
     return true;
   }
 
-  /** Waits for a place in turn; undefined: it is there, and who has it calls `leave`. */
+  /** Waits for a place. Resolves with undefined once the exchange has a place, and then the caller calls `leave`. */
   async wait(exchange: Exchange): Promise<NoPlace | undefined> {
     if (this.enter(exchange, performance.now())) return undefined;
     const network = networkOf(exchange.request.remoteAddress);
@@ -104,7 +109,7 @@ export class Places {
     paceOf(exchange).observe(exchange, now);
   }
 
-  /** Gives free places to those that wait: first to the networks that hold the fewest. */
+  /** Gives free places to waiting requests, first to the networks that hold the fewest. */
   #fill(now: number): void {
     for (let next = this.#next(); next; next = this.#next()) {
       this.#take(next.exchange, next.network, now);
@@ -146,7 +151,10 @@ export class Places {
     for (const network of [...this.#waiting.keys()]) this.#endSlowest(now, network);
   }
 
-  /** Of all clients where that makes room for the network, else of its own. */
+  /**
+   * Ends the slowest exchange of all clients, if that makes room for the network; otherwise the slowest of the network
+   * itself.
+   */
   #endSlowest(now: number, network: string): void {
     const ofAll = this.#places.hasRoomFor(network, 1);
     let slowest: Exchange | undefined;

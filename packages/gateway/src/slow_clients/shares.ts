@@ -1,4 +1,4 @@
-/** How much of something each network holds. */
+/** Counts what each network holds of a shared resource. */
 export class Shares {
   readonly #most: number;
   readonly #held = new Map<string, number>();
@@ -8,7 +8,7 @@ export class Shares {
     this.#most = most;
   }
 
-  /** Of all networks. */
+  /** Amount that all networks hold together */
   get count(): number {
     return this.#count;
   }
@@ -30,9 +30,9 @@ export class Shares {
   }
 
   /**
-   * Who holds as much as is free gets no more: a network that is alone has half of it, and whatever a few want, they
-   * leave some to the next one (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998).
-   * `freed`: as if so much more were free.
+   * Returns whether a network may hold more: a network holds at most as much as is still free. So a single network gets
+   * half, and a few greedy networks leave some for the next one (Choudhury and Hahne, "Dynamic queue length thresholds
+   * for shared-memory packet switches", 1998). `freed` is added to the free amount.
    */
   hasRoomFor(network: string, freed = 0): boolean {
     return this.heldBy(network) < this.#most - this.#count + freed;

@@ -5,36 +5,36 @@ import type { Limits } from '../schema/limits.js';
 import { bySlowness, endSlow, paceOf } from './pace.js';
 import { Shares } from './shares.js';
 
-/** So long a client may be behind before that counts, in milliseconds. */
+/** Time in milliseconds for which a client may be behind without consequences */
 export const patienceMs = 5_000;
 const lookMs = 1_000;
 
 export interface SlowClientsOptions {
-  /** Exchanges that may have slow clients at one time; of more, the slowest are ended. */
+  /** Exchanges that may have slow clients at one time. Beyond that, the slowest are ended. */
   most: number;
-  /** A client that does more than this counts as slow no more; bytes per millisecond. */
+  /** Rate in bytes per millisecond above which a client is not slow */
   slowRate?: number;
-  /** Each network has a share of `most`. */
+  /** Whether each network has a share of `most` */
   shares?: boolean;
-  /** A client that takes nothing of its response for so long loses it, in milliseconds. */
+  /** Time in milliseconds after which a client that takes nothing of its response loses it */
   unreadMs?: number;
-  /** A client that sends nothing of the body that is waited for, in milliseconds. */
+  /** Time in milliseconds after which a client that sends nothing of an awaited body loses the exchange */
   bodyMs?: number;
-  /** Is told why an exchange was ended. */
+  /** Receives the reason why an exchange was ended. */
   onEnd?(reason: SlowReason): void;
 }
 
-/** `unread`, `no_body`: nothing for too long; `slowest`: too many are slow. */
+/** `unread`, `no_body`: the client did nothing for too long. `slowest`: too many clients are slow. */
 export type SlowReason = 'unread' | 'no_body' | 'slowest';
 
 /**
- * Watches over exchanges whose clients do their part slowly or not at all: those that do nothing for a long time are ended,
- * and the slowest of them when they are too many, so that others get what they hold.
+ * Watches exchanges for clients that do their part slowly or not at all. Ends exchanges without progress for a long
+ * time. When too many clients are slow, also ends the slowest exchanges, so that others get their resources.
  */
 export class SlowClients implements ExchangeWatch {
   readonly #options: Required<SlowClientsOptions>;
   readonly #all = new Set<Exchange>();
-  /** When one of the exchanges of a connection was last seen to have got on. */
+  /** Time of the latest progress on each connection */
   readonly #movedAt = new WeakMap<object, number>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -58,7 +58,7 @@ export class SlowClients implements ExchangeWatch {
     this.#all.delete(exchange);
   }
 
-  /** Ends what is too much, at `now` in milliseconds. */
+  /** Ends the exchanges that exceed a bound. `now` is in milliseconds. */
   look(now: number): void {
     if (this.#all.size === 0) {
       clearInterval(this.#timer);
@@ -81,10 +81,10 @@ export class SlowClients implements ExchangeWatch {
   #overdue(exchange: Exchange, now: number): SlowReason | undefined {
     const stalled = paceOf(exchange).stalledFor(now);
     const { waitForBody, response, request } = exchange;
-    // Who has the beginning of its response may say more whenever it likes, as in a conversation.
+    // After the response has begun, the client may send the rest of its body at any time, as in a conversation.
     if (waitForBody && !response.headersSent) return stalled >= this.#options.bodyMs ? 'no_body' : undefined;
     if (response.writableLength === 0 || stalled < this.#options.unreadMs) return undefined;
-    // Of the responses on one connection some wait for others that are sent before them.
+    // Responses of one connection may wait for others that are sent before them.
     const movedAt = request.carrier && this.#movedAt.get(request.carrier);
     return movedAt !== undefined && now - movedAt < this.#options.unreadMs ? undefined : 'unread';
   }
@@ -110,10 +110,10 @@ export class SlowClients implements ExchangeWatch {
   }
 }
 
-/** Clients that do less are slow, in bytes per millisecond. */
+/** Rate in bytes per millisecond below which clients are slow */
 const slowRate = 1;
 
-/** Watches over all clients of a node; `onEnd` is told of each that loses its exchange. */
+/** Watches all clients of a node. `onEnd` receives the reason for each exchange that was ended. */
 export function watchSlowClients(
   limits: Pick<Limits, 'slow_responses' | 'unread_timeout' | 'body_timeout'>,
   onEnd: (reason: SlowReason) => void,

@@ -6,7 +6,7 @@ import type { TlsOptions } from '../schema/tls.js';
 
 export type CertificateFiles = Exclude<TlsOptions, 'dev'>;
 
-/** A fault of one of the files; `option` says which. */
+/** A fault of one of the files, which `option` names */
 export class CertificateError extends UserError {
   readonly option: 'cert' | 'key' | 'ca';
 
@@ -17,11 +17,11 @@ export class CertificateError extends UserError {
 }
 
 /**
- * Reads a certificate and its key and makes sure that they can be used together.
+ * Reads a certificate and its key, and checks that they belong together.
  * @throws CertificateError
  */
 export async function readCertificateFiles(files: CertificateFiles): Promise<CertificatePair> {
-  // One after the other, so that the same fault is told every time.
+  // Reads the files one after the other, so that the same fault is reported every time.
   const certificate = await readPem('cert', files.cert);
   const privateKey = await readPem('key', files.key);
   const pair = { certificate, privateKey };
@@ -46,12 +46,12 @@ export async function readAuthorityFile(file: string): Promise<string> {
   return authority;
 }
 
-/** SHA-256 of the leaf certificate's DER, in hexadecimal: what `serverCertificateHashes` compares. */
+/** Returns the SHA-256 of the leaf certificate's DER in hexadecimal, which `serverCertificateHashes` compares. */
 export function certificateHash(pair: CertificatePair): string {
   return createHash('sha256').update(new X509Certificate(pair.certificate).raw).digest('hex');
 }
 
-/** End of the leaf certificate's validity. */
+/** Returns the end of the leaf certificate's validity. */
 export function certificateExpiry(pair: CertificatePair): Date {
   return new Date(new X509Certificate(pair.certificate).validTo);
 }

@@ -10,23 +10,23 @@ const devPollMs = 60_000;
 
 export interface CertificateSourceOptions {
   tls: TlsOptions;
-  /** Directory of the configuration file. */
+  /** Directory of the configuration file */
   directory: string;
-  /** Names and addresses that a development certificate is made for. */
+  /** Names and addresses in a development certificate */
   names: readonly string[];
   log: Logger;
-  /** The wall clock; tests set it forward. */
+  /** Returns the time of day. Tests set it forward. */
   now?: () => Date;
 }
 
-/** The certificate in use. It is replaced by renewal or by new files. */
+/** The certificate in use, which renewal or new files replace */
 export class CertificateSource {
   readonly #options: CertificateSourceOptions;
-  /** Absent for the development certificate. */
+  /** State of the certificate files; absent for the development certificate */
   readonly #files: FileState | undefined;
   #pair: CertificatePair;
   #timer: NodeJS.Timeout | undefined;
-  /** Makes whoever listens use a new pair; when it throws, the old one stays in use. */
+  /** Makes the listeners use a new pair. If it throws, the old pair stays in use. */
   install: (pair: CertificatePair) => void = () => undefined;
 
   private constructor(options: CertificateSourceOptions, pair: CertificatePair, files: FileState | undefined) {
@@ -35,10 +35,10 @@ export class CertificateSource {
     this.#files = files;
   }
 
-  /** @throws UserError when the certificate cannot be read or made. */
+  /** Opens the source. @throws UserError when the certificate cannot be read or created */
   static async open(options: CertificateSourceOptions): Promise<CertificateSource> {
     const { tls } = options;
-    // Before they are read: what is written meanwhile is read again.
+    // Notes the state before reading, so that files written meanwhile are read again.
     const files = tls === 'dev' ? undefined : await FileState.of([tls.cert, tls.key]);
     const source = new CertificateSource(options, await load(options), files);
     source.#schedule();
@@ -49,12 +49,12 @@ export class CertificateSource {
     return this.#pair;
   }
 
-  /** Made by Sheaf itself, so that clients need its hash. */
+  /** Whether Sheaf itself created the certificate, so that clients need its hash */
   get isDevelopment(): boolean {
     return this.#options.tls === 'dev';
   }
 
-  /** SHA-256 of the leaf in hexadecimal. */
+  /** SHA-256 of the leaf certificate in hexadecimal */
   get hash(): string {
     return certificateHash(this.#pair);
   }
@@ -63,7 +63,7 @@ export class CertificateSource {
     return certificateExpiry(this.#pair);
   }
 
-  /** Looks for a newer certificate now. A broken one is logged and the old one stays in use. */
+  /** Looks for a newer certificate. If it is faulty, logs that and keeps the old one in use. */
   async refresh(): Promise<void> {
     const { log } = this.#options;
     try {

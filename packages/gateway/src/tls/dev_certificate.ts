@@ -10,20 +10,23 @@ import { certificateExpiry } from './certificate_files.js';
 const dayMs = 86_400_000;
 
 /**
- * W3C WebTransport, custom certificate requirements: a certificate accepted by its hash is valid
- * for less than two weeks. One day is left for clocks that differ.
+ * Validity of a development certificate. A certificate that browsers accept by its hash is valid for less than two
+ * weeks (W3C WebTransport, custom certificate requirements). One day is left for clocks that differ.
  */
 export const devValidityMs = 13 * dayMs;
 
-/** A new one is made when less than this is left, so that a page that holds the hash can still connect. */
+/** Remaining validity at which a new certificate is created, so that a page with the old hash can still connect */
 export const devRenewalMs = 3 * dayMs;
 
-/** Making one takes milliseconds. */
+/** Age at which a lock counts as left behind: creating a certificate takes only milliseconds. */
 const staleLockMs = 3_000;
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** Makes a self-signed ECDSA P-256 certificate for `names` (host names and IP addresses), valid from an hour before `now`. */
+/**
+ * Creates a self-signed ECDSA P-256 certificate for `names` (host names and IP addresses), valid from one hour before
+ * `now`.
+ */
 export async function createDevCertificate(names: readonly string[], now: Date): Promise<CertificatePair> {
   const x509 = await loadX509();
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -51,15 +54,15 @@ export async function createDevCertificate(names: readonly string[], now: Date):
   return { certificate: `${certificate.toString('pem')}\n`, privateKey: `${privateKey}\n` };
 }
 
-/** Where a development certificate is kept: `.sheaf/` beside the configuration file. */
+/** Returns the files of a development certificate: in `.sheaf/` beside the configuration file. */
 export function devCertificateFiles(directory: string): { cert: string; key: string } {
   return { cert: join(directory, '.sheaf', 'dev-cert.pem'), key: join(directory, '.sheaf', 'dev-key.pem') };
 }
 
 /**
- * The development certificate of `directory`, made anew when there is none, when it soon expires
- * or when it lacks one of the names.
- * @throws UserError when `.sheaf/` cannot be written.
+ * Loads the development certificate of `directory`. Creates a new one when there is none, when it soon expires, or when
+ * it lacks one of the names.
+ * @throws UserError when `.sheaf/` cannot be written
  */
 export async function loadDevCertificate(
   directory: string,
@@ -74,7 +77,7 @@ export async function loadDevCertificate(
   try {
     await mkdir(join(directory, '.sheaf'), { recursive: true, mode: 0o700 });
     return await withLock(join(directory, '.sheaf', 'dev-cert.lock'), async () => {
-      // Another process may have made one meanwhile: nodes of one file start at one time.
+      // Another process may have created one meanwhile, since the nodes of one file start together.
       const theirs = await readPair(files);
       if (theirs && usable(theirs)) return theirs;
       const made = await createDevCertificate(names, now);
@@ -95,7 +98,7 @@ export async function loadDevCertificate(
   }
 }
 
-/** One process at a time. A lock that is older than `staleLockMs` belongs to one that was killed. */
+/** Runs `work` in one process at a time. A lock older than `staleLockMs` was left by a process that was killed. */
 async function withLock<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   const deadline = performance.now() + staleLockMs;
   for (;;) {
@@ -118,7 +121,7 @@ async function withLock<Value>(file: string, work: () => Promise<Value>): Promis
 async function readPair(files: { cert: string; key: string }): Promise<CertificatePair | undefined> {
   try {
     const [certificate, privateKey] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
-    // Read while they were replaced, they may not belong together.
+    // Files read while they were being replaced may not belong together.
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey))
       ? { certificate, privateKey }
       : undefined;
@@ -135,7 +138,7 @@ function covers(pair: CertificatePair, names: readonly string[]): boolean {
   );
 }
 
-/** Writes beside the target and renames, so that a reader never sees half a file. */
+/** Writes beside the target and renames, so that readers never see an incomplete file. */
 async function writeWhole(file: string, text: string, mode: number): Promise<void> {
   const part = `${file}.${process.pid}.part`;
   await writeFile(part, text, { mode });

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 
-/** So often files are looked at, in milliseconds. */
+/** Interval at which files are checked, in milliseconds */
 export const filePollMs = 1_000;
 
-/** Notices when one of some files is written or replaced, also behind a symbolic link. */
+/** Notices when one of several files is written or replaced, also behind a symbolic link. */
 export class FileState {
   readonly #files: readonly string[];
   #seen: string;
@@ -17,7 +17,10 @@ export class FileState {
     return new FileState(files, await fingerprint(files));
   }
 
-  /** Since it was asked for the last time. Files that are half replaced have changed again once their other half is there. */
+  /**
+   * Returns whether a file changed since the last call. Files that were only half replaced change again with their
+   * other half.
+   */
   async changed(): Promise<boolean> {
     const before = this.#seen;
     this.#seen = await fingerprint(this.#files);

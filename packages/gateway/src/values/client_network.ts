@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 
-/** Of an IPv6 address: what a provider gives to one customer (RFC 6177 §2). */
+/** Length of the IPv6 prefix that a provider gives to one customer (RFC 6177 §2) */
 const networkBits = 56;
 const groupBits = 16;
 
 /**
- * The network that an address counts to where clients have shares: the IPv4 address, or the /56 of an IPv6 address.
- * Anything else stands for itself.
+ * Returns the network that shares count an address to: the IPv4 address itself, or the /56 of an IPv6 address. Any
+ * other text is returned as it is.
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/error_codes.js';
 
-/** Offsets into the file's text, end exclusive. */
+/** Offsets into the text of the file; `end` is exclusive */
 export interface SourceRange {
   start: number;
   end: number;
@@ -18,14 +18,14 @@ interface Position {
   column: number;
 }
 
-/** Line and column, both counted from 1. */
+/** Returns line and column, both counted from 1. */
 export function positionOf(text: string, offset: number): Position {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf('\n') + 1;
   return { line: before.split('\n').length, column: offset - lineStart + 1 };
 }
 
-/** File, line and column, the line itself, and carets below the range (to the line's end at most). */
+/** Renders file, line and column, then the line itself with carets below the range (at most to the end of the line). */
 export function renderPlace(file: string, text: string, range: SourceRange): string {
   const { line, column } = positionOf(text, range.start);
   const lineStart = range.start - (column - 1);
@@ -33,7 +33,7 @@ export function renderPlace(file: string, text: string, range: SourceRange): str
   const source = text.slice(lineStart, newline === -1 ? text.length : newline).trimEnd();
   const width = Math.max(1, Math.min(range.end - range.start, source.length - (column - 1)));
   const margin = ' '.repeat(String(line).length);
-  // Tabs stay tabs below the line, so that the caret stands where the reader's terminal puts it.
+  // Keeps tabs below the line, so that the terminal puts the caret under the right character.
   const indent = source.slice(0, column - 1).replace(/[^\t]/g, ' ');
   return [
     `${margin}--> ${file}:${line}:${column}`,
@@ -43,7 +43,7 @@ export function renderPlace(file: string, text: string, range: SourceRange): str
   ].join('\n');
 }
 
-/** One diagnostic as the terminal shows it. */
+/** Renders one diagnostic for a terminal. */
 export function renderDiagnostic(
   file: string,
   text: string,

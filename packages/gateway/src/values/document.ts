@@ -18,14 +18,14 @@ export class ConfigurationDocument {
     this.text = text;
     this.#document = parseDocument(text, { lineCounter: new LineCounter(), prettyErrors: false, strict: true });
     try {
-      // Aliases of aliases grow without bound: what they blow up to is limited.
+      // Limits the number of aliases: aliases of aliases grow without bound.
       this.#value = this.#document.errors.length === 0 ? this.#document.toJS({ maxAliasCount: 100 }) : undefined;
     } catch (error) {
       this.#excess = errorMessage(error);
     }
   }
 
-  /** What YAML itself has to say: syntax errors, a key twice, an unknown alias. */
+  /** Returns the faults that YAML itself finds: syntax errors, duplicate keys, unknown aliases. */
   syntaxErrors(): Diagnostic[] {
     if (this.#excess !== undefined) return [this.#aliasError(this.#excess)];
     return this.#document.errors.map((error) => ({
@@ -36,7 +36,7 @@ export class ConfigurationDocument {
     }));
   }
 
-  /** What reading the value has to say: an alias without its anchor, or too many of them. */
+  /** Describes a fault of reading the value: an alias without its anchor, or too many aliases. */
   #aliasError(message: string): Diagnostic {
     const alias = /anchor must be set before the alias\): (.+)$/.exec(message)?.[1];
     const start = alias === undefined ? 0 : Math.max(0, this.text.indexOf(`*${alias}`));
@@ -52,12 +52,12 @@ export class ConfigurationDocument {
     };
   }
 
-  /** The plain value; undefined when there are syntax errors. */
+  /** Returns the plain value; undefined when there are syntax errors. */
   value(): unknown {
     return this.#value;
   }
 
-  /** Where the value at `path` is; the nearest enclosing value when it is absent. */
+  /** Finds the value at `path`, or the nearest value around it when it is absent. */
   locateValue(path: ValuePath): SourceRange {
     for (let length = path.length; length >= 0; length--) {
       const node = this.#node(path.slice(0, length));
@@ -69,7 +69,7 @@ export class ConfigurationDocument {
     return this.#clamp(0, 0);
   }
 
-  /** Where the key that ends `path` is written. */
+  /** Finds the last key of `path`. */
   locateKey(path: ValuePath): SourceRange {
     const parent = this.#node(path.slice(0, -1));
     const key = path.at(-1);
@@ -85,7 +85,7 @@ export class ConfigurationDocument {
     return isNode(node) ? node : undefined;
   }
 
-  /** An absent key of a block: point to the key that holds the block, or to its first character. */
+  /** Points to the key that holds the block in which a key is absent, or to the first character of the block. */
   #start(offset: number, path: ValuePath, length: number): SourceRange {
     const holder = path[length - 1];
     return length > 0 && typeof holder === 'string'

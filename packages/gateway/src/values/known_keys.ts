@@ -7,7 +7,7 @@ interface SchemaNode {
   anyOf?: SchemaNode[];
 }
 
-/** The keys that the JSON Schema knows for the map at `path`; a union offers those of all its maps. */
+/** Returns the keys that the JSON Schema knows for the map at `path`. A union offers the keys of all its maps. */
 export function knownKeys(schema: unknown, path: ValuePath): string[] {
   let nodes = [schema as SchemaNode];
   for (const step of path) {
@@ -23,7 +23,7 @@ function alternatives(node: SchemaNode): SchemaNode[] {
   return node.anyOf ? node.anyOf.flatMap(alternatives) : [node];
 }
 
-/** The candidate that was probably meant: a third of its letters may differ. */
+/** Returns the candidate that was probably meant: at most a third of its letters differ. */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates
     .map((candidate) => ({ candidate, edits: distance(word.toLowerCase(), candidate.toLowerCase()) }))

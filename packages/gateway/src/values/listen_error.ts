@@ -6,7 +6,7 @@ export function formatAddress({ address, port }: ListenAddress): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** The user's view of an address that cannot be listened on. */
+/** Explains to the user why an address cannot be listened on. */
 export function listenError(error: unknown, address: ListenAddress, protocol: 'TCP' | 'UDP', place?: string): unknown {
   const where = `${protocol} ${formatAddress(address)}`;
   const details = (hint: string) => ({ hint, cause: error, ...(place === undefined ? {} : { place }) });

@@ -1,13 +1,13 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Addresses that share their first bits. */
+/** Addresses whose first bits are the same */
 export interface Network {
   address: string;
-  /** Number of the bits. */
+  /** Number of these bits */
   prefix: number;
 }
 
-/** Addresses of which a configuration says something. */
+/** A set of networks that a configuration names */
 export class Networks {
   readonly #list = new BlockList();
 
@@ -15,7 +15,7 @@ export class Networks {
     for (const { address, prefix } of networks) this.#list.addSubnet(address, prefix, familyOf(address));
   }
 
-  /** IPv4 addresses in the form of IPv6, which sockets for both have, count as what they are. */
+  /** Counts IPv4 addresses in IPv6 form, which sockets of both families report, as IPv4. */
   has(address: string): boolean {
     const plain = address.replace(/%.*/, '');
     return isIP(plain) !== 0 && this.#list.check(plain, familyOf(plain));

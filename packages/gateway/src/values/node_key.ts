@@ -11,15 +11,15 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode, UserError } from '../errors/user_error.js';
 
-/** RFC 8032: 32 bytes each. */
+/** Sizes of Ed25519 keys and signatures in bytes (RFC 8032 §5.1) */
 export const publicKeyBytes = 32;
 export const signatureBytes = 64;
 
-/** RFC 8410 §4: what stands before the 32 bytes of an Ed25519 key in a SubjectPublicKeyInfo. */
+/** Bytes before the 32 bytes of an Ed25519 key in a SubjectPublicKeyInfo (RFC 8410 §4) */
 const subjectPublicKeyInfoPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 const textPrefix = 'ed25519:';
 
-/** The Ed25519 key by which other nodes know one. */
+/** The Ed25519 key that identifies a node to the other nodes */
 export class NodePublicKey {
   private constructor(readonly bytes: Buffer) {}
 
@@ -30,15 +30,15 @@ export class NodePublicKey {
     return new NodePublicKey(Buffer.from(bytes));
   }
 
-  /** `ed25519:` and 43 letters, as `sheaf keys new` prints it; undefined for any other text. */
+  /** Parses `ed25519:` and 43 letters, as `sheaf keys new` prints them; undefined for any other text. */
   static fromText(text: string): NodePublicKey | undefined {
     if (!/^ed25519:[A-Za-z0-9_-]{43}$/.test(text)) return undefined;
     const bytes = Buffer.from(text.slice(textPrefix.length), 'base64url');
-    // The last letter has two bits to spare: one key has one text.
+    // The last letter has two unused bits. They must be 0, so that a key has one text.
     return bytes.toString('base64url') === text.slice(textPrefix.length) ? new NodePublicKey(bytes) : undefined;
   }
 
-  /** As configurations write it. */
+  /** Returns the form that configurations contain. */
   toString(): string {
     return textPrefix + this.bytes.toString('base64url');
   }
@@ -47,7 +47,7 @@ export class NodePublicKey {
     return this.bytes.equals(other.bytes);
   }
 
-  /** SHA-256 of the SubjectPublicKeyInfo, in hexadecimal: what a client of the transport pins. */
+  /** SHA-256 of the SubjectPublicKeyInfo, in hexadecimal; clients of the transport pin it. */
   get hash(): string {
     return createHash('sha256').update(this.#encoded()).digest('hex');
   }
@@ -64,7 +64,7 @@ export class NodePublicKey {
   }
 }
 
-/** A node's own key. Nothing that can be printed of it is secret. */
+/** The private key of a node. Everything that can be printed of it is public. */
 export class NodeKey {
   readonly #privateKey: KeyObject;
   readonly publicKey: NodePublicKey;
@@ -91,12 +91,12 @@ export class NodeKey {
     return sign(null, message, this.#privateKey);
   }
 
-  /** PKCS #8. */
+  /** Returns PKCS #8. */
   toPem(): string {
     return this.#privateKey.export({ format: 'pem', type: 'pkcs8' }) as string;
   }
 
-  /** The 32 bytes that the key is made of (RFC 8032 §5.1.5); the caller wipes them. */
+  /** Returns the 32 bytes of the private key (RFC 8032 §5.1.5). The caller wipes them. */
   seed(): Buffer {
     return Buffer.from(this.#privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
   }
@@ -106,12 +106,12 @@ export class NodeKey {
   }
 }
 
-/** Where the key of the node `name` is kept: `.sheaf/keys/` beside the configuration file. */
+/** Returns the file of the key of the node `name`: in `.sheaf/keys/` beside the configuration file. */
 export function nodeKeyFile(directory: string, name: string): string {
   return join(directory, '.sheaf', 'keys', `${name}.key`);
 }
 
-/** Writes a new key that only this user can read. @throws UserError when there is one already, or the directory refuses */
+/** Writes a new key that only this user can read. @throws UserError when a key exists or the directory refuses */
 export async function createNodeKey(file: string): Promise<NodeKey> {
   const key = NodeKey.generate();
   try {
@@ -132,10 +132,10 @@ export async function createNodeKey(file: string): Promise<NodeKey> {
   }
 }
 
-/** Of a file's mode; its group may be one that is made for the key. */
+/** Mode bit that lets every user read a file. The group may read it, since the group may exist for this key. */
 const othersMayRead = 0o004;
 
-/** @throws UserError when it cannot be read, or every user can read it */
+/** Reads the key of a node. @throws UserError when the file cannot be read, or every user can read it */
 export async function readNodeKey(file: string): Promise<NodeKey> {
   const refuse = (message: string, hint: string, cause?: unknown): UserError =>
     new UserError('KEY_UNUSABLE', message, { hint, cause });
@@ -158,7 +158,7 @@ export async function readNodeKey(file: string): Promise<NodeKey> {
   }
 }
 
-/** The key of a node that brings none of its own: made when it is not there yet. @throws UserError */
+/** Loads the key of a node that configures none, and creates it when it does not exist. @throws UserError */
 export async function loadDevelopmentKey(directory: string, name: string): Promise<NodeKey> {
   const file = nodeKeyFile(directory, name);
   try {

@@ -1,12 +1,12 @@
 import type { ListenAddress } from './scalars.js';
 
-/** Where a node of this process listens. */
+/** Addresses that a node of this process listens on */
 export interface RunningAddress {
   listen?: ListenAddress;
   backbone?: ListenAddress;
 }
 
-/** Where the nodes of this process listen: the system may have chosen their ports. */
+/** Addresses of the nodes of this process, whose ports the system may have chosen */
 export class RunningAddresses {
   readonly #byName = new Map<string, RunningAddress>();
 
@@ -14,7 +14,7 @@ export class RunningAddresses {
     this.#byName.set(name, { ...this.#byName.get(name), ...address });
   }
 
-  /** The port that clients or nodes find, where the configuration leaves it to the system. */
+  /** Returns the configured port, or the port that the system chose if none was configured. */
   portOf(name: string, kind: keyof RunningAddress, configured: number): number {
     return configured === 0 ? (this.#byName.get(name)?.[kind]?.port ?? 0) : configured;
   }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-/** An address and port to listen on. `port` 0 asks the system for a free one. */
+/** An address and port to listen on. `port` 0 asks the system for a free port. */
 export interface ListenAddress {
   address: string;
   port: number;
@@ -9,7 +9,7 @@ export interface ListenAddress {
 
 const addressForms = '`127.0.0.1:4433`, `[::1]:4433`, `localhost:4433` or `:4433` for every address';
 
-/** `127.0.0.1:4433`, `[::1]:4433`, `localhost:4433`, `:4433`. */
+/** Parses `127.0.0.1:4433`, `[::1]:4433`, `localhost:4433` and `:4433`. */
 export const listenAddress = z
   .string()
   .meta({ description: `Address and port: ${addressForms}.`, examples: ['127.0.0.1:4433'] })
@@ -30,13 +30,13 @@ export const listenAddress = z
     return isIP(host ?? '') === 4 ? { address: host ?? '', port } : refuse(`\`${host}\` is not an IP address`);
   });
 
-/** One port of one address, or of several. */
+/** One or several addresses with the same port */
 export interface ListenAddresses extends ListenAddress {
-  /** The addresses after the first. */
+  /** Addresses after the first */
   further?: readonly string[];
 }
 
-/** Each of them by itself. */
+/** Returns the addresses, each with the port. */
 export function eachAddress({ address, further = [], port }: ListenAddresses): ListenAddress[] {
   return [address, ...further].map((each) => ({ address: each, port }));
 }
@@ -66,7 +66,7 @@ export function isWildcard(address: string): boolean {
 
 const millisecondsPerUnit = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** `500ms`, `30s`, `5m`, `1h`, `1d`; the value is in milliseconds. */
+/** Parses `500ms`, `30s`, `5m`, `1h` and `1d` into milliseconds. */
 export const duration = z
   .string()
   .regex(/^\d+(ms|s|m|h|d)$/, 'not a duration such as `500ms`, `30s` or `5m`')
@@ -78,7 +78,7 @@ export const duration = z
 
 const bytesPerUnit = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const;
 
-/** `512B`, `64KiB`, `100MB`; the value is in bytes. */
+/** Parses `512B`, `64KiB` and `100MB` into bytes. */
 export const byteSize = z
   .string()
   .regex(/^\d+(B|KB|MB|GB|KiB|MiB|GiB)$/, 'not a size such as `512B`, `64KiB` or `100MB`')
@@ -88,17 +88,17 @@ export const byteSize = z
     return Number.parseInt(text, 10) * bytesPerUnit[unit];
   });
 
-/** A path; relative ones are taken from the directory of the configuration file. */
+/** A path. Relative paths start at the directory of the configuration file. */
 export const filePath = z.string().min(1).meta({ description: 'File path, relative to the configuration file.' });
 
-/** One value or a list of them; the result is always a list. */
+/** Accepts one value or a list of them, and returns a list. */
 export function oneOrMore<Item extends z.ZodType>(item: Item) {
   return z
     .union([item, z.array(item).min(1)])
     .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[]);
 }
 
-/** `gateway.example:443`, `192.0.2.1:443`, `[2001:db8::1]:443`: somewhere to connect to. */
+/** Parses the address of a server: `gateway.example:443`, `192.0.2.1:443` or `[2001:db8::1]:443`. */
 export const hostAndPort = z
   .string()
   .meta({ description: 'Host and port, such as `gateway.example:443`.' })
@@ -129,7 +129,7 @@ export const ipAddress = z
       });
   });
 
-/** An IP address and port of somebody else. */
+/** IP address and port of another machine */
 export const remoteAddress = listenAddress.refine(
   ({ address, port }) => port > 0 && address !== '::' && address !== '0.0.0.0',
   {

@@ -14,7 +14,7 @@ const hints: Partial<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: 'remove it, or put the value in quotes',
 };
 
-/** What usually puts such an error right. */
+/** Returns how such an error is usually corrected. */
 export function syntaxHint({ code, message }: Pick<YAMLError, 'code' | 'message'>): string {
   const closing = /end with a ([}\]])$/.exec(message)?.[1];
   if (closing !== undefined) return `close it with \`${closing}\``;

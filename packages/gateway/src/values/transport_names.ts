@@ -1,6 +1,6 @@
 import type { CongestionControl, PathScheduler, StreamScheduler } from '@sheaf/native';
 
-/** Names of congestion controllers, as a user writes them. */
+/** Names of congestion controllers in configuration files */
 export const congestionNames = ['cubic', 'newreno', 'bbr', 'olia'] as const;
 
 export const pathSchedulerNames = [
@@ -28,7 +28,7 @@ export const streamSchedulerNames = [
   'sa-ecf-released',
 ] as const satisfies readonly StreamScheduler[];
 
-/** The transport's name of a congestion controller. */
+/** Returns the transport's name of a congestion controller. */
 export function congestionControl(name: (typeof congestionNames)[number]): CongestionControl {
   return name === 'newreno' ? 'new_reno' : name;
 }

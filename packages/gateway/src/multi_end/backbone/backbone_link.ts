@@ -16,26 +16,27 @@ import { MessageBody } from './request_body.js';
 export interface BackboneLinkOptions {
   module: NativeModule;
   use: BackboneUse;
-  /** This node. */
+  /** Name of this node */
   name: string;
   key: NodeKey;
-  /** Names this process, `runBytes`. */
+  /** Random id of this process, `runBytes` long */
   run: Buffer;
   peer: { name: string; publicKey: NodePublicKey };
-  /** Where the peer listens at the moment. */
+  /** Returns the address that the peer listens on at the moment. */
   address(): { host: string; port: number };
   log: Logger;
 }
 
-/** Between failed attempts. */
+/** Pauses between failed attempts */
 const pauses: BackOff = { first: 100, longest: 3_000, jitter: true };
 const connectTimeoutMs = 3_000;
 
-/** Requests of clients that are proxied to one node at a time. */
+/** Maximum of clients' requests that are proxied to one node at a time */
 export const maxProxied = 256;
 /**
- * All answers together may wait for their clients without keeping others from coming, as they are half of what the
- * connection takes: this bounds the memory that they take, and the throughput of one answer, by the round trip between the nodes.
+ * Window of one response. All responses together are half of the connection's window, so they can all wait for their
+ * clients without blocking others. This bounds their memory, and also the throughput of one response by the round trip
+ * between the nodes.
  */
 const answerWindow = 512 * 1024;
 const connectionWindow = 2 * maxProxied * answerWindow;
@@ -46,12 +47,12 @@ const windows = {
 };
 
 interface LinkEvents {
-  /** The peer has taken this node in. */
+  /** The peer has accepted this node. */
   open: [channel: Channel];
   close: [reason: string];
 }
 
-/** This node's connection to another one for one use: kept open. */
+/** This node's connection to another node for one use, which is kept open */
 export class BackboneLink extends EventEmitter<LinkEvents> {
   readonly #options: BackboneLinkOptions;
   #client: Http3Client | undefined;
@@ -67,7 +68,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     this.#options = options;
   }
 
-  /** Connects, and again after every loss, until `close`. */
+  /** Connects, and connects again after every loss, until `close`. */
   start(): void {
     if (this.#state !== 'closed') return;
     this.#attempt();
@@ -77,12 +78,15 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     return this.#channel;
   }
 
-  /** For requests of clients. Undefined while the peer has not taken this node in. */
+  /** Client for the requests of clients; undefined until the peer has accepted this node */
   get client(): Http3Client | undefined {
     return this.#channel ? this.#client : undefined;
   }
 
-  /** The client as soon as there is one. Rejects after `patienceMs`, and at once while it is known that there is none. */
+  /**
+   * Resolves with the client as soon as there is one. Rejects after `patienceMs`, and at once if the latest attempt
+   * failed.
+   */
   async whenOpen(patienceMs: number): Promise<Http3Client> {
     if (this.client) return this.client;
     this.start();
@@ -131,7 +135,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
       .then((reason) => this.#ended(explain(reason, this.#options.peer)));
   }
 
-  /** One connection from its start to its end; the result says why it ended. */
+  /** Runs one connection from its start to its end. Resolves with the reason why it ended. */
   async #run(): Promise<string> {
     const { module, use, peer, address } = this.#options;
     const { host, port } = address();
@@ -171,7 +175,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
     return this.#farewell ?? reason;
   }
 
-  /** What the peer said last. */
+  /** Reason in the peer's farewell */
   #farewell: string | undefined;
   #session: Buffer | undefined;
 
@@ -244,7 +248,7 @@ export class BackboneLink extends EventEmitter<LinkEvents> {
   }
 }
 
-/** What to do about reasons that people meet. */
+/** Adds advice to reasons that users meet. */
 function explain(reason: string, { name, publicKey }: BackboneLinkOptions['peer']): string {
   return reason.includes('expected hashes')
     ? `the node there is not \`${name}\`: its key is not ${publicKey.toString()}; correct its address or \`public_key\``

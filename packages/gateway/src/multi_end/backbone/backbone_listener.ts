@@ -12,8 +12,8 @@ import { sessionBytes } from './sealed_snapshot.js';
 import { Strangers } from './strangers.js';
 
 /**
- * What a node calls another one for. Messages have a connection of their own: what clients do not read of the requests
- * that are proxied from one node to the other takes the flow control of those alone.
+ * Paths by the purpose of a call. Messages have a connection of their own, so that proxied responses that clients do
+ * not read cannot block them by flow control.
  */
 export const backbonePaths = {
   messages: '/.well-known/sheaf/backbone',
@@ -21,12 +21,12 @@ export const backbonePaths = {
 } as const;
 export type BackboneUse = keyof typeof backbonePaths;
 
-/** Nodes of one site. Each has two connections; more are those that come again after a fault. */
+/** Maximum of connections. Each node of a site has two; further ones are reconnects after a fault. */
 const maxConnections = 1_024;
-/** Handshakes pending, from addresses that Retry has shown to be true; one host has half of them at most. */
+/** Maximum of pending handshakes. Retry has validated their addresses, and one host has at most half of them. */
 const maxHalfOpen = 256;
 const introductionMs = 5_000;
-/** Until a caller that is not talked to any more has read why. */
+/** Time in milliseconds for a refused caller to read the reason */
 const refusalMs = 1_000;
 export const backboneIdleMs = 10_000;
 
@@ -34,21 +34,21 @@ export interface BackboneListenerOptions {
   module: NativeModule;
   name: string;
   key: NodeKey;
-  /** Names this process, `runBytes`. */
+  /** Random id of this process, `runBytes` long */
   run: Buffer;
   address: ListenAddress;
-  /** The nodes that may call. */
+  /** The nodes that may call */
   callers: ReadonlyMap<string, NodePublicKey>;
-  /** Time for a caller to introduce itself. */
+  /** Time in milliseconds for a caller to identify itself */
   introductionMs?: number;
-  /** What to change when another one calls. */
+  /** Advice for the log when an unknown node calls */
   hint: string;
-  /** Requests that a caller proxies here. */
+  /** Answers requests that a caller proxies here. */
   onRequest(request: ServerRequest, response: ServerResponse): void;
   log: Logger;
 }
 
-/** A caller as it was found. */
+/** A caller that was identified */
 interface Caller {
   name: string;
   key: NodePublicKey;
@@ -57,7 +57,7 @@ interface Caller {
 
 type Introduced = Caller | { refusal: string };
 
-/** Where other nodes call this one. Knows its callers by their keys. */
+/** Accepts calls of other nodes, which it identifies by their keys. */
 export class BackboneListener extends EventEmitter<{ channel: [channel: Channel] }> {
   readonly #options: BackboneListenerOptions;
   readonly #server: Http3Server;
@@ -79,7 +79,7 @@ export class BackboneListener extends EventEmitter<{ channel: [channel: Channel]
     server.on('error', (error) => options.log.error({ err: error }, 'backbone error'));
   }
 
-  /** Rejects with the system's error. */
+  /** Starts to listen. Rejects with the system's error. */
   static async listen(options: BackboneListenerOptions): Promise<BackboneListener> {
     const { module, key, name, address } = options;
     const server = module.createHttp3Server({
@@ -181,12 +181,12 @@ function useOf(path: string): BackboneUse | undefined {
   return path === backbonePaths.requests ? 'requests' : undefined;
 }
 
-/** Once it had time to read why. */
+/** Closes the connection once the caller had time to read the reason. */
 function dismiss(connection: ServedConnection): void {
   setTimeout(() => connection.close(), refusalMs).unref();
 }
 
-/** The caller is not one of ours: it is told why. */
+/** The caller is no node of this site, and receives the reason. */
 class Refused extends Error {}
 
 class ResponseBody implements Outgoing {

@@ -1,4 +1,4 @@
-/** A message of another node is not in the agreed form: the connection ends. */
+/** Another node sent a malformed message: the connection ends. */
 export class BackboneViolation extends Error {
   constructor(message: string) {
     super(message);
@@ -6,7 +6,7 @@ export class BackboneViolation extends Error {
   }
 }
 
-/** Integers are in network byte order; bytes and texts follow their length in 16 bits. */
+/** Writes fields. Integers are in network byte order; bytes and texts follow their length in 16 bits. */
 export class FieldWriter {
   readonly #parts: Buffer[] = [];
 
@@ -35,7 +35,7 @@ export class FieldWriter {
   }
 }
 
-/** @throws BackboneViolation at the first field that is not whole or out of its range */
+/** Reads fields. @throws BackboneViolation at the first field that is incomplete or out of range */
 export class FieldReader {
   readonly #bytes: Buffer;
   #offset = 0;
@@ -73,7 +73,7 @@ export class FieldReader {
     return text;
   }
 
-  /** Nothing may follow the last field. */
+  /** Checks that nothing follows the last field. */
   end(): void {
     if (this.remaining > 0) throw new BackboneViolation('a message is longer than its fields');
   }

@@ -6,12 +6,12 @@ import { MessageReader } from './message_reader.js';
 import { encodeMessage, type BackboneMessage } from './messages.js';
 import type { SealingSession } from './sealed_snapshot.js';
 
-/** What waits for a peer that does not read; more ends the connection. */
+/** Bound on the bytes that wait for a peer that does not read. Beyond it the connection ends. */
 const maxBacklog = 4 * 1024 * 1024;
 
-/** The way out of this node. */
+/** Writing side of a channel */
 export interface Outgoing {
-  /** Bytes that wait for the transport. */
+  /** Bytes that wait for the transport */
   readonly backlog: number;
   write(bytes: Buffer): void;
   end(): void;
@@ -19,20 +19,20 @@ export interface Outgoing {
 
 interface ChannelEvents {
   message: [message: BackboneMessage];
-  /** Nothing comes any more. */
+  /** The channel is closed: no message follows. */
   close: [reason: string];
 }
 
-/** Messages between two nodes that know each other, in both directions. */
+/** Messages in both directions between two nodes that have identified each other */
 export class Channel extends EventEmitter<ChannelEvents> {
   readonly #outgoing: Outgoing;
   #closed = false;
 
   constructor(
-    /** Name of the node at the other side. */
+    /** Name of the node at the other side */
     readonly peer: string,
     readonly session: SealingSession,
-    /** Names the process at the other side. */
+    /** Random id of the process at the other side */
     readonly run: string,
     outgoing: Outgoing,
   ) {
@@ -44,7 +44,7 @@ export class Channel extends EventEmitter<ChannelEvents> {
     return this.#closed;
   }
 
-  /** Nothing happens once it is closed: who sends is told by `close`. */
+  /** Sends a message. Does nothing once the channel is closed, since `close` has informed the caller. */
   send(message: BackboneMessage): void {
     if (this.#closed) return;
     this.#outgoing.write(encodeMessage(message));
@@ -59,14 +59,14 @@ export class Channel extends EventEmitter<ChannelEvents> {
     this.emit('close', reason);
   }
 
-  /** For who reads the stream. A handler that finds the message wrong throws BackboneViolation. */
+  /** Receives a message from the reader of the stream. A handler throws BackboneViolation for a wrong message. */
   receive(message: BackboneMessage): void {
     if (this.#closed) return;
     if (message.type === 'farewell') return this.lost(message.reason);
     this.emit('message', message);
   }
 
-  /** The stream is at its end. */
+  /** Notes that the stream has ended. */
   lost(reason: string): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -75,7 +75,10 @@ export class Channel extends EventEmitter<ChannelEvents> {
   }
 }
 
-/** Hands every message of a stream over, until it ends or is wrong; the result says why it ended. */
+/**
+ * Passes every message of a stream to `take`, until the stream ends or is malformed. Resolves with the reason why it
+ * ended.
+ */
 export async function readMessages(
   stream: Readable,
   take: (message: BackboneMessage) => void | Promise<void>,

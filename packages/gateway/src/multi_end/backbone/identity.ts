@@ -2,7 +2,7 @@ import type { NodeKeySource } from '../../schema/loaded.js';
 import { UserError } from '../../errors/user_error.js';
 import { loadDevelopmentKey, NodePublicKey, readNodeKey, type NodeKey } from '../../values/node_key.js';
 
-/** A node's own key. @throws UserError when it is not there, or is another than the others are told */
+/** Loads a node's own key. @throws UserError when it is absent, or does not fit the configured `public_key` */
 export async function ownKey({ name, directory, key: option, publicKey }: NodeKeySource): Promise<NodeKey> {
   const key = option === 'dev' ? await loadDevelopmentKey(directory, name) : await readNodeKey(option.file);
   if (publicKey && !publicKey.equals(key.publicKey)) {
@@ -15,7 +15,7 @@ export async function ownKey({ name, directory, key: option, publicKey }: NodeKe
   return key;
 }
 
-/** How another node is known. @throws UserError */
+/** Returns the public key of another node. @throws UserError */
 export async function publicKeyOf(identity: NodePublicKey | NodeKeySource): Promise<NodePublicKey> {
   if (identity instanceof NodePublicKey) return identity;
   return identity.publicKey ?? (await ownKey(identity)).publicKey;

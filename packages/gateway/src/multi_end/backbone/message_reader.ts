@@ -3,11 +3,11 @@ import { decodeMessage, maxMessage, type BackboneMessage } from './messages.js';
 
 const lengthBytes = 4;
 
-/** Takes a stream apart into messages. Holds one message that is not whole yet at most. */
+/** Splits a stream into messages. Holds at most one incomplete message. */
 export class MessageReader {
   #pending: Buffer = Buffer.alloc(0);
 
-  /** The messages that are whole with these bytes. @throws BackboneViolation */
+  /** Returns the messages that these bytes complete. @throws BackboneViolation */
   *read(chunk: Buffer): Generator<BackboneMessage> {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     while (this.#pending.length >= lengthBytes) {
@@ -16,7 +16,7 @@ export class MessageReader {
         throw new BackboneViolation(`a message of ${length} bytes is not allowed`);
       const end = lengthBytes + length;
       if (this.#pending.length < end) return;
-      // A copy: what a message refers to must not keep or share the chunk.
+      // Copies the bytes, so that a message neither keeps the chunk alive nor shares it.
       const bytes = Buffer.from(this.#pending.subarray(lengthBytes, end));
       this.#pending = this.#pending.subarray(end);
       yield decodeMessage(bytes);

@@ -2,45 +2,48 @@ import { BackboneViolation, FieldReader, FieldWriter } from './byte_fields.js';
 import { publicKeyBytes, signatureBytes } from '../../values/node_key.js';
 import { maxSealed, sessionBytes } from './sealed_snapshot.js';
 
-/** Nodes of different versions do not talk: there is one release per site. */
+/** Version of the protocol. Nodes of different versions do not talk, so a site runs one release. */
 export const backboneVersion = 1;
 
-/** Of a message of the engine: a lease, its return or a report. */
+/** Maximum size of a message of the engine: a lease, its return or a report */
 const maxLease = 512;
 const maxName = 64;
 const maxReason = 200;
 export const nonceBytes = 32;
 export const runBytes = 16;
 
-/** How a backend is: it takes connections over, or lets those that it has come to an end. */
+/** Whether a backend accepts connections, or lets the ones that it has end */
 export type BackendState = 'serving' | 'draining';
 
 /**
- * What nodes say to each other, in order, over one stream. A gateway calls its backend; a connection that it hands over is
- * named by a number that it never uses again on this stream.
+ * Messages between nodes, in order, over one stream. A gateway calls its backend. It numbers each connection that it
+ * hands over, and never uses a number again on this stream.
  */
 export type BackboneMessage =
-  /** Backend, first of all: what the caller has to sign. */
+  /** Backend, as its first message: what the caller must sign */
   | { type: 'challenge'; version: number; nonce: Buffer; session: Buffer }
-  /** `run` names the process of the caller: with another one, everything that was handed over is from another life. */
+  /** `run` identifies the caller's process. After a restart it differs, and everything handed over before is void. */
   | { type: 'hello'; version: number; name: string; run: Buffer; publicKey: Buffer; signature: Buffer }
-  /** `run` names the process of the backend. */
+  /** `run` identifies the backend's process. */
   | { type: 'welcome'; run: Buffer }
-  /** The stream ends with it. */
+  /** The stream ends with this message. */
   | { type: 'farewell'; reason: string }
   | { type: 'snapshot'; connection: number; sealed: Buffer }
   | { type: 'accepted'; connection: number }
   | { type: 'refused'; connection: number; reason: string }
-  /** Both directions: a message of the engine about credit and about whether the client was heard. */
+  /** Both directions: a message of the engine about credit, and about whether the client was heard */
   | { type: 'lease'; connection: number; bytes: Buffer }
-  /** The backend has no more to do with it: its path is gone (gateway), or it has nothing left of it (backend). */
+  /** The backend no longer has the connection: its path is gone (gateway), or it has finished (backend). */
   | { type: 'left'; connection: number; code: number }
-  /** Gateway: no new requests on it; `left` follows when none is in flight. */
+  /** Gateway: no new requests on this connection. `left` follows when none is in flight. */
   | { type: 'release'; connection: number }
-  /** Gateway: the backend takes over nothing more, or does so again. */
+  /** Gateway: the backend stops accepting connections, or starts again. */
   | { type: 'drain'; drains: boolean }
   | { type: 'ping'; sequence: number }
-  /** Backend. `load`: the share of the time, in thousandths, in which its process was busy; `requests` in flight; bytes since its start. */
+  /**
+   * Backend. `load`: share of the time, in thousandths, in which its process was busy. `requests`: requests in flight.
+   * Bytes count from its start.
+   */
   | {
       type: 'pong';
       sequence: number;
@@ -71,10 +74,10 @@ const codes = {
 } as const satisfies Record<MessageType, number>;
 const types = new Map<number, MessageType>(Object.entries(codes).map(([type, code]) => [code, type as MessageType]));
 
-/** The largest message without its length. */
+/** Size of the largest message, without its length field */
 export const maxMessage = 1 + 4 + 2 + maxSealed;
 
-/** With the length before it (32). */
+/** Encodes a message with its length in 32 bits before it. */
 export function encodeMessage(message: BackboneMessage): Buffer {
   const fields = writeFields(new FieldWriter().integer(codes[message.type], 1), message).finish();
   return Buffer.concat([new FieldWriter().integer(fields.length, 4).finish(), fields]);
@@ -122,7 +125,7 @@ function writeFields(writer: FieldWriter, message: BackboneMessage): FieldWriter
   }
 }
 
-/** `bytes` without the length. @throws BackboneViolation */
+/** Decodes a message. `bytes` does not contain the length. @throws BackboneViolation */
 export function decodeMessage(bytes: Buffer): BackboneMessage {
   const reader = new FieldReader(bytes);
   const code = reader.integer(1);
@@ -179,7 +182,7 @@ function readFields(reader: FieldReader, type: MessageType): BackboneMessage {
   }
 }
 
-/** Another version may mean anything by what follows: it is told apart before that is read. */
+/** Reads the version first, since with another version the following fields may mean anything. */
 function versionOf(reader: FieldReader): number {
   const version = reader.integer(2);
   if (version !== backboneVersion) throw new BackboneVersionMismatch(version);
@@ -201,7 +204,7 @@ function flag(reader: FieldReader): boolean {
   return value === 1;
 }
 
-/** A reason for the log of another node. */
+/** Makes a reason fit for the log of another node. */
 function printable(reason: string): string {
   return reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').slice(0, maxReason);
 }

@@ -4,10 +4,10 @@ import type { NodeKey } from '../../values/node_key.js';
 import { loadX509 } from '../../values/x509.js';
 
 const dayMs = 86_400_000;
-/** Peers know the key: the certificate only carries it, for as long as a process may run. */
+/** Validity of the certificate, longer than any process runs. Peers know the key; the certificate only carries it. */
 const validityMs = 3_650 * dayMs;
 
-/** A self-signed certificate that holds the node's key, for TLS between nodes. */
+/** Creates a self-signed certificate with the node's key, for TLS between nodes. */
 export async function createNodeCertificate(key: NodeKey, name: string, now: Date): Promise<CertificatePair> {
   const x509 = await loadX509();
   const algorithm = { name: 'Ed25519' };

@@ -6,24 +6,24 @@ import { answerWith, checkStatus, mayProxyAgain, requestOf } from '../../http/pr
 import type { Exchange } from '../../http/exchange.js';
 import { respondBodyFault, type ReceivedBody } from '../../http/received_body.js';
 
-/** How long a request waits for a connection of the backbone to come up. */
+/** Time in milliseconds that a request waits for a backbone connection to open */
 export const patienceMs = 2_000;
 
-/** What went wrong before anything was passed on. */
+/** A failure before anything was forwarded to the client */
 export interface ProxyFailure {
   error: unknown;
-  /** Another node may have the request. */
+  /** Whether another node may get the request */
   repeatable: boolean;
 }
 
 export interface ProxyOptions {
-  /** Gives the request up. */
+  /** Abandons the request. */
   signal?: AbortSignal;
-  /** What is passed on as the body of the response. */
+  /** Returns the body that is forwarded in place of the response's own. */
   bodyOf?(response: ClientResponse): Readable;
 }
 
-/** Proxies a request to another node; undefined when the client has a response, or has left. */
+/** Proxies a request to another node. Resolves with undefined when the client has a response, or has left. */
 export async function proxyRequest(
   exchange: Exchange,
   body: ReceivedBody,
@@ -50,7 +50,7 @@ export async function proxyRequest(
         error: new Error(errorMessage(error), { cause: error }),
         repeatable: !sent || mayProxyAgain(exchange.request, body, error),
       };
-    // The client learns by a reset that the body is not complete.
+    // The reset tells the client that the body is incomplete.
     exchange.response.destroy(error as Error);
     return undefined;
   }

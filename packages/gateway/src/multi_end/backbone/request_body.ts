@@ -1,6 +1,6 @@
 import type { Outgoing } from './channel.js';
 
-/** The body of a request that is written as messages come up. */
+/** The body of a request, to which messages are written as they arise */
 export class MessageBody implements Outgoing, AsyncIterable<Buffer> {
   #waiting: Buffer[] = [];
   #backlog = 0;

@@ -5,24 +5,24 @@ import { NodePublicKey, publicKeyBytes, signatureBytes, type NodeKey } from '../
 export type Sodium = typeof sodium;
 
 /**
- * The state of a connection on its way to a backend: it holds keys of packets, so that it is signed by the
- * node that sends it and sealed to the one that may read it, whatever carries it. Inside the seal:
+ * The state of a connection as it is sent to a backend. It contains packet keys, so the sending node signs it and seals
+ * it for the one node that may read it, whatever carries it. Inside the seal, with lengths in bits:
  *
- *   version (8), sender's key (256), receiver's key (256), session (128), counter (48), snapshot, signature (512)
+ * version (8), sender's key (256), receiver's key (256), session (128), counter (48), snapshot, signature (512)
  *
- * The receiver chose the session, at random and for one connection of the backbone; the counter begins
- * with 1 there. So no snapshot is taken twice, nor by another node, nor after a restart.
+ * The receiver chose the session at random for one connection of the backbone, and the counter begins with 1 there. So
+ * no snapshot is accepted twice, by another node, or after a restart.
  */
 const version = 1;
 export const sessionBytes = 16;
 const counterBytes = 6;
-/** Separates these signatures from all others of the same key. */
+/** Separates these signatures from all other uses of the key. */
 const signatureContext = Buffer.from('sheaf sealed snapshot 1\0');
 const headerBytes = 1 + 2 * publicKeyBytes + sessionBytes + counterBytes;
-/** Of a sealed box: the ephemeral key and the authentication tag. */
+/** Overhead of a sealed box: the ephemeral key and the authentication tag */
 const sealBytes = 48;
 
-/** What a snapshot may be, in bytes, before it is sealed and after. */
+/** Maximum size of a snapshot in bytes, before sealing and after */
 export const maxSnapshot = 8 * 1024;
 export const maxSealed = maxSnapshot + headerBytes + signatureBytes + sealBytes;
 
@@ -38,7 +38,7 @@ const refusals: Record<SnapshotRefusal, string> = {
   signature: 'its signature is wrong',
 };
 
-/** A snapshot that this node does not take. */
+/** The node refused a snapshot. */
 export class SnapshotRefused extends Error {
   constructor(readonly refusal: SnapshotRefusal) {
     super(`the snapshot is refused: ${refusals[refusal]}`);
@@ -46,11 +46,11 @@ export class SnapshotRefused extends Error {
   }
 }
 
-/** One connection between two nodes, as both of them know it. */
+/** One connection between two nodes, as both of them know it */
 export interface SealingSession {
   sender: NodePublicKey;
   receiver: NodePublicKey;
-  /** `sessionBytes` that the receiver chose. */
+  /** Random id of `sessionBytes`, which the receiver chose */
   session: Buffer;
 }
 
@@ -67,7 +67,7 @@ export class SnapshotSealer {
     this.#sodium = sodium;
   }
 
-  /** Wipes `snapshot`. @throws RangeError when it is too large */
+  /** Seals a snapshot, and wipes `snapshot`. @throws RangeError when it is too large */
   seal(snapshot: Buffer): Buffer {
     if (snapshot.length > maxSnapshot) throw new RangeError(`a snapshot of ${snapshot.length} bytes is too large`);
     const { sender, receiver, session } = this.#session;
@@ -113,7 +113,7 @@ export class SnapshotOpener {
     sodium.memzero(pair.privateKey);
   }
 
-  /** The caller wipes the result. @throws SnapshotRefused */
+  /** Opens a snapshot. The caller wipes the result. @throws SnapshotRefused */
   open(sealed: Uint8Array): Buffer {
     const plain = this.#unseal(sealed);
     try {
@@ -123,7 +123,7 @@ export class SnapshotOpener {
     }
   }
 
-  /** Nothing is opened any more. */
+  /** Wipes the key. No snapshot can be opened after that. */
   close(): void {
     this.#sodium.memzero(this.#privateKey);
   }
@@ -158,7 +158,7 @@ export class SnapshotOpener {
   }
 }
 
-/** Only nodes that hand connections over need it. */
+/** Loads libsodium on demand, since only nodes that hand over connections need it. */
 export async function loadSodium(): Promise<Sodium> {
   const { default: sodium } = await import('libsodium-wrappers');
   await sodium.ready;

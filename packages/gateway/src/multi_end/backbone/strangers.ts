@@ -1,6 +1,6 @@
 import type { ServedConnection } from '@sheaf/native';
 
-/** Callers that nobody knows yet: a small part of all that may be connected, so that nodes find places. */
+/** Maximum of callers that have not identified themselves: a small part of all connections, so that nodes find room. */
 export const maxStrangers = 128;
 
 interface Stranger {
@@ -8,10 +8,10 @@ interface Stranger {
   timer: NodeJS.Timeout;
 }
 
-/** Connections that have not introduced themselves. Each has some time for it, and less when there are many. */
+/** Connections that have not identified themselves. Each has limited time for it, and less when there are many. */
 export class Strangers {
   readonly #patienceMs: number;
-  /** In the order in which they came. */
+  /** Strangers in order of arrival */
   readonly #all = new Map<ServedConnection, Stranger>();
 
   constructor(patienceMs: number) {
@@ -24,7 +24,7 @@ export class Strangers {
     if (this.#all.size > maxStrangers) this.#turnAway(this.#oldestOfMost());
   }
 
-  /** It is known now, or has left. */
+  /** Removes a connection that has identified itself, or has closed. */
   delete(connection: ServedConnection): void {
     clearTimeout(this.#all.get(connection)?.timer);
     this.#all.delete(connection);
@@ -35,7 +35,7 @@ export class Strangers {
     connection.close();
   }
 
-  /** The address with the most of them loses one: a node that calls has one. */
+  /** Returns the oldest connection of the address with the most of them. A genuine node has only one. */
   #oldestOfMost(): ServedConnection {
     const byAddress = new Map<string, ServedConnection[]>();
     for (const [connection, { address }] of this.#all) {

@@ -12,18 +12,18 @@ export interface GuestsOptions {
   key: NodeKey;
   sodium: Sodium;
   log: Logger;
-  /** Why this backend wants no more connections; undefined while it does. */
+  /** Returns why this backend accepts no more connections; undefined while it does. */
   refusal(): string | undefined;
 }
 
 /**
- * The connections of one life of a gateway that this backend serves. They outlive the backbone's connections, and the
- * gateway, too: then they go on with the credit that they have until their clients leave.
+ * The connections that this backend serves for one run of its gateway. They outlive the backbone's connections, and
+ * even the gateway: then they continue with the credit that they have, until their clients leave.
  */
 export class Guests {
   readonly #options: GuestsOptions;
   readonly #connections = new Map<number, ImportedConnection>();
-  /** Of these, the ones that have no more to do. */
+  /** Numbers of connections that have finished here */
   readonly #drained = new Set<number>();
   #channel: Channel | undefined;
   #opener: SnapshotOpener | undefined;
@@ -36,7 +36,7 @@ export class Guests {
     return this.#connections.size;
   }
 
-  /** Nobody speaks for these connections at the moment. */
+  /** Whether the gateway is disconnected at the moment */
   get orphaned(): boolean {
     return this.#channel === undefined;
   }
@@ -58,12 +58,12 @@ export class Guests {
     });
   }
 
-  /** Lets all of them go; each says when it is done. */
+  /** Drains all connections. Each reports when it has finished. */
   drain(): void {
     for (const connection of this.#connections.values()) connection.drain();
   }
 
-  /** @throws BackboneViolation */
+  /** Handles a message of the gateway. @throws BackboneViolation */
   onMessage(message: BackboneMessage): void {
     switch (message.type) {
       case 'snapshot':
@@ -83,7 +83,7 @@ export class Guests {
     }
   }
 
-  /** The gateway asks again after a cut: what was said meanwhile did not arrive. */
+  /** Drains a connection. After a cut the gateway asks again, since it did not receive earlier messages. */
   #release(number: number): void {
     const connection = this.#connections.get(number);
     if (connection && !this.#drained.has(number)) connection.drain();
@@ -112,10 +112,10 @@ export class Guests {
     this.#channel?.send({ type: 'accepted', connection: number });
   }
 
-  /** The connection, or why it is not wanted. @throws SnapshotRefused, QuicError */
+  /** Opens the snapshot and returns the connection, or the reason for a refusal. @throws SnapshotRefused, QuicError */
   #import(sealed: Buffer): ImportedConnection | string {
     if (!this.#opener) throw new SnapshotRefused('session');
-    // Also when it is not wanted: otherwise those that follow would not be the next ones.
+    // Opens the snapshot even if the connection is refused. Otherwise the counter of the next one would not fit.
     const snapshot = this.#opener.open(sealed);
     try {
       const { server, refusal } = this.#options;
@@ -128,7 +128,7 @@ export class Guests {
   #adopt(number: number, connection: ImportedConnection): void {
     this.#connections.set(number, connection);
     connection.on('primaryMessage', (bytes) => this.#channel?.send({ type: 'lease', connection: number, bytes }));
-    // The gateway withdraws the backend from the client, and answers with `left`.
+    // The gateway then withdraws the backend from the client, and answers with `left`.
     connection.once('drained', () => {
       this.#drained.add(number);
       this.#say(number);
@@ -138,7 +138,7 @@ export class Guests {
     });
   }
 
-  /** This backend has no more to do with it. */
+  /** Reports that this backend has finished with the connection. */
   #say(number: number): void {
     this.#channel?.send({ type: 'left', connection: number, code: 0 });
   }

@@ -2,7 +2,7 @@ import type { Channel } from '../backbone/channel.js';
 import type { BackboneMessage, BackendState } from '../backbone/messages.js';
 import { Guests, type GuestsOptions } from './guests.js';
 
-/** What a backend tells its gateway about itself. */
+/** A backend's report about itself */
 export interface BackendReading {
   load: number;
   requests: number;
@@ -12,11 +12,11 @@ export interface BackendReading {
 
 export interface HostedGuestsOptions extends Omit<GuestsOptions, 'refusal'> {
   reading(): BackendReading;
-  /** Connections that this backend serves at most. */
+  /** Maximum of connections that this backend serves */
   most: number;
 }
 
-/** A backend's side of the backbone: what it has of each life of its gateway. */
+/** A backend's side of the backbone: the connections for each run of its gateway */
 export class HostedGuests {
   readonly #options: HostedGuestsOptions;
   readonly #byRun = new Map<string, Guests>();
@@ -36,7 +36,7 @@ export class HostedGuests {
     return this.#stopping || this.#drains ? 'draining' : 'serving';
   }
 
-  /** The gateway is connected. */
+  /** Whether the gateway is connected */
   get attended(): boolean {
     return this.#channels.size > 0;
   }
@@ -55,7 +55,7 @@ export class HostedGuests {
     channel.on('message', (message) => this.#onMessage(message, attached, channel));
   }
 
-  /** The process ends: clients are let go. */
+  /** Drains all connections, since the process is about to end. */
   stop(): void {
     this.#stopping = true;
     this.#announce();
@@ -97,7 +97,7 @@ export class HostedGuests {
     });
   }
 
-  /** What is left of earlier lives of the gateway goes when its last client has left. */
+  /** Removes earlier runs of the gateway whose last client has left. */
   #sweep(): void {
     for (const [run, guests] of this.#byRun) if (guests.orphaned && guests.count === 0) this.#byRun.delete(run);
   }

@@ -2,7 +2,7 @@ import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 
 const periodMs = 1_000;
 
-/** The share of the time in which this process was busy, over the latest second. */
+/** Measures the share of the time in which this process was busy, over the latest second. */
 export class LoadMeter {
   #last: EventLoopUtilization = performance.eventLoopUtilization();
   #load = 0;
@@ -12,7 +12,7 @@ export class LoadMeter {
     this.#timer = setInterval(() => this.#measure(), periodMs).unref();
   }
 
-  /** 0 to 1. */
+  /** Busy share of the time, from 0 to 1 */
   get load(): number {
     return this.#load;
   }

@@ -9,7 +9,10 @@ import { maxProxied } from '../backbone/backbone_link.js';
 import { Places } from '../../slow_clients/places.js';
 import { proxyRequest } from '../backbone/proxy_request.js';
 
-/** What a client asked of the wrong backend, as with a route map that has changed since: the gateway answers it. */
+/**
+ * Answers requests that reached a backend without a route for them, as after a change of the route map. The gateway
+ * answers them.
+ */
 export class PrimaryRoute implements Target {
   readonly #primary: BackboneLink;
   readonly #log: Logger;

@@ -11,25 +11,25 @@ import { OpenBackends } from './open_backends.js';
 import { RouteMapCache } from './route_map_cache.js';
 import { Stalls, type Wait } from './stalls.js';
 
-/** Backends that one request is asked of; then the gateway. */
+/** Maximum of backends that one request is sent to, before the gateway gets it */
 const maxBackends = 3;
 
 export interface BackendClientOptions {
-  /** Kept between connections. */
+  /** Cache that outlives connections */
   routes?: RouteMapCache;
-  /** Asks on another connection, once the gateway of this one is lost. */
+  /** Sends a request over another connection, once the gateway of this one is lost. */
   elsewhere?: (options: ClientRequestOptions) => Promise<ClientResponse>;
 }
 
-/** Hears which server sends which part of a response. */
+/** Learns which server sends which part of a response. */
 export interface PartListener {
-  /** This backend is asked, or the gateway: what follows comes from there. */
+  /** Announces that the following part comes from this backend; undefined means the gateway. */
   begin(backend: number | undefined): void;
-  /** So many bytes of the body arrived. */
+  /** Counts bytes of the body that arrived. */
   received(bytes: number): void;
 }
 
-/** A response on its way, and what asks for the rest of it. */
+/** A response in flight, and what is needed to request the rest of it */
 interface Delivery {
   options: ClientRequestOptions;
   resumption: Resumption | undefined;
@@ -37,25 +37,25 @@ interface Delivery {
   parts: PartListener | undefined;
 }
 
-/** A response, and the backend that it comes from. */
+/** A response and the backend that sent it; without a backend, the gateway sent it */
 interface Answer {
   response: ClientResponse;
   backend?: number;
 }
 
 /**
- * The requests of one connection, each to the server that answers it: a backend, or the gateway. What a backend that was lost
- * still owed is asked of another, as far as asking twice has the effect of asking once.
+ * Sends each request of one connection to the server that answers it: a backend, or the gateway. When a backend is
+ * lost, asks another one for the missing parts, if repeating the request is harmless.
  */
 export class BackendClient {
   readonly #client: Http3Client;
   readonly #backends: OpenBackends;
   readonly #routes: RouteMapCache;
   readonly #elsewhere: BackendClientOptions['elsewhere'];
-  /** End the requests that wait for the gateway, once it is known that it does not answer. */
+  /** Abandon the requests that wait for the gateway, once it is lost */
   readonly #waiting = new Set<() => void>();
   readonly #stalls = new Stalls();
-  /** Responses of backends that are not read to their end. */
+  /** Number of unfinished responses of backends */
   #open = 0;
   #primaryLost = false;
 
@@ -69,7 +69,7 @@ export class BackendClient {
     client.once('primaryLost', () => this.#onPrimaryLost());
   }
 
-  /** Resolves once the backends that were offered and the routes can be used, after `patienceMs` at the latest. */
+  /** Resolves once routes and offered backends can be used, and after `patienceMs` at the latest. */
   async ready(patienceMs: number): Promise<void> {
     const offered = new Promise<void>((resolve) => {
       if (this.#backends.any) resolve();
@@ -79,7 +79,10 @@ export class BackendClient {
     await Promise.race([opened, new Promise((resolve) => setTimeout(resolve, patienceMs).unref())]);
   }
 
-  /** As `Http3Client.request`; `parts` hears where the response's body comes from. @throws QuicError, PrimaryLost */
+  /**
+   * Sends a request as `Http3Client.request` does. `parts` learns which server sends each part of the response's body.
+   * @throws QuicError, PrimaryLost
+   */
   async request(options: ClientRequestOptions, parts?: PartListener): Promise<ClientResponse> {
     const excluded = new Set<number>();
     const held =
@@ -103,12 +106,12 @@ export class BackendClient {
       headers,
       trailers: {},
     });
-    // Who never began to read has not begun with the first server either.
+    // If the body was never read, its source has not begun either, and must be closed here.
     whole.once('close', () => answer.response.destroy());
     return whole;
   }
 
-  /** What backends still send is taken; a connection without its gateway is of no other use. */
+  /** Lets backends finish what they are sending. A connection without its gateway is of no other use. */
   #onPrimaryLost(): void {
     this.#primaryLost = true;
     for (const abandon of [...this.#waiting]) abandon();
@@ -121,10 +124,11 @@ export class BackendClient {
       void this.#client.close().catch(() => undefined);
   }
 
-  /** Asks backend after backend, and at last the gateway. */
+  /** Asks one backend after another, and finally the gateway. */
   async #ask(options: ClientRequestOptions, excluded: Set<number>, parts: PartListener | undefined): Promise<Answer> {
     const candidates = this.#candidates(options);
-    // A connection that has lost its gateway ends as soon as nothing is in flight: what is asked now goes elsewhere.
+    // Once its gateway is lost, the connection closes as soon as nothing is in flight. New requests use another
+    // connection.
     while (excluded.size < maxBackends && !(this.#primaryLost && this.#elsewhere)) {
       const backend = this.#backends.choose(candidates, excluded);
       if (backend === undefined) break;
@@ -192,7 +196,7 @@ export class BackendClient {
     }
   }
 
-  /** The body of a response, with what was missing from other servers. */
+  /** Returns the body of a response, with missing parts from other servers. */
   #body(
     { response, backend }: Answer,
     { options, resumption, excluded, parts }: Delivery,
@@ -212,7 +216,7 @@ export class BackendClient {
     });
   }
 
-  /** One server's part of the body. */
+  /** Reads one server's part of the body. */
   async *#read(response: ClientResponse, parts: PartListener | undefined): AsyncGenerator<Buffer> {
     const wait: Wait = { since: undefined, abandon: () => void response.destroy(new PrimaryLost()) };
     this.#stalls.add(wait);
@@ -252,7 +256,7 @@ export class BackendClient {
   }
 }
 
-/** No path to the gateway answers, though paths to backends may: another connection is needed. */
+/** No path to the gateway works, though paths to backends may: another connection is needed. */
 export class PrimaryLost extends Error {
   readonly code = 'CONNECTION_CLOSED';
 
@@ -262,7 +266,7 @@ export class PrimaryLost extends Error {
   }
 }
 
-/** A backend that drains has done nothing about the request: the connection, and the gateway, are as they were. */
+/** A draining backend rejected the request without processing it. The connection and the gateway still work. */
 class BackendRejected extends Error {
   readonly code = 'BACKEND_REJECTED';
 
@@ -276,25 +280,25 @@ function isLost(error: unknown): boolean {
   return error instanceof PrimaryLost || systemErrorCode(error) === 'BACKEND_LOST';
 }
 
-/** What the codes of errors say of requests; after any other error they are not sent again. */
+/** What error codes tell about a failed request. After any other error it is not sent again. */
 const failures: Readonly<Partial<Record<string, Failed>>> = {
   BACKEND_REFUSED: 'nothing',
   NO_MULTI_END: 'nothing',
   BACKEND_REJECTED: 'unprocessed',
 };
 
-/** Whether the request may be sent once more, to another server. */
+/** Returns whether the request may be sent again, to another server. */
 function mayAskAnother({ method = 'GET', body }: ClientRequestOptions, error: unknown): boolean {
   const failed = isLost(error) ? 'unknown' : failures[systemErrorCode(error) ?? ''];
   return failed !== undefined && mayRepeat(method, isWhole(body), failed);
 }
 
-/** It can be sent from its start. */
+/** Returns whether the body can be sent from its start. */
 function isWhole(body: ClientRequestOptions['body']): boolean {
   return body === undefined || Buffer.isBuffer(body) || (body instanceof HeldBody && body.whole);
 }
 
-/** What one server says to the next is not for those behind. */
+/** Removes a header that is meant for this node, so that clients do not see it. */
 function take({ headers }: ClientResponse, name: string): string | undefined {
   const value = headerValue(headers, name);
   delete headers[name];

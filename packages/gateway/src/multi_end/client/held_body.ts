@@ -1,22 +1,22 @@
 type Chunk = Uint8Array | string;
 
-/** In bytes: enough for what is sent before a backend can say that it takes no more requests, as long as its distance is small. */
+/** Maximum in bytes: enough for what is sent before a nearby backend can reject the request */
 const maxHeld = 64 * 1024;
 
 /**
- * A body that streams and can still be read from its start, as long as little of it was read. For one reader at a time:
- * who begins takes it over from the one before.
+ * A streamed body that can be read again from its start, while little of it was read. It has one reader at a time: a
+ * new reader replaces the earlier one.
  */
 export class HeldBody implements AsyncIterable<Chunk> {
   readonly #source: AsyncIterator<Chunk>;
-  /** From the start; from the next one that nobody has read, once it is released. */
+  /** Chunks from the start; after the release, only chunks that nobody has read */
   readonly #chunks: Chunk[] = [];
   #bytes = 0;
   #ended = false;
-  /** Why nothing more comes: a body that is not complete must not look so to the next reader. */
+  /** Error of the source. The next reader must not mistake an incomplete body for a complete one. */
   #failure: { error: unknown } | undefined;
   #released = false;
-  /** Counts readers. */
+  /** Number of the latest reader */
   #reader = 0;
   #reading = false;
   #pulling: Promise<void> | undefined;
@@ -25,12 +25,12 @@ export class HeldBody implements AsyncIterable<Chunk> {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** It can be read from its start. */
+  /** Whether the body can be read from its start */
   get whole(): boolean {
     return !this.#released;
   }
 
-  /** Nobody needs its start again. */
+  /** Drops the start of the body, which nobody needs again. */
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -84,7 +84,7 @@ export class HeldBody implements AsyncIterable<Chunk> {
     if (this.#released) this.#leave();
   }
 
-  /** Whoever brings the body learns that nobody reads on. */
+  /** Tells the source that nobody reads on. */
   #leave(): void {
     if (!this.#ended && !this.#failure) void this.#source.return?.()?.catch(() => undefined);
     this.#ended = true;

@@ -1,22 +1,22 @@
 import type { Http3Client } from '@sheaf/native';
 
-/** One backend as this client knows it. */
+/** One backend as this client knows it */
 interface KnownBackend {
   state: 'offered' | 'open' | 'withdrawn';
-  /** Requests in flight. */
+  /** Requests in flight */
   active: number;
-  /** As it said with its latest response: the share of the time in which it was busy. */
+  /** Busy share of the time, as the latest response of the backend reported it */
   load: number;
 }
 
-/** Round-trip times are looked at this often at most. */
+/** Time in milliseconds for which round-trip times are reused */
 const freshMs = 100;
-/** No round-trip time is so short that the load would not count. */
+/** Minimum round-trip time in the comparison, so that the load always counts */
 const minRttMs = 0.5;
-/** Nobody is busier than this, or two busy backends could not be told apart by their distance. */
+/** Maximum load in the comparison, so that two busy backends still differ by their distance */
 const maxLoad = 0.95;
 
-/** The backends of one connection: opens those that are offered, and knows which of several answers soonest. */
+/** The backends of one connection. Opens the offered ones, and estimates which of several answers soonest. */
 export class OpenBackends {
   readonly #client: Http3Client;
   readonly #backends = new Map<number, KnownBackend>();
@@ -30,7 +30,7 @@ export class OpenBackends {
     client.on('backendPathOpen', ({ backend }) => this.#set(backend, 'open'));
     client.on('backendWithdrawn', ({ backend }) => this.#set(backend, 'withdrawn'));
     client.on('backendLost', ({ backend }) => this.#backends.delete(backend));
-    // Offers may have come before anybody listened.
+    // Offers may have come before these listeners were added.
     for (const { backend, state } of client.status().backends) if (state === 'offered') void this.#open(backend);
   }
 
@@ -38,15 +38,15 @@ export class OpenBackends {
     return this.#backends.size > 0;
   }
 
-  /** Those offered so far have answered or failed to. */
+  /** Resolves when the backends offered so far have answered or failed. */
   async opened(): Promise<void> {
     await Promise.all(this.#opening);
   }
 
   /**
-   * The one of these that is expected to answer soonest: its round trip, times the requests that it has of us, times
-   * what its load makes of them (the waiting time of a server that is busy for a share `load` of the time grows with
-   * 1 / (1 - load)).
+   * Returns the candidate that is expected to answer soonest. The estimate is its round-trip time, times our requests
+   * in flight there, times 1 / (1 - load), by which the wait at a server grows that is busy for a share `load` of the
+   * time.
    */
   choose(candidates: readonly number[], excluded: ReadonlySet<number>): number | undefined {
     const usable = candidates.filter(
@@ -97,10 +97,10 @@ export class OpenBackends {
     this.#backends.set(backend, { active: 0, load: 0, ...known, state });
   }
 
-  /** Ahead of the first request, so that it goes there without a round trip before it. */
+  /** Opens a backend ahead of the first request, which then needs no additional round trip. */
   async #open(backend: number): Promise<void> {
     this.#backends.set(backend, { state: 'offered', active: this.#backends.get(backend)?.active ?? 0, load: 0 });
-    // One that does not answer is lost by the connection's own rules; the gateway is there meanwhile.
+    // The connection itself detects a backend that does not answer. Meanwhile the gateway answers requests.
     const opening = this.#client.openBackend(backend).catch(() => undefined);
     this.#opening.add(opening);
     await opening;

@@ -4,35 +4,35 @@ import { routeMapSchema, type RouteMap } from '../protocol/route_map.js';
 import { readText } from '../../http/read_text.js';
 import { findRoute, compileRoute, type Route } from '../../http/router.js';
 
-/** More than any site has. */
+/** Maximum size of a route map in bytes, more than any site needs */
 const maxMap = 1024 * 1024;
 
-/** Which backends answer what, as the gateway says; outlives the connection. */
+/** Tells which backends answer which requests, as the gateway publishes it. Outlives the connection. */
 export class RouteMapCache {
   #map: RouteMap | undefined;
   #routes: Route<readonly number[]>[] = [];
   #loading: Promise<void> | undefined;
-  /** The version that could not be had: not asked for again and again. */
+  /** Version that could not be loaded, and is not requested again */
   #refused: string | undefined;
 
   get version(): string | undefined {
     return this.#map?.version;
   }
 
-  /** The backends for a request; empty when the gateway answers it, or nobody knows yet. */
+  /** Returns the backends for a request; empty when the gateway answers it, or no map is loaded yet. */
   backendsFor(query: { host: string; pathname: string; method: string }): readonly number[] {
     const match = findRoute(this.#routes, query);
     return match.found ? match.route.answer : [];
   }
 
-  /** What a response of the gateway says of its map: `"version"`. */
+  /** Loads the map if a response of the gateway names a new version: `"version"`. */
   learn(header: string, client: Http3Client): void {
     const version = /^"([^"]{1,64})"$/.exec(header)?.[1];
     if (version === undefined || version === this.version || version === this.#refused) return;
     void this.load(client, version);
   }
 
-  /** Never rejects: without a map the gateway answers everything. */
+  /** Loads the map. Never rejects: without a map the gateway answers everything. */
   load(client: Http3Client, version?: string): Promise<void> {
     this.#loading ??= this.#load(client)
       .catch(() => void (this.#refused = version))

@@ -1,24 +1,27 @@
-/** How often what waits is looked at, in milliseconds. */
+/** Polling interval for stalled requests, in milliseconds */
 const periodMs = 250;
 /**
- * How long a backend may say nothing once the gateway is lost. Without it the backend gets no more credit: what does not come
- * by then does not come at all.
+ * Time in milliseconds for which a backend may be silent once the gateway is lost. Without the gateway the backend gets
+ * no more credit, so data that has not come by then will not come at all.
  */
 export const stallMs = 3_000;
 
-/** Something that waits for a backend. */
+/** A request that waits for a backend */
 export interface Wait {
-  /** When it began to wait, `performance.now()`; undefined while somebody else is slow. */
+  /** Start of the wait, `performance.now()`; undefined while the backend is not the one that is slow */
   since: number | undefined;
   abandon(): void;
 }
 
-/** What waits for backends of a connection, and is abandoned when they fall silent after the gateway was lost. */
+/**
+ * Requests that wait for backends of a connection. They are abandoned when their backends fall silent after the gateway
+ * was lost.
+ */
 export class Stalls {
   readonly #waits = new Set<Wait>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** Of all that waits or may wait again. */
+  /** Number of requests that wait, or may wait again */
   get size(): number {
     return this.#waits.size;
   }
@@ -32,7 +35,7 @@ export class Stalls {
     if (this.#waits.size === 0) clearInterval(this.#timer);
   }
 
-  /** The gateway is lost. */
+  /** Starts to watch, since the gateway is lost. */
   watch(): void {
     const began = performance.now();
     this.#timer = setInterval(() => this.#look(began), periodMs).unref();

@@ -10,8 +10,8 @@ import type { BackendWatch } from './backend_watch.js';
 import { BackendsInTurn } from './backends_in_turn.js';
 
 /**
- * A route of backends for those who do not ask the backends themselves: clients without Multi-End, and all clients where
- * `delivery` is `proxy`. The gateway proxies their requests over the backbone.
+ * A route to backends, for clients that do not ask the backends themselves: clients without Multi-End, and all clients
+ * if `delivery` is `proxy`. The gateway proxies their requests over the backbone.
  */
 export class BackendRoute implements Target {
   readonly #backends: readonly BackendWatch[];

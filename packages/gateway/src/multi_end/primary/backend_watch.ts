@@ -13,9 +13,9 @@ import { HandOvers, type HandOversOptions } from './hand_overs.js';
 
 export interface BackendWatchOptions {
   reference: LoadedBackendReference;
-  /** For messages. */
+  /** Connection for messages */
   link: BackboneLink;
-  /** For requests of clients. */
+  /** Connection for the requests of clients */
   requests: BackboneLink;
   key: NodeKey;
   sodium: Sodium;
@@ -24,14 +24,14 @@ export interface BackendWatchOptions {
 }
 
 /**
- * How long requests at a backend that was lost may still go on: it may be that only the backbone is cut, but
- * without it the backend gets no more credit, so that a request could wait for ever.
+ * Time in milliseconds for which requests at a lost backend may continue. Perhaps only the backbone is cut; but without
+ * it the backend gets no more credit, and a request could wait forever.
  */
 const lostMs = 5_000;
 
 type Pong = Extract<BackboneMessage, { type: 'pong' }>;
 
-/** One backend of a gateway: looks after it, and hands connections over while it serves. */
+/** Watches one backend of a gateway, and hands over connections while it serves. */
 export class BackendWatch {
   readonly handOvers: HandOvers;
   proxied = 0;
@@ -39,21 +39,21 @@ export class BackendWatch {
   readonly #options: BackendWatchOptions;
   #state: BackendHealth = 'joining';
   #channel: Channel | undefined;
-  /** Of the backend's process. */
+  /** Random id of the backend's process */
   #run: string | undefined;
   #sequence = 0;
   #heardAt = Number.NEGATIVE_INFINITY;
   #pong: Pong | undefined;
-  /** When it said how many requests it has. */
+  /** Number of proxied requests when the backend last reported its requests */
   #proxiedThen = 0;
-  /** The operator wants it. */
+  /** Whether the operator drains the backend */
   #drains = false;
   #checkFailed = false;
-  /** Ends when a backend that is lost counts as gone. */
+  /** Timer until a lost backend counts as gone */
   #hope: NodeJS.Timeout | undefined;
   readonly #whenLost = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
-  /** Ends when the backend has been silent for too long. */
+  /** Timer until a silent backend counts as lost */
   #patience: NodeJS.Timeout | undefined;
 
   constructor(options: BackendWatchOptions) {
@@ -72,7 +72,7 @@ export class BackendWatch {
     return this.#options.reference.id;
   }
 
-  /** For requests of clients. */
+  /** Connection for the requests of clients */
   get link(): BackboneLink {
     return this.#options.requests;
   }
@@ -81,7 +81,7 @@ export class BackendWatch {
     return this.#state;
   }
 
-  /** Requests in flight there: as it said last, and what has been proxied there since. */
+  /** Number of requests in flight at the backend: its latest report, plus the requests proxied since */
   get requestsActive(): number {
     return Math.max(0, (this.#pong?.requests ?? 0) + this.places.count - this.#proxiedThen);
   }
@@ -100,14 +100,17 @@ export class BackendWatch {
     await Promise.all([this.#options.link.close(), this.#options.requests.close()]);
   }
 
-  /** The backend lets its clients go, or takes new ones again. */
+  /** Drains the backend, or puts it back into service. */
   drain(drains: boolean): void {
     this.#drains = drains;
     this.#channel?.send({ type: 'drain', drains });
     this.#evaluate();
   }
 
-  /** Calls `abandon` when the backend is lost: nobody should wait for it any longer. The result takes that back. */
+  /**
+   * Calls `abandon` when the backend is lost, so that nothing waits for it any longer. Returns a function that revokes
+   * this.
+   */
   whenLost(abandon: () => void): () => void {
     this.#whenLost.add(abandon);
     return () => void this.#whenLost.delete(abandon);
@@ -147,7 +150,7 @@ export class BackendWatch {
   #onClose(): void {
     this.#channel = undefined;
     this.handOvers.detach();
-    // A backend that has said so is not missed; of others it shows soon whether they come back.
+    // A backend that announced its end is gone at once. Others may return soon.
     if (this.#pong?.state === 'draining') this.#heardAt = Number.NEGATIVE_INFINITY;
     this.#evaluate();
   }
@@ -158,7 +161,7 @@ export class BackendWatch {
     this.#proxiedThen = this.places.count;
     this.#heardAt = performance.now();
     clearTimeout(this.#patience);
-    // Not at once: when it was this process that rested, what the backend said meanwhile is still to be read.
+    // Evaluates one turn later: if this process itself was suspended, messages of the backend may still be unread.
     this.#patience = setTimeout(
       () => setImmediate(() => this.#evaluate()),
       this.#options.reference.health.timeout + 1,
@@ -177,7 +180,7 @@ export class BackendWatch {
     this.handOvers.handOverWaiting();
   }
 
-  /** Asks what the configuration names for it. */
+  /** Requests the configured health path. */
   async #check(): Promise<void> {
     const { link, reference } = this.#options;
     const { path, timeout } = reference.health;

@@ -2,17 +2,17 @@ import type { Exchange } from '../../http/exchange.js';
 import type { BackendHealth } from '../../observability/backend_report.js';
 import type { BackendWatch } from './backend_watch.js';
 
-/** Most likely to answer first. Nobody waits for a backend that is lost. */
+/** Order in which backends are tried: the likeliest to answer first. Lost backends are left out. */
 const order: readonly BackendHealth[] = ['serving', 'draining', 'unhealthy', 'joining'];
 
-/** The backend that a request is at. */
+/** The backend that currently has a request */
 export interface Turn {
   backend: BackendWatch;
-  /** Aborts when the client gives up or the backend is lost. */
+  /** Aborts when the client abandons the request, or the backend is lost. */
   signal: AbortSignal;
 }
 
-/** The backends of a route that one request is proxied to, one after another: it has a place at one at a time. */
+/** Proxies one request to the backends of a route in turn. The request has a place at only one backend at a time. */
 export class BackendsInTurn {
   readonly #left: BackendWatch[];
   readonly #exchange: Exchange;
@@ -24,7 +24,7 @@ export class BackendsInTurn {
     this.#exchange = exchange;
   }
 
-  /** A backend was left out since it had no room. */
+  /** Whether a backend was skipped because it had no room */
   get full(): boolean {
     return this.#full;
   }
@@ -39,7 +39,7 @@ export class BackendsInTurn {
     return undefined;
   }
 
-  /** It has a place nowhere. */
+  /** Gives back the request's place, if it has one. */
   leave(): void {
     this.#leave?.();
     this.#leave = undefined;

@@ -9,14 +9,14 @@ import type { SnapshotSealer } from '../backbone/sealed_snapshot.js';
 import type { ListenAddress } from '../../values/scalars.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 
-/** Between hand-overs of one connection. */
+/** Pauses between hand-overs of one connection */
 const pauses: BackOff = { first: 1_000, longest: 60_000 };
-/** A hand-over that lasted this long was no failure. */
+/** Duration in milliseconds after which a hand-over counts as successful */
 const goodMs = 10_000;
 
-/** One connection at the backend. */
+/** One connection at the backend */
 interface HandedOver {
-  /** What both nodes call it. */
+  /** Number of the connection, by which both nodes name it */
   number: number;
   connection: ServerConnection;
   state: 'sent' | 'offered' | 'withdrawn';
@@ -24,27 +24,30 @@ interface HandedOver {
   failures: number;
 }
 
-/** A connection that the backend does not have, and when it may get it. */
+/** A connection that the backend does not have, and when it may get it */
 interface Waiting {
   retryAt: number;
   failures: number;
 }
 
 export interface HandOversOptions {
-  /** What clients call the backend. */
+  /** Id of the backend, by which clients know it */
   id: number;
-  /** Where clients reach it. */
+  /** Returns the addresses where clients reach the backend. */
   addresses(): readonly ListenAddress[];
   log: Logger;
 }
 
-/** The connections of a gateway at one of its backends: handed over when the backend serves, withdrawn when it does not. */
+/**
+ * The connections that a gateway hands over to one of its backends. They are handed over while the backend serves, and
+ * withdrawn when it stops.
+ */
 export class HandOvers {
   readonly #options: HandOversOptions;
   readonly #byConnection = new Map<ServerConnection, HandedOver>();
   readonly #byNumber = new Map<number, HandedOver>();
   readonly #waiting = new Map<ServerConnection, Waiting>();
-  /** Connections that were forgotten while nothing could be said. */
+  /** Connections that were forgotten while the backend was disconnected, and what to tell it about them */
   readonly #unsaid: { number: number; code: number }[] = [];
   #link: { channel: Channel; sealer: SnapshotSealer } | undefined;
   #serves = false;
@@ -54,20 +57,20 @@ export class HandOvers {
     this.#options = options;
   }
 
-  /** Connections that were offered to their clients. */
+  /** Number of connections that were offered to their clients */
   get offered(): number {
     return [...this.#byNumber.values()].filter(({ state }) => state === 'offered').length;
   }
 
-  /** `known`: the backend is the process that it was before. */
+  /** Connects to the backend. `known`: its process is the same as before. */
   attach(channel: Channel, sealer: SnapshotSealer, known: boolean): void {
     this.#link = { channel, sealer };
     const unsaid = this.#unsaid.splice(0);
     if (known) for (const { number, code } of unsaid) channel.send({ type: 'left', connection: number, code });
     for (const entry of [...this.#byNumber.values()]) {
-      // What the backend never confirmed it may not have, and another process has none of it.
+      // The backend may lack connections that it never confirmed, and a new process has none at all.
       if (!known || entry.state === 'sent') this.#abandon(entry);
-      // The backend may not have heard it, nor we the response.
+      // Repeats the release: either the message or the response may be lost.
       else if (entry.state === 'withdrawn') channel.send({ type: 'release', connection: entry.number });
     }
   }
@@ -76,27 +79,27 @@ export class HandOvers {
     this.#link = undefined;
   }
 
-  /** The client speaks Multi-End. */
+  /** Adds a connection whose client speaks Multi-End. */
   add(connection: ServerConnection): void {
     this.#waiting.set(connection, { retryAt: 0, failures: 0 });
     this.handOverWaiting();
   }
 
-  /** The connection is closed. */
+  /** Removes a connection that has closed. */
   remove(connection: ServerConnection): void {
     this.#waiting.delete(connection);
     const entry = this.#byConnection.get(connection);
     if (entry) this.#forget(entry, 0);
   }
 
-  /** From now on connections are handed over. */
+  /** Starts to hand over connections. */
   serve(): void {
     this.#serves = true;
-    // Those whose last requests are still finishing come again once the backend has let them go.
+    // Connections whose last requests are still finishing follow once the backend has released them.
     this.handOverWaiting();
   }
 
-  /** The backend gets no more connections, and those that it has no more requests. */
+  /** Stops new hand-overs, and new requests on connections that the backend has. */
   withdraw(how: BackendWithdrawal): void {
     this.#serves = false;
     for (const entry of [...this.#byNumber.values()]) {
@@ -105,7 +108,10 @@ export class HandOvers {
     }
   }
 
-  /** Also to be called about once a second: some may be tried again. */
+  /**
+   * Hands over connections whose time has come. Call this about once a second, so that failed hand-overs are tried
+   * again.
+   */
   handOverWaiting(): void {
     if (!this.#serves || !this.#link) return;
     const now = performance.now();
@@ -113,7 +119,7 @@ export class HandOvers {
       if (now >= retryAt) this.#handOver(connection, failures);
   }
 
-  /** @throws BackboneViolation */
+  /** Handles a message of the backend. @throws BackboneViolation */
   onMessage(message: BackboneMessage): void {
     switch (message.type) {
       case 'accepted':
@@ -135,13 +141,13 @@ export class HandOvers {
     }
   }
 
-  /** What the engine has to tell the backend. */
+  /** Forwards a message of the engine to the backend. */
   onBackendMessage(connection: ServerConnection, bytes: Buffer): void {
     const entry = this.#byConnection.get(connection);
     if (entry) this.#link?.channel.send({ type: 'lease', connection: entry.number, bytes });
   }
 
-  /** The path is gone, by the client's word or ours. */
+  /** Notes that the client or this node abandoned the path. */
   onPathAbandoned(connection: ServerConnection, code: number): void {
     const entry = this.#byConnection.get(connection);
     if (!entry) return;
@@ -151,14 +157,14 @@ export class HandOvers {
 
   #with(number: number, work: (entry: HandedOver) => void): void {
     const entry = this.#byNumber.get(number);
-    // Messages about connections that are gone may cross ours.
+    // Messages about a connection that is gone may cross ours.
     if (entry) work(entry);
   }
 
   #handOver(connection: ServerConnection, failures: number): void {
     const link = this.#link!;
     const address = this.#addressFor(connection);
-    // The client's network does not lead there.
+    // The client's network does not reach the backend.
     if (!address) return void this.#waiting.delete(connection);
     let snapshot: Buffer;
     try {
@@ -218,7 +224,7 @@ export class HandOvers {
     this.#link?.channel.send({ type: 'release', connection: entry.number });
   }
 
-  /** The backend does not have it, or not any more. */
+  /** Withdraws a connection that the backend does not have, or no longer has. */
   #abandon(entry: HandedOver): void {
     this.#forget(entry, 0);
     this.#tell(entry, 'gone');

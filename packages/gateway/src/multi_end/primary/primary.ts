@@ -25,12 +25,12 @@ export interface PrimaryOptions {
   log: Logger;
 }
 
-/** A gateway as the primary of its backends. */
+/** The part of a gateway that serves as the primary of its backends */
 export class Primary {
   readonly #options: PrimaryOptions;
   readonly #backends = new Map<string, BackendWatch>();
   readonly #byId = new Map<number, BackendWatch>();
-  /** Those that have a route which clients ask them directly. */
+  /** Backends with a route for which clients ask them directly */
   #direct: readonly BackendWatch[] = [];
   #listener!: BackboneListener;
   #routeMap!: RouteMap;
@@ -40,7 +40,7 @@ export class Primary {
     this.#options = options;
   }
 
-  /** Nobody is called before `attach`. @throws UserError */
+  /** Opens the backbone. No backend is called before `attach`. @throws UserError */
   static async open(options: PrimaryOptions): Promise<Primary> {
     const primary = new Primary(options);
     await primary.#open();
@@ -62,18 +62,18 @@ export class Primary {
     );
   }
 
-  /** Answers what backends send back. */
+  /** Sets the handler for requests that backends proxy back to the gateway. */
   answerWith(handler: RequestHandler): void {
     this.#handler = handler;
   }
 
-  /** Hands the connections of this server over from now on. */
+  /** Starts to hand over the connections of this server. */
   attach(server: Http3Server): void {
     server.on('connection', (connection) => this.#onConnection(connection));
     for (const backend of this.#backends.values()) backend.start();
   }
 
-  /** For clients that can use it. */
+  /** Returns headers for clients that can use them. */
   headersFor(connection: ServedConnection): Readonly<Record<string, string>> {
     return (connection as Partial<ServerConnection>).multiEnd ? { [routesHeader]: `"${this.#routeMap.version}"` } : {};
   }
@@ -82,7 +82,7 @@ export class Primary {
     return [...this.#backends.values()].map((backend) => backend.report());
   }
 
-  /** False: there is no such backend. */
+  /** Drains a backend, or puts it back into service. Returns false when there is no such backend. */
   drain(name: string, drains: boolean): boolean {
     const backend = this.#backends.get(name);
     backend?.drain(drains);
@@ -175,7 +175,7 @@ export class Primary {
     return { ...backbone, port: this.#options.running.portOf(name, 'backbone', backbone.port) };
   }
 
-  /** @throws UserError when nobody knows where a backend is */
+  /** Checks that all ports of a backend are known. @throws UserError */
   #checkPorts(reference: LoadedBackendReference): void {
     const { loaded } = this.#options;
     const ports = [this.#backboneOf(reference).port, ...this.#addressesOf(reference).map(({ port }) => port)];

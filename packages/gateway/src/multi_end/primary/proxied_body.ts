@@ -6,10 +6,13 @@ import type { Exchange } from '../../http/exchange.js';
 import { patienceMs } from '../backbone/proxy_request.js';
 import type { BackendsInTurn } from './backends_in_turn.js';
 
-/** Beside what the connection to the backend holds. */
+/** Bytes to read ahead, in addition to those that the backend's connection holds */
 const readAhead = 64 * 1024;
 
-/** The body of a backend's response; what is missing when it breaks off comes from the next backends, where that can be told. */
+/**
+ * Returns the body of a backend's response. If it breaks off, the missing part comes from the next backends, provided
+ * that they have the same representation.
+ */
 export function proxiedBody(exchange: Exchange, response: ClientResponse, backends: BackendsInTurn): Readable {
   const resumption = resumptionOf(exchange.request.method, response);
   if (!resumption) return response;
@@ -19,12 +22,12 @@ export function proxiedBody(exchange: Exchange, response: ClientResponse, backen
     rest: (_resumption, received) => restFrom(exchange, resumption, received, backends),
   });
   const body = Readable.from(resumed, { objectMode: false, highWaterMark: readAhead });
-  // Who never began to read has not begun with the backend either.
+  // If the body was never read, the backend's response has not begun either, and must be closed here.
   body.once('close', () => response.destroy());
   return body;
 }
 
-/** The rest of the body, from the first backend that has it. */
+/** Requests the rest of the body from the first backend that has it. */
 async function restFrom(
   exchange: Exchange,
   resumption: Resumption,
@@ -43,7 +46,7 @@ async function restFrom(
       if (isRest(response, resumption, received)) return response;
       response.destroy();
     } catch {
-      // The client is told of the first fault.
+      // The client gets the error of the first failure.
     }
   }
   return undefined;

@@ -5,10 +5,10 @@ import { respondStatus, respondText } from '../../http/respond.js';
 
 const bytes = z.number().int().nonnegative();
 
-/** What a backend tells a client of the credit that it has on its connection, totals since the hand-over. */
+/** A backend's answer about the credit that it has on a client's connection, in totals since the hand-over */
 export const leaseSchema = z.object({ granted: bytes, returned: bytes, left: bytes });
 
-/** Answers with the lease of the connection that asks, and with no other's; 404 to those who have handed none over. */
+/** Answers with the lease of the requesting connection only; 404 if it was not handed over here. */
 export function respondLease(exchange: Exchange): void {
   const lease = ownLease(exchange);
   if (lease)
@@ -19,7 +19,7 @@ export function respondLease(exchange: Exchange): void {
   else respondStatus(exchange, 404);
 }
 
-/** What is left is known to the backend alone. */
+/** Returns the lease of the request's connection. Only on a backend does a lease contain `left`. */
 function ownLease({ request }: Exchange): BackendLease | undefined {
   return request.connection?.status().backends.find(({ lease }) => lease?.left !== undefined)?.lease;
 }

@@ -5,15 +5,15 @@ import { respondText, setHead } from '../../http/respond.js';
 import type { RouteOptions } from '../../schema/routes.js';
 import { maxBackendId } from '../../schema/backends.js';
 
-/** On responses of a gateway: the version of its route map, in quotes. */
+/** Header on responses of a gateway: the version of its route map, in quotes */
 export const routesHeader = 'sheaf-routes';
-/** On responses of a backend to its clients: the share of the time in which it was busy, 0 to 1. */
+/** Header on responses of a backend to its clients: the share of the time in which it was busy, from 0 to 1 */
 export const loadHeader = 'sheaf-load';
 
 const maxRoutes = 1_000;
 const texts = z.array(z.string().max(256)).max(100);
 
-/** What clients are told: for every route, in order, the backends that answer it themselves. */
+/** The route map that clients get: for every route, in order, the backends that answer it themselves */
 export const routeMapSchema = z.object({
   version: z.string().min(1).max(64),
   routes: z
@@ -22,7 +22,7 @@ export const routeMapSchema = z.object({
         path: z.string().startsWith('/').max(4_096),
         host: texts.optional(),
         methods: texts.optional(),
-        /** Empty: the gateway answers. */
+        /** Empty when the gateway answers */
         backends: z.array(z.number().int().min(0).max(maxBackendId)).max(maxBackendId + 1),
       }),
     )
@@ -31,7 +31,10 @@ export const routeMapSchema = z.object({
 
 export type RouteMap = z.output<typeof routeMapSchema>;
 
-/** The first route that fits decides, as at the gateway: routes that it answers itself are in the map, too. */
+/**
+ * Describes routes for clients. As at the gateway, the first matching route decides, so routes that the gateway answers
+ * itself are in the map, too.
+ */
 export function describeRoutes(
   routes: readonly RouteOptions[],
   idOf: (backend: string) => number | undefined,
@@ -49,10 +52,10 @@ export function describeRoutes(
   return { version, routes: described };
 }
 
-/** How long clients keep a route map, in seconds; its version comes with every response. */
+/** Time in seconds for which clients keep a route map. Every response tells its version. */
 const keptSeconds = 60;
 
-/** The route map of a gateway, for its clients. */
+/** Serves the route map of a gateway to its clients. */
 export class RouteMapResource implements Target {
   readonly #map: () => RouteMap;
 

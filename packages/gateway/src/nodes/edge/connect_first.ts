@@ -1,18 +1,20 @@
 import { systemErrorCode } from '../../errors/user_error.js';
 
-/** What an attempt leads to. */
+/** A connection that an attempt opens */
 interface Closable {
   close(): Promise<void>;
 }
 
-/** How long a path may be silent before the next one is tried, too, in milliseconds (RFC 8305 §5 has 2 s at most). */
+/**
+ * Time in milliseconds for which a path may be silent before the next one is tried as well (RFC 8305 §5: at most 2 s)
+ */
 const patienceMs = 1_000;
 
 /**
- * The first of these paths that leads to a connection. They begin in their order: the next one as soon as
- * one fails, as at once where its address is not on this machine, or is silent for a while. Who comes too
- * late is closed.
- * @throws what the last of them failed with, when all did; rather not that an address is not there
+ * Resolves with the first of these paths that leads to a connection. Attempts begin in the order of the paths: the next
+ * one begins as soon as one fails, for example because its address is not on this machine, or is silent for a while.
+ * Connections that open too late are closed.
+ * @throws the last error when all attempts failed; preferably not that an address is absent
  */
 export function connectFirst<Path, Connection extends Closable>(
   paths: readonly Path[],

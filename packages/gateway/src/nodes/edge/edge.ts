@@ -29,14 +29,14 @@ import { SessionForwarder } from './session_forwarder.js';
 import { startingWith, wantedPaths, type WantedPath } from './wanted_paths.js';
 
 export interface EdgeOptions extends NodeOptions {
-  /** Where the gateway of the same file listens, when this process runs it, too. */
+  /** Address of the gateway in the same file, if this process runs it as well */
   gatewayAddress?: ListenAddress;
 }
 
-/** How often the machine's addresses are looked at. */
+/** Interval at which the machine's addresses are checked */
 const reconcileMs = 1_000;
 
-/** One running edge: what clients ask it goes to its gateway over one connection. */
+/** One running edge, which proxies its clients' requests to its gateway over one connection */
 export class Edge extends FrontNode {
   readonly role = 'edge';
   readonly warnings: readonly string[] = [];
@@ -44,11 +44,11 @@ export class Edge extends FrontNode {
   readonly #options: EdgeOptions;
   readonly #target: GatewayTarget;
   #gateway!: GatewayConnection;
-  /** Of the latest connection. */
+  /** Leases on the latest connection */
   #leases: LeaseReports | undefined;
-  /** Of the latest attempt to connect: where the gateway is. */
+  /** IP address of the gateway at the latest attempt to connect */
   #gatewayIp = '';
-  /** The path of the latest handshake, and after that connection one that still worked. */
+  /** Path of the latest handshake; after that connection, a path that still worked */
   #first: WantedPath | undefined;
 
   private constructor(loaded: LoadedEdge, options: EdgeOptions, front: Front) {
@@ -58,7 +58,7 @@ export class Edge extends FrontNode {
     this.#target = gatewayTarget(loaded, options.gatewayAddress);
   }
 
-  /** Starts listening; the gateway is not asked for before somebody needs it. @throws UserError */
+  /** Starts to listen. Connects to the gateway when the first request needs it. @throws UserError */
   static async start(loaded: LoadedEdge, options: EdgeOptions = {}): Promise<Edge> {
     const front = await Front.open({ ...loaded, options: { ...loaded.node, alpn: ['h3'], multipath: true } }, options);
     try {
@@ -125,7 +125,10 @@ export class Edge extends FrontNode {
     front.serve(this.warnings);
   }
 
-  /** Begins on the path that worked last; after failures, as of one that lets nothing but handshakes through, on another. */
+  /**
+   * Connects, beginning with the path that worked last. After failures it begins with another path, since a path may
+   * let only handshakes through.
+   */
   async #connect(module: NativeModule, attempt: number): Promise<Http3Client> {
     const { paths } = this.#loaded.node;
     if (paths === 'auto') this.#gatewayIp = await this.#resolve();
@@ -137,7 +140,7 @@ export class Edge extends FrontNode {
     return connection;
   }
 
-  /** Without a path the system chooses one. */
+  /** Connects over a path. Without a path, the system chooses one. */
   async #connectOn(path: WantedPath | undefined, { connectHttp3 }: NativeModule): Promise<Http3Client> {
     const { node } = this.#loaded;
     const { serverName, port, trust } = this.#target;
@@ -159,7 +162,7 @@ export class Edge extends FrontNode {
     });
   }
 
-  /** The gateway's IP address, of the path's family when there is one. */
+  /** Resolves the gateway's IP address, of the path's family if there is a path. */
   async #resolve(path?: WantedPath): Promise<string> {
     return (await lookup(this.#target.host, { family: path ? isIP(path.local) : 0 })).address;
   }

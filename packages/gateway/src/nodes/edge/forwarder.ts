@@ -11,15 +11,21 @@ import { SlowClients } from '../../slow_clients/slow_clients.js';
 import { GatewayUnreachable, maxUnread, type GatewayConnection } from './gateway_connection.js';
 import type { ResponseReports } from './response_reports.js';
 
-/** Proxies requests to the gateway or to one of its backends, each on a stream of the one connection; both directions stream. */
+/**
+ * Proxies requests to the gateway or to one of its backends, each on a stream of the one connection. Both directions
+ * stream.
+ */
 export class Forwarder implements Target {
   readonly #gateway: GatewayConnection;
   readonly #log: Logger;
   readonly #reports: ResponseReports | undefined;
-  /** All responses share the credit of the one connection to the gateway (RFC 9000 §4.1), and each may hold as much as a stream's window. */
+  /**
+   * Bounds unread responses. All responses share the credit of the connection to the gateway (RFC 9000 §4.1), and each
+   * may hold a stream's window.
+   */
   readonly #unread = new SlowClients({ most: maxUnread });
 
-  /** `reports`: remembers who sent each response. */
+  /** `reports` remembers which server sent each response. */
   constructor(gateway: GatewayConnection, log: Logger, reports?: ResponseReports) {
     this.#gateway = gateway;
     this.#log = log;
@@ -49,7 +55,7 @@ export class Forwarder implements Target {
         const lost = client !== undefined && lostConnection(error);
         if (client && lost) this.#gateway.retire(client);
         if (answered) {
-          // The client learns by a reset that the body is not complete.
+          // The reset tells the client that the body is incomplete.
           exchange.response.destroy(error as Error);
           return;
         }

@@ -7,9 +7,9 @@ import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import { formatAddress } from '../../values/listen_error.js';
 import type { GatewayLinkStatus } from '../../observability/status.js';
 
-/** The gateway did not take a connection. */
+/** The gateway did not accept a connection. */
 export class GatewayUnreachable extends Error {
-  /** It did not answer in time. */
+  /** Whether the gateway did not answer in time */
   readonly timeout: boolean;
 
   constructor(cause: unknown) {
@@ -22,33 +22,36 @@ export class GatewayUnreachable extends Error {
 export interface GatewayConnectionOptions {
   host: string;
   port: number;
-  /** Opens a connection; `attempt` counts the failures since the latest success. */
+  /** Opens a connection. `attempt` counts the failures since the latest success. */
   connect(attempt: number): Promise<Http3Client>;
-  /** A new connection is there, and later it is gone: the result is called then. */
+  /** Informs about a new connection. Returns a function to call when the connection is gone. */
   onOpen(client: Http3Client): () => void;
   log: Logger;
 }
 
-/** Between failed attempts. */
+/** Pauses between failed attempts */
 const pauses: BackOff = { first: 100, longest: 3_000 };
-/** How long a download that a backend could not finish waits for a gateway. */
+/** Time in milliseconds that a download waits for a gateway after a backend could not finish it */
 const anewMs = 15_000;
-/** A connection that ends sooner than this was no success. */
+/** Lifetime in milliseconds below which a connection counts as failed */
 const shortLifeMs = 1_000;
 
-/** Keeps the paths and the NATs on them alive; shorter where a connection may not be idle for long. */
+/**
+ * Interval of packets that keep paths and the NATs on them open. It is shorter for connections with a short idle
+ * timeout.
+ */
 export const keepAliveMs = 10_000;
 
-/** Responses that may wait for slow clients at the same time. */
+/** Maximum of responses that wait for slow clients */
 export const maxUnread = 12;
 /**
- * In bytes. The responses that may stay unread (`SlowClients`) fill three quarters of the connection's window at most, so that
- * others get credit. It is as large from the start: what nobody reads would keep it from growing.
+ * Size in bytes. Unread responses (`SlowClients`) fill at most three quarters of the connection's window, so that
+ * others get credit. The window has this size from the start, since unread data would keep it from growing.
  */
 const maxStreamWindow = 8 * 1024 ** 2;
 const connectionWindow = (maxUnread * maxStreamWindow * 4) / 3;
 
-/** The fixed part of how an edge connects. */
+/** Options that all connections of an edge share */
 export const connectionOptions = {
   alpn: ['h3'],
   webtransport: true,
@@ -59,7 +62,7 @@ export const connectionOptions = {
   maxConnectionWindow: connectionWindow,
 } satisfies Partial<ClientOptions>;
 
-/** The one connection of an edge to its gateway: opened when somebody needs it, and again after it was lost. */
+/** The one connection of an edge to its gateway. It opens when a request needs it, and again after a loss. */
 export class GatewayConnection {
   readonly #options: GatewayConnectionOptions;
   #client: Http3Client | undefined;
@@ -69,9 +72,9 @@ export class GatewayConnection {
   #reason: string | undefined;
   #opened = 0;
   #closed = false;
-  /** Connections that take no more requests but may still answer some. */
+  /** Connections that accept no more requests but may still answer earlier ones */
   readonly #retired = new Set<Http3Client>();
-  /** Each connection with the backends that it reaches. */
+  /** The backends that each connection reaches */
   readonly #backends = new WeakMap<Http3Client, BackendClient>();
   readonly #routes = new RouteMapCache();
 
@@ -80,8 +83,8 @@ export class GatewayConnection {
   }
 
   /**
-   * The open connection, or a new one. Who comes while one is being opened, or while a failed attempt
-   * is followed by a pause, waits for the same attempt.
+   * Returns the open connection, or opens one. Callers during an attempt, or during the pause after a failed one, wait
+   * for the same attempt.
    * @throws GatewayUnreachable
    */
   async open(): Promise<Http3Client> {
@@ -91,14 +94,14 @@ export class GatewayConnection {
     return this.#opening;
   }
 
-  /** The way of requests on a connection that `open` gave. */
+  /** Returns the client that sends requests over a connection of `open`. */
   backendsOf(client: Http3Client): BackendClient {
     const backends = this.#backends.get(client);
     if (!backends) throw new Error('this connection is not one of ours');
     return backends;
   }
 
-  /** It takes no more requests: the next one opens another connection. */
+  /** Sends no more requests on this connection. The next request opens another one. */
   retire(client: Http3Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
@@ -129,7 +132,7 @@ export class GatewayConnection {
     await Promise.all(clients.map((client) => client.close().catch(() => undefined)));
   }
 
-  /** On another connection: that of the request has lost its gateway, which may come back. */
+  /** Repeats a request over another connection, since its own has lost the gateway, which may return. */
   async #askAnew(request: ClientRequestOptions): Promise<ClientResponse> {
     const deadline = Date.now() + anewMs;
     for (;;) {
@@ -156,7 +159,7 @@ export class GatewayConnection {
         client,
         new BackendClient(client, { routes: this.#routes, elsewhere: (request) => this.#askAnew(request) }),
       );
-      // Backends may have responses in flight; new requests need a gateway.
+      // Backends may still have responses in flight, but new requests need a gateway.
       client.once('primaryLost', () => this.retire(client));
       const end = onOpen(client);
       client.once('close', (error) => {

@@ -9,18 +9,18 @@ import type { TrustOptions } from '../../schema/edge.js';
 
 type Trust = Pick<ClientOptions, 'insecure' | 'certificateAuthority' | 'certificateHashes'>;
 
-/** Where an edge's gateway is, and how it is known. */
+/** Address of an edge's gateway, and how the edge authenticates it */
 export interface GatewayTarget {
   host: string;
   port: number;
   serverName?: string;
-  /** Read anew for every connection: certificates are replaced. */
+  /** Reads the trusted certificates. It is called for every connection, since certificates are replaced. */
   trust(): Promise<Trust>;
 }
 
 /**
- * `running` is the address of the gateway when this process runs it, too.
- * @throws UserError when nobody knows the gateway's port
+ * Returns the target of an edge. `running` is the address of the gateway if this process runs it as well.
+ * @throws UserError when the gateway's port is unknown
  */
 export function gatewayTarget({ node, gateway, place }: LoadedEdge, running?: ListenAddress): GatewayTarget {
   if (typeof node.gateway !== 'string') {
@@ -50,7 +50,7 @@ async function configuredTrust(certificate: TrustOptions | undefined): Promise<T
   return { certificateAuthority: await readFile(certificate.ca ?? '', 'utf8') };
 }
 
-/** A gateway of the same file is known by the certificate that it uses. */
+/** Trusts the certificate of a gateway in the same file. */
 async function trustIn({ node: { tls }, directory, certificateNames }: LoadedGateway): Promise<Trust> {
   const pair =
     tls === 'dev' ? await loadDevCertificate(directory, certificateNames, new Date()) : await readCertificateFiles(tls);

@@ -5,22 +5,24 @@ import { readText } from '../../http/read_text.js';
 
 /** Times in milliseconds. */
 const times = {
-  /** Between two questions. */
+  /** Interval between requests */
   period: 1_000,
-  /** A backend that has not answered by then is not waited for. */
+  /** Time after which a backend without a response is not waited for */
   patience: 2_000,
-  /** What was said longer ago is not told any more. */
+  /** Age beyond which a lease is not reported */
   kept: 4_000,
 };
-/** More than any response has. */
+/** Maximum size of a response, more than any has */
 const maxBytes = 1_024;
 
-/** What asks a connection's backends, and says which there are. */
+/** The part of a client that asks the backends of a connection, and lists them */
 interface AskingClient extends Pick<Http3Client, 'status'> {
   request(options: ClientRequestOptions): Promise<ClientResponse>;
 }
 
-/** The leases of the backends of one connection: each backend is asked on its own path, and only while somebody wants to know. */
+/**
+ * The leases of the backends of one connection. Each backend is asked on its own path, and only while a page asks here.
+ */
 export class LeaseReports {
   readonly #client: AskingClient;
   #leases: ReadonlyMap<number, LeaseReport> = new Map();
@@ -31,7 +33,7 @@ export class LeaseReports {
     this.#client = client;
   }
 
-  /** By path, as the backends said last; they are asked again for the next time. */
+  /** Returns the latest leases by path, and asks the backends again for the next call. */
   latest(): ReadonlyMap<number, LeaseReport> {
     const age = performance.now() - this.#askedAt;
     if (age > times.kept) this.#leases = new Map();
@@ -39,7 +41,7 @@ export class LeaseReports {
     return this.#leases;
   }
 
-  /** Never rejects. */
+  /** Asks all backends. Never rejects. */
   async #askAll(): Promise<void> {
     this.#asking = true;
     this.#askedAt = performance.now();
@@ -58,7 +60,7 @@ export class LeaseReports {
       signal: AbortSignal.timeout(times.patience),
     });
     try {
-      // An older backend does not know the question.
+      // An older backend does not know this resource.
       if (response.status !== 200) return undefined;
       const { granted, returned, left } = leaseSchema.parse(JSON.parse(await readText(response, maxBytes)));
       const used = granted - returned - left;

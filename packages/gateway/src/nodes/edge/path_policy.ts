@@ -4,22 +4,22 @@ import { backOffMs, type BackOff } from '../../values/back_off.js';
 import { errorMessage, systemErrorCode } from '../../errors/user_error.js';
 import { keyOf, type WantedPath } from './wanted_paths.js';
 
-/** What the policy needs of a connection. */
+/** The part of a connection that the policy needs */
 export type PathConnection = Pick<Http3Client, 'openPath' | 'abandonPath' | 'setPathStatus' | 'setPathWeight'>;
 
 export interface PathPolicyOptions {
   connection: PathConnection;
-  /** The path that carried the handshake; undefined when the system chose it. */
+  /** Path of the handshake; undefined when the system chose it */
   first: WantedPath | undefined;
-  /** The paths that there should be at this moment. */
+  /** Returns the paths that should exist at this moment. */
   wanted(): readonly WantedPath[];
   log: Logger;
 }
 
-/** Between attempts to open one path. */
+/** Pauses between attempts to open one path */
 const pauses: BackOff = { first: 1_000, longest: 30_000 };
 
-/** One path on its way from being wanted to being gone. */
+/** One path from when it is wanted until it is gone */
 interface Entry {
   path: WantedPath;
   state: 'absent' | 'opening' | 'open';
@@ -29,14 +29,14 @@ interface Entry {
 }
 
 /**
- * Keeps the paths of one connection as they are wanted: opens what is missing, abandons what is not
- * wanted any more, and tries again what failed. `reconcile` compares both whenever it is called.
+ * Keeps the paths of one connection as they are wanted: opens missing ones, abandons unwanted ones, and tries failed
+ * ones again. Each call of `reconcile` compares both.
  */
 export class PathPolicy {
   readonly #options: PathPolicyOptions;
   readonly #entries = new Map<string, Entry>();
   #now = 0;
-  /** The gateway does not speak multipath: the path of the handshake is the only one. */
+  /** Whether the gateway does not speak multipath, so that the path of the handshake is the only one */
   #single = false;
   #stopped = false;
 
@@ -49,7 +49,7 @@ export class PathPolicy {
     this.#setUse(entry);
   }
 
-  /** Brings the connection closer to what is wanted. `now` is in milliseconds; to be called about once a second. */
+  /** Brings the paths closer to the wanted ones. `now` is in milliseconds. Call this about once a second. */
   reconcile(now: number): void {
     this.#now = now;
     if (this.#single || this.#stopped) return;
@@ -76,7 +76,7 @@ export class PathPolicy {
     this.#stopped = true;
   }
 
-  /** A path that is open, that of the handshake before others. */
+  /** Returns an open path, preferably that of the handshake. */
   working(): WantedPath | undefined {
     return [...this.#entries.values()].find(({ state }) => state === 'open')?.path;
   }
@@ -97,7 +97,7 @@ export class PathPolicy {
     }
   }
 
-  /** False: it has to stay for the time being, since it is the last one. */
+  /** Abandons a path. Returns false if it must stay for now because it is the last one. */
   #abandon(entry: Entry): boolean {
     const { connection, log } = this.#options;
     try {
@@ -118,7 +118,7 @@ export class PathPolicy {
       this.#options.log.warn({ local: entry.path.local, reason, failures: entry.failures }, 'path failed');
   }
 
-  /** What the configuration says of its use. */
+  /** Applies the configured status and weight. */
   #setUse({ path, id }: Entry): void {
     const { connection, log } = this.#options;
     try {

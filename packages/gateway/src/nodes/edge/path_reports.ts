@@ -2,7 +2,10 @@ import type { LeaseReport, PathReport } from '@sheaf/web-client/protocol';
 import { formatAddress } from '../../values/listen_error.js';
 import type { GatewayLinkStatus } from '../../observability/status.js';
 
-/** What pages are told of the paths to the gateway and to backends; none while there is no connection. `leases` are by path. */
+/**
+ * Returns what pages learn about the paths to the gateway and to backends; no paths while there is no connection.
+ * `leases` are by path.
+ */
 export function pathReports({ connection }: GatewayLinkStatus, leases: ReadonlyMap<number, LeaseReport>): PathReport[] {
   const backends = new Map(connection?.backends.map(({ path, backend }) => [path, { backend }]));
   const leased = new Map([...leases].map(([path, lease]) => [path, { lease }]));

@@ -1,7 +1,7 @@
 import { MAXIMUM_RESPONSES, type ResponsePart, type ResponseReport } from '@sheaf/web-client/protocol';
 import type { PartListener } from '../../multi_end/client/backend_client.js';
 
-/** One response: hears of its parts while they arrive. */
+/** Records one response while its parts arrive. */
 export class RecordedResponse implements PartListener {
   readonly #parts: { backend?: number; bytes: number }[] = [];
   #ended = false;
@@ -32,7 +32,7 @@ export class RecordedResponse implements PartListener {
 
 /** Remembers which servers sent the latest responses. */
 export class ResponseReports {
-  /** In the order in which they began. */
+  /** Responses in the order in which they began */
   readonly #responses = new Map<number, RecordedResponse>();
   #next = 0;
 
@@ -43,7 +43,7 @@ export class ResponseReports {
     return response;
   }
 
-  /** The oldest that has ended, which whoever watches has seen; where none has, the oldest of all. */
+  /** Forgets the oldest response that has ended, since pages have seen it; if none has ended, the oldest of all. */
   #forgetOne(): void {
     let [oldest] = this.#responses.values();
     for (const response of this.#responses.values()) {

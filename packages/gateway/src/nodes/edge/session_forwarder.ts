@@ -15,10 +15,10 @@ export interface SessionForwarderOptions {
   log: Logger;
 }
 
-/** The label that stands for a route in log and metrics: an edge has one way. */
+/** Label in log and metrics in place of a route, since an edge has none */
 const route = '/';
 
-/** Proxies WebTransport sessions to the gateway, which decides whether they are opened. */
+/** Proxies WebTransport sessions to the gateway, which decides whether to accept them. */
 export class SessionForwarder implements Sessions {
   readonly #options: SessionForwarderOptions;
   readonly #open = new Set<RelayedSession>();
@@ -66,7 +66,10 @@ export class SessionForwarder implements Sessions {
     });
   }
 
-  /** A connection that was lost meanwhile is replaced once: nothing of a session has happened by then. */
+  /**
+   * Opens a session at the gateway. If the connection was lost meanwhile, tries once more on a new one, since nothing
+   * of the session has happened yet.
+   */
   async #relay(request: WebTransportRequest): Promise<RelayedSession> {
     const { gateway, module } = this.#options;
     const { authority, headers } = request;
@@ -91,7 +94,7 @@ export class SessionForwarder implements Sessions {
   }
 }
 
-/** What the gateway answered, or why it could not. */
+/** Returns the status that the gateway answered, or one for the reason why it did not. */
 function statusFor(error: unknown): number {
   if (error instanceof GatewayUnreachable && error.timeout) return 504;
   const { code, errorCode } = error as { code?: unknown; errorCode?: unknown };

@@ -3,17 +3,17 @@ import { networkInterfaces } from 'node:os';
 import type { ListenAddress } from '../../values/scalars.js';
 import type { EdgeConfiguration } from '../../schema/edge.js';
 
-/** A path that an edge should have to its gateway. */
+/** A path that an edge should have to its gateway */
 export interface WantedPath {
   local: string;
-  /** Default: the gateway's address. */
+  /** Remote address; default: the gateway's */
   remote?: ListenAddress | undefined;
   backup: boolean;
-  /** Its share of what the edge sends with the scheduler `weighted`. Default: 1. */
+  /** Share of the edge's traffic under the scheduler `weighted`; default: 1 */
   weight?: number | undefined;
 }
 
-/** Addresses that lead nowhere from here: of this host alone, or of one link (RFC 3927, RFC 4291 §2.5.6). */
+/** Addresses that lead nowhere from here: addresses of this host alone, or of one link (RFC 3927, RFC 4291 §2.5.6) */
 const unroutable = new BlockList();
 unroutable.addSubnet('127.0.0.0', 8, 'ipv4');
 unroutable.addAddress('::1', 'ipv6');
@@ -23,7 +23,7 @@ unroutable.addSubnet('fe80::', 10, 'ipv6');
 const isUnroutable = (address: string): boolean => unroutable.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /**
- * The paths to a gateway at this IP address: those of the configuration, or with `auto` one from every
+ * Returns the paths to a gateway at this IP address. These are the configured ones, or with `auto` one from every
  * address of its family that this machine has now. A gateway on this machine needs no choice of paths.
  */
 export function wantedPaths(
@@ -39,12 +39,12 @@ export function wantedPaths(
     .map(({ address }) => ({ local: address, backup: false }));
 }
 
-/** What tells one path from another. */
+/** Returns a key that differs for different paths. */
 export function keyOf({ local, remote }: WantedPath): string {
   return remote ? `${local} ${remote.address} ${remote.port}` : local;
 }
 
-/** The same paths, this one at the beginning when it is among them. */
+/** Returns the same paths, beginning with `first` if it is among them. */
 export function startingWith(first: WantedPath | undefined, paths: readonly WantedPath[]): WantedPath[] {
   const isFirst = (path: WantedPath): boolean => first !== undefined && keyOf(path) === keyOf(first);
   return [...paths.filter(isFirst), ...paths.filter((path) => !isFirst(path))];

@@ -6,21 +6,21 @@ import { hostName } from '../../http/router.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
 import type { PublicAddress } from '../../schema/reach.js';
 
-/** Where a node listens, and where clients find it when that is somewhere else. */
+/** Address that a node listens on, and the address where clients find it if that differs */
 export interface Reach {
   listen: ListenAddresses;
   public_url?: PublicAddress | undefined;
 }
 
-/** How the browser that asks reaches the QUIC listener. */
+/** Describes how the requesting browser reaches the QUIC listener. */
 export function describeListener(
   { listen, public_url: url }: Reach,
   certificate: CertificateSource,
   quicPort: () => number,
 ): (exchange: Exchange) => GatewayDescription {
   return ({ request }) => {
-    // Browsers try one address of `localhost` for QUIC: name the one that is listened on. A public
-    // certificate holds names, so there the page's own name is kept.
+    // Browsers try only one address of `localhost` for QUIC, so name the one that is listened on. A public certificate
+    // contains names, so there the name that the page uses is kept.
     const named = certificate.isDevelopment && !isWildcard(listen.address) && listen.further === undefined;
     const port = url?.port ?? quicPort();
     const here = url ? `${url.host}:${port}` : formatAddress({ address: listen.address, port });

@@ -21,17 +21,17 @@ import { version } from '../../values/version.js';
 import type { FrontOptions } from '../../schema/front.js';
 import { ShutdownStack } from './shutdown_stack.js';
 
-/** What a process gives to each of its nodes. */
+/** Options that a process gives to each of its nodes */
 export interface NodeOptions {
-  /** Receives the log instead of standard error. */
+  /** Stream that gets the log instead of standard error */
   logStream?: DestinationStream;
-  /** File for TLS secrets (SSLKEYLOGFILE). */
+  /** File for TLS secrets (SSLKEYLOGFILE) */
   keyLog?: string;
-  /** Loads the transport; `undefined` serves TCP alone. */
+  /** Loads the transport. If it resolves with undefined, only TCP is served. */
   loadNative?: () => Promise<NativeModule | undefined>;
 }
 
-/** A node as its file describes it. */
+/** The configuration that the front of a node needs */
 export interface FrontConfiguration {
   name: string;
   role: NodeStatus['role'];
@@ -41,43 +41,43 @@ export interface FrontConfiguration {
   place(path: ValuePath): string;
 }
 
-/** WebTransport sessions, whoever answers them. */
+/** WebTransport sessions of a node */
 export interface Sessions {
   readonly openSessions: number;
-  /** Tells every session to come to an end; they may finish what they are doing. */
+  /** Asks every session to end. Sessions may finish their work. */
   drain(): void;
   close(): void;
 }
 
-/** What answers the clients of a node. */
+/** The part of a node that answers its clients */
 export interface Service {
   handler: RequestHandler;
-  /** Of requests that other nodes proxy here. */
+  /** Handler for requests that other nodes proxy here */
   proxied?: RequestHandler;
   /** Gets the QUIC listener before the first connection. */
   attach?(native: Http3Server): void;
-  /** Said with every response on a QUIC connection. */
+  /** Returns headers for every response on a QUIC connection. */
   headersFor?(connection: ServedConnection): Readonly<Record<string, string>>;
-  /** Takes the sessions of a QUIC listener. */
+  /** Accepts the sessions of a QUIC listener. */
   acceptSessions(native: Http3Server): Promise<Sessions>;
-  /** Lets a backend rest, or use it again; false when there is none of the name. */
+  /** Drains a backend, or puts it back into service. Returns false when none has the name. */
   drainBackend?(name: string, drains: boolean): boolean;
   registry: Registry;
   status(): NodeStatus;
-  /** Brings up to date what metrics and status say. */
+  /** Updates what metrics and status report. */
   refresh(): Promise<void>;
 }
 
-/** How often a free port is looked for when the configuration leaves the choice to the system. */
+/** Number of attempts to find a free port, when the configuration lets the system choose */
 const portAttempts = 8;
 
-/** Sessions that have nothing in flight get this long to end by themselves. */
+/** Time in milliseconds for sessions without requests in flight to end by themselves */
 const sessionGraceMs = 1_000;
 
-/** The side of a node that clients see: its certificate, its listeners, its log, and its end in good order. */
+/** The side of a node that faces clients: its certificate, listeners and log, and its orderly shutdown */
 export class Front {
   readonly log: Logger;
-  /** What the owner has to undo at the end, last first. */
+  /** Steps that the owner adds for shutdown; the last one runs first */
   readonly shutdown = new ShutdownStack();
   readonly certificate: CertificateSource;
   readonly #configuration: FrontConfiguration;
@@ -113,7 +113,7 @@ export class Front {
     this.shutdown.add(() => certificate.close());
   }
 
-  /** Opens log and certificate; nothing listens yet. @throws UserError */
+  /** Opens log and certificate, without listening yet. @throws UserError */
   static async open(configuration: FrontConfiguration, options: NodeOptions): Promise<Front> {
     const { directory, certificateNames, options: node } = configuration;
     const log = createLog(node.log, options.logStream);
@@ -121,12 +121,12 @@ export class Front {
     return new Front(configuration, options, log, certificate);
   }
 
-  /** Where HTTP/3 (UDP), HTTP/2 and HTTP/1.1 (TCP) are served. */
+  /** Address of HTTP/3 (UDP), and of HTTP/2 and HTTP/1.1 (TCP) */
   get address(): ListenAddresses {
     return this.#address;
   }
 
-  /** Where HTTP/1.1 without TLS is served, when configured. */
+  /** Address of HTTP/1.1 without TLS, if configured */
   get httpAddress(): ListenAddress | undefined {
     return this.#httpAddress;
   }
@@ -135,13 +135,13 @@ export class Front {
     return this.#adminAddress;
   }
 
-  /** Where clients find this node, when the configuration says so. */
+  /** Address where clients find this node, if configured */
   get publicUrl(): string | undefined {
     const { public_url: url } = this.#configuration.options;
     return url && new URL(`https://${url.host}:${url.port}`).href;
   }
 
-  /** Of `listen`, as clients see it. */
+  /** Port of `listen`, as clients see it */
   get publicPort(): number {
     return this.#configuration.options.public_url?.port ?? this.#address.port;
   }
@@ -150,12 +150,12 @@ export class Front {
     return this.#quic;
   }
 
-  /** Requests in flight. */
+  /** Number of requests in flight */
   get requestsActive(): number {
     return (this.#service?.handler.active ?? 0) + (this.#service?.proxied?.active ?? 0);
   }
 
-  /** How often which bound was met that protects clients from each other. */
+  /** Returns how often each bound was reached that protects clients from each other. */
   limitHits(): Record<string, number> {
     const hits: Record<string, number> = { ...this.#quic?.counters().limitHits };
     for (const tcp of [...this.#tcp, ...(this.#plain ? [this.#plain] : [])]) {
@@ -168,7 +168,10 @@ export class Front {
     return [...this.#tcp, ...(this.#plain ? [this.#plain] : [])].reduce((sum, { connections }) => sum + connections, 0);
   }
 
-  /** @throws UserError when a port cannot be had; what listens by then is stopped by `shutdown`. */
+  /**
+   * Opens all listeners. `shutdown` stops those that were opened before a failure. @throws UserError when a port is not
+   * available
+   */
   async listen(service: Service): Promise<void> {
     this.#service = service;
     const native = await (this.#options.loadNative ?? loadNativeModule)();
@@ -179,7 +182,9 @@ export class Front {
     this.certificate.install = (pair) => this.#install(pair);
   }
 
-  /** The node answers from now on; warnings go to the log unless standard error is it, where the caller shows them. */
+  /**
+   * Marks the node as serving. Writes warnings to the log, unless that is standard error, where the caller shows them.
+   */
   serve(warnings: readonly string[]): void {
     const { log, name, role, options } = { ...this.#configuration, log: this.log };
     if (options.log.file !== undefined || this.#options.logStream) for (const warning of warnings) log.warn(warning);
@@ -214,13 +219,13 @@ export class Front {
     };
   }
 
-  /** Refuses new work, lets requests in flight finish for up to `drainMs`, then ends. */
+  /** Refuses new work, waits up to `drainMs` for requests in flight, then stops. */
   close(drainMs = this.#configuration.options.limits.drain): Promise<void> {
     this.#closing ??= this.#close(drainMs);
     return this.#closing;
   }
 
-  /** All listeners get the new certificate, or none. */
+  /** Installs a new certificate in all listeners, or in none. */
   #install(pair: CertificatePair): void {
     const updated: { updateCertificate(pair: CertificatePair): void }[] = [];
     try {
@@ -234,12 +239,15 @@ export class Front {
     }
   }
 
-  /** As the configuration writes it. */
+  /** Returns the addresses in the form that configurations use. */
   #listen(): string {
     return eachAddress(this.#address).map(formatAddress).join(', ');
   }
 
-  /** TCP and UDP share the port. With port 0 the system chooses for TCP at the first address, and all others have to follow. */
+  /**
+   * Listens on TCP and UDP with the same port. With port 0, the system chooses a port for TCP at the first address,
+   * which all others must use.
+   */
   async #listenOnBoth(service: Service, native: NativeModule | undefined): Promise<void> {
     const { listen } = this.#configuration.options;
     for (let attempt = 1; ; attempt++) {
@@ -342,7 +350,7 @@ export class Front {
     });
   }
 
-  /** RFC 7838: the same origin by HTTP/3 on the same port, as clients see it, while that listens. */
+  /** Offers HTTP/3 for the same origin at the port that clients see, while the QUIC listener serves (RFC 7838). */
   #altSvc(): string | undefined {
     const isOffered = this.#quic && this.#state === 'serving' && this.#configuration.options.alpn.includes('h3');
     return isOffered ? `h3=":${this.publicPort}"; ma=86400` : undefined;
@@ -366,7 +374,10 @@ export class Front {
     await new Promise<void>((resolve) => this.log.flush(() => resolve()));
   }
 
-  /** Sessions live as long as their pages: they are told, and closed once no request is in flight. */
+  /**
+   * Closes the QUIC listener. Sessions live as long as their pages, so they are told to end, and closed once no request
+   * is in flight.
+   */
   async #closeQuic(drainMs: number): Promise<void> {
     const deadline = performance.now() + drainMs;
     const sessionDeadline = performance.now() + Math.min(drainMs, sessionGraceMs);

@@ -2,7 +2,7 @@ import type { ListenAddress, ListenAddresses } from '../../values/scalars.js';
 import type { CertificateSource } from '../../tls/certificate_source.js';
 import type { Front } from './front.js';
 
-/** What every running node shows of its front. */
+/** The part of its front that every running node shows */
 export abstract class FrontNode {
   protected constructor(
     readonly name: string,
@@ -21,7 +21,7 @@ export abstract class FrontNode {
     return this.front.adminAddress;
   }
 
-  /** Where clients find this node, when the configuration says so. */
+  /** Address where clients find this node, if configured */
   get publicUrl(): string | undefined {
     return this.front.publicUrl;
   }
@@ -30,7 +30,7 @@ export abstract class FrontNode {
     return this.front.certificate;
   }
 
-  /** Refuses new work, lets requests in flight finish for up to `drainMs`, then ends. */
+  /** Refuses new work, waits up to `drainMs` for requests in flight, then stops. */
   close(drainMs?: number): Promise<void> {
     return this.front.close(drainMs);
   }

@@ -1,4 +1,4 @@
-/** What has to be undone, last first. */
+/** Steps to run at shutdown, the last one first */
 export class ShutdownStack {
   readonly #steps: (() => unknown)[] = [];
 
@@ -6,7 +6,7 @@ export class ShutdownStack {
     this.#steps.push(step);
   }
 
-  /** Runs every step once, also when one of them fails; rejects with the first failure. */
+  /** Runs every step once, even if one fails. Rejects with the first failure. */
   async run(): Promise<void> {
     const failures: unknown[] = [];
     for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {

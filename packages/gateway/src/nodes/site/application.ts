@@ -17,10 +17,10 @@ import { isOriginAllowed, pageApplication } from '../../targets/webtransport/pag
 import type { SessionServerOptions } from '../../targets/webtransport/session_server.js';
 import type { CompiledRoutes } from './routes.js';
 
-/** What answers requests and sessions, whichever listener they come from. */
+/** Answers requests and sessions of all listeners. */
 export interface Application {
   handler: RequestHandler;
-  /** For requests that another node proxied here: they go no further. */
+  /** Handler for requests that another node proxied here, which are not proxied further */
   proxied: RequestHandler;
   sessions: Omit<SessionServerOptions, 'native'>;
 }
@@ -33,9 +33,9 @@ export interface ApplicationOptions {
   certificate: CertificateSource;
   quicPort: () => number;
   pageLoader?: PageLoaderSwitch;
-  /** Tells what the backends of this gateway answer. */
+  /** Tells clients which requests the backends of this gateway answer. */
   routeMap?: Target;
-  /** Answers what no route does, and for backends what only their gateway knows. */
+  /** Answers requests without a route; on a backend, the gateway does. */
   fallback?: Target;
 }
 

@@ -17,7 +17,10 @@ export interface CompiledRoutes {
 
 type RouteSource = Pick<NodeConfiguration | BackendConfiguration, 'routes' | 'limits'>;
 
-/** Makes what the routes lead to; `toBackends` proxies requests to backends. @throws UserError when an application cannot be loaded. */
+/**
+ * Creates the targets of the routes. `toBackends` returns a target that proxies to backends. @throws UserError when an
+ * application cannot be loaded
+ */
 export async function compileRoutes(
   node: RouteSource,
   log: Logger,
@@ -43,7 +46,10 @@ export async function compileRoutes(
   return compiled;
 }
 
-/** Pages of other sites are in the browser of somebody who is logged in here; what is no browser says no origin. */
+/**
+ * Returns whether this origin may open sessions. Pages of other sites run in browsers of people who are logged in here.
+ * Clients that are not browsers send no origin.
+ */
 function mayOpenSessions(
   origins: readonly string[] | undefined,
   origin: string | undefined,
@@ -53,7 +59,7 @@ function mayOpenSessions(
   return origins.includes('*') || (origin !== undefined && origins.includes(origin));
 }
 
-/** What a route leads to, in a few words for the status. */
+/** Describes the target of a route in a few words for the status. */
 function describeTarget(route: NodeConfiguration['routes'][number]): string {
   if (route.files) return `files ${route.files.root}`;
   if (route.upstream) return `upstream ${route.upstream.to.map((origin) => origin.origin).join(', ')}`;
@@ -61,13 +67,13 @@ function describeTarget(route: NodeConfiguration['routes'][number]): string {
   return `webtransport ${route.webtransport?.application ?? ''}`;
 }
 
-/** The servers behind the route at this position of the configuration. */
+/** Returns the servers of the route at this position of the configuration. */
 function upstreamsOf(routes: CompiledRoutes, index: number): UpstreamStatus[] {
   const target = routes.requests.find((route) => route.index === index)?.answer;
   return target instanceof UpstreamGroup ? target.status() : [];
 }
 
-/** What a node says of its routes in its status. */
+/** Returns a node's routes for its status. */
 export function reportRoutes(node: RouteSource, compiled: CompiledRoutes): RouteStatus[] {
   return node.routes.map((route, index) => ({
     route: route.path,
@@ -80,13 +86,13 @@ export function allUpstreams(compiled: CompiledRoutes): UpstreamStatus[] {
   return compiled.requests.flatMap((route) => upstreamsOf(compiled, route.index));
 }
 
-/** Starts what answers requests. Resolves with what deserves attention. */
+/** Starts the targets of the routes. Resolves with their warnings. */
 export async function startRoutes(compiled: CompiledRoutes): Promise<string[]> {
   const warnings = await Promise.all(compiled.requests.map(async ({ answer }) => (await answer.start?.()) ?? []));
   return warnings.flat();
 }
 
-/** Reads again what may have changed beside the configuration. */
+/** Rereads what may have changed outside of the configuration. */
 export async function refreshRoutes(compiled: CompiledRoutes): Promise<void> {
   await Promise.all(compiled.requests.map(async ({ answer }) => answer.refresh?.()));
 }

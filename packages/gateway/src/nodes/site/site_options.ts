@@ -1,8 +1,8 @@
 import type { NodeOptions } from '../front/front.js';
 import type { RunningAddresses } from '../../values/running_addresses.js';
 
-/** What a node that has routes of its own is told at its start. */
+/** Options of a node with routes of its own */
 export interface SiteOptions extends NodeOptions {
-  /** The other nodes of this process. */
+  /** Addresses of the other nodes in this process */
   running?: RunningAddresses;
 }

@@ -4,10 +4,10 @@ import type { Exchange, Target } from '../../http/exchange.js';
 import { respondLease } from '../../multi_end/protocol/lease.js';
 import { respondStatus, respondText, setHead } from '../../http/respond.js';
 
-/** JSON that is old a moment later. */
+/** Headers of JSON that changes all the time */
 const changing = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 
-/** What a node may tell beside; nobody is told what is absent. */
+/** Optional resources of a node; absent ones are not served */
 export interface ToldOnRequest {
   paths?: (() => readonly PathReport[]) | undefined;
   responses?: (() => readonly ResponseReport[]) | undefined;
@@ -16,7 +16,7 @@ export interface ToldOnRequest {
   pageLoader?: PageLoaderSwitch;
 }
 
-/** Serves what lies below `/.well-known/sheaf/`: the gateway's description and the page loader. */
+/** Serves the resources below `/.well-known/sheaf/`: the gateway's description and the page loader. */
 export class WellKnown implements Target {
   readonly #describe: (exchange: Exchange) => GatewayDescription;
   readonly #told: ToldOnRequest;
@@ -67,7 +67,9 @@ export class WellKnown implements Target {
     exchange.response.end(resource.body);
   }
 
-  /** A worker sees no cookies of its visitor: it is told whether there are some. */
+  /**
+   * Describes the gateway. The worker of a page cannot see its visitor's cookies, so it is told whether there are any.
+   */
   #description(exchange: Exchange): GatewayDescription {
     const { cookie, authorization } = exchange.request.headers;
     return {
@@ -78,7 +80,7 @@ export class WellKnown implements Target {
   }
 }
 
-/** For pages of this origin alone: it tells addresses, and what others receive. */
+/** Answers only pages of this origin, since the value contains addresses, and what other clients receive. */
 function respondToOwnPages(exchange: Exchange, value: object): void {
   respondText(exchange, 200, `${JSON.stringify(value)}\n`, {
     ...changing,

@@ -4,19 +4,19 @@ import { lookup } from 'mime-types';
 import type { RequestHeaders } from '../../http/exchange.js';
 
 export interface PrecompressedEncoding {
-  /** Content coding (RFC 9110 §8.4.1). */
+  /** Content coding (RFC 9110 §8.4.1) */
   name: 'br' | 'gzip';
-  /** What the compressed file's name ends with. */
+  /** Suffix of the compressed file's name */
   extension: '.br' | '.gz';
 }
 
-/** Best first. */
+/** Codings, the best one first */
 const precompressed: readonly PrecompressedEncoding[] = [
   { name: 'br', extension: '.br' },
   { name: 'gzip', extension: '.gz' },
 ];
 
-/** The codings to look for: none for types that are compressed already, such as images and fonts. */
+/** Returns the codings to look for; none for types that are already compressed, such as images and fonts. */
 export function acceptedEncodings(headers: RequestHeaders, path: string): PrecompressedEncoding[] {
   if (headers['accept-encoding'] === undefined || !isWorthCompressing(path)) return [];
   const names = precompressed.map((encoding) => encoding.name);
@@ -27,7 +27,7 @@ export function acceptedEncodings(headers: RequestHeaders, path: string): Precom
 const compressibleType =
   /^text\/|[+/](json|xml|javascript|wasm|svg\+xml|manifest\+json)$|^image\/(svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)$/;
 
-/** Text and the like: other types are compressed already. */
+/** Returns whether the file has a type, such as text, that is not already compressed. */
 export function isWorthCompressing(path: string): boolean {
   const type = lookup(extname(path));
   return type !== false && compressibleType.test(type);

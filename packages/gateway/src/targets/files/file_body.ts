@@ -5,24 +5,26 @@ import { readCached } from '@sheaf/native';
 import type { GatewayResponse } from '../../http/exchange.js';
 import type { Range } from './requested_range.js';
 
-/** Where the response does not say how much there is room for. */
+/** Bytes to read at once, if the response does not tell how many it has room for */
 const readBytes = 64 * 1024;
-/** Pieces after which other work gets its turn: neither a file in memory nor a reader on the same machine makes this wait. */
+/**
+ * Number of pieces after which other work gets its turn, since reading from memory for a fast reader would never wait
+ */
 const piecesInTurn = 16;
 
-/** Where the bytes of a body go: how many there is room for, and the memory to read them into. */
+/** The part of a response that tells how many bytes it has room for, and lends memory to read them into */
 type BodyMemory = Pick<GatewayResponse, 'room' | 'takeBuffer'>;
 
 /**
- * These bytes of an open file, which it closes at its end. Nothing is read before the response has room for it. Fails when the
- * file has become shorter meanwhile: its length has been told, and what came next on the connection would be taken for the
- * missing part.
+ * Streams these bytes of an open file, and closes the file at the end. Reads nothing before the response has room for
+ * it. Fails if the file has become shorter meanwhile: its length was already sent, so the client would read what
+ * follows on the connection as the missing part.
  */
 export function fileBody(handle: FileHandle, { start, end }: Range, response: BodyMemory = {}): Readable {
   let at = start;
   let pieces = 0;
   return new Readable({
-    // One piece at a time: what is read ahead is held for a client that may not want it.
+    // Reads only one piece at a time, since the client may not want what is read ahead.
     highWaterMark: 1,
     read() {
       if (at === end) {
@@ -59,9 +61,9 @@ async function readPiece(
   const room = (await response.room?.()) ?? readBytes;
   const bytes = Math.min(room, end - at);
   const buffer = response.takeBuffer?.(bytes) ?? Buffer.allocUnsafeSlow(bytes);
-  // Most files that are asked for are in memory: another thread would cost more than the copy.
+  // Most requested files are in memory. For these, another thread would cost more than the copy.
   const bytesRead = readCached(handle.fd, buffer, at) || (await handle.read(buffer, 0, buffer.length, at)).bytesRead;
   if (bytesRead === buffer.length) return buffer;
-  // What is held for a client counts by its bytes, not by the memory around them.
+  // Copies short pieces, so that what is held for a client counts by its bytes, not by the memory around them.
   return bytesRead < buffer.length / 2 ? Buffer.from(buffer.subarray(0, bytesRead)) : buffer.subarray(0, bytesRead);
 }

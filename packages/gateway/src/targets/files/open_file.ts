@@ -3,21 +3,21 @@ import { open, readlink, type FileHandle } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { systemErrorCode } from '../../errors/user_error.js';
 
-/** A file that is open for reading. Whoever gets it closes it. */
+/** A file that is open for reading. The caller closes it. */
 export interface OpenFile {
   handle: FileHandle;
   stats: Stats;
 }
 
-/** A pipe or a terminal must not hold the request up, or take the process over. */
+/** Keeps a pipe from blocking the request, and a terminal from becoming the controlling terminal. */
 const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** What `open` says where there is no file to serve: names that do not exist, loops of links, sockets. */
+/** Errors of `open` when there is no file to serve: names that do not exist, loops of links, sockets */
 const absent = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ENXIO']);
 
 /**
- * Opens a file that lies inside of `root` (a real path) once links are resolved. The decision is about what was opened,
- * not about a name that may lead elsewhere a moment later. Undefined when there is no such file there.
+ * Opens a file that lies inside of `root` (a real path) once links are resolved. The check applies to the opened file,
+ * since its name may lead elsewhere a moment later. Returns undefined when there is no such file.
  */
 export async function openInside(root: string, path: string): Promise<OpenFile | 'directory' | undefined> {
   const handle = await open(path, flags).catch((error: unknown) => {

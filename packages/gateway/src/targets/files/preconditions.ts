@@ -1,21 +1,21 @@
 import type { Stats } from 'node:fs';
 import { headerValue, type RequestHeaders } from '../../http/exchange.js';
 
-/** What tells two states of a file apart (RFC 9110 §8.8). */
+/** Validators that distinguish two states of a file (RFC 9110 §8.8) */
 export interface Validators {
-  /** With quotes, and with `W/` while it is weak. */
+  /** Entity tag in quotes, with `W/` while it is weak */
   etag: string;
-  /** HTTP date. */
+  /** Time of modification as an HTTP date */
   lastModified: string;
 }
 
-/** A file that was written this short a time ago may change again without its time telling. */
+/** Age in milliseconds below which a file may change again without a new time of modification */
 const settledMs = 2_000;
 
 /**
- * Size and time of modification, which are the same on every machine that holds a copy. The tag is
- * weak until the file has settled (RFC 9110 §8.8.1: a strong one must change with the content).
- * `coding` sets precompressed forms apart, which are other representations.
+ * Returns validators made of size and time of modification, which are the same on every machine with a copy. The tag is
+ * weak until the file has settled, since a strong tag must change with the content (RFC 9110 §8.8.1). `coding`
+ * distinguishes precompressed forms, which are other representations.
  */
 export function validatorsOf(stats: Stats, coding: string | undefined, now: number): Validators {
   const { opaque, lastModified } = described(stats);
@@ -30,7 +30,7 @@ interface Description {
   lastModified: string;
 }
 
-/** Of files that are kept in memory, whose state is the same object for each request. */
+/** Descriptions of files in memory, whose state is the same object for each request */
 const descriptions = new WeakMap<Stats, Description>();
 
 function described(stats: Stats): Description {
@@ -46,7 +46,7 @@ function described(stats: Stats): Description {
 
 export type Verdict = 'proceed' | 'not_modified' | 'failed';
 
-/** The conditions of a GET or HEAD request, in the order of RFC 9110 §13.2.2. */
+/** Evaluates the conditions of a GET or HEAD request in the order of RFC 9110 §13.2.2. */
 export function evaluatePreconditions(headers: RequestHeaders, validators: Validators): Verdict {
   const ifMatch = headerValue(headers, 'if-match');
   if (ifMatch !== undefined) {
@@ -65,8 +65,8 @@ export function evaluatePreconditions(headers: RequestHeaders, validators: Valid
 }
 
 /**
- * RFC 9110 §13.1.5: whether a range may be answered; a client that holds a part of another state
- * needs the whole file. A date has to be the very same one.
+ * Returns whether a range may be sent (RFC 9110 §13.1.5). A client with a part of another state needs the whole file. A
+ * date must be exactly the same.
  */
 export function isRangeCurrent(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const ifRange = headerValue(headers, 'if-range')?.trim();
@@ -75,7 +75,7 @@ export function isRangeCurrent(headers: RequestHeaders, { etag, lastModified }: 
   return !etag.startsWith('W/') && Date.parse(ifRange) === Date.parse(lastModified);
 }
 
-/** RFC 9110 §8.8.3.2 */
+/** Strong comparison (RFC 9110 §8.8.3.2) */
 function areStrongMatch(left: string, right: string): boolean {
   return left === right && !left.startsWith('W/');
 }
@@ -84,13 +84,13 @@ function areWeakMatch(left: string, right: string): boolean {
   return left.replace(/^W\//, '') === right.replace(/^W\//, '');
 }
 
-/** `*`, or a list of entity tags; commas within a tag are part of it. */
+/** Matches `*`, or a list of entity tags. Commas within a tag belong to it. */
 function matchesList(list: string, etag: string, matches: (left: string, right: string) => boolean): boolean {
   if (list.trim() === '*') return true;
   return (list.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => matches(tag, etag));
 }
 
-/** Undefined when the header is absent or no date: then it is ignored. */
+/** Returns undefined when the header is absent or no date, so that it is ignored. */
 function dateOf(headers: RequestHeaders, name: string): number | undefined {
   const date = Date.parse(headerValue(headers, name) ?? '');
   return Number.isNaN(date) ? undefined : date;

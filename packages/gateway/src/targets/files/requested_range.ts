@@ -1,12 +1,12 @@
-/** Bytes of a file from `start` up to, and without, `end`. */
+/** Bytes of a file from `start` up to `end`, exclusive */
 export interface Range {
   start: number;
   end: number;
 }
 
 /**
- * What a Range field asks for (RFC 9110 §14.1.2) of `size` bytes. Undefined for the whole file: there is no field, it is
- * not understood, or it asks for several ranges (§14.2 leaves these to the server).
+ * Returns the part of `size` bytes that a Range field asks for (RFC 9110 §14.1.2). Returns undefined for the whole
+ * file: the field is absent, is malformed, or asks for several ranges (which §14.2 leaves to the server).
  */
 export function requestedRange(field: string | undefined, size: number): Range | 'unsatisfiable' | undefined {
   const [, first = '', last = ''] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(field ?? '') ?? [];

@@ -2,7 +2,7 @@ import { statSync, type Stats } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { OpenFile } from './open_file.js';
 
-/** Files up to this size are kept in memory; larger ones stream from the disk. */
+/** Maximum size of files that are kept in memory. Larger ones stream from the disk. */
 export const smallFileBytes = 64 * 1024;
 const cacheBytes = 32 * 2 ** 20;
 
@@ -11,7 +11,7 @@ export interface SmallFile {
   content: Buffer;
 }
 
-/** Small files that have been opened. One is used only while its path leads to the same file in the same state. */
+/** Keeps small files that were opened. One is used only while its path leads to the same file in the same state. */
 export class SmallFiles {
   readonly #cache = new LRUCache<string, SmallFile>({
     maxSize: cacheBytes,
@@ -19,8 +19,8 @@ export class SmallFiles {
   });
 
   /**
-   * The state of a file that was opened lately lies in the kernel's memory: asking for it at once takes two
-   * microseconds, where the way through another thread takes twenty.
+   * Returns a file from memory if it has not changed. The state of a recently opened file is in the kernel's memory: a
+   * synchronous call takes two microseconds, and the detour through another thread twenty.
    */
   current(path: string): SmallFile | undefined {
     const cached = this.#cache.get(path);
@@ -29,7 +29,7 @@ export class SmallFiles {
     return stats && isSame(stats, cached.stats) ? cached : undefined;
   }
 
-  /** The content that belongs to the file's state; undefined when it has just changed, or is not small. */
+  /** Reads the content that belongs to the file's state; undefined when the file has just changed, or is not small. */
   async read(path: string, { handle, stats }: OpenFile): Promise<SmallFile | undefined> {
     if (stats.size > smallFileBytes) return undefined;
     const buffer = Buffer.allocUnsafeSlow(stats.size);
@@ -44,7 +44,7 @@ export class SmallFiles {
   }
 }
 
-/** Undefined for a file that is gone, or that cannot be seen any more. */
+/** Returns undefined for a file that is gone or no longer accessible. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

@@ -11,10 +11,10 @@ import { evaluatePreconditions, isRangeCurrent, validatorsOf } from './precondit
 import { requestedRange, type Range } from './requested_range.js';
 import { SmallFiles, type SmallFile } from './small_files.js';
 
-/** A file for a request: in memory, or open. */
+/** The file for a request, either in memory or open */
 interface Found {
   file: SmallFile | OpenFile;
-  /** The precompressed form that was found. */
+  /** Coding of the precompressed form that was found */
   encoding?: PrecompressedEncoding;
 }
 
@@ -35,7 +35,7 @@ export class StaticFiles implements Target {
       respondStatus(exchange, 405, { allow: 'GET, HEAD' });
       return;
     }
-    // The prefix of the route alone: relative links of its index start at the directory.
+    // The path is the prefix of the route alone. Relative links of its index need a slash at the end.
     if (rest === '/' && !exchange.pathname.endsWith('/')) {
       redirectToDirectory(exchange);
       return;
@@ -54,12 +54,12 @@ export class StaticFiles implements Target {
     const found = (await this.#findEncoded(exchange, path)) ?? (await this.#find(path));
     if (found === undefined) respondStatus(exchange, 404);
     else if (found !== 'directory') await this.#answer(exchange, found, path);
-    // What is an index in its place, and a directory, is no file.
+    // A directory in the place of an index is no file.
     else if (name.endsWith('/')) respondStatus(exchange, 404);
     else redirectToDirectory(exchange);
   }
 
-  /** The best precompressed form that exists and that the client accepts. */
+  /** Finds the best precompressed form that exists and that the client accepts. */
   async #findEncoded(exchange: Exchange, path: string): Promise<Found | undefined> {
     if (!this.#options.precompressed) return undefined;
     for (const encoding of acceptedEncodings(exchange.request.headers, path)) {
@@ -99,12 +99,12 @@ export class StaticFiles implements Target {
       streams = true;
       await sendBody(exchange, fileBody(file.handle, body, exchange.response));
     } finally {
-      // The body closes the file by itself.
+      // A streamed body closes the file itself.
       if (!streams && 'handle' in file) await file.handle.close();
     }
   }
 
-  /** Writes all but the body, and says which bytes that is; the response is complete when there is none. */
+  /** Writes status and headers, and returns the bytes of the body. If there is no body, completes the response. */
   #head(exchange: Exchange, { file: { stats }, encoding }: Found, path: string): Range | undefined {
     const { method, headers } = exchange.request;
     const validators = validatorsOf(stats, encoding?.name, Date.now());
@@ -122,7 +122,7 @@ export class StaticFiles implements Target {
     };
     if (encoding || isWorthCompressing(path)) head['vary'] = 'accept-encoding';
     if (verdict === 'not_modified') {
-      // RFC 9110 §15.4.5: what a cache needs to bring its entry up to date, and nothing about the content.
+      // RFC 9110 §15.4.5: 304 contains the fields that update a cache, and none about the content.
       setHead(exchange, 304, head);
       exchange.response.end();
       return undefined;
@@ -145,7 +145,7 @@ export class StaticFiles implements Target {
   }
 }
 
-/** The path without its percent-encoding; undefined when that is broken. */
+/** Decodes the path; undefined when its percent-encoding is malformed. */
 function fileName(rest: string): string | undefined {
   try {
     return decodeURIComponent(rest);
@@ -154,7 +154,7 @@ function fileName(rest: string): string | undefined {
   }
 }
 
-/** Dot segments are gone from the path, but not those between encoded slashes. */
+/** Returns whether the name has `..`. The path has no dot segments any more, except between encoded slashes. */
 function leavesRoot(name: string): boolean {
   return name.split(/[/\\]/).includes('..');
 }
@@ -163,7 +163,9 @@ function redirectToDirectory(exchange: Exchange): void {
   respondStatus(exchange, 308, { location: `${exchange.pathname}/${exchange.search}` });
 }
 
-/** RFC 8615 keeps `.well-known` public; every other name with a leading dot is hidden. */
+/**
+ * Returns whether a name is hidden. `.well-known` is public (RFC 8615); every other name with a leading dot is hidden.
+ */
 function hasHiddenSegment(name: string): boolean {
   return name.split(/[/\\]/).some((segment) => segment.startsWith('.') && segment !== '.well-known');
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { UpstreamMember } from './member.js';
 import type { UpstreamOptions } from '../../schema/upstream.js';
 
-/** Chooses one of at least one candidates for a client's request. */
+/** Chooses one of the candidates, of which there is at least one, for a client's request. */
 export type Balance = (candidates: readonly UpstreamMember[], remoteAddress: string) => UpstreamMember;
 
 export function createBalance(policy: UpstreamOptions['balance']): Balance {
@@ -25,7 +25,7 @@ function roundRobin(): Balance {
   };
 }
 
-/** Highest random weight: when a server leaves, only its own clients move. */
+/** Chooses by highest random weight (rendezvous hashing): when a server leaves, only its own clients move. */
 function rendezvous(candidates: readonly UpstreamMember[], remoteAddress: string): UpstreamMember {
   const weight = (member: UpstreamMember): string =>
     createHash('sha256').update(`${remoteAddress} ${member.origin}`).digest('hex');

@@ -5,24 +5,27 @@ import type { UpstreamOptions } from '../../schema/upstream.js';
 import { readPieces } from './read_pieces.js';
 import type { SecretsSource } from './secrets.js';
 
-/** How connections to one upstream are opened, those of requests and those of checks. */
+/** Opens connections to one upstream, for requests and for checks. */
 export interface UpstreamConnector {
-  /** What the upstream is verified by. It is the same for every request: undici closes a connection when it changes. */
+  /**
+   * Name that the upstream's certificate must have. It is the same for every request, since undici closes a connection
+   * when it changes.
+   */
   readonly name: string;
-  /** undici's `connect`. */
+  /** `connect` of undici */
   readonly connect: buildConnector.connector;
 }
 
 export function createConnector({ hostname }: URL, options: UpstreamOptions, source: SecretsSource): UpstreamConnector {
   const name = options.tls?.name ?? hostname.replace(/^\[|\]$/g, '');
-  // RFC 6066 §3: an IP address is not asked for.
+  // RFC 6066 §3: SNI contains no IP addresses.
   const servername = isIP(name) === 0 ? name : '';
   const build = (): buildConnector.connector =>
     buildConnector({
       timeout: options.connect_timeout,
       ...secrets,
       ...readPieces(),
-      // undici would take the name from the `Host` that the client chose.
+      // Otherwise undici would check the name in `Host`, which the client chooses.
       checkServerIdentity: (_asked, certificate) => checkServerIdentity(name, certificate),
     });
   let secrets = source.current;
@@ -32,7 +35,7 @@ export function createConnector({ hostname }: URL, options: UpstreamOptions, sou
     connect: (target, done) => {
       if (secrets !== source.current) {
         secrets = source.current;
-        // Another one: it would resume sessions of the old authorities and certificates.
+        // Build a new one: the old one would resume sessions with the earlier authorities and certificates.
         connect = build();
       }
       return connect({ ...target, host: name, servername }, done);

@@ -7,15 +7,15 @@ import type { Evidence, UpstreamMember } from './member.js';
 import type { HealthOptions } from '../../schema/upstream.js';
 
 const connectTimeoutMs = 1_000;
-/** Servers say something at once, if they say anything. */
+/** Time in milliseconds for a server to refuse a certificate. Servers that refuse do so at once. */
 const verdictMs = 200;
 
-/** Whether the member answers: by HTTP when a health check is configured, else by a connection alone. */
+/** Checks whether the member answers: by HTTP if a health check is configured, otherwise by a connection alone. */
 export async function probe(member: UpstreamMember, options: HealthOptions | undefined): Promise<Evidence> {
   return options ? probeHttp(member, options) : probeConnection(member);
 }
 
-/** What is wrong with a certificate, the upstream's or the gateway's, by the code of Node or OpenSSL. */
+/** Explains the fault of a certificate, the upstream's or the gateway's, by the error code of Node or OpenSSL. */
 export function tlsFault(code: string): string | undefined {
   switch (code) {
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
@@ -36,7 +36,7 @@ export function tlsFault(code: string): string | undefined {
   }
 }
 
-/** The cause of a failed attempt in a few words. */
+/** Describes the cause of a failed attempt in a few words. */
 export function failureReason(error: unknown): string {
   const code = systemErrorCode(error) ?? '';
   switch (code) {
@@ -90,7 +90,10 @@ function probeConnection({ url, connector }: UpstreamMember): Promise<Evidence> 
   });
 }
 
-/** RFC 8446 §4.4.2: the client is done before the server has looked at its certificate. What comes next tells. */
+/**
+ * Waits for the server's verdict on our certificate. The client finishes the handshake before the server has checked it
+ * (RFC 8446 §4.4.2), so only the next message tells.
+ */
 async function accepted(socket: Socket): Promise<Evidence> {
   const signal = AbortSignal.timeout(verdictMs);
   const refused = new Promise<Evidence>((resolve) =>

@@ -4,26 +4,26 @@ import { createConnector, type UpstreamConnector } from './connector.js';
 import type { UpstreamOptions } from '../../schema/upstream.js';
 import type { SecretsSource } from './secrets.js';
 
-/** Failures of connections in a row after which a server counts as down. */
+/** Number of failed connections in a row after which a server counts as down */
 const failuresUntilDown = 3;
-/** How long it then gets no requests while others are up. */
+/** Time in milliseconds for which a server that is down gets no requests while others are up */
 const downMs = 5_000;
 
-/** What an attempt to reach a server showed. */
+/** Result of an attempt to reach a server */
 export type Evidence = { up: true } | { up: false; reason: string };
 
-/** What is known of a server's health. */
+/** The known health of a server */
 export type Health = Evidence & {
-  /** Since when it is so, as far as anybody looked; Unix time in milliseconds. */
+  /** Time since which it has this health, as far as it was checked; Unix time in milliseconds */
   since: number;
 };
 
-/** One server behind a route, with its connections and what is known of its health. */
+/** One server of a route, with its connections and its known health */
 export class UpstreamMember {
   readonly origin: string;
   readonly url: URL;
   readonly connector: UpstreamConnector;
-  /** The requests in flight, and those that wait to be. */
+  /** Requests in flight, and requests that wait for a place */
   readonly places: Places;
   requests = 0;
   failures = 0;
@@ -31,7 +31,7 @@ export class UpstreamMember {
   readonly #pool: Pool;
   #failuresInARow = 0;
   #downUntil = 0;
-  /** What the last active check said. */
+  /** Whether the latest active check failed */
   #checkedDown = false;
   #health: Health | undefined;
   #observedAt = 0;
@@ -42,7 +42,7 @@ export class UpstreamMember {
     this.connector = createConnector(url, options, secrets);
     this.places = new Places(options.connections, { queue: options.queue, queueMs: options.queue_timeout });
     this.#pool = new Pool(url, {
-      // One more than requests may have, for the health check.
+      // One more connection than requests may use, for the health check
       connections: options.connections + 1,
       headersTimeout: options.response_timeout,
       bodyTimeout: options.idle_timeout ?? 0,
@@ -51,7 +51,7 @@ export class UpstreamMember {
   }
 
   request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
-    // `servername` is documented for a dispatch, and missing in its type.
+    // `servername` is documented for a dispatch, but its type lacks it.
     return this.#pool.request({ ...options, servername: this.connector.name } as Dispatcher.RequestOptions);
   }
 
@@ -59,27 +59,30 @@ export class UpstreamMember {
     return this.#pool.destroy();
   }
 
-  /** Requests in flight. */
+  /** Number of requests in flight */
   get active(): number {
     return this.places.count;
   }
 
-  /** Undefined until somebody has looked. */
+  /** Health; undefined until it was checked */
   get health(): Health | undefined {
     return this.#health;
   }
 
-  /** When `health` was last confirmed; Unix time in milliseconds. */
+  /** Time when `health` was last confirmed; Unix time in milliseconds */
   get observedAt(): number {
     return this.#observedAt;
   }
 
-  /** Whether it gets requests while others could have them. A server that failed gets another chance after a while. */
+  /**
+   * Returns whether the server gets requests while others could. A server that failed gets another chance after a
+   * while.
+   */
   isEligible(now: number): boolean {
     return !this.#checkedDown && now >= this.#downUntil;
   }
 
-  /** Remembers what an attempt showed, for the status; requests go by `isEligible`. */
+  /** Records the result of an attempt for the status. Requests follow `isEligible`. */
   observe(evidence: Evidence, now: number): void {
     const since = this.#health?.up === evidence.up ? this.#health.since : now;
     this.#health = { ...evidence, since };
@@ -99,7 +102,7 @@ export class UpstreamMember {
     if (this.#failuresInARow >= failuresUntilDown) this.#downUntil = now + downMs;
   }
 
-  /** The result of an active check; returns whether it changed anything. */
+  /** Records the result of an active check. Returns whether it changed anything. */
   checked(evidence: Evidence, now: number): boolean {
     const changed = this.#checkedDown === evidence.up;
     this.#checkedDown = !evidence.up;

@@ -5,9 +5,9 @@ import { Client } from 'undici';
 let loaded: Promise<void> | undefined;
 
 /**
- * Loads undici's parser of HTTP/1.1, so that no request pays for it. It is WebAssembly, and stays as V8's first compiler makes it: the
- * second one takes 30 MB and half a second of processor time for it once there were some hundred responses, and saves nothing
- * that can be measured. Other modules of WebAssembly are compiled as ever.
+ * Loads undici's parser of HTTP/1.1, so that no request pays for it. The parser is WebAssembly, and stays as V8's first
+ * compiler makes it. After some hundred responses, the second compiler would spend 30 MB and half a second of processor
+ * time on it, without a measurable gain. Other WebAssembly modules are compiled as usual.
  */
 export function loadResponseParser(): Promise<void> {
   loaded ??= load();
@@ -30,7 +30,7 @@ async function load(): Promise<void> {
   await asked;
 }
 
-/** Of modules that are made from now on. What is compiled lazily goes by what holds then. */
+/** Sets how modules are compiled that are created after this. Lazily compiled code follows the setting at that time. */
 function optimiseWebAssembly(wanted: boolean): void {
   for (const flag of ['wasm-tier-up', 'wasm-dynamic-tiering', 'wasm-lazy-compilation'])
     setFlagsFromString(`--${wanted ? '' : 'no-'}${flag}`);

@@ -5,10 +5,10 @@ import { readAuthorityFile, readCertificateFiles } from '../../tls/certificate_f
 import { filePollMs, FileState } from '../../tls/file_state.js';
 import type { UpstreamTlsOptions } from '../../schema/upstream.js';
 
-/** What the files of `tls` hold. */
+/** Contents of the files that `tls` names */
 type UpstreamSecrets = Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
 
-/** The authorities and the certificate for an upstream, read again when their files change. */
+/** The authorities and the certificate for an upstream, which are read again when their files change */
 export class SecretsSource {
   readonly #tls: UpstreamTlsOptions;
   readonly #log: Logger;
@@ -23,7 +23,7 @@ export class SecretsSource {
     this.#current = secrets;
   }
 
-  /** @throws CertificateError when a file cannot be used */
+  /** Opens the source. @throws CertificateError when a file cannot be used */
   static async open(tls: UpstreamTlsOptions = {}, log: Logger): Promise<SecretsSource> {
     const named = [tls.ca, tls.certificate?.cert, tls.certificate?.key].filter((file) => file !== undefined);
     const files = await FileState.of(named);
@@ -32,7 +32,7 @@ export class SecretsSource {
     return source;
   }
 
-  /** Another object when something has changed. New connections take it, open ones stay. */
+  /** The latest secrets: a new object after each change. New connections use it; open ones stay. */
   get current(): UpstreamSecrets {
     return this.#current;
   }

@@ -20,31 +20,31 @@ import { SecretsSource } from './secrets.js';
 
 export interface UpstreamStatus {
   origin: string;
-  /** What the last attempt to reach it showed, be it a request or a check. */
+  /** Whether the latest attempt to reach it succeeded, by a request or a check */
   up: boolean;
-  /** Since when that is so, ISO 8601; absent until somebody looked. */
+  /** Time since which that is so, ISO 8601; absent until it was checked */
   since?: string;
-  /** Why it is down. */
+  /** Why the server is down */
   reason?: string;
   active: number;
-  /** Requests that wait for one of its connections. */
+  /** Requests that wait for one of its connections */
   waiting: number;
   requests: number;
   failures: number;
-  /** Requests that were answered 503, as there was no room for them. */
+  /** Requests that got 503 because there was no room */
   refused: number;
-  /** Requests whose clients did not do their part and lost their connection to others. */
+  /** Requests that lost their connection to others because their clients did not do their part */
   ended: number;
 }
 
-/** What was seen of a server this short a time ago need not be looked at again. */
+/** Time in milliseconds for which an observation of a server need not be repeated */
 const freshMs = 1_000;
-/** What is read ahead for a client that may not want it, beside one piece of the socket. */
+/** Bytes to read ahead for a client that may not want them, beside one piece of the socket */
 const readAheadBytes = 16 * 1024;
-/** Before a server is asked again for the same request, in milliseconds. */
+/** Pauses before a server is asked again for the same request, in milliseconds */
 const retryPauses: BackOff = { first: 50, longest: 1_000, jitter: true };
 
-/** The servers behind one route. Both directions stream; nothing is kept in memory. */
+/** Proxies requests to the servers of one route. Both directions stream, without keeping bodies in memory. */
 export class UpstreamGroup implements Target {
   readonly #options: UpstreamOptions;
   readonly #maxBodyBytes: number;
@@ -63,13 +63,13 @@ export class UpstreamGroup implements Target {
     this.#balance = createBalance(options.balance);
   }
 
-  /** Opens no connection yet. @throws CertificateError when a file of `tls` cannot be used */
+  /** Opens the group, without a connection yet. @throws CertificateError when a file of `tls` cannot be used */
   static async open(options: UpstreamOptions, maxBodyBytes: number, log: Logger): Promise<UpstreamGroup> {
     await loadResponseParser();
     return new UpstreamGroup(options, await SecretsSource.open(options.tls, log), maxBodyBytes, log);
   }
 
-  /** Asks every server once: a gateway starts although its upstreams are down, and says so. */
+  /** Checks every server once. A gateway starts even if its upstreams are down, with a warning. */
   async start(): Promise<string[]> {
     const { health } = this.#options;
     const warnings = await Promise.all(
@@ -90,7 +90,7 @@ export class UpstreamGroup implements Target {
     await Promise.all(this.#members.map((member) => member.close()));
   }
 
-  /** Looks after the servers that no health check watches, so that the status is true when nobody sent requests. */
+  /** Checks servers without a health check, so that the status is true even without requests. */
   async refresh(): Promise<void> {
     if (this.#healthCheck) return;
     const stale = this.#members.filter((member) => Date.now() - member.observedAt > freshMs);
@@ -128,7 +128,7 @@ export class UpstreamGroup implements Target {
         respondFailure(exchange, body, failure.error);
         return;
       }
-      // Another one may do better at once; the same one will not.
+      // Another server may succeed at once; the same one needs a pause.
       if (tried.size >= this.#members.length)
         await setTimeout(backOffMs(attempt, retryPauses), undefined, { signal: exchange.signal }).catch(
           () => undefined,
@@ -137,10 +137,10 @@ export class UpstreamGroup implements Target {
     }
   }
 
-  /** Undefined when the client has its response, or has left. */
+  /** Asks one server. Resolves with undefined when the client has its response, or has left. */
   async #ask(member: UpstreamMember, exchange: Exchange, body: ReceivedBody): Promise<{ error: unknown } | undefined> {
     try {
-      // undici keeps the headers until the body begins: until then the request needs no connection.
+      // undici sends the headers only with the beginning of the body, so until then the request needs no connection.
       await body.begin();
       const refusal = await member.places.wait(exchange);
       if (refusal) {
@@ -156,7 +156,7 @@ export class UpstreamGroup implements Target {
         this.#log.warn({ upstream: member.origin, error: errorMessage(error) }, 'upstream failed');
       }
       if (exchange.response.headersSent) {
-        // The client learns by a reset that the body is not complete.
+        // The reset tells the client that the body is incomplete.
         exchange.response.destroy(error as Error);
         return undefined;
       }
@@ -175,7 +175,7 @@ export class UpstreamGroup implements Target {
       method: request.method,
       path: exchange.pathname + exchange.search,
       headers: this.#options.host === 'upstream' ? { ...headers, host: member.url.host } : headers,
-      // undici takes any async iterable; its types name only some.
+      // undici accepts any async iterable, but its types name only some.
       body: (body as Readable | undefined) ?? null,
       signal: exchange.signal,
       highWaterMark: readAheadBytes,
@@ -188,7 +188,7 @@ export class UpstreamGroup implements Target {
         throw new Error(`it answered with the status ${response.statusCode}`);
       setHead(exchange, response.statusCode, withoutHopByHop(response.headers));
     } catch (error) {
-      // What nobody reads would keep the connection.
+      // An unread body would keep the connection busy.
       response.body.on('error', () => undefined).destroy();
       throw error;
     }
@@ -197,18 +197,18 @@ export class UpstreamGroup implements Target {
     member.succeeded(Date.now());
   }
 
-  /** There is no room for more requests of this client, or of all. */
+  /** Answers 503: there is no room for more requests, of this client or of all. */
   #refuse(member: UpstreamMember, exchange: Exchange): void {
     member.refused += 1;
     respondStatus(exchange, 503, { 'retry-after': '1' });
   }
 
-  /** An upstream that did not fail lately, was not tried and has room; when all are down, any is better than none. */
+  /** Chooses an upstream that did not fail lately, was not tried yet and has room. If all are down, chooses any. */
   #choose(tried: ReadonlySet<UpstreamMember>, exchange: Exchange): UpstreamMember {
     const now = Date.now();
     const fresh = this.#members.filter((member) => !tried.has(member));
     const eligible = fresh.filter((member) => member.isEligible(now));
-    // A client stays where it is even if it has to wait there.
+    // A client stays with its server even if it must wait there.
     const free =
       this.#options.balance === 'client_address' ? [] : eligible.filter((member) => member.places.hasRoomFor(exchange));
     const candidates = [free, eligible, fresh, this.#members].find((list) => list.length > 0);
@@ -216,14 +216,17 @@ export class UpstreamGroup implements Target {
   }
 }
 
-/** Nobody looked yet only while the gateway starts. */
+/** Health is unknown only during start-up. */
 function describeHealth({ health }: UpstreamMember): Pick<UpstreamStatus, 'up' | 'since' | 'reason'> {
   if (!health) return { up: false, reason: 'not tried yet' };
   const since = new Date(health.since).toISOString();
   return health.up ? { up: true, since } : { up: false, since, reason: health.reason };
 }
 
-/** A body that left once is gone. A request that never reached a server can always be repeated. */
+/**
+ * Returns whether a request may be sent again. A body that was sent once is gone. A request that never reached a server
+ * can always be repeated.
+ */
 function mayAskAgain(method: string, body: ReceivedBody, error: unknown): boolean {
   if (isTimeout(error) || isClientFault(body, error)) return false;
   return mayRepeat(method, !body.started, neverSent(error) ? 'unprocessed' : 'unknown');
@@ -241,7 +244,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError;
 }
 
-/** What a client can bring about by itself says nothing about the upstream. */
+/** Returns whether the client caused the error, which then tells nothing about the upstream. */
 function isClientFault(body: ReceivedBody, error: unknown): boolean {
   return (
     error === body.failure ||

@@ -5,16 +5,16 @@ import { countStrayError, ownFile, runOwned, type ErrorOwner } from '../../error
 import { builtInApplication } from './built_in.js';
 import type { WebTransportApplication } from './session.js';
 
-/** What answers sessions. */
+/** An application for sessions */
 export interface LoadedApplication {
   run: WebTransportApplication;
-  /** The file it comes from; built-in ones have none. */
+  /** File of the application; built-in ones have none */
   module?: string;
 }
 
 /**
- * The application that a configuration names: built in, or the default export of a module.
- * @throws UserError when the module fails to load or exports no default function.
+ * Loads the application that a configuration names: a built-in one, or the default export of a module.
+ * @throws UserError when the module fails to load or exports no default function
  */
 export async function loadApplication(application: string, log: Logger): Promise<LoadedApplication> {
   const builtIn = builtInApplication(application);

@@ -11,7 +11,7 @@ export interface ApplicationRunOptions {
   onFailure(): void;
 }
 
-/** An application with its session: whatever it does wrong costs that session, and nothing else. */
+/** Runs an application with its session. Whatever it does wrong costs only that session. */
 export class ApplicationRun implements ErrorOwner {
   readonly #options: ApplicationRunOptions;
   #failed = false;
@@ -28,7 +28,7 @@ export class ApplicationRun implements ErrorOwner {
     });
     const run = async (): Promise<void> => application.run(session, context);
     try {
-      // Only code that is not ours can leave errors behind, and the context has its price.
+      // Only foreign code can leave stray errors behind, and the context has a cost.
       await (application.module === undefined ? run() : runOwned(this, run));
     } catch (error) {
       this.#fail(error, 'failure');
@@ -41,10 +41,10 @@ export class ApplicationRun implements ErrorOwner {
 
   #fail(error: unknown, kind: StrayKind | 'failure'): void {
     const { application, session, context, route, onFailure } = this.#options;
-    // Whoever reads or writes when the session ends is told so: that is no failure.
+    // An application that reads or writes when the session ends gets this error, which is no failure.
     if (this.#over && isSessionOver(error)) return;
     onFailure();
-    // One line for a session: a client could make it fail again and again.
+    // Writes only one line per session, since a client could make it fail again and again.
     if (this.#failed) return;
     this.#failed = true;
     const path = context.url.split('?', 1)[0];

@@ -1,7 +1,7 @@
 import { echo } from './echo.js';
 import type { WebTransportApplication } from './session.js';
 
-/** Applications that a configuration can name without a module. */
+/** Applications that a configuration can name without a module */
 const builtIn: Readonly<Record<string, WebTransportApplication>> = { echo };
 
 export const builtInNames: readonly string[] = Object.keys(builtIn);

@@ -2,8 +2,8 @@ import type { ReadableStream } from 'node:stream/web';
 import type { WebTransportBidirectionalStream, WebTransportSession } from './session.js';
 
 /**
- * Sends everything back: a bidirectional stream on itself, a unidirectional one on a new one, a
- * datagram as a datagram. Ends with the session, whose close the transport answers.
+ * Sends everything back: a bidirectional stream on itself, a unidirectional stream on a new one, and a datagram as a
+ * datagram. Ends with the session, whose close the transport answers.
  */
 export async function echo(session: WebTransportSession): Promise<void> {
   await Promise.all([
@@ -13,7 +13,7 @@ export async function echo(session: WebTransportSession): Promise<void> {
   ]);
 }
 
-/** `pipeTo` carries back-pressure, the end and resets from one half to the other. */
+/** Echoes one stream. `pipeTo` transfers back-pressure, the end and resets from one half to the other. */
 function echoBidirectional({ readable, writable }: WebTransportBidirectionalStream): Promise<void> {
   return quietly(readable.pipeTo(writable));
 }
@@ -22,7 +22,7 @@ async function echoUnidirectional(session: WebTransportSession, readable: Readab
   try {
     await readable.pipeTo(await session.createUnidirectionalStream({ waitUntilAvailable: true }));
   } catch (error) {
-    // No stream to answer on, or either side reset its own: the other streams go on.
+    // No stream is available, or either side reset its own. The other streams go on.
     await quietly(readable.locked ? Promise.resolve() : readable.cancel(error));
   }
 }
@@ -32,11 +32,11 @@ async function forEach<Item>(stream: ReadableStream<Item>, act: (item: Item) => 
   try {
     for await (const item of stream) void act(item);
   } catch {
-    // The session was lost; `session.closed` tells why to whoever asks.
+    // The session was lost; `session.closed` tells why.
   }
 }
 
-/** Resets and lost sessions end an echo; they are no fault of it. */
+/** Ignores errors: resets and lost sessions end an echo without being its fault. */
 function quietly(work: Promise<void>): Promise<void> {
   return work.catch(() => undefined);
 }

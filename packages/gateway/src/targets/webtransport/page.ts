@@ -6,8 +6,8 @@ import type { WebTransportApplication, WebTransportContext } from './session.js'
 export { isOriginAllowed };
 
 /**
- * The application behind the page loader: every stream is a request to the gateway itself, for the
- * host that the session was opened for.
+ * Returns the application behind the page loader. Every stream is a request to the gateway itself, for the host that
+ * the session was opened for.
  */
 export function pageApplication(handler: RequestHandler): WebTransportApplication {
   return (session, context) =>
@@ -24,9 +24,9 @@ export function pageApplication(handler: RequestHandler): WebTransportApplicatio
 }
 
 /**
- * Whether a URL belongs to the authority of the extended CONNECT, or to the origin of the page that
- * sent it: that one has been checked against the authority (`isOriginAllowed`), and has another
- * port when the page came over TCP. Any other host of the gateway needs a session of its own.
+ * Returns whether a URL belongs to the authority of the extended CONNECT, or to the origin of the page that sent it.
+ * That origin was checked against the authority (`isOriginAllowed`), and has another port if the page came over TCP.
+ * Any other host of the gateway needs a session of its own.
  */
 export function isOwnAuthority(
   url: string,
@@ -37,7 +37,7 @@ export function isOwnAuthority(
   return requested === origin || (URL.canParse(own) && requested === new URL(own).origin);
 }
 
-/** RFC 9110 §15.5.20 */
+/** 421 Misdirected Request (RFC 9110 §15.5.20) */
 const misdirected: PageResponse = {
   status: 421,
   headers: [['content-type', 'text/plain; charset=utf-8']],

@@ -4,7 +4,7 @@ import type { Credentials } from '@sheaf/web-client/protocol';
 import type { GatewayRequest, GatewayResponse } from '../../http/exchange.js';
 import type { WebTransportContext } from './session.js';
 
-/** A request that a page loader sent on a stream of its WebTransport session, in the gateway's form. */
+/** Converts a request that a page loader sent on a stream of its WebTransport session. */
 export function fromPageRequest(request: PageRequest, context: WebTransportContext): GatewayRequest {
   const url = new URL(request.url);
   const headers: Record<string, string | string[]> = {};
@@ -30,7 +30,7 @@ export function fromPageRequest(request: PageRequest, context: WebTransportConte
   };
 }
 
-/** Collects status and headers until the body begins; the body then streams to whoever reads it. */
+/** Collects status and headers until the body begins, and then streams the body to its reader. */
 export class PageResponseWriter extends PassThrough implements GatewayResponse {
   statusCode = 200;
   headersSent = false;
@@ -86,14 +86,15 @@ export class PageResponseWriter extends PassThrough implements GatewayResponse {
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    // Without effect once the head is out; then the reader of the body sees the error.
+    // This has no effect after the headers were sent. Then the reader of the body gets the error.
     this.#reject(error ?? new Error('the response was abandoned'));
     super._destroy(error, callback);
   }
 
   /**
-   * Whether the response sets cookies, asks for a log-in or clears storage: a browser does that for what it loads itself,
-   * never for what a worker hands it. To a page that wants no credentials (`omitted`) it would not do so either way.
+   * Returns whether the response sets cookies, asks for a log-in or clears storage. A browser does that for resources
+   * that it loads itself, but not for responses that a worker hands it. If the page wants no credentials (`omitted`),
+   * it never does.
    */
   #isForBrowser(): boolean {
     if (this.headersSent || this.credentials === 'omitted') return false;

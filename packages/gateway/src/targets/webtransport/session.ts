@@ -3,20 +3,20 @@ import type { Logger } from 'pino';
 
 export type { WebTransportBidirectionalStream, WebTransportCloseInfo, WebTransportSession } from '@sheaf/native';
 
-/** What an application may want to know about the session's request. */
+/** Facts about the session's request that an application may need */
 export interface WebTransportContext {
-  /** Path and query of the request. */
+  /** Path and query of the request */
   readonly url: string;
   readonly authority: string;
-  /** The page's origin; undefined for clients that are no browsers. */
+  /** Origin of the page; undefined for clients that are not browsers */
   readonly origin: string | undefined;
   readonly remoteAddress: string;
   readonly log: Logger;
 }
 
 /**
- * A user module's default export. The session goes on after it returned. What it throws, rejects with, or leaves behind
- * as a stray error closes the session.
+ * The default export of a user's module. The session continues after it returned. An exception, a rejection, or a stray
+ * error of the module closes the session.
  */
 export type WebTransportApplication = (
   session: WebTransportSession,

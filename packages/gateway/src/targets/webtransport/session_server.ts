@@ -7,7 +7,7 @@ import type { LoadedApplication } from './application.js';
 import { ApplicationRun } from './application_run.js';
 import type { WebTransportContext } from './session.js';
 
-/** What answers sessions, and who may open them. */
+/** The application of a route for sessions, and who may open them */
 export interface SessionTarget {
   application: LoadedApplication;
   isOriginAllowed(origin: string | undefined, authority: string): boolean;
@@ -20,7 +20,7 @@ export interface SessionRecord {
   seconds: number;
   closeCode: number | undefined;
   reason: string;
-  /** Received, and dropped because the application did not read them. */
+  /** Received datagrams that were dropped because the application did not read them */
   datagramsDropped?: number;
 }
 
@@ -28,7 +28,10 @@ export interface SessionObserver {
   sessionStarted(route: string): void;
   sessionEnded(record: SessionRecord): void;
   sessionRefused(record: { path: string; status: number; remoteAddress: string }): void;
-  /** An application threw, rejected, or left a stray error behind; often more than once for a session. */
+  /**
+   * Notes that an application threw, rejected, or left a stray error behind. This may happen more than once per
+   * session.
+   */
   applicationFailed(route: string): void;
 }
 
@@ -39,7 +42,7 @@ export interface SessionServerOptions {
   log: Logger;
 }
 
-/** Opens WebTransport sessions on the UDP port of the native server, and gives them to their applications. */
+/** Accepts WebTransport sessions on the UDP port of the native server, and passes them to their applications. */
 export class SessionServer {
   readonly #options: SessionServerOptions;
   readonly #open = new Set<WebTransportSession>();
@@ -54,7 +57,7 @@ export class SessionServer {
     return this.#open.size;
   }
 
-  /** Tells every session to come to an end; they may finish what they are doing. */
+  /** Asks every session to end. Sessions may finish their work. */
   drain(): void {
     for (const session of this.#open) session.notifySessionDraining();
   }
