@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { errorMessage, UserError } from '@sheaf/gateway';
 
-/** A node is on this machine as a rule: a response takes milliseconds. */
+/** Maximum wait for a response. A node usually runs on this machine and answers within milliseconds. */
 const timeoutMs = 5_000;
 
 export interface AdminAnswer {
@@ -9,7 +9,7 @@ export interface AdminAnswer {
   text: string;
 }
 
-/** Asks the admin address of a node. @throws UserError when nobody answers */
+/** Sends a request to the admin address of a node. @throws UserError when nobody answers */
 export function askAdmin(
   address: string,
   path: string,

@@ -1,7 +1,10 @@
 import { formatAddress, version, type ListenAddress, type RunningNode } from '@sheaf/gateway';
 import { printNotice, type World } from './world.js';
 
-/** The first line says `ready`: scripts wait for it. It names the nodes of a file that has names for them. */
+/**
+ * Announces that nodes run. The first line contains `ready`, which scripts wait for. It also names the nodes if their
+ * file does.
+ */
 export async function announceReady(
   milliseconds: number,
   world: World,
@@ -14,7 +17,7 @@ export async function announceReady(
   );
 }
 
-/** Where a node is found, and what to do next. */
+/** Prints the addresses of a node, and what the user can do next. */
 export async function announceNode(node: RunningNode, world: World, next?: string): Promise<void> {
   const { address, httpAddress, adminAddress, warnings } = node;
   const url = browserUrl('https', address);
@@ -28,7 +31,7 @@ export async function announceNode(node: RunningNode, world: World, next?: strin
   for (const warning of warnings) await printNotice(world.stderr, `warning: ${warning}`);
 }
 
-/** A URL that a browser on this machine can open. */
+/** Returns a URL that a browser on this machine can open. */
 export function browserUrl(scheme: 'http' | 'https', { address, port }: ListenAddress): string {
   const host = address === '::' || address === '0.0.0.0' ? '127.0.0.1' : address;
   return `${scheme}://${formatAddress({ address: host, port })}/`;

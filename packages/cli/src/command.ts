@@ -1,21 +1,21 @@
 import type { Argv } from 'yargs';
 import type { World } from './world.js';
 
-/** The part of a parser that says what its arguments become. */
+/** The part of a parser that has the type of its parsed arguments */
 export interface Parsed<Options> {
   readonly argv: Options | Promise<Options>;
 }
 
-/** Adds a command to those of the program. */
+/** Adds a command to the program. */
 export type AddCommand = <Options>(command: Command<Options>) => void;
 
-/** One command of `sheaf`: what it takes, and what it does. */
+/** One command of `sheaf`: its arguments, and its work */
 export interface Command<Options> {
   /** Name and positional arguments in yargs' notation. */
   usage: string;
   summary: string;
-  /** Declares the options. What yargs makes of them, in camel case as well, is what `run` gets. */
+  /** Declares the options. `run` gets what yargs makes of them, with names in camel case as well. */
   options(yargs: Argv): Parsed<Options>;
-  /** Resolves with the exit code. @throws UserError */
+  /** Runs the command. Resolves with the exit code. @throws UserError */
   run(options: Options, world: World): Promise<number>;
 }

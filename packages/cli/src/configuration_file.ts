@@ -1,14 +1,14 @@
 import { relative, resolve } from 'node:path';
 import { closest, UserError, type LoadedConfiguration, type LoadedNode } from '@sheaf/gateway';
 
-/** The path as errors should name it; it works from this process's directory. */
+/** Returns the path for error messages. It is valid in the directory of this process. */
 export function shownPath(file: string, cwd: string): string {
   const absolute = resolve(cwd, file);
   const short = relative(process.cwd(), absolute) || '.';
   return short.startsWith('..') ? absolute : short;
 }
 
-/** @throws UserError */
+/** Returns the named node. @throws UserError */
 export function nodeOf({ nodes }: LoadedConfiguration, name: string, file: string): LoadedNode {
   const node = nodes.find((candidate) => candidate.name === name);
   if (node) return node;

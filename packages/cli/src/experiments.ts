@@ -7,7 +7,7 @@ import type { Writable } from 'node:stream';
 import type { AddCommand } from './command.js';
 import type { World } from './world.js';
 
-/** Commands that @sheaf/bench brings, as the help lists them whether or not it is installed. */
+/** Commands of @sheaf/bench. The help lists them whether or not it is installed. */
 export const experimentCommands = {
   record: {
     usage: 'record <file>',
@@ -21,23 +21,23 @@ export const experimentCommands = {
 } as const;
 export type ExperimentCommandName = keyof typeof experimentCommands;
 
-/** The demo page to load, and where the report of it goes. */
+/** The demo page to load, and the destination of the report */
 export interface BrowserDemoTarget {
-  /** Gateway with TLS. */
+  /** URL of the gateway with TLS */
   readonly httpsUrl: string;
-  /** The same gateway without TLS. */
+  /** URL of the same gateway without TLS */
   readonly httpUrl: string;
-  /** Base64 of the SHA-256 of the certificate's public key, which the browser accepts. */
+  /** Base64 of the SHA-256 of the certificate's public key, which the browser accepts */
   readonly publicKeyHash: string;
   /** Receives a line for each transport that is tried. */
   readonly progress?: Writable;
-  /** Directory for screenshots; default: `.sheaf/demo` in the working directory. */
+  /** Directory for screenshots; default: `.sheaf/demo` in the working directory */
   readonly screenshots?: string;
 }
 
 /**
- * The part of @sheaf/bench that `sheaf` uses. That package depends on this one and not the other way round, so that a
- * gateway is installed without experiments and without Playwright.
+ * The part of @sheaf/bench that `sheaf` uses. That package depends on this one and not the reverse, so that a gateway
+ * can be installed without experiments and without Playwright.
  */
 export interface ExperimentsPackage {
   readonly addCommand: Readonly<Record<ExperimentCommandName, (add: AddCommand) => void>>;
@@ -48,8 +48,8 @@ export interface ExperimentsPackage {
 const packageName = '@sheaf/bench';
 
 /**
- * Loads @sheaf/bench from the first of the world's places that has it, for `purpose`: a command as the user typed it.
- * @throws UserError BENCH_UNAVAILABLE, also for a package that is there and does not load
+ * Loads @sheaf/bench from the first of the world's places that has it. `purpose` is the command as the user typed it.
+ * @throws UserError BENCH_UNAVAILABLE, also for a package that exists but does not load
  */
 export async function loadExperiments(
   purpose: string,
@@ -74,12 +74,12 @@ function notInstalled(purpose: string): UserError {
   });
 }
 
-/** Like `import` from the file `place`, and unlike `require`: NODE_PATH has no say. */
+/** Resolves the package as `import` in the file `place` does. Unlike `require`, it ignores NODE_PATH. */
 function resolveFrom(place: string): string | undefined {
   let directory = dirname(fileURLToPath(place));
   for (;;) {
     const manifest = join(directory, 'node_modules', packageName, 'package.json');
-    // A package may import its own exports.
+    // Works because a package may import its own exports.
     if (existsSync(manifest)) return createRequire(manifest).resolve(`${packageName}/commands`);
     if (directory === dirname(directory)) return undefined;
     directory = dirname(directory);

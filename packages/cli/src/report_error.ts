@@ -1,7 +1,7 @@
 import { exitCodes, UserError } from '@sheaf/gateway/client';
 import { write, type World } from './world.js';
 
-/** Shows an error: the user's with place, cause and fix, ours with its stack. Returns the exit code. */
+/** Prints an error: a user's error with place, cause and fix; our own fault with its stack. Returns the exit code. */
 export async function reportError(error: unknown, world: World): Promise<number> {
   if (error instanceof UserError) {
     await write(world.stderr, `${error.render()}\n`);

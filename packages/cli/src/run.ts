@@ -7,7 +7,9 @@ import { write, type World } from './world.js';
 
 type Load = (add: AddCommand, world: World) => Promise<void> | void;
 
-/** A command is loaded when it is asked for: `sheaf fetch` needs nothing of what serves. In the order of the help. */
+/**
+ * Commands in the order of the help. Each is loaded on demand, so `sheaf fetch` loads nothing that only serving needs.
+ */
 const commands: Record<string, Load> = {
   up: async (add) => add((await import('./commands/up.js')).up),
   init: async (add) => add((await import('./commands/init.js')).init),
@@ -25,14 +27,14 @@ const commands: Record<string, Load> = {
   evidence: experiments('evidence'),
 };
 
-/** The named command of @sheaf/bench; where that is absent, one that says how to install it. */
+/** Loads the named command of @sheaf/bench. If that is absent, adds a command that tells how to install it. */
 function experiments(name: ExperimentCommandName): Load {
   return async (add, world) => {
     try {
       (await loadExperiments(`sheaf ${name}`, world)).addCommand[name](add);
     } catch (error) {
       add({
-        // Takes anything, also `--help`: there is one answer.
+        // Accepts any arguments, even `--help`, and always prints the same advice.
         usage: `${name} [arguments..]`,
         summary: experimentCommands[name].summary,
         options: (yargs) => yargs.help(false).strict(false).strictCommands(false),
@@ -42,7 +44,7 @@ function experiments(name: ExperimentCommandName): Load {
   };
 }
 
-/** Commands of earlier versions, and what they are called now. */
+/** Commands of earlier versions, and their current names */
 const renamedCommands: Readonly<Record<string, string>> = { end: 'backend' };
 
 const epilogue = `Exit codes:
@@ -56,7 +58,7 @@ const epilogue = `Exit codes:
 
 Documentation: docs/reference/cli.md, docs/reference/configuration.md, docs/reference/errors.md`;
 
-/** Runs the command that the world's arguments name. Resolves with the exit code; never rejects. */
+/** Runs the command that the world's arguments name. Resolves with the exit code, and never rejects. */
 export async function run(world: World): Promise<number> {
   try {
     return await dispatch(world);
@@ -105,7 +107,7 @@ async function dispatch(world: World): Promise<number> {
   return outcome ?? exitCodes.success;
 }
 
-/** @throws UserError for the name that a command had earlier */
+/** Refuses the earlier name of a command. @throws UserError */
 function refuseRenamed([name = '', ...rest]: readonly string[]): void {
   const now = Object.hasOwn(renamedCommands, name) ? renamedCommands[name] : undefined;
   if (now !== undefined)
@@ -121,7 +123,10 @@ function wantedCommands([name = '']: readonly string[]): Load[] {
   return named ? [named] : Object.values(commands);
 }
 
-/** The last value of an option that was repeated, unless it takes several. (yargs' own setting would apply to those as well.) */
+/**
+ * Keeps only the last value of a repeated option, unless the option accepts several. (yargs' own setting would apply to
+ * those as well.)
+ */
 function lastValues(options: object, built: unknown): object {
   const { array } = (built as { getOptions(): { array: string[] } }).getOptions();
   const camelCase = (name: string): string =>
@@ -135,7 +140,7 @@ function lastValues(options: object, built: unknown): object {
   );
 }
 
-/** Runs the parser; what yargs itself wants to say (help, version, completion) is the result. */
+/** Runs the parser. Resolves with yargs' own output: help, version or completion. */
 async function parse(parser: Argv, world: World): Promise<string> {
   let text = '';
   await parser.parseAsync([...world.args], {}, (error, _options, output) => {
@@ -145,7 +150,7 @@ async function parse(parser: Argv, world: World): Promise<string> {
   return text;
 }
 
-/** yargs' complaint in the words of our other errors. */
+/** Rewrites yargs' complaint in the words of our other errors. */
 function usageError(message: string, command: string): UserError {
   const help = '`sheaf --help` shows the commands, `sheaf COMMAND --help` their options';
   if (message.startsWith('Did you mean'))

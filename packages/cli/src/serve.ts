@@ -2,8 +2,8 @@ import { closeNodes, exitCodes, type RunningNode } from '@sheaf/gateway';
 import { printNotice, type World } from './world.js';
 
 /**
- * Waits for Ctrl-C or SIGTERM, then drains the nodes. A second signal ends the process at once.
- * Resolves with the exit code.
+ * Waits for Ctrl-C or SIGTERM, then drains the nodes. A second signal ends the process at once. Resolves with the exit
+ * code.
  */
 export async function serveUntilSignal(nodes: readonly RunningNode[], world: World): Promise<number> {
   let stop = (): void => undefined;

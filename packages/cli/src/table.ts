@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 
-/** A table with plain rules that also reads well in a file. */
+/** Renders a table with plain rules, which also reads well in a file. */
 export function renderTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const table = new Table({
     head: [...head],

@@ -1,30 +1,30 @@
 import type { Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
-/** Everything the command line reads and writes, as a value: tests bring their own. */
+/** Everything that the command line reads and writes, as a value, so that tests can replace it */
 export interface World {
-  /** Arguments after the program's name. */
+  /** Arguments after the program's name */
   args: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
-  /** Directory that relative paths are taken from. */
+  /** Directory that relative paths start from */
   cwd: string;
-  /** URLs of the files that optional packages are looked up from, the first one that has them first. */
+  /** URLs of files to look up optional packages from; the first one that has a package wins */
   packagePlaces: readonly string[];
   stdout: Writable;
   stderr: Writable;
-  /** Calls `listener` for every SIGINT and SIGTERM; the result stops that. */
+  /** Calls `listener` for every SIGINT and SIGTERM. Returns a function that stops this. */
   onSignal(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
-  /** From now on the process goes on when its output cannot be written: a server outlives its terminal. */
+  /** Lets the process continue when its output cannot be written, since a server outlives its terminal. */
   outliveOutput(): void;
   /** Ends the process at once. */
   exit(code: number): void;
 }
 
 export function processWorld(): World {
-  // `sheaf schema | head` closes the pipe early: that is no error.
+  // `sheaf schema | head` closes the pipe early, which is no error.
   let onError = (error: NodeJS.ErrnoException): void => process.exit(error.code === 'EPIPE' ? 0 : 1);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => onError(error));
-  // Whoever cannot be told cannot be told this either.
+  // There is no stream left to report this error on.
   process.stderr.on('error', () => undefined);
   return {
     args: process.argv.slice(2),
@@ -46,12 +46,12 @@ export function processWorld(): World {
   };
 }
 
-/** Writes a line that may be lost: a server serves on when nobody can read it any more. */
+/** Writes a line that may be lost, since a server continues when nobody can read its output any more. */
 export async function printNotice(stream: Writable, line: string): Promise<void> {
   await printLine(stream, line).catch(() => undefined);
 }
 
-/** Writes a line; waits while the reader is slow. */
+/** Writes a line, and waits while the reader is slow. */
 export async function printLine(stream: Writable, line: string): Promise<void> {
   await write(stream, `${line}\n`);
 }

@@ -1,4 +1,4 @@
 import { fileURLToPath } from 'node:url';
 
-/** Directory of the bundled browser files: `page_loader/` and `live/`. */
+/** Directory of the bundled browser files, `page_loader/` and `live/` */
 export const browserDirectory = fileURLToPath(new URL('../dist/browser/', import.meta.url));

@@ -67,7 +67,7 @@ export const backend: Command<BackendOptions> = {
   },
 };
 
-/** The admin address of the gateway that has the backend. @throws UserError */
+/** Returns the admin address of the gateway that has the backend. @throws UserError */
 function adminOf({ nodes }: LoadedConfiguration, name: string, file: string): string {
   const gateways = nodes.filter((node) => node.role === 'gateway');
   const gateway = gateways.find(({ backends }) => backends.some((each) => each.name === name));

@@ -49,7 +49,7 @@ export const cert: Command<CertOptions> = {
       key: files.key,
       names,
       expiry: certificateExpiry(pair).toISOString(),
-      // serverCertificateHashes compares the certificate, Chromium's switch its public key.
+      // serverCertificateHashes compares the certificate, and Chromium's switch compares its public key.
       sha256: certificateHash(pair),
       spki: publicKeyHash(pair.certificate),
     };
@@ -66,7 +66,7 @@ export const cert: Command<CertOptions> = {
   },
 };
 
-/** Without a configuration file the names are those of this machine alone. */
+/** Returns the names for the certificate. Without a configuration file these are only the names of this machine. */
 async function subject(file: string, cwd: string): Promise<{ directory: string; names: string[] }> {
   const directory = dirname(resolve(cwd, file));
   try {

@@ -25,11 +25,11 @@ interface DemoOptions {
   'http-port': number | undefined;
   site: 'page' | 'multi-end';
   once: boolean;
-  /** Empty: to standard output. */
+  /** File for the report; an empty string means standard output */
   json: string | undefined;
 }
 
-/** Ports that people can remember; `--once` takes free ones, so that runs do not meet. */
+/** Ports that are easy to remember. `--once` uses free ports, so that runs do not collide. */
 const defaultPort = 4433;
 const defaultHttpPort = 8080;
 
@@ -105,7 +105,7 @@ export const demo: Command<DemoOptions> = {
   },
 };
 
-/** Serves the page of several servers, with its backends in processes of their own. */
+/** Serves the page of several servers, whose backends run in processes of their own. */
 async function serveMultiEnd(ports: { port: number; httpPort: number }, world: World): Promise<number> {
   const started = performance.now();
   const files = await multiEndFiles(world.stderr);
@@ -129,7 +129,7 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
   }
 }
 
-/** `localhost` is a secure context without TLS; an address need not be. */
+/** Returns a URL with `localhost`, which is a secure context without TLS. An address might not be. */
 function localUrl(address: ListenAddress): string {
   return browserUrl('http', address).replace('127.0.0.1', 'localhost');
 }

@@ -138,7 +138,7 @@ export const fetch: Command<FetchOptions> = {
   },
 };
 
-/** Where the body goes; told when it is complete. */
+/** Destination of a body, informed when the body is complete */
 interface Destination {
   sink: BodySink;
   commit?(): Promise<void>;
@@ -184,10 +184,12 @@ async function transfer(
   }
 }
 
-/** The least time for backends to be offered and opened, in milliseconds; longer where round trips are. */
+/** Minimum time in milliseconds for the server to offer its backends; longer if round trips are long */
 const backendPatienceMs = 500;
 
-/** A server that has backends names them at once, so that the first request already finds its way. */
+/**
+ * Waits for the server to offer its backends, which it does at once, so that the first request can already use them.
+ */
 async function withBackends(client: Http3Client): Promise<Requester> {
   const { multiEnd, paths } = client.status();
   if (!multiEnd) return client;
@@ -289,7 +291,7 @@ async function withTimeout<Value>(work: Promise<Value>, seconds: number | undefi
   return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
-/** Why a response that arrived is not what was asked for. */
+/** Returns an error if a complete response is not what the user asked for. */
 function judge(status: number, sha256: string | null, { fail, url }: FetchOptions): UserError | undefined {
   if (sha256 === null)
     return new UserError('CONTENT_DIFFERS', `${url} returned different bodies`, {

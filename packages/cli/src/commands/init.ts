@@ -4,7 +4,7 @@ import { exitCodes, systemErrorCode, UserError } from '@sheaf/gateway/client';
 import type { Command } from '../command.js';
 import { printLine } from '../world.js';
 
-/** A configuration that runs as it is; a test parses it. */
+/** Example configuration that runs as it is. A test parses it. */
 export const exampleConfiguration = `# Sheaf configuration. \`sheaf check\` checks it, \`sheaf up\` runs it; all keys: docs/reference/configuration.md
 
 listen: 127.0.0.1:4433        # HTTP/3 and WebTransport (UDP), HTTP/2 and HTTP/1.1 (TCP)

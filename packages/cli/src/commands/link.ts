@@ -92,7 +92,7 @@ export const link: Command<LinkCommandOptions> = {
   },
 };
 
-/** When the link goes down or comes back. */
+/** Time when the link goes down or comes back */
 interface Outage {
   atMs: number;
   down: boolean;

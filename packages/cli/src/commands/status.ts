@@ -51,7 +51,7 @@ export const status: Command<StatusOptions> = {
   },
 };
 
-/** The admin addresses of the nodes of a file; at least one. */
+/** Returns the admin addresses of the nodes of a file, of which there is at least one. */
 async function configuredAdmins(file: string, node: string | undefined, cwd: string): Promise<string[]> {
   const shown = shownPath(file, cwd);
   const loaded = await loadConfiguration(shown);
@@ -164,7 +164,7 @@ function renderBackends(backends: readonly BackendReport[]): string {
   );
 }
 
-/** The backends of connections that have some. */
+/** Renders the backends of the connections that have any. */
 function connectionBackends(connections: readonly Connection[]): string[] {
   const rows = connections.flatMap((connection) =>
     (connection.backends ?? []).map(

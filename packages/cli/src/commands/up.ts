@@ -1,4 +1,4 @@
-// First: loading the rest would already make the young generation grow.
+// Must be the first import: loading the others would already make the young generation grow.
 import '@sheaf/gateway/heap';
 import { loadConfiguration, startNodes } from '@sheaf/gateway';
 import { announceNode, announceReady } from '../announce.js';

@@ -5,23 +5,23 @@ import type { AddressInfo } from 'node:net';
 export type BackendAction = 'kill' | 'drain' | 'resume' | 'start';
 
 export interface ControlledSite {
-  /** What pages are told of the backends. */
+  /** Returns what pages learn about the backends. */
   backends(): object[];
-  /** Rejects when it cannot be done; false when there is no backend of the name. */
+  /** Performs the action. Resolves with false when no backend has the name, and rejects when the action fails. */
   act(name: string, action: BackendAction): Promise<boolean>;
 }
 
-/** Pages of other origins cannot send it without being asked first (CORS), and nobody here would answer. */
+/** Header that pages of other origins cannot send without a preflight request (CORS), which this server refuses */
 const demoHeader = 'sheaf-demo';
 
 /**
- * Lets the demo's own page stop and start backends, and nobody else's: it listens on loopback, answers nobody who asks under
- * another host's name (DNS rebinding), and does nothing for pages of other origins.
+ * Lets the demo's own page stop and start backends. It listens on loopback, refuses requests under another host name
+ * (DNS rebinding), and ignores pages of other origins.
  */
 export class BackendControl {
   readonly #server: Server;
   readonly #site: ControlledSite;
-  /** `host:port` of the demo's page. */
+  /** Host and port of the demo's page, `host:port` */
   #hosts: ReadonlySet<string> = new Set();
 
   constructor(site: ControlledSite) {
@@ -33,14 +33,14 @@ export class BackendControl {
     });
   }
 
-  /** Resolves with its origin. */
+  /** Starts to listen. Resolves with the origin. */
   async listen(): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The page has these hosts and ports; before this is known nobody is answered. */
+  /** Sets the hosts and ports of the page. All requests before this are refused. */
   serve(hosts: readonly string[]): void {
     this.#hosts = new Set(hosts);
   }
@@ -83,7 +83,7 @@ export class BackendControl {
     send(response, 200, `${action}: done`);
   }
 
-  /** Browsers name the origin of every POST. */
+  /** Checks the origin, which browsers send with every POST. */
   #isOwnOrigin(origin: string | undefined): boolean {
     return origin !== undefined && URL.canParse(origin) && this.#hosts.has(new URL(origin).host);
   }

@@ -1,14 +1,14 @@
 export interface DemoConfiguration {
   port: number;
   httpPort: number;
-  /** Origin of the server that takes uploads. */
+  /** Origin of the server for uploads */
   uploads: string;
-  /** Directory of the site. */
+  /** Directory of the site */
   site: string;
   log: string;
 }
 
-/** The configuration file behind `sheaf demo`. JSON strings are YAML strings, whatever they hold. */
+/** Returns the configuration file for `sheaf demo`. JSON strings are valid YAML strings, whatever they contain. */
 export function demoConfiguration({ port, httpPort, uploads, site, log }: DemoConfiguration): string {
   return `listen: 127.0.0.1:${port}
 tls: dev

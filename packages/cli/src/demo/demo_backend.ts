@@ -5,14 +5,14 @@ import { UserError } from '@sheaf/gateway';
 
 const program = fileURLToPath(new URL('../../dist/demo/backend_process.js', import.meta.url));
 
-/** The process of one backend of the demo. */
+/** The process of one backend of the demo */
 export class DemoBackend {
   #child: ChildProcess | undefined;
   #ready = false;
 
   constructor(
     readonly name: string,
-    /** Configuration file. */
+    /** Configuration file */
     private readonly file: string,
   ) {}
 
@@ -21,12 +21,12 @@ export class DemoBackend {
     return this.#ready ? 'running' : 'starting';
   }
 
-  /** Of its process; undefined while there is none. */
+  /** Id of its process; undefined while it has none */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Resolves once it serves; does nothing while there is a process. @throws UserError */
+  /** Starts the process, unless it runs already. Resolves once the backend serves. @throws UserError */
   async start(): Promise<void> {
     if (this.#child) return;
     const child = fork(program, [this.file, this.name], {
@@ -47,7 +47,7 @@ export class DemoBackend {
     this.#ready = this.#child === child;
   }
 
-  /** Ends the process at once, without a word to anybody. Resolves once it is gone. */
+  /** Kills the process at once, without a clean close of its connections. Resolves once it is gone. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (!child) return;

@@ -4,8 +4,8 @@ import { once, type EventEmitter } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port of 127.0.0.1 that is free for UDP and TCP, for a process that is yet to start. It lies below those that the system
- * hands out by itself, so that it stays free meanwhile.
+ * Returns a port of 127.0.0.1 that is free for UDP and TCP, for a process that will start later. It lies below the
+ * ports that the system chooses itself, so that it stays free meanwhile.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

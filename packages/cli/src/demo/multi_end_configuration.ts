@@ -1,32 +1,35 @@
 import { formatAddress, type ListenAddress } from '@sheaf/gateway';
 
-/** One backend of the demo, behind a link. */
+/** One backend of the demo, behind a link */
 export interface BackendDescription {
   name: string;
-  /** What clients call it. */
+  /** Number by which clients know the backend */
   number: number;
   listenPort: number;
   backbonePort: number;
-  /** Where clients reach it: the link in front of it. */
+  /** Address where clients reach the backend: the link in front of it */
   address: ListenAddress;
 }
 
 export interface MultiEndConfiguration {
-  /** Of the edge, for browsers. */
+  /** Port of the edge, for browsers */
   port: number;
   httpPort: number;
   backbonePort: number;
   backends: readonly BackendDescription[];
-  /** Origin of what stops and starts backends. */
+  /** Origin of the server that stops and starts backends */
   control: string;
-  /** Directory with `site` and `pieces`. */
+  /** Directory with `site` and `pieces` */
   files: string;
 }
 
-/** Log of the node, in the directory of the configuration. */
+/** Configures the log of the node, in the directory of the configuration. */
 const logOf = (name: string): string => `log: { file: ${name}.log }`;
 
-/** The configuration file behind `sheaf demo --site multi-end`, without the page loader, whose requests would all be answered by the gateway. JSON strings are YAML strings, whatever they hold. */
+/**
+ * Returns the configuration file for `sheaf demo --site multi-end`. It turns the page loader off, since all requests of
+ * the page loader would be answered by the gateway. JSON strings are valid YAML strings, whatever they contain.
+ */
 export function multiEndConfiguration({
   port,
   httpPort,

@@ -17,7 +17,7 @@ import { DemoBackend } from './demo_backend.js';
 import { freePort } from './free_port.js';
 import { multiEndConfiguration, type BackendDescription } from './multi_end_configuration.js';
 
-/** The links between the edge and the backends: fast enough for a picture, slow enough to be watched. */
+/** Links between the edge and the backends: fast enough for a picture, and slow enough to watch */
 const links = [
   { megabitsPerSecond: 8, delayMs: 10 },
   { megabitsPerSecond: 6, delayMs: 14 },
@@ -26,11 +26,11 @@ const links = [
 const queueBytes = 128 * 1024;
 
 export interface MultiEndSiteOptions {
-  /** For the configuration, keys, certificate and logs. */
+  /** Directory for the configuration, keys, certificate and logs */
   directory: string;
-  /** With `site` and `pieces`. */
+  /** Directory with `site` and `pieces` */
   files: string;
-  /** Of the edge; 0 takes a free one. */
+  /** Port of the edge; 0 selects a free one */
   port: number;
   httpPort: number;
 }
@@ -40,7 +40,10 @@ interface RunningBackend extends BackendDescription {
   relay: LinkRelay;
 }
 
-/** A gateway and an edge in this process, three backends in processes of their own, each behind a link. */
+/**
+ * The site of the Multi-End demo: a gateway and an edge in this process, and three backends in processes of their own,
+ * each behind a link
+ */
 export class MultiEndSite implements ControlledSite {
   readonly #options: MultiEndSiteOptions;
   readonly #control = new BackendControl(this);
@@ -51,7 +54,7 @@ export class MultiEndSite implements ControlledSite {
     this.#options = options;
   }
 
-  /** @throws UserError */
+  /** Starts the site. @throws UserError */
   static async start(options: MultiEndSiteOptions): Promise<MultiEndSite> {
     const site = new MultiEndSite(options);
     try {
@@ -63,7 +66,7 @@ export class MultiEndSite implements ControlledSite {
     }
   }
 
-  /** Gateway and edge. */
+  /** Gateway and edge */
   get nodes(): readonly RunningNode[] {
     return this.#nodes;
   }
@@ -141,7 +144,7 @@ export class MultiEndSite implements ControlledSite {
         files,
       }),
     );
-    // The first one makes the certificate that all use.
+    // The first backend creates the certificate that all of them use.
     const [first, ...others] = this.#backends;
     await first?.process.start();
     await Promise.all(others.map((backend) => backend.process.start()));

@@ -6,16 +6,22 @@ import type { Writable } from 'node:stream';
 import { errorMessage, UserError } from '@sheaf/gateway';
 import { printLine } from '../world.js';
 
-/** The demo sites are part of the repository, not of the package. */
+/** Directory of the demo sites, which are part of the repository, but not of the package */
 const fixtures = new URL('../../../../fixtures/', import.meta.url);
 
-/** The directory of the demo site; made first when it is not there or older than its sources. @throws UserError */
+/**
+ * Returns the directory of the demo site. Builds it first if it is missing, or older than its sources. @throws
+ * UserError
+ */
 export async function demoSite(progress: Writable): Promise<string> {
   const { ensureDemoSite } = await load<{ ensureDemoSite: EnsureSite }>('demo/build.mjs');
   return ensureSite(ensureDemoSite, progress);
 }
 
-/** The directory with the page of several servers, `site`, and what the backends serve, `pieces`. @throws UserError */
+/**
+ * Returns the directory with the page of several servers, `site`, and with the files of the backends, `pieces`. @throws
+ * UserError
+ */
 export async function multiEndFiles(progress: Writable): Promise<string> {
   const { ensureMultiEndSite } = await load<{ ensureMultiEndSite: EnsureSite }>('multi-end/build.mjs');
   return ensureSite(ensureMultiEndSite, progress);
@@ -34,13 +40,13 @@ async function ensureSite(ensure: EnsureSite, progress: Writable): Promise<strin
   }
 }
 
-/** The HTTP server behind the demo's gateway, which takes uploads. */
+/** The HTTP server behind the demo's gateway that receives uploads */
 export interface UploadServer {
   origin: string;
   close(): Promise<void>;
 }
 
-/** @throws UserError */
+/** Starts the server. @throws UserError */
 export async function startUploadServer(): Promise<UploadServer> {
   const { startUploadReceiver } = await load<{ startUploadReceiver(): Promise<Server> }>('demo/upload_receiver.mjs');
   const server = await startUploadReceiver();

@@ -1,27 +1,30 @@
 import { createHash } from 'node:crypto';
 import { pieceBytes, type HashThread } from './hash_thread.js';
 
-/** Bodies of fewer pieces are hashed on this thread: another one costs more to start. */
+/** Number of pieces below which a body is hashed on this thread, since starting another thread costs more */
 const smallBody = 4;
 
-/** The SHA-256 of a body; in another thread once it is large, as the connection's has enough to do. */
+/**
+ * Computes the SHA-256 of a body. Large bodies are hashed in another thread, since the connection's thread is busy
+ * enough.
+ */
 export class BodyHash {
-  /** Of a body that is small so far. */
+  /** Full pieces of a body that is still small */
   private full: Uint8Array[] = [];
   private piece: Uint8Array | undefined;
-  /** Bytes of `piece` that are the body's. */
+  /** Bytes of `piece` that belong to the body */
   private filled = 0;
   private body: number | undefined;
 
   constructor(private readonly thread: HashThread) {}
 
-  /** Memory for the next bytes of the body. Nobody else may use it once `take` was told of them. */
+  /** Returns memory for the next bytes of the body. Nobody else may use it after `take` was called for it. */
   room(): Uint8Array {
     this.piece ??= this.thread.takePiece();
     return this.piece.subarray(this.filled);
   }
 
-  /** So many bytes at the start of `room()` are the next ones. Resolves when there is room for more. */
+  /** Accepts the first `bytes` of `room()` as the next bytes of the body. Resolves when there is room for more. */
   async take(bytes: number): Promise<void> {
     this.filled += bytes;
     if (!this.piece || this.filled < pieceBytes) return;
@@ -33,7 +36,7 @@ export class BodyHash {
     for (const piece of this.full.splice(0)) await this.thread.pass(this.body, piece);
   }
 
-  /** Takes a copy of the next bytes. */
+  /** Copies the next bytes of the body. */
   async update(chunk: Uint8Array): Promise<void> {
     for (let rest = chunk; rest.byteLength > 0;) {
       const room = this.room();

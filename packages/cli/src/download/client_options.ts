@@ -20,7 +20,7 @@ export interface ConnectionFlags {
   pathScheduler: (typeof pathSchedulerNames)[number];
 }
 
-/** Where and how to connect. @throws UserError for a URL that cannot be fetched. */
+/** Returns the options of the connection. @throws UserError for a URL that cannot be fetched */
 export async function clientOptions(url: URL, flags: ConnectionFlags, world: World): Promise<ClientOptions> {
   const keyLog = world.env['SSLKEYLOGFILE'];
   return {
@@ -38,7 +38,7 @@ export async function clientOptions(url: URL, flags: ConnectionFlags, world: Wor
   };
 }
 
-/** @throws UserError */
+/** Parses an https URL. @throws UserError */
 export function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'https:') return url;

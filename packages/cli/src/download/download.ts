@@ -3,15 +3,15 @@ import type { ClientRequestOptions, ClientResponse, HeaderMap, ReceivedResponse 
 import { BodyHash } from './body_hash.js';
 import { HashThread } from './hash_thread.js';
 
-/** What came of one request. */
+/** Result of one request */
 export interface Downloaded {
   status: number;
   bytes: number;
   sha256: string;
   ms: number;
-  /** Fields behind the body, if there are any. */
+  /** Fields behind the body, if there are any */
   trailers?: HeaderMap;
-  /** Interim responses (1xx), if there were any. */
+  /** Interim responses (1xx), if there were any */
   interim?: InterimResponse[];
 }
 
@@ -20,20 +20,23 @@ export interface InterimResponse {
   headers: HeaderMap;
 }
 
-/** RFC 9114 §8.1. */
+/** H3_EXCESSIVE_LOAD (RFC 9114 §8.1) */
 const H3_EXCESSIVE_LOAD = 0x107;
-/** More are counted in nobody's favour. */
+/** Maximum of interim responses that are kept; the others are useless to everybody */
 const maxInterim = 16;
 
-/** A connection, or a connection with the backends that it reaches. */
+/** Sends requests over a connection, or over a connection and the backends that it reaches. */
 export interface Requester {
   request(options: ClientRequestOptions): Promise<ClientResponse>;
 }
 
-/** Takes the body's bytes, part by part; resolves when it needs their memory no more. */
+/** Receives the bytes of a body, part by part. Resolves when it no longer needs their memory. */
 export type BodySink = (part: Uint8Array) => Promise<void>;
 
-/** Reads a body into its hash: what one server sends without a copy, and what is put together from several in chunks. */
+/**
+ * Reads a body and hashes it. A body from one server is read without a copy, and one that several servers send, in
+ * chunks.
+ */
 async function receive(response: ClientResponse | ReceivedResponse, hash: BodyHash, sink: BodySink): Promise<void> {
   if (!('readInto' in response)) {
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
@@ -53,7 +56,7 @@ async function receive(response: ClientResponse | ReceivedResponse, hash: BodyHa
 
 /**
  * Sends one request and reads its response to the end.
- * @throws UserError when the response does not arrive whole.
+ * @throws UserError when the response is incomplete
  */
 async function download(
   client: Requester,
@@ -87,7 +90,8 @@ async function download(
     };
   } catch (error) {
     if (error instanceof UserError) throw error;
-    // Refused here once the server has told its limit; before that, it resets the request with H3_EXCESSIVE_LOAD.
+    // The client refuses the fields once it knows the server's limit. Before that, the server resets the request with
+    // H3_EXCESSIVE_LOAD.
     if (errorMessage(error).includes('fields too large') || resetCode(error) === H3_EXCESSIVE_LOAD) {
       throw new UserError('USAGE', "the request's headers are larger than the server takes", {
         hint: 'shorten what --header gives',
@@ -102,13 +106,13 @@ async function download(
 }
 
 export interface Repetition {
-  /** Number of requests. */
+  /** Number of requests */
   repeat: number;
-  /** Requests in flight at one time. */
+  /** Requests in flight at the same time */
   parallel: number;
 }
 
-/** The same request several times over one connection; the first body goes to `sink`. */
+/** Sends the same request several times over one connection. The first body goes to `sink`. */
 export async function downloadRepeatedly(
   client: Requester,
   request: ClientRequestOptions,

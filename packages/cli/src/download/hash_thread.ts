@@ -1,39 +1,42 @@
 import { Worker } from 'node:worker_threads';
 
-/** Of memory that both threads see, which serves again and again. */
+/** Size of a piece of memory that both threads share and use repeatedly */
 export const pieceBytes = 1024 * 1024;
-/** Pieces on their way to the thread; whoever has more waits. */
+/** Maximum of pieces that wait for the thread */
 const maxAhead = 8;
 
-/** For the thread: the next bytes of a body, or its end. It hashes in the order of these. */
+/** A message to the thread: the next bytes of a body, or its end. Messages are handled in order. */
 export interface HashOrder {
   body: number;
   bytes?: Uint8Array;
 }
 
-/** From it: bytes are hashed, and their memory is free, or the hash of a body that ended. */
+/** A message from the thread: bytes were hashed and their memory is free, or the hash of a complete body */
 export interface HashNews {
   body: number;
   sha256?: string;
 }
 
-/** A thread that hashes any number of bodies. It starts with the first one, and keeps no process alive once it has none. */
+/**
+ * A thread that hashes any number of bodies. It starts with the first one. While it has none, it does not keep the
+ * process alive.
+ */
 export class HashThread {
   private worker: Worker | undefined;
   private failure: Error | undefined;
   private bodies = 0;
-  /** With the thread, the first to come back in front. */
+  /** Pieces that the thread has, the first to return first */
   private readonly ahead: Uint8Array[] = [];
   private readonly free: Uint8Array[] = [];
   private waiting: (() => void)[] = [];
   private readonly ends = new Map<number, { resolve: (sha256: string) => void; reject: (error: Error) => void }>();
 
-  /** Memory of `pieceBytes` with whatever was in it. */
+  /** Returns memory of `pieceBytes`, with arbitrary content. */
   takePiece(): Uint8Array {
     return this.free.pop() ?? new Uint8Array(new SharedArrayBuffer(pieceBytes));
   }
 
-  /** The one that was there last is the one that the processor still has at hand. */
+  /** Returns a piece. The piece returned last is used next, since it is still in the processor's cache. */
   giveBack({ buffer }: Uint8Array): void {
     this.free.push(new Uint8Array(buffer));
   }
@@ -43,7 +46,10 @@ export class HashThread {
     return (this.bodies += 1);
   }
 
-  /** Takes a piece, or the first part of one: nobody else may use it from now on. Resolves when there is room for more. */
+  /**
+   * Passes a piece, or its first part, to the thread. Nobody else may use it after that. Resolves when there is room
+   * for more.
+   */
   async pass(body: number, bytes: Uint8Array): Promise<void> {
     if (this.failure) throw this.failure;
     this.ahead.push(bytes);
@@ -66,7 +72,7 @@ export class HashThread {
   }
 
   private start(): Worker {
-    // As it is compiled, also where tests run the sources.
+    // Uses the compiled file, even in tests that run the sources.
     const worker = new Worker(new URL('../../dist/download/hash_worker.js', import.meta.url));
     worker.unref();
     worker.on('message', (news: HashNews) => this.onNews(news, worker));
@@ -75,7 +81,7 @@ export class HashThread {
     return worker;
   }
 
-  /** The first failure counts. */
+  /** Fails all bodies. Only the first failure counts. */
   private fail(error: Error): void {
     this.failure ??= error;
     for (const { reject } of this.ends.values()) reject(this.failure);

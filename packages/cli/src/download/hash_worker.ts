@@ -1,4 +1,4 @@
-// The thread of `HashThread`.
+// Runs in the thread of `HashThread`.
 import { createHash, type Hash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import type { HashNews, HashOrder } from './hash_thread.js';

@@ -3,7 +3,7 @@ import type { ClientOptions, Http3Client } from '@sheaf/native';
 import { printLine, type World } from '../world.js';
 import type { PathOption } from './path_option.js';
 
-/** The first path is that of the handshake. */
+/** Returns the options for the first path, which carries the handshake. */
 export function handshakePath(path: PathOption | undefined, port: number): Partial<ClientOptions> {
   if (!path) return {};
   return {
@@ -14,7 +14,8 @@ export function handshakePath(path: PathOption | undefined, port: number): Parti
 }
 
 /**
- * Opens the others, all at a time. A path that does not come about is worth a warning, as the connection has another.
+ * Opens the other paths, all at the same time. A path that cannot be opened is only worth a warning, since the
+ * connection has another.
  * @throws UserError when this machine cannot send from one of the addresses
  */
 export async function openPaths(
@@ -53,7 +54,7 @@ async function openPath(client: Http3Client, path: PathOption, world: World): Pr
   }
 }
 
-/** Nothing unless the system refused to send from the address. */
+/** Returns an error if the system refused to send from the address, and undefined for other errors. */
 export function localAddressError(error: unknown, path: string): UserError | undefined {
   switch (systemErrorCode(error)) {
     case 'EADDRNOTAVAIL':

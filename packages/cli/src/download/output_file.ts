@@ -6,13 +6,13 @@ import { systemErrorCode, UserError } from '@sheaf/gateway/client';
 import type { BodySink } from './download.js';
 
 /**
- * A file that appears under its name once it is whole: until then it is written beside it. What
- * stood there before is left alone when the transfer fails.
+ * A file that appears under its name only when it is complete. Until then it is written beside that name. If the
+ * transfer fails, an earlier file is left as it was.
  */
 export class OutputFile {
   readonly #shown: string;
   readonly #target: string;
-  /** Where the bytes go; the target itself when that is no ordinary file, such as `/dev/null`. */
+  /** File that receives the bytes; the target itself if that is no ordinary file, such as `/dev/null` */
   readonly #part: string;
   readonly #stream: WriteStream;
 
@@ -21,11 +21,11 @@ export class OutputFile {
     this.#target = target;
     this.#part = part;
     this.#stream = createWriteStream(part, mode === undefined ? {} : { mode });
-    // Told by the calls that wait for the stream.
+    // The calls that wait for the stream report its errors.
     this.#stream.on('error', () => undefined);
   }
 
-  /** `shown` is the path in the user's words. @throws UserError */
+  /** Opens the file. `shown` is the path as the user wrote it. @throws UserError */
   static async open(path: string, shown: string): Promise<OutputFile> {
     const target = await realpath(path).catch(() => path);
     const before = await stat(target).catch(() => undefined);
@@ -35,7 +35,7 @@ export class OutputFile {
     return file;
   }
 
-  /** Takes the body's bytes; resolves once they are written. */
+  /** Writes bytes of the body. Resolves once they are written. */
   readonly sink: BodySink = async (part) => {
     if (this.#stream.errored) await this.#guard(Promise.reject(this.#stream.errored));
     await this.#guard(
@@ -43,7 +43,7 @@ export class OutputFile {
     );
   };
 
-  /** The transfer is complete: the file takes its name. @throws UserError */
+  /** Gives the complete file its name. @throws UserError */
   async commit(): Promise<void> {
     const written = finished(this.#stream);
     this.#stream.end();
@@ -51,7 +51,7 @@ export class OutputFile {
     if (this.#part !== this.#target) await this.#guard(rename(this.#part, this.#target));
   }
 
-  /** The transfer failed: nothing is left of it. */
+  /** Removes everything that a failed transfer has written. */
   async discard(): Promise<void> {
     this.#stream.destroy();
     if (this.#part !== this.#target) await rm(this.#part, { force: true });

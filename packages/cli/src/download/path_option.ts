@@ -6,17 +6,17 @@ interface Endpoint {
   port?: number;
 }
 
-/** How a path is written. */
+/** Form of a path on the command line */
 export const pathForm = 'LOCAL[:PORT][>REMOTE[:PORT]][,backup][,weight=N]';
 
-/** One `--path`, in `pathForm`. */
+/** One `--path`, in `pathForm` */
 export interface PathOption {
-  /** As it was written. */
+  /** Text of the option, as the user wrote it */
   text: string;
   local: Endpoint;
   remote?: Endpoint;
   backup: boolean;
-  /** Its share of what is sent with the scheduler `weighted`. Default: 1. */
+  /** Share of the traffic under the scheduler `weighted`; default: 1 */
   weight?: number;
 }
 
@@ -25,7 +25,7 @@ const grammar = new RegExp(`^${endpoint}(?:>${endpoint})?((?:,[^,]*)*)$`);
 
 const maxWeight = 1_000;
 
-/** @throws UserError */
+/** Parses one `--path`. @throws UserError */
 export function parsePathOption(text: string): PathOption {
   const match = grammar.exec(text);
   const refuse = (why: string): UserError =>
@@ -42,7 +42,7 @@ export function parsePathOption(text: string): PathOption {
   return { text, local: local!, ...(remote ? { remote } : {}), ...parseUse(match[7] ?? '', refuse) };
 }
 
-/** What follows the ends, each with a comma before it. */
+/** Parses the words after the addresses, each with a comma before it. */
 function parseUse(text: string, refuse: (why: string) => UserError): Pick<PathOption, 'backup' | 'weight'> {
   const words = text.split(',').slice(1);
   const weights = words.filter((word) => word.startsWith('weight=')).map((word) => word.slice('weight='.length));
@@ -57,7 +57,10 @@ function parseUse(text: string, refuse: (why: string) => UserError): Pick<PathOp
   return { backup: backups > 0, weight };
 }
 
-/** Null when it is none: IPv6 addresses stand in brackets, IPv4 addresses do not. */
+/**
+ * Parses an address with an optional port; null when the text is none. IPv6 addresses stand in brackets, IPv4 addresses
+ * do not.
+ */
 function parseEndpoint(
   bracketed: string | undefined,
   plain: string | undefined,

@@ -2,7 +2,7 @@ import { formatAddress } from '@sheaf/gateway/client';
 import type { BackendStatus, PathStatus } from '@sheaf/native';
 import type { Downloaded } from './download.js';
 
-/** A path at the end of the transfer. */
+/** A path at the end of the transfer */
 export interface PathReport {
   id: number;
   local: string;
@@ -12,11 +12,11 @@ export interface PathReport {
   rtt_ms: number;
   bytes_sent: number;
   bytes_received: number;
-  /** Packets. */
+  /** Lost packets */
   lost: number;
 }
 
-/** A backend at the end of the transfer; its path is among the paths, too. */
+/** A backend at the end of the transfer, whose path is also among the paths */
 export interface BackendReport {
   backend: number;
   path: number;
@@ -27,25 +27,25 @@ export interface BackendReport {
   bytes_received: number;
 }
 
-/** What `sheaf fetch --json` prints. */
+/** Output of `sheaf fetch --json` */
 export interface FetchReport {
-  /** The highest status of all requests. */
+  /** Highest status of all requests */
   status: number;
-  /** Bytes of all bodies. */
+  /** Bytes of all bodies */
   bytes: number;
-  /** Of the body; null when the bodies of repeated requests differ. */
+  /** SHA-256 of the body; null when the bodies of repeated requests differ */
   sha256: string | null;
-  /** From the start of the connection to the last byte. */
+  /** Time from the start of the connection to the last byte */
   ms: number;
   alpn: string;
   paths: PathReport[];
-  /** Servers beside the one of the URL (Multi-End). */
+  /** Servers beside the one in the URL (Multi-End) */
   backends: BackendReport[];
-  /** Fields behind the body of the first response. */
+  /** Fields behind the body of the first response */
   trailers?: Downloaded['trailers'];
-  /** What came before the first response. */
+  /** Interim responses before the first response */
   interim?: Downloaded['interim'];
-  /** With --repeat: each request. */
+  /** Each request, with --repeat */
   requests?: Downloaded[];
 }
 
@@ -110,7 +110,7 @@ function backendReport({
   };
 }
 
-/** One line for people. */
+/** Renders the report as one line for people. */
 export function reportLine({ status, bytes, sha256, ms, alpn, requests, backends }: FetchReport): string {
   const count = requests === undefined ? '' : `${requests.length} requests, `;
   const rate = ms > 0 ? `, ${((bytes * 8) / ms / 1_000).toFixed(1)} Mbit/s` : '';

@@ -4,7 +4,9 @@ import { systemErrorCode, UserError } from '@sheaf/gateway';
 import type { LinkOptions } from '@sheaf/native';
 import { parseDuration, parsePair, parseQueue, parseRate, parseShare } from './quantities.js';
 
-/** What describes a link on the command line: once for both directions, or for there and for back. */
+/**
+ * Options of the command line that describe a link: each once for both directions, or once for there and once for back
+ */
 export interface LinkFlags {
   rate: string[] | undefined;
   trace: string[] | undefined;
@@ -20,7 +22,7 @@ export interface LinkFlags {
   queueDiscipline: string[] | undefined;
 }
 
-/** What one option sets; `value` is what was written. */
+/** Converts the written `value` of one option into settings of the link. */
 type Reader = (option: string, value: string, cwd: string) => LinkOptions | Promise<LinkOptions>;
 
 const readers: Record<keyof LinkFlags, Reader> = {
@@ -41,7 +43,7 @@ const readers: Record<keyof LinkFlags, Reader> = {
   queueDiscipline: (_option, value) => ({ queueDiscipline: value === 'codel' ? 'codel' : 'drop-tail' }),
 };
 
-/** Both directions of the link. @throws UserError */
+/** Returns both directions of the link. @throws UserError */
 export async function linkOptions(flags: LinkFlags, cwd: string): Promise<{ there: LinkOptions; back: LinkOptions }> {
   if (flags.rate && flags.trace)
     throw new UserError('USAGE', '--rate and --trace exclude each other', {

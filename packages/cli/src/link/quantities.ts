@@ -1,6 +1,6 @@
 import { UserError } from '@sheaf/gateway';
 
-/** A number with a unit, and what the units are worth. */
+/** A kind of number with a unit, and the factors of its units */
 interface Quantity {
   name: string;
   units: Record<string, number>;
@@ -30,7 +30,7 @@ function parse(option: string, text: string, { name, units, example }: Quantity)
   });
 }
 
-/** Bits per second. @throws UserError */
+/** Parses a rate into bits per second. @throws UserError */
 export function parseRate(option: string, text: string): number {
   const value = parse(option, text, bitRate);
   if (value < 8)
@@ -40,7 +40,7 @@ export function parseRate(option: string, text: string): number {
   return value;
 }
 
-/** Milliseconds, up to a day. @throws UserError */
+/** Parses a duration of at most a day into milliseconds. @throws UserError */
 export function parseDuration(option: string, text: string): number {
   const value = parse(option, text, duration);
   if (value > 86_400_000)
@@ -50,7 +50,7 @@ export function parseDuration(option: string, text: string): number {
   return value;
 }
 
-/** Between 0 and 1. @throws UserError */
+/** Parses a share between 0 and 1. @throws UserError */
 export function parseShare(option: string, text: string): number {
   const value = parse(option, text, share);
   if (value > 1)
@@ -60,7 +60,7 @@ export function parseShare(option: string, text: string): number {
   return value;
 }
 
-/** A share and what goes with it, separated by a comma. @throws UserError */
+/** Splits a share and a second value at their comma. @throws UserError */
 export function parsePair(option: string, text: string, example: string): [string, string] {
   const [first, second, more] = text.split(',');
   if (first === undefined || second === undefined || more !== undefined)
@@ -70,7 +70,7 @@ export function parsePair(option: string, text: string, example: string): [strin
   return [first, second];
 }
 
-/** Bytes, or packets (`50p`), which may then be of any size. @throws UserError */
+/** Parses a queue's limit in bytes, or in packets of any size (`50p`). @throws UserError */
 export function parseQueue(option: string, text: string): { queueBytes: number; queuePackets?: number } {
   if (!/^\d+p$/.test(text)) return { queueBytes: Math.round(parse(option, text, queue)) };
   return { queueBytes: Number.MAX_SAFE_INTEGER, queuePackets: Number.parseInt(text, 10) };

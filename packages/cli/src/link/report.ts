@@ -13,7 +13,7 @@ const columns: [string, (stats: LinkStats) => number][] = [
   ['marked', (stats) => stats.marked],
 ];
 
-/** What a relay did, for people. */
+/** Renders the counters of a relay for people. */
 export function renderLinkStats(stats: LinkRelayStats): string {
   const row = (name: string, direction: LinkStats): (string | number)[] => [
     name,

@@ -1,4 +1,4 @@
-/** What a gateway needs to serve pages to the page loader. Format: docs/reference/wire.md. */
+/** Exports what a gateway needs to serve pages to the page loader. Format: docs/reference/wire.md. */
 export { isOriginAllowed } from './origin.js';
 export { pageLoaderResource, type PageLoaderResource, type PageLoaderSwitch } from './page_loader_resources.js';
 export {

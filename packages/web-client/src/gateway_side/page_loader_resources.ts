@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { browserDirectory } from '../browser_files.js';
 import { WELL_KNOWN } from '../protocol/index.js';
 
-/** A resource that the gateway serves with status 200 to GET and HEAD. */
+/** A resource that the gateway serves with status 200 to GET and HEAD */
 export interface PageLoaderResource {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
@@ -11,7 +11,7 @@ export interface PageLoaderResource {
 
 const SCRIPT = {
   'content-type': 'text/javascript; charset=utf-8',
-  // The worker decides how everything else is loaded: never an old one.
+  // The worker decides how everything else is loaded, so an old one must never be used.
   'cache-control': 'no-cache',
   'x-content-type-options': 'nosniff',
 };
@@ -34,17 +34,17 @@ const FILES: ReadonlyMap<string, { file: string; headers: Readonly<Record<string
   [WELL_KNOWN.page_loader, { file: 'page-loader.js', headers: SCRIPT }],
   [
     WELL_KNOWN.worker,
-    // The worker's file lies below the prefix, its scope is the whole origin.
+    // The worker's file lies below the prefix, but its scope is the whole origin.
     { file: 'page-worker.js', headers: { ...SCRIPT, 'service-worker-allowed': '/' } },
   ],
 ]);
 
-/** `off`: browsers get a worker that removes the page loader where there is one. */
+/** `off`: browsers get a worker that removes an installed page loader. */
 export type PageLoaderSwitch = 'on' | 'off';
 
 /**
- * The page loader's own files by URL path (without query), undefined for every other path.
- * `certificate-hashes` is not among them: the gateway knows its certificate.
+ * Returns one of the page loader's own files by its URL path (without query), and undefined for every other path.
+ * `certificate-hashes` is not among them, since only the gateway knows its certificate.
  */
 export async function pageLoaderResource(
   path: string,

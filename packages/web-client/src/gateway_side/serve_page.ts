@@ -13,14 +13,14 @@ import {
   type StreamPriority,
 } from '../protocol/index.js';
 
-/** A stream of a page, and the means to put its response into order, where the transport has one. */
+/** A stream of a page; on transports that support it, with the means to set the priority of its response */
 export interface PageStream extends BidirectionalStream {
   setPriority?(priority: StreamPriority): void;
-  /** All that the stream will carry, for schedulers that look at what remains. */
+  /** Tells schedulers how many bytes the stream will carry in total. */
   setExpectedBytes?(bytes: number): void;
 }
 
-/** The part of a W3C WebTransport session that pages use; that of @sheaf/native fits. */
+/** The part of a W3C WebTransport session that pages use. Sessions of @sheaf/native have it. */
 export interface PageSession {
   readonly closed: Promise<unknown>;
   readonly incomingBidirectionalStreams: ReadableStream<PageStream>;
@@ -33,22 +33,22 @@ export interface PageSession {
 }
 
 /**
- * To be thrown for a request that only the browser itself can make, since it or its response needs
- * cookies, a log-in or the browser's storage: the page loader sends it again the ordinary way.
+ * Thrown for a request that only the browser itself can make, since the request or its response needs cookies, a log-in
+ * or the browser's storage. The page loader then sends the request the ordinary way.
  */
 export class CredentialsNeeded extends Error {
   override readonly name = 'CredentialsNeeded';
 }
 
-/** One request of a page. The head has been checked against docs/reference/wire.md. */
+/** One request of a page, whose head was checked against docs/reference/wire.md */
 export interface PageRequest extends RequestHead {
-  /** Empty for requests without a body. */
+  /** Body; empty for requests without one */
   readonly body: ReadableStream<Uint8Array>;
-  /** Aborted when the browser lost interest or the session ended. */
+  /** Aborts when the browser abandons the request, or the session ends. */
   readonly signal: AbortSignal;
 }
 
-/** The response; Node's Readable and web streams are both a fitting body. */
+/** The response. Its body may be a Readable of Node or a web stream. */
 export interface PageResponse {
   readonly status: number;
   readonly headers: readonly HeaderField[];
@@ -56,20 +56,20 @@ export interface PageResponse {
 }
 
 export interface ServePageOptions {
-  /** Requests answered at the same time; more are refused and the browser tries again. */
+  /** Maximum of requests that are answered at the same time. Further ones are refused, and the browser tries again. */
   readonly maxRequests?: number;
-  /** Milliseconds that a head may take to arrive. */
+  /** Maximum time for a head to arrive, in milliseconds */
   readonly headTimeoutMs?: number;
-  /** Told about each request whose handler or body failed. */
+  /** Receives each request whose handler or body failed. */
   readonly onError?: (error: unknown, request: RequestHead) => void;
 }
 
 /**
- * Answers every stream of a page session by calling `handleRequest`, and every ping; returns when
- * the session has ended. Never throws. Bytes that break the protocol end the session with the
- * error's code; a failing handler resets its own stream with `internal`.
+ * Answers every stream of a page session by calling `handleRequest`, and every ping. Returns when the session has
+ * ended. Never throws. Bytes that break the protocol end the session with the error's code; a failing handler resets
+ * its own stream with `internal`.
  *
- * Check the origin first (`isOriginAllowed`): WebTransport itself lets any site connect.
+ * Check the origin first (`isOriginAllowed`), since WebTransport itself lets any site connect.
  */
 export async function servePage(
   session: PageSession,
@@ -80,7 +80,7 @@ export async function servePage(
   await Promise.all([server.acceptStreams(), server.answerPings()]);
 }
 
-// A page with several hundred small images still gets by with a few refusals.
+// A page with several hundred small images still works with a few refusals.
 const DEFAULT_MAX_REQUESTS = 256;
 const DEFAULT_HEAD_TIMEOUT_MS = 10_000;
 
@@ -166,7 +166,7 @@ class PageServer {
       if (why === 'internal') this.options.onError?.(error, head);
       ignore(writer.abort(streamError(why)));
     } finally {
-      // What the handler left unread is not wanted any more (STOP_SENDING).
+      // The rest of the body is not wanted (STOP_SENDING).
       if (!body.locked) ignore(body.cancel());
     }
   }
@@ -184,15 +184,15 @@ async function writeResponse(
   if (length !== undefined) stream.setExpectedBytes?.(head.length + length);
   await writer.write(head);
   for await (const chunk of withBody ? chunksOf(response.body) : []) {
-    // Room for the chunk, not its arrival: the next one is read while this one is sent. A failed
-    // write is told by `ready` and `close`.
+    // Waits for room and not for the write, so that the next chunk is read while this one is sent. `ready` and `close`
+    // report a failed write.
     await writer.ready;
     ignore(writer.write(chunk));
   }
   await writer.close();
 }
 
-// RFC 9110 §6.4.1: these responses end behind the head.
+// Returns whether a body follows the head (RFC 9110 §6.4.1).
 function hasBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
 }
@@ -212,7 +212,7 @@ async function nextOrEnd<T>(reader: ReadableStreamDefaultReader<T>): Promise<T |
     const { done, value } = await reader.read();
     return done ? undefined : value;
   } catch {
-    return undefined; // The session failed: the same end.
+    return undefined; // The session failed, which ends the stream as well.
   }
 }
 
@@ -226,7 +226,7 @@ function discard(
   if (!writable.locked) ignore(writable.abort(reason));
 }
 
-// The stream or the session may be gone already, which is what was wanted.
+// Ignores failures: the stream or the session may be gone already, which was the intention.
 function ignore(promise: Promise<unknown>): void {
   promise.catch(() => undefined);
 }

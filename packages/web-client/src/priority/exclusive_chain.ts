@@ -1,13 +1,13 @@
-/** Chrome's order of streams under HTTP/2: one line, by level and within a level by age. */
+/** Chrome's order of streams under HTTP/2: one chain, sorted by level, and within a level by age */
 export class ExclusiveChain {
-  /** Nodes by level, oldest first. A set keeps the order of insertion. */
+  /** Nodes by level, oldest first, since a set keeps the order of insertion */
   private readonly levels: Set<number>[];
 
   constructor(levels: number) {
     this.levels = Array.from({ length: levels }, () => new Set<number>());
   }
 
-  /** Puts the node behind the youngest of its own or a more important level; returns that one, or 0. */
+  /** Puts the node behind the youngest node of its own or a more important level. Returns that node, or 0. */
   add(node: number, level: number): number {
     this.remove(node);
     let parent = 0;

@@ -1,4 +1,4 @@
-/** How browsers order the resources of a page, as tables. */
+/** Exports tables of how browsers order the resources of a page. */
 export { classOfDestination, type Placement, type Resource, type ResourceClass } from './resource.js';
 export {
   DEFAULT_STYLE,

@@ -1,16 +1,16 @@
 import type { Placement, Resource, ResourceClass } from './resource.js';
 
-/** A group node of Firefox: orders streams and carries nothing itself. */
+/** A group node of Firefox, which orders streams and carries no data itself */
 export interface Group {
   readonly node: number;
   readonly parent: number;
-  /** As on the wire of HTTP/2: one less than what it counts. */
+  /** Weight as HTTP/2 sends it: one less than its value */
   readonly wireWeight: number;
 }
 
 type ByClass<Value> = Readonly<Record<ResourceClass, Value>>;
 
-/** Wire weights of HTTP/2 (RFC 7540 §6.3); all streams on the root. */
+/** Wire weights of HTTP/2 (RFC 7540 §6.3). All streams depend on the root. */
 export const SAFARI_WEIGHTS: ByClass<number> = {
   html: 255,
   css: 23,
@@ -31,7 +31,7 @@ export const FIREFOX_WEIGHTS: ByClass<number> = {
   other: 31,
 };
 
-/** Group by class, by its node. */
+/** Node of the group of each class */
 export const FIREFOX_PARENTS: ByClass<5 | 7 | 9 | 11> = {
   html: 5,
   css: 7,
@@ -49,10 +49,10 @@ export const FIREFOX_GROUPS: Readonly<Record<5 | 7 | 9 | 11, Group>> = {
   11: { node: 11, parent: 7, wireWeight: 1 },
 };
 
-/** Urgency for receivers that know no trees: the order of Firefox' groups. */
+/** Urgencies for receivers without dependency trees, in the order of Firefox' groups */
 export const FIREFOX_URGENCIES: Readonly<Record<5 | 7 | 9 | 11, number>> = { 5: 1, 7: 2, 9: 3, 11: 4 };
 
-/** Chrome's level by class, 0 is first. Its exclusive chain is ordered by it. */
+/** Chrome's level of each class, 0 first, which orders its exclusive chain */
 export const CHROME_LEVELS: ByClass<number> = {
   html: 0,
   css: 0,
@@ -63,10 +63,10 @@ export const CHROME_LEVELS: ByClass<number> = {
   other: 4,
 };
 
-/** Wire weight by Chrome's level: 256 counted down to 1 over eight levels, of which pages use five. */
+/** Wire weights of Chrome's levels: 256 counted down to 1 over eight levels, of which pages use five */
 export const CHROME_LEVEL_WEIGHTS: readonly number[] = [255, 219, 182, 146, 109];
 
-/** The urgencies that Chromium sends over HTTP/3, by class where the placement makes no difference. */
+/** Urgencies that Chromium sends over HTTP/3, by class, unless the placement matters */
 const EXTENSIBLE_URGENCIES: ByClass<number> = {
   html: 0,
   css: 0,
@@ -78,8 +78,8 @@ const EXTENSIBLE_URGENCIES: ByClass<number> = {
 };
 
 /**
- * Placements that move a class. Frames are ours: for Chromium they are as urgent as the page itself,
- * and hold back its style sheets and the pictures that its visitor sees first.
+ * Placements that change the urgency of a class. Those of frames are ours: to Chromium they are as urgent as the page
+ * itself, so they delay its style sheets and the pictures that its visitor sees first.
  */
 const EXTENSIBLE_PLACEMENTS: Partial<Record<ResourceClass, Partial<Record<Placement, number>>>> = {
   html: { framed: 3, lazy: 3 },
@@ -90,11 +90,11 @@ const EXTENSIBLE_PLACEMENTS: Partial<Record<ResourceClass, Partial<Record<Placem
   xhr: { prefetch: 4 },
 };
 
-/** Neither is moved by a hint beyond these (`fetchpriority` of HTML). */
+/** Urgencies beyond which a hint (`fetchpriority` of HTML) moves no resource */
 const HINTED_HIGH = 1;
 const HINTED_LOW = 3;
 
-/** RFC 9218 as Chromium uses it, but for frames. */
+/** Returns the urgency that Chromium uses (RFC 9218), except for frames. */
 export function extensibleUrgency({ class: kind, placement, fetchPriority }: Resource): number {
   const urgency = EXTENSIBLE_PLACEMENTS[kind]?.[placement] ?? EXTENSIBLE_URGENCIES[kind];
   switch (fetchPriority) {
@@ -103,12 +103,12 @@ export function extensibleUrgency({ class: kind, placement, fetchPriority }: Res
     case 'high':
       return Math.min(urgency, HINTED_HIGH);
     case 'low':
-      // The style sheets that rendering waits for yield by one step only.
+      // Style sheets that rendering waits for yield by only one step.
       return kind === 'css' && urgency === 0 ? HINTED_HIGH : Math.max(urgency, HINTED_LOW);
   }
 }
 
-/** Whether parts of it are of use: not for what is parsed as a whole. */
+/** Returns whether parts of the resource are useful, which is not so for what is parsed as a whole. */
 export function extensibleIncremental(kind: ResourceClass): boolean {
   return kind === 'html' || kind === 'image' || kind === 'xhr' || kind === 'other';
 }

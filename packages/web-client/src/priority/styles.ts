@@ -14,25 +14,28 @@ import {
   type Group,
 } from './style_tables.js';
 
-/** Whose way of ordering a page's resources is followed. */
+/** Browsers whose order of a page's resources can be followed */
 export const STYLE_NAMES = ['extensible', 'safari', 'firefox', 'chrome', 'chrome-chain'] as const;
 export type StyleName = (typeof STYLE_NAMES)[number];
 
-/** What Chromium itself does over HTTP/3, but for frames. */
+/** What Chromium itself does over HTTP/3, except for frames */
 export const DEFAULT_STYLE: StyleName = 'extensible';
 
 export function isStyleName(text: unknown): text is StyleName {
   return (STYLE_NAMES as readonly unknown[]).includes(text);
 }
 
-/** Nodes below this are the groups of styles; streams take theirs from here on. */
+/** First node of streams; lower ones are the groups of styles */
 export const FIRST_STREAM_NODE = 16;
 
-/** Gives the requests of one page load their priorities, in the order in which they are made. */
+/** Gives priorities to the requests of one page load, in the order in which they are made. */
 export interface Prioritizer {
-  /** `node` has not been used in this session, or its stream has ended: {@link FIRST_STREAM_NODE} or above. */
+  /**
+   * Returns the priority of a request. `node` is at least {@link FIRST_STREAM_NODE}, and has not been used in this
+   * session, or its stream has ended.
+   */
   assign(resource: Resource, node: number): StreamPriority;
-  /** The stream of this node has ended; nothing is put below it any more. */
+  /** Notes that the stream of this node has ended. No stream is put below it any more. */
   release(node: number): void;
 }
 
@@ -76,7 +79,7 @@ function firefox({ class: kind }: Resource, node: number): StreamPriority {
   };
 }
 
-/** Each stream below the youngest one that is at least as important, and above all that are less. */
+/** Puts each stream below the youngest one that is at least as important, and above all less important ones. */
 function chromeChain(): Prioritizer {
   const chain = new ExclusiveChain(CHROME_LEVEL_WEIGHTS.length);
   return {

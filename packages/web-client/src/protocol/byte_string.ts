@@ -1,8 +1,8 @@
 import { ProtocolError } from './errors.js';
 
 /**
- * HTTP's strings are bytes: one code unit is one byte (Fetch standard, "isomorphic encode").
- * @throws ProtocolError `malformed` for characters above U+00FF.
+ * Converts a string of HTTP to bytes: one code unit is one byte (Fetch standard, "isomorphic encode").
+ * @throws ProtocolError `malformed` for characters above U+00FF
  */
 export function encodeByteString(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length);
@@ -14,9 +14,9 @@ export function encodeByteString(text: string): Uint8Array {
   return bytes;
 }
 
-/** Inverse of {@link encodeByteString}. */
+/** Converts bytes to a string, the inverse of {@link encodeByteString}. */
 export function decodeByteString(bytes: Uint8Array): string {
-  // A call takes only so many arguments; 8 KiB is below the limit of every engine.
+  // Arguments of a call are limited; 8 KiB is below the limit of every engine.
   const step = 8192;
   let text = '';
   for (let start = 0; start < bytes.length; start += step) {

@@ -1,21 +1,21 @@
 /**
- * WebTransport application error codes of page streams and page sessions. They stay below 256,
- * the range that every WebTransport implementation carries unchanged. Registry: docs/reference/wire.md.
+ * WebTransport application error codes of page streams and page sessions. They stay below 256, which every WebTransport
+ * implementation carries unchanged. Registry: docs/reference/wire.md.
  */
 export const ERROR_CODES = {
-  /** Nothing went wrong: the session or the stream is not needed any more. */
+  /** There was no error: the session or the stream is no longer needed. */
   none: 0x00,
-  /** The stream was not looked at; the same request may be sent again. */
+  /** The stream was not processed, so the same request may be sent again. */
   refused: 0x01,
   /** The peer sent bytes that are not a head. */
   malformed: 0x02,
-  /** A head above one of the limits. */
+  /** A head exceeds one of the limits. */
   too_large: 0x03,
-  /** The version in front of the head is not spoken here. */
+  /** The version in front of the head is not supported. */
   unsupported_version: 0x04,
-  /** The request could not be answered; it may have had effects. */
+  /** The request could not be answered. It may have had effects. */
   internal: 0x05,
-  /** The requester lost interest. */
+  /** The requester abandoned the request. */
   cancelled: 0x06,
   /** The head did not arrive in time. */
   timeout: 0x07,
@@ -25,7 +25,7 @@ export const ERROR_CODES = {
 
 export type ErrorName = keyof typeof ERROR_CODES;
 
-/** A violation of the page protocol, seen by the receiver. */
+/** A violation of the page protocol by the peer */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 

@@ -13,16 +13,16 @@ import { DEFAULT_PRIORITY, decodePriority, encodePriority, type StreamPriority }
 import { validateRequestHead, validateResponseHead } from './validation.js';
 import { readVarint, varintLength, writeVarint } from './varint.js';
 
-/** Where a head lies in the bytes that have arrived so far. */
+/** Position of a head in the bytes that have arrived so far */
 export interface HeadFrame {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Finds the head that `bytes` starts with. Returns undefined while its version and length are not
- * there yet; `end` may lie behind what has arrived.
- * @throws ProtocolError `unsupported_version`, `too_large`.
+ * Finds the head that `bytes` starts with. Returns undefined until its version and length have arrived; `end` may lie
+ * behind the bytes that have arrived.
+ * @throws ProtocolError `unsupported_version`, `too_large`
  */
 export function findHead(bytes: Uint8Array): HeadFrame | undefined {
   const version = readVarint(bytes, 0);
@@ -38,7 +38,7 @@ export function findHead(bytes: Uint8Array): HeadFrame | undefined {
   return { start: length.end, end: length.end + length.value };
 }
 
-/** Version, length and head, ready to be the first bytes of a stream. @throws ProtocolError */
+/** Encodes version, length and head: the first bytes of a request stream. @throws ProtocolError */
 export function encodeRequestHead(head: RequestHead): Uint8Array {
   validateRequestHead(head);
   const fields = [field(FIELD.method, encodeByteString(head.method)), field(FIELD.url, encodeByteString(head.url))];
@@ -52,7 +52,7 @@ export function encodeRequestHead(head: RequestHead): Uint8Array {
   return frame([...fields, ...head.headers.map(headerField)]);
 }
 
-/** Version, length and head, ready to be the first bytes of a response. @throws ProtocolError */
+/** Encodes version, length and head: the first bytes of a response. @throws ProtocolError */
 export function encodeResponseHead(head: ResponseHead): Uint8Array {
   validateResponseHead(head);
   const status = new Uint8Array(varintLength(head.status));
@@ -60,7 +60,7 @@ export function encodeResponseHead(head: ResponseHead): Uint8Array {
   return frame([field(FIELD.status, status), ...head.headers.map(headerField)]);
 }
 
-/** Reads what lies between a {@link HeadFrame}'s start and end. @throws ProtocolError */
+/** Decodes the bytes between a {@link HeadFrame}'s start and end. @throws ProtocolError */
 export function decodeRequestHead(bytes: Uint8Array): RequestHead {
   const single = new SingleFields();
   const headers: HeaderField[] = [];
@@ -84,7 +84,7 @@ export function decodeRequestHead(bytes: Uint8Array): RequestHead {
       case FIELD.header:
         addHeader(headers, value);
         break;
-      default: // A later version's field.
+      default: // A field of a later version.
     }
   }
   const head = {
@@ -99,7 +99,7 @@ export function decodeRequestHead(bytes: Uint8Array): RequestHead {
   return head;
 }
 
-/** Reads what lies between a {@link HeadFrame}'s start and end. @throws ProtocolError */
+/** Decodes the bytes between a {@link HeadFrame}'s start and end. @throws ProtocolError */
 export function decodeResponseHead(bytes: Uint8Array): ResponseHead {
   const headers: HeaderField[] = [];
   let status: number | undefined;
@@ -117,7 +117,7 @@ export function decodeResponseHead(bytes: Uint8Array): ResponseHead {
       case FIELD.header:
         addHeader(headers, value);
         break;
-      default: // A later version's field.
+      default: // A field of a later version.
     }
   }
   if (status === undefined) throw new ProtocolError('malformed', 'status is missing');
@@ -126,7 +126,7 @@ export function decodeResponseHead(bytes: Uint8Array): ResponseHead {
   return head;
 }
 
-/** Absent: omitted. */
+/** Codes of credentials; an absent field means omitted */
 const CREDENTIALS = { none: 0x01, withheld: 0x02 } as const;
 
 function decodeCredentials(bytes: Uint8Array): Credentials {
@@ -142,7 +142,7 @@ function isDefault({ urgency, incremental, dependency }: StreamPriority): boolea
   );
 }
 
-/** Fields that appear at most once. */
+/** Collects fields that appear at most once. */
 class SingleFields {
   private readonly values = new Map<number, string>();
 
@@ -181,7 +181,7 @@ function requireVarint(bytes: Uint8Array, offset: number): { value: number; end:
 }
 
 function addHeader(headers: HeaderField[], bytes: Uint8Array): void {
-  // Checked here too, so that a head full of empty headers costs little memory.
+  // Checks the count here as well, so that a head full of empty headers costs little memory.
   if (headers.length >= LIMITS.headerCount) {
     throw new ProtocolError('too_large', `more than ${LIMITS.headerCount} headers`);
   }

@@ -1,4 +1,4 @@
-/** What a browser and a gateway say to each other on a page session. Format: docs/reference/wire.md. */
+/** Exports what a browser and a gateway exchange on a page session. Format: docs/reference/wire.md. */
 export { ERROR_CODES, ProtocolError, type ErrorName } from './errors.js';
 export {
   FIELD,

@@ -1,23 +1,29 @@
-/** Credit of a backend to send, in bytes, since it has the path: lent by the gateway and not given back, and what it used of that. */
+/**
+ * Credit of a backend to send, in bytes since it has the path: what the gateway lent and did not get back, and how much
+ * of that was used
+ */
 export interface LeaseReport {
   readonly granted: number;
   readonly used: number;
 }
 
-/** One path of an edge's connection to its gateway and the backends of its site, as pages are told. Counters only grow while the path lives. */
+/**
+ * One path of an edge's connection to its gateway and the backends of its site, as pages see it. Counters only grow
+ * while the path lives.
+ */
 export interface PathReport {
-  /** Of the path in its connection. */
+  /** Id of the path in its connection */
   readonly id: number;
-  /** `address:port` of each end. */
+  /** Local and remote address, each as `address:port` */
   readonly local: string;
   readonly remote: string;
   /** `silent`: nothing was acknowledged for a probe timeout. */
   readonly state: 'validating' | 'active' | 'silent' | 'abandoned';
-  /** It leads to this backend; absent: to the gateway. */
+  /** Backend that the path leads to; absent for the gateway */
   readonly backend?: number;
-  /** Of the backend, as it said last; absent: to the gateway, or not known. */
+  /** Latest lease of the backend; absent for the gateway, and while it is unknown */
   readonly lease?: LeaseReport;
-  /** It rests while another one works. */
+  /** Whether the path rests while another one works */
   readonly backup: boolean;
   readonly roundTripMs: number;
   readonly packetsSent: number;
@@ -30,7 +36,7 @@ const STATES: readonly unknown[] = ['validating', 'active', 'silent', 'abandoned
 const COUNTS = ['id', 'roundTripMs', 'packetsSent', 'packetsLost', 'bytesSent', 'bytesReceived'] as const;
 const MAX_PATHS = 64;
 
-/** Checks what `paths` answered. @throws TypeError naming the field that is wrong. */
+/** Checks the response of `paths`. @throws TypeError with the name of the wrong field */
 export function parsePathReports(value: unknown): PathReport[] {
   const paths = (value as { paths?: unknown } | null)?.paths;
   if (!Array.isArray(paths) || paths.length > MAX_PATHS)

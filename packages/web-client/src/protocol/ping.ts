@@ -1,12 +1,12 @@
 /**
- * Datagrams of a page session: one type byte, then an identifier that the response repeats.
- * Datagrams of any other form are dropped.
+ * Types of datagrams in a page session: one type byte, then an identifier that the response repeats. Datagrams of any
+ * other form are dropped.
  */
 const PING = 0x00;
 const PONG = 0x01;
 const IDENTIFIER_LENGTH = 8;
 
-/** Asks the peer for a response. `identifier` is any integer from 0 to 2^53 - 1. */
+/** Encodes a ping, which the peer answers. `identifier` is any integer from 0 to 2^53 - 1. */
 export function encodePing(identifier: number): Uint8Array {
   const bytes = new Uint8Array(1 + IDENTIFIER_LENGTH);
   bytes[0] = PING;
@@ -14,7 +14,7 @@ export function encodePing(identifier: number): Uint8Array {
   return bytes;
 }
 
-/** The datagram that answers `datagram`, or undefined when it is no ping. */
+/** Returns the datagram that answers `datagram`; undefined when that is no ping. */
 export function answerPing(datagram: Uint8Array): Uint8Array | undefined {
   if (datagram.length !== 1 + IDENTIFIER_LENGTH || datagram[0] !== PING) return undefined;
   const answer = datagram.slice();
@@ -22,7 +22,7 @@ export function answerPing(datagram: Uint8Array): Uint8Array | undefined {
   return answer;
 }
 
-/** The identifier of the ping that `datagram` answers, or undefined when it is no response. */
+/** Returns the identifier of the ping that `datagram` answers; undefined when it is no response. */
 export function decodePong(datagram: Uint8Array): number | undefined {
   if (datagram.length !== 1 + IDENTIFIER_LENGTH || datagram[0] !== PONG) return undefined;
   const view = new DataView(datagram.buffer, datagram.byteOffset, datagram.byteLength);

@@ -1,47 +1,53 @@
 import { ProtocolError } from './errors.js';
 import { readVarint, varintLength, writeVarint } from './varint.js';
 
-/** A node of a dependency tree (RFC 7540 §5.3): a stream, or a group that only orders others. */
+/** A node of a dependency tree (RFC 7540 §5.3): a stream, or a group that only orders other nodes */
 export interface Dependency {
-  /** Chosen by the requester, 1 to {@link PRIORITY_LIMITS}.node; unique in its session. */
+  /** Number that the requester chose, from 1 to {@link PRIORITY_LIMITS}.node, unique in its session */
   readonly node: number;
-  /** Another node, which may not be known yet, or 0 for the root. */
+  /** Number of another node, which may not be known yet, or 0 for the root */
   readonly parent: number;
-  /** 1 to 256: share of the parent's capacity among siblings. */
+  /** Share of the parent's capacity among siblings, 1 to 256 */
   readonly weight: number;
-  /** Takes the place of all present children of its parent, and adopts them. */
+  /** Whether the node takes the place of all present children of its parent, which become its own children */
   readonly exclusive: boolean;
 }
 
-/** What a request says about its order among the others. */
+/** Order of a request among the others */
 export interface StreamPriority {
-  /** RFC 9218 §4.1: 0, the most urgent, to 7. */
+  /** Urgency from 0, the most urgent, to 7 (RFC 9218 §4.1) */
   readonly urgency: number;
-  /** RFC 9218 §4.2: useful before it is complete, so streams of the same urgency share. */
+  /** Whether a part of the response is useful, so that streams of the same urgency share (RFC 9218 §4.2) */
   readonly incremental: boolean;
   readonly dependency?: Dependency;
   /**
-   * Groups between this stream and the root. Every request repeats those that it stands on, so that
-   * the tree is the same in whatever order requests arrive; the latest word about a group counts.
+   * Groups between this stream and the root. Every request repeats its groups, so that the tree is the same in whatever
+   * order requests arrive. The latest message about a group counts.
    */
   readonly groups?: readonly Dependency[];
 }
 
-/** RFC 9218 §4: what counts for a request that says nothing. */
+/** Priority of a request that declares none (RFC 9218 §4) */
 export const DEFAULT_PRIORITY: StreamPriority = { urgency: 3, incremental: false };
 
 export const PRIORITY_LIMITS = {
-  /** Keeps every number in four bytes; a session that runs out begins anew with the lowest. */
+  /**
+   * Highest number of a node, so that every number fits into four bytes. A session that runs out starts again with the
+   * lowest.
+   */
   node: 2 ** 20 - 1,
   groups: 8,
 } as const;
 
-/** Bytes of the longest encoding: 1, and 9 nodes of 4 + 4 + 1. */
+/** Length of the longest encoding: 1 byte, and 9 nodes of 4 + 4 + 1 bytes */
 export const MAX_PRIORITY_BYTES = 1 + (1 + PRIORITY_LIMITS.groups) * 9;
 
 const INCREMENTAL = 0x08;
 
-/** Format: docs/reference/wire.md, "Priority". @throws ProtocolError for what the format cannot say. */
+/**
+ * Encodes a priority. Format: docs/reference/wire.md, "Priority". @throws ProtocolError for values that the format
+ * cannot express
+ */
 export function encodePriority(priority: StreamPriority): Uint8Array {
   const { urgency, incremental, dependency, groups = [] } = priority;
   const nodes = dependency === undefined ? [] : [dependency, ...groups];
@@ -61,7 +67,7 @@ export function encodePriority(priority: StreamPriority): Uint8Array {
   return bytes;
 }
 
-/** Inverse of {@link encodePriority}. @throws ProtocolError */
+/** Decodes a priority, the inverse of {@link encodePriority}. @throws ProtocolError */
 export function decodePriority(bytes: Uint8Array): StreamPriority {
   if (bytes.length > MAX_PRIORITY_BYTES) throw new ProtocolError('too_large', 'priority is too long');
   const first = bytes[0];

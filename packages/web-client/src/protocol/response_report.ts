@@ -1,27 +1,30 @@
-/** Bytes of a response's body that one server sent, in one run. */
+/** Bytes of a response's body that one server sent without interruption */
 export interface ResponsePart {
-  /** Number of the backend; absent: the gateway. */
+  /** Number of the backend; absent for the gateway */
   readonly backend?: number;
   readonly bytes: number;
 }
 
-/** Which servers sent a response that came through an edge, as pages are told. */
+/** The servers that sent a response which came through an edge, as pages see it */
 export interface ResponseReport {
-  /** As the response's header {@link RESPONSE_HEADER} says. */
+  /** Id in the response's header {@link RESPONSE_HEADER} */
   readonly id: number;
-  /** No more bytes follow: the response is complete, or it failed. */
+  /** Whether no more bytes follow: the response is complete, or it failed */
   readonly ended: boolean;
-  /** Servers in the order in which they were asked: each continues what the one before could not finish, or not begin. */
+  /**
+   * Servers in the order in which they were asked. Each continues what the one before it could not finish, or not
+   * begin.
+   */
   readonly parts: readonly ResponsePart[];
 }
 
 /** Response header with the id of its {@link ResponseReport}. */
 export const RESPONSE_HEADER = 'sheaf-response';
 
-/** An edge remembers this many responses. */
+/** Number of responses that an edge remembers */
 export const MAXIMUM_RESPONSES = 128;
 
-/** Checks the response of `responses`. @throws TypeError naming the field that is wrong. */
+/** Checks the response of `responses`. @throws TypeError with the name of the wrong field */
 export function parseResponseReports(value: unknown): ResponseReport[] {
   const responses = (value as { responses?: unknown } | null)?.responses;
   if (!Array.isArray(responses) || responses.length > MAXIMUM_RESPONSES)

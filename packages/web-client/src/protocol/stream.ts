@@ -1,28 +1,28 @@
 import { ERROR_CODES, ProtocolError, type ErrorName } from './errors.js';
 import { findHead } from './head_codec.js';
 
-/** The part of a W3C WebTransport stream that pages use. */
+/** The part of a W3C WebTransport stream that pages use */
 export interface BidirectionalStream {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
 }
 
-/** What is read of a stream; a ReadableStreamDefaultReader fits. */
+/** The part of a reader that is used here. A ReadableStreamDefaultReader has it. */
 export interface ByteReader {
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
   cancel(reason?: unknown): Promise<void>;
 }
 
-/** A head and what followed it in the same chunk. */
+/** A head, and the bytes that followed it in the same chunk */
 export interface HeadAndRest<Head> {
   readonly head: Head;
   readonly rest: Uint8Array;
 }
 
 /**
- * Reads a stream up to the end of its head; holds at most one head and one chunk.
- * @throws ProtocolError when the bytes are no head, or the stream ends inside it; the stream's own
- * error when it was reset.
+ * Reads a stream up to the end of its head. Holds at most one head and one chunk.
+ * @throws ProtocolError when the bytes are no head, or the stream ends inside it; the stream's own error when it was
+ *   reset
  */
 export async function readHead<Head>(
   reader: ByteReader,
@@ -40,7 +40,10 @@ export async function readHead<Head>(
   }
 }
 
-/** What is left of a stream behind its head. Reads only when it is read: back-pressure holds. */
+/**
+ * Returns the rest of a stream behind its head. It reads the stream only when it is read itself, which preserves
+ * back-pressure.
+ */
 export function bodyStream(rest: Uint8Array, reader: ByteReader): ReadableStream<Uint8Array> {
   let first: Uint8Array | undefined = rest.length > 0 ? rest : undefined;
   return new ReadableStream<Uint8Array>(
@@ -62,13 +65,13 @@ export function bodyStream(rest: Uint8Array, reader: ByteReader): ReadableStream
 }
 
 /**
- * A reason for `abort()` and `cancel()` that carries an error code to the peer. Browsers look for a
- * WebTransportError, @fails-components/webtransport for `code`.
+ * Creates a reason for `abort()` and `cancel()` that carries an error code to the peer. Browsers expect a
+ * WebTransportError, and @fails-components/webtransport expects `code`.
  */
 export function streamError(name: ErrorName): Error {
   const code = ERROR_CODES[name];
   const error = webTransportError(name, code) ?? Object.assign(new Error(name), { streamErrorCode: code });
-  // WebTransportError inherits a read-only `code` from DOMException: define it on the object.
+  // WebTransportError inherits a read-only `code` from DOMException, so define it on the object.
   return Object.defineProperty(error, 'code', { value: code });
 }
 

@@ -1,17 +1,17 @@
 import { ProtocolError } from './errors.js';
 import { LIMITS, type HeaderField, type RequestHead, type ResponseHead } from './head.js';
 
-// RFC 9110 §5.6.2.
+// RFC 9110 §5.6.2: token
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-// RFC 9110 §5.5: visible characters, spaces and tabs inside, obs-text.
+// RFC 9110 §5.5: visible characters, spaces and tabs inside, and obs-text
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const LOWER_CASE_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
-// Methods that make no sense on a stream of their own, or would turn it into a tunnel.
+// Methods that make no sense on a stream of their own, or would turn it into a tunnel
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
-// RFC 9114 §4.2: these speak about one hop's connection.
+// RFC 9114 §4.2: fields that describe the connection of one hop
 const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
-/** @throws ProtocolError when the head breaks a rule of docs/reference/wire.md. */
+/** Checks a head against the rules of docs/reference/wire.md. @throws ProtocolError */
 export function validateRequestHead(head: RequestHead): void {
   within('method', head.method, LIMITS.method);
   if (!TOKEN.test(head.method) || FORBIDDEN_METHODS.has(head.method.toUpperCase())) {
@@ -25,7 +25,7 @@ export function validateRequestHead(head: RequestHead): void {
   validateHeaders(head.headers);
 }
 
-/** @throws ProtocolError when the head breaks a rule of docs/reference/wire.md. */
+/** Checks a head against the rules of docs/reference/wire.md. @throws ProtocolError */
 export function validateResponseHead(head: ResponseHead): void {
   if (!Number.isInteger(head.status) || head.status < 200 || head.status > 599) {
     throw new ProtocolError('malformed', 'status is not between 200 and 599');
@@ -60,7 +60,7 @@ function validateHeaders(headers: readonly HeaderField[]): void {
   }
 }
 
-// RFC 9110 §5.5: a field value does not include its surrounding spaces and tabs.
+// RFC 9110 §5.5: surrounding spaces and tabs do not belong to a field value.
 function trim(value: string): string {
   return value.replace(/^[\t ]+|[\t ]+$/g, '');
 }

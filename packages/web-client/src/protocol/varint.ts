@@ -1,9 +1,9 @@
 import { ProtocolError } from './errors.js';
 
-/** Largest value that a JavaScript number holds exactly; RFC 9000 allows 2^62 - 1. */
+/** Largest value that a JavaScript number holds exactly. RFC 9000 allows 2^62 - 1. */
 export const MAX_VARINT = Number.MAX_SAFE_INTEGER;
 
-/** Number of bytes of the shortest encoding of `value` (RFC 9000 §16). */
+/** Returns the number of bytes of the shortest encoding of `value` (RFC 9000 §16). */
 export function varintLength(value: number): 1 | 2 | 4 | 8 {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new RangeError(`not a variable-length integer: ${value}`);
@@ -13,7 +13,7 @@ export function varintLength(value: number): 1 | 2 | 4 | 8 {
   return value < 0x4000_0000 ? 4 : 8;
 }
 
-/** Writes the shortest encoding of `value` at `offset`; returns the offset behind it. */
+/** Writes the shortest encoding of `value` at `offset`. Returns the offset behind it. */
 export function writeVarint(target: Uint8Array, offset: number, value: number): number {
   const length = varintLength(value);
   const view = new DataView(target.buffer, target.byteOffset + offset, length);
@@ -34,7 +34,7 @@ export function writeVarint(target: Uint8Array, offset: number, value: number): 
   return offset + length;
 }
 
-/** What {@link readVarint} found: the value and the offset behind it. */
+/** Result of {@link readVarint}: the value, and the offset behind it */
 export interface Varint {
   readonly value: number;
   readonly end: number;

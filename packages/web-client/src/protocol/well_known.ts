@@ -1,43 +1,43 @@
-/** Paths below this prefix belong to Sheaf (RFC 8615); the page loader never intercepts them. */
+/** Prefix of the paths that belong to Sheaf (RFC 8615), which the page loader never intercepts */
 export const WELL_KNOWN_PREFIX = '/.well-known/sheaf/';
 
 export const WELL_KNOWN = {
-  /** WebTransport endpoint of page sessions. */
+  /** WebTransport endpoint of page sessions */
   page_session: `${WELL_KNOWN_PREFIX}page`,
-  /** JSON: {@link GatewayDescription}. */
+  /** JSON: {@link GatewayDescription} */
   certificate_hashes: `${WELL_KNOWN_PREFIX}certificate-hashes`,
-  /** JSON `{ paths }`: {@link PathReport} of each path of an edge that shows them. */
+  /** JSON `{ paths }`: {@link PathReport} of each path of an edge that shows its paths */
   paths: `${WELL_KNOWN_PREFIX}paths`,
-  /** JSON `{ responses }`: {@link ResponseReport} of the latest responses of an edge that shows its paths. */
+  /** JSON `{ responses }`: {@link ResponseReport} of the latest responses of an edge that shows its paths */
   responses: `${WELL_KNOWN_PREFIX}responses`,
-  /** JSON: which server answers what (docs/internals/multi-end.md). */
+  /** JSON: the servers that answer each route (docs/internals/multi-end.md) */
   routes: `${WELL_KNOWN_PREFIX}routes`,
-  /** JSON: a backend's lease of the connection that asks (docs/internals/multi-end.md). */
+  /** JSON: a backend's lease for the requesting connection (docs/internals/multi-end.md) */
   lease: `${WELL_KNOWN_PREFIX}lease`,
-  /** First load: registers the page loader, then goes to `?to=/path`. */
+  /** Start page, which registers the page loader and then goes to `?to=/path` */
   start: `${WELL_KNOWN_PREFIX}start`,
   start_script: `${WELL_KNOWN_PREFIX}start.js`,
-  /** Module that a site may load itself instead of going through the start page. */
+  /** Module that a site may load itself, without the start page */
   page_loader: `${WELL_KNOWN_PREFIX}page-loader.js`,
   worker: `${WELL_KNOWN_PREFIX}page-worker.js`,
 } as const;
 
-/** Response header that tells a worker that the browser was given cookies; its only value is `set`. */
+/** Response header that tells a worker that the browser received cookies. Its only value is `set`. */
 export const CREDENTIALS_HEADER = 'sheaf-credentials';
 
-/** How a browser reaches the gateway by WebTransport. */
+/** Tells a browser how to reach the gateway by WebTransport. */
 export interface GatewayDescription {
-  /** SHA-256 of the leaf certificates in use, lower-case hexadecimal; empty: a public certificate. */
+  /** SHA-256 of the leaf certificates in use, in lower-case hexadecimal; empty for a public certificate */
   readonly hashes: readonly string[];
-  /** `host:port` of the UDP listener when it differs from the page's own. */
+  /** `host:port` of the UDP listener, if it differs from the page's own */
   readonly authority?: string;
-  /** The browser sent cookies or HTTP authentication along when it asked. */
+  /** Whether the browser sent cookies or HTTP authentication with the request */
   readonly credentials?: boolean;
-  /** The site does not want the page loader any more: the worker removes itself. */
+  /** The site no longer wants the page loader: the worker removes itself. */
   readonly page_loader?: 'off';
 }
 
-/** Checks what `certificate-hashes` answered. @throws TypeError naming the field that is wrong. */
+/** Checks the response of `certificate-hashes`. @throws TypeError with the name of the wrong field */
 export function parseGatewayDescription(value: unknown): GatewayDescription {
   if (typeof value !== 'object' || value === null) throw new TypeError('not a JSON object');
   const { hashes, authority, credentials, page_loader } = value as Readonly<Record<string, unknown>>;
@@ -55,7 +55,7 @@ export function parseGatewayDescription(value: unknown): GatewayDescription {
   };
 }
 
-/** The names for which browsers skip TLS and DNS (Secure Contexts §3.1), as `URL.hostname` writes them. */
+/** Returns whether browsers skip TLS and DNS for this name (Secure Contexts §3.1), as `URL.hostname` writes it. */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||

@@ -2,26 +2,26 @@ import { DEFAULT_STYLE, isStyleName, type StyleName } from '../priority/index.js
 import { WELL_KNOWN, isLoopback, parseGatewayDescription, type GatewayDescription } from '../protocol/index.js';
 import { SETTINGS_CACHE } from './removal.js';
 
-/** What is remembered: how the gateway is reached, and the order of requests. */
+/** Settings that are remembered: how to reach the gateway, and the order of requests */
 interface Settings {
   readonly description: GatewayDescription;
   readonly style: StyleName;
 }
 
-/** The gateway does not serve this site, or the site does not want the page loader any more. */
+/** The gateway does not serve this site, or the site no longer wants the page loader. */
 export class PageLoaderUnwanted extends Error {
   override readonly name = 'PageLoaderUnwanted';
 }
 
 /**
- * The settings. How the gateway is reached is the gateway's own word, fetched from it and never taken
- * from a page: a script that got into a page could lead all requests elsewhere, for good. What was
- * fetched is remembered, since a worker is stopped when idle and started again without its page.
+ * The settings of the worker. Only the gateway itself tells how it is reached, never a page: a script injected into a
+ * page could otherwise redirect all requests permanently. The description is remembered, since a worker is stopped when
+ * idle and started again without its page.
  */
 export class Configuration {
   private known: Settings | undefined;
 
-  /** `host` is the worker's own, with its port. */
+  /** `host` is the worker's own host, with its port. */
   constructor(private readonly host: string) {}
 
   async get(): Promise<GatewayDescription> {
@@ -29,7 +29,7 @@ export class Configuration {
     return known?.description ?? (await this.refresh());
   }
 
-  /** For pages that choose none. */
+  /** Returns the style for pages that choose none. */
   async style(): Promise<StyleName> {
     return (await this.recall())?.style ?? DEFAULT_STYLE;
   }
@@ -39,8 +39,8 @@ export class Configuration {
   }
 
   /**
-   * Asks the gateway over the network.
-   * @throws PageLoaderUnwanted; TypeError when the gateway cannot be reached or says something else.
+   * Fetches the description from the gateway over the network.
+   * @throws PageLoaderUnwanted; TypeError when the gateway cannot be reached or its response is invalid
    */
   async refresh(): Promise<GatewayDescription> {
     const response = await fetch(WELL_KNOWN.certificate_hashes, { cache: 'no-store' });
@@ -70,11 +70,13 @@ export class Configuration {
       const { description, style } = (await response.json()) as { description: unknown; style: unknown };
       return { description: this.accept(description), style: isStyleName(style) ? style : DEFAULT_STYLE };
     } catch {
-      return undefined; // Written by another version of the worker, or by a page's script.
+      return undefined; // Another version of the worker wrote it, or a page's script.
     }
   }
 
-  /** Only the port may differ from the worker's own: pages can write to the memory that is read here. */
+  /**
+   * Checks that only the port differs from the worker's own, since pages can write to the storage that is read here.
+   */
   private accept(value: unknown): GatewayDescription {
     const description = parseGatewayDescription(value);
     const own = new URL(`https://${this.host}/`).hostname;

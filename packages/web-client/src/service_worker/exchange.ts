@@ -11,38 +11,38 @@ import {
 } from '../protocol/index.js';
 import type { SessionStream } from './gateway_session.js';
 
-/** The response to one request; the body arrives as it is read. */
+/** The response to one request, whose body arrives as it is read */
 export interface Exchange {
   readonly head: ResponseHead;
   readonly body: ReadableStream<Uint8Array>;
 }
 
-/** What happens to an exchange, for the log. */
+/** Receives the events of an exchange, for the log. */
 export interface ExchangeObserver {
   received(bytes: number): void;
-  /** Called once; `error` when the stream was cut off. */
+  /** Called once, with `error` when the stream was cut off. */
   ended(error?: unknown): void;
 }
 
-/** What follows the head, and who may stop it. */
+/** The body of a request, and the signal that stops it */
 export interface OutgoingBody {
   readonly body: ReadableStream<Uint8Array> | null;
   readonly signal: AbortSignal;
 }
 
-/** The gateway did not look at the request. */
+/** The gateway did not process the request. */
 export class StreamRefused extends Error {
   override readonly name = 'StreamRefused';
 }
 
-/** Only the browser itself can make this request: it needs cookies, a log-in or storage. */
+/** Only the browser itself can make this request, which needs cookies, a log-in or storage. */
 export class CredentialsNeeded extends Error {
   override readonly name = 'CredentialsNeeded';
 }
 
 /**
- * Sends a request on its own stream and reads the response's head.
- * @throws StreamRefused when it may be sent again; CredentialsNeeded; ProtocolError; the stream's error.
+ * Sends a request on its own stream, and reads the response's head.
+ * @throws StreamRefused when it may be sent again; CredentialsNeeded; ProtocolError; the stream's error
  */
 export async function exchange(
   stream: SessionStream,
@@ -79,13 +79,13 @@ function send(
     writer.close().catch(() => undefined);
   } else {
     writer.releaseLock();
-    // The gateway may answer without wanting the rest of the body; what the response says counts.
+    // The gateway may answer without reading the rest of the body. Only the response counts.
     body.pipeTo(writable).catch(() => undefined);
   }
   return { head: headSent };
 }
 
-/** The stream's reader, telling the heartbeat and the observer what comes in. */
+/** Returns the stream's reader, which informs the heartbeat and the observer of what arrives. */
 function observed(stream: SessionStream, observer: ExchangeObserver): ByteReader {
   const reader = stream.readable.getReader();
   let ended = false;

@@ -1,7 +1,7 @@
 import type { BidirectionalStream } from '../protocol/index.js';
 import { Heartbeat, type Datagrams } from './heartbeat.js';
 
-/** The part of the browser's WebTransport that is used here. */
+/** The part of the browser's WebTransport that is used here */
 export interface Transport {
   readonly ready: Promise<unknown>;
   readonly closed: Promise<unknown>;
@@ -10,42 +10,42 @@ export interface Transport {
   close(info?: { closeCode?: number; reason?: string }): void;
 }
 
-/** No session can be had now; nothing was sent. */
+/** No session is available now, and nothing was sent. */
 export class SessionUnavailable extends Error {
   override readonly name = 'SessionUnavailable';
 }
 
-/** A stream and the means to tell that its session answers. */
+/** A stream that can report that its session responds */
 export interface SessionStream extends BidirectionalStream {
-  /** To be called whenever bytes arrive. */
+  /** Call this whenever bytes arrive. */
   heard(): void;
-  /** To be called when nothing more is expected of the stream. */
+  /** Call this when nothing more is expected on the stream. */
   finished(): void;
 }
 
 export interface SessionStatus {
   readonly state: 'closed' | 'opening' | 'open' | 'waiting';
-  /** Milliseconds from asking for the session to its being ready; undefined before the first. */
+  /** Time in milliseconds from the start of the session until it was ready; undefined before the first one */
   readonly openedInMs: number | undefined;
-  /** Sessions opened since the worker started. */
+  /** Number of sessions opened since the worker started */
   readonly sessions: number;
-  /** Latest round trip of a ping in milliseconds. */
+  /** Latest round-trip time of a ping, in milliseconds */
   readonly roundTripMs: number | undefined;
-  /** Why the latest attempt failed; undefined after one that did not. */
+  /** Why the latest attempt failed; undefined after a success */
   readonly failure: string | undefined;
 }
 
-// A handshake with one lost packet each way takes about 2 s; longer, and plain fetch is quicker.
+// A handshake that loses one packet in each direction takes about 2 s. Beyond 3 s, plain fetch is faster.
 const OPEN_TIMEOUT_MS = 3_000;
-// After a failure the network is used at once, and the session is tried again only so often.
+// After a failure, requests use the network at once, and the session is opened again only after a pause.
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
-// Stream credit comes back within a round trip.
+// New stream credit arrives within a round trip.
 const STREAM_PAUSES_MS = [10, 30, 90, 270, 810];
 
 /**
- * At most one WebTransport session with the gateway: opened when the first stream is wanted,
- * watched by a heartbeat, opened anew after it ended.
+ * Manages at most one WebTransport session with the gateway. It opens when the first stream is wanted, is watched by a
+ * heartbeat, and reopens after it ended.
  */
 export class GatewaySession {
   private current: Promise<Connected> | undefined;
@@ -58,8 +58,8 @@ export class GatewaySession {
   private heartbeat: Heartbeat | undefined;
 
   /**
-   * `connect` starts a session. After a failure it is called again with `refresh` and then fails
-   * if the configuration turns out to be the same as before.
+   * `connect` starts a session. After a failure it is called again with `refresh`, and then rejects if the
+   * configuration is unchanged.
    */
   constructor(private readonly connect: (refresh: boolean) => Promise<Transport>) {}
 
@@ -73,18 +73,18 @@ export class GatewaySession {
     };
   }
 
-  /** Forgets earlier failures: the configuration or the network has changed. */
+  /** Forgets earlier failures, since the configuration or the network has changed. */
   reset(): void {
     this.failures = 0;
     this.retryAt = 0;
   }
 
-  /** Opens the session ahead of the first stream; `status` tells whether that worked. */
+  /** Opens the session ahead of the first stream. `status` tells whether that succeeded. */
   async warmUp(): Promise<void> {
     await this.opened().catch(() => undefined);
   }
 
-  /** Opens a stream, and the session before it if need be. @throws SessionUnavailable */
+  /** Opens a stream, and the session first if needed. @throws SessionUnavailable */
   async openStream(): Promise<SessionStream> {
     for (const pause of [...STREAM_PAUSES_MS, undefined]) {
       const { transport, heartbeat } = await this.opened();
@@ -98,7 +98,7 @@ export class GatewaySession {
           finished: () => heartbeat.done(),
         };
       } catch {
-        // Out of stream credit, or the session has just ended: see what `opened` says next time.
+        // There is no stream credit, or the session has just ended, which `opened` tells next time.
         if (pause !== undefined) await sleep(pause);
       }
     }
@@ -134,7 +134,7 @@ export class GatewaySession {
     }
   }
 
-  /** A failure may mean that the gateway has got another certificate. */
+  /** Tries again with a refreshed description, since the gateway may have a new certificate. */
   private async readyOrRefreshed(): Promise<Transport> {
     try {
       return await this.ready(false);
@@ -142,7 +142,7 @@ export class GatewaySession {
       try {
         return await this.ready(true);
       } catch {
-        throw error; // The first one says more.
+        throw error; // The first error says more.
       }
     }
   }

@@ -1,6 +1,6 @@
 import { decodePong, encodePing } from '../protocol/index.js';
 
-/** The datagrams of a WebTransport session. */
+/** The datagrams of a WebTransport session */
 export interface Datagrams {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable?: WritableStream<Uint8Array>;
@@ -8,19 +8,18 @@ export interface Datagrams {
 }
 
 const TICK_MS = 1_000;
-// Less than half of QUIC's usual idle timeout of 30 s, and of the 30 s after which browsers stop
-// an idle worker.
+// Less than half of QUIC's usual idle timeout of 30 s, and of the 30 s after which browsers stop an idle worker.
 const IDLE_PING_MS = 12_000;
-// Eight pings in a row are lost once in 200 times at 30 % loss each way, and then streams, which
-// count as signs of life too, would have to be silent as well.
+// With 30 % loss in each direction, eight pings in a row are lost once in 200 times. Even then, streams would have to
+// be silent as well, since their data also counts as a sign of life.
 const DEAD_AFTER_MS = 8_000;
 
 /**
- * Tells a session that is alive from one whose gateway has gone without a word. While a response is
- * expected it pings every second, otherwise it keeps the connection from going idle.
+ * Detects a session whose gateway disappeared silently. While a response is expected, it pings every second; otherwise
+ * it keeps the connection from going idle.
  */
 export class Heartbeat {
-  /** Latest measured round trip, milliseconds. */
+  /** Latest measured round-trip time, in milliseconds */
   roundTripMs: number | undefined;
 
   private readonly writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
@@ -42,18 +41,18 @@ export class Heartbeat {
     this.ping();
   }
 
-  /** One more response is waited for. */
+  /** Adds an expected response. */
   expect(): void {
     if (this.expected === 0) this.waitingSince = performance.now();
     this.expected += 1;
   }
 
-  /** One response less is waited for. */
+  /** Removes an expected response. */
   done(): void {
     this.expected -= 1;
   }
 
-  /** The gateway has sent something. */
+  /** Notes that the gateway has sent something. */
   heard(): void {
     this.lastHeard = performance.now();
   }
@@ -78,7 +77,7 @@ export class Heartbeat {
 
   private ping(): void {
     this.lastPing = performance.now();
-    // Microseconds since the worker's start: unique, and the response brings the round trip.
+    // Microseconds since the worker's start are unique, and the response then tells the round-trip time.
     this.writer?.write(encodePing(Math.round(this.lastPing * 1000))).catch(() => undefined);
   }
 
@@ -93,7 +92,7 @@ export class Heartbeat {
         this.roundTripMs = performance.now() - identifier / 1000;
       }
     } catch {
-      // The session ended; whoever owns it knows.
+      // The session ended, which its owner knows.
     }
   }
 }

@@ -1,28 +1,28 @@
-/** A start tag: names in lower case, values with character references as they stand. */
+/** A start tag: names in lower case, values with their character references */
 export interface StartTag {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
 }
 
-// Longer tags carry data: URLs, which are not asked for.
+// Longer tags carry data in URLs, which are not requested.
 const MAX_TAG_LENGTH = 65_536;
 const TAG = /^<([a-z][^\s/>]*)/i;
 const ATTRIBUTE = /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/g;
-/** Elements whose content is not markup (HTML standard §13.2.5.2 to §13.2.5.4). */
+/** Elements whose content is not markup (HTML standard §13.2.5.2 to §13.2.5.4) */
 const RAW_TEXT = new Set(['script', 'style', 'textarea', 'title', 'noscript', 'iframe', 'xmp', 'noembed', 'noframes']);
 
 /**
- * Finds the start tags of a document while it arrives, as a browser's preload scanner does: without
- * a tree, and never sure. What it takes wrongly costs a resource its place in the order, no more.
+ * Finds the start tags of a document while it arrives, as a browser's preload scanner does: without a tree, and never
+ * with certainty. An error only costs a resource its place in the order.
  */
 export class HtmlScanner {
   private rest = '';
-  /** Name of the element whose content is skipped. */
+  /** Name of the element whose content is skipped */
   private raw: string | undefined;
 
   constructor(private readonly onTag: (tag: StartTag) => void) {}
 
-  /** The next part of the document. */
+  /** Scans the next part of the document. */
   push(text: string): void {
     this.rest += text;
     let position = 0;
@@ -32,11 +32,11 @@ export class HtmlScanner {
       position = next;
     }
     this.rest = this.rest.slice(position);
-    // An end that does not come: what follows is looked at anew.
+    // The end of this tag or element does not come, so scan what follows as new markup.
     if (this.rest.length > MAX_TAG_LENGTH) this.rest = this.raw === undefined ? '' : this.rest.slice(-16);
   }
 
-  /** Goes past the next tag or comment; undefined when it is not complete. */
+  /** Skips the next tag or comment; undefined when it is incomplete. */
   private next(from: number): number | undefined {
     const start = this.rest.indexOf('<', from);
     if (start === -1) return this.rest.length > from ? this.rest.length : undefined;
@@ -44,7 +44,7 @@ export class HtmlScanner {
       const end = this.rest.indexOf('-->', start + 4);
       return end === -1 ? undefined : end + 3;
     }
-    // It may become a comment.
+    // This may still become a comment.
     if ('<!--'.startsWith(this.rest.slice(start))) return undefined;
     const end = this.endOfTag(start);
     if (end === undefined) return undefined;
@@ -52,7 +52,7 @@ export class HtmlScanner {
     return end;
   }
 
-  /** The place behind the tag's `>`, which does not count inside quotes. */
+  /** Returns the position behind the tag's `>`. A `>` inside quotes does not count. */
   private endOfTag(start: number): number | undefined {
     let quote = '';
     for (let position = start; position < this.rest.length; position += 1) {

@@ -1,37 +1,40 @@
 import CachePolicy from 'http-cache-semantics';
 import type { HeaderField } from '../protocol/index.js';
 
-/** Header of a stored response that holds its policy and size; never shown to a page. */
+/** Header of a stored response with its policy and size, which pages never see */
 const POLICY_HEADER = 'sheaf-cache-policy';
 const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
 const MAX_RESPONSES = 2_000;
-/** Stores between two looks at the bounds above. */
+/** Number of stores between two checks of these bounds */
 const TRIM_EVERY = 50;
-/** Server-Timing entry that marks what was not sent again. */
+/** Server-Timing entry that marks content from the cache */
 const CACHE_TIMING = 'sheaf-cache;desc="page cache"';
-/** RFC 9110 §13.1: a request with one of these is a validation of the page's own. */
+/** Headers that make a request a validation of the page's own (RFC 9110 §13.1) */
 const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range', 'range'];
 
-/** What a load brought; `storable` unless the browser keeps it itself. */
+/** Result of a load; `storable` unless the browser stores it itself */
 export interface Loaded {
   readonly response: Response;
   readonly storable: boolean;
 }
 
-/** Loads with these headers beside the request's own. */
+/** Loads the request with these additional headers. */
 export type Load = (conditions: readonly HeaderField[]) => Promise<Loaded>;
 
 /**
- * An HTTP cache (RFC 9111) for what comes over the page session, which the browser's own cache never
- * sees. `http-cache-semantics` decides what may be kept, for how long, and how it is validated.
+ * An HTTP cache (RFC 9111) for content from the page session, which the browser's own cache never sees.
+ * `http-cache-semantics` decides what may be stored, for how long, and how it is validated.
  */
 export class HttpCache {
   private stores = 0;
 
   constructor(private readonly open: () => Promise<Cache>) {}
 
-  /** The response from the store, validated if need be, or what `load` brings. `headers` are those of the request as it is sent. */
+  /**
+   * Returns the response from the store, validated if needed, or the result of `load`. `headers` are the request's
+   * headers as they are sent.
+   */
   async respond(request: Request, headers: readonly HeaderField[], load: Load): Promise<Response> {
     if (!isCacheable(request)) return this.passOn(request, load);
     const asked = { url: request.url, method: request.method, headers: Object.fromEntries(headers) };
@@ -46,7 +49,7 @@ export class HttpCache {
     return this.store(asked.url, entry.response.body, policy, `${timing}, ${CACHE_TIMING}`);
   }
 
-  /** Forgets everything, as `Clear-Site-Data` wants it. */
+  /** Forgets everything, as `Clear-Site-Data` demands. */
   async clear(): Promise<void> {
     await this.open()
       .then(async (cache) => Promise.all((await cache.keys()).map((key) => cache.delete(key))))
@@ -55,7 +58,7 @@ export class HttpCache {
 
   private async passOn(request: Request, load: Load): Promise<Response> {
     const { response } = await load([]);
-    // RFC 9111 §4.4: what changed the resource makes its stored response invalid.
+    // RFC 9111 §4.4: a change of the resource invalidates its stored response.
     const isSafe = request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS';
     if (!isSafe && response.status < 400)
       await this.open()
@@ -83,7 +86,7 @@ export class HttpCache {
     return response && stored && { response, policy: stored.policy };
   }
 
-  /** Puts a response into the store while the page reads it. A page never waits for the store, and never fails for it. */
+  /** Stores a response while the page reads it. A page never waits for the store, nor fails because of it. */
   private store(url: string, body: ReadableStream<Uint8Array> | null, policy: CachePolicy, timing: string): Response {
     const [forPage, forStore] = body?.tee() ?? [null, null];
     const headers = new Headers(policy.responseHeaders() as Record<string, string>);
@@ -100,7 +103,7 @@ export class HttpCache {
     await this.trim(cache);
   }
 
-  /** Drops the oldest responses above the bounds. */
+  /** Drops the oldest responses beyond the bounds. */
   private async trim(cache: Cache): Promise<void> {
     this.stores += 1;
     if (this.stores % TRIM_EVERY !== 0) return;
@@ -136,7 +139,7 @@ function isUsable({ policy }: Entry, asked: Asked, mode: RequestCache): boolean 
 }
 
 function isStorable({ status, headers }: Response, policy: CachePolicy): boolean {
-  // Cookies are out of a worker's sight, so it cannot tell such variants apart.
+  // A worker cannot see cookies, so it cannot distinguish such variants.
   const varies = /\b(cookie|authorization)\b|\*/i.test(headers.get('vary') ?? '');
   const endless = headers.get('content-type')?.startsWith('text/event-stream') ?? false;
   const small = Number(headers.get('content-length') ?? 0) <= MAX_RESPONSE_BYTES;
@@ -144,7 +147,7 @@ function isStorable({ status, headers }: Response, policy: CachePolicy): boolean
   return status === 200 && !varies && !endless && small && useful && policy.storable();
 }
 
-/** What asks whether the stored response still holds. */
+/** Returns the headers that ask whether the stored response is still valid. */
 function conditionsOf(policy: CachePolicy, asked: Asked): Record<string, string> {
   const headers = policy.revalidationHeaders(asked) as Record<string, string>;
   return Object.fromEntries(Object.entries(headers).filter(([name]) => CONDITIONS.includes(name)));
@@ -160,12 +163,15 @@ function shown(body: ReadableStream<Uint8Array> | null, policy: CachePolicy, tim
   return new Response(body as ReadableStream<BufferSource> | null, { headers });
 }
 
-/** Browsers deny storage in private windows and when the disk is full: then every load is a first one. */
+/**
+ * Ignores the error: browsers deny storage in private windows and when the disk is full. Then every load is a first
+ * one.
+ */
 function unavailable(): undefined {
   return undefined;
 }
 
-/** Undefined for what another version of the worker, or a page's script, has put there. */
+/** Returns undefined for entries of another version of the worker, or of a page's script. */
 function storedWith(response: Response): { policy: CachePolicy; bytes: number } | undefined {
   try {
     const text = decodeURIComponent(response.headers.get(POLICY_HEADER) ?? '');
@@ -176,7 +182,7 @@ function storedWith(response: Response): { policy: CachePolicy; bytes: number } 
   }
 }
 
-/** Fails when more than `limit` bytes pass. */
+/** Limits a stream: fails when more than `limit` bytes pass. */
 function atMost(limit: number): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({

@@ -1,9 +1,9 @@
-// Browsers stop a worker 30 s after its last event, and with it the session; they allow an event
-// to go on for 5 minutes.
+// Browsers stop a worker, and with it the session, 30 s after its last event. They allow an event to last for 5
+// minutes.
 const AWAKE_MS = 120_000;
 const RENEW_AFTER_MS = 15_000;
 
-/** Keeps the worker, and thereby its session, for two minutes after the latest request. */
+/** Keeps the worker, and thereby its session, alive for two minutes after the latest request. */
 export class KeepAwake {
   private extendedAt = -Infinity;
 

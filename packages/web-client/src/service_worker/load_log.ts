@@ -1,6 +1,6 @@
 import type { StreamPriority } from '../protocol/index.js';
 
-/** How one resource was loaded; sent to pages as it changes. Times are milliseconds since 1970. */
+/** The load of one resource, which is sent to pages as it changes. Times are milliseconds since 1970. */
 export interface Load {
   readonly id: number;
   readonly url: string;
@@ -10,19 +10,19 @@ export interface Load {
   transport: 'webtransport' | 'network' | 'cache';
   state: 'waiting' | 'receiving' | 'done' | 'failed';
   status: number;
-  /** Streams used: more than one after refusals or a lost session. */
+  /** Number of streams used: more than one after refusals or a lost session */
   attempts: number;
-  /** Bytes received on streams, heads included; 0 for the network, which does not tell, and for the cache. */
+  /** Bytes received on streams, including heads; 0 for the cache, and for the network, which does not tell */
   bytes: number;
   readonly startedAt: number;
   headAt: number | undefined;
   endedAt: number | undefined;
 }
 
-// Enough for the largest pages seen in the wild, a few hundred resources.
+// Enough for large real pages, which have a few hundred resources.
 const KEPT = 500;
 
-/** The latest loads, and a listener told of every change. */
+/** The latest loads, with a listener for every change */
 export class LoadLog {
   private readonly loads: Load[] = [];
   private nextId = 1;

@@ -5,9 +5,12 @@ import type { Load } from './load_log.js';
 /** BroadcastChannel on which every {@link Load} is announced when it changes. */
 export const LOADS_CHANNEL = 'sheaf-page-loads';
 
-/** From a page to the worker, with a MessagePort for the {@link Reply}. */
+/** A message from a page to the worker, with a MessagePort for the {@link Reply} */
 export type Message =
-  /** Has the worker ask the gateway how it is reached, for a style other than the usual one hands that over, and opens the session. */
+  /**
+   * Makes the worker ask the gateway how it is reached, hands over a style other than the usual one, and opens the
+   * session.
+   */
   { readonly type: 'configure'; readonly style?: StyleName } | { readonly type: 'status' };
 
 export interface Reply {

@@ -4,13 +4,13 @@ import { HtmlScanner, type StartTag } from './html_scanner.js';
 export type Hint = Pick<Resource, 'placement' | 'fetchPriority'>;
 
 const MAX_HINTS = 2_000;
-/** UTF-16 units: what comes later is far down. */
+/** In UTF-16 units. Later markup is far down the page. */
 const MAX_SCANNED = 2_000_000;
-/** Chromium asks with more urgency for so many images of at least this size, seen or not. */
+/** Chromium gives a higher priority to this many images of at least this size, visible or not. */
 const EARLY_IMAGES = 5;
 const EARLY_PIXELS = 10_000;
 
-/** What the markup of one document says about the resources that it will ask for. */
+/** Hints in the markup of one document about the resources that it will request */
 export class PageHints {
   private readonly hints = new Map<string, Hint>();
   private readonly scanner = new HtmlScanner((tag) => this.onTag(tag));
@@ -24,18 +24,18 @@ export class PageHints {
     this.base = url;
   }
 
-  /** Of a resource of the page; undefined when its markup does not name it (yet). */
+  /** Returns the hint for a resource of the page; undefined when the markup does not name it (yet). */
   of(url: string): Hint | undefined {
     return this.hints.get(url);
   }
 
-  /** Reads along while the document passes; never changes it, never holds it up. */
+  /** Scans the document while it passes, without changing or delaying it. */
   observe(document: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
     const decoder = new TextDecoder();
     return document.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({
         transform: (chunk, controller) => {
-          // First: the browser asks as soon as it has seen the chunk.
+          // Scan first: the browser sends requests as soon as it has seen the chunk.
           if (this.scanned < MAX_SCANNED) this.scan(decoder.decode(chunk, { stream: true }));
           controller.enqueue(chunk);
         },
@@ -111,7 +111,7 @@ export class PageHints {
   }
 
   private add(reference: string, hint: Hint): void {
-    // The character reference that URLs in markup do have.
+    // Decodes `&amp;`, the only character reference that URLs in markup usually contain.
     const url = reference.trim().replaceAll('&amp;', '&');
     if (url === '' || url.startsWith('data:') || this.hints.size >= MAX_HINTS || !URL.canParse(url, this.base)) return;
     const absolute = new URL(url, this.base);
@@ -124,7 +124,7 @@ function fetchPriorityOf(value: string): Hint['fetchPriority'] {
   return value === 'high' || value === 'low' ? value : 'auto';
 }
 
-/** URLs of a `srcset`. */
+/** Returns the URLs of a `srcset`. */
 function candidates(srcset: string): string[] {
   return srcset
     .split(/,\s+/)

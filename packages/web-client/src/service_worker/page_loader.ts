@@ -8,12 +8,12 @@ import type { Asker, Place, RequestOrder } from './request_order.js';
 import { observed, toResponse } from './response.js';
 import type { VisitorCredentials } from './visitor_credentials.js';
 
-// Refusals end when the gateway has answered others; a page's requests take less than this.
+// Refusals end once the gateway has answered other requests, which takes less time than this.
 const REFUSAL_PAUSES_MS = [20, 60, 180, 540];
-// RFC 9110 §9.2.2, without those that pages use to change things on purpose.
+// Idempotent methods (RFC 9110 §9.2.2), without those that pages use to change something on purpose
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** What a {@link PageLoader} works with. */
+/** The parts of a {@link PageLoader} */
 export interface PageLoaderParts {
   readonly session: GatewaySession;
   readonly log: LoadLog;
@@ -24,12 +24,12 @@ export interface PageLoaderParts {
   readonly network: (request: Request) => Promise<Response>;
 }
 
-/** The visitor turned out to have credentials while a request without them was answered. */
+/** While a request without credentials was being answered, the visitor turned out to have some. */
 class CredentialsFound extends Error {
   override readonly name = 'CredentialsFound';
 }
 
-/** Answers a page's requests from the cache, over the page session, or by plain fetch where that is impossible. */
+/** Answers a page's requests from the cache, over the page session, or by plain fetch when that is impossible. */
 export class PageLoader {
   constructor(private readonly parts: PageLoaderParts) {}
 
@@ -81,7 +81,7 @@ export class PageLoader {
           refusals += 1;
           continue;
         }
-        // Of attempts that did not come to a stream.
+        // Releases the places of attempts that never got a stream.
         place.release();
         const unsent = error instanceof SessionUnavailable || error instanceof StreamRefused;
         if (!untouched || !(unsent || REPEATABLE.has(request.method))) {
@@ -90,7 +90,7 @@ export class PageLoader {
         }
         const forBrowser = error instanceof CredentialsNeeded;
         if (forBrowser) credentials.neededFor(request.url);
-        // The session was lost meanwhile: a new one first, then the network.
+        // The session was lost meanwhile. Try a new session first, then the network.
         if (!unsent && !forBrowser && losses++ === 0) continue;
         return this.viaNetwork(request, load);
       }
@@ -124,7 +124,7 @@ export class PageLoader {
     return toResponse(request.method, answer.head, answer.body, waitedMs);
   }
 
-  /** What the browser loads itself it also caches itself. */
+  /** Loads over the network. The browser also caches what it loads itself. */
   private async viaNetwork(request: Request, load: Load): Promise<Loaded> {
     const { log, network, credentials, cache } = this.parts;
     load.transport = 'network';
@@ -142,7 +142,7 @@ export class PageLoader {
   }
 }
 
-/** The body as a stream; browsers without `Request.body` (Firefox) have it read into a blob first. */
+/** Returns the body as a stream. Browsers without `Request.body` (Firefox) read it into a blob first. */
 async function bodyOf(request: Request): Promise<ReadableStream<Uint8Array> | null> {
   const body = request.body as ReadableStream<Uint8Array> | null | undefined;
   if (body !== undefined) return body;

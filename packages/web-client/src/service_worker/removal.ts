@@ -1,9 +1,9 @@
-/** Cache Storage of the {@link Configuration}. */
+/** Cache Storage of the {@link Configuration} */
 export const SETTINGS_CACHE = 'sheaf-page-loader';
-/** Cache Storage of the {@link HttpCache}. */
+/** Cache Storage of the {@link HttpCache} */
 export const RESPONSES_CACHE = 'sheaf-responses';
 
-/** Takes the page loader out of this browser; pages that are open load by themselves from their next load on. */
+/** Removes the page loader from this browser. Open pages load without it from their next load on. */
 export async function removePageLoader(registration: ServiceWorkerRegistration): Promise<void> {
   await Promise.all([SETTINGS_CACHE, RESPONSES_CACHE].map((name) => caches.delete(name)));
   await registration.unregister();

@@ -1,4 +1,4 @@
-/** Entry of the worker that a site serves instead of the page loader once it does not want that any more. */
+/** Entry of the worker that a site serves once it no longer wants the page loader */
 import { removePageLoader } from './removal.js';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -8,6 +8,6 @@ self.addEventListener('install', (event) => {
 });
 
 self.addEventListener('activate', (event) => {
-  // It listens to no fetch: pages that are open load by themselves from here on.
+  // It listens to no fetch, so open pages load by themselves after this.
   event.waitUntil(self.clients.claim().then(() => removePageLoader(self.registration)));
 });

@@ -1,13 +1,13 @@
 import type { HeaderField, RequestHead, StreamPriority } from '../protocol/index.js';
 
-/** What the browser would add itself below the worker, and the worker has to say for it. */
+/** Values that the browser adds to requests of its own, but not to those of a worker */
 export interface Visitor {
   readonly userAgent: string;
   readonly languages: readonly string[];
   readonly encodings: readonly string[];
 }
 
-/** The head that asks the gateway for what `request` asks the network for. */
+/** Returns the head that requests from the gateway what `request` would request from the network. */
 export function requestHead(
   request: Request,
   visitor: Visitor,
@@ -22,7 +22,7 @@ export function requestHead(
   if (!headers.has('range')) fill('accept-encoding', visitor.encodings.join(', '));
   const referrer = withoutFragment(request.referrer);
   fill('referer', /^https?:/.test(referrer) ? referrer : '');
-  // Fetch standard, "append a request Origin header".
+  // Fetch standard, "append a request Origin header"
   if (request.method !== 'GET' && request.method !== 'HEAD' && referrer !== '') {
     fill('origin', URL.canParse(referrer) ? new URL(referrer).origin : '');
   }

@@ -10,39 +10,39 @@ import {
 import { PRIORITY_LIMITS, type StreamPriority } from '../protocol/index.js';
 import { PageHints } from './page_hints.js';
 
-/** Query parameter of a page's URL that chooses the style of its load. */
+/** Query parameter of a page's URL that chooses the style of its load */
 export const STYLE_PARAMETER = 'sheaf-style';
 
-/** Pages whose markup is remembered; a page that is still loading is among the latest. */
+/** Number of pages whose markup is remembered. A page that is still loading is among the latest. */
 const MAX_PAGES = 32;
 
-/** Who asks: the members of a FetchEvent. */
+/** The requester, by members of a FetchEvent */
 export interface Asker {
   readonly clientId: string;
-  /** Of the page that a navigation makes. */
+  /** Client of the page that a navigation creates */
   readonly resultingClientId: string;
 }
 
-/** A request's place among the others, for as long as it is in flight. */
+/** A request's place in the order, as long as it is in flight */
 export interface Place {
   readonly priority: StreamPriority;
-  /** Of the document that it loads; undefined for other requests. */
+  /** Hints of the document that it loads; undefined for other requests */
   readonly hints: PageHints | undefined;
   release(): void;
 }
 
-/** A document that is loading, or was. */
+/** A document that is loading, or has loaded */
 interface Page {
   readonly hints: PageHints;
   readonly style: StyleName;
 }
 
-/** Gives each request its priority, by the style of its page load and by what the page's markup says. */
+/** Gives each request its priority, by the style of its page load and the hints in the page's markup. */
 export class RequestOrder {
-  /** Style for pages that choose none. */
+  /** Style for pages that choose none */
   defaultStyle: StyleName = DEFAULT_STYLE;
 
-  /** Of the latest page: for frames, whose parent a worker is not told, and for unknown clients. */
+  /** Style of the latest page, for unknown clients and for frames, whose parent a worker does not learn */
   private latestStyle: StyleName = DEFAULT_STYLE;
   private lastNode = FIRST_STREAM_NODE - 1;
   private readonly pages = new Map<string, Page>();

@@ -1,13 +1,15 @@
 import type { ResponseHead } from '../protocol/index.js';
 import type { PageHints } from './page_hints.js';
 
-/** Name of the Server-Timing entry that marks what came over the page session. */
+/** Name of the Server-Timing entry that marks responses of the page session */
 export const TIMING_NAME = 'sheaf-webtransport';
 
-// Fetch standard, "null body status".
+// Fetch standard, "null body status"
 const NULL_BODY = new Set([204, 205, 304]);
 
-/** Codings that this browser can take off; below a worker it does not do so itself. */
+/**
+ * Returns the content codings that this browser can decode, since it does not decode the responses of a worker itself.
+ */
 export function supportedEncodings(): string[] {
   const candidates = [
     ['br', 'brotli'],
@@ -17,9 +19,9 @@ export function supportedEncodings(): string[] {
 }
 
 /**
- * The response as a page sees it: content coding taken off, marked with a Server-Timing entry that
- * says how long its head was waited for.
- * @throws TypeError for a content coding that was not asked for.
+ * Converts a response for a page: removes the content coding, and adds a Server-Timing entry with the time that its
+ * head took.
+ * @throws TypeError for a content coding that was not requested
  */
 export function toResponse(
   method: string,
@@ -31,7 +33,7 @@ export function toResponse(
   headers.append('server-timing', `${TIMING_NAME};dur=${waitedMs.toFixed(1)};desc="page session"`);
   const init = { status: head.status, headers };
   if (NULL_BODY.has(head.status) || method === 'HEAD') {
-    // Reads to the end instead of cancelling: the stream closes in good order.
+    // Reads to the end instead of canceling, so that the stream closes in order.
     body.pipeTo(new WritableStream()).catch(() => undefined);
     return new Response(null, init);
   }
@@ -50,7 +52,7 @@ export function toResponse(
   return new Response(plain, init);
 }
 
-/** The response with `hints` reading along when it is an HTML document. */
+/** Returns the response; if it is an HTML document, `hints` scans it while it passes. */
 export function observed(response: Response, hints: PageHints | undefined): Response {
   if (hints === undefined || response.body === null || !isHtml(response.headers)) return response;
   const { status, statusText, headers } = response;

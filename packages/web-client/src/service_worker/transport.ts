@@ -1,13 +1,13 @@
 import { WELL_KNOWN, type GatewayDescription } from '../protocol/index.js';
 import type { Transport } from './gateway_session.js';
 
-/** Where the gateway's description comes from. */
+/** The source of the gateway's description */
 interface Descriptions {
   get(): Promise<GatewayDescription>;
   refresh(): Promise<GatewayDescription>;
 }
 
-/** Starts WebTransport with the gateway that is described. */
+/** Opens WebTransport to the described gateway. */
 export async function connect(descriptions: Descriptions, refresh: boolean): Promise<Transport> {
   if (!('WebTransport' in self)) throw new TypeError('this browser has no WebTransport');
   let description = await descriptions.get();

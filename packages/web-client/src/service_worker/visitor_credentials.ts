@@ -1,19 +1,18 @@
 import { CREDENTIALS_HEADER, type Credentials } from '../protocol/index.js';
 
-/** Paths that turned out to need credentials; a site's dynamic pages are far fewer. */
+/** Bound on the paths that turned out to need credentials. A site has far fewer dynamic pages. */
 const MAX_PATHS = 1_000;
 
 export interface CredentialSources {
-  /** Asks the gateway whether the browser sends it cookies. @throws TypeError when it cannot be asked. */
+  /** Asks the gateway whether the browser sends it cookies. @throws TypeError when it cannot be asked */
   ask(): Promise<boolean>;
-  /** Cookies of the site that scripts may see; undefined where the browser does not tell. */
+  /** Returns the cookies of the site that scripts may see; undefined when the browser does not tell. */
   cookies?(): Promise<readonly unknown[]>;
 }
 
 /**
- * Keeps track of whether the visitor has cookies or is logged in. A worker sees neither cookies that
- * are HttpOnly nor Set-Cookie, and page sessions carry none of them (W3C WebTransport §3.1), so what
- * needs them is left to the browser itself.
+ * Tracks whether the visitor has cookies or is logged in. A worker sees neither HttpOnly cookies nor Set-Cookie, and
+ * page sessions carry none of them (W3C WebTransport §3.1). So requests that need them are left to the browser itself.
  */
 export class VisitorCredentials {
   private seen = false;
@@ -22,49 +21,49 @@ export class VisitorCredentials {
 
   constructor(private readonly sources: CredentialSources) {}
 
-  /** What a request over the page session has to say of them, as far as is known already. */
+  /** Returns what a request over the page session should say about credentials, as far as is known. */
   known(request: Pick<Request, 'credentials'>): Credentials {
     if (request.credentials === 'omit') return 'omitted';
     return this.seen ? 'withheld' : 'none';
   }
 
   /**
-   * Whether the visitor has none, which takes a round trip: a request that is safe to repeat is on its way meanwhile,
-   * and its response is not shown to a page before.
+   * Returns whether the visitor has none, which takes a round trip. A request that is safe to repeat is sent meanwhile,
+   * but a page does not see its response before.
    */
   async areNone(request: Pick<Request, 'destination'>): Promise<boolean> {
-    // A log-in at another host of the site may have set cookies since: a new page asks again.
+    // A log-in at another host of the site may have set cookies since then, so a new page asks again.
     if (this.asked === undefined || request.destination === 'document') this.asked = this.ask();
     await this.asked;
     this.seen ||= await this.someAreVisible();
     return !this.seen;
   }
 
-  /** Whether the browser itself has to make this request from the start. */
+  /** Returns whether the browser itself must make this request from the start. */
   areNeededFor(request: Pick<Request, 'url' | 'method' | 'credentials'>): boolean {
     if (request.credentials === 'omit') return false;
-    // Its response may set cookies, and it must not be sent twice.
+    // The response may set cookies, and the request must not be sent twice.
     if (request.method !== 'GET' && request.method !== 'HEAD' && request.method !== 'OPTIONS') return true;
     return this.paths.has(new URL(request.url).pathname);
   }
 
-  /** The gateway said so, for this URL. */
+  /** Notes that the gateway demanded credentials for this URL. */
   neededFor(url: string): void {
     this.paths.add(new URL(url).pathname);
     const [oldest] = this.paths;
     if (this.paths.size > MAX_PATHS && oldest !== undefined) this.paths.delete(oldest);
-    // The response may have been one that sets them.
+    // The response may have set credentials.
     this.asked = undefined;
   }
 
-  /** Looks at what the browser loaded itself. */
+  /** Inspects a response that the browser loaded itself. */
   observe(response: Response): void {
     if (response.headers.has(CREDENTIALS_HEADER)) this.seen = true;
   }
 
   private async ask(): Promise<void> {
     if (this.seen) return;
-    // Where nobody can be asked nothing is known: then cookies are assumed.
+    // If the gateway cannot be asked, assume that there are cookies.
     this.seen = await this.sources.ask().catch(() => true);
   }
 

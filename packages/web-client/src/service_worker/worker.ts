@@ -1,4 +1,4 @@
-/** Entry of the Service Worker: the events of a page on one side, the loader on the other. */
+/** Entry of the service worker, which connects the events of a page to the loader */
 import { DEFAULT_STYLE, isStyleName } from '../priority/index.js';
 import { WELL_KNOWN_PREFIX, type GatewayDescription } from '../protocol/index.js';
 import { Configuration, PageLoaderUnwanted } from './configuration.js';
@@ -16,7 +16,7 @@ import { VisitorCredentials } from './visitor_credentials.js';
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** The site does not want the page loader any more: from then on the browser loads by itself. */
+/** Whether the site no longer wants the page loader, so that the browser loads by itself */
 let removed = false;
 const configuration = new Configuration(self.location.host);
 const session = new GatewaySession((refresh) =>
@@ -44,7 +44,7 @@ const loader = new PageLoader({
   cache,
   network: (request) => fetch(request),
 });
-/** A worker that was started for a request has to recall the style first. */
+/** A worker that was started for a request must recall the style first. */
 const ready = configuration.style().then((style) => {
   order.defaultStyle = style;
 });
@@ -75,12 +75,12 @@ function isOurs(request: Request): boolean {
     'WebTransport' in self &&
     url.origin === self.location.origin &&
     !url.pathname.startsWith(WELL_KNOWN_PREFIX) &&
-    // Asks for what the browser's own cache holds, which is not ours.
+    // Such a request asks for the browser's own cache, not for ours.
     request.cache !== 'only-if-cached'
   );
 }
 
-/** What the gateway says now; removes the page loader when that is what it says. */
+/** Returns the gateway's current description. Removes the page loader if the gateway says so. */
 async function describe(): Promise<GatewayDescription> {
   try {
     return await configuration.refresh();
@@ -97,7 +97,7 @@ async function answer(message: Message, port: MessagePort | undefined): Promise<
   switch (message.type) {
     case 'configure':
       await describe();
-      // Any script of the site can send a message.
+      // Any script of the site can send a message, so check the style.
       order.defaultStyle = isStyleName(message.style) ? message.style : DEFAULT_STYLE;
       await configuration.setStyle(order.defaultStyle);
       session.reset();

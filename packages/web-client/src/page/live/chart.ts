@@ -1,7 +1,7 @@
 const NAMESPACE = 'http://www.w3.org/2000/svg';
 const MARGIN = { top: 10, right: 4, bottom: 24, left: 44 };
 
-/** Values are drawn in this frame; `x` is seconds before now, `y` grows upwards from 0. */
+/** The frame that values are drawn in. `x` is in seconds before now; `y` grows upwards from 0. */
 export interface Frame {
   readonly width: number;
   readonly height: number;
@@ -9,7 +9,7 @@ export interface Frame {
   y(value: number): number;
 }
 
-/** An SVG chart of the last minute that is as wide as its place on the page. */
+/** An SVG chart of the last minute, as wide as its place on the page */
 export class Chart {
   private readonly axes = element('g', { class: 'axes' });
   private readonly content = element('g', {});
@@ -18,7 +18,7 @@ export class Chart {
     svg.append(this.axes, this.content);
   }
 
-  /** Draws the axes for values from 0 to `highest`, and what `marks` makes of the frame. */
+  /** Draws the axes for values from 0 to `highest`, and the elements that `marks` returns. */
   draw(highest: number, marks: (frame: Frame) => SVGElement[]): void {
     const { clientWidth: width, clientHeight: height } = this.svg;
     const top = niceCeiling(highest);
@@ -33,7 +33,7 @@ export class Chart {
     this.content.replaceChildren(...marks(frame));
   }
 
-  /** Calls back with the seconds before now under the pointer, undefined when it leaves. */
+  /** Calls `tell` with the seconds before now under the pointer; undefined when the pointer leaves. */
   onPointer(tell: (secondsAgo: number | undefined) => void): void {
     this.svg.addEventListener('pointermove', ({ clientX }) => {
       const box = this.svg.getBoundingClientRect();
@@ -50,7 +50,7 @@ export function element(name: string, attributes: Record<string, string | number
   return created;
 }
 
-/** 1, 2, 2.5, 4, 5 or 8 times a power of ten: halves of them read well too. */
+/** Rounds up to 1, 2, 2.5, 4, 5 or 8 times a power of ten, since halves of these also read well. */
 function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-6)));
   return [1, 2, 2.5, 4, 5, 8, 10].map((step) => step * power).find((step) => step >= value) ?? 10 * power;

@@ -3,7 +3,7 @@ import { formatNumber } from './format.js';
 import { BUCKETS, BUCKET_MS, type Bucket } from './history.js';
 import type { Trip } from './probe.js';
 
-/** Lines for what was sent and what returned, in Mbit/s. */
+/** Draws lines for bytes sent and returned, in Mbit/s. */
 export class ThroughputChart {
   private readonly chart: Chart;
   private pointed: number | undefined;
@@ -59,7 +59,7 @@ function line(frame: Frame, rates: readonly Bucket[], kind: keyof Bucket): strin
   return `M ${points.join(' L ')}`;
 }
 
-/** One dot per datagram; lost ones are marked at the top. */
+/** Draws one dot per datagram. Lost ones are marked at the top. */
 export class RoundTripChart {
   private readonly chart: Chart;
 
@@ -69,7 +69,7 @@ export class RoundTripChart {
 
   draw(trips: readonly Trip[], now: number): void {
     const times = trips.flatMap(({ milliseconds }) => milliseconds ?? []).sort((a, b) => a - b);
-    // One late datagram should not flatten all the others: the highest percent is cut off.
+    // Cuts off the highest percent, so that one late datagram does not flatten all others.
     const highest = times[Math.floor(times.length * 0.99)] ?? 1;
     this.chart.draw(highest, (frame) => [
       element('path', { class: 'dots', d: this.dots(frame, trips, now) }),
@@ -77,7 +77,7 @@ export class RoundTripChart {
     ]);
   }
 
-  // A line of no length with round ends is a dot: one element for hundreds of them.
+  // Draws each dot as a line of no length with round ends, so that hundreds of them need only one element.
   private dots(frame: Frame, trips: readonly Trip[], now: number): string {
     return trips
       .filter(({ milliseconds }) => milliseconds !== undefined)

@@ -1,6 +1,6 @@
 import { WELL_KNOWN, parseGatewayDescription } from '../../protocol/index.js';
 
-/** What the page wants to know about its session. */
+/** Receives the events of a session. */
 export interface EchoObserver {
   opening(): void;
   opened(authority: string, milliseconds: number): void;
@@ -8,23 +8,23 @@ export interface EchoObserver {
   datagram(bytes: Uint8Array): void;
 }
 
-// Path of the echo application in the demo's configuration.
+// Path of the echo application in the demo's configuration
 const ECHO_PATH = '/echo';
 const MAX_PAUSE_MS = 10_000;
 
-/** A WebTransport session with the gateway's echo application, opened anew whenever it is lost. */
+/** A WebTransport session with the gateway's echo application, reopened whenever it is lost */
 export class EchoSession {
   private transport: WebTransport | undefined;
   private datagrams: WritableStreamDefaultWriter<BufferSource> | undefined;
 
   constructor(private readonly observer: EchoObserver) {}
 
-  /** Runs for as long as the page is open. */
+  /** Runs as long as the page is open. */
   async run(): Promise<never> {
     for (let failures = 0; ; failures += 1) {
       const openedAt = performance.now();
       const reason = await this.once();
-      // A session that held is no reason to wait longer for the next one.
+      // A session that lasted is no reason to wait longer for the next one.
       if (performance.now() - openedAt > MAX_PAUSE_MS) failures = 0;
       const pause = Math.min(500 * 2 ** failures, MAX_PAUSE_MS);
       this.observer.lost(reason, pause);
@@ -36,18 +36,18 @@ export class EchoSession {
     return this.transport !== undefined;
   }
 
-  /** @throws while there is no session, or no stream is granted. */
+  /** Opens a stream. @throws while there is no session, or no stream is granted */
   async openStream(): Promise<WebTransportBidirectionalStream> {
     if (this.transport === undefined) throw new Error('no session');
     return this.transport.createBidirectionalStream();
   }
 
-  /** Dropped while there is no session, as a datagram may be at any time. */
+  /** Sends a datagram, or drops it while there is no session, as may happen to a datagram at any time. */
   sendDatagram(bytes: Uint8Array<ArrayBuffer>): void {
     this.datagrams?.write(bytes).catch(() => undefined);
   }
 
-  /** One session from its opening to its end; returns why it ended. */
+  /** Runs one session from its opening to its end. Returns why it ended. */
   private async once(): Promise<string> {
     this.observer.opening();
     try {
@@ -75,7 +75,7 @@ export class EchoSession {
     try {
       for await (const datagram of readable) this.observer.datagram(datagram);
     } catch {
-      // The session ended; `once` knows.
+      // The session ended, which `once` reports.
     }
   }
 }

@@ -4,13 +4,13 @@ interface Unit {
   readonly digits: number;
 }
 
-/** Bytes in the unit that reads best. */
+/** Formats bytes in the unit that reads best. */
 export function formatBytes(bytes: number): string {
   const unit = unitOf(bytes);
   return `${inUnit(bytes, unit)} ${unit.name}`;
 }
 
-/** Some bytes of all, both in the unit that reads best for all. */
+/** Formats a part of the bytes and the total, both in the unit that reads best for the total. */
 export function formatShare(bytes: number, all: number): string {
   const unit = unitOf(all);
   return `${inUnit(bytes, unit)} of ${inUnit(all, unit)} ${unit.name}`;
@@ -24,14 +24,14 @@ function unitOf(bytes: number): Unit {
 
 const inUnit = (bytes: number, unit: Unit): string => (bytes / unit.bytes).toFixed(unit.digits);
 
-/** Three digits or so, without an unit. */
+/** Formats a number with about three digits, without a unit. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (value >= 100) return value.toFixed(0);
   return value.toFixed(value >= 10 ? 1 : 2);
 }
 
-/** The middle value; NaN without values. */
+/** Returns the median; NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

@@ -1,15 +1,15 @@
-/** Width of one column of the charts, milliseconds. */
+/** Width of one column of the charts, in milliseconds */
 export const BUCKET_MS = 250;
-/** Time shown: one minute. */
+/** Number of columns: one minute */
 export const BUCKETS = 240;
 
-/** Bytes of one column. */
+/** Bytes of one column */
 export interface Bucket {
   sent: number;
   returned: number;
 }
 
-/** Bytes sent and returned over the last minute; the oldest column comes first. */
+/** Bytes sent and returned over the last minute, the oldest column first */
 export class ThroughputHistory {
   private readonly buckets: Bucket[] = [empty()];
   private current: number;
@@ -23,7 +23,7 @@ export class ThroughputHistory {
     this.buckets.at(-1)![kind] += bytes;
   }
 
-  /** Complete columns in Mbit/s; the one that is still filling is left out. */
+  /** Returns complete columns in Mbit/s, without the one that is still filling. */
   rates(now: number): Bucket[] {
     this.advance(now);
     return this.buckets.slice(0, -1).map(({ sent, returned }) => ({

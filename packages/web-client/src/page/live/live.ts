@@ -1,4 +1,4 @@
-/** Entry of the live page: a session with the echo application, measured and drawn. */
+/** Entry of the live page, which measures and draws a session with the echo application */
 import { find, write } from '../elements.js';
 import { RoundTripChart, ThroughputChart } from './charts.js';
 import { EchoSession } from './echo_session.js';
@@ -110,7 +110,7 @@ void showPaths({
 });
 void showLoads(find('loads'), find('loads-summary'));
 if ('WebTransport' in window) {
-  // A page in the background measures nothing but its own timers.
+  // A page in the background would only measure its own timers.
   const active = (): boolean => session.isOpen && !document.hidden;
   probe.start(active);
   traffic.start(active);

@@ -3,7 +3,7 @@ import { LOADS_CHANNEL } from '../../service_worker/messages.js';
 import { ask } from '../start/start_page_loader.js';
 import { formatBytes, formatNumber } from './format.js';
 
-/** One line of the table; times are milliseconds since the request began. */
+/** One line of the table. Times are milliseconds since the request began. */
 interface Row {
   readonly path: string;
   readonly carriedBy: string;
@@ -16,7 +16,7 @@ interface Row {
 
 const SHOWN = 40;
 
-/** Lists what the page loader has fetched; without it, what the browser has. */
+/** Lists what the page loader has fetched; without a page loader, what the browser has. */
 export async function showLoads(body: HTMLElement, summary: HTMLElement): Promise<void> {
   const { controller } = navigator.serviceWorker ?? {};
   if (controller === null || controller === undefined) {

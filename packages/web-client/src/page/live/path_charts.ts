@@ -1,14 +1,14 @@
 import { Chart, element, type Frame } from './chart.js';
 import type { PathSample, PathSeries } from './path_history.js';
 
-/** One line for each path: the value of its samples over the last minute. */
+/** Draws one line for each path: the value of its samples over the last minute. */
 export class PathChart {
   private readonly chart: Chart;
 
   constructor(
     svg: SVGSVGElement,
     private readonly value: (sample: PathSample) => number,
-    /** Marks at the top where packets were lost. */
+    /** Whether losses are marked at the top */
     private readonly marksLosses = false,
   ) {
     this.chart = new Chart(svg);
@@ -32,7 +32,7 @@ export class PathChart {
   }
 }
 
-/** Six looks, as a connection rarely has more paths. */
+/** Returns one of six styles, since a connection rarely has more paths. */
 export function pathClass(place: number): string {
   return `path-${(place % 6) + 1}`;
 }

@@ -1,22 +1,22 @@
 import type { PathReport } from '../../protocol/index.js';
 
-/** What a path did since the report before. */
+/** Activity of a path since the report before */
 export interface PathSample {
   readonly at: number;
-  /** Sent and received, Mbit/s. */
+  /** Rate sent and received together, in Mbit/s */
   readonly rate: number;
   readonly roundTripMs: number;
-  /** Packets. */
+  /** Lost packets */
   readonly lost: number;
 }
 
-/** One path over the last minute. */
+/** One path over the last minute */
 export interface PathSeries {
-  /** Distinguishes it from the others that are shown; small, and free again when it is forgotten. */
+  /** Number that distinguishes the path from the others shown: small, and free again when the path is forgotten */
   readonly place: number;
-  /** As it was last reported. */
+  /** Latest report */
   readonly report: PathReport;
-  /** No longer reported. */
+  /** Whether the path is no longer reported */
   readonly gone: boolean;
   readonly samples: readonly PathSample[];
 }
@@ -31,11 +31,11 @@ interface Entry {
   samples: PathSample[];
 }
 
-/** Turns the counters of paths into rates, and remembers a minute of them. */
+/** Turns the counters of paths into rates, and keeps them for a minute. */
 export class PathHistory {
   private readonly entries = new Map<string, Entry>();
 
-  /** Takes the paths that there are at this moment, in milliseconds. */
+  /** Takes the reports of the paths that exist at `now`, in milliseconds. */
   add(reports: readonly PathReport[], now: number): void {
     for (const entry of this.entries.values()) entry.gone = true;
     for (const report of reports) this.addOne(report, now);
@@ -45,7 +45,7 @@ export class PathHistory {
     }
   }
 
-  /** Every path of the last minute, in the order in which they appeared. */
+  /** Returns every path of the last minute, in order of appearance. */
   series(): readonly PathSeries[] {
     return [...this.entries.values()];
   }
@@ -70,7 +70,10 @@ export class PathHistory {
   }
 }
 
-/** Nothing where the counters began anew: that is the same path of another connection. */
+/**
+ * Returns the sample between two reports; undefined when the counters began anew, as for the same path of another
+ * connection.
+ */
 function sampleBetween({ report: before, reportedAt }: Entry, report: PathReport, now: number): PathSample | undefined {
   const bytes = report.bytesSent + report.bytesReceived - before.bytesSent - before.bytesReceived;
   if (now <= reportedAt || bytes < 0) return undefined;

@@ -5,7 +5,7 @@ import { PathHistory, type PathSeries } from './path_history.js';
 
 const INTERVAL_MS = 1_000;
 
-/** The places on the page that show paths. */
+/** Elements of the page that show paths */
 export interface PathElements {
   readonly section: HTMLElement;
   readonly legend: HTMLElement;
@@ -15,8 +15,8 @@ export interface PathElements {
 }
 
 /**
- * Charts the paths of the edge that this page came through, to the gateway and to backends, for as long as the page is open. Where there is no
- * edge, or one that does not show them, the section stays hidden.
+ * Charts the paths of the edge that this page came through, to the gateway and to backends, as long as the page is
+ * open. The section stays hidden if there is no edge, or the edge does not show its paths.
  */
 export async function showPaths(elements: PathElements): Promise<void> {
   const history = new PathHistory();
@@ -28,7 +28,7 @@ export async function showPaths(elements: PathElements): Promise<void> {
     const now = performance.now();
     history.add(answer === 'unreachable' ? [] : answer, now);
     const series = history.series();
-    // Visible first: a hidden chart has no size to be drawn in.
+    // Makes the section visible first, since a hidden chart has no size to be drawn in.
     elements.section.hidden &&= series.length === 0;
     rates.draw(series, now);
     roundTrips.draw(series, now);
@@ -45,7 +45,7 @@ async function fetchPaths(): Promise<PathReport[] | 'not shown'> {
   return parsePathReports(await response.json());
 }
 
-/** A page in the background asks for nothing. */
+/** Waits for the next turn. A page in the background requests nothing. */
 async function nextTurn(): Promise<void> {
   do await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
   while (document.hidden);
@@ -61,7 +61,7 @@ function stateOf({ gone, report }: PathSeries): string {
   return report.backup ? `${state}, backup` : state;
 }
 
-/** Used, of what was granted. */
+/** Shows the used part of the granted credit. */
 const leaseOf = ({ gone, report: { lease } }: PathSeries): string =>
   gone || lease === undefined ? '–' : formatShare(lease.used, lease.granted);
 
@@ -91,7 +91,7 @@ function row(series: PathSeries): HTMLTableRowElement {
     const cell = line.insertCell();
     cell.textContent = content;
     cell.className = className;
-    // Where a row is a card, its cells say themselves what they are.
+    // In the narrow layout, where a row is a card, each cell shows its own label.
     cell.dataset['label'] = label;
   }
   return line;

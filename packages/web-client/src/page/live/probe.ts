@@ -1,4 +1,4 @@
-/** One datagram's journey; `milliseconds` is undefined while it is in flight. */
+/** The round trip of one datagram; `milliseconds` is undefined while it is in flight */
 export interface Trip {
   readonly sentAt: number;
   milliseconds: number | undefined;
@@ -6,11 +6,11 @@ export interface Trip {
 }
 
 const INTERVAL_MS = 100;
-// Far above any round trip; a datagram is never sent again.
+// Far above any round-trip time; a datagram is never sent again.
 const LOST_AFTER_MS = 2_000;
 const KEPT_MS = 60_000;
 
-/** Sends ten datagrams a second and measures how long each takes to come back. */
+/** Sends ten datagrams a second, and measures how long each takes to come back. */
 export class Probe {
   returned = 0;
   lost = 0;
@@ -26,7 +26,7 @@ export class Probe {
     }, INTERVAL_MS);
   }
 
-  /** Takes a datagram that came back. */
+  /** Records a datagram that came back. */
   receive(datagram: Uint8Array): void {
     if (datagram.length !== 4) return;
     const view = new DataView(datagram.buffer, datagram.byteOffset, datagram.byteLength);
@@ -36,7 +36,7 @@ export class Probe {
     this.returned += 1;
   }
 
-  /** Trips of the last minute, oldest first. */
+  /** Returns the trips of the last minute, oldest first. */
   history(): readonly Trip[] {
     return [...this.trips.values()];
   }

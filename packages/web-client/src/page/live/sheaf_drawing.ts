@@ -17,10 +17,10 @@ interface Colours {
 const JOURNEY_MS = 900;
 const MAX_SPARKS = 220;
 const FADE_MS = 700;
-// Chunks come in all sizes: a spark stands for so many bytes.
+// Bytes per spark, since chunks come in all sizes
 const SPARK_BYTES = 16_384;
 
-/** Streams as stalks between the browser on the left and the gateway on the right. */
+/** Draws streams as stalks between the browser on the left and the gateway on the right. */
 export class SheafDrawing {
   private readonly context: CanvasRenderingContext2D;
   private readonly still = matchMedia('(prefers-reduced-motion: reduce)');
@@ -57,7 +57,7 @@ export class SheafDrawing {
     this.lastOpen.set(slot, performance.now());
   }
 
-  /** Bytes that went one way on a stream. */
+  /** Counts bytes that went in one direction on a stream. */
   moved(slot: number, kind: 'sent' | 'returned', bytes: number): void {
     const key = `${kind} ${slot}`;
     const total = (this.sparkless.get(key) ?? 0) + bytes;
@@ -110,7 +110,7 @@ export class SheafDrawing {
     this.context.globalAlpha = 1;
   }
 
-  /** Grains along the last part of a stalk. */
+  /** Draws grains along the last part of a stalk. */
   private drawEar(slot: number, width: number, height: number): void {
     const size = Math.min(1, Math.max(0.55, width / 900));
     for (let pair = 0; pair < 6; pair += 1) {
@@ -148,7 +148,7 @@ export class SheafDrawing {
 
   private drawSpark({ slot, kind, bornAt }: Spark, width: number, height: number, now: number): void {
     const progress = (now - bornAt) / JOURNEY_MS;
-    // Datagrams go there and back, stream data one way.
+    // Datagrams go there and back, stream data in one direction.
     const place = kind === 'datagram' ? 1 - Math.abs(1 - progress * 2) : kind === 'sent' ? progress : 1 - progress;
     const [x, y] = this.point(slot, place, width, height);
     this.context.fillStyle = this.colours.sparks[kind];
@@ -161,13 +161,13 @@ export class SheafDrawing {
     return Math.min(height * 0.2, 6 + this.stalks * 3);
   }
 
-  /** Where a stalk is: 0 at the browser, 1 at the gateway; a hyperbola as in a real sheaf. */
+  /** Returns a point of a stalk: at 0 the browser, at 1 the gateway, on a hyperbola as in a real sheaf. */
   private point(slot: number, place: number, width: number, height: number): [number, number] {
     const lane = this.stalks === 1 ? 0 : slot / (this.stalks - 1) - 0.5;
     const away = Math.abs(place - 0.5) * 2;
     const waist = this.waist(height);
     const open = Math.hypot(waist, away * (height * 0.86 - waist));
-    // Stalks are not all of one length.
+    // Varies the length of the stalks.
     const length = 0.94 - ((slot * 7) % 5) * 0.012;
     return [width * (0.5 + (place - 0.5) * length), height / 2 + lane * open];
   }

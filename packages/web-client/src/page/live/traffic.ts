@@ -1,4 +1,4 @@
-/** What the page's streams do, for drawing and counting. */
+/** Receives the events of the page's streams, for drawing and counting. */
 export interface TrafficObserver {
   opened(slot: number): void;
   sent(slot: number, bytes: number): void;
@@ -13,9 +13,9 @@ type OpenStream = () => Promise<{
 
 const CHUNK = new Uint8Array(16_384);
 const SMALL_BYTES = 32_768;
-// A burst goes in portions, so that all streams take part in it.
+// A burst is divided into portions, so that all streams take part in it.
 const PORTION_BYTES = 262_144;
-// Eight streams of 32 KB make about 4 Mbit/s: visible, and no burden to anyone.
+// Eight streams of 32 KB make about 4 Mbit/s, which is visible and burdens nobody.
 const REST_MS = 450;
 
 /** Keeps `parallel` streams busy: each sends some bytes, waits for them to return, and rests. */
@@ -31,7 +31,7 @@ export class Traffic {
     private readonly observer: TrafficObserver,
   ) {}
 
-  /** Looks after the streams for as long as the page is open. */
+  /** Starts streams that are missing, as long as the page is open. */
   start(active: () => boolean): void {
     setInterval(() => {
       if (!active() || this.paused) return;
@@ -41,7 +41,7 @@ export class Traffic {
     }, 50);
   }
 
-  /** Sends so many bytes at once, divided among the streams. */
+  /** Sends these bytes at once, divided among the streams. */
   burst(bytes: number): void {
     this.pending += bytes;
   }
@@ -59,7 +59,7 @@ export class Traffic {
     } catch {
       this.observer.ended(slot, false);
     }
-    // Out of step on purpose: the stalks should not all light up at the same time.
+    // Randomizes the rest on purpose, so that the stalks do not all light up at the same time.
     if (!hurried) await new Promise((resolve) => setTimeout(resolve, REST_MS * (0.6 + Math.random())));
     this.busy.delete(slot);
   }

@@ -1,13 +1,13 @@
-/** What `sheaf demo --site multi-end` says of a backend, whose process it has started. */
+/** Report of `sheaf demo --site multi-end` about a backend whose process it has started */
 export interface DemoBackend {
   readonly number: number;
   readonly name: string;
   readonly process: 'running' | 'starting' | 'stopped';
-  /** Of its process. */
+  /** Id of its process */
   readonly pid?: number;
-  /** As the gateway sees it. */
+  /** State of the backend, as the gateway sees it */
   readonly state: string;
-  /** Of the link in front of it. */
+  /** Rate of the link in front of the backend */
   readonly megabitsPerSecond: number;
   readonly delayMs: number;
 }
@@ -15,10 +15,10 @@ export interface DemoBackend {
 export type BackendAction = 'kill' | 'drain' | 'resume' | 'start';
 
 const RESOURCE = '/demo/backends';
-/** Pages of other origins cannot send it without being asked first (CORS), and nobody there would answer. */
+/** Header that pages of other origins cannot send without a preflight request (CORS), which the demo refuses */
 const HEADER = 'sheaf-demo';
 
-/** Undefined where no demo serves this page: then there is nobody who could stop a backend. */
+/** Returns the backends; undefined when no demo serves this page, so that nobody can stop a backend. */
 export async function fetchBackends(): Promise<readonly DemoBackend[] | undefined> {
   const response = await fetch(RESOURCE, { cache: 'no-store' });
   if (response.status === 404) return undefined;
@@ -26,7 +26,7 @@ export async function fetchBackends(): Promise<readonly DemoBackend[] | undefine
   return ((await response.json()) as { backends: DemoBackend[] }).backends;
 }
 
-/** @throws Error with what the demo said */
+/** Performs an action on a backend. @throws Error with the demo's message */
 export async function control(name: string, action: BackendAction): Promise<void> {
   const response = await fetch(`${RESOURCE}/${encodeURIComponent(name)}/${action}`, {
     method: 'POST',

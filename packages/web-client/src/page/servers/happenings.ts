@@ -7,9 +7,9 @@ import { serverOf, type Server } from './tally.js';
 
 const KEPT = 40;
 
-/** The list of what happened, the latest first. */
+/** The list of events, the latest first */
 export class Happenings {
-  /** What was last said of each server. */
+  /** State of each server in its latest event */
   private readonly pathStates = new Map<Server, string>();
   private readonly backends = new Map<number, DemoBackend>();
 
@@ -30,7 +30,7 @@ export class Happenings {
     while (this.list.childElementCount > KEPT) this.list.lastElementChild?.remove();
   }
 
-  /** What the edge does with its path to a server. */
+  /** Reports changes of the edge's path to a server. */
   pathOf(server: Server, path: PathSeries | undefined): void {
     const state = path === undefined || path.gone || path.report.state === 'abandoned' ? 'none' : path.report.state;
     const before = this.pathStates.get(server);
@@ -42,7 +42,7 @@ export class Happenings {
     else if (state === 'active') this.tell(`The edge has a working path to ${nameOf(server)}.`, server);
   }
 
-  /** What the gateway thinks of a backend. */
+  /** Reports changes of the gateway's view of a backend. */
   backend(now: DemoBackend): void {
     const { number, name, process, pid, state } = now;
     const before = this.backends.get(number);
@@ -55,7 +55,7 @@ export class Happenings {
     if (state !== before.state) this.tell(`The gateway sees ${name} as ${state}.`, number);
   }
 
-  /** A piece that another server completed than the first that was asked. */
+  /** Reports a piece that another server completed than the one that was asked first. */
   continued(place: number, report: ResponseReport): void {
     const last = report.parts.at(-1);
     if (!last) return;

@@ -3,7 +3,7 @@ import type { Pictures } from './picture_loader.js';
 import { markOf, nameOf } from './server_marks.js';
 import { serverOf } from './tally.js';
 
-/** The picture, and on each of its pieces who sent it. */
+/** Shows the picture, and on each of its pieces the servers that sent it. */
 export class Mosaic {
   private readonly context: CanvasRenderingContext2D;
   private readonly places: readonly HTMLElement[];
@@ -37,7 +37,7 @@ export class Mosaic {
     this.setState(place, 'verified');
   }
 
-  /** Nobody is known to have sent the piece; a new one is on its way. */
+  /** Clears the senders of a piece, since a new one is being loaded. */
   forgetSenders(place: number): void {
     const element = this.places[place]!;
     element.removeAttribute('title');

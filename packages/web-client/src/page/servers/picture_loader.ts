@@ -1,25 +1,28 @@
 import { RESPONSE_HEADER } from '../../protocol/index.js';
 
-/** `pictures.json`: each picture in pieces, with the SHA-256 of each. */
+/** Content of `pictures.json`: each picture in pieces, with the SHA-256 of each piece */
 export interface Pictures {
   readonly columns: number;
   readonly rows: number;
-  /** Edge of a piece, in pixels. */
+  /** Length of a piece's edge, in pixels */
   readonly edge: number;
   readonly pictures: readonly { readonly name: string; readonly pieces: readonly string[] }[];
 }
 
-/** Hears what becomes of pieces; `place` counts from the upper left corner. */
+/** Receives events of pieces. `place` counts from the upper left corner. */
 export interface PieceEvents {
   requested(place: number): void;
-  /** The head of the response is here. `id` is that of its report; absent without an edge that tells. */
+  /**
+   * Reports that the head of the response arrived. `id` is the id of its report, absent without an edge that shows
+   * reports.
+   */
   responded(place: number, id: number | undefined): void;
   received(place: number, share: number): void;
   verified(place: number, piece: ImageBitmap): void;
-  /** It is requested again. */
+  /** Reports a failure, after which the piece is requested again. */
   failed(place: number, reason: string): void;
   damaged(place: number): void;
-  /** Time without a byte of a piece that was waited for, in milliseconds. */
+  /** Reports a time without a byte of an awaited piece, in milliseconds. */
   waited(milliseconds: number): void;
 }
 
@@ -33,9 +36,9 @@ interface WantedPiece {
   readonly sha256: string;
 }
 
-/** Requests the pieces of picture after picture, a few at a time, and checks each of them. */
+/** Requests the pieces of one picture after the other, a few at a time, and verifies each of them. */
 export class PictureLoader {
-  /** Path before the name of the picture. */
+  /** Path before the name of the picture */
   prefix = '/pieces/';
   private readonly underway = new Set<number>();
   private resume: (() => void) | undefined;
@@ -51,7 +54,7 @@ export class PictureLoader {
     return this.resumed !== undefined;
   }
 
-  /** Pieces that are on their way arrive all the same. */
+  /** Pauses new requests. Requests in flight finish. */
   set paused(paused: boolean) {
     if (paused) this.resumed ??= new Promise((resolve) => (this.resume = resolve));
     else {
@@ -65,7 +68,7 @@ export class PictureLoader {
     await Promise.all(Array.from({ length: this.parallel }, () => this.work(wanted)));
   }
 
-  /** Pieces column by column, of one picture after the other, without an end. */
+  /** Yields the pieces of one picture after the other, column by column, without end. */
   private *wanted(): Generator<WantedPiece, never> {
     const { columns, rows, pictures } = this.pictures;
     for (;;) {
@@ -82,7 +85,7 @@ export class PictureLoader {
     for (;;) {
       await this.resumed;
       const { value } = wanted.next();
-      // The piece of the picture before may still be on its way: then this picture goes without.
+      // The piece of an earlier picture may still be in flight. Then this picture goes without it.
       if (this.underway.has(value.place)) continue;
       this.underway.add(value.place);
       await this.piece(value);
@@ -90,7 +93,7 @@ export class PictureLoader {
     }
   }
 
-  /** Requests the piece until it is here and whole. */
+  /** Requests the piece until it is complete and correct. */
   private async piece({ place, picture, sha256 }: WantedPiece): Promise<void> {
     for (;;) {
       try {
@@ -128,7 +131,7 @@ export class PictureLoader {
   }
 }
 
-/** Measures how long nothing was heard; a page in the background measures nothing but its own timers. */
+/** Measures pauses without data. A page in the background would only measure its own timers. */
 class WaitClock {
   private since = performance.now();
   private hidden = document.hidden;

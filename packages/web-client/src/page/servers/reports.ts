@@ -8,21 +8,21 @@ import {
 import { fetchBackends, type DemoBackend } from './demo_control.js';
 
 const TURN_MS = 250;
-/** Paths and processes are asked for in every fourth turn. */
+/** Number of turns after which paths and processes are requested again */
 const TURNS_A_SECOND = 4;
 
 export interface ReportEvents {
   responses(reports: readonly ResponseReport[]): void;
-  /** Once a second. */
+  /** Reports paths, once a second. */
   paths(reports: readonly PathReport[]): void;
-  /** Once a second, where a demo tells. */
+  /** Reports backends, once a second, if a demo serves this page. */
   backends(backends: readonly DemoBackend[]): void;
-  /** This page did not come through an edge that tells. */
+  /** Reports that this page did not come through an edge with reports. */
   untold(): void;
   unreachable(): void;
 }
 
-/** Asks the edge and the demo, one question at a time, for as long as the page is open. */
+/** Polls the edge and the demo, one request at a time, as long as the page is open. */
 export async function followReports(events: ReportEvents): Promise<void> {
   let controlled = true;
   for (let turn = 0; ; turn += 1) {

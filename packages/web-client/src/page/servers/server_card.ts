@@ -4,7 +4,7 @@ import type { BackendAction, DemoBackend } from './demo_control.js';
 import { markOf, nameOf } from './server_marks.js';
 import type { Server, Share } from './tally.js';
 
-/** What a card shows; what is not known is left out. */
+/** Facts that a card shows; unknown ones are left out */
 export interface ServerFacts {
   readonly share: Share;
   readonly path: PathSeries | undefined;
@@ -24,7 +24,7 @@ const DESCRIPTIONS: Readonly<Record<BackendAction, (name: string) => string>> = 
   start: (name) => `Start ${name} again`,
 };
 
-/** One server: its path, rate and bytes, and what can be done to it. */
+/** The card of one server: its path, rate and bytes, and the actions on it */
 export class ServerCard {
   readonly element = document.createElement('li');
   private readonly texts = new Map<string, HTMLElement>();
@@ -32,7 +32,7 @@ export class ServerCard {
 
   constructor(
     private readonly server: Server,
-    /** Settles when it was done, or said why not; never rejects. */
+    /** Settles when the action succeeded or its failure was shown. Never rejects. */
     private readonly act: (name: string, action: BackendAction) => Promise<void>,
   ) {
     this.element.className = `server ${markOf(server)}`;
@@ -93,7 +93,7 @@ export class ServerCard {
     const term = document.createElement('dt');
     term.textContent = label;
     row.append(term, this.text('dd', label));
-    // A fact that is not known takes no room.
+    // An unknown fact takes no room.
     row.hidden = true;
     return row;
   }

@@ -1,11 +1,11 @@
 import type { Server } from './tally.js';
 
-/** Class and colour of a server: the same in the picture, on its card and in the chart. */
+/** Returns the class of a server, which gives it the same color in the picture, on its card and in the chart. */
 export function markOf(server: Server): string {
   return `path-${placeOf(server) + 1}`;
 }
 
-/** Place of a server among the looks of lines in charts: the gateway has the last one. */
+/** Returns the place of a server among the line styles of charts. The gateway has the last one. */
 export function placeOf(server: Server): number {
   return server === 'gateway' ? 3 : (server + 2) % 3;
 }
@@ -16,7 +16,7 @@ export function nameServer(server: Server, name: string): void {
   names.set(server, name);
 }
 
-/** As its site calls it; by its number while nobody has said that. */
+/** Returns the name of a server on its site, or its number until the name is known. */
 export function nameOf(server: Server): string {
   return names.get(server) ?? `backend ${server}`;
 }

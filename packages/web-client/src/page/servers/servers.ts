@@ -1,4 +1,4 @@
-/** Entry of the page of several servers: loads a picture in pieces, and shows who sent them. */
+/** Entry of the page of several servers, which loads a picture in pieces and shows who sent them */
 import type { PathReport, ResponseReport } from '../../protocol/index.js';
 import { find, write } from '../elements.js';
 import { formatBytes, formatNumber } from '../live/format.js';
@@ -15,7 +15,9 @@ import { sentParts, Tally, type Server } from './tally.js';
 
 const DIRECT = '/pieces/';
 const PROXIED = '/proxied/';
-/** Browsers open six connections of HTTP/1.1 to a host; two of them are left for questions. */
+/**
+ * Pieces requested at the same time over HTTP/1.1. Browsers open six connections to a host; two are left for reports.
+ */
 const PARALLEL_HTTP1 = 4;
 const PARALLEL = 8;
 
@@ -24,13 +26,13 @@ const history = new PathHistory();
 const happenings = new Happenings(find('happenings'));
 const cards = new Map<Server, ServerCard>();
 const backends = new Map<number, DemoBackend>();
-/** Of the response that brings the piece at this place. */
+/** Place of the piece that a response brings */
 const placeOfResponse = new Map<number, number>();
 const counts = { verified: 0, damaged: 0, failed: 0, longestWaitMs: 0 };
 
 const serverOfPath = ({ report: { backend } }: PathSeries): Server => backend ?? 'gateway';
 
-/** The path to the server that is in use, or was last. */
+/** Returns the current path to the server, or its latest one. */
 function pathTo(server: Server): PathSeries | undefined {
   const series = history.series().filter((each) => serverOfPath(each) === server);
   return series.find(({ gone }) => !gone) ?? series.at(-1);
@@ -62,7 +64,7 @@ async function act(name: string, action: BackendAction): Promise<void> {
   }
 }
 
-/** Backends in the order of their numbers, then the gateway. */
+/** Returns the backends in the order of their numbers, then the gateway. */
 function knownServers(): Server[] {
   const numbers = [...backends.keys(), ...history.series().map(serverOfPath)].filter((server) => server !== 'gateway');
   return [...[...new Set(numbers)].sort((left, right) => left - right), 'gateway'];

@@ -1,35 +1,35 @@
 import type { ResponsePart, ResponseReport } from '../../protocol/index.js';
 
-/** Who sends responses: a backend by its number, or the gateway. */
+/** A sender of responses: a backend by its number, or the gateway */
 export type Server = number | 'gateway';
 
 export const serverOf = ({ backend }: ResponsePart): Server => backend ?? 'gateway';
 
-/** What one server sent to this page. */
+/** Amount that one server sent to this page */
 export interface Share {
-  /** Of the bodies of responses. */
+  /** Bytes of response bodies */
   bytes: number;
-  /** Responses whose last byte it sent. */
+  /** Responses whose last byte the server sent */
   pieces: number;
 }
 
-/** The parts that hold bytes: servers that were asked in vain have sent none. */
+/** Returns the parts with bytes, without servers that were asked in vain. */
 export const sentParts = ({ parts }: ResponseReport): ResponsePart[] => parts.filter(({ bytes }) => bytes > 0);
 
-/** Adds up which server sent how much of the responses that this page received. */
+/** Adds up how much each server sent of the responses that this page received. */
 export class Tally {
-  /** The latest report of each response that is on its way; undefined while there is none. */
+  /** Latest report of each response in flight; undefined while there is none */
   private readonly open = new Map<number, ResponseReport | undefined>();
   private readonly ended = new Map<Server, Share>();
-  /** Responses that another server completed than the first that was asked. */
+  /** Number of responses that another server completed than the one that was asked first */
   continued = 0;
 
-  /** This page received the head of the response with this id. */
+  /** Notes that this page received the head of the response with this id. */
   expect(id: number): void {
     this.open.set(id, undefined);
   }
 
-  /** Takes what the edge says; returns the responses that have ended since the time before. */
+  /** Takes reports of the edge. Returns the responses that have ended since the last call. */
   take(reports: readonly ResponseReport[]): ResponseReport[] {
     const own = reports.filter(({ id }) => this.open.has(id));
     for (const report of own) this.open.set(report.id, report);
@@ -38,7 +38,7 @@ export class Tally {
     return ended;
   }
 
-  /** Also of responses that are on their way. */
+  /** Returns the share of a server, including responses in flight. */
   shareOf(server: Server): Share {
     const share = { bytes: 0, pieces: 0, ...this.ended.get(server) };
     for (const report of this.open.values()) {

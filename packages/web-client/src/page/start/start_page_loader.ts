@@ -2,15 +2,15 @@ import type { StyleName } from '../../priority/index.js';
 import { WELL_KNOWN, parseGatewayDescription } from '../../protocol/index.js';
 import type { Message, Reply } from '../../service_worker/messages.js';
 
-/** Why pages are loaded by the browser itself. */
+/** Reason why the browser loads pages itself */
 export type Unavailable = 'no-service-worker' | 'no-webtransport' | 'no-gateway' | 'switched-off' | 'failed';
 
 export interface PageLoaderOptions {
-  /** Order of requests for pages that choose none by `?sheaf-style=`; default: RFC 9218 as Chromium uses it. */
+  /** Order of requests for pages that choose none by `?sheaf-style=`; default: RFC 9218 as Chromium uses it */
   readonly style?: StyleName;
 }
 
-/** Asks the worker something and waits for what it says. */
+/** Sends a message to the worker, and waits for the reply. */
 export async function ask(worker: ServiceWorker, message: Message): Promise<Reply> {
   const { port1, port2 } = new MessageChannel();
   const reply = new Promise<Reply>((resolve) => {
@@ -21,9 +21,9 @@ export async function ask(worker: ServiceWorker, message: Message): Promise<Repl
 }
 
 /**
- * Registers the page loader, waits until it controls this page and has asked how the gateway is
- * reached. From then on navigations and subresources of this origin go over one WebTransport
- * session. Never throws: without the page loader the site works as ever.
+ * Registers the page loader, and waits until it controls this page and knows how to reach the gateway. After that,
+ * navigations and subresources of this origin use one WebTransport session. Never throws, since the site also works
+ * without the page loader.
  */
 export async function startPageLoader({ style }: PageLoaderOptions = {}): Promise<Reply | Unavailable> {
   if (!('serviceWorker' in navigator)) return 'no-service-worker';
@@ -43,7 +43,7 @@ export async function startPageLoader({ style }: PageLoaderOptions = {}): Promis
   }
 }
 
-/** The worker, once its `clients.claim()` has reached this page. */
+/** Returns the worker, once its `clients.claim()` has reached this page. */
 async function controllingWorker(): Promise<ServiceWorker> {
   for (;;) {
     const { controller } = navigator.serviceWorker;
