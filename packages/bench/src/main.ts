@@ -1,5 +1,5 @@
 import { processWorld, run } from '@sheaf/cli';
 
-/** `sheaf-bench NAME …` is `sheaf bench NAME …` with the experiments of this very package. */
+/** Runs `sheaf-bench NAME …` as `sheaf bench NAME …`, with the experiments of this very package. */
 const world = processWorld();
 world.exit(await run({ ...world, args: ['bench', ...world.args], packagePlaces: [import.meta.url] }));

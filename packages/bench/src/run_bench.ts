@@ -27,14 +27,14 @@ const experiments: readonly Experiment[] = [
 
 export const benchNames: readonly string[] = experiments.map(({ name }) => name);
 
-/** Names of the options of each experiment, beside `json`. */
+/** Names of the options of each experiment, beside `json` */
 export const benchOptions: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   experiments.map(({ name, options }) => [name, options]),
 );
 
 /**
- * Runs an experiment and prints its tables, or with `json` only JSON, to standard output; progress
- * goes to standard error. Returns the exit code. @throws UserError
+ * Runs an experiment and prints its tables to standard output, or with `json` only JSON. Progress goes to standard
+ * error. Returns the exit code. @throws UserError
  */
 export async function runBench(
   name: string,
@@ -63,7 +63,7 @@ export async function runBench(
   return exitCodes.success;
 }
 
-/** Options of earlier versions, and what they are called now. */
+/** Options of earlier versions, and their current names */
 const renamedOptions = [{ was: 'ends', now: 'backends' }];
 
 function optionError(error: ZodError, { name, options }: Experiment): UserError {

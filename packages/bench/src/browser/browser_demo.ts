@@ -5,21 +5,21 @@ import { loadPage, type PageLoad } from './load_page.js';
 import { transportsTo, type BrowserTarget, type Transport } from './transports.js';
 
 export interface BrowserDemoTarget extends BrowserTarget {
-  /** Told what is being done. */
+  /** Receives progress messages. */
   readonly progress?: Writable;
-  /** Where screenshots go; default: `.sheaf/demo` in the working directory. */
+  /** Directory for screenshots; default: `.sheaf/demo` in the working directory */
   readonly screenshots?: string;
 }
 
 export interface BrowserDemoReport {
-  /** Every transport carried every resource, and both transfers came through unharmed. */
+  /** Whether every transport carried every resource, and both transfers arrived intact */
   readonly ok: boolean;
   readonly transports: readonly (PageLoad | FailedLoad)[];
-  /** Of the page as WebTransport brought it. */
+  /** Screenshot of the page over WebTransport */
   readonly screenshot: string;
 }
 
-/** The page did not come up at all. */
+/** A page that did not load at all */
 export interface FailedLoad {
   readonly transport: Transport['name'];
   readonly ok: false;
@@ -27,8 +27,8 @@ export interface FailedLoad {
 }
 
 /**
- * Loads the demo page in Chromium over WebTransport (by the page loader), over HTTP/3 and over TCP,
- * each in a browser of its own. Failures are part of the report. @throws Error without Chromium.
+ * Loads the demo page in Chromium over WebTransport (by the page loader), over HTTP/3 and over TCP, each in a browser
+ * of its own. Failures are part of the report. @throws Error without Chromium
  */
 export async function runBrowserDemo(target: BrowserDemoTarget): Promise<BrowserDemoReport> {
   const directory = resolve(target.screenshots ?? join('.sheaf', 'demo'));

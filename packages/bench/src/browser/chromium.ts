@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
 
-/** Debian's package; Playwright's own downloads are not used. */
+/** Executable of Debian's package, since Playwright's own downloads are not used */
 const EXECUTABLE = '/usr/bin/chromium';
 
-// No traffic but the page's: measurements should be alone.
+// Switches off all traffic except the page's, so that nothing else is measured.
 const QUIET = ['--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 export interface LaunchOptions {
-  /** Default: the browser ends with Ctrl-C. */
+  /** Whether the browser survives Ctrl-C */
   staysOnInterrupt?: boolean;
 }
 
-/** Starts the distribution's Chromium without a window. @throws Error when it is not installed. */
+/** Starts the distribution's Chromium without a window. @throws Error when it is not installed */
 export async function launchChromium(
   switches: readonly string[] = [],
   { staysOnInterrupt = false }: LaunchOptions = {},
@@ -28,7 +28,7 @@ export async function launchChromium(
   });
 }
 
-// Chromium refuses to run as root with its sandbox.
+// Switches the sandbox off for root, with which Chromium refuses to run.
 function sandbox(): string[] {
   return process.getuid?.() === 0 ? ['--no-sandbox'] : [];
 }

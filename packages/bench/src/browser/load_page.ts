@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { launchChromium } from './chromium.js';
 import type { Transport, TransportName } from './transports.js';
 
-/** One resource as the page saw it; times in milliseconds since navigation. */
+/** One resource as the page saw it. Times are milliseconds since navigation. */
 export interface Arrival {
   readonly path: string;
   readonly carriedBy: string;
@@ -18,17 +18,17 @@ export interface Transfer {
   readonly ms: number;
 }
 
-/** What came of loading the demo page over one transport. */
+/** Result of loading the demo page over one transport */
 export interface PageLoad {
   readonly transport: TransportName;
   readonly ok: boolean;
-  /** Why not; empty when `ok`. */
+  /** Reasons of a failure; empty when `ok` */
   readonly problems: readonly string[];
-  /** How many resources each protocol carried. */
+  /** Number of resources that each protocol carried */
   readonly protocols: Readonly<Record<string, number>>;
   readonly resources: readonly Arrival[];
   readonly bytes: number;
-  /** Milliseconds from navigation to the load event. */
+  /** Time from navigation to the load event, in milliseconds */
   readonly loadMs: number;
   readonly firstContentfulPaintMs: number;
   readonly download: Transfer | undefined;
@@ -36,7 +36,7 @@ export interface PageLoad {
   readonly screenshot: string;
 }
 
-/** What the demo page puts into `window.demo`. */
+/** Content of `window.demo` on the demo page */
 interface DemoState {
   readonly scripts: readonly string[];
   readonly errors: readonly string[];
@@ -44,11 +44,11 @@ interface DemoState {
 }
 
 const READY_MS = 30_000;
-// fixtures/demo/build.mjs makes it of this size.
+// Size of the file that fixtures/demo/build.mjs makes
 const DOWNLOAD_BYTES = 5 * 1024 * 1024;
 const UPLOAD_BYTES = 1_000_000;
 
-/** Loads the demo page in a fresh browser, then transfers a file each way. */
+/** Loads the demo page in a fresh browser, then transfers a file in each direction. */
 export async function loadPage(transport: Transport, screenshot: string): Promise<PageLoad> {
   const browser = await launchChromium(transport.switches);
   try {
@@ -113,7 +113,7 @@ async function uploadFile(page: Page): Promise<Transfer> {
   return { bytes: UPLOAD_BYTES, sha256, ms };
 }
 
-/** The text of an output element, once it has one. */
+/** Waits until an output element has text, and returns it. */
 async function outcome(page: Page, selector: string): Promise<string> {
   const output = page.locator(selector);
   await output.filter({ hasText: /\S/ }).waitFor({ timeout: READY_MS });

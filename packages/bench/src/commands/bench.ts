@@ -7,7 +7,7 @@ interface BenchOptions {
   [option: string]: unknown;
 }
 
-/** The options of all experiments; each refuses those of the others. A test compares them. */
+/** Options of all experiments. Each experiment refuses the options of the others. A test compares them. */
 const options = {
   check: { type: 'boolean', describe: 'engine, http: end with code 5 when the comparison misses a required figure' },
   peers: { type: 'boolean', describe: 'engine: build and run ngtcp2, quiche and quinn-proto as well' },
@@ -106,7 +106,7 @@ export const bench: Command<BenchOptions> = {
       })
       .option('json', { type: 'boolean', default: false, describe: 'Print only JSON on standard output' })
       .options(options)
-      // The experiment says which of its options was meant.
+      // The experiment reports which of its options was probably meant.
       .strict(false)
       .strictCommands(false)
       .example('$0 bench engine --peers', 'Cost of the transport alone, in memory, next to other libraries')
@@ -139,7 +139,7 @@ export const bench: Command<BenchOptions> = {
       throw new UserError('USAGE', `\`bench ${name}\` does not take \`${surplus}\``, {
         hint: '`sheaf bench --help` shows the options',
       });
-    // yargs lists `--two-words` under two names, and options that were not given as undefined.
+    // yargs lists `--two-words` under two names, and absent options as undefined.
     const chosen = Object.entries(given).filter(
       ([option, value]) => value !== undefined && option === option.toLowerCase(),
     );

@@ -14,7 +14,7 @@ interface EvidenceOptions {
   open: boolean;
 }
 
-/** Options that only one action takes. */
+/** Options that only one action accepts */
 const takenBy = { json: 'list', quick: 'run', again: 'run', check: 'run', open: 'report' } as const;
 
 export const evidence: Command<EvidenceOptions> = {

@@ -5,7 +5,7 @@ import { distribution, round, type Distribution } from '../measure/statistics.js
 import type { Sample } from './sample.js';
 import { buildPeers, buildSheaf, runSubject, type Skipped, type Subject } from './subjects.js';
 
-/** What the comparison must show: Sheaf's goodput over that of the best peer. */
+/** Required ratio of Sheaf's goodput to that of the best peer */
 const REQUIRED_RATIO = 1.5;
 
 const optionsSchema = z.strictObject({
@@ -18,18 +18,18 @@ const optionsSchema = z.strictObject({
 export interface EngineResult {
   library: string;
   version: string;
-  /** Application bits per second while the server produces packets. */
+  /** Application bits per second while the server produces packets */
   generation_gbps: number;
-  /** Application bits per second while the client processes packets and reads the stream. */
+  /** Application bits per second while the client processes packets and reads the stream */
   processing_gbps: number;
-  /** Microseconds that the server takes for 1,000 acknowledgement packets. */
+  /** Microseconds in which the server processes 1,000 acknowledgement packets */
   server_ack_us_per_1k: number;
-  /** Microseconds that the client takes to make 1,000 acknowledgement packets. */
+  /** Microseconds in which the client creates 1,000 acknowledgement packets */
   client_ack_us_per_1k: number;
-  /** Application bits per second of the calls that hand stream data to the library; null when there are none. */
+  /** Application bits per second of the calls that pass stream data to the library; null when there are none */
   stream_write_gbps: number | null;
   runs: number;
-  /** Quartiles of each figure. */
+  /** Quartiles of each figure */
   spread: {
     generation_gbps: [number, number];
     processing_gbps: [number, number];
@@ -50,17 +50,17 @@ export interface EngineReport {
   };
   results: EngineResult[];
   skipped: Skipped[];
-  /** Sheaf over the best peer; absent when no peer ran. */
+  /** Sheaf against the best peer; absent when no peer ran */
   ratio?: Ratio;
 }
 
-/** Sheaf's goodput over that of the peer that is best at it. */
+/** Ratio of Sheaf's goodput to that of the best peer */
 export interface Ratio {
   generation: number;
   processing: number;
   best: { generation: string; processing: string };
   required: number;
-  /** Both are at least `required`. */
+  /** Whether both ratios are at least `required` */
   met: boolean;
 }
 
@@ -103,7 +103,7 @@ async function measure(options: z.infer<typeof optionsSchema>, { progress }: Exp
   };
 }
 
-/** The libraries take turns, so that a disturbance of the machine meets all of them. */
+/** Measures the libraries in turns, so that a disturbance of the machine affects all of them. */
 async function measureInTurns(
   subjects: readonly Subject[],
   { runs, bytes }: { runs: number; bytes: number },
@@ -141,7 +141,7 @@ export function summarize(library: string, version: string, samples: readonly Sa
     version,
     generation_gbps: round(generation.median),
     processing_gbps: round(processing.median),
-    // Nanoseconds for one are microseconds for a thousand.
+    // Nanoseconds for one packet are microseconds for a thousand.
     server_ack_us_per_1k: round(serverAck.median),
     client_ack_us_per_1k: round(clientAck.median),
     stream_write_gbps: write ? round(write.median) : null,
@@ -154,7 +154,7 @@ export function summarize(library: string, version: string, samples: readonly Sa
   };
 }
 
-/** What a run that must show the comparison lacks; undefined when it has it. */
+/** Returns the requirement that the comparison misses; undefined when it misses none. */
 export function missedMark(ratio: Ratio | undefined): string | undefined {
   if (!ratio) return 'no other library was measured: add --peers';
   return ratio.met
@@ -162,7 +162,7 @@ export function missedMark(ratio: Ratio | undefined): string | undefined {
     : `generation is ${ratio.generation} and processing ${ratio.processing} times the best peer's, not ${ratio.required} times`;
 }
 
-/** Undefined when no peer was measured. */
+/** Compares Sheaf with its peers; undefined when no peer was measured. */
 export function compare(results: readonly EngineResult[]): Ratio | undefined {
   const own = results.find((result) => result.library === 'sheaf');
   const peers = results.filter((result) => result.library !== 'sheaf');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const count = z.number().nonnegative();
 
-/** What one transfer cost; every engine program prints these. Durations in nanoseconds. */
+/** Cost of one transfer, which every engine program prints. Durations are in nanoseconds. */
 const sampleSchema = z.object({
   generation_ns: count,
   processing_ns: count,

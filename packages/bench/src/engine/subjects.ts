@@ -6,12 +6,12 @@ import { cargo, cmake, ngtcp2, ninja, whatIsMissing, type Tool } from '../proces
 import { peersDirectory } from '../process/workspace.js';
 import { engineOutputSchema, type Sample } from './sample.js';
 
-/** One library in the comparison. */
+/** One library in the comparison */
 export interface Subject {
   library: string;
-  /** Undefined: the program says it. */
+  /** Version; undefined when the program prints it */
   version: string | undefined;
-  /** Program and leading arguments; RUNS and BYTES follow. */
+  /** Program and leading arguments; RUNS and BYTES follow */
   command: [string, ...string[]];
 }
 
@@ -22,16 +22,16 @@ export interface Skipped {
 
 type Progress = (line: string) => void;
 
-/** Builds Sheaf's own program. @throws UserError when the tools for it are missing */
+/** Builds Sheaf's own program. @throws UserError when tools are missing */
 export async function buildSheaf(progress: Progress): Promise<Subject> {
   return { library: 'sheaf', version, command: [await buildNativeBench('engine_bench', progress)] };
 }
 
-/** Libraries that are built together, and what that takes. */
+/** Libraries that are built together, and the tools that this needs */
 interface PeerGroup {
   libraries: readonly string[];
   tools: readonly Tool[];
-  /** Returns the command of each library's program. */
+  /** Builds the programs. Returns the command of each library's program. */
   build(): Promise<(library: string) => Subject['command']>;
 }
 
@@ -55,7 +55,7 @@ const peerGroups: readonly PeerGroup[] = [
   },
 ];
 
-/** Builds the peers that this machine has the tools for; the others are skipped with the reason. */
+/** Builds the peers that this machine has the tools for, and returns the others with a reason. */
 export async function buildPeers(
   progress: Progress,
   groups: readonly PeerGroup[] = peerGroups,
@@ -81,7 +81,7 @@ export async function buildPeers(
   return { subjects, skipped };
 }
 
-/** Makes `runs` transfers of `bytes` each. @throws UserError */
+/** Runs `runs` transfers of `bytes` each. @throws UserError */
 export async function runSubject(
   { command: [program, ...leading], version: known }: Subject,
   runs: number,
@@ -93,7 +93,7 @@ export async function runSubject(
   return { samples: output.samples, version: known ?? output.version ?? 'unknown' };
 }
 
-/** Builds one crate of peers/ and returns its program's path. */
+/** Builds one crate of peers/. Returns the path of its program. */
 export async function buildWithCargo(crate: string): Promise<string> {
   await runProgram('cargo', ['build', '--release', '--locked', '--quiet', '--package', crate], { cwd: peersDirectory });
   return join(peersDirectory, 'target', 'release', crate);

@@ -9,13 +9,13 @@ import { writeReport } from './report/write_report.js';
 import { isFailure } from './verdict/verdict.js';
 import { checkArms, digestsOf, isCurrent, runArtefact } from './run_artefact.js';
 
-/** Where lines go: results to standard output, progress to standard error. */
+/** Destinations of lines: results go to standard output, progress to standard error */
 export interface EvidenceOutput {
   print: (line: string) => void;
   progress: (line: string) => void;
 }
 
-/** `sheaf evidence list`: every artefact with its state and its verdict. @throws UserError */
+/** Runs `sheaf evidence list`: prints every artefact with its state and its verdict. @throws UserError */
 export async function listEvidence(
   laboratory: Laboratory,
   { json }: { json: boolean },
@@ -43,23 +43,23 @@ export async function listEvidence(
 }
 
 export interface RunEvidenceOptions {
-  /** All of them when there is none. */
+  /** Ids of artefacts; an empty list selects all */
   ids: readonly string[];
   quick: boolean;
-  /** Measures even where a result of the same program and settings is there. */
+  /** Measures even if a result of the same program and settings exists. */
   again: boolean;
-  /** Fails when a claim is contradicted, after everything was measured. */
+  /** Fails if a claim is contradicted, after everything was measured. */
   check: boolean;
 }
 
-/** `sheaf evidence run`: measures what is missing or stale, and goes on where an earlier run was interrupted. @throws UserError */
+/** Runs `sheaf evidence run`: measures what is missing or stale, and continues an interrupted run. @throws UserError */
 export async function runEvidence(
   laboratory: Laboratory,
   options: RunEvidenceOptions,
   { print, progress }: EvidenceOutput,
 ): Promise<number> {
   const chosen = chooseArtefacts(laboratory.catalogue, options.ids);
-  // All arms are compared before the first of many minutes is spent.
+  // Compares all arms before the first measurement, which may take many minutes.
   for (const artefact of chosen)
     if (isRerunnable(artefact)) checkArms(artefact, laboratory.runnerNamed(artefact.setup.runner));
   return untilInterrupted(
@@ -85,7 +85,10 @@ export async function runEvidence(
   );
 }
 
-/** `sheaf evidence report`: one page about all artefacts, with pictures and values beside it. Returns the page's file. @throws UserError */
+/**
+ * Runs `sheaf evidence report`: writes one page about all artefacts, with pictures and values beside it. Returns the
+ * page's file. @throws UserError
+ */
 export async function reportEvidence(laboratory: Laboratory, { print }: EvidenceOutput): Promise<string> {
   const page = await writeReport(join(laboratory.scratch, 'report'), await viewsOf(laboratory));
   print(page);

@@ -6,19 +6,19 @@ import { ResultStore } from './results/result_store.js';
 import { runnerNamed } from './runners/index.js';
 import type { Runner } from './runners/runner.js';
 
-/** Everything that artefacts are measured with. */
+/** The catalogue, stores and runners for measuring artefacts */
 export interface Laboratory {
-  /** Root of the repository, whose sources decide whether results are stale. */
+  /** Root of the repository, whose sources decide whether results are stale */
   root: string;
   catalogue: readonly Artefact[];
   store: ResultStore;
-  /** Where parts of unfinished runs and reports go. */
+  /** Directory for reports and for parts of unfinished runs */
   scratch: string;
-  /** @throws UserError when there is none of that name */
+  /** Returns a runner. @throws UserError when none has the name */
   runnerNamed(name: string): Runner;
 }
 
-/** Artefacts, results and runners of this repository. @throws UserError outside of it */
+/** Opens the artefacts, results and runners of this repository. @throws UserError outside of it */
 export async function openLaboratory(): Promise<Laboratory> {
   const root = join(nativeSources(), '..', '..');
   const scratch = join(root, '.sheaf', 'evidence');

@@ -11,13 +11,13 @@ import type { Laboratory } from './laboratory.js';
 import type { Result, ResultCell } from './results/result.js';
 import type { Runner } from './runners/runner.js';
 
-/** A machine with more of it is not quiet: load average of the last minute. */
+/** Load average of the last minute above which a machine is not quiet */
 const quietLoad = 0.5;
 const quietPatienceMs = 180_000;
 
 export interface RunOptions {
   quick: boolean;
-  /** Measures even where a result of the same program and settings is there. */
+  /** Measures even if a result of the same program and settings exists. */
   again: boolean;
   progress: (line: string) => void;
   stop: AbortSignal;
@@ -25,7 +25,10 @@ export interface RunOptions {
 
 export type Outcome = 'measured' | 'up to date' | 'stopped' | 'not runnable';
 
-/** Measures one artefact and stores its result. @throws UserError when an arm differs in a hidden setting, or its runner fails */
+/**
+ * Measures one artefact and stores its result. @throws UserError when an arm differs in a hidden setting, or its runner
+ * fails
+ */
 export async function runArtefact(
   artefact: Artefact,
   { root, scratch, store, runnerNamed }: Laboratory,
@@ -42,7 +45,7 @@ export async function runArtefact(
   if (stop.aborted) return 'stopped';
   const machine = { ...describeMachine(), ...(load !== undefined && { load }) };
   const started = performance.now();
-  // Parts of another program or of other settings never mix with these.
+  // The directory's name keeps these parts apart from parts of another program or other settings.
   const directory = join(
     scratch,
     'parts',
@@ -55,7 +58,7 @@ export async function runArtefact(
   const measured = await runner
     .run(artefact.setup, { runs: count, seed, quick, directory, progress, stop })
     .catch((error: unknown) => {
-      // The signal that stops this reached the programs of the experiment, too.
+      // The signal that stops this process reached the programs of the experiment, too.
       if (stop.aborted) return undefined;
       throw error;
     });
@@ -77,7 +80,7 @@ export async function runArtefact(
   return 'measured';
 }
 
-/** A measurement has no more digits than these, and files stay small. */
+/** Rounds values to six digits, which no measurement exceeds, to keep files small. */
 const rounded = ({ values, ...cell }: ResultCell): ResultCell => ({
   ...cell,
   values: values.map((value) => Number(value.toPrecision(6))),
@@ -99,7 +102,7 @@ export const digestsOf = (
   { quick, root }: { quick: boolean; root: string },
 ): Digests => ({ program: digestOfSources(root, sources), settings: digestOfSettings(setup, quick) });
 
-/** False: the code or the set-up changed after it was measured. */
+/** Returns whether code and set-up are unchanged since the measurement. */
 export const isCurrent = (result: Result, { program, settings }: Digests): boolean =>
   result.program === program && result.settings === settings;
 

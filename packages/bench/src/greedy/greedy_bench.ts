@@ -24,11 +24,11 @@ import {
 } from './greedy_clients.js';
 
 const fileBytes = 3_000_000;
-/** Marks, in MB and as a ratio. */
+/** Required bounds, in MB and as a ratio */
 const mostOfOne = 24;
 const mostOfMany = 256;
 const mostTimes = 2;
-/** Requests of the other client whose median is one measurement. */
+/** Number of requests of the other client whose median is one measurement */
 const requestsMeasured = 41;
 
 const list = <T extends string>(all: readonly [T, ...T[]]) =>
@@ -39,7 +39,7 @@ const list = <T extends string>(all: readonly [T, ...T[]]) =>
     .pipe(z.array(z.enum(all)).min(1));
 
 const optionsSchema = z.strictObject({
-  /** Numbers of greedy clients, each measured. */
+  /** Numbers of greedy clients, each of which is measured */
   clients: z
     .string()
     .default('1')
@@ -56,17 +56,17 @@ interface Result {
   clients: number;
   protocol: Protocol;
   behaviour: Behaviour;
-  /** Of each client, for its requests. */
+  /** Connections of each client for its requests */
   connections: number;
-  /** What the gateway's process grew by, in MB. */
+  /** Growth of the gateway's process, in MB */
   growth_mb: number;
-  /** What another client's request takes, in milliseconds. */
+  /** Time of another client's request, in milliseconds */
   idle_ms: number;
   greedy_ms: number;
   ratio: number;
 }
 
-/** What greedy clients cost a gateway that has just started, and other clients of it. */
+/** Measures what greedy clients cost a gateway that has just started, and its other clients. */
 export const greedyBench: Experiment = {
   name: 'greedy',
   options: Object.keys(optionsSchema.shape),
@@ -132,7 +132,7 @@ async function measure(options: Options, count: number, protocol: Protocol, beha
   }
 }
 
-/** Answers 3 MB; never answers a POST. */
+/** Starts an upstream that answers 3 MB, and never answers a POST. */
 async function startUpstream(): Promise<Server> {
   const server = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
     request.on('error', () => undefined).resume();
@@ -169,7 +169,7 @@ function connect(port: number): Promise<Http3Client> {
   });
 }
 
-/** The most until it has not grown for two seconds, in MiB. */
+/** Returns the peak memory in MiB, once it has not grown for two seconds. */
 async function highestMemory(pid: number): Promise<number> {
   let most = 0;
   for (let calm = 0; calm < 20; calm++) {
@@ -191,7 +191,7 @@ async function timeOfSmallRequests(client: Http3Client): Promise<number> {
   return median(times);
 }
 
-/** What `result` misses; empty when it holds. */
+/** Returns the bounds that `result` exceeds; empty when it holds all. */
 function missedBy({ clients, growth_mb, ratio }: Result): string[] {
   const most = markOf(clients);
   return [

@@ -1,4 +1,5 @@
-// Clients that ask for much and take nothing. Each function resolves once the client is there and has asked.
+// Clients that request much and read nothing. Each function resolves once the client has connected and sent its
+// requests.
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +9,9 @@ import { connectHttp3, type ClientResponse } from '@sheaf/native';
 export const protocols = ['h3', 'h2', 'h1'] as const;
 export type Protocol = (typeof protocols)[number];
 
-/** What is wanted: `headers` asks an upstream with 30 KB of header fields, `bodies` never sends what it announced. */
+/**
+ * Kind of request: `headers` sends 30 KB of fields to an upstream, and `bodies` never sends the body that it announced.
+ */
 export const behaviours = ['files', 'upstream', 'headers', 'bodies'] as const;
 export type Behaviour = (typeof behaviours)[number];
 
@@ -19,16 +22,16 @@ interface Wanted {
 }
 
 export interface GreedyClient {
-  /** That it holds. */
+  /** Connections that it holds */
   readonly connections: number;
   close(): void;
 }
 
 const headerBytes = 30_000;
 const windowBytes = 1_024;
-/** Of many connections from one address the gateway lets some wait. */
+/** Maximum wait in milliseconds, since the gateway lets some of many connections from one address wait */
 const mostWaitMs = 2_000;
-/** As many as the gateway lets wait on one connection of HTTP/1.1. */
+/** Maximum of requests that the gateway lets wait on one connection of HTTP/1.1 */
 const pipelined = 32;
 
 function wantedBy(behaviour: Behaviour): Wanted {
@@ -39,7 +42,10 @@ function wantedBy(behaviour: Behaviour): Wanted {
 
 let fieldsMade = 0;
 
-/** Each below the 16 KB that upstreams take of one, and no two alike, so that no table shortens them. */
+/**
+ * Returns large fields. Each is below the 16 KB that upstreams accept, and all differ, so that no compression table
+ * shortens them.
+ */
 function largeFields(): Record<string, string> {
   fieldsMade += 1;
   return Object.fromEntries(
@@ -47,7 +53,7 @@ function largeFields(): Record<string, string> {
   );
 }
 
-/** A client of `protocol` that asks so many times as `behaviour` says. */
+/** Starts a client of `protocol` that sends `requests` requests of this behaviour. */
 export function startGreedyClient(
   protocol: Protocol,
   behaviour: Behaviour,
@@ -105,8 +111,8 @@ async function http2(behaviour: Behaviour, port: number, requests: number): Prom
 }
 
 /**
- * As many connections as it takes to make so many requests, each with as many ahead as the gateway lets wait. Behind a body that
- * never comes no request can follow: each of those has a connection of its own.
+ * Opens as many connections as these requests need, each with as many pipelined requests as the gateway lets wait. No
+ * request can follow a body that never comes, so each of these has a connection of its own.
  */
 async function http1(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
   const ahead = behaviour === 'bodies' ? 1 : pipelined;

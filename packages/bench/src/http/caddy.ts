@@ -3,21 +3,21 @@ import { errorMessage } from '@sheaf/gateway';
 import { capture, runProgram } from '../process/run_program.js';
 import { repositoryCache } from '../process/workspace.js';
 
-/** The one that is measured where Go can build it; Debian's is years older. */
+/** Version that is measured if Go can build it, since Debian's is years older */
 const caddyVersion = 'v2.11.9';
 const caddyPackage = 'github.com/caddyserver/caddy/v2/cmd/caddy';
 
-/** Of Go: from here on it fetches by itself the version that a module asks for. */
+/** Oldest version of Go that itself fetches the version that a module needs */
 const oldestGo = [1, 21] as const;
 
 export interface FoundCaddy {
-  /** Undefined when there is none. */
+  /** Undefined when there is none */
   command: string | undefined;
-  /** Why it is not the one that is meant to be measured. */
+  /** Why it is not the intended version */
   reason?: string;
 }
 
-/** Builds Caddy, in minutes the first time; without a Go that can, the one that is installed. */
+/** Builds Caddy, which takes minutes the first time. Without a suitable Go, returns the installed one. */
 export async function findCaddy(progress: (line: string) => void): Promise<FoundCaddy> {
   const directory = join(repositoryCache(), `caddy-${caddyVersion}`);
   const built = join(directory, 'caddy');
@@ -30,7 +30,7 @@ export async function findCaddy(progress: (line: string) => void): Promise<Found
     : { command: undefined, reason: `${reason}, and none is installed (npm run setup, or apt-get install caddy)` };
 }
 
-/** Why that failed; undefined when it did not. */
+/** Builds Caddy. Returns the reason of a failure; undefined after a success. */
 async function build(directory: string, progress: (line: string) => void): Promise<string | undefined> {
   const go = await findGo();
   if (go === undefined) return `Go ${oldestGo.join('.')} or newer is not installed`;
@@ -49,7 +49,7 @@ async function findGo(): Promise<string | undefined> {
   return undefined;
 }
 
-/** `go version go1.26.8 linux/amd64`; undefined when there is none. */
+/** Parses the output of `go version`, such as `go version go1.26.8 linux/amd64`; undefined when there is no Go. */
 export function isRecentGo(version: string | undefined): boolean {
   const [major = 0, minor = 0] = (/\bgo(\d+)\.(\d+)/.exec(version ?? '')?.slice(1) ?? []).map(Number);
   return major > oldestGo[0] || (major === oldestGo[0] && minor >= oldestGo[1]);

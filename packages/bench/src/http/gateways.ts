@@ -5,7 +5,7 @@ import { version } from '@sheaf/gateway';
 import { capture } from '../process/run_program.js';
 import { firstOutput, freePort, stop, untilListening } from '../process/service.js';
 
-/** A gateway under test: serves the files of a directory over HTTP/3 on loopback. */
+/** A gateway under test, which serves the files of a directory over HTTP/3 on loopback */
 export interface GatewayUnderTest {
   name: string;
   version: string;
@@ -15,12 +15,12 @@ export interface GatewayUnderTest {
 }
 
 export interface Site {
-  /** Scratch directory; `files` in it is what is served. */
+  /** Scratch directory, whose folder `files` is served */
   directory: string;
   files: string;
 }
 
-/** Makes `large` with so many bytes and `small` with 1 KB. */
+/** Creates `large` with this many bytes, and `small` with 1 KB. */
 export async function makeSite(directory: string, largeBytes: number): Promise<Site> {
   const files = join(directory, 'files');
   await mkdir(files);
@@ -48,12 +48,12 @@ export async function startSheaf({ directory, files }: Site, alpn = 'h3'): Promi
   return { name: 'sheaf', version, port, pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
-/** Caddy as a file server; undefined when it is not there. */
+/** Starts Caddy as a file server; undefined when it is not installed. */
 export async function startCaddy({ directory, files }: Site, command: string): Promise<GatewayUnderTest | undefined> {
   return startCaddyWith(directory, [`root * ${files}`, 'file_server'], command);
 }
 
-/** Caddy with these directives for its one site; undefined when it is not there. */
+/** Starts Caddy with these directives for its one site; undefined when it is not installed. */
 export async function startCaddyWith(
   directory: string,
   directives: readonly string[],

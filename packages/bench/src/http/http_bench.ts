@@ -23,7 +23,7 @@ const optionsSchema = z.strictObject({
 });
 type Options = Omit<z.output<typeof optionsSchema>, 'check'>;
 
-/** What the comparison must show: Sheaf's requests per second over Caddy's. */
+/** Required ratio of Sheaf's requests per second to Caddy's */
 const requiredRatio = 1.5;
 
 const downloadSchema = z.object({ bytes: z.number(), seconds: z.number().positive() });
@@ -32,15 +32,15 @@ const requestsSchema = z.object({ requests: z.number(), failed: z.number(), seco
 interface HttpResult {
   gateway: string;
   version: string;
-  /** One download of the large file, in bits per second. */
+  /** Rate of one download of the large file, in bits per second */
   download_gbps: number;
-  /** 1 KB objects, one request at a time on each connection. */
+  /** Requests for 1 KB objects, one at a time on each connection */
   requests_per_second: number;
   failed_requests: number;
-  /** Of the gateway's process, for 100,000 of the small objects. */
+  /** Processor time of the gateway for 100,000 of the small objects */
   cpu_seconds_per_100000_requests: number;
   runs: number;
-  /** Quartiles. */
+  /** Quartiles */
   spread: { download_gbps: [number, number]; requests_per_second: [number, number] };
 }
 
@@ -55,7 +55,7 @@ export interface HttpReport {
 interface Measured {
   downloads: number[];
   rates: number[];
-  /** Processor time of each run's requests, for 100,000 of them. */
+  /** Processor time of each run's requests, per 100,000 of them */
   costs: number[];
   failed: number;
 }
@@ -171,7 +171,7 @@ function summarize(gateway: GatewayUnderTest, { downloads, rates, costs, failed 
   };
 }
 
-/** What a run that must show the comparison lacks; undefined when it has it. */
+/** Returns the requirement that the comparison misses; undefined when it misses none. */
 export function missedMark(
   results: readonly Pick<HttpResult, 'gateway' | 'requests_per_second' | 'failed_requests'>[],
 ): string | undefined {

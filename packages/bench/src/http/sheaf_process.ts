@@ -1,4 +1,4 @@
-// Nodes in a process of their own: the benchmark's client must not share its event loop.
+// Runs nodes in a process of their own, since the benchmark's client must not share their event loop.
 import { closeNodes, loadConfiguration, startNodes } from '@sheaf/gateway';
 
 const [file, name] = process.argv.slice(2);

@@ -1,13 +1,13 @@
 import { cpus, loadavg, release, totalmem } from 'node:os';
 
-/** The machine that a result belongs to. */
+/** The machine that a result was measured on */
 export interface Machine {
   processor: string;
   cores: number;
   memory_gib: number;
   kernel: string;
   node: string;
-  /** Load average of the last minute when the experiment started: above 0.5 per core it is not quiet. */
+  /** Load average of the last minute before the experiment. Above 0.5 per core, the machine is not quiet. */
   load: number;
 }
 

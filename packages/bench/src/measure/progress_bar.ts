@@ -1,13 +1,13 @@
 const PAUSE_MS = 1000;
 
-/** "##########.......... 119 of 238, about 4 min left", for work of equal pieces. */
+/** Renders progress of equal pieces of work: "##########.......... 119 of 238, about 4 min left". */
 export function progressBar(done: number, total: number, elapsedSeconds: number): string {
   const left = done > 0 ? (elapsedSeconds * (total - done)) / done : 0;
   const words = left < 90 ? `${Math.round(left)} s` : `${Math.round(left / 60)} min`;
   return `${bar(done, total, { width: 20, rest: '.' })} ${done} of ${total}, about ${words} left`;
 }
 
-/** Tells how far a long experiment has come and how long it will take, at most once a second. */
+/** Shows the progress and the remaining time of a long experiment, at most once a second. */
 export class ProgressBar {
   private done = 0;
   private lastShown = -Infinity;
@@ -15,7 +15,7 @@ export class ProgressBar {
 
   constructor(
     private readonly total: number,
-    /** What is counted. */
+    /** Name of the counted pieces */
     private readonly unit: string,
     private readonly show: (line: string) => void,
     private readonly clock: () => number = () => performance.now(),
@@ -35,7 +35,7 @@ export class ProgressBar {
   }
 }
 
-/** The part that is done, as `#`. */
+/** Draws the finished part as `#`. */
 function bar(done: number, total: number, { width, rest }: { width: number; rest: string }): string {
   const filled = Math.round((width * done) / total);
   return '#'.repeat(filled) + rest.repeat(width - filled);

@@ -4,8 +4,8 @@ import { ProgressBar } from './progress_bar.js';
 import type { RunStore } from './run_store.js';
 
 /**
- * Simulates the parts that the store does not have, side by side, as many as there are processors, and keeps each as it ends.
- * After `stop` no further part begins, and what is pending is dropped.
+ * Simulates the parts that the store does not have, as many at a time as there are processors, and stores each one when
+ * it ends. After `stop` no further part begins, and unfinished ones are dropped.
  */
 export async function runParts<Run, Part extends { name: string }>(
   store: RunStore<Run>,

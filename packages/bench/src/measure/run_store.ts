@@ -3,19 +3,27 @@ import { dirname } from 'node:path';
 import { UserError } from '@sheaf/gateway';
 import { z } from 'zod';
 
-/** What all runs of a file have in common, by the name of the option; `program` is the SHA-256 of what made them. Runs of other settings do not go with them. */
+/**
+ * Settings that all runs of a file share, by the name of the option. `program` is the SHA-256 of the program that made
+ * them. Runs with other settings cannot be added.
+ */
 export type RunSettings = Readonly<Record<string, number | string>>;
 
 const runSettingsSchema = z.record(z.string(), z.union([z.number(), z.string()]));
 
-/** Runs as they come, in a file with a line for some of a cell, so that nothing is lost when an experiment ends early. */
+/**
+ * Stores runs as they finish, in a file with one line for some runs of a cell, so that nothing is lost when an
+ * experiment ends early.
+ */
 export class RunStore<Run> {
   private constructor(
     private readonly file: string,
     readonly cells: Map<string, Run[]>,
   ) {}
 
-  /** With `resume` the runs that are in the file stay. @throws UserError when they were made with other settings */
+  /**
+   * Opens a store. With `resume`, keeps the runs in the file. @throws UserError when they were made with other settings
+   */
   static async open<Run>(
     file: string,
     settings: RunSettings,
@@ -61,7 +69,7 @@ async function continueFile<Run>(
   const cells = new Map<string, Run[]>();
   const kept: string[] = [];
   for (const line of lines) {
-    // The last line is cut off when the machine stopped on the way.
+    // The last line is incomplete if the machine stopped while writing it.
     const parsed = lineSchema.safeParse(parseJson(line));
     if (!parsed.success) continue;
     cells.set(parsed.data.cell, [...(cells.get(parsed.data.cell) ?? []), ...parsed.data.runs]);

@@ -1,7 +1,7 @@
-/** Median and quartiles of repeated measurements. */
+/** Median and quartiles of repeated measurements */
 export interface Distribution {
   median: number;
-  /** First and third quartile. */
+  /** First and third quartile */
   quartiles: [number, number];
 }
 
@@ -11,7 +11,7 @@ export function distribution(values: readonly number[]): Distribution {
   return { median: quantile(sorted, 0.5), quartiles: [quantile(sorted, 0.25), quantile(sorted, 0.75)] };
 }
 
-/** Of values in ascending order, at least one; linear interpolation between the neighbours. */
+/** Returns a quantile of at least one value in ascending order, with linear interpolation between neighbors. */
 export function quantile(sorted: readonly number[], fraction: number): number {
   const position = (sorted.length - 1) * fraction;
   const below = sorted[Math.floor(position)] ?? 0;
@@ -19,7 +19,7 @@ export function quantile(sorted: readonly number[], fraction: number): number {
   return below + (above - below) * (position - Math.floor(position));
 }
 
-/** To so many significant digits: a measurement has no more. */
+/** Rounds to this many significant digits; measurements have no more. */
 export function round(value: number, digits = 4): number {
   return Number(value.toPrecision(digits));
 }
@@ -28,7 +28,7 @@ export interface Summary {
   mean: number;
   median: number;
   p95: number;
-  /** Of the mean, by Student's distribution; null with one value. */
+  /** Interval of the mean by Student's distribution; null with one value */
   ci95: [number, number] | null;
 }
 
@@ -57,7 +57,10 @@ function confidenceInterval(values: readonly number[]): [number, number] | null 
 
 const SMALL_SAMPLES = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 
-/** 97.5 % quantile of Student's distribution; from 11 degrees of freedom on by its expansion around the normal one (error below 0.001). */
+/**
+ * Returns the 97.5 % quantile of Student's distribution. From 11 degrees of freedom on, uses its expansion around the
+ * normal distribution (error below 0.001).
+ */
 function studentQuantile975(degrees: number): number {
   const z = 1.959964;
   const expansion =
@@ -68,7 +71,7 @@ function studentQuantile975(degrees: number): number {
   return SMALL_SAMPLES[degrees - 1] ?? expansion;
 }
 
-/** Jain's fairness index: 1 when all shares are equal, 1/n when one has everything. */
+/** Computes Jain's fairness index: 1 when all shares are equal, and 1/n when one has everything. */
 export function fairnessIndex(shares: readonly number[]): number {
   const sum = shares.reduce((total, share) => total + share, 0);
   const squares = shares.reduce((total, share) => total + share * share, 0);
@@ -84,7 +87,10 @@ export function median(values: readonly number[]): number {
 
 const RESAMPLES = 2000;
 
-/** 95 % interval of what `estimate` makes of so many observations, by the bootstrap (percentiles of resamples). `random` gives numbers below 2^32. */
+/**
+ * Returns the 95 % interval of `estimate` over this many observations, by the bootstrap (percentiles of resamples).
+ * `random` returns numbers below 2^32.
+ */
 export function bootstrapInterval(
   count: number,
   estimate: (chosen: readonly number[]) => number,

@@ -8,7 +8,7 @@ import { runRealBackends } from './real/real_outcome.js';
 import { measureSimulatedBackends } from './simulation/simulated_backends.js';
 import { simulatedTables } from './simulation/tables.js';
 
-/** Where simulated runs are kept, below the working directory. */
+/** Directory of simulated runs, in the working directory */
 const DIRECTORY = join('.sheaf', 'bench-multi-end');
 
 const realSchema = z.strictObject({
@@ -42,7 +42,7 @@ const simulatedSchema = z.strictObject({
   resume: z.boolean().default(false),
 });
 
-/** One connection with several servers: what it is worth, and what happens when one of them fails. */
+/** Measures the benefit of one connection with several servers, and the effects when one of them fails. */
 export const multiEndBench: Experiment = {
   name: 'multi-end',
   options: [...new Set([simulatedSchema, realSchema, handOverSchema].flatMap(({ shape }) => Object.keys(shape)))],

@@ -18,13 +18,13 @@ import { COMPARED_NAMES, SCHEDULER_NAMES } from './simulation/schedulers.js';
 import { simulationReport } from './report/simulation_report.js';
 import { measureSimulatedPages } from './simulation/simulated_pages.js';
 
-/** Where the runs of an experiment without a report are kept, below the working directory. */
+/** Directories of the runs of an experiment without a report, in the working directory */
 const DEFAULT_DIRECTORY = join('.sheaf', 'bench-pages');
 const BROWSER_DIRECTORY = join('.sheaf', 'bench-pages-browser');
 const STORE = 'runs.jsonl';
 const MAX_CLIENTS = 64;
 
-/** Those that the real browser is measured with unless others are wanted. */
+/** Default schedulers for the real browser */
 const BROWSER_SCHEDULERS = ['critical-first', 'fcfs', 'rr', 'wrr', 'swrr', 'dwrr', 'sa-ecf', 'rfc9218'];
 
 const common = {
@@ -48,14 +48,14 @@ const browserSchema = z.strictObject({
   browser: z.literal(true),
   sim: z.undefined({ error: 'not with --browser' }).optional(),
   ...common,
-  // The relay of links in real time has none of netem's arithmetic.
+  // The relay of links in real time does not have netem's arithmetic.
   level: listOf(LEVELS),
   tree: listOf(STYLE_NAMES, TREES),
-  // Parts of ours cannot be left out in a gateway's configuration.
+  // The configuration of a gateway cannot leave out parts of our scheduler.
   scheduler: listOf(COMPARED_NAMES, BROWSER_SCHEDULERS),
 });
 
-/** Some of the names, with commas between. */
+/** Parses some of the names, separated by commas. */
 function listOf<Name extends string>(names: readonly Name[], all: readonly Name[] = names) {
   return z
     .string()
@@ -70,7 +70,7 @@ function listOf<Name extends string>(names: readonly Name[], all: readonly Name[
     });
 }
 
-/** Page loads over several paths: what the order of streams does to them. */
+/** Measures how the order of streams affects page loads over several paths. */
 export const pagesBench: Experiment = {
   name: 'pages',
   options: [...new Set([...Object.keys(simulatedSchema.shape), ...Object.keys(browserSchema.shape)])],
@@ -170,7 +170,7 @@ async function keepReport<Cell extends ReportCell>(
   progress(`the report is in ${directory}: report.html, report.md, cells.csv, runs.csv and report.json`);
 }
 
-/** Of these measures; the notes are below the last one. */
+/** Returns the tables of these measures, with the notes below the last one. */
 function tablesOf<Cell extends ReportCell>(
   data: ReportData<Cell>,
   names: readonly string[],

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { runProgram } from '../process/run_program.js';
 import { interopDirectory } from '../process/workspace.js';
 
-/** Builds noq-interop, which takes minutes where the set-up has not done it; returns its path. */
+/** Builds noq-interop, which takes minutes if the set-up has not done so. Returns its path. */
 export async function buildNoq(): Promise<string> {
   const target = join(interopDirectory, 'target');
   await runProgram('cargo', ['build', '--release', '--locked', '--quiet', '--package', 'noq-interop'], {
@@ -17,13 +17,13 @@ export async function buildNoq(): Promise<string> {
   return join(target, 'release', 'noq-interop');
 }
 
-/** A running noq-interop server. */
+/** A running noq-interop server */
 export interface NoqProcess {
   port: number;
   stop(): Promise<void>;
 }
 
-/** Starts noq's server on a free port of loopback; it answers /BYTES. @throws UserError */
+/** Starts noq's server on a free port of loopback. It answers /BYTES. @throws UserError */
 export async function startNoq(program: string): Promise<NoqProcess> {
   const child = spawn(program, ['server', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const closed = once(child, 'close');
@@ -49,7 +49,7 @@ const downloadedSchema = z.object({
 });
 export type Download = Pick<z.output<typeof downloadedSchema>, 'bytes' | 'sha256' | 'seconds'>;
 
-/** One download by noq's client, the further paths from the addresses `locals`. @throws UserError */
+/** Runs one download by noq's client, with further paths from the addresses `locals`. @throws UserError */
 export async function downloadWithNoq(
   program: string,
   port: number,
@@ -60,7 +60,7 @@ export async function downloadWithNoq(
   return runDownload(program, ['client', `127.0.0.1:${port}`, ...steps]);
 }
 
-/** What a client's program says of its download. @throws UserError */
+/** Runs a client's program, and returns its report of the download. @throws UserError */
 export async function runDownload(program: string, words: string[]): Promise<Download> {
   const output = await runProgram(program, words);
   const found = output.split('\n').find((line) => line.includes('"downloaded"'));

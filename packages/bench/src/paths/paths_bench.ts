@@ -18,7 +18,7 @@ const optionsSchema = z
     error: 'give --sim (virtual time) or --real (loopback), one of them',
   });
 
-/** What several paths are worth (RFC 10069). */
+/** Measures the benefit of several paths (RFC 10069). */
 export const pathsBench: Experiment = {
   name: 'paths',
   options: Object.keys(optionsSchema.shape),

@@ -13,21 +13,21 @@ const PATH_COUNTS = [1, 2, 4] as const;
 
 export interface RealPathsOptions {
   runs: number;
-  /** Of a download. */
+  /** Bytes of a download */
   bytes: number;
 }
 
 type Library = 'sheaf' | 'noq';
 
-/** Goodput of a download over loopback, from one library's server to one library's client. */
+/** Goodput of a download over loopback, from one library's server to one library's client */
 export interface RealCell {
   server: Library;
   client: Library;
-  /** From 127.0.0.1, 127.0.0.2 and so on to one address and port. */
+  /** Number of paths, from 127.0.0.1, 127.0.0.2 and so on, to one address and port */
   paths: number;
-  /** Median, from the request to the last byte, with the body hashed. */
+  /** Median goodput, from the request to the last byte, including the hash of the body */
   goodput_mbps: number;
-  /** Quartiles. */
+  /** Quartiles */
   spread_mbps: [number, number];
   runs: number;
 }
@@ -41,8 +41,8 @@ interface Server {
 type Client = (server: Server, locals: readonly string[]) => Promise<Download>;
 
 /**
- * Goodput with 1, 2 and 4 paths of Sheaf and noq, as server and client, in turns. Server and client
- * have a process each. @throws UserError
+ * Measures goodput with 1, 2 and 4 paths of Sheaf and noq, as server and client, in turns. Server and client have a
+ * process each. @throws UserError
  */
 export async function measureRealPaths(
   options: RealPathsOptions,

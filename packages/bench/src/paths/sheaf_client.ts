@@ -1,4 +1,5 @@
-// One download in a process of its own, as noq's client has one: arguments PORT TARGET, then the local addresses of further paths.
+// Runs one download in a process of its own, as noq's client does. Arguments: PORT TARGET, then the local addresses of
+// further paths.
 import { createHash } from 'node:crypto';
 import { connectHttp3 } from '@sheaf/native';
 

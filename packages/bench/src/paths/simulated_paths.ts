@@ -13,21 +13,21 @@ type Scheduler = (typeof SCHEDULERS)[number];
 type Controller = (typeof CONTROLLERS)[number];
 
 const FAILOVER_RUNS = 100;
-/** What has to hold, in shares of the sum of the single paths and of the best of them. */
+/** Required ratios to the sum of the single paths, and to the best of them */
 const REQUIRED = { sum: 0.95, sumUnderLoss: 0.85, best: 0.97 };
 
-/** One path; the buffer holds one bandwidth-delay product. */
+/** One path, whose buffer holds one bandwidth-delay product */
 interface LinkSpecification {
   mbps: number;
-  /** Round trip. */
+  /** Round-trip time */
   rtt_ms: number;
-  /** Each way. */
+  /** Loss in each direction */
   loss_percent: number;
 }
 
 export interface SimulatedOptions {
   runs: number;
-  /** Simulated seconds of a run. */
+  /** Simulated seconds of a run */
   seconds: number;
   seed: number;
 }
@@ -36,13 +36,13 @@ export interface SimulatedCell {
   links: LinkSpecification[];
   scheduler: Scheduler;
   controller: Controller;
-  /** Percent, the largest of the links. */
+  /** Loss in percent, the largest of the links */
   loss: number;
-  /** Medians. */
+  /** Median */
   goodput_mbps: number;
-  /** Quartiles. */
+  /** Quartiles */
   spread_mbps: [number, number];
-  /** Of the same controller on each of the links alone. */
+  /** Goodput of the same controller on each of the links alone */
   sum_single_mbps: number;
   best_single_mbps: number;
 }
@@ -53,18 +53,18 @@ export interface Failover {
   runs: number;
   median_stall_ms: number;
   worst_stall_ms: number;
-  /** 2 probe timeouts of the lost path and a round trip of the other, the smallest of all runs. */
+  /** Smallest bound of all runs: 2 probe timeouts of the lost path and a round trip of the other */
   bound_ms: number;
-  /** Runs in which the stall stayed within the bound of that run. */
+  /** Runs whose stall stayed within the bound of that run */
   within_bound: number;
-  /** Runs in which the path carried data again after it came back. */
+  /** Runs in which the path carried data again after its return */
   used_again: number;
 }
 
 export interface SimulatedReport {
   cells: SimulatedCell[];
   failover: Failover;
-  /** Cells that miss what is required of them; empty when all is well. */
+  /** Cells that miss their requirement; empty when all meet it */
   missed: string[];
 }
 
@@ -88,7 +88,10 @@ function linkSets(): LinkSpecification[][] {
   ];
 }
 
-/** Goodput over several paths and fail-over, in virtual time. Replays with the same seed. @throws UserError */
+/**
+ * Measures goodput over several paths and fail-over, in virtual time. The same seed gives the same results. @throws
+ * UserError
+ */
 export async function measureSimulatedPaths(
   options: SimulatedOptions,
   progress: (line: string) => void,
@@ -127,7 +130,7 @@ export async function measureSimulatedPaths(
   let done = 0;
   const cells = await Promise.all(
     wanted.map(async ({ links, scheduler, controller }): Promise<SimulatedCell> => {
-      // First, or they would queue up behind all cells, and none would be done before the end.
+      // Starts these first. Otherwise they would wait behind all cells, and no cell would finish before the end.
       const alone = await Promise.all(links.map((one) => single(controller, one)));
       const { median, quartiles } = distribution(await goodputs(scheduler, controller, links));
       done += 1;
@@ -168,7 +171,7 @@ async function measureFailover(program: string, seed: number): Promise<Failover>
   };
 }
 
-/** What the cell misses of REQUIRED. */
+/** Returns the parts of REQUIRED that the cell misses. */
 export function faults(cell: SimulatedCell): string[] {
   const { links, scheduler, controller, loss, goodput_mbps, sum_single_mbps, best_single_mbps } = cell;
   const name = `${links.map(linkText).join(' + ')}, ${scheduler}, ${controller}`;
@@ -177,7 +180,7 @@ export function faults(cell: SimulatedCell): string[] {
   if (waits && goodput_mbps < REQUIRED.best * best_single_mbps)
     found.push(`${name}: ${goodput_mbps} Mbit/s, less than the best single path (${best_single_mbps})`);
   const rtts = links.map(({ rtt_ms }) => rtt_ms);
-  // These two do not add rates up.
+  // Redundant and backup-only do not add up the rates of paths.
   const aggregates = scheduler !== 'redundant' && scheduler !== 'backup-only';
   if (links.length !== 2 || Math.max(...rtts) > 4 * Math.min(...rtts) || !aggregates) return found;
   const required = loss === 0 ? REQUIRED.sum : loss === 1 && controller === 'bbr' ? REQUIRED.sumUnderLoss : 0;

@@ -4,7 +4,7 @@ import { runProgram } from './run_program.js';
 import { cmake, ninja, requireTools } from './toolchain.js';
 import { nativeSources } from './workspace.js';
 
-/** Builds a program of packages/native/bench; returns its path. @throws UserError when the tools for it are missing */
+/** Builds a program of packages/native/bench. Returns its path. @throws UserError when tools are missing */
 export async function buildNativeBench(target: string, progress: (line: string) => void): Promise<string> {
   const native = nativeSources();
   await requireTools('this experiment', [cmake, ninja]);

@@ -1,4 +1,4 @@
-/** At most so many at one time; the others wait. */
+/** Limits the number of tasks that run at the same time. The others wait. */
 export function limiter(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];

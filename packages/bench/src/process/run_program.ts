@@ -4,13 +4,13 @@ import { UserError } from '@sheaf/gateway';
 export interface ProgramOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** For its standard input; without it that is empty. */
+  /** Text for its standard input, which is empty by default */
   input?: string;
 }
 
 /**
- * Runs a program to its end and returns its standard output; its standard error goes to ours.
- * @throws UserError BENCH_FAILED when it cannot be started or ends with another code than 0.
+ * Runs a program to its end, and returns its standard output. Its standard error goes to ours.
+ * @throws UserError BENCH_FAILED when it cannot be started, or ends with another code than 0
  */
 export async function runProgram(
   command: string,
@@ -19,7 +19,7 @@ export async function runProgram(
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
-    // A program that ends before it read everything has said why.
+    // Ignores the error: a program that ends before it read everything has reported why.
     child.stdin.on('error', () => undefined).end(input);
     const parts: Buffer[] = [];
     child.stdout.on('data', (part: Buffer) => parts.push(part));
@@ -31,7 +31,7 @@ export async function runProgram(
   });
 }
 
-/** What a command prints; undefined when it is not there or fails. */
+/** Returns the output of a command; undefined when it does not exist or fails. */
 export async function capture(command: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });

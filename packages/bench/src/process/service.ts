@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '@sheaf/gateway';
 
-/** Resolves with what a process says first, which is that it serves. @throws UserError when it ends before */
+/** Resolves with the first output of a process, which tells that it serves. @throws UserError when it ends before */
 export async function firstOutput(child: ChildProcess, name: string): Promise<string> {
   const ended = once(child, 'close').then(() => {
     throw new UserError('BENCH_FAILED', `${name} ended before it served`, { hint: 'its message is above' });
@@ -15,7 +15,7 @@ export async function firstOutput(child: ChildProcess, name: string): Promise<st
   return output.toString();
 }
 
-/** For programs that say nothing. @throws UserError */
+/** Waits until a port is taken, for programs without output. @throws UserError */
 export async function untilListening(child: ChildProcess, name: string, port: number): Promise<void> {
   for (let attempt = 0; attempt < 150; attempt += 1) {
     if (child.exitCode !== null)
@@ -27,7 +27,7 @@ export async function untilListening(child: ChildProcess, name: string, port: nu
   throw new UserError('BENCH_FAILED', `${name} did not listen on port ${port} within 15 s`);
 }
 
-/** SIGTERM, and SIGKILL when that does not end it within 15 s. */
+/** Stops a process with SIGTERM, and with SIGKILL if it does not end within 15 s. */
 export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const closed = once(child, 'close');
@@ -37,7 +37,7 @@ export async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** A port of 127.0.0.1 that is free as far as TCP knows. */
+/** Returns a port of 127.0.0.1 that is free for TCP. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,15 +1,15 @@
 import { UserError } from '@sheaf/gateway';
 import { capture } from './run_program.js';
 
-/** Something that an experiment's programs are built with. */
+/** A tool that builds programs of an experiment */
 export interface Tool {
   name: string;
-  /** The command that installs it on Debian 12. */
+  /** Command that installs it on Debian 12 */
   install: string;
   isInstalled(): Promise<boolean>;
 }
 
-/** Of Rust. The lock files' format needs it; Debian 12 has an older one in `cargo`. */
+/** Oldest version of Rust for the format of the lock files. Debian 12 has an older one in `cargo`. */
 const oldestCargo = [1, 78] as const;
 
 export const cargo: Tool = {
@@ -18,7 +18,7 @@ export const cargo: Tool = {
   isInstalled: async () => isRecentCargo(await capture('cargo', ['--version'])),
 };
 
-/** Of Rust, which noq needs. */
+/** Oldest version of Rust for noq */
 const oldestCargoForNoq = [1, 88] as const;
 
 export const cargoForNoq: Tool = {
@@ -46,14 +46,17 @@ export const ngtcp2: Tool = {
     (await capture('pkg-config', ['--exists', 'libngtcp2', 'libngtcp2_crypto_gnutls', 'gnutls'])) !== undefined,
 };
 
-/** `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`; undefined when there is none. */
+/**
+ * Parses the output of `cargo --version`, such as `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`; undefined when there is no
+ * cargo.
+ */
 export function isRecentCargo(version: string | undefined, oldest: readonly [number, number] = oldestCargo): boolean {
   const [major = 0, minor = 0] = (/^cargo (\d+)\.(\d+)/.exec(version ?? '')?.slice(1) ?? []).map(Number);
   const [oldestMajor, oldestMinor] = oldest;
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }
 
-/** Why something cannot be built, with the command that helps; undefined when nothing is missing. */
+/** Returns the missing tools with the commands that install them; undefined when nothing is missing. */
 export async function whatIsMissing(tools: readonly Tool[]): Promise<string | undefined> {
   const present = await Promise.all(tools.map((tool) => tool.isInstalled()));
   const missing = tools.filter((_, index) => !present[index]);
@@ -62,7 +65,7 @@ export async function whatIsMissing(tools: readonly Tool[]): Promise<string | un
     : missing.map(({ name, install }) => `${name} is not installed (${install})`).join(', ');
 }
 
-/** @throws UserError that names what is missing for `purpose`, and how to install it. */
+/** Checks that the tools for `purpose` are installed. @throws UserError that tells how to install the missing ones */
 export async function requireTools(purpose: string, tools: readonly Tool[]): Promise<void> {
   const present = await Promise.all(tools.map((tool) => tool.isInstalled()));
   const missing = tools.filter((_, index) => !present[index]);

@@ -1,4 +1,4 @@
-/** Runs work that Ctrl-C asks to stop, once: `onInterrupt` says so, and the work ends by its signal. */
+/** Runs work that Ctrl-C stops. The first Ctrl-C calls `onInterrupt` and aborts the signal, by which the work ends. */
 export async function untilInterrupted<Result>(
   onInterrupt: () => void,
   work: (stop: AbortSignal) => Promise<Result>,

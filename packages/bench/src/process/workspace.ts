@@ -4,16 +4,19 @@ import { UserError } from '@sheaf/gateway';
 
 const benchPackage = dirname(dirname(import.meta.dirname));
 
-/** The peers' sources, below packages/bench. */
+/** Directory of the peers' sources */
 export const peersDirectory = join(benchPackage, 'peers');
 
-/** Programs that Sheaf did not write, or that are made of libraries that it did not write. */
+/** Directory of foreign programs, and of programs made of foreign libraries */
 export const interopDirectory = join(benchPackage, 'interop');
 
-/** Where programs are kept that experiments build from elsewhere. */
+/** Returns the directory for programs that experiments build from other sources. */
 export const repositoryCache = (): string => join(benchPackage, '..', '..', '.sheaf');
 
-/** C++ and Rust programs are built from the repository's sources. @throws UserError outside of it. */
+/**
+ * Returns the directory of the native sources, from which C++ and Rust programs are built. @throws UserError outside of
+ * the repository
+ */
 export function nativeSources(): string {
   const native = join(benchPackage, '..', 'native');
   if (existsSync(join(native, 'CMakeLists.txt')) && existsSync(peersDirectory)) return native;

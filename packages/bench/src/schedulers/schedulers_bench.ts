@@ -5,7 +5,7 @@ import { distribution, round } from '../measure/statistics.js';
 import { buildNativeBench } from '../process/cmake.js';
 import { runProgram } from '../process/run_program.js';
 
-/** What every scheduler must stay below with the greatest number of streams, in nanoseconds. */
+/** Bound for every scheduler with the greatest number of streams, in nanoseconds */
 const REQUIRED_NS = 300;
 
 const optionsSchema = z.strictObject({
@@ -32,15 +32,18 @@ type Output = z.infer<typeof outputSchema>;
 
 export interface SchedulerCell {
   scheduler: string;
-  /** Shape of the dependency tree. */
+  /** Shape of the dependency tree */
   tree: string;
-  /** Active at one time. */
+  /** Number of active streams */
   streams: number;
-  /** A decision and what goes with a packet: median of the runs, each of which is the median of batches of 32 packets. */
+  /**
+   * Time of a decision and of the bookkeeping of a packet: median of the runs, each of which is the median of batches
+   * of 32 packets
+   */
   packet_ns: number;
-  /** Quartiles of the runs. */
+  /** Quartiles of the runs */
   spread_ns: [number, number];
-  /** 95 % of the batches are below it; median of the runs. */
+  /** Time that 95 % of the batches stay below; median of the runs */
   p95_ns: number;
 }
 
@@ -49,7 +52,7 @@ export interface SchedulersReport {
   machine: Machine;
   parameters: { runs: number; packets: number; paths: number };
   cells: SchedulerCell[];
-  /** The highest `packet_ns` with the greatest number of streams. */
+  /** The highest `packet_ns` with the greatest number of streams */
   worst: SchedulerCell;
   required_ns: number;
   met: boolean;
@@ -72,7 +75,7 @@ export const schedulersBench: Experiment = {
   },
 };
 
-/** @throws RangeError without an output */
+/** Summarizes the runs. @throws RangeError without an output */
 export function summarizeSchedulers(outputs: readonly Output[], machine: Machine): SchedulersReport {
   const [first] = outputs;
   if (!first) throw new RangeError('there is no output to summarize');

@@ -12,15 +12,15 @@ import { HostileClients } from './hostile_clients.js';
 import { residentMebibytes, smallRequest, type Counts } from './requests.js';
 import { FLAT_MIB, judgeMemory } from './verdict.js';
 
-/** Requests on one connection before it is closed and another one opened. */
+/** Requests on one connection before it is closed and another one opened */
 const REQUESTS_PER_CONNECTION = 200;
-/** Requests in flight on each connection. */
+/** Requests in flight on each connection */
 const IN_FLIGHT = 16;
-/** Addresses of the clients that behave: no limit of what one network may do is reached. */
+/** Number of addresses of conforming clients, so that none reaches a limit per network */
 const CLIENT_ADDRESSES = 250;
-/** What a handful of hostile clients may hold at any time, beside what counts as flat. */
+/** Memory that a few hostile clients may hold at any time, in addition to the growth that counts as flat */
 const HOSTILE_MIB = 48;
-/** Rows of the table of memory over time. */
+/** Number of rows in the table of memory over time */
 const ROWS = 20;
 
 export const fullLoadOptions = z.strictObject({
@@ -41,14 +41,14 @@ export const fullLoadOptions = z.strictObject({
 });
 type Options = z.output<typeof fullLoadOptions>;
 
-/** The gateway's memory after so many requests. */
+/** The gateway's memory after this many requests */
 interface Sample {
   seconds: number;
   requests: number;
   mebibytes: number;
 }
 
-/** As many requests as are wanted, as fast as they can be made. */
+/** Makes the wanted number of requests as fast as possible. */
 export async function soakInFull(options: Options, { progress }: ExperimentContext): Promise<Outcome> {
   const machine = describeMachine();
   const seed = options.seed ?? randomInt(2 ** 32);
@@ -100,7 +100,7 @@ async function underFullLoad(
   return samples;
 }
 
-/** Clients that behave, and in their proportion those that do not. */
+/** Runs conforming clients, and hostile ones in their proportion. */
 class Load {
   private begun = 0;
   private clients = 0;
@@ -112,12 +112,12 @@ class Load {
     private readonly hostile: HostileClients | undefined,
   ) {}
 
-  /** One client after the other, until all requests have been made. */
+  /** Runs one client after the other, until all requests have been made. */
   async run(): Promise<void> {
     while (this.begun < this.options.requests) {
       this.clients += 1;
       const { hostile } = this.options;
-      // Of n clients in all, n times the share are hostile.
+      // Number of hostile clients for this many conforming ones
       const wanted = Math.floor((this.clients / (1 - hostile)) * hostile);
       if (this.hostile && this.hostile.begun < wanted) this.hostile.begin();
       await this.client().catch((error: unknown) =>

@@ -8,7 +8,7 @@ import { interopDirectory } from '../process/workspace.js';
 
 const python = join(interopDirectory, '..', '..', '..', '.sheaf', 'interop', 'bin', 'python');
 
-/** Clients of aioquic in a process of their own; what each does follows from the seed and its number. */
+/** Clients of aioquic in a process of their own. The seed and a client's number determine its behavior. */
 export class HostileClients {
   begun = 0;
   done = 0;
@@ -38,7 +38,7 @@ export class HostileClients {
     this.process.stdin?.write(`${this.seed * 1_000_000 + this.begun}\n`);
   }
 
-  /** Resolves when each has done what it does. */
+  /** Resolves when all clients have finished. */
   async finished(): Promise<void> {
     if (this.process.exitCode !== null) return;
     const closed = once(this.process, 'close');
@@ -50,7 +50,7 @@ export class HostileClients {
     this.process.kill('SIGKILL');
   }
 
-  /** How many of each kind there were. */
+  /** Returns the number of clients of each kind. */
   report(): Record<string, number> {
     return Object.fromEntries([...this.behaviours].sort());
   }

@@ -7,7 +7,7 @@ export interface Counts {
   failures: string[];
 }
 
-/** Asks for the 1 KB of `makeSite`. Rejects when that is not what comes. */
+/** Requests the 1 KB of `makeSite`. Rejects when the response is different. */
 export async function smallRequest(client: Http3Client): Promise<void> {
   const response = await client.request({ path: '/small' });
   const bytes = await new Promise<number>((resolve, reject) => {
@@ -21,7 +21,7 @@ export async function smallRequest(client: Http3Client): Promise<void> {
   if (response.status !== 200 || bytes !== 1000) throw new Error(`status ${response.status} with ${bytes} bytes`);
 }
 
-/** What a process keeps in memory, in MiB. */
+/** Returns the resident memory of a process, in MiB. */
 export async function residentMebibytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;

@@ -11,9 +11,9 @@ import { fullLoadOptions, soakInFull } from './full_load.js';
 import { residentMebibytes, smallRequest, type Counts } from './requests.js';
 import { FLAT_MIB, judgeMemory, type MemoryVerdict } from './verdict.js';
 
-/** Requests on one connection before it is closed and another one opened. */
+/** Requests on one connection before it is closed and another one opened */
 const REQUESTS_PER_CONNECTION = 20;
-/** Part of the wanted rate that has to be reached: below it the load was not what the result claims. */
+/** Minimum share of the wanted rate. Below it, the load was not what the result claims. */
 const REQUIRED_RATE = 0.95;
 
 const optionsSchema = z.strictObject({
@@ -24,8 +24,8 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 /**
- * A gateway under load while connections come and go: memory must stay flat and no request fail. The load is steady for
- * a time, or with `requests` as much as the machine can do, with hostile clients among the others when that is wanted.
+ * Loads a gateway while connections come and go. Memory must stay flat, and no request may fail. The load is steady for
+ * a time; with `requests` it is as much as the machine can do, with hostile clients among the others on demand.
  */
 export const soakBench: Experiment = {
   name: 'soak',
@@ -97,7 +97,7 @@ async function soak(options: Options, { progress }: ExperimentContext): Promise<
 export interface SoakMeasured {
   requests: number;
   failures: readonly string[];
-  /** Resident memory of the gateway in MiB, once a second. */
+  /** Resident memory of the gateway in MiB, once a second */
   memory: readonly number[];
   seconds: number;
 }
@@ -105,7 +105,7 @@ export interface SoakMeasured {
 export interface SoakVerdict {
   rate: { wanted: number; achieved: number };
   memory_mib: MemoryVerdict;
-  /** Empty when the soak passed. */
+  /** Problems; empty when the soak passed */
   problems: string[];
 }
 
@@ -126,7 +126,7 @@ export function judgeSoak(
   };
 }
 
-/** Resident memory of the gateway in MiB, once a second. */
+/** Returns the resident memory of the gateway in MiB, once a second. */
 async function underLoad(
   gateway: { port: number; pid: number },
   options: Options,

@@ -1,9 +1,9 @@
 /**
- * Caches and pools fill in the first fifth of the time; the peak of the next fifth is what later
- * ones are compared with. Peaks, since the garbage collector's saw-tooth has no other steady value.
+ * Part of the time whose peak is compared with later peaks. Caches and pools fill in the first fifth. Peaks are
+ * compared because the saw-tooth of the garbage collector has no other steady value.
  */
 const SETTLED = { from: 0.2, to: 0.4 };
-/** Growth of the gateway after that, at any time, that counts as flat. */
+/** Growth of the gateway after that, at any time, that counts as flat */
 export const FLAT_MIB = 16;
 
 export interface MemoryVerdict {
@@ -14,7 +14,7 @@ export interface MemoryVerdict {
   allowed: number;
 }
 
-/** Memory may not rise once it has settled: what is given back before the end counts as well. In MiB. */
+/** Judges memory in MiB. It may not rise after it has settled, even if it is released before the end. */
 export function judgeMemory(samples: readonly number[], allowed: number): MemoryVerdict {
   const index = (part: number): number => Math.floor(samples.length * part);
   const settled = Math.max(0, ...samples.slice(index(SETTLED.from), index(SETTLED.to)));

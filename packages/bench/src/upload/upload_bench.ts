@@ -16,12 +16,12 @@ const optionsSchema = z.strictObject({
 });
 type Options = z.output<typeof optionsSchema>;
 
-/** What the server says of an upload. */
+/** The server's report about an upload */
 const receivedSchema = z.object({
   bytes: z.number(),
-  /** Reads by which its JavaScript got them. */
+  /** Reads by which its JavaScript received the bytes */
   pieces: z.number(),
-  /** Between JavaScript and the transport, both ways. */
+  /** Calls between JavaScript and the transport, in both directions */
   calls: z.number(),
   cpu_seconds: z.number(),
 });
@@ -31,7 +31,7 @@ interface Upload extends Received {
   seconds: number;
 }
 
-/** One client's uploads to a server in a process of its own, which reads them and does nothing with them. */
+/** Measures one client's uploads to a server in a process of its own, which only reads them. */
 export const uploadBench: Experiment = {
   name: 'upload',
   options: Object.keys(optionsSchema.shape),
@@ -67,7 +67,7 @@ async function measure({ runs, bytes }: Options, progress: (line: string) => voi
   }
 }
 
-/** On a connection of its own, since windows grow with time. */
+/** Uploads on a connection of its own, since windows grow with time. */
 async function uploadOnce(port: number, bytes: number): Promise<Upload> {
   const client = await connectHttp3({ host: '127.0.0.1', port, serverName: 'localhost', insecure: true });
   try {
@@ -86,7 +86,7 @@ async function send(client: Http3Client, bytes: number): Promise<string> {
   return text;
 }
 
-// Bodies are asynchronous iterables; this one has nothing to wait for.
+// Bodies are asynchronous iterables, though this one has nothing to wait for.
 // eslint-disable-next-line @typescript-eslint/require-await
 async function* body(bytes: number): AsyncGenerator<Buffer> {
   const block = Buffer.alloc(1 << 18, 'sheaf ');

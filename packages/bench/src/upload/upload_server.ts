@@ -1,4 +1,4 @@
-// Takes uploads over HTTP/3 in a process of its own, and answers what each cost it.
+// Receives uploads over HTTP/3 in a process of its own, and answers what each cost it.
 import { loadDevCertificate } from '@sheaf/gateway';
 import { createHttp3Server, type ServerRequest } from '@sheaf/native';
 import type { Received } from './upload_bench.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const text = z.string().min(1);
-/** Coordinates of a measurement beside its arm, for example `{ page: google, level: low }`. */
+/** Coordinates of a measurement beside its arm, for example `{ page: google, level: low }` */
 const axesSchema = z.record(z.string(), z.union([z.string(), z.number()]));
 export type Axes = z.output<typeof axesSchema>;
 
@@ -9,24 +9,24 @@ const quantitySchema = z.strictObject({
   name: text,
   unit: text,
   better: z.enum(['lower', 'higher']),
-  /** How runs of one cell become the figure of that cell. */
+  /** Statistic that makes one figure of the runs of a cell */
   statistic: z.enum(['mean', 'median', 'p95']),
-  /** What values were divided by before they were stored; `none` for plain values. */
+  /** Divisor of the values before they were stored; `none` for plain values */
   normalisation: text.default('none'),
 });
 export type Quantity = z.output<typeof quantitySchema>;
 
 const publishedValueSchema = z.strictObject({ arm: text, quantity: text, at: axesSchema, value: z.number() });
 
-/** Nothing is published without a source: `none` prints "not published". */
+/** Published values with their source. `none` prints "not published". */
 const publishedSchema = z.discriminatedUnion('source', [
   z.strictObject({ source: z.literal('none') }),
   z.strictObject({
     source: z.enum(['raw data', 'text', 'chart']),
-    /** Of values that were read from a chart. */
+    /** Uncertainty of values that were read from a chart */
     uncertainty: text.optional(),
     statistic: text,
-    /** Runs behind each value; `unknown` when the paper does not say. */
+    /** Number of runs behind each value; `unknown` when the paper does not tell */
     n: z.union([z.number().int().positive(), z.literal('unknown')]),
     values: z.array(publishedValueSchema).min(1),
   }),
@@ -35,8 +35,8 @@ const publishedSchema = z.discriminatedUnion('source', [
 const boundSchema = z.strictObject({ at_most: z.number().optional(), at_least: z.number().optional() });
 
 /**
- * What results have to show: a figure of one arm, or its ratio to that of another, lies within bounds. `every` cell that
- * matches `where` has to show it, or the geometric mean over them (`mean`).
+ * A condition on the results: a figure of one arm, or its ratio to that of another arm, lies within bounds. It must
+ * hold in `every` cell that matches `where`, or for the geometric mean over them (`mean`).
  */
 const predicateSchema = z
   .strictObject({
@@ -48,7 +48,7 @@ const predicateSchema = z
       .default({}),
     over: z.enum(['every', 'mean']).default('every'),
     ...boundSchema.shape,
-    /** Beyond a bound by this much is still a tie: in the unit of the figure, or of the ratio. */
+    /** Distance beyond a bound that still counts as a tie, in the unit of the figure or of the ratio */
     margin: z.number().min(0).default(0),
   })
   .refine(({ at_most, at_least }) => at_most !== undefined || at_least !== undefined, {
@@ -58,9 +58,9 @@ export type Predicate = z.output<typeof predicateSchema>;
 
 const claimSchema = z.strictObject({
   text,
-  /** What the paper found. */
+  /** Finding of the paper */
   published: z.enum(['holds', 'does not hold', 'not said']),
-  /** Why figures here cannot be compared with the published ones. */
+  /** Why our figures cannot be compared with the published ones */
   not_comparable: text.optional(),
   predicates: z.array(predicateSchema),
 });
@@ -69,7 +69,7 @@ export type Claim = z.output<typeof claimSchema>;
 const armSchema = z.strictObject({
   label: text.optional(),
   settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
-  /** Settings by which this arm may differ from the baseline. All others have to be equal. */
+  /** Settings by which this arm may differ from the baseline. All others must be equal. */
   differs: z.array(text).default([]),
 });
 export type Arm = z.output<typeof armSchema>;
@@ -78,10 +78,10 @@ const setupSchema = z
   .strictObject({
     runner: text,
     network: text,
-    /** What the runner takes beside the arms; the runner checks it. */
+    /** Options of the runner that all arms share. The runner checks them. */
     options: z.record(z.string(), z.unknown()).default({}),
     runs: z.strictObject({ quick: z.number().int().min(1), full: z.number().int().min(1) }),
-    /** First seeds: of the runs that the figures are made of, and of those that settings were chosen with. */
+    /** First seeds: those of the runs behind the figures, and those of the runs that settings were chosen with */
     seeds: z.strictObject({ held_out: z.number().int().min(0), tuning: z.number().int().min(0).optional() }),
     baseline: text,
     arms: z.record(z.string(), armSchema),
@@ -93,7 +93,7 @@ const plotSchema = z.strictObject({
   kind: z.enum(['bars', 'lines']),
   title: text,
   quantity: text,
-  /** Those that are drawn, at most as many as there are colours that readers can tell apart. */
+  /** Arms in the plot, at most as many as there are distinguishable colors */
   arms: z.array(text).min(1).max(8),
   x: text,
   facet: text.optional(),
@@ -105,13 +105,13 @@ export type Plot = z.output<typeof plotSchema>;
 const common = {
   title: text,
   paper: text,
-  /** Its name in the paper, for example "figure 6". */
+  /** Name in the paper, for example "figure 6" */
   artefact: text,
-  /** What the paper says about it. */
+  /** The paper's statement about it */
   shows: text,
 };
 
-/** A file of `packages/bench/evidence`. */
+/** A file of `packages/bench/evidence` */
 export const artefactSchema = z.discriminatedUnion('state', [
   z.strictObject({ ...common, state: z.literal('not built'), waits_for: text }),
   z.strictObject({ ...common, state: z.literal('cannot be rerun'), why: text }),
@@ -129,7 +129,7 @@ export const artefactSchema = z.discriminatedUnion('state', [
 export type ArtefactFile = z.output<typeof artefactSchema>;
 export type Rerunnable = Extract<ArtefactFile, { setup: unknown }>;
 
-/** A file and its name: `page-loads/figure-6`. */
+/** A file with its name, such as `page-loads/figure-6` */
 export type Artefact = ArtefactFile & { id: string };
 
 export const isRerunnable = <File extends ArtefactFile>(file: File): file is Extract<File, { setup: unknown }> =>

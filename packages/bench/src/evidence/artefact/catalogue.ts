@@ -4,7 +4,7 @@ import { closest, UserError } from '@sheaf/gateway';
 import { parseDocument } from 'yaml';
 import { artefactSchema, type Artefact } from './artefact.js';
 
-/** Where the artefacts are: a folder for each paper, a file for each artefact. */
+/** Directory of the artefacts: a folder for each paper, and a file for each artefact */
 export const artefactDirectory = join(import.meta.dirname, '..', '..', '..', 'evidence');
 
 const extension = '.yaml';
@@ -27,7 +27,10 @@ async function readArtefact(directory: string, name: string): Promise<Artefact> 
   throw new UserError('BENCH_FAILED', `${file}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`);
 }
 
-/** Picks artefacts by their ids; a paper's folder stands for all of its artefacts. @throws UserError when there is none of that name */
+/**
+ * Selects artefacts by their ids. The folder of a paper selects all of its artefacts. @throws UserError when none has
+ * the name
+ */
 export function chooseArtefacts(catalogue: readonly Artefact[], wanted: readonly string[]): Artefact[] {
   if (wanted.length === 0) return [...catalogue];
   const matches = (id: string, name: string): boolean => id === name || id.startsWith(`${name}/`);

@@ -2,10 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '@sheaf/gateway';
 import type { Setup } from './artefact.js';
 
-/** Everything that an arm's program is told, by the names of the settings. */
+/** Complete input of an arm's program, by the names of the settings */
 export type CompleteSettings = Readonly<Record<string, unknown>>;
 
-/** A comparison is worth something when its arms differ in what they declare and in nothing else. @throws UserError that names the settings */
+/**
+ * Checks that the arms of a comparison differ in nothing but what they declare. @throws UserError that names the
+ * settings
+ */
 export function checkDeclaredDifferences(
   artefact: string,
   { arms, baseline }: Setup,

@@ -6,7 +6,7 @@ import { pageStyle } from './style.js';
 import type { ArtefactView, QuantityTable } from './view.js';
 import { figureText, measuredText } from './words.js';
 
-/** One page that loads nothing else. */
+/** Renders one page that loads nothing else. */
 export async function htmlReport(views: readonly ArtefactView[]): Promise<string> {
   const rerunnable = views.filter(({ artefact }) => isRerunnable(artefact));
   const papers = [...new Set(rerunnable.map(({ artefact }) => artefact.paper))];
@@ -28,7 +28,7 @@ export async function htmlReport(views: readonly ArtefactView[]): Promise<string
   ].join('\n');
 }
 
-/** What a reader should know first: claims that do not hold, and results that are older than the code. */
+/** Writes what a reader should know first: claims that do not hold, and results older than the code. */
 function leadOf(views: readonly ArtefactView[]): string {
   const failed = views.flatMap(({ claims }) => claims.filter(({ verdict }) => isFailure(verdict)));
   const stale = views.filter((view) => view.stale).length;
@@ -97,7 +97,7 @@ function figureWith(title: string, svg: string): string {
   return element('figure', {}, svg, element('figcaption', {}, escapeText(caption)));
 }
 
-/** What does not run here, a line each. */
+/** Lists the artefacts that do not run here, one per line. */
 function restOf(views: readonly ArtefactView[]): string {
   const rows = views.flatMap(({ artefact, verdict }) => {
     if (isRerunnable(artefact)) return [];

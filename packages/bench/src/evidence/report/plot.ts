@@ -3,13 +3,13 @@ import { compile, type TopLevelSpec } from 'vega-lite';
 import type { Plot } from '../artefact/artefact.js';
 import type { QuantityTable } from './view.js';
 
-/** Colours follow the page: light or dark. Eight that stay apart for colour-blind readers. */
+/** Eight colors that color-blind readers can distinguish. They follow the page, light or dark. */
 const colours = Array.from({ length: 8 }, (_, index) => `var(--series-${index})`);
 const ink = 'var(--ink)';
 const soft = 'var(--soft)';
 const line = 'var(--line)';
 
-/** Draws a table as SVG: intervals as whiskers, published values as hollow diamonds. */
+/** Draws a table as SVG, with intervals as whiskers and published values as hollow diamonds. */
 export async function drawPlot(plot: Plot, table: QuantityTable): Promise<string> {
   const { spec } = compile(specificationOf(plot, table));
   const view = new View(parse(spec), { renderer: 'none' });
@@ -57,7 +57,7 @@ function specificationOf({ kind, arms, x, facet, row, logarithmic }: Plot, table
       encoding: { x: across, ...offset, y: { field: 'published', type: 'quantitative' as const, scale } },
     },
   ];
-  // Vega-Lite sorts the names of facets unless it is told their order.
+  // Vega-Lite sorts the names of facets unless it gets their order.
   const orderOf = (axis: string): (string | number)[] => [...new Set(rows.map(({ at }) => at[axis] ?? ''))];
   const header = (axis: string) => ({ field: axis, type: 'nominal' as const, sort: orderOf(axis), title: null });
   const single = { width: lines ? 420 : { step: 9 }, height: 170, layer };

@@ -26,7 +26,7 @@ function variables({ series, ...colours }: typeof light): string {
   return [...named, ...series.map((colour, index) => `--series-${index}:${colour}`)].join(';');
 }
 
-/** Colours of a page or of a picture, light or dark as the reader's system is. */
+/** Colors of a page or of a picture, light or dark as the reader's system */
 export const colourStyle = `:root{${variables(light)}}@media(prefers-color-scheme:dark){:root{${variables(dark)}}}`;
 
 export const pageStyle = `${colourStyle}

@@ -4,7 +4,7 @@ import type { Result } from '../results/result.js';
 import { axesName, figureOf, ratioOf, sameAxes, type Figure } from '../verdict/figure.js';
 import { artefactVerdict, claimVerdicts, type ClaimVerdict, type Verdict } from '../verdict/verdict.js';
 
-/** One figure of ours beside the published one, each also relative to the baseline of its own set-up. */
+/** One of our figures beside the published one, each also relative to the baseline of its own set-up */
 export interface Row {
   place: string;
   at: Axes;
@@ -25,16 +25,16 @@ export interface QuantityTable {
   rows: Row[];
 }
 
-/** An artefact as reports show it. */
+/** An artefact in the form that reports show */
 export interface ArtefactView {
   artefact: Artefact;
   result?: Result;
-  /** The code or the set-up changed after it was measured. */
+  /** Whether the code or the set-up has changed since the measurement */
   stale: boolean;
   verdict: Verdict;
   claims: ClaimVerdict[];
   tables: QuantityTable[];
-  /** Where published values come from; "not published" where there are none. */
+  /** Sources of the published values; "not published" when there are none */
   sources: string[];
 }
 

@@ -2,12 +2,12 @@ import { round } from '../../measure/statistics.js';
 import type { Result } from '../results/result.js';
 import type { Figure } from '../verdict/figure.js';
 
-/** "1.23 (1.1 to 1.4)" */
+/** Formats a figure with its interval: "1.23 (1.1 to 1.4)". */
 export function figureText({ value, interval }: Figure): string {
   return `${round(value, 4)}${interval ? ` (${round(interval[0], 4)} to ${round(interval[1], 4)})` : ''}`;
 }
 
-/** When, on what and how a result was measured. */
+/** Describes when, on which machine and how a result was measured. */
 export function measuredText({ commit, machine, finished, runs, seed, quick, seconds }: Result): string {
   return [
     `${runs} runs, seeds ${seed} to ${seed + runs - 1}${quick ? ' (quick run)' : ''}`,

@@ -3,10 +3,12 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Setup } from '../artefact/artefact.js';
 
-/** What builds leave behind in folders of sources. */
+/** Folders of build results among the sources */
 const built = /(?:^|\/)(?:target|build|dist|node_modules)\//;
 
-/** SHA-256 over names and contents of all files in these folders and files, which are relative to the root. */
+/**
+ * Computes the SHA-256 over names and contents of all files in these folders and files, which are relative to the root.
+ */
 export function digestOfSources(root: string, sources: readonly string[]): string {
   const hash = createHash('sha256');
   for (const source of [...sources].sort()) {
@@ -28,6 +30,6 @@ function filesOf(root: string, source: string): string[] {
     .sort();
 }
 
-/** SHA-256 of all that decides the figures of an artefact beside the program. */
+/** Computes the SHA-256 of everything that decides the figures of an artefact beside the program. */
 export const digestOfSettings = (setup: Setup, quick: boolean): string =>
   createHash('sha256').update(JSON.stringify({ setup, quick })).digest('hex');

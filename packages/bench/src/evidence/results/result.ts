@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const axes = z.record(z.string(), z.union([z.string(), z.number()]));
 
-/** All runs of one arm at one place of the axes; run `i` of every arm has the same seed. */
+/** All runs of one arm at one place of the axes. Run `i` of every arm has the same seed. */
 export const resultCellSchema = z.object({
   arm: z.string(),
   at: axes,
@@ -13,9 +13,9 @@ export type ResultCell = z.output<typeof resultCellSchema>;
 
 export const resultSchema = z.object({
   artefact: z.string(),
-  /** SHA-256 of the sources that were measured. */
+  /** SHA-256 of the measured sources */
   program: z.string(),
-  /** SHA-256 of the artefact's set-up, and whether it was a quick run. */
+  /** SHA-256 of the artefact's set-up, and of whether the run was quick */
   settings: z.string(),
   quick: z.boolean(),
   runs: z.number().int(),
@@ -29,12 +29,12 @@ export const resultSchema = z.object({
     node: z.string(),
     load: z.number(),
   }),
-  /** ISO 8601. */
+  /** ISO 8601 */
   finished: z.string(),
   seconds: z.number(),
-  /** Programs that were compared, with their versions. */
+  /** Versions of the compared programs */
   versions: z.record(z.string(), z.string()),
-  /** What was not measured, and why. */
+  /** What was not measured, with the reasons */
   skipped: z.array(z.string()),
   cells: z.array(resultCellSchema),
 });

@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import { UserError } from '@sheaf/gateway';
 import { resultSchema, type Result } from './result.js';
 
-/** Where results are kept: full ones with the repository, quick ones with what is not committed. */
+/** Directories of results: full ones in the repository, quick ones outside of version control */
 export interface ResultDirectories {
   full: string;
   quick: string;
 }
 
-/** Results as JSON, one file for each artefact. A quick run never replaces a full one. */
+/** Stores results as JSON, in one file for each artefact. A quick run never replaces a full one. */
 export class ResultStore {
   readonly #directories: ResultDirectories;
 
@@ -17,7 +17,10 @@ export class ResultStore {
     this.#directories = directories;
   }
 
-  /** Undefined when the artefact was never measured in this way. @throws UserError when the file is not understood */
+  /**
+   * Reads a result; undefined when the artefact was never measured in this way. @throws UserError when the file is
+   * invalid
+   */
   async read(artefact: string, { quick }: { quick: boolean }): Promise<Result | undefined> {
     const file = this.#fileOf(artefact, quick);
     const content = await readFile(file, 'utf8').catch(() => undefined);
@@ -29,11 +32,11 @@ export class ResultStore {
     }
   }
 
-  /** Returns the file. */
+  /** Writes a result. Returns its file. */
   async write(result: Result): Promise<string> {
     const file = this.#fileOf(result.artefact, result.quick);
     await mkdir(dirname(file), { recursive: true });
-    // A reader never sees half of a file, and an interrupted run leaves the earlier result.
+    // Renames a complete file, so that readers never see half of it, and an interrupted run keeps the earlier result.
     await writeFile(`${file}.new`, `${JSON.stringify(result)}\n`);
     await rename(`${file}.new`, file);
     return file;

@@ -1,6 +1,6 @@
 import type { ResultCell } from '../results/result.js';
 
-/** One cell for each quantity at a place, with one value for each run. */
+/** Returns one cell for each quantity at a place, with one value for each run. */
 export function cellsAt<Run>(
   { arm, at }: Pick<ResultCell, 'arm' | 'at'>,
   runs: readonly Run[],

@@ -5,7 +5,7 @@ import { cellsAt } from './cells.js';
 import { parseSettings, runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
-  /** Of one transfer. */
+  /** Bytes of one transfer */
   bytes: z.number().int().min(1_000_000),
   packet_bytes: z.literal(1350),
   batch_packets: z.literal(32),
@@ -22,7 +22,7 @@ const quantities: Readonly<Record<string, (sample: Sample) => number>> = {
   client_packet_ns: ({ packets, processing_ns, client_ack_ns }) => (processing_ns + client_ack_ns) / packets,
 };
 
-/** The transport alone, in memory, beside other libraries; they take turns, one transfer each. */
+/** Measures the transport alone, in memory, beside other libraries. They take turns, one transfer each. */
 export const engine: Runner = {
   name: 'engine',
   realTime: true,

@@ -7,7 +7,7 @@ import type { Runner } from './runner.js';
 
 const runners: readonly Runner[] = [engine, multiEndProcesses, multiEndSimulation, pagesSimulation];
 
-/** @throws UserError when there is none of that name */
+/** Returns a runner. @throws UserError when none has the name */
 export function runnerNamed(name: string): Runner {
   const found = runners.find((runner) => runner.name === name);
   if (found) return found;

@@ -5,11 +5,11 @@ import { parseSettings, runnerSources, type Runner } from './runner.js';
 
 const optionsSchema = z.strictObject({
   clients: z.number().int().min(1).max(64),
-  /** Of each client, one after the other. */
+  /** Requests of each client, one after the other */
   requests: z.number().int().min(1),
-  /** Of a response. */
+  /** Bytes of a response */
   bytes: z.number().int().min(1_000),
-  /** Numbers of backends of the sites. */
+  /** Numbers of backends of the sites */
   backends: z.array(z.number().int().min(1).max(8)).min(1),
 });
 
@@ -22,7 +22,10 @@ const quantities: Readonly<Record<string, (sample: Sample) => number>> = {
   backends_cpu_s: ({ backends_cpu_s }) => backends_cpu_s,
 };
 
-/** Processor time of a primary and its backends, all processes of their own on loopback. Utilisation is in percent of one processor. */
+/**
+ * Measures the processor time of a primary and its backends, all processes of their own on loopback. Utilization is in
+ * percent of one processor.
+ */
 export const multiEndProcesses: Runner = {
   name: 'multi-end-processes',
   realTime: true,

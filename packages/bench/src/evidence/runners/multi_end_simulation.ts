@@ -12,14 +12,14 @@ import { parseSettings, runnerSources, type Runner } from './runner.js';
 const milliseconds = z.number().min(0);
 
 const optionsSchema = z.strictObject({
-  /** Between all hosts. */
+  /** Rate between all hosts */
   mbps: z.number().positive(),
-  /** One way, by the name of the topology. */
+  /** One-way delay, by the name of the topology */
   primary_delay_ms: z.record(z.string(), milliseconds),
   backend_delay_ms: milliseconds,
-  /** Bytes of a response. */
+  /** Bytes of a response */
   sizes: z.array(z.number().int().positive()).min(1),
-  /** `cold` counts hand-over and path validation, `warm` finds validated paths. */
+  /** `cold` includes hand-over and path validation; `warm` starts with validated paths. */
   starts: z.array(z.enum(['warm', 'cold'])).min(1),
 });
 
@@ -36,7 +36,10 @@ const quantities: Readonly<Record<string, (run: TransferRun) => number>> = {
   first_byte_ms: ({ first_ms }) => first_ms[0] ?? 0,
 };
 
-/** One download over a connection with a primary and a backend, in virtual time. Times are in milliseconds since the request. */
+/**
+ * Simulates one download over a connection with a primary and a backend, in virtual time. Times are in milliseconds
+ * since the request.
+ */
 export const multiEndSimulation: Runner = {
   name: 'multi-end-simulation',
   realTime: false,

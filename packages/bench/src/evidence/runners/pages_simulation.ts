@@ -17,7 +17,7 @@ const optionsSchema = z.strictObject({
   pages: z.array(z.enum(ALL_PAGES)).min(1),
   trees: z.array(z.enum(ALL_TREES)).min(1),
   levels: z.array(z.enum(ALL_LEVELS)).min(1),
-  /** Clients that load the page at one time over the same links. */
+  /** Clients that load the page at the same time over the same links */
   clients: z.number().int().min(1).max(64),
 });
 type Options = z.output<typeof optionsSchema>;
@@ -29,7 +29,7 @@ const settingsSchema = z.strictObject({
   controller: z.enum(['olia', 'bbr']),
 });
 
-/** Page loads over two links in virtual time. Times are in milliseconds since the requests. */
+/** Simulates page loads over two links in virtual time. Times are in milliseconds since the requests. */
 export const pagesSimulation: Runner = {
   name: 'pages-simulation',
   realTime: false,
@@ -87,7 +87,7 @@ function schedulerOf(setup: Setup, arm: string): SchedulerChoice {
   return { name: streams, paths, repeatsLate, ...(controller === 'bbr' && { controller }), kind: 'other' };
 }
 
-/** Of one run: means over its clients. */
+/** Returns the quantities of one run, as means over its clients. */
 function quantitiesOf(page: Page): Readonly<Record<string, (run: Run) => number>> {
   const critical = criticalTime(page);
   const perClient =

@@ -5,12 +5,12 @@ import { RunStore } from '../../measure/run_store.js';
 import type { RunContext } from './runner.js';
 
 interface PartsContext<Run> extends Pick<RunContext, 'progress' | 'stop'> {
-  /** Keeps finished parts. The folder belongs to one set-up of one program, so what is there goes on. */
+  /** File that keeps finished parts. Its folder belongs to one set-up of one program, so these parts can be reused. */
   file: string;
   schema: z.ZodType<Run>;
 }
 
-/** Simulates what an earlier run did not finish. Returns the finished parts in the order in which they were given. */
+/** Simulates the parts that an earlier run did not finish. Returns the finished parts in the given order. */
 export async function finishParts<Run, Part extends { name: string }>(
   parts: readonly Part[],
   { file, schema, ...context }: PartsContext<Run>,

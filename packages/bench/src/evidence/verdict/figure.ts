@@ -3,15 +3,15 @@ import { seededRandom } from '../../pages/content/random.js';
 import type { Axes, Quantity } from '../artefact/artefact.js';
 import type { ResultCell } from '../results/result.js';
 
-/** A figure that was made of runs. */
+/** A figure computed from runs */
 export interface Figure {
   value: number;
-  /** 95 %, or the range of fewer than five runs; undefined when one run says nothing about the spread. */
+  /** 95 % interval, or the range of fewer than five runs; undefined when a single run shows no spread */
   interval?: [number, number];
   n: number;
 }
 
-/** One that is worth its interval: below, the interval spans all runs. */
+/** Number of runs below which the interval spans all runs */
 const bootstrapRuns = 5;
 
 const statistics: Record<Quantity['statistic'], (values: readonly number[]) => number> = {
@@ -23,13 +23,16 @@ const statistics: Record<Quantity['statistic'], (values: readonly number[]) => n
 export const figureOf = (cell: ResultCell, { statistic }: Quantity): Figure =>
   estimate(cell.values.length, (chosen) => statistics[statistic](chosen.map((run) => cell.values[run] ?? 0)));
 
-/** Of one cell over that of another. Runs with the same seed are resampled together, so what they share falls out. */
+/**
+ * Computes the ratio of one cell to another. Runs with the same seed are resampled together, which cancels what they
+ * share.
+ */
 export function ratioOf(cells: readonly [of: ResultCell, to: ResultCell][], { statistic }: Quantity): Figure {
   const runs = Math.min(...cells.flat().map(({ values }) => values.length));
   const over = (values: readonly number[], chosen: readonly number[]): number =>
     statistics[statistic](chosen.map((run) => values[run] ?? 0));
   return estimate(runs, (chosen) =>
-    // A geometric mean: twice as long and half as long cancel each other.
+    // Uses the geometric mean, in which a factor of two and a factor of one half cancel each other.
     Math.exp(mean(cells.map(([of, to]) => Math.log(over(of.values, chosen) / over(to.values, chosen))))),
   );
 }

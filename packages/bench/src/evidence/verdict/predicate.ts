@@ -3,16 +3,16 @@ import type { Predicate, Rerunnable } from '../artefact/artefact.js';
 import type { ResultCell } from '../results/result.js';
 import { axesName, figureOf, ratioOf, sameAxes, type Figure } from './figure.js';
 
-/** `unknown`: not measured, or chance leaves it open. */
+/** `unknown`: not measured, or undecided because of chance. */
 export type Truth = 'holds' | 'fails' | 'tie' | 'unknown';
 
 export interface Finding {
   truth: Truth;
-  /** Cell by cell: where, figure with interval, bound. */
+  /** Each cell with its place, its figure with interval, and its bound */
   measured: string[];
 }
 
-/** Compares results with a predicate. All that decides are the two. */
+/** Evaluates a predicate. Nothing but the predicate and the results decides. */
 export function evaluate(
   predicate: Predicate,
   quantities: Rerunnable['quantities'],
@@ -35,7 +35,7 @@ export function evaluate(
     );
     return other ? [[cell, other]] : [];
   });
-  // A place that was not measured with both arms leaves the statement open.
+  // If a place was not measured with both arms, the statement remains open.
   if (pairs.length === 0 || pairs.length < of.length) return { truth: 'unknown', measured: [] };
   const groups = predicate.over === 'mean' ? [pairs] : pairs.map((pair) => [pair]);
   return judge(
@@ -65,7 +65,7 @@ function judge(figures: readonly { at: string; figure: Figure }[], predicate: Pr
   };
 }
 
-/** A statement about several holds when it holds for each. */
+/** Combines several statements, which hold together only if each of them holds. */
 export function all(truths: readonly Truth[]): Truth {
   if (truths.includes('fails')) return 'fails';
   if (truths.length === 0 || truths.includes('unknown')) return 'unknown';

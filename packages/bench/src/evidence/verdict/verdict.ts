@@ -15,18 +15,18 @@ export const verdicts = [
 ] as const;
 export type Verdict = (typeof verdicts)[number];
 
-/** A claim of the paper, or a mark of our own, that the results do not show. */
+/** Returns whether the results refute a claim of the paper, or miss a mark of our own. */
 export const isFailure = (verdict: Verdict): boolean => verdict === 'contradicted' || verdict === 'missed';
 
 export interface ClaimVerdict {
   text: string;
   published: Claim['published'];
   verdict: Verdict;
-  /** The figures that decided, or why there are none. */
+  /** The figures that decided, or the reason why there are none */
   measured: string[];
 }
 
-/** What the results say about each claim of an artefact. */
+/** Returns the verdict of the results on each claim of an artefact. */
 export function claimVerdicts(artefact: Rerunnable, result: Result | undefined): ClaimVerdict[] {
   return artefact.claims.map((claim): ClaimVerdict => {
     const { text, published, not_comparable: why } = claim;
@@ -46,12 +46,12 @@ export function claimVerdicts(artefact: Rerunnable, result: Result | undefined):
 function verdictOf(truth: Truth, published: Claim['published']): Verdict {
   if (truth === 'unknown') return 'cannot be told';
   if (truth === 'tie') return 'tie';
-  // A mark of our own: the paper says nothing about it.
+  // The mark is our own, since the paper makes no statement about it.
   if (published === 'not said') return truth === 'holds' ? 'met' : 'missed';
   return (truth === 'holds') === (published === 'holds') ? 'reproduced' : 'contradicted';
 }
 
-/** The worst of its claims speaks for an artefact. */
+/** Returns the worst verdict of the artefact's claims. */
 export function artefactVerdict(artefact: Artefact, claims: readonly ClaimVerdict[]): Verdict {
   if (artefact.state === 'not built' || artefact.state === 'cannot be rerun') return artefact.state;
   const inOrder: Verdict[] = ['contradicted', 'missed', 'cannot be told', 'not comparable', 'tie', 'reproduced', 'met'];

@@ -5,13 +5,13 @@ import { distribution, round } from '../../measure/statistics.js';
 import { buildNativeBench } from '../../process/cmake.js';
 import { runProgram } from '../../process/run_program.js';
 
-/** What a connection may cost at a backend, at most. */
+/** Maximum cost of a connection at a backend */
 const MOST = { import_us: 50, bytes: 16 * 1024 };
 
 export interface HandOverOptions {
-  /** Of the program that measures. */
+  /** Runs of the measuring program */
   runs: number;
-  /** Imported in each. */
+  /** Connections that each run imports */
   connections: number;
 }
 
@@ -24,17 +24,20 @@ const runSchema = z.object({ per_path: costSchema, shared: costSchema });
 
 export interface HandOverCost {
   keys: 'per-path' | 'shared';
-  /** From the bytes of a snapshot to a connection that can receive, key derivation included, in microseconds: median of the runs' medians. */
+  /**
+   * Time from the bytes of a snapshot to a connection that can receive, including key derivation, in microseconds:
+   * median of the runs' medians
+   */
   import_us: number;
   import_quartiles_us: [number, number];
-  /** Heap of a connection and its leases before its first packet. */
+  /** Heap of a connection and its leases before its first packet */
   fresh_bytes: number;
-  /** The same once it has answered a request. */
+  /** Heap of a connection after it has answered a request */
   idle_bytes: number;
   runs: number;
 }
 
-/** `bench multi-end --hand-over`. @throws UserError */
+/** Runs `bench multi-end --hand-over`. @throws UserError */
 export async function runHandOver(
   { runs, connections }: HandOverOptions,
   { progress }: ExperimentContext,

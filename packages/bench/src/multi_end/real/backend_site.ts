@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { startCaddyWith, type GatewayUnderTest } from '../../http/gateways.js';
 import { firstOutput, freePort, stop } from '../../process/service.js';
 
-/** What a gateway does with requests for its backends. */
+/** How a gateway delivers responses of its backends */
 export type SheafDelivery = 'direct' | 'proxy';
 
-/** A primary and its backends, each a process of its own, and Caddy before the same backends. */
+/** A primary and its backends, each in a process of its own, and Caddy in front of the same backends */
 export interface BackendSite {
-  /** Port of the primary, on 127.0.0.1. */
+  /** Port of the primary, on 127.0.0.1 */
   port: number;
   primary: number;
   backends: number[];
-  /** Undefined when it is not installed. */
+  /** Undefined when it is not installed */
   caddy: GatewayUnderTest | undefined;
   stop(): Promise<unknown>;
 }
@@ -22,7 +22,7 @@ interface BackendPorts {
   name: string;
   listen: number;
   backbone: number;
-  /** HTTP/1.1 without TLS: what Caddy asks. */
+  /** Port for HTTP/1.1 without TLS, which Caddy uses */
   http: number;
 }
 
@@ -31,7 +31,10 @@ export const paths = {
   upload: (delivery: SheafDelivery): string => `/${delivery}/upload`,
 };
 
-/** The backends have a file of `bytes` for both deliveries, and pass uploads on to a server that counts them. @throws UserError */
+/**
+ * Starts a site. Its backends have a file of `bytes` for both deliveries, and pass uploads to a server that counts
+ * them. @throws UserError
+ */
 export async function startBackendSite(directory: string, count: number, bytes: number): Promise<BackendSite> {
   const children: ChildProcess[] = [];
   const start = async (script: string, name: string, ...args: string[]): Promise<{ pid: number; said: string }> => {
@@ -110,6 +113,6 @@ function describe({
       routes: [...uploads, { path: '/', files: './files' }],
     },
   ]);
-  // JSON is YAML.
+  // JSON is valid YAML.
   return JSON.stringify({ nodes: { site, ...(Object.fromEntries(described) as Record<string, unknown>) } });
 }

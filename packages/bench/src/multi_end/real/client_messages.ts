@@ -1,24 +1,24 @@
-/** What one client process is to do, as its argument. */
+/** Task of one client process, passed as its argument */
 export interface ClientTask {
   port: number;
-  /** Backends that have to be open before the first request; 0: a client without Multi-End. */
+  /** Number of backends that must be open before the first request; 0 for a client without Multi-End */
   backends: number;
   requests: number;
   path: string;
   direction: 'download' | 'upload';
-  /** Of each body. */
+  /** Bytes of each body */
   bytes: number;
 }
 
-/** What it is told: each step once the one before is done. */
+/** Orders to the client process. Each follows after the one before is done. */
 export type ClientOrder = 'connect' | 'go';
 
 export interface ClientResult {
-  /** Of what it sent and received on all paths, the share on those to backends: 0 to 1. */
+  /** Share of the bytes, sent and received on all paths, that went over paths to backends: 0 to 1 */
   backendsShare: number;
 }
 
-/** What it tells. */
+/** Messages of the client process */
 export type ClientNews =
   | { state: 'loaded' }
   | { state: 'connected' }

@@ -4,7 +4,7 @@ import { BackendClient, errorMessage } from '@sheaf/gateway';
 import { connectHttp3, type ClientResponse, type ConnectionStatus, type Http3Client } from '@sheaf/native';
 import type { ClientNews, ClientOrder, ClientResult, ClientTask } from './client_messages.js';
 
-/** Longest wait for the backends. */
+/** Longest wait for the backends, in milliseconds */
 const PATIENCE_MS = 20_000;
 
 const task = JSON.parse(process.argv[2] ?? '') as ClientTask;
@@ -31,7 +31,7 @@ async function run(): Promise<ClientResult> {
   }
 }
 
-/** Says how far it is, and waits for what comes next. */
+/** Reports its progress, and waits for the next order. */
 async function order(expected: ClientOrder, news: ClientNews): Promise<void> {
   process.send?.(news);
   const [received] = (await once(process, 'message')) as [ClientOrder];
@@ -50,7 +50,7 @@ async function untilOpen(client: Http3Client): Promise<void> {
 
 async function transfer(requester: BackendClient): Promise<void> {
   const { path } = task;
-  // Caddy 2.6 passes on no body whose length it is not told.
+  // Caddy 2.6 proxies no body of unknown length.
   const upload = body && { method: 'POST', headers: { 'content-length': String(body.length) }, body };
   const response = await requester.request({ path, authority: 'localhost', ...upload });
   const arrived = body ? Number(await text(response)) : await count(response);

@@ -4,14 +4,14 @@ import { UserError } from '@sheaf/gateway';
 import { stop } from '../../process/service.js';
 import type { ClientNews, ClientOrder, ClientResult, ClientTask } from './client_messages.js';
 
-/** Told before the first connection, once all are there, and at the end. */
+/** Called before the first connection, once all clients are connected, and at the end. */
 export interface Stages {
   starting(): void;
   connected(): void;
   done(): void;
 }
 
-/** So many client processes that do the same at one time. @throws UserError when one of them fails */
+/** Runs `count` client processes that do the same at the same time. @throws UserError when one of them fails */
 export async function runClients(count: number, task: ClientTask, stages: Stages): Promise<ClientResult[]> {
   const clients = Array.from({ length: count }, () => new ClientProcess(task));
   try {

@@ -1,9 +1,12 @@
 import { round } from '../../measure/statistics.js';
 import type { CpuCell, RealBackends } from './real_backends.js';
 
-/** The primary's work with backends, over its work as their proxy, at most. */
+/** Maximum ratio of the primary's work with backends to its work as their proxy */
 const MAX_PRIMARY_RATIO = 0.1;
-/** The rest is handshakes, acknowledgements and credit by way of the primary. */
+/**
+ * Minimum share of the bytes on paths to backends. The rest is handshakes, acknowledgements and credit over the
+ * primary.
+ */
 const MIN_BACKENDS_SHARE = 0.95;
 
 export interface RealFinding {
@@ -12,7 +15,7 @@ export interface RealFinding {
   why: string;
 }
 
-/** What the figures say about what backends are for, in each direction and with each number of backends. */
+/** Judges whether backends achieve their purpose, in each direction and with each number of backends. */
 export function judgeRealBackends({ cpu, uploads }: Pick<RealBackends, 'cpu' | 'uploads'>): RealFinding[] {
   return [...judge('downloads', cpu), ...judge('uploads', uploads)];
 }

@@ -8,37 +8,37 @@ import { runClients } from './clients.js';
 import { paths, startBackendSite, type BackendSite, type SheafDelivery } from './backend_site.js';
 import { processorSeconds } from '../../process/processor_time.js';
 
-/** An upload is so many downloads long, and there are so many fewer: 10 MB where downloads have 500 KB. */
+/** Factor by which uploads are larger and fewer than downloads: 10 MB for downloads of 500 KB */
 const UPLOAD_FACTOR = 20;
 
 export interface RealBackendsOptions {
   runs: number;
   clients: number;
-  /** Downloads of each client, one after the other. */
+  /** Downloads of each client, one after the other */
   requests: number;
-  /** Of a download. */
+  /** Bytes of a download */
   bytes: number;
-  /** How many backends the sites have that are measured, one after the other. */
+  /** Numbers of backends of the sites, which are measured one after the other */
   backends: readonly number[];
 }
 
 export type Delivery = SheafDelivery | 'caddy';
 
-/** Medians of the runs. */
+/** Medians of the runs */
 export interface CpuCell {
   delivery: Delivery;
   backends: number;
-  /** Processor time of the primary, or of Caddy in its place: user and system, connecting included. */
+  /** Processor time of the primary, or of Caddy in its place: user and system, including connecting */
   primary_cpu_s: number;
-  /** Of all backends together. */
+  /** Processor time of all backends together */
   backends_cpu_s: number;
-  /** From the first request to the last byte. */
+  /** Time from the first request to the last byte */
   wall_s: number;
-  /** What of `primary_cpu_s` the handshakes and hand-overs took. */
+  /** Part of `primary_cpu_s` that handshakes and hand-overs took */
   connecting_cpu_s: number;
-  /** Of the bytes that clients sent and received, the share that went between them and backends. */
+  /** Share of the clients' bytes, sent and received, that went over paths to backends */
   backends_share: number;
-  /** First and third quartile of the runs. */
+  /** First and third quartile of the runs */
   quartiles: Record<'primary_cpu_s' | 'backends_cpu_s' | 'wall_s', [number, number]>;
   runs: number;
 }
@@ -51,10 +51,10 @@ export interface RealBackends {
 
 type Direction = ClientTask['direction'];
 
-/** One run. */
+/** One run */
 export type Sample = Omit<CpuCell, 'delivery' | 'backends' | 'quartiles' | 'runs'>;
 
-/** What is measured as one, and its runs. */
+/** One combination to measure, and its runs */
 export interface Plan {
   direction: Direction;
   delivery: Delivery;
@@ -62,7 +62,10 @@ export interface Plan {
   samples: Sample[];
 }
 
-/** Work of a primary and its backends for clients that ask the backends, and for clients that it answers itself. @throws UserError */
+/**
+ * Measures the work of a primary and its backends, for clients that ask the backends, and for clients that the primary
+ * answers itself. @throws UserError
+ */
 export async function measureRealBackends(
   options: RealBackendsOptions,
   progress: (line: string) => void,
@@ -73,7 +76,7 @@ export async function measureRealBackends(
   return { cpu: cells('download'), uploads: cells('upload'), skipped };
 }
 
-/** The same, run by run. @throws UserError */
+/** Measures the same, and returns the single runs. @throws UserError */
 export async function samplePlans(
   options: RealBackendsOptions,
   progress: (line: string) => void,
@@ -97,7 +100,7 @@ export async function samplePlans(
         let done = own.length * (options.runs + 1) * index;
         for (let run = 0; run <= options.runs; run += 1) {
           for (const plan of own) {
-            // The first round is short: programs that have not run yet are slower.
+            // The first round is short, since programs that have not run yet are slower.
             const sample = await measureOnce(
               site,
               plan,
@@ -147,7 +150,9 @@ async function measureOnce(site: BackendSite, plan: Plan, options: RealBackendsO
   };
 }
 
-/** Clients that are to be proxied do not speak Multi-End: the primary has no work with hand-overs then. */
+/**
+ * Returns the task of the clients. Proxied clients do not speak Multi-End, so the primary has no hand-overs for them.
+ */
 function taskFor(
   site: BackendSite,
   { direction, delivery, backends }: Plan,

@@ -4,7 +4,7 @@ import { judgeRealBackends } from './findings.js';
 import { measureRealBackends, type RealBackendsOptions } from './real_backends.js';
 import { realTables } from './tables.js';
 
-/** `bench multi-end --real`. @throws UserError */
+/** Runs `bench multi-end --real`. @throws UserError */
 export async function runRealBackends(options: RealBackendsOptions, { progress }: ExperimentContext): Promise<Outcome> {
   const machine = describeMachine();
   const measured = await measureRealBackends(options, progress);

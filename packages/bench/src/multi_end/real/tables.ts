@@ -3,7 +3,7 @@ import { round } from '../../measure/statistics.js';
 import { percent, type RealFinding } from './findings.js';
 import type { CpuCell, RealBackends } from './real_backends.js';
 
-/** For people: processor time in each direction next to the proxy's, then what it says. */
+/** Renders tables for people: processor time in each direction next to the proxy's, then the findings. */
 export function realTables({ cpu, uploads, skipped }: RealBackends, findings: readonly RealFinding[]): ResultTable[] {
   return [
     { ...table('downloads', cpu), notes: skipped.map(({ delivery, reason }) => `skipped ${delivery}: ${reason}`) },

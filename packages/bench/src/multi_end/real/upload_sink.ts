@@ -1,4 +1,4 @@
-// What stands behind a backend for uploads, in a process of its own: takes a body and answers how long it was.
+// The server behind a backend for uploads, in a process of its own. It reads a body, and answers its length.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

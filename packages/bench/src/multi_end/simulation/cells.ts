@@ -3,48 +3,48 @@ import { faultName, type Delivery, type FaultExperiment, type TransferExperiment
 import type { FaultRun, TransferRun } from './runs.js';
 import { JITTER_MS } from './setting.js';
 
-/** Times in milliseconds: medians, with quartiles. */
+/** Medians in milliseconds, with quartiles */
 export interface TransferCell {
   topology: string;
   kind: TransferExperiment['kind'];
   backends: number;
   requests: number;
-  /** Both ways together. */
+  /** Bytes in both directions together */
   bytes: number;
   runs: number;
-  /** Until everything is there. */
+  /** Time until the transfer is complete */
   direct_ms: number;
   direct_spread_ms: [number, number];
   proxied_ms: number;
   proxied_spread_ms: [number, number];
-  /** direct / proxied. */
+  /** direct / proxied */
   ratio: number;
   paper_ratio?: number;
-  /** Mean of the requests' completions. */
+  /** Ratio of the requests' mean completion times */
   object_ratio: number;
-  /** Of one request's response, as it comes from the backend. */
+  /** Time to the first byte of one request's response from the backend */
   first_byte_ms?: number;
-  /** Between client and backend, without jitter. */
+  /** Round-trip time between client and backend, without jitter */
   round_trip_ms?: number;
 }
 
-/** What becomes of requests while something happens. */
+/** Outcome of requests during a fault */
 export interface FaultCell extends FaultExperiment {
   runs: number;
   requests: number;
-  /** After all that a client tries. */
+  /** Requests that failed after all attempts of the client */
   requests_failed: number;
   bytes_lost: number;
-  /** Asked again elsewhere; some of those only for the rest. */
+  /** Requests that were sent to another server; some of them only for the rest */
   repeated: number;
   resumed: number;
   key_updates: number;
   median_stall_ms: number;
   longest_stall_ms: number;
-  /** Seed of the run with the longest. */
+  /** Seed of the run with the longest stall */
   longest_stall_seed: number;
   bound_ms: number;
-  /** Datagrams with a long header that reached a backend. */
+  /** Datagrams with a long header that reached a backend */
   handshake_datagrams: number;
 }
 
@@ -79,13 +79,13 @@ export function transferCell(
   };
 }
 
-/** What a cell had to show and does not. */
+/** Returns the requirements that a cell misses. */
 export function transferFaults({ name, most }: TransferExperiment, cell: TransferCell): string[] {
   const found: string[] = [];
   if (most !== undefined && cell.ratio > most)
     found.push(`${name}: ${cell.ratio} of the time of proxying, more than ${most}`);
   if (cell.first_byte_ms !== undefined && cell.round_trip_ms !== undefined) {
-    // The jitter of both ways, and a packet's time on the wire each way.
+    // The jitter of both directions, and a packet's time on the wire in each direction
     const latest = cell.round_trip_ms + 2 * JITTER_MS + 0.1;
     if (cell.first_byte_ms > latest)
       found.push(`${name}: the first byte after ${cell.first_byte_ms} ms, later than a round trip (${latest} ms)`);

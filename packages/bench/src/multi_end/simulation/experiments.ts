@@ -5,30 +5,33 @@ import type { Topology, TransferSetting } from './setting.js';
 export const DELIVERIES = ['direct', 'proxied'] as const;
 export type Delivery = (typeof DELIVERIES)[number];
 
-/** Something that is asked for in one way and in the other. */
+/** A transfer that is measured once with direct delivery, and once proxied */
 export interface TransferExperiment {
   name: string;
   kind: 'download' | 'upload' | 'backends' | 'page';
   topology: Topology;
   transfers: TransferSetting[];
-  /** What the ratio may be at most. */
+  /** Maximum ratio */
   most?: number;
-  /** Published with the paper: the text gives one figure for its experiment, "about 50 %" lower, and the values of its charts are not in it. */
+  /**
+   * Published ratio. The paper's text gives one figure for its experiment, "about 50 %" lower, without the values of
+   * its charts.
+   */
   paper_ratio?: number;
 }
 
 const GIGABIT = 1000;
 const SIZES = [1_000, 10_000, 100_000, 500_000, 1_000_000, 10_000_000];
 const UPLOAD_BYTES = 10_000_000;
-/** An upload is answered with so much. */
+/** Size of the response to an upload */
 const RECEIPT_BYTES = 100;
-/** Paper §3: 1 ms between all hosts, and a primary that is 10 ms farther from the client. */
+/** Delays of the paper (§3): 1 ms between all hosts, and a primary that is 10 ms farther from the client */
 const PAPER_DELAY_MS = { same: 1, 'far-primary': 11 };
 const FAR_PRIMARY: keyof typeof PAPER_DELAY_MS = 'far-primary';
 const FAR_MOST = { ratio: 0.5, bytes: 1_000_000 };
 const PAPER_RATIO = 0.5;
 
-/** All that is measured. @throws UserError outside of the repository */
+/** Returns all experiments. @throws UserError outside of the repository */
 export async function transferExperiments(): Promise<TransferExperiment[]> {
   return [
     ...paperExperiments(),
@@ -61,7 +64,7 @@ function paperExperiments(): TransferExperiment[] {
   });
 }
 
-/** Backends at different distances, a megabyte from each at once. */
+/** Returns an experiment with backends at different distances, which each send a megabyte at the same time. */
 function backendsExperiment(count: number): TransferExperiment {
   const delays = [1, 3, 5, 8, 12, 18, 25, 40].slice(0, count);
   const backends = delays.map((delay_ms) => ({
@@ -82,7 +85,7 @@ function backendsExperiment(count: number): TransferExperiment {
   };
 }
 
-/** All resources of a page at once, each on one of four backends in turn. */
+/** Returns an experiment that requests all resources of a page at once, from four backends in turn. */
 async function pageExperiment(page: (typeof ALL_PAGES)[number]): Promise<TransferExperiment> {
   const backends = [5, 8, 12, 20].map((delay_ms) => ({
     client: { mbps: GIGABIT, delay_ms },
@@ -125,7 +128,7 @@ export const KEY_MODES = ['per-path', 'shared'] as const;
 export interface FaultExperiment {
   fault: (typeof FAULTS)[number];
   keys: (typeof KEY_MODES)[number];
-  /** At about the same time. */
+  /** Whether keys are updated at about the same time */
   key_update: boolean;
 }
 

@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 const milliseconds = z.number().min(0);
 const count = z.number().int().min(0);
-/** Of all datagrams, with their times: equal for equal runs. */
+/** Digest of all datagrams with their times, equal for equal runs */
 const digest = z.string();
 
-/** A line of `multi_end_bench transfers`; times since the requests, in their order. */
+/** A line of `multi_end_bench transfers`. Times are since the requests, in the order of the requests. */
 export const transferRunSchema = z.object({
   seed: count,
   digest,
@@ -14,7 +14,7 @@ export const transferRunSchema = z.object({
 });
 export type TransferRun = z.output<typeof transferRunSchema>;
 
-/** A line of `multi_end_bench faults`. */
+/** A line of `multi_end_bench faults` */
 export const faultRunSchema = z.object({
   seed: count,
   digest,

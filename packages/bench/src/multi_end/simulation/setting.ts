@@ -1,39 +1,39 @@
-/** A link; the same both ways. */
+/** A link, the same in both directions */
 export interface LinkSetting {
   mbps: number;
-  /** One way. */
+  /** One-way delay */
   delay_ms: number;
 }
 
 export interface BackendSetting {
-  /** To the client. */
+  /** Link to the client */
   client: LinkSetting;
-  /** To the primary, over which it proxies. */
+  /** Link to the primary, over which it proxies */
   primary: LinkSetting;
 }
 
-/** A client, a primary and backends. */
+/** A client, a primary and backends */
 export interface Topology {
   name: string;
-  /** Between client and primary. */
+  /** Link between client and primary */
   primary: LinkSetting;
   backends: BackendSetting[];
-  /** Everything of the client crosses it; without: no limit but those of the links. */
+  /** Link that carries all traffic of the client; if absent, only the other links limit it */
   access?: { mbps: number; queue_bytes: number };
 }
 
-/** One request. */
+/** One request */
 export interface TransferSetting {
   answer_bytes: number;
   upload_bytes: number;
-  /** Index of the backend that has it. */
+  /** Index of the backend that answers it */
   backend: number;
 }
 
-/** As machines on switches have it; without any, all seeds would give one figure. */
+/** Jitter of machines on switches. Without it, all seeds would give the same figure. */
 export const JITTER_MS = 0.1;
 
-/** The setting as multi_end_bench reads it. */
+/** Describes the setting in the format that multi_end_bench reads. */
 export function describeSetting(
   { primary, backends, access }: Topology,
   transfers: readonly TransferSetting[],

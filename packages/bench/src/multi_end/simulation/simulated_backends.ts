@@ -22,29 +22,29 @@ import { faultRunSchema, transferRunSchema, type FaultRun, type TransferRun } fr
 import { describeSetting } from './setting.js';
 
 export interface SimulatedOptions {
-  /** Of a transfer, in each delivery. */
+  /** Runs of a transfer in each delivery */
   runs: number;
-  /** Of a fault. */
+  /** Runs of a fault */
   faultRuns: number;
-  /** Of the first run; the next one has the next. */
+  /** Seed of the first run; each further run has the next seed */
   seed: number;
-  /** Where runs are kept as they come. */
+  /** Directory that keeps runs as they finish */
   directory: string;
   resume: boolean;
-  /** What is pending is not begun again; what is finished stays. */
+  /** Stops before the next part. Unfinished parts are dropped, and finished ones are kept. */
   stop: AbortSignal;
 }
 
 export interface SimulatedReport {
   cells: TransferCell[];
   faults: FaultCell[];
-  /** Experiments that were not done, as the bench was stopped. */
+  /** Experiments that were not done because the bench was stopped */
   missing: number;
-  /** What had to be shown and was not; empty when all is well. */
+  /** Missed requirements; empty when all are met */
   missed: string[];
 }
 
-/** A program's call, and where its runs go. */
+/** A call of a program, and the destination of its runs */
 interface Job {
   name: string;
   arguments: string[];
@@ -52,7 +52,10 @@ interface Job {
   keep(output: string): Promise<void>;
 }
 
-/** Backends against proxying, and what becomes of requests when something fails, in virtual time. Replays with the same seed. @throws UserError */
+/**
+ * Compares backends with proxying, and measures the outcome of requests during faults, in virtual time. The same seed
+ * gives the same results. @throws UserError
+ */
 export async function measureSimulatedBackends(
   options: SimulatedOptions,
   progress: (line: string) => void,

@@ -11,29 +11,29 @@ import { webp } from '../content/webp.js';
 import type { PageResource } from '../table/page_table.js';
 import { SitePaths, kindOf } from '../table/site_path.js';
 
-/** A resource as a file of the site. */
+/** A resource as a file of the site */
 export interface PageFile {
   readonly resource: PageResource;
-  /** Relative to the page's directory, with slashes. */
+  /** Path relative to the page's directory, with slashes */
   readonly file: string;
   readonly content: Buffer;
-  /** What a browser takes for what it should be; false where the size leaves no room for that. */
+  /** Whether a browser recognizes the content as its type; false when the size is too small for that */
   readonly valid: boolean;
 }
 
-/** A page that is being made. */
+/** A page that is being built */
 interface Page {
   readonly name: string;
   readonly references: readonly Reference[];
-  /** What goes into each style sheet, by its file. */
+  /** Content of each style sheet, by its file */
   readonly styles: ReadonlyMap<string, Buffer>;
-  /** Rules that no style sheet has room for. */
+  /** Rules that fit into no style sheet */
   readonly inlineStyle: string;
 }
 
 /**
- * Makes the files of a page: each with exactly the bytes of its table, the same on every machine.
- * Only a document too small for its references grows; its `content` tells.
+ * Builds the files of a page. Each has exactly the bytes of its table, the same on every machine. Only a document too
+ * small for its references grows, which its `content` shows.
  */
 export function buildPage(name: string, resources: readonly PageResource[]): PageFile[] {
   const paths = new SitePaths();
@@ -46,7 +46,7 @@ export function buildPage(name: string, resources: readonly PageResource[]): Pag
   });
 }
 
-/** Writes the page below `directory/name`. @returns that path */
+/** Writes the page to `directory/name`. @returns that path */
 export async function writePage(directory: string, name: string, files: readonly PageFile[]): Promise<string> {
   const home = join(directory, name);
   for (const { file, content } of files) {
@@ -57,7 +57,9 @@ export async function writePage(directory: string, name: string, files: readonly
   return home;
 }
 
-/** What style sheets name goes into the first one that has room for all of it, else into the document. */
+/**
+ * Puts the rules with references into the first style sheet that has room for all of them, otherwise into the document.
+ */
 function placeStyles(name: string, references: readonly Reference[]): Pick<Page, 'styles' | 'inlineStyle'> {
   const named = references.filter(({ resource: { load } }) => load === 'css' || load === 'preload');
   const of = (base: string, isFont: boolean): string[] =>
@@ -116,7 +118,7 @@ function dataContent(kind: ReturnType<typeof kindOf>, bytes: number, random: Ran
   }
 }
 
-/** The first module imports what the table says to be imported. */
+/** Returns the imports of a module. The first module imports all resources that the table marks as imported. */
 function importsOf(resource: PageResource, file: string, references: readonly Reference[]): string[] {
   const first = references.find(({ resource: { load } }) => load === 'module');
   if (first?.resource !== resource) return [];

@@ -6,13 +6,13 @@ import { UserError } from '@sheaf/gateway';
 import { buildPage, writePage } from './build_page.js';
 import { parsePageTable, type PageResource } from '../table/page_table.js';
 
-/** The tables are part of the repository, not of the package. */
+/** Directory of the tables, which are part of the repository, but not of the package */
 const tables = fileURLToPath(new URL('../../../../../fixtures/pages/', import.meta.url));
-/** Counts up when other bytes are made of the same tables. */
+/** Version of the build, incremented when the same tables give other bytes */
 const generation = 1;
 const stamp = '.tables';
 
-/** Names of the pages that the repository has. @throws UserError outside of it */
+/** Returns the names of the repository's pages. @throws UserError outside of it */
 export async function pageNames(): Promise<string[]> {
   const files = await readdir(tables).catch(() => {
     throw new UserError('PAGES_UNAVAILABLE', 'the page fixtures are not part of this package', { hint: 'run this in a clone of the repository' });
@@ -20,14 +20,16 @@ export async function pageNames(): Promise<string[]> {
   return files.filter((file) => file.endsWith('.tsv')).map((file) => basename(file, '.tsv')).sort();
 }
 
-/** The resources of a page in the order in which it asks for them. @throws UserError */
+/** Returns the resources of a page in the order in which it requests them. @throws UserError */
 export async function pageResources(name: string): Promise<PageResource[]> {
   const known = await pageNames();
   if (!known.includes(name)) throw new UserError('PAGES_UNAVAILABLE', `there is no page '${name}'`, { hint: `there are: ${known.join(', ')}` });
   return parsePageTable(await readFile(join(tables, `${name}.tsv`), 'utf8'), `${name}.tsv`);
 }
 
-/** The directory with all pages as `NAME/index.html`; made when it is not there or its tables have changed. */
+/**
+ * Returns the directory with all pages as `NAME/index.html`. Builds it when it is missing, or its tables have changed.
+ */
 export async function ensurePages(): Promise<string> {
   const directory = join(tables, 'build');
   const names = await pageNames();

@@ -2,20 +2,23 @@ import type { PageResource } from '../table/page_table.js';
 import { markupComment, padded } from './text.js';
 import { words, type Random } from './random.js';
 
-/** A resource and where the document finds it. */
+/** A resource, and its URL in the document */
 export interface Reference {
   readonly resource: PageResource;
-  /** Relative to the document. */
+  /** URL relative to the document */
   readonly url: string;
 }
 
-/** Space for text in front of each image and frame; above it there is a remark at the end. */
+/**
+ * Overhead of a paragraph of text, of which one stands before each image and frame. Missing bytes beyond that become a
+ * comment at the end.
+ */
 const paragraphOverhead = '<p></p>\n'.length;
 const maxParagraph = 1_200;
 
 /**
- * The page's document of exactly so many bytes; longer only when its references alone are. Text is
- * spread between images, as pages have it. `html[data-complete]` tells that all has arrived.
+ * Creates the page's document with exactly this many bytes, or more if its references alone need more. Text is spread
+ * between images, as on real pages. `html[data-complete]` tells that everything has arrived.
  */
 export function pageDocument(
   name: string,
@@ -79,7 +82,7 @@ function blocksOf(references: readonly Reference[]): string[] {
       case 'image':
         return [`<img src="${source}" alt="">\n`];
       case 'lazy':
-        // A height keeps what is further down out of sight until it is loaded.
+        // The height keeps images further down out of sight until they are loaded.
         return [`<img src="${source}" alt="" loading=lazy height=400>\n`];
       case 'frame':
         return [`<iframe src="${source}"></iframe>\n`];
@@ -94,7 +97,7 @@ function tailOf(references: readonly Reference[]): string {
     .filter(({ resource }) => resource.load === 'late')
     .map(({ url }) => `<script src="${escapeAttribute(url)}"></script>\n`);
   const data = references.filter(({ resource }) => resource.load === 'fetch').map(({ url }) => url);
-  // No end of the script inside a string of it.
+  // Escapes `<`, so that no string of the script can end it.
   const list = JSON.stringify(data).replaceAll('<', '\\u003c');
   const wait = "new Promise(r=>addEventListener('load',r)),document.fonts.ready";
   return `${late.join('')}<script>Promise.all([...${list}.map(u=>fetch(u).then(r=>r.blob())),${wait}]).then(()=>document.documentElement.dataset.complete='')</script>\n`;

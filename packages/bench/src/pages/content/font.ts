@@ -1,12 +1,12 @@
-/** A TrueType font of exactly so many bytes (ISO/IEC 14496-22), or undefined below its smallest size. */
+/** Creates a TrueType font with exactly this many bytes (ISO/IEC 14496-22); undefined below the smallest size. */
 export function font(bytes: number): Buffer | undefined {
   const least = assemble(0).length;
   const rest = bytes - least;
-  // What is no multiple of four lies behind the last table, where nobody looks.
+  // Up to three bytes that are no multiple of four follow the last table, where nobody reads them.
   return rest < 0 ? undefined : Buffer.concat([assemble(rest & ~3), Buffer.alloc(rest & 3)]);
 }
 
-/** Printable ASCII: each character is a box, wider from one to the next. */
+/** Characters of the font: printable ASCII. Each is a box, wider from one to the next. */
 const firstCharacter = 0x20;
 const lastCharacter = 0x7e;
 const glyphs = lastCharacter - firstCharacter + 2;
@@ -48,7 +48,7 @@ function assemble(padding: number): Buffer {
   return Buffer.concat([directory, ...records, ...contents]);
 }
 
-/** Big-endian numbers of 16 bits, negative ones as their complement. */
+/** Encodes big-endian numbers of 16 bits, negative ones in two's complement. */
 function numbers(values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(values.length * 2);
   values.forEach((value, index) => bytes.writeUInt16BE(value & 0xffff, index * 2));
@@ -61,7 +61,7 @@ function checksum(bytes: Buffer): number {
   return sum;
 }
 
-/** A box of four points on the curve. */
+/** Draws a box of four points on the curve. */
 function outline(glyph: number): Buffer {
   const [left, right, bottom, top] = [50, advance(glyph) - 50, 0, 700];
   return Buffer.concat([
@@ -81,7 +81,7 @@ function fontHeader(): Buffer {
   ]);
 }
 
-/** One segment in which glyphs follow characters, and the last one (format 4). */
+/** Builds a character map (format 4) with one segment, in which glyphs follow characters, and the last segment. */
 function characterMap(): Buffer {
   const delta = 1 - firstCharacter;
   const segments = numbers([4, 32, 0, 4, 4, 1, 0, lastCharacter, 0xffff, 0, firstCharacter, 0xffff, delta, 1, 0, 0]);

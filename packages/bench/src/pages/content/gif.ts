@@ -1,12 +1,12 @@
 import { randomBytes, type Random } from './random.js';
 
-/** Codes of eight bits for 128 colours: LZW without compression, begun anew before codes grow. */
+/** Codes of eight bits for 128 colors: LZW without compression, which starts again before codes grow */
 const clear = 128;
 const end = 129;
 const run = 120;
 const maxBlock = 255;
 
-/** The smallest: one pixel of two colours. */
+/** The smallest file: one pixel of two colors */
 const single = Buffer.from([
   ...Buffer.from('GIF89a'),
   1,
@@ -41,8 +41,8 @@ const single = Buffer.from([
 ]);
 
 /**
- * A GIF of exactly so many bytes (GIF89a): noise over a gradient; the rest is a comment. Undefined for
- * sizes that no file has: below 35 bytes and a few above.
+ * Creates a GIF (GIF89a) with exactly this many bytes: noise over a gradient, and a comment for the rest. Undefined for
+ * sizes that no file has: below 35 bytes, and a few above.
  */
 export function gif(bytes: number, random: Random): Buffer | undefined {
   const width = Math.max(1, Math.floor(Math.sqrt(bytes - 420)) || 1);
@@ -112,13 +112,13 @@ function subBlocks(data: Buffer): Buffer {
   return Buffer.concat(parts);
 }
 
-/** A comment extension of exactly this length; undefined for 1, 2, 4 and below 0. */
+/** Creates a comment extension of exactly this length; undefined for 1, 2, 4 and below 0. */
 function comment(length: number): Buffer | undefined {
   if (length === 0) return Buffer.alloc(0);
   if (length < 3 || length === 4) return undefined;
   const parts: Buffer[] = [Buffer.from([0x21, 0xfe])];
   for (let left = length - 3; left > 0;) {
-    // No block of one byte may be left over: it would have no content.
+    // No block of one byte may be left over, since it would have no content.
     const size = left === maxBlock + 2 ? maxBlock : Math.min(left, maxBlock + 1);
     parts.push(Buffer.from([size - 1]), Buffer.alloc(size - 1, 0x2e));
     left -= size;

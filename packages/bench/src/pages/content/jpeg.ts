@@ -1,6 +1,6 @@
 import type { Random } from './random.js';
 
-/** Categories 0 to 11 of differences, all with codes of four bits. */
+/** Categories 0 to 11 of differences, all with codes of four bits */
 const dcTable = Buffer.from([
   0,
   0,
@@ -9,17 +9,17 @@ const dcTable = Buffer.from([
   ...Array<number>(12).fill(0),
   ...Array.from({ length: 12 }, (_, category) => category),
 ]);
-/** The end of a block alone, with the code 0. */
+/** Only the end of a block, with the code 0 */
 const acTable = Buffer.from([1, ...Array<number>(15).fill(0), 0]);
 const quantum = 16;
 const maxComment = 65_533;
 
 /**
- * A baseline JPEG of exactly so many bytes (ITU-T T.81): blocks of one grey each, in front of them
- * comments. Undefined below the size of one block with its tables.
+ * Creates a baseline JPEG (ITU-T T.81) with exactly this many bytes: comments, then blocks of one gray each. Undefined
+ * below the size of one block with its tables.
  */
 export function jpeg(bytes: number, random: Random): Buffer | undefined {
-  // About what photographs have: a quarter of a byte for each pixel, in 4:3.
+  // A quarter of a byte for each pixel, about as in photographs, in 4:3
   const width = Math.max(8, Math.floor(Math.sqrt((bytes * 16) / 3) / 8) * 8);
   const height = Math.max(8, Math.floor((width * 3) / 32) * 8);
   return compose(bytes, width, height, random) ?? compose(bytes, 8, 8, random);
@@ -54,7 +54,7 @@ function segment(marker: number, content: Buffer): Buffer {
   return Buffer.concat([head, content]);
 }
 
-/** T.81 §B.1.1.2: up to three bytes more are fill bytes in front of a marker. */
+/** Pads with comments. Up to three further bytes are fill bytes before a marker (T.81 §B.1.1.2). */
 function comments(length: number): Buffer | undefined {
   if (length < 0) return undefined;
   const parts: Buffer[] = [];
@@ -64,7 +64,7 @@ function comments(length: number): Buffer | undefined {
   return Buffer.concat([...parts, Buffer.alloc(left, 0xff)]);
 }
 
-/** Blocks whose grey goes a little up or down from one to the next. */
+/** Encodes blocks whose gray differs a little from one to the next. */
 function entropyCoded(blocks: number, perLine: number, random: Random): Buffer {
   const bits = new BitWriter();
   let previous = 0;
@@ -95,7 +95,7 @@ class BitWriter {
     }
   }
 
-  /** T.81 §F.1.2.3: the last byte is filled with ones. */
+  /** Fills the last byte with ones (T.81 §F.1.2.3). */
   end(): Buffer {
     while (this.count > 0) this.write(1, 1);
     return Buffer.from(this.bytes);

@@ -2,14 +2,13 @@ import { crc32 } from 'node:zlib';
 import { randomBytes, type Random } from './random.js';
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** Length, type and checksum of a chunk. */
+/** Length, type and checksum of a chunk */
 const chunkOverhead = 12;
 const maxStored = 65_535;
 
 /**
- * A PNG of exactly so many bytes (PNG specification, third edition): noise over a gradient, stored
- * without compression, so that nearly all bytes are pixels; the rest is an ancillary chunk. Undefined
- * below 70 bytes.
+ * Creates a PNG (PNG specification, third edition) with exactly this many bytes: noise over a gradient, stored without
+ * compression, so that nearly all bytes are pixels, and an ancillary chunk for the rest. Undefined below 70 bytes.
  */
 export function png(bytes: number, random: Random): Buffer | undefined {
   const palette = bytes >= 4_000;
@@ -17,7 +16,7 @@ export function png(bytes: number, random: Random): Buffer | undefined {
   for (; height > 0; height -= 1) {
     const rest = bytes - fileSize(width, height, palette);
     if (rest === 0 || rest >= chunkOverhead) return file(width, height, palette, rest, random);
-    // A single line gives way in width.
+    // A single line becomes narrower instead.
     if (height === 1 && width > 1) [width, height] = [width - 1, 2];
   }
   return undefined;
@@ -47,7 +46,7 @@ function file(width: number, height: number, palette: boolean, rest: number, ran
     signature,
     chunk('IHDR', header),
     ...(palette ? [chunk('PLTE', colours(random))] : []),
-    // Private, ancillary, safe to copy: every decoder passes over it.
+    // Private, ancillary, safe to copy: every decoder skips it.
     ...(rest > 0 ? [chunk('paDd', Buffer.alloc(rest - chunkOverhead, 0x2e))] : []),
     chunk('IDAT', stored(pixels(width, height, random))),
     chunk('IEND', Buffer.alloc(0)),
@@ -71,7 +70,7 @@ function colours(random: Random): Buffer {
   );
 }
 
-/** Lines with their filter byte 0. */
+/** Creates lines, which begin with their filter byte 0. */
 function pixels(width: number, height: number, random: Random): Buffer {
   const bytes = randomBytes(height * (width + 1), random);
   for (let y = 0; y < height; y += 1) {
@@ -83,7 +82,7 @@ function pixels(width: number, height: number, random: Random): Buffer {
   return bytes;
 }
 
-/** A zlib stream of stored blocks (RFC 1950, RFC 1951 §3.2.4). */
+/** Creates a zlib stream of stored blocks (RFC 1950, RFC 1951 §3.2.4). */
 function stored(raw: Buffer): Buffer {
   const parts: Buffer[] = [Buffer.from([0x78, 0x01])];
   for (let start = 0; start < raw.length; start += maxStored) {
@@ -99,7 +98,7 @@ function stored(raw: Buffer): Buffer {
   return Buffer.concat([...parts, checksum]);
 }
 
-/** RFC 1950 §8.2. */
+/** Computes the checksum of zlib (RFC 1950 §8.2). */
 function adler32(bytes: Buffer): number {
   let [a, b] = [1, 0];
   for (const byte of bytes) {

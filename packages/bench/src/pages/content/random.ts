@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** Numbers below 2^32, the same for the same seed on every machine. */
+/** Returns numbers below 2^32, the same for the same seed on every machine. */
 export type Random = () => number;
 
 export function seededRandom(seed: string): Random {
   let state = createHash('sha256').update(seed).digest().readUInt32LE(0) || 1;
   return () => {
-    // xorshift32 (Marsaglia 2003): enough for pictures and words.
+    // xorshift32 (Marsaglia 2003), which suffices for pictures and words
     state ^= state << 13;
     state ^= state >>> 17;
     state ^= state << 5;
@@ -40,7 +40,7 @@ const syllables = [
   'zo',
 ];
 
-/** Words of exactly so many ASCII letters and spaces. */
+/** Returns words: exactly this many ASCII letters and spaces. */
 export function words(length: number, random: Random): string {
   const parts: string[] = [];
   for (let written = 0; written < length;) {

@@ -1,6 +1,6 @@
 import { words, type Random } from './random.js';
 
-/** Brings a text to exactly so many bytes with a comment, or with line ends where none fits. */
+/** Pads a text to exactly this many bytes with a comment, or with line ends when no comment fits. */
 export function padded(text: string, bytes: number, [open, close]: readonly [string, string], random: Random): Buffer {
   const missing = bytes - Buffer.byteLength(text);
   if (missing < 0) return Buffer.from(words(bytes, random));
@@ -11,7 +11,7 @@ export function padded(text: string, bytes: number, [open, close]: readonly [str
 export const markupComment = ['<!--', '-->'] as const;
 export const codeComment = ['/*', '*/'] as const;
 
-/** Counts itself, so that a test knows that it ran. `imports` are module specifiers. */
+/** Creates a script that counts its runs, so that a test knows that it ran. `imports` are module specifiers. */
 export function script(bytes: number, imports: readonly string[], random: Random): Buffer {
   const lines = imports.map((specifier) => `import ${JSON.stringify(specifier)};\n`).join('');
   const own = '{const d=document.documentElement.dataset;d.scripts=+(d.scripts||0)+1}\n';
@@ -20,12 +20,12 @@ export function script(bytes: number, imports: readonly string[], random: Random
 }
 
 export interface StyleReferences {
-  /** URLs relative to the style sheet. */
+  /** URLs relative to the style sheet */
   readonly fonts: readonly string[];
   readonly images: readonly string[];
 }
 
-/** Undefined when the references do not fit. */
+/** Creates a style sheet; undefined when the references do not fit. */
 export function styleSheet(bytes: number, { fonts, images }: StyleReferences, random: Random): Buffer | undefined {
   const references = styleRules(fonts, images);
   if (Buffer.byteLength(references) > bytes) return undefined;
@@ -34,7 +34,7 @@ export function styleSheet(bytes: number, { fonts, images }: StyleReferences, ra
   return padded(text, bytes, codeComment, random);
 }
 
-/** The fonts are used one by paragraph in turn: a browser asks for those that it shows. */
+/** Uses the fonts for paragraphs in turn, since browsers request only fonts that they show. */
 export function styleRules(fonts: readonly string[], images: readonly string[]): string {
   const faces = fonts.map((url, index) => {
     const family = fontFamily(url);
@@ -46,7 +46,7 @@ export function styleRules(fonts: readonly string[], images: readonly string[]):
   return [...faces, ...backgrounds].join('');
 }
 
-/** A family by file name: several style sheets may name fonts. */
+/** Names a family after its file, since several style sheets may name fonts. */
 function fontFamily(url: string): string {
   const name = url.slice(url.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '');
   return `f-${name.replace(/[^A-Za-z0-9]/g, '-')}`;
@@ -67,7 +67,7 @@ export function svg(bytes: number, random: Random): Buffer | undefined {
   return text.length > bytes ? undefined : padded(text, bytes, markupComment, random);
 }
 
-/** A document without references. */
+/** Creates a document without references. */
 export function plainDocument(bytes: number, title: string, random: Random): Buffer {
   const start = `<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>${title}</title>\n<p>`;
   const paragraph = Math.max(0, bytes - start.length - 60);

@@ -4,8 +4,8 @@ const width = 640;
 const height = 480;
 
 /**
- * A WebP of exactly so many bytes (RFC 9649): one colour, lossless, and an unknown chunk, which
- * decoders pass over. An odd size has a byte behind the file's end. Undefined below 60 bytes.
+ * Creates a WebP (RFC 9649) with exactly this many bytes: one color, lossless, and an unknown chunk, which decoders
+ * skip. An odd size has one byte behind the file's end. Undefined below 60 bytes.
  */
 export function webp(bytes: number, random: Random): Buffer | undefined {
   const extended = Buffer.alloc(10);
@@ -28,7 +28,9 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([head, data, Buffer.alloc(data.length & 1)]);
 }
 
-/** RFC 9649 §3: each of the five prefix codes has one symbol, so pixels take no bits. */
+/**
+ * Encodes a picture in one color. Each of the five prefix codes has one symbol, so pixels take no bits (RFC 9649 §3).
+ */
 function oneColour(random: Random): Buffer {
   const bits: number[] = [];
   const write = (value: number, length: number): void => {
@@ -37,9 +39,9 @@ function oneColour(random: Random): Buffer {
   write(0x2f, 8);
   write(width - 1, 14);
   write(height - 1, 14);
-  // No alpha, version 0, no transform, no colour cache, one group of codes.
+  // No alpha, version 0, no transform, no color cache, one group of codes
   write(0, 1 + 3 + 1 + 1 + 1);
-  // Green, red, blue, alpha, distance: simple, one symbol, of eight bits.
+  // Green, red, blue, alpha, distance: simple, one symbol, of eight bits
   for (const symbol of [random() >>> 24, random() >>> 24, random() >>> 24, 255, 0]) {
     write(0b101, 3);
     write(symbol, 8);

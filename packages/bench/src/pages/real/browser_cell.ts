@@ -5,30 +5,30 @@ import { schedulerNamed } from '../simulation/schedulers.js';
 import type { BrowserCellKey, BrowserRun } from './browser_run.js';
 
 export interface MedianSummary extends Summary {
-  /** 95 % interval of the median, by the bootstrap. */
+  /** 95 % interval of the median, by the bootstrap */
   median_ci95: [number, number];
 }
 
-/** The figures of one cell; times in milliseconds since the navigation. */
+/** The figures of one cell. Times are milliseconds since the navigation. */
 export interface BrowserCell extends BrowserCellKey {
   controller: 'olia' | 'bbr';
   runs: number;
-  /** First Contentful Paint. */
+  /** First Contentful Paint */
   fcp_ms: MedianSummary;
-  /** Largest Contentful Paint. */
+  /** Largest Contentful Paint */
   lcp_ms: MedianSummary;
-  /** What that is, most often. */
+  /** Most frequent element of that paint */
   lcp_element: string;
-  /** Begin of the load event. */
+  /** Start of the load event */
   load_ms: MedianSummary;
-  /** Until HTML, style sheets and scripts are there. */
+  /** Time until HTML, style sheets and scripts are complete */
   critical_ms: MedianSummary;
-  /** Mean over the resources of a run, from navigation until each is there. */
+  /** Mean time from navigation to completion, over the resources of a run */
   object_ms: MedianSummary;
-  /** Of the datagrams that the gateway sent: by chance, and because a link's queue was full. */
+  /** Share of the gateway's datagrams that were lost at random, and that were dropped from a full queue of a link */
   lost_percent: number;
   queue_full_percent: number;
-  /** Median of the machine's load average; above 0.5 per core times are not those of the network alone. */
+  /** Median of the machine's load average. Above 0.5 per core, times depend on more than the network. */
   machine_load: number;
 }
 

@@ -7,22 +7,24 @@ import type { BrowserCellKey, BrowserRun } from './browser_run.js';
 
 type Runs = ReadonlyMap<string, readonly BrowserRun[]>;
 type Metric = 'lcp_ms' | 'load_ms';
-/** How much later, in shares of the other's median, ours may be at the end of the interval; with a wider one nothing is shown. */
+/**
+ * Maximum delay of ours, as a share of the other's median, at the end of the interval. A wider interval proves nothing.
+ */
 const TOLERANCE = 0.2;
 const NOT_QUIET = 'is too wide to tell: it takes more rounds or a quieter machine';
 const NAMES: Record<Metric, string> = { lcp_ms: 'LCP', load_ms: 'load event' };
 
-/** Of ours less the other's, over the rounds that both have; negative: ours is earlier. */
+/** Our time minus the other's, over the rounds that both have; negative when ours is earlier */
 interface Difference {
   other: string;
   ours_ms: number;
   other_ms: number;
-  /** 95 %, of the difference of the medians. */
+  /** 95 % interval of the difference of the medians */
   interval: [number, number];
   rounds: number;
 }
 
-/** Whether ours is nowhere later than another scheduler, and earlier than RR in LCP. */
+/** Judges whether ours is never later than another scheduler, and earlier than RR in LCP. */
 export function browserFindings(keys: readonly BrowserCellKey[], runs: Runs): Finding[] {
   return keys
     .filter(({ scheduler }) => scheduler === OURS.name)
@@ -72,7 +74,10 @@ function earlierThanRr(own: BrowserCellKey, rr: BrowserCellKey, runs: Runs): Fin
 
 const namesOf = (differences: readonly Difference[]): string => differences.map(({ other }) => other).join(', ');
 
-/** Rounds are resampled, not runs: what disturbs one run of a round disturbs its neighbours, too. */
+/**
+ * Compares two schedulers. Resamples rounds and not runs, since a disturbance of one run also affects its neighbors in
+ * the round.
+ */
 function compare(own: BrowserCellKey, other: BrowserCellKey, runs: Runs, metric: Metric): Difference | undefined {
   const bySeed = new Map((runs.get(cellName(other)) ?? []).map((run) => [run.seed, run[metric]]));
   const pairs = (runs.get(cellName(own)) ?? []).flatMap((run) => {

@@ -3,29 +3,31 @@ import { z } from 'zod';
 import type { CellKey } from '../simulation/run_record.js';
 
 const milliseconds = z.number().min(0);
-/** null: the page did not ask for the resource, as for an image far below. */
+/** Times; null when the page did not request the resource, as for an image far below */
 const times = z.array(milliseconds.nullable());
 
-/** One page load; times since the navigation, lists in the order of the page's resources. */
+/** One page load. Times are since the navigation, and lists are in the order of the page's resources. */
 export const browserRunSchema = z.object({
-  /** Of the links. Equal seeds have equal rates and lose equal packets, counted, not equal bytes. */
+  /**
+   * Seed of the links. Equal seeds have equal rates, and lose the packets with the same numbers, not the same bytes.
+   */
   seed: z.number().int(),
   rates_mbps: z.array(z.number()),
-  /** Load average of the machine's last minute. */
+  /** Load average of the last minute */
   machine_load: z.number(),
   fcp_ms: milliseconds,
   lcp_ms: milliseconds,
-  /** What was painted: the URL of an image, or the name of an element with text. */
+  /** What was painted: the URL of an image, or the name of an element with text */
   lcp_element: z.string(),
-  /** Begin of the load event. */
+  /** Start of the load event */
   load_ms: milliseconds,
   requested_ms: times,
   first_ms: times,
   done_ms: times,
-  /** What the gateway sent over each link, from the beginning of the connection. */
+  /** Datagrams that the gateway sent over each link, from the beginning of the connection */
   links: z.array(z.object({ datagrams: z.number(), lost: z.number(), queue_full: z.number() })),
 });
 export type BrowserRun = z.output<typeof browserRunSchema>;
 
-/** Beside the trees there is what the page loader says by default: RFC 9218. */
+/** Key of a cell. Beside the trees there is the page loader's default, RFC 9218. */
 export type BrowserCellKey = CellKey<StyleName>;

@@ -7,7 +7,7 @@ interface Answer {
   error?: string;
 }
 
-/** Serves calls of the process that started this one; ends with it, and leaves Ctrl-C to it. */
+/** Serves calls of the process that started this one. Ends with that process, which also handles Ctrl-C. */
 export function serveCalls<Call>(answer: (call: Call) => unknown): void {
   process.on('SIGINT', () => undefined);
   process.once('disconnect', () => process.exit(0));
@@ -24,11 +24,11 @@ export function serveCalls<Call>(answer: (call: Call) => unknown): void {
   });
 }
 
-/** A process that answers calls, one at a time. */
+/** A process that answers calls, one at a time */
 export class CalledProcess<Call extends object> {
   private readonly child: ChildProcess;
 
-  /** @param module its program, which serves calls */
+  /** @param module program of the process, which serves calls */
   constructor(
     private readonly name: string,
     module: string,
@@ -36,7 +36,7 @@ export class CalledProcess<Call extends object> {
     this.child = fork(module, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   }
 
-  /** @throws UserError when the call fails or the process has ended */
+  /** Calls the process. @throws UserError when the call fails or the process has ended */
   async call<Value>(call: Call): Promise<Value> {
     const ended = new AbortController();
     try {

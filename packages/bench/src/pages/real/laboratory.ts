@@ -19,9 +19,9 @@ import { visitPage } from './page_visit.js';
 const LOOPBACK = '127.0.0.1';
 const PATHS_MS = 60_000;
 
-/** What is visited over which network. */
+/** A page and the network to load it over */
 export interface Visited {
-  /** Path of the page, with its style. */
+  /** Path of the page, with its style */
   page: string;
   resources: readonly string[];
   level: LevelName;
@@ -29,7 +29,10 @@ export interface Visited {
   seed: number;
 }
 
-/** A browser, an edge, two links and a gateway for each scheduler, all of them real: a process each, loopback between them. */
+/**
+ * A browser, an edge, two links and a gateway for each scheduler, all of them real, each in a process of its own on
+ * loopback
+ */
 export class Laboratory {
   private readonly gateways = new Map<string, { process: CalledProcess<NodeCall>; port: number }>();
   private readonly edge = new CalledProcess<NodeCall>('the edge', join(import.meta.dirname, 'node_process.js'));
@@ -41,7 +44,7 @@ export class Laboratory {
     private readonly pages: string,
   ) {}
 
-  /** @throws UserError without Chromium, or outside of the repository */
+  /** Opens the laboratory. @throws UserError without Chromium, or outside of the repository */
   static async open(): Promise<Laboratory> {
     const pages = await ensurePages();
     const directory = await mkdtemp(join(tmpdir(), 'sheaf-pages-'));
@@ -61,7 +64,7 @@ export class Laboratory {
     return `Chromium ${this.browser.version()}`;
   }
 
-  /** A connection and a browser context that nobody has used, over links with the random numbers of the seed. */
+  /** Loads a page with a new connection and a new browser context, over links with the random numbers of the seed. */
   async visit({ page, resources, level, scheduler, seed }: Visited): Promise<BrowserRun> {
     const network = networkAt(level);
     const rates_mbps = drawRates(network, seed);
@@ -131,10 +134,10 @@ export class Laboratory {
   }
 }
 
-/** As in the simulation, drawn evenly; in Mbit/s. */
+/** Draws rates in Mbit/s, uniformly as in the simulation. */
 function drawRates({ links }: Network, seed: number): number[] {
   const random = seededRandom(`rates ${seed}`);
-  // The first numbers of neighbouring seeds are far apart, as the seed is hashed.
+  // The first numbers of neighboring seeds differ widely, since the seed is hashed.
   return links.map(({ mbps: [low, high] }) => Number((low + ((high - low) * random()) / 2 ** 32).toFixed(3)));
 }
 
@@ -154,7 +157,7 @@ function relayOf({
   const { delay_ms, jitter_ms, loss_percent } = link;
   const direction: LinkOptions = {
     rate: mbps * 1e6,
-    // The relay adds jitter, the setting has it around the delay.
+    // The relay adds jitter to the delay, while the setting has the delay in the middle.
     delayMs: delay_ms - jitter_ms,
     jitterMs: 2 * jitter_ms,
     jitterCorrelation: network.jitter_correlation,

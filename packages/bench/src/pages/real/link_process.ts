@@ -1,10 +1,10 @@
-// The links in a process of their own, each the relay that `sheaf link` runs.
+// Runs the links in a process of their own, each the relay that `sheaf link` runs.
 import { loadNativeModule } from '@sheaf/gateway';
 import type { LinkRelay, LinkRelayOptions, LinkRelayStats } from '@sheaf/native';
 import { serveCalls } from './called_process.js';
 
 export type LinkCall =
-  /** Instead of the ones that run; answers with their ports. */
+  /** Opens links in place of the current ones. Answers with their ports. */
   { type: 'open'; links: LinkRelayOptions[] } | { type: 'stats' };
 
 export type LinkStatsAnswer = LinkRelayStats[];

@@ -1,9 +1,9 @@
-// A gateway or an edge in a process of its own: started anew as often as it is told.
+// Runs a gateway or an edge in a process of its own, which restarts it on demand.
 import { closeNodes, parseConfiguration, startNodes, type RunningNode } from '@sheaf/gateway';
 import { serveCalls } from './called_process.js';
 
 export type NodeCall =
-  /** Instead of the one that runs. `file` is where the configuration would be. */
+  /** Starts a node in place of the current one. `file` names the configuration in errors. */
   { type: 'start'; configuration: string; file: string } | { type: 'status' };
 
 export interface StartedNode {

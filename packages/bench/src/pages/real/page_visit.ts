@@ -3,26 +3,26 @@ import type { Browser, Page } from 'playwright-core';
 import type { BrowserRun } from './browser_run.js';
 
 const PATIENCE_MS = 120_000;
-/** Paint timings are reported with the next frames. */
+/** Time in milliseconds for paint timings, which are reported with the next frames */
 const SETTLE_MS = 200;
 
 export interface Visit {
-  /** Of the edge, without TLS on `localhost`. */
+  /** Origin of the edge, without TLS on `localhost` */
   origin: string;
-  /** Fetched first, so that the connection is warm. */
+  /** Page that is loaded first, so that the connection is warm */
   warmPage: string;
   warmFiles: readonly string[];
-  /** Done before the page is opened. */
+  /** Runs before the page is opened. */
   ready: () => Promise<void>;
-  /** Path of the page, with its style. */
+  /** Path of the page, with its style */
   page: string;
-  /** Paths of its resources, in order; the first is the page itself, without query. */
+  /** Paths of its resources, in order. The first is the page itself, without query. */
   resources: readonly string[];
 }
 
 export type VisitTimes = Omit<BrowserRun, 'seed' | 'rates_mbps' | 'machine_load' | 'links'>;
 
-/** Loads a page by the page loader, in a browser context that knows nothing. @throws UserError when anything came another way */
+/** Loads a page by the page loader, in a new browser context. @throws UserError when a resource came another way */
 export async function visitPage(browser: Browser, visit: Visit): Promise<VisitTimes> {
   const { origin, warmPage, warmFiles } = visit;
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
@@ -45,7 +45,7 @@ export async function visitPage(browser: Browser, visit: Visit): Promise<VisitTi
   }
 }
 
-/** As the page's timeline has them. */
+/** Times of the page's timeline */
 interface PageTimes {
   fcp_ms: number;
   lcp_ms: number;
@@ -90,12 +90,12 @@ function inOrder(
   };
 }
 
-/** What is read of the page loader's response. */
+/** The part of the page loader's response that is read */
 interface LoaderStatus {
   loads: { url: string; transport: string; state: string }[];
 }
 
-/** The page loader falls back to the network; such a load measures something else. */
+/** Checks that no load fell back to the network, since such a load measures something else. */
 async function mustHaveComeBySession(page: Page): Promise<void> {
   const { loads } = await page.evaluate<LoaderStatus>(STATUS);
   const wrong = loads.find(({ transport, state }) => transport !== 'webtransport' || state === 'failed');

@@ -26,12 +26,12 @@ export interface BrowserMatrix {
 export interface BrowserPagesOptions {
   matrix: BrowserMatrix;
   runs: number;
-  /** Of the first round; the next one has the next one. */
+  /** Seed of the first round; each further round has the next seed */
   seed: number;
-  /** Where runs are kept as they come; with `resume` further rounds can be added. */
+  /** File that keeps runs as they finish. With `resume`, rounds can be added. */
   file: string;
   resume: boolean;
-  /** The page load that has begun is finished, and no other one begun. */
+  /** Stops after the current page load. */
   stop: AbortSignal;
 }
 
@@ -40,18 +40,18 @@ export interface MeasuredBrowserPages {
   pages: Page[];
   keys: BrowserCellKey[];
   cells: BrowserCell[];
-  /** By the name of the cell, in the order of the rounds. */
+  /** Runs by the name of the cell, in the order of the rounds */
   runs: Map<string, BrowserRun[]>;
-  /** Page loads that were not measured, as the experiment was stopped. */
+  /** Page loads that were not measured because the experiment was stopped */
   missing: number;
 }
 
-/** A page load that fails by itself is tried again: browsers on busy machines do that. */
+/** Attempts of a page load, since browsers on busy machines sometimes fail */
 const ATTEMPTS = 3;
 
 /**
- * Page loads in a real browser, over links in real time. Every round loads each cell once, in an order
- * drawn by the seed, so that what disturbs the machine meets all of them. @throws UserError
+ * Measures page loads in a real browser, over links in real time. Every round loads each cell once, in an order drawn
+ * by the seed, so that a disturbance of the machine affects all cells. @throws UserError
  */
 export async function measureBrowserPages(
   options: BrowserPagesOptions,
@@ -123,7 +123,7 @@ async function visitWithPatience(
   }
 }
 
-/** Where the gateway has the page's resources. */
+/** Returns the paths at which the gateway serves the page's resources. */
 async function sitePaths(page: PageName): Promise<string[]> {
   const paths = new SitePaths();
   return (await pageResources(page)).map((resource) => posix.join('/', page, paths.take(resource)));
@@ -137,7 +137,7 @@ function keysOf({ pages, trees, levels, schedulers }: BrowserMatrix): BrowserCel
   );
 }
 
-/** Fisher and Yates. */
+/** Shuffles (Fisher and Yates). */
 function shuffled<Value>(values: readonly Value[], seed: number): Value[] {
   const random = seededRandom(`order ${seed}`);
   const order = [...values];
@@ -148,7 +148,9 @@ function shuffled<Value>(values: readonly Value[], seed: number): Value[] {
   return order;
 }
 
-/** Of what decides about times: the transport and the page loader. Runs of others do not go with them. */
+/**
+ * Computes the digest of what affects times: the transport and the page loader. Runs of other versions cannot be added.
+ */
 async function programDigest(): Promise<string> {
   const hash = createHash('sha256');
   const transport = new URL('../build/Release/sheaf.node', import.meta.resolve('@sheaf/native'));

@@ -2,14 +2,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { errorMessage, systemErrorCode, UserError } from '@sheaf/gateway';
 import { z } from 'zod';
 
-/** Larger files are mostly bodies, which nobody reads here. */
+/** Maximum size of a file. Larger ones contain mostly bodies, which are not read here. */
 const maxFileBytes = 128 * 2 ** 20;
 const maxEntries = 10_000;
 
 const size = z.number().min(-1).max(Number.MAX_SAFE_INTEGER);
 const text = z.string().max(16_384);
 
-/** What is read of an entry (HAR 1.2); `_` marks what Chromium adds. */
+/** The part of an entry that is read (HAR 1.2). `_` marks additions of Chromium. */
 const entry = z.object({
   pageref: text.optional(),
   request: z.object({ method: text, url: z.string().max(2 ** 20) }),
@@ -35,7 +35,7 @@ const har = z.object({ log: z.object({ entries: z.array(z.unknown()).max(maxEntr
 
 export type HarEntry = z.infer<typeof entry>;
 
-/** @throws UserError `HAR_INVALID` */
+/** Reads a HAR file. @throws UserError `HAR_INVALID` */
 export async function readHar(path: string): Promise<unknown> {
   const invalid = (what: string, cause?: unknown): UserError =>
     new UserError('HAR_INVALID', `${path} ${what}`, {
@@ -60,11 +60,11 @@ export async function readHar(path: string): Promise<unknown> {
 
 export interface HarEntries {
   readonly entries: readonly HarEntry[];
-  /** Entries that are none. */
+  /** Number of malformed entries */
   readonly malformed: number;
 }
 
-/** @throws UserError `HAR_INVALID` */
+/** Parses a HAR file. @throws UserError `HAR_INVALID` */
 export function parseHar(value: unknown, name: string): HarEntries {
   const parsed = har.safeParse(value);
   if (!parsed.success) {

@@ -8,16 +8,16 @@ import { recordPage, type RecordedPage } from './record_page.js';
 
 export interface Recording extends RecordedPage {
   readonly table: string;
-  /** The page as files, with `index.html`. */
+  /** Directory of the page, with `index.html` */
   readonly site: string;
-  /** Resources whose size leaves no room for valid content: a picture of ten bytes. */
+  /** Resources whose size is too small for valid content, such as a picture of ten bytes */
   readonly invalid: number;
-  /** Bytes that the document has more than recorded, to hold its references. */
+  /** Bytes by which the document is larger than recorded, to hold its references */
   readonly documentGrowth: number;
 }
 
 /**
- * Makes a fixture of a HAR file: `directory/NAME.tsv` and the page in `directory/NAME/`.
+ * Converts a HAR file to a fixture: `directory/NAME.tsv`, and the page in `directory/NAME/`.
  * @throws UserError `HAR_INVALID`, `DIRECTORY_UNWRITABLE`
  */
 export async function recordHar(file: string, directory: string, name: string): Promise<Recording> {

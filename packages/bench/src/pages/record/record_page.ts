@@ -4,13 +4,13 @@ import type { HarEntries, HarEntry } from './har.js';
 
 export interface RecordedPage {
   readonly resources: readonly PageResource[];
-  /** How many entries are not in the page, by why. */
+  /** Number of entries left out of the page, by reason */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
 /**
- * The resources of the first page of a HAR file, with the sizes that went over the wire. Contents stay
- * behind: they may be anybody's, and only sizes, types and order matter. @throws UserError `HAR_INVALID`
+ * Returns the resources of the first page of a HAR file, with their sizes on the wire. Contents are not copied: they
+ * may belong to anybody, and only sizes, types and order matter. @throws UserError `HAR_INVALID`
  */
 export function recordPage({ entries, malformed }: HarEntries, name: string): RecordedPage {
   const leftOut: Record<string, number> = malformed > 0 ? { malformed } : {};
@@ -73,12 +73,15 @@ function resourceOf(entry: HarEntry, page: URL, isPage: boolean): PageResource {
   };
 }
 
-/** As it travelled, coded; its length where the browser did not count that. */
+/** Returns the coded size on the wire, or the length if the browser did not record that size. */
 function wireBytes({ bodySize = -1, content }: HarEntry['response']): number {
   return Math.max(0, Math.floor(bodySize > 0 ? bodySize : (content.size ?? 0)));
 }
 
-/** Relative to the site of the page; with the host for others. Characters that a table cannot hold are encoded in URLs. */
+/**
+ * Returns a path relative to the site of the page, or with the host for other sites. URLs encode characters that a
+ * table cannot hold.
+ */
 function pathOf(url: URL, page: URL | undefined): string {
   const path = url.pathname + url.search;
   return url.host === page?.host ? path.replace(/^\/+/, '') || 'index' : `//${url.host}${path}`;
@@ -108,7 +111,10 @@ function useOf(entry: HarEntry, type: string): Pick<PageResource, 'class' | 'loa
   }
 }
 
-/** Chromium's priorities tell blocking scripts (High), those of the body (Medium) and others (Low) apart. */
+/**
+ * Derives how a script is loaded. Chromium's priorities distinguish blocking scripts (High), those of the body (Medium)
+ * and others (Low).
+ */
 function scriptLoad({ _priority, _initiator }: HarEntry): PageResource['load'] {
   if (_initiator?.type === 'script') return 'async';
   switch (_priority) {
@@ -131,7 +137,7 @@ function isStyleSheet(url: string | undefined): boolean {
   return url !== undefined && /\.css(\?|$)/.test(url);
 }
 
-/** For browsers that do not say what they asked for. */
+/** Returns the kind for browsers that do not record what they requested. */
 function kindOfType(type: string): string {
   if (type === 'text/html') return 'document';
   if (type === 'text/css') return 'stylesheet';

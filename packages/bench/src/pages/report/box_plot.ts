@@ -4,11 +4,11 @@ import { linearScale } from './scale.js';
 
 export interface Box {
   name: string;
-  /** CSS class of its colour. */
+  /** CSS class of its color */
   series: string;
   values: readonly number[];
   mean: number;
-  /** A mark of another's value, with what it is. */
+  /** Mark of another's value, with its title */
   reference?: { value: number; title: string };
 }
 
@@ -18,7 +18,10 @@ const LEFT = 120;
 const RIGHT = 60;
 const TOP = 22;
 
-/** Quartiles, median, mean and all within 1.5 interquartile ranges; outliers as dots. A row each. */
+/**
+ * Draws a box plot with one row each: quartiles, median, mean, and all values within 1.5 interquartile ranges; outliers
+ * are dots.
+ */
 export function boxPlot(boxes: readonly Box[], bound: { value: number; title: string } | undefined): string {
   const most = Math.max(
     bound?.value ?? 0,

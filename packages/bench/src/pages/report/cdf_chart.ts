@@ -12,10 +12,10 @@ export interface Curve {
 const WIDTH = 760;
 const HEIGHT = 320;
 const PLOT = { left: 48, right: 18, top: 10, bottom: 38 };
-/** Points of a curve; more could not be told apart. */
+/** Number of points of a curve; more could not be distinguished */
 const POINTS = 120;
 
-/** Which share of the values is at most so large. Cut where 98 % of every curve is shown. */
+/** Draws the share of values up to each limit. The axis ends where every curve shows 98 %. */
 export function cdfChart(curves: readonly Curve[], axis: string): string {
   const sorted = curves.map(({ values }) => [...values].sort((a, b) => a - b));
   const x = linearScale(
@@ -49,7 +49,7 @@ export function cdfChart(curves: readonly Curve[], axis: string): string {
       element('title', {}, escapeText(name)),
     ),
   );
-  // What is emphasized lies on top.
+  // Draws emphasized curves on top.
   const order = curves
     .map((_, index) => index)
     .sort((a, b) => Number(curves[a]?.emphasized) - Number(curves[b]?.emphasized));

@@ -2,7 +2,7 @@ import type { ReportCell, ReportData } from './report_data.js';
 
 type Value = string | number;
 
-/** RFC 4180, with line feeds. */
+/** Formats CSV (RFC 4180), with line feeds. */
 export function csv(rows: readonly (readonly Value[])[]): string {
   return rows.map((row) => `${row.map(field).join(',')}\n`).join('');
 }
@@ -12,7 +12,7 @@ function field(value: Value): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A row for each cell. */
+/** Writes one row for each cell. */
 export function cellsCsv<Cell extends ReportCell>({
   cells,
   measures,
@@ -47,7 +47,7 @@ export function cellsCsv<Cell extends ReportCell>({
   return csv([head, ...rows]);
 }
 
-/** A row for each run and client. */
+/** Writes one row for each run and client. */
 export function runsCsv<Cell extends ReportCell>({ cells, loads }: Pick<ReportData<Cell>, 'cells' | 'loads'>): string {
   const all = cells.flatMap((cell) => loads(cell).map((load) => ({ cell, load })));
   const names = Object.keys(all[0]?.load.figures ?? {});

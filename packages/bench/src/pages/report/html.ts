@@ -11,7 +11,7 @@ import { intervalOf, type Measure, type ReportCell, type ReportData, type Report
 import { groupCells, leastOf, schedulersOf, type CellGroup } from './tables.js';
 import { waterfall } from './waterfall.js';
 
-/** A document that needs nothing but itself. */
+/** Renders a document that loads nothing else. */
 export function htmlReport<Cell extends ReportCell>(data: ReportData<Cell>): string {
   const { title, lead, about, machine, missing, findings, cells, measures, headline } = data;
   const groups = groupCells(cells);
@@ -95,7 +95,7 @@ function findingCard({ claim, holds, measured, why }: Finding): string {
 
 const groupId = ({ page, tree, level }: Pick<ReportCell, 'page' | 'tree' | 'level'>): string =>
   `${page}-${tree}-${level}`;
-/** Colours go by the scheduler's place in the list of all, so that a selection does not change them. */
+/** Chooses a color by the scheduler's place in the complete list, so that a selection does not change colors. */
 const seriesOf = (scheduler: string): string => `series-${SCHEDULERS.findIndex(({ name }) => name === scheduler)}`;
 const isOurs = (scheduler: string): boolean =>
   SCHEDULERS.some(({ name, kind }) => name === scheduler && kind === 'ours');
@@ -145,7 +145,7 @@ function overviewValue<Cell extends ReportCell>(
 ): string {
   const summary = measure.of(cell);
   const value = summary[headline];
-  // Half as long again as the best is as light as it gets.
+  // A value 1.5 times as large as the best has the lightest color.
   const closeness = Math.max(0, 1 - (value / least - 1) / 0.5);
   const interval = intervalOf(summary, headline);
   const isMain = measure === measures[0];
@@ -327,7 +327,7 @@ function waterfalls<Cell extends ReportCell>(
   );
 }
 
-/** The load whose value is the (lower) median of all. */
+/** Returns the load with the (lower) median value. */
 function medianLoad(loads: readonly ReportLoad[], name: string): ReportLoad | undefined {
   const sorted = [...loads].sort((a, b) => (a.figures[name] ?? 0) - (b.figures[name] ?? 0));
   return sorted[Math.floor((sorted.length - 1) / 2)];

@@ -5,7 +5,7 @@ import { intervalOf, type ReportCell, type ReportData, type ReportSummary } from
 
 const row = (values: readonly string[]): string => `| ${values.join(' | ')} |`;
 
-/** The report as a document: what was found, then a table for each page, tree and level. */
+/** Renders the report as a document: findings, then a table for each page, tree and level. */
 export function markdownReport<Cell extends ReportCell>(data: ReportData<Cell>): string {
   const { title, about, machine, missing, findings, cells, measures, columns, headline, bound } = data;
   const [main, ...others] = measures;
@@ -59,7 +59,7 @@ function withInterval(summary: ReportSummary, headline: ReportData['headline']):
   const value = summary[headline].toFixed(1);
   const interval = intervalOf(summary, headline);
   if (!interval) return value;
-  // The one of a median is not symmetric.
+  // The interval of a median is not symmetric.
   return headline === 'mean'
     ? `${value} ± ${((interval[1] - interval[0]) / 2).toFixed(1)}`
     : `${value} (${interval[0].toFixed(0)} to ${interval[1].toFixed(0)})`;

@@ -3,77 +3,77 @@ import type { Summary } from '../../measure/statistics.js';
 import type { Finding } from '../simulation/findings.js';
 import type { Page } from '../simulation/page.js';
 
-/** What a report needs of a cell. */
+/** The part of a cell that a report needs */
 export interface ReportCell {
   page: string;
   tree: string;
   level: string;
   scheduler: string;
-  /** Congestion controller. */
+  /** Congestion controller */
   controller: string;
   runs: number;
 }
 
-/** What is compared over all cells; milliseconds. */
+/** A figure that is compared over all cells, in milliseconds */
 export interface Measure<Cell> {
-  /** In CSV and JSON. */
+  /** Name in CSV and JSON */
   name: string;
   title: string;
   of: (cell: Cell) => ReportSummary;
 }
 
 export interface ReportSummary extends Summary {
-  /** Where it is known: 95 % interval of the median. */
+  /** 95 % interval of the median, if it is known */
   median_ci95?: [number, number];
 }
 
-/** Something else that is known of each cell; empty text where it is not. */
+/** A further fact about each cell; an empty text when it is unknown */
 export interface Column<Cell> {
   title: string;
-  /** Of the column in the CSV file, where it differs from what people read. */
+  /** Text for people, and columns of the CSV file, which may differ from it */
   of: (cell: Cell) => string;
   csv: readonly (readonly [name: string, value: (cell: Cell) => string | number])[];
 }
 
-/** One page load; times in the order of the resources, null for those that were not asked for. */
+/** One page load. Times are in the order of the resources, null for those that were not requested. */
 export interface ReportLoad {
   seed: number;
   client: number;
-  /** Its values of measures and others, by name. */
+  /** Values of measures and of other figures, by name */
   figures: Readonly<Record<string, number>>;
   first_ms: readonly (number | null)[];
   done_ms: readonly (number | null)[];
   critical_ms: number;
 }
 
-/** Everything that a report shows, whatever was measured. */
+/** Everything that a report shows, whatever was measured */
 export interface ReportData<Cell extends ReportCell = ReportCell> {
   title: string;
   lead: string;
-  /** How it was measured, in a sentence or two. */
+  /** The method, in a sentence or two */
   about: string;
   machine: Machine;
   parameters: Readonly<Record<string, unknown>>;
-  /** What was wanted and not measured; undefined when nothing is missing. */
+  /** What was requested and not measured; undefined when nothing is missing */
   missing: string | undefined;
   findings: Finding[];
   cells: Cell[];
-  /** The first one is the experiment's main one: it has box plots, and chooses the runs of waterfalls. */
+  /** Measures of the experiment. The first is the main one: it has box plots, and selects the runs of waterfalls. */
   measures: readonly Measure<Cell>[];
-  /** Which of a summary's figures tables compare. */
+  /** Statistic that tables compare */
   headline: 'mean' | 'median';
   columns: readonly Column<Cell>[];
-  /** Of the main measure, where there is one. */
+  /** Bound of the main measure, if there is one */
   bound?: (cell: Cell) => number;
-  /** A value of others for the main measure. */
+  /** Value of others for the main measure */
   reference?: (cell: Cell) => { value: number; title: string } | undefined;
   pages: Page[];
   loads: (cell: Cell) => readonly ReportLoad[];
-  /** Every run as it was measured, by the name of its cell. */
+  /** All measured runs, by the name of the cell */
   runs: ReadonlyMap<string, readonly unknown[]>;
 }
 
-/** The interval that belongs to the headline. */
+/** Returns the interval that belongs to the headline. */
 export function intervalOf(
   { ci95, median_ci95 }: ReportSummary,
   headline: ReportData['headline'],

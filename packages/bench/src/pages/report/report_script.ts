@@ -1,4 +1,7 @@
-/** Shows one measure of all settings, and one setting in detail, by its three parts; the address keeps it. */
+/**
+ * Shows one measure of all settings, and one setting in detail. The setting is chosen by its three parts and kept in
+ * the address.
+ */
 export const REPORT_SCRIPT = `
 'use strict';
 const sections = [...document.querySelectorAll('.details')];

@@ -1,13 +1,13 @@
-/** From values to pixels. */
+/** Converts values to pixels. */
 export interface Scale {
   (value: number): number;
-  /** Round values that span the scale. */
+  /** Round values that span the scale */
   ticks: number[];
 }
 
 const STEPS = [1, 2, 2.5, 5, 10];
 
-/** Linear, from 0 to `most` or a little above, with about `count` ticks. */
+/** Returns a linear scale from 0 to `most` or a little above, with about `count` ticks. */
 export function linearScale(most: number, [from, to]: readonly [number, number], count = 6): Scale {
   const rough = (most > 0 ? most : 1) / count;
   const magnitude = 10 ** Math.floor(Math.log10(rough));

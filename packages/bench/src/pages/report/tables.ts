@@ -3,7 +3,7 @@ import type { Finding } from '../simulation/findings.js';
 import { labelOf } from '../simulation/schedulers.js';
 import type { Measure, ReportCell, ReportData } from './report_data.js';
 
-/** All cells of one page, tree and level. */
+/** All cells of one page, tree and level */
 export interface CellGroup<Cell extends ReportCell> {
   page: string;
   tree: string;
@@ -11,7 +11,7 @@ export interface CellGroup<Cell extends ReportCell> {
   cells: Cell[];
 }
 
-/** In the order in which they come. */
+/** Groups cells, in the order in which they come. */
 export function groupCells<Cell extends ReportCell>(cells: readonly Cell[]): CellGroup<Cell>[] {
   const groups = new Map<string, CellGroup<Cell>>();
   for (const cell of cells) {
@@ -28,7 +28,7 @@ export const schedulersOf = (cells: readonly ReportCell[]): string[] => [
   ...new Set(cells.map(({ scheduler }) => scheduler)),
 ];
 
-/** Of those under the common congestion controller, where there are any. */
+/** Returns the least value of cells with the common congestion controller; of all cells when none has it. */
 export function leastOf<Cell extends ReportCell>(
   cells: readonly Cell[],
   measure: Measure<Cell>,
@@ -38,7 +38,10 @@ export function leastOf<Cell extends ReportCell>(
   return Math.min(...(common.length > 0 ? common : cells).map((cell) => measure.of(cell)[headline]));
 }
 
-/** In milliseconds, a row for each page, tree and level; the least under the common congestion controller is marked. */
+/**
+ * Renders a table in milliseconds, with one row for each page, tree and level. The least value with the common
+ * congestion controller is marked.
+ */
 export function pagesTable<Cell extends ReportCell>(
   { cells, measures, headline, bound }: Pick<ReportData<Cell>, 'cells' | 'measures' | 'headline' | 'bound'>,
   measure: Measure<Cell>,

@@ -2,7 +2,7 @@ import type { PageResource } from '../table/page_table.js';
 import { at, element, escapeText } from './markup.js';
 import { linearScale } from './scale.js';
 
-/** Without the times of what was not asked for. */
+/** Times of a run; null for resources that were not requested */
 export interface WaterfallRun {
   first_ms: readonly (number | null)[];
   done_ms: readonly (number | null)[];
@@ -13,10 +13,10 @@ const WIDTH = 360;
 const LEFT = 4;
 const RIGHT = 14;
 const TOP = 4;
-/** Of all rows together, about. */
+/** Approximate height of all rows together */
 const HEIGHT = 240;
 
-/** When each resource waits and arrives, in page order; `end_ms` makes the axes of several equal. */
+/** Draws when each resource waits and arrives, in page order. `end_ms` makes the axes of several charts equal. */
 export function waterfall(resources: readonly PageResource[], run: WaterfallRun, end_ms: number): string {
   const row = Math.max(4, Math.min(14, Math.floor(HEIGHT / resources.length)));
   const x = linearScale(end_ms, [LEFT, WIDTH - RIGHT], 4);
@@ -44,7 +44,7 @@ export function waterfall(resources: readonly PageResource[], run: WaterfallRun,
         String(tick),
       ),
   );
-  // Rows that can be pointed at.
+  // Invisible rows that show a title under the pointer
   const names = resources.map(({ path, bytes }, index) => {
     const arrival = isThere(index)
       ? `first byte ${(run.first_ms[index] ?? 0).toFixed(0)} ms, complete ${(run.done_ms[index] ?? 0).toFixed(0)} ms`

@@ -6,26 +6,26 @@ import { publishedValue, type PublishedValue } from './published_results.js';
 import type { CellKey, Run } from './run_record.js';
 import { schedulerNamed } from './schedulers.js';
 
-/** The figures of one cell; times in milliseconds since the requests. */
+/** The figures of one cell. Times are milliseconds since the requests. */
 export interface PagesCell extends CellKey {
-  /** The congestion controller. */
+  /** Congestion controller */
   controller: 'olia' | 'bbr';
   runs: number;
-  /** Until the last resource is there. */
+  /** Time until the last resource is complete */
   plt_ms: Summary;
-  /** Until HTML, style sheets and scripts are there. */
+  /** Time until HTML, style sheets and scripts are complete */
   critical_ms: Summary;
-  /** Of all objects of all runs; the interval is that of the mean of a run. */
+  /** Time of all objects of all runs; its interval is that of a run's mean */
   object_ms: Summary;
-  /** Mean arrival of a byte: the integral of the missing share over time. */
+  /** Mean arrival time of a byte: the integral of the missing share over time */
   byte_index_ms: Summary;
-  /** Mean over the runs, which have different rates. With several clients, that of one alone. */
+  /** Mean bound over the runs, which have different rates. With several clients, the bound of one client alone. */
   lower_bound_ms: number;
-  /** Mean page load time over the bound. */
+  /** Mean page load time divided by the bound */
   over_bound: number;
-  /** Of the packets that servers sent. */
+  /** Share of the servers' packets that were lost */
   lost_percent: number;
-  /** Jain's index over the page load times of a run's clients, mean over the runs; absent with one client. */
+  /** Jain's index over the page load times of a run's clients, as a mean over the runs; absent with one client */
   fairness?: number;
   published?: PublishedValue;
 }

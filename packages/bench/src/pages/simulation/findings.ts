@@ -7,29 +7,29 @@ import type { TreeName } from './priority_trees.js';
 import { cellName, type Run } from './run_record.js';
 import { isRival, OURS, OURS_WITH_BBR, schedulerNamed, SCHEDULERS } from './schedulers.js';
 
-/** A statement about the results, and whether it holds. */
+/** A statement about the results, and whether it holds */
 export interface Finding {
   claim: string;
-  /** null: the cells for it were not measured, or chance leaves it open. */
+  /** null when the cells for it were not measured, or chance leaves it open */
   holds: boolean | null;
-  /** What was measured, cell by cell where it is about cells. */
+  /** The measured values, cell by cell if the statement is about cells */
   measured: string[];
-  /** Why it does not hold, as far as the figures tell. */
+  /** Why it does not hold, as far as the figures show */
   why?: string;
 }
 
-/** Page load time of the schedulers with priorities over that of RR, by a share at least. */
+/** Minimum share by which schedulers with priorities are faster than RR */
 const REQUIRED_GAIN: Partial<Record<PageName, number>> = { youtube: 0.3, amazon: 0.2 };
-/** RR counts as competitive up to this, over the best of the published schedulers. */
+/** Maximum ratio to the best published scheduler at which RR counts as competitive */
 const COMPETITIVE = 1.05;
-/** Of ours to the best other one. */
+/** Maximum ratio of ours to the best other one */
 const CRITICAL_TOLERANCE = 1.02;
 
-/** The one that does what the paper means. */
+/** Returns the scheduler that follows the paper. */
 const nameOf = (published: PublishedName): string | undefined =>
   SCHEDULERS.find(({ publishedAs, kind }) => publishedAs === published && kind === 'published')?.name;
 
-/** Whether what the paper found is found here. */
+/** Judges whether the paper's findings hold here. */
 export function publishedDirections(cells: readonly PagesCell[]): Finding[] {
   return [
     ...(['youtube', 'amazon'] as const).map((page) => prioritiesAgainstRr(cells, page)),
@@ -56,7 +56,10 @@ function prioritiesAgainstRr(cells: readonly PagesCell[], page: PageName): Findi
   return { claim, holds, measured, ...(!holds && { why: whyOrderCannot(groups) }) };
 }
 
-/** Without loss every scheduler that never leaves a path idle needs the same time for the same bytes. */
+/**
+ * Explains the result: without loss, every scheduler that never leaves a path idle needs the same time for the same
+ * bytes.
+ */
 function whyOrderCannot(groups: readonly { tree: TreeName; rr: PagesCell; others: readonly PagesCell[] }[]): string {
   const here = mean(groups.map(({ rr }) => rr.over_bound));
   const there = mean(groups.flatMap(({ rr }) => (rr.published ? [rr.published.mean_ms / rr.lower_bound_ms] : [])));
@@ -115,7 +118,10 @@ function dwrrForYoutube(cells: readonly PagesCell[]): Finding {
   };
 }
 
-/** Whether ours is the quickest to the last object, and to the critical ones within a tolerance; under the same congestion controller. */
+/**
+ * Judges whether ours is the fastest to the last object, and within a tolerance to the critical ones, with the same
+ * congestion controller.
+ */
 export function oursAgainstOthers(cells: readonly PagesCell[], runs: ReadonlyMap<string, readonly Run[]>): Finding[] {
   const comparisons = cells
     .filter(({ scheduler }) => scheduler === OURS.name)
@@ -151,7 +157,7 @@ export function oursAgainstOthers(cells: readonly PagesCell[], runs: ReadonlyMap
   ];
 }
 
-/** What another controller does with the same schedulers; no part of the comparison. */
+/** Compares another controller with the same schedulers, outside of the comparison. */
 export function otherController(cells: readonly PagesCell[]): Finding[] {
   const pairs = cells.flatMap((own) => {
     const other =
@@ -174,7 +180,7 @@ export function otherController(cells: readonly PagesCell[]): Finding[] {
   return [{ claim: 'beside the comparison: ours is quicker with BBR than with OLIA in every cell', holds, measured }];
 }
 
-/** Over the runs of two cells with the same seeds, which lose the same packets until the schedulers differ. */
+/** Compares two cells over runs with the same seeds, which lose the same packets until the schedulers differ. */
 function pairedDifference(own: PagesCell, other: PagesCell, runs: ReadonlyMap<string, readonly Run[]>): string {
   const ofOther = new Map(
     (runs.get(cellName(other)) ?? []).map(({ seed, clients }) => [seed, mean(clients.map(({ plt_ms }) => plt_ms))]),

@@ -1,10 +1,10 @@
 import { INITIAL_WINDOW_PACKETS, PACKET_BYTES, type Network } from './network.js';
 
 /**
- * No page load on these links is shorter: the request takes the quickest way there, each link carries
- * its rate from when the first byte can be there, acknowledgements take the quickest way back, and the
- * window of a path begins with the initial one and doubles a round trip (RFC 9002 §7.3.1). Only the
- * bytes of the resources count, and nothing is lost. `rates` in Mbit/s; returns milliseconds.
+ * Computes a lower bound of the page load time on these links. The request takes the fastest link. Each link carries
+ * its full rate from when its first byte can arrive. Acknowledgements return over the fastest link. The window of a
+ * path begins with the initial window, and doubles each round trip (RFC 9002 §7.3.1). Only the bytes of the resources
+ * count, and nothing is lost. `rates` are in Mbit/s; the result is in milliseconds.
  */
 export function lowerBound(bytes: number, network: Network, rates: readonly number[]): number {
   const shortest = network.links.map(({ delay_ms, jitter_ms }) => delay_ms - jitter_ms);
@@ -23,7 +23,10 @@ export function lowerBound(bytes: number, network: Network, rates: readonly numb
   return above;
 }
 
-/** Bytes at most, a time after the first can be there. Times in milliseconds, the rate in bytes each. */
+/**
+ * Returns the maximum of bytes that arrive within `time` after the first can. Times are in milliseconds, and the rate
+ * is in bytes per millisecond.
+ */
 function arrivedOnPath(time: number, roundTrip: number, rate: number): number {
   let total = 0;
   for (let window = INITIAL_WINDOW_PACKETS * PACKET_BYTES; time > 0 && window < rate * roundTrip; window *= 2) {

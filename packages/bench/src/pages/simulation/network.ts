@@ -1,38 +1,41 @@
-/** Levels of dynamicity, with real loss. */
+/** Levels of dynamicity, with real loss */
 export const LEVELS = ['low', 'medium', 'high'] as const;
-/** And two with netem's own arithmetic: averaged draws, so that hardly anything is lost, and jitter that reorders packets. */
+/**
+ * The same, and two levels with netem's own arithmetic: averaged draws, so that hardly anything is lost, and jitter
+ * that reorders packets
+ */
 export const ALL_LEVELS = [...LEVELS, 'medium-netem', 'high-netem'] as const;
 export type LevelName = (typeof ALL_LEVELS)[number];
 
-/** One access link, the same in both directions. */
+/** One access link, the same in both directions */
 export interface AccessLink {
   name: string;
-  /** Drawn evenly from this range for each run. */
+  /** Range from which each run draws its rate uniformly */
   mbps: readonly [number, number];
-  /** One way. */
+  /** One-way delay */
   delay_ms: number;
-  /** Evenly around the delay. */
+  /** Jitter, uniformly around the delay */
   jitter_ms: number;
   loss_percent: number;
 }
 
 export interface Network {
   links: readonly AccessLink[];
-  /** Both paths cross it. */
+  /** Rate of the server's link, which both paths cross */
   server_mbps: number;
-  /** That an access link holds, in bytes each way. */
+  /** Capacity of an access link's queue in each direction, in bytes */
   queue_bytes: number;
   loss_correlation: number;
   jitter_correlation: number;
-  /** Correlated draws are averaged, and jitter reorders packets. */
+  /** Whether correlated draws are averaged, and jitter reorders packets */
   netem: boolean;
 }
 
 export const PACKET_BYTES = 1350;
 export const INITIAL_WINDOW_PACKETS = 32;
-/** Fetched before the page, so that the connection is warm. */
+/** Files that are fetched before the page, so that the connection is warm */
 export const WARM_FILES = { count: 4, bytes: 2619 };
-/** 1000 packets, the limit that netem has unless it is told another. */
+/** Limit of 1000 packets, the default of netem */
 const QUEUE_PACKETS = 1000;
 
 const DYNAMICITY: Record<(typeof LEVELS)[number], { jitter_ms: number; loss_percent: number }[]> = {
@@ -50,7 +53,7 @@ const DYNAMICITY: Record<(typeof LEVELS)[number], { jitter_ms: number; loss_perc
   ],
 };
 
-/** The network of "A novel framework for HTTP/2 over MPQUIC" (2025), §4.1, at a level of dynamicity. */
+/** Returns the network of "A novel framework for HTTP/2 over MPQUIC" (2025), §4.1, at a level of dynamicity. */
 export function networkAt(level: LevelName): Network {
   const netem = level.endsWith('-netem');
   const [lte, wifi] = DYNAMICITY[(netem ? level.slice(0, -'-netem'.length) : level) as (typeof LEVELS)[number]];

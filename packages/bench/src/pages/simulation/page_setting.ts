@@ -10,7 +10,7 @@ export interface PageSetting {
   scheduler: SchedulerChoice;
 }
 
-/** What pages_bench reads; the format is described there. */
+/** Describes the setting in the format of pages_bench, which documents it. */
 export function describeSetting({ page, tree, network, scheduler }: PageSetting): string {
   const lines = [
     `schedulers ${scheduler.streams ?? scheduler.name} ${scheduler.paths} ${Number(scheduler.repeatsLate ?? false)} ${scheduler.controller ?? 'olia'}`,

@@ -2,20 +2,20 @@ import { createPrioritizer, FIRST_STREAM_NODE } from '@sheaf/web-client/priority
 import type { Dependency, StreamPriority } from '@sheaf/web-client/protocol';
 import type { PageResource } from '../table/page_table.js';
 
-/** The published ones. */
+/** The published trees */
 export const TREES = ['safari', 'firefox', 'chrome'] as const;
-/** As `TREES`, and the exclusive chain of a real Chrome. */
+/** The published trees, and the exclusive chain of a real Chrome */
 export const ALL_TREES = [...TREES, 'chrome-chain'] as const;
 export type TreeName = (typeof ALL_TREES)[number];
 
 export interface PriorityTree {
-  /** Nodes without a stream, parents first. */
+  /** Nodes without a stream, parents first */
   groups: Dependency[];
-  /** In the order of the resources. */
+  /** Priorities in the order of the resources */
   requests: (StreamPriority & { dependency: Dependency })[];
 }
 
-/** What a browser says when it asks for all of these at once, in order. */
+/** Returns the priorities that a browser sends when it requests all of these at once, in order. */
 export function priorityTree(style: TreeName, resources: readonly PageResource[]): PriorityTree {
   const prioritizer = createPrioritizer(style);
   const groups = new Map<number, Dependency>();

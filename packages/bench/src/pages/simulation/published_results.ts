@@ -2,11 +2,11 @@ import type { LevelName } from './network.js';
 import type { PageName } from './page.js';
 import type { TreeName } from './priority_trees.js';
 
-/** Schedulers as the paper names them. */
+/** Names of the schedulers in the paper */
 export const PUBLISHED_NAMES = ['RR', 'WRR', 'sWRR', 'SA-ECF', 'dWRR'] as const;
 export type PublishedName = (typeof PUBLISHED_NAMES)[number];
 
-/** Of the raw runs that were published with the paper. */
+/** Figures of the raw runs that were published with the paper */
 export interface PublishedValue {
   mean_ms: number;
   median_ms: number;
@@ -15,7 +15,7 @@ export interface PublishedValue {
 
 type Seconds = readonly [mean: number, median: number, runs: number];
 
-/** Page load times in the order of PUBLISHED_NAMES. */
+/** Page load times in the order of PUBLISHED_NAMES */
 const ROWS: readonly (readonly [PageName, TreeName, LevelName, readonly Seconds[]])[] = [
   [
     'google',
@@ -343,7 +343,7 @@ const ROWS: readonly (readonly [PageName, TreeName, LevelName, readonly Seconds[
   ],
 ];
 
-/** Undefined for what was not published. */
+/** Returns a published value; undefined when there is none. */
 export function publishedValue(
   page: PageName,
   tree: TreeName,

@@ -8,9 +8,9 @@ const milliseconds = z.number().min(0);
 /** A line of pages_bench: one run. Lists of times are in the order of the resources. */
 export const runSchema = z.object({
   seed: z.number().int(),
-  /** Of all datagrams, with their times: equal for equal runs. */
+  /** Digest of all datagrams with their times, equal for equal runs */
   digest: z.string(),
-  /** As drawn for this run, by link. */
+  /** Rates that this run drew, by link */
   rates_mbps: z.array(z.number()),
   clients: z
     .array(
@@ -19,7 +19,7 @@ export const runSchema = z.object({
         byte_index_ms: milliseconds,
         first_ms: z.array(milliseconds),
         done_ms: z.array(milliseconds),
-        /** What the server sent, by path, from the beginning of the connection. */
+        /** What the server sent, by path, from the beginning of the connection */
         paths: z.array(z.object({ bytes: z.number(), packets: z.number(), lost: z.number() })),
       }),
     )
@@ -27,7 +27,7 @@ export const runSchema = z.object({
 });
 export type Run = z.output<typeof runSchema>;
 
-/** What is measured as one: a page, the style of its priorities, a network and a scheduler. */
+/** One combination to measure: a page, the style of its priorities, a network and a scheduler */
 export interface CellKey<Tree extends string = TreeName> {
   page: PageName;
   tree: Tree;

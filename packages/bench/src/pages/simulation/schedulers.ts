@@ -1,23 +1,26 @@
 import type { PublishedName } from './published_results.js';
 
-/** A stream scheduler and what comes with it. */
+/** A stream scheduler with its settings */
 export interface SchedulerChoice {
   name: string;
-  /** The engine's name of the order of streams, where it is not the same. */
+  /** The engine's name of the stream scheduler, if it differs */
   streams?: string;
-  /** Which path carries a packet. */
+  /** Path scheduler */
   paths: 'min-rtt' | 'ecf';
-  /** Sends again on a faster path what would arrive late at the end. */
+  /** Whether to repeat data on a faster path that would arrive late at the end */
   repeatsLate?: boolean;
-  /** OLIA, as the published program, unless it says another. */
+  /** Congestion controller; the default is OLIA, as in the published program */
   controller?: 'bbr';
-  /** As the papers mean it, as the published program has it where that differs, ours, ours without a part of it, or another. */
+  /**
+   * As the papers describe it, as the published program has it where that differs, ours, ours without a part of it, or
+   * another
+   */
   kind: 'published' | 'released' | 'ours' | 'ablation' | 'other';
-  /** Its name in the published results. */
+  /** Name in the published results */
   publishedAs?: PublishedName;
 }
 
-/** In the order of reports. */
+/** Schedulers in the order of reports */
 export const SCHEDULERS: readonly SchedulerChoice[] = [
   { name: 'critical-first', paths: 'ecf', repeatsLate: true, kind: 'ours' },
   {
@@ -47,7 +50,7 @@ export const SCHEDULERS: readonly SchedulerChoice[] = [
 ];
 
 export const SCHEDULER_NAMES: readonly string[] = SCHEDULERS.map(({ name }) => name);
-/** Without those that are there to take ours apart. */
+/** Names without those that measure only a part of ours */
 export const COMPARED_NAMES: readonly string[] = SCHEDULERS.filter(({ kind }) => kind !== 'ablation').map(
   ({ name }) => name,
 );
@@ -58,14 +61,17 @@ export function schedulerNamed(name: string): SchedulerChoice {
   return found;
 }
 
-/** The engine's default. */
+/** The engine's default */
 export const OURS: SchedulerChoice = schedulerNamed('critical-first');
 export const OURS_WITH_BBR = 'critical-first-bbr';
 
-/** Of ours: neither ours in another form, nor under another congestion controller. */
+/**
+ * Returns whether a scheduler competes with ours: it is neither ours in another form, nor has another congestion
+ * controller.
+ */
 export const isRival = ({ kind, controller }: SchedulerChoice): boolean =>
   kind !== 'ours' && kind !== 'ablation' && controller === undefined;
 
-/** With the congestion controller where it is not that of the others. */
+/** Returns the name, with the congestion controller if that differs from the others. */
 export const labelOf = (name: string): string =>
   schedulerNamed(name).controller === 'bbr' ? `${name} (BBR instead of OLIA)` : name;

@@ -22,32 +22,32 @@ export interface Matrix {
 
 export interface SimulationParameters {
   runs: number;
-  /** Of the first run of every cell; the next run has the next one. */
+  /** Seed of the first run of every cell; each further run has the next seed */
   seed: number;
-  /** Loading the page at one time over the same links, each from its own server. */
+  /** Clients that load the page at the same time over the same links, each from its own server */
   clients: number;
 }
 
 export interface PagesOptions {
   matrix: Matrix;
   parameters: SimulationParameters;
-  /** Where runs are kept as they come. */
+  /** File that keeps runs as they finish */
   file: string;
   resume: boolean;
-  /** What is pending is not begun again; what is finished stays. */
+  /** Stops before the next cell. Unfinished cells are dropped, and finished ones are kept. */
   stop: AbortSignal;
 }
 
 export interface MeasuredPages {
   pages: Page[];
   cells: PagesCell[];
-  /** By the name of the cell. */
+  /** Runs by the name of the cell */
   runs: Map<string, Run[]>;
-  /** Cells that were not measured, as the experiment was stopped. */
+  /** Cells that were not measured because the experiment was stopped */
   missing: number;
 }
 
-/** Page loads in virtual time; replays with the same seed. @throws UserError */
+/** Measures page loads in virtual time. The same seed gives the same results. @throws UserError */
 export async function measureSimulatedPages(
   { matrix, parameters, file, resume, stop }: PagesOptions,
   progress: (line: string) => void,
@@ -78,7 +78,10 @@ export async function measureSimulatedPages(
   return { pages, cells, runs: store.cells, missing: wanted.length - cells.length };
 }
 
-/** All schedulers of a setting follow one another, so that an early end leaves comparisons whole. */
+/**
+ * Returns the cells so that all schedulers of a setting follow one another. An early end then leaves complete
+ * comparisons.
+ */
 function keysOf({ pages, trees, levels, schedulers }: Matrix): CellKey[] {
   return pages.flatMap((page) =>
     trees.flatMap((tree) =>
@@ -93,7 +96,7 @@ function pageNamed(pages: readonly Page[], name: PageName): Page {
   return found;
 }
 
-/** All runs of one cell. @throws UserError */
+/** Simulates all runs of one cell. @throws UserError */
 export async function simulatePage(
   program: string,
   { page, tree, level, scheduler }: { page: Page; tree: TreeName; level: LevelName; scheduler: SchedulerChoice },

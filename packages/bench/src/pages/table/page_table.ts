@@ -1,9 +1,9 @@
 import { UserError } from '@sheaf/gateway';
 
-/** What browsers sort resources by; as the published measurements sniffed it where they did. */
+/** The classes by which browsers sort resources, as the published measurements detected them */
 export const resourceClasses = ['html', 'css', 'javascript', 'image', 'font', 'xhr', 'other'] as const;
 
-/** How a page comes to ask for a resource. */
+/** The ways in which a page requests a resource */
 export const resourceLoads = [
   'document',
   'frame',
@@ -14,13 +14,13 @@ export const resourceLoads = [
   'async',
   'defer',
   'module',
-  /** Imported by the page's first module. */
+  /** Imported by the page's first module */
   'import',
-  /** A font that the head names and a style sheet uses. */
+  /** A font that the head names and a style sheet uses */
   'preload',
-  /** Named by a style sheet. */
+  /** Named by a style sheet */
   'css',
-  /** An image that is asked for at once: `fetchpriority=high`. */
+  /** An image that is requested at once: `fetchpriority=high` */
   'hero',
   'image',
   'lazy',
@@ -28,7 +28,7 @@ export const resourceLoads = [
 ] as const;
 
 export interface PageResource {
-  /** As the site has it; `//host/path` on another host. */
+  /** Path on the site; `//host/path` on another host */
   readonly path: string;
   readonly bytes: number;
   readonly type: string;
@@ -38,7 +38,7 @@ export interface PageResource {
 
 const head = ['path', 'bytes', 'type', 'class', 'load'].join('\t');
 
-/** Limits of tables from elsewhere: a page beyond them is no page. */
+/** Limits for tables from elsewhere */
 export const tableLimits = {
   resources: 2_000,
   resourceBytes: 32 * 2 ** 20,
@@ -46,7 +46,7 @@ export const tableLimits = {
   path: 2_048,
 } as const;
 
-/** Reads a page's table: tab-separated, the document first. @throws UserError naming the line */
+/** Reads a page's table: tab-separated, the document first. @throws UserError with the line */
 export function parsePageTable(text: string, name: string): PageResource[] {
   const lines = text.split('\n').filter((line) => line !== '');
   const fail = (line: number, what: string): never => {
@@ -74,7 +74,7 @@ export function parsePageTable(text: string, name: string): PageResource[] {
   return resources;
 }
 
-/** Inverse of {@link parsePageTable}. */
+/** Formats a table, the inverse of {@link parsePageTable}. */
 export function formatPageTable(resources: readonly PageResource[]): string {
   const lines = resources.map(({ path, bytes, type, class: kind, load }) => [path, bytes, type, kind, load].join('\t'));
   return [head, ...lines, ''].join('\n');

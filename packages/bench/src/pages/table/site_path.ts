@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { PageResource } from './page_table.js';
 
-/** What a file's bytes are, whatever its name says. */
+/** Format of a file's content, whatever its name */
 export type Kind =
   'html' | 'css' | 'javascript' | 'json' | 'xml' | 'svg' | 'png' | 'jpeg' | 'gif' | 'webp' | 'font' | 'text' | 'binary';
 
-/** Endings that make the gateway name the right content type; the first is given to files that have another. */
+/** Endings by which the gateway derives the right content type. Files with another ending get the first. */
 const endings: Readonly<Record<Kind, readonly string[]>> = {
   html: ['.html', '.htm'],
   css: ['.css'],
@@ -22,7 +22,7 @@ const endings: Readonly<Record<Kind, readonly string[]>> = {
   binary: ['.bin'],
 };
 
-/** How the page uses it counts more than what it is called. */
+/** Returns the kind of a resource. Its use in the page matters more than its name. */
 export function kindOf({ load, type, class: resourceClass }: PageResource): Kind {
   switch (load) {
     case 'document':
@@ -51,7 +51,7 @@ export function kindOf({ load, type, class: resourceClass }: PageResource): Kind
   }
 }
 
-/** Browsers go by an image's content: those of other types are made as PNG. */
+/** Returns the kind of an image. Browsers detect an image by its content, so other types become PNG. */
 function imageKind(type: string): Kind {
   switch (type) {
     case 'image/svg+xml':
@@ -78,12 +78,12 @@ function dataKind(type: string): Kind {
 const maxSegment = 80;
 const maxDepth = 12;
 
-/** Gives every resource of a page a file below the page's directory; no name leads out of it. */
+/** Assigns every resource of a page a file below the page's directory. No name leads out of it. */
 export class SitePaths {
   private readonly files = new Set<string>(['index.html']);
   private readonly directories = new Set<string>();
 
-  /** The document is `index.html`; others keep their path as far as file names allow. */
+  /** Returns a file name: `index.html` for the document, and for others their path, as far as file names allow. */
   take(resource: PageResource): string {
     if (resource.load === 'document') return 'index.html';
     const wanted = safePath(resource.path, kindOf(resource));
@@ -121,7 +121,7 @@ function safePath(path: string, kind: Kind): string {
   const segments = [...host, ...plain.split('/')].map(safeSegment).filter((segment) => segment !== '');
   const short = segments.length > maxDepth ? [hashOf(plain), ...segments.slice(-1)] : segments;
   const name = short.pop() ?? 'index';
-  // Other queries are other resources.
+  // Different queries are different resources.
   const distinct = query === undefined ? name : `${name}-${hashOf(query)}`;
   return [...short, withEnding(distinct, kind)].join('/');
 }
