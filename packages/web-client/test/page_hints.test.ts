@@ -110,6 +110,10 @@ describe('what the markup says', () => {
     ['<img src=x loading=lazy>', 'lazy', 'auto'],
     ['<img src=x width=20 height=20>', 'elsewhere', 'auto'],
     ['<img src=y srcset="z 1x, x 2x">', 'early', 'auto'],
+    ['<img src=y srcset="z 1x,x 2x">', 'early', 'auto'],
+    ['<img src=y srcset=" ,x 800w">', 'early', 'auto'],
+    ['<img src=y srcset="z,x, x">', 'early', 'auto'],
+    ['<img src=y srcset="x,, z 2x">', 'early', 'auto'],
     ['<picture><source srcset="x 800w"><img src=y></picture>', 'early', 'auto'],
     ['<iframe src=x loading=lazy></iframe>', 'lazy', 'auto'],
     ['<video poster=x></video>', 'elsewhere', 'auto'],
@@ -138,6 +142,19 @@ describe('what the markup says', () => {
     const hints = await hintsOf('<img src=/a#b><base href=/other/><img src="c?d&amp;e"><img src=/a loading=lazy>');
     expect(hints.of('https://a.test/a')?.placement).toBe('early');
     expect(hints.of('https://a.test/other/c?d&e')?.placement).toBe('early');
+  });
+
+  test('a URL of a srcset may contain commas, and thousands stand beside it', async () => {
+    const hints = await hintsOf(
+      '<img srcset="b,c 1x, d 2x">',
+      `<img srcset="${','.repeat(60_000)}e${','.repeat(4_000)} 1x">`,
+    );
+    expect(['b,c', 'd', 'e'].map((url) => hints.of(`https://a.test/dir/${url}`)?.placement)).toEqual([
+      'early',
+      'early',
+      'early',
+    ]);
+    expect(hints.of('https://a.test/dir/c')).toBeUndefined();
   });
 
   test('a document full of references leaves a bounded number of hints', async () => {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { TokenBucket } from './token_bucket.js';
+import { fullBucket } from './token_bucket.js';
 
 /** Networks with fewer connections are never a crowd, whatever their share is. */
 const leastAtOnce = 64;
@@ -42,7 +42,7 @@ class Crowd {
    * that one client opens at a time.
    */
   readonly waiting = new Map<Socket, Waiting>();
-  readonly turns = new TokenBucket(turnsPerSecond, turnsOfOneLook);
+  readonly turns = fullBucket(turnsPerSecond, turnsOfOneLook);
   /** Connections that had their turn, including those that left */
   begun = 0;
   left = 0;
@@ -148,7 +148,7 @@ export class Crowds {
     for (let socket = crowd.newest; socket; socket = crowd.newest) {
       if (crowd.open >= this.#atOnce) {
         const quietest = this.#quietest(crowd, now);
-        if ((!quietest && now - crowd.gaveWayAt < patienceMs) || !crowd.turns.take()) return;
+        if ((!quietest && now - crowd.gaveWayAt < patienceMs) || !crowd.turns.tryRemoveTokens(1)) return;
         if (quietest) this.#giveWay(crowd, quietest, now);
       }
       this.#take(crowd, socket)?.begin();

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { TokenBucket } from './token_bucket.js';
+import type { TokenBucket } from 'limiter';
+import { fullBucket } from './token_bucket.js';
 
 export interface HandshakePacerOptions {
   /** Handshakes that may begin within a second, and at one moment */
@@ -29,7 +30,7 @@ export class HandshakePacer {
 
   constructor(options: HandshakePacerOptions) {
     this.#options = options;
-    this.#turns = new TokenBucket(options.perSecond, options.perSecond);
+    this.#turns = fullBucket(options.perSecond, options.perSecond);
   }
 
   get waiting(): number {
@@ -38,7 +39,7 @@ export class HandshakePacer {
 
   /** Calls `begin` when it is this connection's turn, and never if the connection closes before. */
   admit(socket: Socket, begin: () => void): void {
-    if (this.#waiting.size === 0 && this.#turns.take()) {
+    if (this.#waiting.size === 0 && this.#turns.tryRemoveTokens(1)) {
       begin();
       return;
     }
@@ -54,13 +55,13 @@ export class HandshakePacer {
 
   #schedule(): void {
     if (this.#timer !== undefined || this.#waiting.size === 0) return;
-    this.#timer = setTimeout(() => this.#release(), this.#turns.wait).unref();
+    this.#timer = setTimeout(() => this.#release(), Math.max(1, this.#turns.getWaitTime(1))).unref();
   }
 
   #release(): void {
     this.#timer = undefined;
     for (const socket of this.#waiting.keys()) {
-      if (!this.#turns.take()) break;
+      if (!this.#turns.tryRemoveTokens(1)) break;
       this.#take(socket)?.begin();
     }
     this.#schedule();

@@ -1,5 +1,5 @@
 import { constants, type SecureServerSessionOptions, type ServerHttp2Session } from 'node:http2';
-import { TokenBucket } from './token_bucket.js';
+import { fullBucket } from './token_bucket.js';
 
 /** Bounds on the frames that a connection may send. Node ends the connection beyond them. */
 export const sessionLimits = {
@@ -22,13 +22,13 @@ const resetsAtOnce = 500;
 
 /** Ends a session that has no streams after `idleMs` of silence, and one with too many resets. */
 export function watchSession(session: ServerHttp2Session, idleMs: number): void {
-  const resets = new TokenBucket(resetsPerSecond, resetsAtOnce);
+  const resets = fullBucket(resetsPerSecond, resetsAtOnce);
   let streams = 0;
   session.on('stream', (stream) => {
     streams += 1;
     stream.once('close', () => {
       streams -= 1;
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && !resets.take() && !session.destroyed)
+      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && !resets.tryRemoveTokens(1) && !session.destroyed)
         session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
     });
   });

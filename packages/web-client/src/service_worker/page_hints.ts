@@ -124,10 +124,18 @@ function fetchPriorityOf(value: string): Hint['fetchPriority'] {
   return value === 'high' || value === 'low' ? value : 'auto';
 }
 
-/** Returns the URLs of a `srcset`. */
+/** Returns the URLs of a `srcset` (HTML standard, "parsing a srcset attribute"), which may contain commas but not end with one. */
 function candidates(srcset: string): string[] {
-  return srcset
-    .split(/,\s+/)
-    .flatMap((candidate) => candidate.trim().split(/\s+/, 1))
-    .filter((url) => url !== '');
+  const urls: string[] = [];
+  let isDescriptor = false;
+  for (const word of srcset.split(/\s+/)) {
+    const comma: number = isDescriptor ? word.indexOf(',') : -1;
+    if (isDescriptor && comma === -1) continue;
+    const url: string = word.slice(comma + 1).replace(/^,+/, '');
+    let end: number = url.length;
+    while (url[end - 1] === ',') end -= 1;
+    if (end > 0) urls.push(url.slice(0, end));
+    isDescriptor = end > 0 && end === url.length;
+  }
+  return urls;
 }
