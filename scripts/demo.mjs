@@ -1,5 +1,5 @@
-// `npm run demo`: set-up, then `sheaf demo` with the given options. Only the demo writes to standard
-// output, and npm two lines above it unless it is `npm run --silent demo`.
+// `npm run demo`: runs the set-up, then `sheaf demo` with the given options. Only the demo writes to standard output;
+// npm adds two lines above it, except with `npm run --silent demo`.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { report, setup } from './setup.mjs';

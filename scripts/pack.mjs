@@ -1,6 +1,6 @@
-// `npm run pack`: packs what is published into .sheaf/packed and prints the sizes. With `-- --install` it also
-// installs the packages in an empty directory, with `--from-source` so that the addon is built there, and says how long
-// that takes, how much there is then, and how soon `npx sheaf init && npx sheaf up` serves.
+// `npm run pack`: packs the published packages into .sheaf/packed, and prints their sizes. With `-- --install` it also
+// installs them in an empty directory (with `--from-source`, it builds the addon there). It then prints how long that
+// took, the installed size, and how soon `npx sheaf init && npx sheaf up` serves.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -12,13 +12,13 @@ import { report } from './setup.mjs';
 import { StepError, capture, commandLine } from './setup/process.mjs';
 import { root } from './setup/stamp.mjs';
 
-/** A node of Sheaf; and what `sheaf bench` needs beside it. */
+/** Packages of a node, and of `sheaf bench` in addition */
 const node = ['native', 'web-client', 'gateway', 'cli'];
 const all = [...node, 'bench'];
 
 const destination = join(root, '.sheaf', 'packed');
 
-/** Returns the archives by the short names of their packages. */
+/** Packs the packages. Returns the archives by the short names of their packages. */
 function pack() {
   rmSync(destination, { recursive: true, force: true });
   mkdirSync(destination, { recursive: true });
@@ -65,7 +65,10 @@ async function install(archives, fromSource) {
   }
 }
 
-/** Recent versions of npm run a package's install script only where its user allowed that; `npm rebuild` runs it. */
+/**
+ * Builds the addon. Recent versions of npm run a package's install script only if its user allowed that, but `npm
+ * rebuild` runs it.
+ */
 function buildAddon(directory) {
   const target = join(directory, 'node_modules', '@sheaf', 'native', 'build');
   rmSync(target, { recursive: true, force: true });
@@ -74,12 +77,12 @@ function buildAddon(directory) {
     throw new StepError('The addon was not built.', { cause: '`npm rebuild` did not run its install script' });
 }
 
-/** Time until both commands are done and the gateway serves, as a user waits for it. */
+/** Measures the time until both commands are done and the gateway serves, as a user sees it. */
 async function firstStart(directory) {
   const started = performance.now();
   mustRun('`sheaf init` failed.', 'npx', ['sheaf', 'init'], directory);
   const configuration = join(directory, 'sheaf.yaml');
-  // The ports of the example may be taken.
+  // The ports of the example may be in use.
   writeFileSync(configuration, readFileSync(configuration, 'utf8').replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:0'));
   const child = spawn('npx', ['sheaf', 'up'], { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   try {
@@ -87,7 +90,7 @@ async function firstStart(directory) {
       if (/ready in/.test(text)) return seconds(started);
     throw new StepError('`sheaf up` ended before it served.', { command: `cd ${directory} && npx sheaf up` });
   } finally {
-    // npx passes no signal on: its whole group ends.
+    // npx forwards no signal, so end its whole process group.
     process.kill(-child.pid, 'SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
   }

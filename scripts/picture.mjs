@@ -1,4 +1,5 @@
-// `npm run picture`: takes docs/pictures/servers.png, the picture of the README, from a running demo of which one backend was killed.
+// `npm run picture`: takes docs/pictures/servers.png, the picture of the README, from a running demo with one killed
+// backend.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -12,14 +13,14 @@ const require = createRequire(join(root, 'packages', 'web-client', 'package.json
 const { PNG } = require('pngjs');
 
 const TARGET = join(root, 'docs', 'pictures', 'servers.png');
-/** Colours are rounded to so many steps: flat areas then compress well, and nobody sees it. */
+/** Step to which colors are rounded. Flat areas then compress well, without a visible difference. */
 const STEP = 4;
-/** Device pixels for one of CSS: as wide as a README is shown. */
+/** Device pixels for one CSS pixel: the width at which a README is shown */
 const SCALE = 0.8;
-/** Waiting is generous: no duration decides what is in the picture. */
+/** Generous waiting time: no duration decides what is in the picture. */
 const PATIENCE = { timeout: 120_000 };
 
-/** Starts the demo; returns the process and the address of its page. */
+/** Starts the demo. Returns the process and the address of its page. */
 async function startDemo() {
   const command = join(root, 'packages', 'cli', 'bin', 'sheaf.js');
   const demo = spawn(process.execPath, [command, 'demo', '--site', 'multi-end', '--port', '0', '--http-port', '0'], {
@@ -32,7 +33,7 @@ async function startDemo() {
   throw new Error('the demo ended before it was ready');
 }
 
-/** The page up to its figures, while the others send what a killed backend would have. */
+/** Takes the page up to its figures, while the other servers send what a killed backend would have sent. */
 async function photograph(url) {
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',

@@ -1,5 +1,5 @@
-// `npm run setup`: everything that a fresh clone needs, in plain Node. Options: --for build|demo|test
-// (default: test, which is everything).
+// `npm run setup`: installs and builds everything that a fresh clone needs, in plain Node. Options: --for
+// build|demo|test (default: test, which is everything).
 import { parseArgs } from 'node:util';
 import { withLock } from './setup/lock.mjs';
 import { StepError, progress } from './setup/process.mjs';
@@ -16,7 +16,7 @@ export async function setup(purpose, wanted) {
       for (const { step, position } of some) await perform(step, position);
     };
     await inTurn(numbered.filter(({ step }) => step.first));
-    // Other people's programs are fetched while ours compile. What fails is told when nothing runs any more.
+    // Fetches foreign programs while ours compile. Reports a failure when nothing runs any more.
     const rest = numbered.filter(({ step }) => !step.first);
     const chains = [rest.filter(({ step }) => step.foreign), rest.filter(({ step }) => !step.foreign)];
     const outcomes = await Promise.allSettled(chains.map(inTurn));

@@ -1,5 +1,5 @@
-// `npm test`: set-up, then every stage. `npm test -- --stage unit` runs one (can be repeated),
-// `--fuzz-seconds N` sets the length of each fuzz target's run, `--fuzz-seed N` repeats one that was printed.
+// `npm test`: runs the set-up, then every stage. `npm test -- --stage unit` runs one stage (repeatable),
+// `--fuzz-seconds N` sets the length of each fuzz target's run, and `--fuzz-seed N` repeats a printed seed.
 import { parseArgs } from 'node:util';
 import { setup, report } from './setup.mjs';
 import { StepError, progress } from './setup/process.mjs';

@@ -1,13 +1,13 @@
-// No file of a package may import itself through others, and no folder another that imports it.
+// Refuses circles: a file must not import itself through others, and a folder must not import one that imports it.
 import { dirname, join } from 'node:path';
 import { fileGraph } from './imports.mjs';
 
-/** Where the source of each package is. */
+/** Folders with the source of each package */
 const sourceFolders = ['native/src', 'native/lib', 'gateway/src', 'web-client/src', 'cli/src', 'bench/src'];
-/** Here a folder holds its subfolders: together they are a layer. */
+/** Packages whose top folders form one layer with their subfolders */
 const layersWithFolders = ['native/src'];
 
-/** Searches the source of all packages. `found` has one line per circle. */
+/** Searches the source of all packages. `found` has one line for each circle. */
 export function checkCircles(packages, sources = sourceFolders) {
   const found = [];
   let folders = 0;
@@ -29,7 +29,10 @@ export function describeCircles({ found, folders, files, packages }) {
   return `${found.length} ${found.length === 1 ? 'circle' : 'circles'} in ${folders} folders, ${files} files of ${packages} packages`;
 }
 
-/** Files that lie in no folder stand for themselves: `index.ts` is the roof of a package, others are its ground. */
+/**
+ * Builds the graph of folders. A file outside of folders is a node of its own: `index.ts` is the roof of a package, and
+ * others are its ground.
+ */
 function folderGraph(files, source) {
   const graph = new Map();
   for (const [file, targets] of files) {
@@ -45,7 +48,7 @@ function folderOf(file, source) {
   return `${layersWithFolders.includes(source) ? file.split('/')[0] : dirname(file)}/`;
 }
 
-/** For every set of nodes that reach each other, a shortest way from one of them back to itself. */
+/** Returns a shortest circle for every set of nodes that reach each other. */
 function circlesOf(graph) {
   const circles = [];
   const seen = new Set();
@@ -77,7 +80,7 @@ function wayBack(graph, start) {
   return undefined;
 }
 
-/** All that `start` reaches and that reach it. */
+/** Returns all nodes that `start` reaches and that reach `start`. */
 function mutual(graph, start) {
   return [...reached(graph, start)].filter((node) => reached(graph, node).has(start));
 }

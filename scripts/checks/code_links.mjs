@@ -1,4 +1,5 @@
-// Links from documents to symbols: [`Endpoint::receive`](…/endpoint.cc) has to lead to a file that defines the symbol.
+// Checks links from documents to symbols: [`Endpoint::receive`](…/endpoint.cc) must lead to a file that defines the
+// symbol.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { readTracked } from './tracked_files.mjs';
@@ -7,7 +8,7 @@ const waysDocument = 'docs/internals/ways.md';
 const maximumSteps = 12;
 const waysWanted = ['datagram', 'request', 'scheduling decision', 'hand-over'];
 
-/** Returns one line for each symbol that its file does not define, and for each way that is missing or has no form. */
+/** Returns one line for each symbol that its file does not define, and for each way that is missing or malformed. */
 export function checkCodeLinks(root) {
   const documents = readTracked(root, /\.md$/);
   const read = (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);
@@ -17,14 +18,14 @@ export function checkCodeLinks(root) {
   return [...broken.map((line) => line + whereNow(line, sources)), ...findBadWays(ways)];
 }
 
-/** Where a symbol that moved is defined now, for the reader of the message. */
+/** Returns where a symbol that moved is defined now, to add to the message. */
 export function whereNow(line, sources) {
   const symbol = /(\S+)$/.exec(line)?.[1] ?? '';
   const places = sources.filter(({ path, text }) => defines(path, text, symbol)).map(({ path }) => path);
   return places.length === 0 ? '' : `; ${places.slice(0, 3).join(' and ')} defines it`;
 }
 
-/** `read` returns the text of a file by its path from the root, or undefined. */
+/** Checks all links to symbols. `read` returns the text of a file by its path from the root, or undefined. */
 export function findBrokenSymbols(documents, read) {
   return documents.flatMap(({ path, text }) =>
     symbolLinks(text).flatMap(({ symbol, target, line }) => {
@@ -35,7 +36,10 @@ export function findBrokenSymbols(documents, read) {
   );
 }
 
-/** Each way is a heading "The way of …" with a numbered list of at most 12 steps, each with a link to a symbol. */
+/**
+ * Checks the ways: each is a heading "The way of …" with a numbered list of at most 12 steps, and each step links to a
+ * symbol.
+ */
 export function findBadWays(text) {
   const sections = text.split(/^## /m).filter((section) => section.startsWith('The way of '));
   const missing = waysWanted
@@ -63,7 +67,7 @@ function symbolLinks(text) {
   }));
 }
 
-/** A definition, and not a call, a comment or a part of another name. */
+/** Returns whether a file defines a symbol. A call, a comment or a part of another name is no definition. */
 function defines(path, source, symbol) {
   const code = source.replace(/\/\*[\s\S]*?\*\//g, ' ').replace(/^\s*\/\/.*$/gm, ' ');
   const [name, ...owners] = symbol.split(path.endsWith('.ts') ? '.' : '::').reverse();
@@ -92,7 +96,7 @@ function definesInCpp(code, owner, name) {
   return member.test(body(code, pattern(`^ *(?:class|struct) ${owner}\\b[^;]*\\{`)));
 }
 
-/** From the line where a class begins to the one where it ends. */
+/** Returns the text of a class, from the line where it begins to the line where it ends. */
 function body(code, start) {
   const from = code.search(start);
   if (from < 0) return '';

@@ -1,10 +1,10 @@
-// What a C++ file defines, as far as braces tell: functions with their lines, classes with their public methods.
-// clang-format has laid the files out, and no macro of ours opens a brace, so a scan without a compiler suffices.
+// Lists what a C++ file defines: functions with their lines, and classes with their public methods. The files are laid
+// out by clang-format, and no macro of ours opens a brace, so a scan of braces suffices.
 
 /**
- * Returns `functions` ({ name, line, lines }: from the head to the closing brace) and `classes`
- * ({ name, line, publicMethods }). Names of members carry their class: `Stream::read`.
- * A function is `local` in a namespace without a name.
+ * Returns `functions` ({ name, line, lines }: from the head to the closing brace) and `classes` ({ name, line,
+ * publicMethods }). Names of members include their class: `Stream::read`. A function is `local` if it is in an unnamed
+ * namespace.
  */
 export function outlineOf(source) {
   const text = withoutComments(source);
@@ -62,7 +62,7 @@ const accessOf = (head) => /^\s*(public|protected|private)\s*$/.exec(head)?.[1];
 const qualified = (scope, name) => (scope.kind === 'class' ? `${scope.name}::${name}` : name);
 const firstCode = (text) => /\S/.exec(text)?.index ?? 0;
 
-/** What a brace after `head` opens: a namespace, a class, a function, or a value. */
+/** Returns what a brace after `head` opens: a namespace, a class, a function, or a value. */
 function classify(head) {
   const code = withoutTemplate(head).trim();
   if (/^(?:inline\s+)?namespace\b|^extern\s+""$/.test(code)) return { kind: 'namespace', local: code === 'namespace' };
@@ -73,12 +73,12 @@ function classify(head) {
   if (/^enum\b/.test(code)) return { kind: 'value' };
   const name = functionName(code);
   if (name === undefined) return { kind: 'value' };
-  // A member that is initialized by braces: `: next_{first}`.
+  // A member that is initialized with braces: `: next_{first}`
   if (/\)\s*(?:noexcept\s*)?:[^:]/.test(code) && /\w$/.test(code)) return { kind: 'value' };
   return { kind: 'function', name };
 }
 
-/** `Stream::read` of `size_t Stream::read(…) const`; undefined where no function is declared. */
+/** Returns `Stream::read` for `size_t Stream::read(…) const`, and undefined for anything but a function. */
 function functionName(declaration) {
   const code = withoutTemplateArguments(declaration);
   const match = /(~?[\w:~]+|\boperator\s*[^\s\w(]{1,3}|\boperator\s*\(\)|\boperator\s+[\w:]+)\s*\(/.exec(code);
@@ -87,7 +87,7 @@ function functionName(declaration) {
   return match[1].replace(/\s+/g, '');
 }
 
-/** `std::function<void(int)> call` declares a value: what stands between the brackets must not look like a function. */
+/** Removes template arguments, so that `std::function<void(int)> call` does not look like a function. */
 function withoutTemplateArguments(code) {
   const innermost = /(?<!operator\s*)<[^<>;]*>/g;
   let shorter = code.replaceAll('->', '');
@@ -122,7 +122,7 @@ function withoutTemplate(head) {
   return code;
 }
 
-/** Where the bracket that opens at `from` closes. */
+/** Returns the position of the bracket that closes the one at `from`. */
 function closing(text, from) {
   const pairs = { '(': ')', '{': '}' };
   const open = text[from];
@@ -149,7 +149,7 @@ function lineCounter(text) {
   };
 }
 
-/** Comments, the content of literals and lines of the preprocessor become blanks: lines stay where they were. */
+/** Blanks out comments, the content of literals and lines of the preprocessor. Line numbers stay the same. */
 function withoutComments(source) {
   const blank = (text) => text.replace(/[^\n]/g, ' ');
   return source

@@ -1,14 +1,14 @@
-// The documents: their links and anchors, the documents that sources name, and the length of their paragraphs.
+// Checks the documents: their links and anchors, the documents that sources name, and the length of their paragraphs.
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { readTracked } from './tracked_files.mjs';
 
 const maximumParagraph = 600;
 const sources = /\.(?:cc|h|js|mjs|py|rs|go|ts|md|yaml)$/;
-/** Tests of these checks, which name documents that do not exist. */
+/** Tests of these checks, which name documents that do not exist */
 const unchecked = /^scripts\/test\/(?:documents|code_links)\.test\.mjs$/;
 
-/** Returns one line for each link that leads nowhere and each document that is named but does not exist. */
+/** Returns one line for each link that leads nowhere, and for each named document that does not exist. */
 export function checkLinks(root) {
   return findBrokenLinks(readTracked(root, sources, unchecked), (path) => existsSync(join(root, path)));
 }
@@ -18,7 +18,7 @@ export function checkParagraphs(root) {
   return findLongParagraphs(readTracked(root, /\.md$/, unchecked));
 }
 
-/** `exists` is asked for paths from the root of the repository. */
+/** Finds broken links. `exists` gets paths from the root of the repository. */
 export function findBrokenLinks(files, exists) {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   return files.flatMap(({ path, text }) => [
@@ -38,14 +38,14 @@ function brokenLinks(path, text, texts, exists) {
   });
 }
 
-/** Sources name documents by their path from the root. */
+/** Finds missing documents, which sources name by their path from the root. */
 function missingDocuments(path, text, exists) {
   return [...text.matchAll(/(?<![\w./-])docs\/[\w/-]+\.(?:md|png|svg)/g)]
     .filter(([name]) => !exists(name))
     .map((match) => `${path}:${lineOf(text, match.index)}: there is no ${match[0]}`);
 }
 
-/** Every link of a document outside of its code. */
+/** Returns every link of a document outside of its code. */
 export function links(text) {
   return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => ({
     target: match[1],
@@ -53,7 +53,7 @@ export function links(text) {
   }));
 }
 
-/** The anchors that headings get on GitHub; a repeated heading gets a number. */
+/** Returns the anchors that GitHub gives to headings. A repeated heading gets a number. */
 function anchors(text) {
   const counts = new Map();
   return new Set(
@@ -71,7 +71,7 @@ function anchors(text) {
   );
 }
 
-/** Code becomes spaces, so that places stay where they are; the text of headings stays. */
+/** Replaces code by spaces, which preserves positions. The text of headings stays. */
 function withoutCode(text) {
   const blank = (code) => code.replace(/[^\n]/g, ' ');
   return text
@@ -90,7 +90,9 @@ export function findLongParagraphs(files) {
   );
 }
 
-/** Paragraphs, list items and table cells, as a reader sees them: on one line, and without the targets of links. */
+/**
+ * Returns paragraphs, list items and table cells as a reader sees them: on one line, and without the targets of links.
+ */
 function paragraphs(text) {
   const found = [];
   let last;

@@ -1,11 +1,11 @@
-// A package's layers.json names every folder of its source with those that lie directly below it.
+// Checks layers.json of a package, which lists for every folder of its source the folders directly below it.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileGraph } from './imports.mjs';
 
 /**
- * Returns one line per violation. Files of `source` itself are its roof: they may import every folder, and no folder may
- * import them.
+ * Returns one line for each violation. Files directly in `source` are its roof: they may import every folder, and no
+ * folder may import them.
  */
 export function checkFolderLayers(source, layers) {
   const violations = [];
@@ -34,7 +34,7 @@ export function addUse(used, folder, other) {
   used.get(folder).add(other);
 }
 
-/** Every folder that `folder` may import, directly or through another. */
+/** Returns every folder that `folder` may import, directly or through another. */
 export function below(folder, layers, seen = new Set()) {
   for (const lower of layers[folder] ?? []) {
     if (seen.has(lower)) continue;
@@ -44,7 +44,10 @@ export function below(folder, layers, seen = new Set()) {
   return seen;
 }
 
-/** Folders that do not exist, and permissions that nothing uses. `used`: for each folder those that its files import. */
+/**
+ * Finds folders that do not exist, and permissions that nothing uses. `used` contains for each folder the folders that
+ * its files import.
+ */
 export function staleEntries(source, layers, used) {
   return Object.entries(layers).flatMap(([folder, lower]) => {
     if (!existsSync(join(source, folder))) return [`layers.json: there is no folder ${folder}/`];

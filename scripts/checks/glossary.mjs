@@ -1,4 +1,4 @@
-// The words that docs/glossary.md wants avoided, looked for in source and documents.
+// Finds words in source and documents that docs/glossary.md wants avoided.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readTracked } from './tracked_files.mjs';
@@ -8,13 +8,13 @@ const checked = /\.(?:cc|css|go|h|html|js|md|mjs|py|rs|toml|ts|txt|yaml)$/;
 const unchecked =
   /^(?:LICENSE|pnpm-lock\.yaml|docs\/glossary\.md|scripts\/test\/glossary\.test\.mjs)$|\/fixtures\/recorded\//;
 
-/** Returns one line for each place where a tracked file of the repository has a word that it should not have. */
+/** Returns one line for each avoided word in a tracked file of the repository. */
 export function checkGlossary(root) {
   const rules = readGlossary(readFileSync(join(root, glossary), 'utf8'));
   return findAvoided(rules, readTracked(root, checked, unchecked));
 }
 
-/** The table of words and that of exceptions. @throws Error for a row that is not in their form, or a word that stands there twice */
+/** Reads the tables of words and of exceptions. @throws Error for a malformed row, or a word with two rows */
 export function readGlossary(text) {
   const [words = '', exceptions = ''] = text.split(/^## Exceptions$/m);
   const terms = rows(words, 3).map(([word, , avoid]) => ({ word, avoid: phrases(avoid) }));
@@ -30,7 +30,7 @@ export function readGlossary(text) {
   };
 }
 
-/** What of the avoided words is in the files; an exception that is of no use any more is told, too. */
+/** Finds avoided words in the files, and exceptions that nothing needs any more. */
 export function findAvoided({ terms, exceptions }, files) {
   const used = new Set();
   const found = files.flatMap(({ path, text }) =>
@@ -56,7 +56,7 @@ export function findAvoided({ terms, exceptions }, files) {
   return [...new Set(found), ...useless];
 }
 
-/** Whole words; the space between two of them may be a line break inside a comment. */
+/** Matches whole words. The space between two words may be a line break inside a comment. */
 function pattern(phrase) {
   const escaped = phrase.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/\*$/, '\\w*');
   const spaced = escaped.replaceAll(' ', '\\s+(?:(?:\\*|//|#)\\s+)?');

@@ -1,11 +1,11 @@
-// What the source files of a package import of each other.
+// Lists the imports between source files of a package.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 
 const script = /\.(ts|tsx|mts|js|mjs)$/;
 const cpp = /\.(h|cc)$/;
 
-/** Every import of a file: what it names, and the line. */
+/** Returns every import of a file: the specifier and the line. */
 export function importsOf(file) {
   const found = [];
   for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
@@ -32,7 +32,9 @@ function filesOf(folder, pattern) {
     .sort();
 }
 
-/** The files below `source` as a map from each to those that it imports or includes, by their paths from there. */
+/**
+ * Returns a map from each file below `source` to the files that it imports or includes, by their paths from `source`.
+ */
 export function fileGraph(source) {
   const graph = new Map();
   for (const file of scriptFiles(source)) graph.set(relative(source, file), importedFiles(source, file));
@@ -46,7 +48,7 @@ function importedFiles(source, file) {
     .map(({ specifier, line }) => ({ line, target: relative(source, sourceOf(join(dirname(file), specifier))) }));
 }
 
-/** `./x.js` is compiled from `./x.ts`. */
+/** Returns the source of a module: `./x.js` is compiled from `./x.ts`. */
 function sourceOf(path) {
   const typescript = path.replace(/\.js$/, '.ts').replace(/\.mjs$/, '.mts');
   return existsSync(typescript) ? typescript : path;

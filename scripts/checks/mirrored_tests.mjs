@@ -1,11 +1,11 @@
-// The folders of a package's tests are those of its source.
+// Checks that a package's tests have the same folders as its source.
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** What tests share. */
+/** Folders that tests share */
 const ownFolders = ['support', 'fixtures'];
 
-/** Returns one line per folder of `test` that `src` does not have. `apart`: those at the top that need none. */
+/** Returns one line for each folder of `test` that `src` does not have. `apart` lists top folders that need none. */
 export function checkMirroredTests(home, apart = []) {
   const test = join(home, 'test');
   if (!existsSync(test)) return [];

@@ -1,10 +1,10 @@
-// Who may include whom in packages/native/src: layers.json says which folders lie below a folder.
+// Checks the includes of packages/native/src against layers.json, which tells the folders below each folder.
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { addUse, below, staleEntries } from './folder_layers.mjs';
 import { cppFiles } from './imports.mjs';
 
-/** System and library headers that only some folders may include. */
+/** System and library headers that only some folders may include */
 const reserved = [
   {
     header: /^(ngtcp2|gnutls)\/|^intel-ipsec-mb\.h$/,
@@ -21,13 +21,13 @@ const reserved = [
   },
 ];
 
-/** Stands in for the clock of GnuTLS, which asks the system whatever we do. */
+/** Replaces the clock of GnuTLS, which would otherwise ask the system */
 const clockOfTls = 'crypto/tls_clock.cc';
-/** Time and randomness are arguments everywhere but where they are read. */
+/** Sources of time and randomness, which must be arguments everywhere else */
 const nondeterminism =
   /\b(steady_clock|system_clock|high_resolution_clock)::now\b|\bstd::random_device\b|\bclock_gettime\s*\(/;
 
-/** Returns one line per violation: `file:line: what`. `source` is the folder that holds the layers. */
+/** Returns one line for each violation: `file:line: what`. `source` is the folder that contains the layers. */
 export function checkNativeLayers(source, layers) {
   const violations = [];
   const used = new Map();

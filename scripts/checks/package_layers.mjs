@@ -1,6 +1,6 @@
-// Who may import whom among packages/: bench -> cli -> gateway -> native. The cli looks for bench when it runs, so
-// that it is installed without it. web-client stands alone; the gateway takes the codec of the page protocol from it,
-// so that both ends share one.
+// Checks imports between packages: bench -> cli -> gateway -> native. The cli looks for bench when it runs, so that it
+// can be installed without it. web-client stands alone. The gateway uses its codec of the page protocol, so that both
+// sides share one.
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { importsOf, scriptFiles } from './imports.mjs';
@@ -13,7 +13,7 @@ export const packageLayers = {
   'web-client': [],
 };
 
-/** Returns one line per violation. `packages` is the folder that holds the packages. */
+/** Returns one line for each violation. `packages` is the folder that contains the packages. */
 export function checkPackageLayers(packages, layers = packageLayers) {
   return Object.keys(layers).flatMap((name) => {
     const home = join(packages, name);

@@ -1,7 +1,8 @@
-// What a TypeScript or JavaScript file defines: functions with their lines, classes with their public methods.
+// Lists what a TypeScript or JavaScript file defines: functions with their lines, and classes with their public
+// methods.
 import ts from 'typescript';
 
-/** As outlineOf() of C++; a function without a name has that of what it is assigned to or given to. */
+/** Returns the same as outlineOf() for C++. An unnamed function gets the name of what it is assigned or passed to. */
 export function scriptOutline(file, source) {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const outline = { functions: [], classes: [] };

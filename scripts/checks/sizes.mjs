@@ -1,5 +1,5 @@
-// Functions of at most 60 lines, classes of at most 30 public methods, each class of C++ in one .cc file.
-// size_exceptions.json lists what may be longer, with the reason; an exception that nothing needs fails, too.
+// Checks sizes: functions have at most 60 lines, classes at most 30 public methods, and each C++ class one .cc file.
+// size_exceptions.json lists what may be larger, with the reason. An exception that nothing needs is an error, too.
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { outlineOf } from './cpp_outline.mjs';
@@ -22,7 +22,10 @@ const sources = [
   'scripts',
 ];
 
-/** Returns one line per violation. `exceptions`: { what, file, name, size, reason } each; `what` as in {@link measure}. */
+/**
+ * Returns one line for each violation. `exceptions`: { what, file, name, size, reason } each; `what` as in {@link
+ * measure}.
+ */
 export function checkSizes(root, exceptions, folders = sources) {
   const unused = new Set(exceptions);
   const found = [];
@@ -42,7 +45,7 @@ export function checkSizes(root, exceptions, folders = sources) {
   return found;
 }
 
-/** All that is larger than it should be: a `function`, a `class`, or a class in several files (`split`). */
+/** Finds everything that is too large: a `function`, a `class`, or a class in several files (`split`). */
 function measure(root, folders) {
   const large = [];
   const homes = new Map();
@@ -88,7 +91,9 @@ function outline(path) {
   }
 }
 
-/** For each class, the files that define its methods. Classes of one name in several folders are several. */
+/**
+ * Collects the files that define methods of each class. Classes of the same name in different folders are different.
+ */
 function addHomes(homes, file, functions) {
   for (const { name, line, local } of functions) {
     const type = name.split('::').slice(0, -1).join('::');

@@ -1,4 +1,4 @@
-// Layers, circles, folders of tests and words.
+// Checks layers, circles, folders of tests, and words.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCircles, describeCircles } from './circles.mjs';
@@ -13,7 +13,7 @@ import { checkSizes } from './sizes.mjs';
 import { progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 
-/** Packages with the folders of their tests that are about no single folder of the source. */
+/** Packages, each with the test folders that belong to no single folder of the source */
 const mirrored = [
   { name: 'native', apart: ['multipath'] },
   { name: 'gateway' },
@@ -24,7 +24,7 @@ const mirrored = [
 
 const sizeExceptions = () => JSON.parse(readFileSync(join(import.meta.dirname, 'size_exceptions.json'), 'utf8'));
 
-/** Checks that read the sources alone. Returns how many passed, and a line for each that did not. */
+/** Runs the checks that only read the sources. Returns how many passed, and a line for each that did not. */
 export function checkStructure() {
   const packages = join(root, 'packages');
   const layersOf = (name) => JSON.parse(readFileSync(join(packages, name, 'layers.json'), 'utf8'));

@@ -1,19 +1,19 @@
-// Checks by programs that read code: the compiler, ESLint, Prettier and clang-format.
+// Runs programs that check code: the compiler, ESLint, Prettier and clang-format.
 import { join } from 'node:path';
 import { filesBelow, root } from '../setup/stamp.mjs';
 import { execute } from '../setup/execute.mjs';
 
 const program = (...parts) => join(root, 'node_modules', ...parts);
 
-/** Types of the tests of every package, or of another project. The set-up compiles the sources. */
+/** Checks the types of every package's tests, or of another project. The set-up compiles the sources. */
 export const checkTypes = (project = 'tsconfig.test.json') =>
   execute(process.execPath, [program('typescript', 'bin', 'tsc'), '--build', project], { cwd: root });
 
-/** Rules of eslint.config.js. */
+/** Checks the rules of eslint.config.js. */
 export const checkRules = (files = ['.']) =>
   execute(process.execPath, [program('eslint', 'bin', 'eslint.js'), '--max-warnings', '0', ...files], { cwd: root });
 
-/** Documentation of the transport's interface: every symbol has some, and every link leads somewhere. */
+/** Checks the documentation of the transport's interface: every symbol is documented, and every link has a target. */
 export const checkApiDocumentation = (options = join(root, 'packages/native/typedoc.json')) =>
   execute(process.execPath, [program('typedoc', 'bin', 'typedoc'), '--options', options, '--emit', 'none'], {
     cwd: root,
@@ -27,10 +27,10 @@ const prettier = (...args) =>
     cwd: root,
   });
 
-/** Layout of TypeScript and JavaScript. */
+/** Checks the layout of TypeScript and JavaScript. */
 export const checkLayout = (files = ['.']) => prettier('--check', ...files);
 
-/** Layout of C++. */
+/** Checks the layout of C++. */
 export const checkNativeLayout = (files = nativeFiles()) =>
   execute('clang-format', ['--dry-run', '--Werror', ...files], { cwd: root });
 

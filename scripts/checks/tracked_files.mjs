@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Path and text of each file that git tracks and whose path is wanted, without those that are left out. */
+/** Returns path and text of each file that git tracks whose path matches `wanted` and not `leftOut`. */
 export function readTracked(root, wanted, leftOut = /(?!)/) {
   const names = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
   return names

@@ -1,5 +1,5 @@
-// The Node addon: node-gyp makes build/Release/sheaf_candidate.node; after a load test in a
-// process of its own it is renamed to sheaf.node. A failed build leaves the addon that was there.
+// Builds the Node addon. node-gyp makes build/Release/sheaf_candidate.node; after a load test in a process of its own,
+// that is renamed to sheaf.node. A failed build leaves the earlier addon.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,7 +17,7 @@ export async function buildAddon() {
   assembleHeaders(headers);
   const nodeGyp = createRequire(join(native, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
   const args = [nodeGyp, 'configure', 'build', '--jobs', String(cpus().length)];
-  // npm's settings reach node-gyp as environment variables and win over its options.
+  // npm's settings reach node-gyp as environment variables, which override its options.
   const settings = { npm_config_nodedir: headers, npm_config_loglevel: 'error' };
   const code = await run(process.execPath, args, { cwd: native, env: { ...compilers(), ...settings } });
   if (code !== 0) {

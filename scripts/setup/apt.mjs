@@ -1,12 +1,12 @@
-// System packages. libngtcp2 and libnghttp3 of Debian 12 are too old; their backports come from the
-// mirror that the machine already uses.
+// Installs system packages. libngtcp2 and libnghttp3 of Debian 12 are too old; their backports come from the mirror
+// that the machine already uses.
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { requirements } from '../../packages/native/install/requirements.mjs';
 import { toolchain } from './interop.mjs';
 import { StepError, capture, commandLine, progress, run } from './process.mjs';
 
-/** Debian package and the oldest version that will do. */
+/** Debian packages with their oldest sufficient version */
 const transportLibraries = Object.fromEntries(
   requirements.filter(({ version }) => version).map(({ name, version }) => [name, version]),
 );
@@ -22,21 +22,21 @@ const testPackages = [
   'clang-format',
   'python3-venv',
   'openssl',
-  // Firefox, and `certutil`, which makes a profile trust an authority.
+  // Firefox, and `certutil`, which makes a profile trust an authority
   'firefox-esr',
   'libnss3-tools',
 ];
 
-/** ngtcp2's own programs. */
+/** Programs of ngtcp2 */
 const testPrograms = { 'ngtcp2-client': '1.11', 'ngtcp2-server': '1.11' };
 
-/** What programs in Go and in Rust are built with, unless it is there from elsewhere. */
+/** Toolchains for programs in Go and Rust, unless they are installed otherwise */
 const toolchains = {
   go: { 'golang-go': '2:1.21', 'golang-src': '2:1.21' },
   cargo: { 'cargo-web': '1.95', 'rustc-web': '1.95' },
 };
 
-/** `purpose`: what the set-up is for (`build`, `demo` or `test`). */
+/** Returns the packages for a purpose (`build`, `demo` or `test`). */
 export function requiredPackages(purpose) {
   const names = [...buildPackages];
   if (purpose !== 'build') names.push(...browserPackages);
@@ -69,7 +69,7 @@ export async function installPackages(purpose) {
 function missingPackages(plain, versioned) {
   const names = [...plain, ...Object.keys(versioned)];
   const installed = new Map();
-  // dpkg-query fails when one name is unknown and still lists the others.
+  // dpkg-query fails when a name is unknown, but still lists the others.
   const listing =
     capture('sh', [
       '-c',
@@ -139,7 +139,7 @@ function candidateVersion(name) {
   return version === undefined || version === '(none)' ? '0' : version;
 }
 
-/** Path of the source file that was added; undefined when the suite was there already. */
+/** Adds the backports. Returns the path of the added source file; undefined when the suite was there already. */
 function addBackports(apt, suite, codename) {
   const sources = readSources();
   if (sources.some((source) => source.suites.includes(suite))) return undefined;
@@ -163,7 +163,7 @@ function removeSource(apt, path) {
   else capture(apt[0], ['rm', '-f', path]);
 }
 
-/** The enabled binary sources of /etc/apt: one-line (`sources.list`) and deb822 (`*.sources`). */
+/** Returns the enabled binary sources of /etc/apt: one-line (`sources.list`) and deb822 (`*.sources`). */
 export function readSources(directory = '/etc/apt') {
   const files = [join(directory, 'sources.list')];
   const parts = join(directory, 'sources.list.d');

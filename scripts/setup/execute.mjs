@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Runs a program to its end; resolves with its exit code (or signal) and all that it wrote. */
+/** Runs a program to its end. Resolves with its exit code (or signal) and all of its output. */
 export function execute(program, args, { cwd, environment = {} } = {}) {
   return new Promise((resolve) => {
     const child = spawn(program, args, {

@@ -1,5 +1,5 @@
-// Programs of implementations that are not ours, for the interoperability tests. Go and Rust come
-// from Debian where they are absent or too old (apt.mjs); the versions of their libraries are locked.
+// Builds programs of foreign implementations for the interoperability tests. Go and Rust come from Debian if they are
+// absent or too old (apt.mjs); the versions of their libraries are locked.
 import { join } from 'node:path';
 import { StepError, capture, commandLine, run } from './process.mjs';
 import { filesBelow, root } from './stamp.mjs';
@@ -8,16 +8,18 @@ const source = join('packages', 'bench', 'interop');
 const goPrograms = ['newest', 'webtransport', 'draft02'];
 const rustPrograms = ['noq-interop', 'quinn-interop', 's2n-quic-interop'];
 
-/** Oldest versions that will do. Go from 1.21 on fetches the version that a module asks for. */
+/** Oldest sufficient versions. From 1.21 on, Go fetches the version that a module asks for. */
 const oldest = { go: [1, 21], cargo: [1, 95] };
 const versionArguments = { go: ['version'], cargo: ['--version'] };
 
-/** What to call: the command on the path, or Debian's when that one is too old or absent; undefined without either. */
+/**
+ * Returns the command to call: the one on the path, or Debian's if that is too old or absent; undefined without either.
+ */
 export function toolchain(name) {
   return [name, `/usr/bin/${name}`].find((command) => isRecent(capture(command, versionArguments[name]), oldest[name]));
 }
 
-/** For `go version go1.26.8 linux/amd64` and `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`. */
+/** Parses output such as `go version go1.26.8 linux/amd64` and `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`. */
 export function isRecent(output, [oldestMajor, oldestMinor]) {
   const [major = 0, minor = 0] = (/\b(?:go)?(\d+)\.(\d+)/.exec(output ?? '')?.slice(1) ?? []).map(Number);
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
@@ -88,7 +90,7 @@ export const rust = {
   async run() {
     const cwd = join(root, source);
     const cargo = required('cargo');
-    // Debian's cargo would call the rustc of the path, which may be the one that is too old.
+    // Debian's cargo would call the rustc on the path, which may be too old.
     const env = {
       CARGO_TARGET_DIR: join(cwd, 'target'),
       ...(cargo.startsWith('/usr/bin/') ? { RUSTC: '/usr/bin/rustc' } : {}),

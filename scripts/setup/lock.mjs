@@ -1,4 +1,4 @@
-// One set-up at a time per checkout: two builds in one directory would break each other.
+// Allows one set-up at a time per checkout, since two builds in one directory would break each other.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,7 @@ export async function withLock(action) {
   } finally {
     release();
     process.removeListener('exit', release);
-    // What runs after the set-up has its own way to end.
+    // What runs after the set-up handles signals itself.
     for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, interrupt);
   }
 }
@@ -43,7 +43,7 @@ async function acquire() {
   }
 }
 
-/** Process that holds the lock; undefined when it is gone. */
+/** Returns the process that holds the lock; undefined when it is gone. */
 function readOwner() {
   try {
     const owner = Number(readFileSync(path, 'utf8'));

@@ -1,5 +1,5 @@
-// Newer versions of Node, for tests of what differs between them. They come from npm, each as a package with
-// nothing but the program.
+// Installs newer versions of Node, for tests of the differences between them. They come from npm, each as a package
+// that contains only the program.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StepError, commandLine, run } from './process.mjs';
@@ -9,7 +9,7 @@ const versions = { 'node-22': '22.23.3', 'node-24': '24.21.0' };
 const directory = join('.sheaf', 'node-versions');
 const programOf = (name) => join(directory, 'node_modules', name, 'bin', 'node');
 
-/** The commands of tests that run with every version. */
+/** Commands of the tests that run with every version */
 export const nodePrograms = Object.keys(versions).map((name) => join(root, programOf(name)));
 
 export const nodeVersions = {

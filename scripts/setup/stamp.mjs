@@ -1,5 +1,5 @@
-// A step's stamp is the hash of everything it read, written after it succeeded. A step runs again
-// when its inputs changed or its outputs are gone, so an interrupted set-up resumes where it broke.
+// Stamps steps with the hash of everything they read, after they succeeded. A step runs again when its inputs changed
+// or its outputs are gone, so an interrupted set-up resumes where it stopped.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path';
 export const root = dirname(dirname(import.meta.dirname));
 const stampDirectory = join(root, '.sheaf', 'setup');
 
-/** Folders that hold no sources. */
+/** Folders without sources */
 const produced = new Set(['node_modules', 'dist', 'build', 'target']);
 
-/** All files below `path` (or the file itself) for which `accept` holds, in a stable order. */
+/** Returns all files below `path` (or the file itself) that `accept` accepts, in a stable order. */
 export function filesBelow(path, accept = () => true) {
   const absolute = join(root, path);
   if (!existsSync(absolute)) return [];
@@ -29,7 +29,7 @@ export function filesBelow(path, accept = () => true) {
   return found;
 }
 
-/** Hash of the named files' names and contents and of `extra` (versions, flags). */
+/** Returns a hash of the files' names and contents and of `extra` (versions, flags). */
 export function hashInputs(files, extra = []) {
   const hash = createHash('sha256');
   for (const text of extra) hash.update(`${text}\0`);

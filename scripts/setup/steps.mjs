@@ -1,5 +1,5 @@
-// The steps of the set-up in order. Each names the inputs that it depends on and the outputs that
-// prove it, or checks by itself (`needed`). What is `first` runs before all others; what is `foreign` beside ours.
+// Lists the steps of the set-up in order. Each names the inputs that it depends on and the outputs that prove it, or
+// checks by itself (`needed`). `first` steps run before all others, and `foreign` ones beside ours.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addonPath, buildAddon } from './addon.mjs';
@@ -29,7 +29,10 @@ export const checkNode = () => {
   });
 };
 
-/** pnpm pinned by `packageManager`, brought by npx: it follows the user's npm settings, and Corepack leaves Node with 25. */
+/**
+ * Calls the pnpm that `packageManager` pins by npx, which follows the user's npm settings. Node 25 no longer includes
+ * Corepack.
+ */
 const pnpm = (args) => ({ command: 'npx', args: ['--yes', rootPackage.packageManager, ...args] });
 
 async function runOrFail({ command, args }, title, options) {
@@ -72,7 +75,7 @@ export function steps(purpose) {
   ];
 }
 
-/** What is built from the sources of this repository. */
+/** Returns the steps that build the sources of this repository. */
 function ownSteps() {
   return [
     {

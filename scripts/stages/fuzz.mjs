@@ -1,6 +1,6 @@
-// Every fuzz target runs the inputs of fuzz/seeds and fuzz/corpus, and then goes on from them: half of the time with a
-// fixed seed, half with one that is new each time and printed. What it finds is kept in build/fuzz/artifacts; put it into
-// fuzz/seeds, whose inputs run each time. The corpus in build/fuzz/corpus grows.
+// Runs every fuzz target on the inputs of fuzz/seeds and fuzz/corpus, and then continues from them: half of the time
+// with a fixed seed, half with a new one, which is printed. Failing inputs are kept in build/fuzz/artifacts; add them
+// to fuzz/seeds, whose inputs run each time. The corpus in build/fuzz/corpus grows.
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -72,7 +72,7 @@ async function runSeed({ build, target, seconds, seed, inputs }) {
   return { code, count: executions(output) };
 }
 
-/** Writes a target's inputs as libFuzzer takes them; the folder, if there are any. */
+/** Writes a target's inputs in libFuzzer's form. Returns their folder, if there are any inputs. */
 function writeInputs(build, target, kind) {
   const text = join(root, 'packages', 'native', 'fuzz', kind, `${target}.txt`);
   if (!existsSync(text)) return undefined;
@@ -83,7 +83,7 @@ function writeInputs(build, target, kind) {
   return folder;
 }
 
-/** An input on each line, in hexadecimal, with a comment behind it. */
+/** Parses inputs: one on each line, in hexadecimal, with a comment behind it. */
 export function parseSeeds(text) {
   const lines = text
     .split('\n')
@@ -96,7 +96,7 @@ export function parseSeeds(text) {
   });
 }
 
-/** How many inputs libFuzzer says that it ran. */
+/** Returns the number of inputs that libFuzzer reports to have run. */
 export function executions(output) {
   return Number(/^Done (\d+) runs? in /m.exec(output)?.[1] ?? 0);
 }

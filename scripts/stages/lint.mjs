@@ -1,4 +1,5 @@
-// What needs no running program: structure, words, types of tests, rules, layout, and the tests of these scripts.
+// Checks what needs no running program: structure, words, types of tests, rules, layout, and the tests of these
+// scripts.
 import { checkApiDocumentation, checkLayout, checkNativeLayout, checkRules, checkTypes } from '../checks/tools.mjs';
 import { capture, progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
@@ -8,10 +9,10 @@ export const lint = {
   title: 'Lint',
   needs: ['packages', 'dependencies', 'typescript'],
   run: async () => {
-    // It reads sources with TypeScript, which is there once the set-up has run.
+    // Imported here, since it reads sources with TypeScript, which the set-up installs.
     const { checkStructure } = await import('../checks/structure.mjs');
     const structure = checkStructure();
-    // ESLint takes about as long as all others.
+    // ESLint takes about as long as all other checks together.
     const [rules, others] = await Promise.all([
       byTool('rules of eslint.config.js', checkRules),
       oneByOne([

@@ -1,22 +1,22 @@
-// A stage passes only when everything that exists has run: these compare what is in the sources with
-// what was reported.
+// Compares the tests that exist in the sources with those that were reported, since a stage passes only when all of
+// them ran.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { filesBelow } from '../setup/stamp.mjs';
 
-/** A failure for each listed item that did not run, and one when nothing is listed at all. */
+/** Returns a failure for each listed item that did not run, and one when nothing is listed at all. */
 export function notRun(what, listed, ran) {
   const seen = new Set(ran);
   const failures = listed.filter((item) => !seen.has(item)).map((item) => `${item}: no ${what} ran`);
   return listed.length === 0 ? [`there is no ${what} at all`] : failures;
 }
 
-/** Names of the fuzz targets that have a source. */
+/** Returns the names of the fuzz targets that have a source. */
 export function fuzzTargets() {
   return filesBelow('packages/native/fuzz', (file) => file.endsWith('_fuzz.cc')).map((file) => basename(file, '.cc'));
 }
 
-/** Names of the C++ test programs, each with the number of tests that its sources declare. */
+/** Returns the names of the C++ test programs, each with the number of tests that its sources declare. */
 export function unitPrograms() {
   const programs = new Map();
   for (const file of filesBelow('packages/native/test', (name) => name.endsWith('_test.cc'))) {
@@ -26,7 +26,7 @@ export function unitPrograms() {
   return programs;
 }
 
-/** `TEST`, `TEST_F`, `TEST_P` and `TYPED_TEST` at the start of a line; the latter two run at least once. */
+/** Counts `TEST`, `TEST_F`, `TEST_P` and `TYPED_TEST` at the start of a line. The latter two run at least once. */
 export function declaredTests(source) {
   return [...source.matchAll(/^(?:TYPED_)?TEST(?:_F|_P)?\(/gm)].length;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { run } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
 
-/** Builds all targets and returns the build folder; undefined when something did not build. */
+/** Builds all targets. Returns the build folder; undefined when something did not build. */
 export async function buildNative(name, options, { compiler } = {}) {
   const build = join(root, 'packages', 'native', 'build', name);
   const configure = [
@@ -25,7 +25,7 @@ export async function buildNative(name, options, { compiler } = {}) {
   return build;
 }
 
-/** Runs `work` over `items`, as many at once as there are cores, and keeps the order of results. */
+/** Runs `work` over `items`, as many at once as there are cores. Results keep the order of items. */
 export async function inParallel(items, work) {
   const results = new Array(items.length);
   let next = 0;

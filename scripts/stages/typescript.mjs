@@ -1,4 +1,4 @@
-// TypeScript tests of all packages.
+// Runs the TypeScript tests of all packages.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../setup/process.mjs';
@@ -41,7 +41,7 @@ function readReport(path) {
   for (const file of JSON.parse(readFileSync(path, 'utf8')).testResults) {
     const name = file.name.replace(`${root}/`, '');
     if (file.assertionResults.length > 0) outcome.files.push(name);
-    // A file that does not load has failed without a test in it.
+    // A file that does not load has failed, though it reports no test.
     if (file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'))
       outcome.failures.push(name);
     for (const test of file.assertionResults) {

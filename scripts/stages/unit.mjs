@@ -1,4 +1,4 @@
-// C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer.
+// Runs the C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress } from '../setup/process.mjs';
@@ -11,7 +11,7 @@ const sanitizers = {
   UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
 };
 
-/** They take the longest: no core shall wait for them at the end. */
+/** Programs that take the longest, and start first, so that no core waits for them at the end */
 const first = ['multipath_test', 'sim_test', 'endpoint_test', 'scheduler_test', 'multi_end_test'];
 
 export const unit = {

@@ -16,7 +16,7 @@ function written(name, text) {
   return file;
 }
 
-/** What the compiler says of a file under the options of every package. */
+/** Returns the compiler's output for a file under the options of every package. */
 async function typesOf(name, text) {
   written(`${name}.mts`, text);
   const options = {
@@ -71,7 +71,7 @@ test('layout: a file that no formatter wrote is refused', async () => {
 });
 
 test('rules: a promise that nobody waits for is refused', () => {
-  // The rules need types, so the text stands for a file that the compiler knows.
+  // The rules need types, so the text replaces that of a file that the compiler knows.
   const judge = (input) =>
     spawnSync(
       process.execPath,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../setup/stamp.mjs';
 
-/** Runs the install script of a package that brings no addon, on a machine that has these programs alone. */
+/** Runs the install script of a package without an addon, on a machine that has only these programs. */
 function install(programs, environment = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'sheaf-install-'));
   try {

@@ -7,7 +7,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// The first line of `text`, which is taken off it.
+// Removes the first line of `text`, and returns it.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   std::string_view line = text.substr(0, end);
@@ -16,7 +16,8 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// Why a line is no timestamp that may follow `previous`; empty when it is one.
+// Parses a line. Returns the fault if it is no timestamp that may follow `previous`; empty
+// otherwise.
 std::string parse_line(std::string_view line, std::uint64_t previous, std::uint64_t& out) {
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), out);
   if (error == std::errc::result_out_of_range) return "the timestamp is later than a week";
@@ -44,7 +45,7 @@ Result<CapacityTrace, CapacityTraceError> CapacityTrace::parse(std::string_view 
   }
   if (milliseconds.empty()) return CapacityTraceError{1, "the trace is empty"};
   if (value == 0) {
-    // It would repeat infinitely often in its first instant.
+    // The trace would repeat infinitely often in its first instant.
     return CapacityTraceError{milliseconds.size(), "the last timestamp must be above 0"};
   }
   return CapacityTrace(std::move(milliseconds));
@@ -64,18 +65,18 @@ Time CapacityCursor::transmit(const CapacityTrace& trace, std::size_t bytes, Tim
   return opportunity(trace);
 }
 
-// To the first opportunity that is not over.
+// Moves to the first opportunity that is not over.
 void CapacityCursor::seek(const CapacityTrace& trace, Time now) {
   const Duration into_round = now.time_since_epoch() % trace.period();
   round_start_ = now - into_round;
   const auto& all = trace.opportunities();
-  // A time of less than a millisecond after an opportunity has missed it.
+  // A time less than a millisecond after an opportunity has missed it.
   const auto first = std::lower_bound(
       all.begin(), all.end(), std::chrono::ceil<std::chrono::milliseconds>(into_round).count(),
       [](std::uint32_t one, std::int64_t wanted) {
         return static_cast<std::int64_t>(one) < wanted;
       });
-  // The last one is never before `now`, which is within the round.
+  // The last opportunity is never before `now`, which is within the round.
   index_ = static_cast<std::size_t>(first - all.begin());
   left_ = CapacityTrace::k_opportunity_bytes;
   valid_ = true;

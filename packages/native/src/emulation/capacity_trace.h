@@ -15,8 +15,8 @@ struct CapacityTraceError {
   std::string cause;
 };
 
-// When a link can carry how much, as recorded of a cellular link: one line per opportunity to send
-// 1500 bytes, which names its millisecond. The trace repeats after its last line. The format is
+// Capacity of a link over time, as recorded from a cellular link. Each line is an opportunity to
+// send 1500 bytes, and gives its millisecond. The trace repeats after its last line. The format is
 // that of mahimahi (R. Netravali et al., USENIX ATC 2015).
 class CapacityTrace {
  public:
@@ -28,7 +28,7 @@ class CapacityTrace {
 
   const std::vector<std::uint32_t>& opportunities() const { return milliseconds_; }
   Duration period() const { return std::chrono::milliseconds(milliseconds_.back()); }
-  // Mean, in bytes per second.
+  // Mean rate in bytes per second
   std::uint64_t mean_rate() const;
 
  private:
@@ -38,13 +38,13 @@ class CapacityTrace {
   std::vector<std::uint32_t> milliseconds_;  // ascending, the last above 0
 };
 
-// A place in a trace that begins at time 0.
+// A position in a trace that begins at time 0
 class CapacityCursor {
  public:
-  // When so many bytes that begin at `now`, which does not go back, are through. Datagrams that
-  // wait share opportunities; what is left of one when nothing waits any more is lost.
+  // Returns when these bytes, which begin at `now`, have been sent. `now` does not go back. Waiting
+  // datagrams share opportunities; when nothing waits any more, the rest of an opportunity is lost.
   Time transmit(const CapacityTrace& trace, std::size_t bytes, Time now);
-  // The trace is another one.
+  // Starts again, since the trace is another one.
   void restart() { valid_ = false; }
 
  private:

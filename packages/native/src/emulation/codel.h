@@ -4,9 +4,9 @@
 
 namespace sheaf::quic {
 
-// Controlled Delay (RFC 8289): drops from the front while datagrams have waited longer than a
-// target for a whole interval, ever more often until they no longer do. ECN-capable ones are marked
-// instead.
+// Controlled Delay (RFC 8289): drops from the front when datagrams have waited longer than a target
+// for a whole interval, and increasingly often until they wait less. ECN-capable datagrams are
+// marked instead.
 class CoDel final : public QueueDiscipline {
  public:
   // RFC 8289 §5.3.
@@ -16,7 +16,7 @@ class CoDel final : public QueueDiscipline {
   LinkDatagramPointer dequeue(LinkQueue& queue, Time now) override;
 
  private:
-  // True when the oldest datagram and those before it waited too long for an interval.
+  // Returns whether the oldest datagram and those before it waited too long for a whole interval.
   bool should_drop(const LinkQueue& queue, Time now);
   Time next_drop_after(Time when) const;
   void begin_dropping(Time now);

@@ -31,7 +31,7 @@ void Link::send(Bytes payload, const LinkHeader& header, Time now) {
     ++stats_.down;
     return;
   }
-  // Nothing waits for a free link.
+  // The queue does not limit datagrams while the link is free.
   const bool limited = transmitting_ != nullptr;
   queue_.push(pool_.take(payload, header), config_, limited, now);
   if (!transmitting_) start_transmission(now);
@@ -102,7 +102,7 @@ void Link::start_transmission(Time now) {
 Time Link::transmission_end(std::size_t bytes, Time now) {
   if (config_.trace) return capacity_.transmit(*config_.trace, bytes, now);
   if (config_.rate == 0) return now;
-  // Times count nanoseconds; rounded up, so that the rate is never exceeded.
+  // Rounds nanoseconds up, so that the rate is never exceeded.
   const std::uint64_t nanoseconds = (bytes * 1'000'000'000 + config_.rate - 1) / config_.rate;
   return now + Duration(static_cast<std::int64_t>(nanoseconds));
 }
@@ -111,7 +111,7 @@ Time Link::transmission_end(std::size_t bytes, Time now) {
 
 void Link::propagate(LinkDatagramPointer datagram, Time now) {
   if (config_.down) return drop(std::move(datagram), stats_.down);
-  // Both processes go on with every datagram.
+  // Both processes advance with every datagram.
   const bool at_random = random_loss_.next(config_, random_);
   const bool in_burst = burst_loss_.next(config_.burst_loss, random_);
   if (at_random || in_burst) return drop(std::move(datagram), stats_.lost);

@@ -12,7 +12,7 @@
 
 namespace sheaf::quic {
 
-// One direction of a network path. Sans-IO: the caller brings the time, virtual or real. A datagram
+// One direction of a network path. Sans-IO: the caller passes the time, virtual or real. A datagram
 // passes queue, transmission, loss and propagation. Nothing is allocated per datagram.
 class Link {
  public:
@@ -20,21 +20,23 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // Other parameters from now on, or from `when` on, given in order of time. What is being
-  // transmitted or propagated ends as it began.
+  // Changes the parameters now, or at `when`, given in order of time. A transmission or propagation
+  // that has begun is not affected.
   void change(const LinkConfig& config, Time now);
   void change_at(Time when, const LinkConfig& config) { changes_.push_back({when, config}); }
   // Takes a copy of the bytes.
   void send(Bytes payload, const LinkHeader& header, Time now);
-  // When something moves; k_never when the link is empty.
+  // Returns when something moves; k_never when the link is empty.
   Time next_timeout() const;
-  // Takes a datagram that has arrived by now; null when that is all. Valid until the next call.
+  // Takes a datagram that has arrived by now; null when there is none. It is valid until the next
+  // call.
   LinkDatagram* poll_arrival(Time now);
 
   const LinkConfig& config() const { return config_; }
   const LinkStats& stats() const { return stats_; }
   std::size_t waiting_bytes() const { return queue_.bytes(); }
-  // Counts everything in transit: the limits of the queue do not bound what a long delay holds.
+  // Counts everything in transit, since the limits of the queue do not bound what a long delay
+  // holds.
   std::size_t memory_bytes() const { return pool_.bytes_in_use(); }
   std::uint64_t in_transit() const {
     return queue_.size() + (transmitting_ ? 1 : 0) + arrivals_.size();
@@ -49,7 +51,7 @@ class Link {
     Time when;
     std::uint64_t sequence = 0;
     LinkDatagramPointer datagram;
-    // For a heap with the earliest on top, in a stable order.
+    // Orders a heap with the earliest on top, in a stable order.
     bool operator<(const Arrival& other) const {
       return when != other.when ? when > other.when : sequence > other.sequence;
     }

@@ -9,8 +9,8 @@ namespace sheaf::quic {
 
 class CapacityTrace;
 
-// What a draw makes of the one before: repeats it with the probability of the correlation, or is
-// averaged with it in that proportion, which makes rare losses rarer still.
+// How a draw depends on the one before. It repeats it with the probability of the correlation, or
+// is averaged with it in that proportion, which makes rare losses rarer still.
 enum class CorrelationKind : std::uint8_t { kRepeats, kAverages };
 
 enum class QueueDisciplineKind : std::uint8_t { kDropTail, kCoDel };
@@ -23,8 +23,8 @@ struct GilbertElliott {
   double loss_bad = 1;
   double loss_good = 0;
 
-  // Loses everything in the bad state and nothing in the good one, so that `share` (below 1) of all
-  // datagrams is lost in bursts of `mean_length` (from 1) datagrams.
+  // Loses all datagrams in the bad state and none in the good one. So `share` (below 1) of all
+  // datagrams is lost, in bursts of `mean_length` (at least 1) datagrams.
   static GilbertElliott bursts(double share, double mean_length) {
     const double leave = 1 / mean_length;
     return {.enter_bad = share * leave / (1 - share), .leave_bad = leave};
@@ -32,30 +32,30 @@ struct GilbertElliott {
 };
 
 // The properties of a link, in the order in which a datagram meets them. Sizes and rates count UDP
-// payload bytes; probabilities and correlations lie between 0 and 1.
+// payload bytes; probabilities and correlations are between 0 and 1.
 struct LinkConfig {
   bool down = false;                    // loses what is sent, waits or is being transmitted
   std::size_t mtu = 65535;              // larger datagrams are dropped
-  std::size_t queue_bytes = 256 << 10;  // limits of what waits for the datagram in transmission
+  std::size_t queue_bytes = 256 << 10;  // limits of the queue behind the datagram in transmission
   std::size_t queue_packets = SIZE_MAX;
   QueueDisciplineKind queue_discipline = QueueDisciplineKind::kDropTail;
   std::size_t mark_bytes = SIZE_MAX;  // ECN-capable datagrams are marked when more are waiting
   std::uint64_t rate = 0;             // bytes per second; 0 = no limit
   std::shared_ptr<const CapacityTrace> trace{};  // instead of `rate`
   double loss = 0;                               // probability
-  double loss_correlation = 0;                   // with the fate of the datagram before
+  double loss_correlation = 0;                   // with the fate of the previous datagram
   GilbertElliott burst_loss{};                   // besides `loss`
   double duplication = 0;                        // probability
   Duration delay{};
   Duration jitter{};              // uniform addition up to this
-  double jitter_correlation = 0;  // with the jitter of the datagram before
+  double jitter_correlation = 0;  // with the jitter of the previous datagram
   bool jitter_reorders = false;   // otherwise jitter keeps the order
   CorrelationKind correlation_kind = CorrelationKind::kRepeats;
   double reordering = 0;        // probability of being held back
   Duration reordering_delay{};  // by this, while later ones overtake
 };
 
-// `sent + duplicated` is the sum of the next six and `Link::in_transit`.
+// Counters. `sent + duplicated` equals the sum of the next six and `Link::in_transit`.
 struct LinkStats {
   std::uint64_t sent = 0;
   std::uint64_t duplicated = 0;

@@ -11,11 +11,11 @@
 
 namespace sheaf::quic {
 
-// The properties of a datagram beside its bytes.
+// The properties of a datagram beside its bytes
 struct LinkHeader {
   AddressPair path;  // as the receiver sees it
   Ecn ecn = Ecn::kNotEct;
-  std::size_t tag = 0;  // the owner's of the link
+  std::size_t tag = 0;  // chosen by the owner of the link
 };
 
 // A datagram that owns its bytes.
@@ -27,7 +27,7 @@ struct LinkDatagram {
 
 using LinkDatagramPointer = std::unique_ptr<LinkDatagram>;
 
-// Datagrams with their room for bytes, used again: in a steady flow nothing is allocated.
+// Keeps datagrams with their memory for later use: a steady flow allocates nothing.
 class DatagramPool {
  public:
   LinkDatagramPointer take(Bytes payload, const LinkHeader& header) {
@@ -48,11 +48,11 @@ class DatagramPool {
     bytes_in_use_ -= footprint(*datagram);
     if (free_.size() < k_kept) free_.push_back(std::move(datagram));
   }
-  // With what holding them costs.
+  // Bytes in use, including overhead
   std::size_t bytes_in_use() const { return bytes_in_use_; }
 
  private:
-  // A long queue that has drained is not kept.
+  // Bound on kept datagrams, so that a long queue is freed after it has drained
   static constexpr std::size_t k_kept = 1024;
 
   static std::size_t footprint(const LinkDatagram& datagram) {

@@ -6,7 +6,7 @@
 
 namespace sheaf::quic {
 
-// Holds the datagrams that wait for transmission, oldest first, and counts what becomes of them.
+// Holds the datagrams that wait for transmission, oldest first, and counts their fates.
 class LinkQueue {
  public:
   LinkQueue(DatagramPool& pool, LinkStats& stats) : pool_(pool), stats_(stats) {}
@@ -16,12 +16,12 @@ class LinkQueue {
   std::size_t bytes() const { return bytes_; }
   const LinkDatagram& front() const { return *datagrams_.front(); }
 
-  // `limited`: drops the datagram when it does not fit.
+  // `limited`: drop the datagram if it does not fit.
   void push(LinkDatagramPointer datagram, const LinkConfig& config, bool limited, Time now);
   LinkDatagramPointer pop();
-  // The discipline drops the oldest.
+  // Drops the oldest datagram on behalf of the discipline.
   void drop_front();
-  // Puts CE on the oldest (RFC 3168 §5); false when it is not ECN-capable.
+  // Marks the oldest datagram with CE (RFC 3168 §5). Returns false when it is not ECN-capable.
   bool mark_front() { return mark(*datagrams_.front()); }
 
  private:
@@ -33,15 +33,15 @@ class LinkQueue {
   std::size_t bytes_ = 0;
 };
 
-// Decides what leaves a queue.
+// Decides which datagrams leave a queue.
 class QueueDiscipline {
  public:
   virtual ~QueueDiscipline() = default;
-  // The next datagram to transmit; null when nothing is left.
+  // Returns the next datagram to transmit; null when none is left.
   virtual LinkDatagramPointer dequeue(LinkQueue& queue, Time now) = 0;
 };
 
-// Only the limits of the queue drop.
+// Drops only at the limits of the queue.
 class DropTail final : public QueueDiscipline {
  public:
   LinkDatagramPointer dequeue(LinkQueue& queue, Time) override {

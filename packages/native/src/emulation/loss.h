@@ -5,9 +5,10 @@
 
 namespace sheaf::quic {
 
-// Numbers in [0, 1) that depend on the one before. Where a draw repeats it with a probability, they
-// stay uniform, and two that are k draws apart correlate with the k-th power of that probability.
-// Where a draw is averaged with it, as netem does (get_crandom), they gather around the middle.
+// Generates numbers in [0, 1) that depend on the one before. If a draw repeats the previous one
+// with a probability, the numbers stay uniform, and two draws at distance k correlate with the k-th
+// power of that probability. If a draw is averaged with the previous one, as in netem
+// (get_crandom), the numbers gather around the middle.
 class CorrelatedUniform {
  public:
   double next(Random& random, double correlation, CorrelationKind kind) {
@@ -24,7 +25,7 @@ class CorrelatedUniform {
   double last_ = -1;  // none yet
 };
 
-// Datagrams are lost at random, each with the same probability.
+// Loses datagrams at random, each with the same probability.
 class RandomLoss {
  public:
   bool next(const LinkConfig& config, Random& random) {

@@ -29,7 +29,8 @@ bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
     move_limit();
     return true;
   }
-  // RFC 9000 §4.2: early enough that the sender does not stop, rarely enough to cost little.
+  // RFC 9000 §4.2: give credit early enough that the sender does not stop, and rarely enough to
+  // cost little.
   if (limit_ - consumed > window_ / 2 && !exhausted()) return false;
   if (rtt > Duration::zero() && (now - last_update_ < 2 * rtt || exhausted())) {
     window_ = std::min(2 * window_, maximum_);
@@ -40,8 +41,9 @@ bool ReceiveWindow::give_credit_back(Time now, Duration rtt) {
   return true;
 }
 
-// With more than half of the window unread, half of it is never free: then half of the rest counts,
-// and not less than a sixteenth of all, so that credit does not come in crumbs.
+// Returns whether to give credit although much is unread. With more than half of the window unread,
+// half of the window is never free. Then half of the rest suffices, but at least a sixteenth of the
+// window, so that credit does not come in crumbs.
 bool ReceiveWindow::held_up_by_unread(std::uint64_t consumed) const {
   const std::uint64_t unread = received_ - consumed_;
   if (!serves_streams_ || unread <= window_ / 2 || unread >= window_) return false;
@@ -73,7 +75,7 @@ std::uint64_t ReceiveWindow::move_limit() {
 }
 
 void ReceiveWindow::set_maximum(std::uint64_t maximum) {
-  // What other servers were told counts on the one there was.
+  // Other servers rely on the maximum that they were told.
   if (shared_) return;
   maximum_ = std::min(maximum, k_max_varint);
   window_ = std::min(window_, maximum_);

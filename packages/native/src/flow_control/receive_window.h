@@ -6,13 +6,14 @@
 
 namespace sheaf::quic {
 
-// What we let the peer send on a stream or on the connection, in bytes (RFC 9000 §4.1). The window
-// doubles while it is what limits the peer:
+// Credit for what the peer may send on a stream or on the connection, in bytes (RFC 9000 §4.1). The
+// window doubles while it limits the peer:
 // - half of it is consumed within two round trips;
-// - all credit is used up, and the application has read all that came: a round trip on the wire is
-//   not what credit takes to come back where the application reads in turns of its own;
+// - all credit is used up, and the application has read everything: where the application reads in
+//   turns of its own, credit takes longer to return than a round trip on the wire;
 // - half of it is filled by bytes behind a gap, which nobody can read: the rest may not last until
-//   the gap is closed, while one packet is in flight on the slowest path.
+//   the gap is closed, while a packet is in flight on the slowest path.
+//
 // An application that leaves bytes unread never grows it.
 class ReceiveWindow {
  public:
@@ -20,13 +21,13 @@ class ReceiveWindow {
   ReceiveWindow(std::uint64_t initial, std::uint64_t maximum);
 
   std::uint64_t limit() const { return limit_; }        // highest byte count that is allowed
-  std::uint64_t received() const { return received_; }  // counted by highest offset
+  std::uint64_t received() const { return received_; }  // the highest offset counts
   std::uint64_t consumed() const { return consumed_; }
   std::uint64_t window() const { return window_; }
 
-  // Where other servers receive part of what the limit allows (docs/internals/multi-end.md), nobody
-  // here sees all of it: what waits to be consumed here is bounded by the largest window there can
-  // be.
+  // Returns whether the peer may send this many bytes. If other servers receive part of the limit
+  // (docs/internals/multi-end.md), this side does not see all of it. Then it bounds what waits to
+  // be consumed here, by the largest possible window.
   bool allows(std::uint64_t bytes) {
     const bool allowed =
         bytes <= (shared_ ? maximum_ - (received_ - consumed_) : limit_ + tolerance_ - received_);
@@ -34,35 +35,37 @@ class ReceiveWindow {
     return allowed;
   }
   void share() { shared_ = true; }
-  // Several streams receive what the limit allows: what is left unread on some of them does not
-  // keep credit from the others.
+  // Notes that several streams share the limit. Bytes left unread on some of them do not keep
+  // credit from the others.
   void serve_streams() { serves_streams_ = true; }
-  // The last bytes that were asked about were too many.
+  // Whether the latest check found too many bytes
   bool exceeded() const { return exceeded_; }
-  // One of several senders used more than its part of the limit, at most one largest window: so
-  // much more may come from the others.
+  // Tolerates one sender of several that used more than its part of the limit, by at most one
+  // largest window: the others may send that much more.
   void tolerate() { tolerance_ = maximum_; }
-  // Another server consumed so much; more than the peer was ever allowed is not believed. True when
-  // the limit moved and should be announced.
+  // Notes bytes that another server consumed, but at most what the peer was ever allowed. Returns
+  // true when the limit moved and should be announced.
   bool consume_elsewhere(std::uint64_t bytes, Time now, Duration rtt);
-  // The peer has given away all of `limit`, to several senders of which some do not use theirs: the
-  // window doubles, as long as little of it is unread. True when the limit moved and should be
-  // announced.
+  // Notes that the peer has given away all of `limit` to several senders, some of which do not use
+  // their parts. The window doubles while little of it is unread. Returns true when the limit moved
+  // and should be announced.
   bool on_blocked_elsewhere(std::uint64_t limit);
   void receive(std::uint64_t bytes, Time now) {
     if (received_ == 0) last_update_ = now;
     received_ += bytes;
   }
-  // Gives credit back. `rtt` is zero while unmeasured: no growth then. True when the limit moved
-  // and should be announced.
+  // Gives credit back. `rtt` is zero while unmeasured, which prevents growth. Returns true when the
+  // limit moved and should be announced.
   bool consume(std::uint64_t bytes, Time now, Duration rtt);
-  // So many bytes wait behind a gap. True when the limit moved and should be announced.
+  // Notes bytes that wait behind a gap. Returns true when the limit moved and should be announced.
   bool wait(std::uint64_t bytes, Time now);
-  // The limit to put into a frame: all the credit there is by now.
+  // Returns the limit for a frame, with all the credit that is available by now.
   std::uint64_t announce() { return announced_ = move_limit(); }
-  // The connection's window must carry what one stream's may. Takes effect with the next update.
+  // Raises the connection's window to what one stream's window may be. Takes effect with the next
+  // update.
   void widen(std::uint64_t window);
-  // A new upper end. The window shrinks to it as credit is used up: what was announced stays.
+  // Sets a new maximum. The window shrinks to it as credit is used up, since announced credit stays
+  // valid.
   void set_maximum(std::uint64_t maximum);
 
  private:

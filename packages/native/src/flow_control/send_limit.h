@@ -4,8 +4,8 @@
 
 namespace sheaf::quic {
 
-// What the peer lets us send or open: bytes of a stream, bytes of the connection, or streams
-// (RFC 9000 §4.1, §4.6).
+// Limit on what the peer lets us send or open: bytes of a stream, bytes of the connection, or
+// streams (RFC 9000 §4.1, §4.6)
 class SendLimit {
  public:
   explicit SendLimit(std::uint64_t limit = 0) : limit_(limit) {}
@@ -14,23 +14,24 @@ class SendLimit {
   std::uint64_t used() const { return used_; }
   std::uint64_t available() const { return used_ < limit_ ? limit_ - used_ : 0; }
   void consume(std::uint64_t amount) { used_ += amount; }
-  // Of what was consumed, so much has not been used.
+  // Returns a part of the consumed amount that was not used.
   void give_back(std::uint64_t amount) { used_ -= amount; }
-  // From now on what lies in [from, limit) may be used.
+  // Permits the range [from, limit) from now on.
   void start_at(std::uint64_t from, std::uint64_t limit) {
     used_ = from;
     limit_ = limit;
     announced_blocked_ = k_none;
   }
 
-  // RFC 9000 §4.1: a limit that is not larger is ignored, since frames may be reordered. False
-  // then.
+  // Raises the limit. RFC 9000 §4.1: a limit that is not larger is ignored, since frames may be
+  // reordered; returns false then.
   bool raise(std::uint64_t limit) {
     if (limit <= limit_) return false;
     limit_ = limit;
     return true;
   }
-  // 0-RTT was rejected: the remembered limit may have been larger than the real one.
+  // Replaces the limit after 0-RTT was rejected, since the remembered limit may have been larger
+  // than the real one.
   void replace(std::uint64_t limit) {
     limit_ = limit;
     announced_blocked_ = k_none;
@@ -40,8 +41,8 @@ class SendLimit {
     announced_blocked_ = k_none;
   }
 
-  // Something waits and nothing is available. True the first time at each limit: a *_BLOCKED frame
-  // is due.
+  // Notes that something waits while nothing is available. Returns true the first time at each
+  // limit, when a *_BLOCKED frame is due.
   bool note_blocked() {
     if (available() > 0 || announced_blocked_ == limit_) return false;
     announced_blocked_ = limit_;
@@ -53,7 +54,7 @@ class SendLimit {
 
   std::uint64_t limit_;
   std::uint64_t used_ = 0;
-  std::uint64_t announced_blocked_ = k_none;  // the limit that was announced last
+  std::uint64_t announced_blocked_ = k_none;  // latest announced limit
 };
 
 }  // namespace sheaf::quic

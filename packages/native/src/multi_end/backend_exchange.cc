@@ -21,7 +21,7 @@ bool BackendExchange::receive(Bytes bytes, Time now) {
     return true;
   }
   leases_.on_grant(*grant);
-  // What came too late goes back as well.
+  // Credit that came too late is returned as well.
   if (gave_up_) given_up_ = LeaseReturn{leases_.returned()};
   return true;
 }

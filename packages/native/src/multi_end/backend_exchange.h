@@ -6,21 +6,21 @@
 
 namespace sheaf::quic {
 
-// A backend's dealings with its primary about one connection. Sans-IO, as PrimaryExchange. The
+// A backend's exchange with its primary about one connection. Sans-IO, as PrimaryExchange. The
 // connection outlives it.
 class BackendExchange {
  public:
-  // After `Connection::establish_backend` with this seed.
+  // Call this after `establish_backend` with this seed.
   BackendExchange(Connection& connection, const BackendSeed& seed);
 
-  // False for a message that no primary writes; nothing has happened then.
+  // Returns false for a message that no primary writes, and then does nothing.
   bool receive(Bytes message, Time now);
-  // No new requests are taken; once the last one is done comes `give_up`.
+  // Stops accepting requests. Once the last one is done, `give_up` follows.
   void drain() { drains_ = true; }
   bool drains() const { return drains_; }
-  // Nothing more will be sent here: what is left of the credit goes back.
+  // Returns the rest of the credit, since nothing more will be sent here.
   void give_up();
-  // To be asked after whatever happens to the connection, and at `next_timeout`.
+  // Call this after every event of the connection, and at `next_timeout`.
   std::optional<std::vector<std::uint8_t>> poll_message(Time now);
   Time next_timeout() const;
 
@@ -36,7 +36,7 @@ class BackendExchange {
   PathId path_;
   LeaseHolder leases_;
   ClientHeardSchedule heard_;
-  std::optional<LeaseReturn> given_up_;  // to be told
+  std::optional<LeaseReturn> given_up_;  // not sent yet
   bool drains_ = false;
   bool gave_up_ = false;
 };

@@ -10,7 +10,7 @@ ConnectionConfig BackendSeed::adapt(ConnectionConfig own) const {
   own.streams.initial_stream_window = initial_stream_window;
   own.streams.max_stream_window = std::max(own.streams.max_stream_window, initial_stream_window);
   own.streams.max_bidirectional_streams = max_bidirectional_streams;
-  // docs/internals/multi-end.md: the client may send here all that it may send at all.
+  // The client may send here all that it may send at all (docs/internals/multi-end.md).
   own.streams.initial_connection_window = own.streams.max_connection_window = max_connection_window;
   own.active_connection_id_limit = active_connection_id_limit;
   own.max_idle_timeout = max_idle_timeout;

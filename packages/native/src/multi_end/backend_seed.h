@@ -11,20 +11,21 @@
 
 namespace sheaf::quic {
 
-// All that a server needs to take part in a connection at one path, and no more
-// (docs/internals/multi-end.md). multi_end/connection_snapshot puts it into bytes.
+// Everything that a server needs to take part in a connection at one path, and no more
+// (docs/internals/multi-end.md). multi_end/connection_snapshot encodes it.
 struct BackendSeed {
   BackendId backend;
-  PathHandOver keys;  // and which path they are for
+  PathHandOver keys;  // with the path that they are for
 
   std::vector<LocalConnectionIds::Issued> local_ids;  // that the client sends to
-  std::vector<NewConnectionIdFrame> remote_ids;       // that the client gave for this path
+  std::vector<NewConnectionIdFrame> remote_ids;       // that the client issued for this path
 
-  // The client's, without credit of the connection and streams: those come with the lease.
+  // The client's parameters, without credit of the connection and of streams, which the lease
+  // brings.
   TransportParameters peer_parameters;
   StreamLease lease;
 
-  // What the primary announced to the client, and the backend has to keep to.
+  // Values that the primary announced to the client, and that bind the backend
   std::uint64_t initial_stream_window = 0;
   std::uint64_t max_connection_window = 0;
   std::uint64_t max_bidirectional_streams = 0;
@@ -33,7 +34,7 @@ struct BackendSeed {
   Duration max_ack_delay = Duration::zero();
   std::uint8_t ack_delay_exponent = 3;
 
-  // The backend's own configuration with these.
+  // Returns the backend's own configuration with these values.
   ConnectionConfig adapt(ConnectionConfig own) const;
 };
 

@@ -21,12 +21,12 @@ struct BackendRecord {
   std::uint64_t reason = 0;    // of the withdrawal
   bool offered = false;
   bool drains = false;     // withdrawn, but its path is in use
-  bool told = false;       // primary: the client has heard of the path
+  bool told = false;       // primary: the client knows the path
   bool frame_due = false;  // primary: BACKEND_OFFER or BACKEND_WITHDRAW, by `offered`
 };
 
 // A path that belongs to a backend, from the hand-over (primary) or the opening (client) until the
-// path id is forgotten.
+// path id is forgotten
 struct BackendPath {
   PathId path{};
   BackendId backend{};
@@ -35,12 +35,12 @@ struct BackendPath {
   Time blocked_at{};                             // when that arrived
 };
 
-// The backends that the primary named, bounded by the ids that there are (`BackendId::k_maximum`),
-// and their paths, bounded by the path ids that may be in use.
+// The backends that the primary named, at most as many as there are ids (`BackendId::k_maximum`),
+// and their paths, at most as many as path ids may be in use.
 class BackendTable {
  public:
-  // Backends have odd path ids, the client opens even ones to the primary: neither side ever takes
-  // an id that the other is about to use.
+  // Backends have odd path ids, and the client opens even ones to the primary. So neither side
+  // takes an id that the other is about to use.
   static constexpr std::uint32_t k_path_id_step = 2;
   static constexpr bool is_backend_path(PathId path) { return path.value % k_path_id_step == 1; }
 
@@ -74,7 +74,8 @@ class BackendTable {
   void forget_path(PathId id) {
     std::erase_if(paths_, [id](const BackendPath& path) { return path.path == id; });
   }
-  // The path is abandoned; the newest record about its backend may speak of a later one.
+  // Notes that the path is abandoned. The newest record about its backend may describe a later
+  // path.
   void abandon_path(const BackendPath& path) {
     BackendRecord* record = find(path.backend);
     if (record && record->path == path.path) {

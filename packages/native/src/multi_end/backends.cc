@@ -10,7 +10,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Backends use up path ids for good, so that the number of ids that a client permits is bounded.
+// Backends use up path ids for good, so this bounds the ids that a client permits.
 constexpr std::uint32_t k_highest_path_id = 1023;
 
 class MultiEnd final : public PathPolicyFactory {
@@ -26,7 +26,7 @@ class MultiEnd final : public PathPolicyFactory {
                                     const TransportParameters& peer) const override {
     const std::uint64_t common = peer.multi_end.value_or(0) & key_modes_ & BackendKeyModes::k_all;
     if (common == 0) return nullptr;
-    // A backend had better not know more than it needs.
+    // Prefers keys per path, since a backend should not know more than it needs.
     parts.keys.set_mode(common & BackendKeyModes::k_per_path ? KeyMode::kPerPath
                                                              : KeyMode::kShared);
     parts.paths.share_ids(BackendTable::k_path_id_step, PathId{k_highest_path_id});
@@ -40,7 +40,7 @@ class MultiEnd final : public PathPolicyFactory {
   std::uint64_t key_modes_;
 };
 
-// By the key modes that are offered.
+// Factories by the offered key modes
 constexpr std::array<MultiEnd, BackendKeyModes::k_all + 1> k_multi_end{MultiEnd(0), MultiEnd(1),
                                                                        MultiEnd(2), MultiEnd(3)};
 
@@ -54,7 +54,7 @@ ClientBackends* client(const Connection::Parts& parts) {
   return is_client ? static_cast<ClientBackends*>(parts.policy.get()) : nullptr;
 }
 
-// Null for a backend, which knows of itself alone.
+// Returns null on a backend, which knows only itself.
 const BackendTable* table_of(const Connection::Parts& parts) {
   if (const PrimaryBackends* backends = primary(parts)) return &backends->table();
   if (const ClientBackends* backends = client(parts)) return &backends->table();

@@ -7,24 +7,25 @@
 
 namespace sheaf::quic {
 
-// Several servers on one connection (docs/internals/multi-end.md): what applications call, in any
-// role.
+// Functions for applications: several servers on one connection, in any role
+// (docs/internals/multi-end.md).
 
 enum class BackendRefusal : std::uint8_t {
   kNotNegotiated,   // or the call belongs to another role
-  kNotReady,        // the handshake is not confirmed, or the keys cannot be given away now
+  kNotReady,        // the handshake is not confirmed, or keys cannot be handed over now
   kNoPath,          // no path id with connection ids of both sides is left
   kUnknownBackend,  // not handed over, not offered, or withdrawn
   kAlready,         // offered, opened, or used up
 };
 
-// Paths that can be handed over: now, and together with those whose connection ids have not come.
+// Number of paths that can be handed over: now, and including those whose connection ids have not
+// come yet
 struct FreePaths {
   std::size_t now = 0;
   std::size_t soon = 0;
 };
 
-// A server beside the primary, as client and primary know it.
+// A server beside the primary, as client and primary see it
 struct BackendStats {
   BackendId backend;
   PathId path;
@@ -34,10 +35,10 @@ struct BackendStats {
   bool abandoned = false;  // its path is abandoned
 };
 
-// Makes connections offer Multi-End with these key modes (`BackendKeyModes`); 0 makes no offer.
+// Makes connections offer Multi-End with these key modes (`BackendKeyModes`). 0 makes no offer.
 void offer_multi_end(ConnectionConfig& config, std::uint64_t key_modes);
 
-// Client and primary: both sides offered Multi-End.
+// Returns whether both sides offered Multi-End. Always false on a backend.
 bool multi_end_negotiated(const Connection& connection);
 std::vector<BackendStats> backend_stats(const Connection& connection);
 
@@ -48,7 +49,7 @@ Result<BackendSeed, BackendRefusal> hand_over(Connection& connection, BackendId 
                                               const Address& address, const StreamLease& wanted);
 FreePaths free_backend_paths(const Connection& connection);
 Status<BackendRefusal> offer_backend(Connection& connection, BackendId backend);
-// `reason`: connection/event.h, k_backend_drains and the like.
+// `reason`: `k_backend_drains` and other reasons of connection/event.h
 Status<BackendRefusal> withdraw_backend(Connection& connection, BackendId backend,
                                         std::uint64_t reason, Time now);
 
@@ -58,7 +59,7 @@ Status<BackendRefusal> withdraw_backend(Connection& connection, BackendId backen
 // (StreamEvent::Kind::kLost).
 Result<PathId, BackendRefusal> open_backend(Connection& connection, BackendId backend,
                                             const Address& local, Time now);
-// A backend answers the stream.
+// Returns whether a backend answers the stream.
 bool at_backend(const Connection& connection, StreamId stream);
 
 // --- backend ------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ TransportStatus establish_backend(Connection& connection, const BackendSeed& see
 // The flow control that leases divide (multi_end/credit_leases.h): on the primary, on a backend.
 SharedLimits& shared_limits(Connection& connection);
 LeasedLimits& leased_limits(Connection& connection);
-// Another server has heard the client: the connection is not idle.
+// Notes that another server has heard the client, so that the connection is not idle.
 void heard_elsewhere(Connection& connection, Time now);
 
 }  // namespace sheaf::quic

@@ -26,7 +26,7 @@ Result<PathId, BackendRefusal> ClientBackends::open(BackendId backend, const Add
   Path& path = parts_.make_path(*entry, {local, record->address});
   take_path(*entry, backend);
   entry->last_heard = now;
-  // The primary vouches for the address; it gets few packets before it answers.
+  // The primary vouches for the address, which gets few packets before it answers.
   path.amplification.validate();
   path.validation.start(now, RttEstimator{}.probe_timeout(Duration::zero()));
   return entry->id;
@@ -46,7 +46,7 @@ bool ClientBackends::takes_streams(const PathEntry& entry) const {
 
 bool ClientBackends::may_update_keys() const {
   if (parts_.keys.mode() != KeyMode::kShared) return true;
-  // No node that has the same keys may fall two updates behind (docs/internals/keys.md).
+  // Nodes with the same keys must not fall two updates behind (docs/internals/keys.md).
   return std::ranges::all_of(parts_.paths.in_use(), [&](const PathEntry* entry) {
     return !entry->open() || entry->key_generation == parts_.keys.updates();
   });
@@ -86,7 +86,7 @@ TransportStatus ClientBackends::on_offer(const BackendOfferFrame& frame) {
             .address = frame.address,
             .sequence = frame.sequence,
             .offered = true};
-  // It may have been abandoned while the frame was in flight.
+  // The path may have been abandoned while the frame was in flight.
   const PathEntry* entry = parts_.paths.find_or_add(frame.path);
   record.offered = entry && !entry->abandonment;
   if (record.offered) {
@@ -109,7 +109,7 @@ TransportStatus ClientBackends::on_withdraw(const BackendWithdrawFrame& frame, T
   parts_.events.push_back(BackendWithdrawnEvent{frame.backend, record.path, frame.reason});
   PathEntry* entry = parts_.paths.find(record.path);
   if (frame.reason != k_backend_drains && entry && !entry->abandonment) {
-    // Also when it was not opened: the lease comes back with the account of its path.
+    // Applies to unopened paths as well, since the account of the path returns the lease.
     take_path(*entry, frame.backend);
     PathManagement(parts_, now).end(*entry, TransportErrorCode::kApplicationAbandonPath, false);
   }
@@ -119,8 +119,8 @@ TransportStatus ClientBackends::on_withdraw(const BackendWithdrawFrame& frame, T
 // --- violations and abandoned paths -------------------------------------------------------------
 
 bool ClientBackends::on_violation(const TransportError& error, Time now) {
-  // The primary exceeded the connection's limit, perhaps since a backend used more than its lease:
-  // the backends lose their paths, and the packet comes again.
+  // The primary exceeded the connection's limit, perhaps because a backend used more than its
+  // lease. So the backends lose their paths, and the peer sends the packet again.
   if (error.code != TransportErrorCode::kFlowControlError ||
       !parts_.streams.shared_limits().exceeded()) {
     return false;

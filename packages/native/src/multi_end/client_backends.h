@@ -7,12 +7,13 @@
 
 namespace sheaf::quic {
 
-// The client opens paths to the backends that the primary offers, and gives up those that fail.
+// The client's policy: opens paths to the backends that the primary offers, and abandons those that
+// fail.
 class ClientBackends final : public PathPolicy {
  public:
   explicit ClientBackends(Connection::Parts& parts) : parts_(parts), watch_(parts, table_) {}
 
-  // multi_end/backends.h says what it does.
+  // Documented in multi_end/backends.h
   Result<PathId, BackendRefusal> open(BackendId backend, const Address& local, Time now);
   const BackendTable& table() const { return table_; }
 
@@ -29,7 +30,7 @@ class ClientBackends final : public PathPolicy {
  private:
   TransportStatus on_offer(const BackendOfferFrame& frame);
   TransportStatus on_withdraw(const BackendWithdrawFrame& frame, Time now);
-  // The path is the backend's from now on.
+  // Assigns the path to the backend.
   void take_path(PathEntry& entry, BackendId backend);
 
   Connection::Parts& parts_;

@@ -4,11 +4,11 @@
 
 namespace sheaf::quic {
 
-// Says when to tell another server of the connection that the client was heard here (ClientHeard):
-// at most four times per idle timeout, and only when it is news.
+// Decides when to tell another server of the connection that the client was heard here
+// (ClientHeard): at most four times per idle timeout, and only when there is something new.
 class ClientHeardSchedule {
  public:
-  // True: it is to be told now, and counts as told.
+  // Returns true when it is due, and counts it as sent.
   bool due(const Connection& connection, Time now);
   Time next_timeout(const Connection& connection) const;
 

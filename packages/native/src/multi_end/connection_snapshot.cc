@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint8_t k_version = 2;
 constexpr std::size_t k_max_ids = 16;
-// What a backend lends a connection in memory, at most.
+// Maximum of memory that a backend lends to a connection
 constexpr std::uint64_t k_max_window = std::uint64_t{1} << 30;
 constexpr std::uint64_t k_max_open_streams = std::uint64_t{1} << 20;
 constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
@@ -21,7 +21,7 @@ std::uint64_t milliseconds(Duration duration) {
       std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
 
-// Takes what a Writer takes, into a vector that grows.
+// Has the interface of Writer, and writes into a vector that grows.
 class Output {
  public:
   explicit Output(std::vector<std::uint8_t>& out) : out_(out) {}
@@ -50,7 +50,7 @@ class Output {
   std::vector<std::uint8_t>& out_;
 };
 
-// Reads values and remembers whether one was outside its range.
+// Reads values, and remembers whether one was outside of its range.
 class Input {
  public:
   explicit Input(Bytes bytes) : reader_(bytes) {}
@@ -74,7 +74,7 @@ class Input {
 
  private:
   std::uint64_t in_range(std::uint64_t value, std::uint64_t least, std::uint64_t most) {
-    // After the end everything reads as 0: that is truncation.
+    // After the end every value reads as 0, which counts as truncation.
     if (reader_.ok() && (value < least || value > most)) out_of_range_ = true;
     return value < least || value > most ? least : value;
   }
@@ -123,7 +123,7 @@ void read_lease(Input& in, StreamLease& lease) {
   }
 }
 
-// The path was not used, so its packet numbers begin with 0, and nothing was sealed.
+// The path was not used: its packet numbers begin with 0, and nothing was sealed.
 void write_keys(Output& out, const PathHandOver& keys) {
   out.integer(keys.next_number);
   out.integer(keys.forged);
@@ -141,7 +141,7 @@ void read_keys(Input& in, PathHandOver& keys) {
   keys.forged = in.integer(0, k_max_varint);
   const auto suite = static_cast<CipherSuite>(in.u16());
   const std::uint32_t version = in.u32();
-  if (!known(suite)) return;  // and no keys, which is not valid
+  if (!known(suite)) return;  // leaves no keys, which is invalid
   for (std::optional<DirectionKeys>* direction : {&keys.send, &keys.receive}) {
     DirectionKeys& read = direction->emplace();
     read.generation = in.integer(0, k_max_varint);
@@ -158,7 +158,7 @@ void read_keys(Input& in, PathHandOver& keys) {
 
 std::vector<std::uint8_t> encode_snapshot(const BackendSeed& seed) {
   std::vector<std::uint8_t> bytes;
-  bytes.reserve(512);  // of keys no copy is left behind by growing
+  bytes.reserve(512);  // growing would leave copies of keys behind
   Output out(bytes);
   out.u8(k_version);
   out.u8(static_cast<std::uint8_t>(seed.keys.mode));

@@ -13,10 +13,10 @@ enum class SnapshotFault : std::uint8_t {
   kOutOfRange,  // a value that no primary of this version writes
 };
 
-// A hand-over as bytes (docs/internals/multi-end.md has the layout). They hold keys: whoever
-// carries them seals them to the backend and wipes them.
+// Encodes a hand-over (docs/internals/multi-end.md shows the layout). The bytes contain keys, so
+// their carrier seals them for the backend and wipes them.
 std::vector<std::uint8_t> encode_snapshot(const BackendSeed& seed);
-// What it gives fits `Connection::establish_backend`, which still judges keys and connection ids.
+// Decodes a hand-over for `establish_backend`, which still checks keys and connection ids.
 Result<BackendSeed, SnapshotFault> decode_snapshot(Bytes bytes);
 
 }  // namespace sheaf::quic

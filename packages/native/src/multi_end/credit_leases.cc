@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<Directionality, 2> k_directionalities{Directionality::kBidirectional,
                                                            Directionality::kUnidirectional};
 
-// Totals from another node: what would not fit a frame is not believed.
+// Bounds totals from another node to what fits into a frame.
 std::uint64_t bounded(std::uint64_t total) { return std::min(total, k_max_varint); }
 
 }  // namespace
@@ -84,7 +84,8 @@ std::optional<LeaseGrant> LeaseGrantor::on_request(BackendId backend, const Leas
       lessee->wanted, std::min(bounded(request.credit), lessee->granted + k_max_credit_at_once));
   if (lessee->waits()) give(*lessee, claimants());
   for (std::size_t i = 0; i < k_directionalities.size(); ++i) {
-    // It used up the newest; a request that comes twice asks for one that was given already.
+    // Answers only if the newest lease is used up. A repeated request asks for a lease that was
+    // given already.
     if (request.id_leases[i] != lessee->ids.id_leases[i] + 1) continue;
     StreamLease wanted;
     wanted.ids[i].count = k_ids_at_once;
@@ -99,7 +100,7 @@ std::optional<LeaseGrant> LeaseGrantor::on_request(BackendId backend, const Leas
 void LeaseGrantor::on_return(BackendId backend, const LeaseReturn& given_up) {
   Lessee* lessee = find(backend);
   if (!lessee) return;
-  // Nobody returns more than was given.
+  // A backend cannot return more than it was given.
   const std::uint64_t returned = std::min(given_up.credit, lessee->granted);
   if (returned <= lessee->returned) return;
   limits_.settle(returned - lessee->returned, 0);
@@ -127,7 +128,8 @@ std::vector<LeaseGrantor::Addressed> LeaseGrantor::poll_grants() {
   std::uint64_t left = claimants();
   for (Lessee& lessee : lessees_) {
     if (!lessee.waits()) continue;
-    // The last one gets all that is left: the client gives more once it hears that there is none.
+    // The last one gets all that is left. The client gives more when it learns that nothing is
+    // left.
     if (give(lessee, left--)) grants.push_back({lessee.backend, grant_of(lessee)});
   }
   return grants;
@@ -201,7 +203,7 @@ void LeaseHolder::on_grant(const LeaseGrant& grant) {
   const std::uint64_t more = total - granted_;
   granted_ = total;
   limits_.extend_credit(more);
-  // What comes after the backend gave up goes back, too.
+  // Credit that arrives after the backend gave up is returned, too.
   if (drains_) returned_ += limits_.give_up_credit(more);
 }
 
@@ -233,7 +235,7 @@ std::optional<LeaseReturn> LeaseHolder::poll_return(Time now) {
     idle_at_ = k_never;
     step_ = k_first_credit;
   }
-  // The last one is told twice: the first may have been lost.
+  // Sends the last total twice, since the first message may have been lost.
   if (!news && now < repeat_return_at_) return std::nullopt;
   repeat_return_at_ = news ? now + k_repeat : k_never;
   return LeaseReturn{returned_};
@@ -253,7 +255,7 @@ ReceivedReport LeaseHolder::present_report() const {
 }
 
 std::optional<ReceivedReport> LeaseHolder::poll_report(Time now) {
-  // Often enough that the client's window does not close: its smallest is many times this.
+  // Reports often enough to keep the client's window open, whose smallest size is many times this.
   constexpr std::uint64_t k_worth_telling = 32 << 10;
   const ReceivedReport present = present_report();
   const bool urgent = present.consumed - told_.consumed >= k_worth_telling ||
@@ -264,7 +266,7 @@ std::optional<ReceivedReport> LeaseHolder::poll_report(Time now) {
   const bool again = repeat_report_at_ != k_never && now >= repeat_report_at_;
   if (any && repeat_report_at_ == k_never) repeat_report_at_ = now + k_repeat;
   if (!urgent && !again) return std::nullopt;
-  // The last one is told twice: the first may have been lost.
+  // Sends the last report twice, since the first message may have been lost.
   repeat_report_at_ = any ? now + k_repeat : k_never;
   told_ = present;
   return present;

@@ -8,14 +8,14 @@
 
 namespace sheaf::quic {
 
-// The sender has heard the client: the connection is not idle. Either direction.
+// Tells that the sender has heard the client, so that the connection is not idle. Both directions.
 struct ClientHeard {};
 
-// What a backend and its primary tell each other about one hand-over (docs/internals/multi-end.md
-// has the layout).
+// A message between a backend and its primary about one hand-over (docs/internals/multi-end.md
+// shows the layout).
 struct BackendMessage {
   using Body = std::variant<LeaseRequest, LeaseGrant, LeaseReturn, ReceivedReport, ClientHeard>;
-  PathId path;  // that was handed over: what is late and about an earlier one is known by it
+  PathId path;  // path of the hand-over, which tells late messages about an earlier one apart
   Body body;
 };
 
@@ -25,7 +25,7 @@ enum class BackendMessageFault : std::uint8_t {
   kOutOfRange,  // a value that no node of this version writes
 };
 
-// Less than a hundred bytes.
+// Encodes a message, in less than a hundred bytes.
 std::vector<std::uint8_t> encode_backend_message(const BackendMessage& message);
 Result<BackendMessage, BackendMessageFault> decode_backend_message(Bytes bytes);
 

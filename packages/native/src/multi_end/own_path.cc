@@ -4,7 +4,7 @@ namespace sheaf::quic {
 
 void OwnPath::on_abandoned(PathEntry& entry, Time) {
   if (!entry.abandonment->by_peer) return;
-  // docs/internals/multi-end.md: the client's connection goes on without this backend.
+  // The client's connection continues without this backend (docs/internals/multi-end.md).
   parts_.close.finish({.cause = ConnectionClosed::Cause::kPeerApplication,
                        .error = entry.abandonment->error,
                        .reason = "the path of this backend was abandoned"});

@@ -4,7 +4,8 @@
 
 namespace sheaf::quic {
 
-// A backend takes part in a connection at one path, which it was given, and ends with it.
+// A backend's policy. It takes part in a connection at one path, which it was handed, and ends with
+// that path.
 class OwnPath final : public PathPolicy {
  public:
   explicit OwnPath(Connection::Parts& parts) : parts_(parts) {}

@@ -4,15 +4,16 @@
 
 namespace sheaf::quic {
 
-// docs/internals/multi-end.md: frames that client and primary exchange about backends.
+// Frames that client and primary exchange about backends (docs/internals/multi-end.md)
 inline constexpr FrameSet k_backend_frames =
     FrameSet::of<BackendOfferFrame, BackendWithdrawFrame, BackendAbandonFrame>();
 
-// Paths between client and primary.
+// Rules of paths between client and primary
 inline constexpr PathRules k_primary_path_rules{.judged = k_backend_frames,
                                                 .for_policy = k_backend_frames};
 
-// Paths between client and backend: a backend speaks of its own path and of its streams.
+// Rules of paths between client and backend. A backend sends frames only about its own path and its
+// streams.
 inline constexpr PathRules k_backend_path_rules{
     .apart = true,
     .judged = FrameSet::all(),

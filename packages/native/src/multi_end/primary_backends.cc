@@ -44,7 +44,7 @@ Result<BackendSeed, BackendRefusal> PrimaryBackends::hand_over(BackendId backend
   if (!keys) return BackendRefusal::kNotReady;
   BackendSeed seed = make_seed(backend, entry, std::move(*keys), wanted);
 
-  // From now on nothing is sent or received here on this path: with the same keys in use at two
+  // After this, nothing is sent or received here on this path: with the same keys in use at two
   // places, no packet number may be used twice.
   entry.rules = k_backend_path_rules;
   table_.set_path(entry.id, backend);
@@ -137,7 +137,7 @@ void PrimaryBackends::write_frames(Writer& writer, SentPackets& sent) {
 
 void PrimaryBackends::on_frame_lost(const SentFrame& frame) {
   BackendRecord* record = table_.find({static_cast<std::uint32_t>(frame.stream)});
-  // Only the newest is worth repeating.
+  // Repeats only the newest frame.
   if (record && record->sequence == frame.offset) {
     record->frame_due = parts_.policy_frames_due = true;
   }

@@ -7,12 +7,12 @@
 
 namespace sheaf::quic {
 
-// The primary hands paths over to backends and offers them to the client.
+// The primary's policy: hands over paths to backends, and offers the backends to the client.
 class PrimaryBackends final : public PathPolicy {
  public:
   explicit PrimaryBackends(Connection::Parts& parts) : parts_(parts) {}
 
-  // multi_end/backends.h says what these do.
+  // Documented in multi_end/backends.h
   Result<BackendSeed, BackendRefusal> hand_over(BackendId backend, const Address& address,
                                                 const StreamLease& wanted);
   FreePaths free_paths() const;

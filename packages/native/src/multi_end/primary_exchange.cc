@@ -8,8 +8,8 @@ namespace sheaf::quic {
 
 namespace {
 
-// A first flight and what is sent while more credit is on its way from the primary. No ids: HTTP/3
-// servers open no streams at backends.
+// Enough for a first flight, and for data while more credit is on its way from the primary. It has
+// no ids, since HTTP/3 servers open no streams at backends.
 constexpr StreamLease k_first_lease{.credit = 64 << 10, .ids = {}};
 
 constexpr Duration k_patience = std::chrono::seconds(1);
@@ -45,7 +45,7 @@ bool PrimaryExchange::receive(BackendId backend, Bytes bytes, Time now) {
   const auto message = decode_backend_message(bytes);
   if (!message || std::holds_alternative<LeaseGrant>(message->body)) return false;
   Partner* partner = find(backend);
-  // From an earlier hand-over, or on its way while the backend was abandoned.
+  // The message is from an earlier hand-over, or crossed the end of this one.
   if (!partner || partner->path != message->path) return true;
   if (const auto* request = std::get_if<LeaseRequest>(&message->body)) {
     if (const auto grant = grantor_.on_request(backend, *request)) push(*partner, *grant);

@@ -8,26 +8,26 @@
 
 namespace sheaf::quic {
 
-// A primary's dealings with the backends of one connection: snapshots, and the messages that leases
-// need. Sans-IO; whoever carries the messages knows nothing of them. The connection outlives it.
+// A primary's exchange with the backends of one connection: snapshots, and the messages of leases.
+// Sans-IO: the carrier of the messages need not understand them. The connection outlives it.
 class PrimaryExchange {
  public:
   PrimaryExchange(Connection& connection, Time now)
       : connection_(connection), grantor_(shared_limits(connection)), since_(now) {}
 
-  // Hand-overs are possible: the client's connection ids for all paths have come, or those for some
-  // and the others take long.
+  // Returns whether hand-overs are possible: the client's connection ids have come for all paths,
+  // or for some if the others take long.
   bool ready(Time now) const;
 
-  // A snapshot with keys in it (multi_end/connection_snapshot.h). A backend is handed no second
-  // path while it has one.
+  // Returns a snapshot with keys (multi_end/connection_snapshot.h). A backend gets no second path
+  // while it has one.
   Result<std::vector<std::uint8_t>, BackendRefusal> hand_over(BackendId backend,
                                                               const Address& address);
   void on_backend_left(const BackendLeftEvent& left, Time now);
-  // False for a message that no backend of this connection writes; nothing has happened then.
+  // Returns false for a message that no backend of this connection writes, and then does nothing.
   bool receive(BackendId backend, Bytes message, Time now);
 
-  // To be asked after whatever happens to the connection, and at `next_timeout`.
+  // Call `poll_message` after every event of the connection, and at `next_timeout`.
   struct Outgoing {
     BackendId backend;
     std::vector<std::uint8_t> message;

@@ -6,7 +6,8 @@
 
 namespace sheaf::quic {
 
-// A client that only receives sends nothing that a backend would have to acknowledge.
+// Returns when to ask a server for a sign of life. A client that only receives sends nothing that a
+// backend would acknowledge.
 Time SilenceWatch::quiet_deadline(const PathEntry& entry) const {
   const Path& path = *entry.path;
   if (path.validation.pending() || path.ping_due || entry.suspect() ||
@@ -23,7 +24,7 @@ Time SilenceWatch::quiet_deadline(const PathEntry& entry) const {
   if (parts_.streams.pinned().count(entry.id) > 0) {
     return entry.last_heard + std::max(k_quiet, answer_time);
   }
-  // A path that was validated ahead is kept, as long as the connection is in use at all.
+  // A path that was validated ahead of use is kept while the connection is in use at all.
   if (parts_.streams.open_streams() == 0 || parts_.idle.timeout() == Duration::zero()) {
     return k_never;
   }
@@ -41,8 +42,9 @@ Time SilenceWatch::silence_deadline(const PathEntry& entry) const {
   return entry.silent_since + std::max<Duration>(k_silence, 3 * parts_.probe_timeout(*entry.path));
 }
 
-// Without a primary no credit comes any more: a stream that waits for some would wait for ever.
-// Unless the primary is lost to the client alone, and the backend still hears from it.
+// Returns when to abandon a backend whose streams wait for credit. Without a primary no credit
+// comes any more, and a stream could wait forever. If the primary is lost only to the client, the
+// backend still gets credit.
 Time SilenceWatch::starved_deadline(const PathEntry& entry) const {
   const BackendPath* path = table_.path(entry.id);
   if (!primary_lost_ || !path || !parts_.streams.pinned().starved(entry.id, path->blocked_limit)) {
@@ -51,7 +53,8 @@ Time SilenceWatch::starved_deadline(const PathEntry& entry) const {
   return std::max(primary_lost_at_, path->blocked_at) + k_starved;
 }
 
-// When the last path to the primary has been silent for long; only backends are left then.
+// Returns when the last path to the primary has been silent for too long, so that only backends are
+// left.
 Time SilenceWatch::primary_deadline() const {
   bool any_backend = false;
   Time latest{};

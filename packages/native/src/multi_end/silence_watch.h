@@ -5,18 +5,17 @@
 
 namespace sheaf::quic {
 
-// The client's policy of silence (docs/internals/multi-end.md): asks servers that were not heard
-// for long for a sign of life, gives up the path of a backend that does not answer, and reports a
-// lost primary.
+// The client's policy for silence (docs/internals/multi-end.md): asks quiet servers for a sign of
+// life, abandons the path of a backend that does not answer, and reports a lost primary.
 class SilenceWatch {
  public:
-  // A backend with open streams is asked after this time, and the primary while backends have open
-  // streams. Each time is at least three probe timeouts.
+  // Quiet times after which a backend with open streams is asked, and the primary while backends
+  // have open streams. Each time is at least three probe timeouts.
   static constexpr Duration k_quiet = std::chrono::milliseconds(500);
   static constexpr Duration k_quiet_primary = std::chrono::seconds(1);
-  // A server may leave probes unacknowledged for this time.
+  // Time for which a server may leave probes unacknowledged
   static constexpr Duration k_silence = std::chrono::seconds(2);
-  // A stream may wait for credit for this time while the primary is lost.
+  // Time for which a stream may wait for credit while the primary is lost
   static constexpr Duration k_starved = std::chrono::milliseconds(500);
 
   SilenceWatch(Connection::Parts& parts, const BackendTable& table)
@@ -34,8 +33,8 @@ class SilenceWatch {
 
   Connection::Parts& parts_;
   const BackendTable& table_;
-  bool primary_lost_ = false;  // the application was told
-  Time primary_lost_at_{};     // the last time
+  bool primary_lost_ = false;  // the application was informed
+  Time primary_lost_at_{};     // latest time
 };
 
 }  // namespace sheaf::quic

@@ -7,7 +7,7 @@
 namespace sheaf::qlog {
 namespace {
 
-// Files of one name: more than that is somebody's game.
+// Bound on files of one name; only an attacker would cause more.
 constexpr int k_max_same_name = 16;
 
 }  // namespace

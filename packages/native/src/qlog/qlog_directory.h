@@ -9,24 +9,24 @@
 
 namespace sheaf::qlog {
 
-// How many logs an endpoint writes at one time, and leaves behind: peers decide how many
-// connections there are.
+// Bounds on the logs that an endpoint writes at one time, and leaves behind, since peers decide how
+// many connections there are
 struct QlogLimits {
   std::size_t max_open = 256;
   std::size_t max_kept = 4096;  // the oldest make room
 };
 
-// Where the logs of an endpoint's connections go. It outlives them.
+// Directory of the logs of an endpoint's connections. It outlives them.
 class QlogDirectory {
  public:
   explicit QlogDirectory(std::string path, const QlogLimits& limits = {})
       : path_(std::move(path)), limits_(limits) {}
 
-  // Creates `<original destination id>.sqlog`, with a number when a file has that name already: the
-  // client chose it. Null when it cannot be written, or too many are open: a connection does not
-  // fail for want of a log.
+  // Creates `<original destination id>.sqlog`, with a number if that file exists, since the client
+  // chose the id. Returns null when the file cannot be written, or too many are open: a connection
+  // does not fail without a log.
   std::unique_ptr<QlogFile> create(const QlogFile::Trace& trace);
-  // A log that `create` returned is closed.
+  // Closes a log that `create` returned.
   void release(std::unique_ptr<QlogFile> log);
 
  private:
@@ -38,7 +38,7 @@ class QlogDirectory {
   std::deque<std::string> kept_;  // paths, oldest first
 };
 
-// Lower-case hexadecimal digits.
+// Returns lower-case hexadecimal digits.
 std::string hex_text(const quic::ConnectionId& id);
 
 }  // namespace sheaf::qlog

@@ -46,7 +46,7 @@ void QlogFile::begin_event(Time now, const char* name) {
 
 void QlogFile::end_event() { std::fputs("}}\n", file_); }
 
-// The frames of a received packet come one by one; its event ends when another one begins.
+// Ends the event of a received packet when another event begins, since its frames come one by one.
 void QlogFile::end_received_packet() {
   if (!in_received_packet_) return;
   in_received_packet_ = false;

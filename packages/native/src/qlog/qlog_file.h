@@ -9,8 +9,8 @@
 namespace sheaf::qlog {
 
 // Writes one connection's events as JSON text sequences (RFC 7464) of
-// draft-ietf-quic-qlog-main-schema and draft-ietf-quic-qlog-quic-events. Initial and Handshake
-// packets, which ngtcp2 handles, are not in it. Payload bytes and keys never are.
+// draft-ietf-quic-qlog-main-schema and draft-ietf-quic-qlog-quic-events. It contains no Initial and
+// Handshake packets, which ngtcp2 handles, and never payload bytes or keys.
 class QlogFile final : public quic::EventLog {
  public:
   struct Trace {
@@ -18,7 +18,7 @@ class QlogFile final : public quic::EventLog {
     quic::ConnectionId original_destination;
     quic::Time start;
   };
-  // Takes over an open file.
+  // Takes ownership of an open file.
   QlogFile(std::FILE* file, const Trace& trace);
   ~QlogFile() override;
 
@@ -42,7 +42,8 @@ class QlogFile final : public quic::EventLog {
   quic::Time last_;  // of the last event
   bool in_received_packet_ = false;
   bool first_frame_ = true;
-  // They come with the ACK frame, amid the frames of the packet that carries it.
+  // Metrics wait here. They come with the ACK frame, between the frames of the packet that carries
+  // it.
   std::optional<std::pair<quic::Time, quic::PathStats>> metrics_;
 };
 

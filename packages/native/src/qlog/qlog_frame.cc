@@ -14,7 +14,7 @@ const char* directionality(Directionality value) {
   return value == Directionality::kBidirectional ? "bidirectional" : "unidirectional";
 }
 
-// Writes what follows {"frame_type":…
+// Writes the fields after {"frame_type":…
 class Fields {
  public:
   explicit Fields(std::FILE* file) : file_(file) {}

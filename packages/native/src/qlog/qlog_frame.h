@@ -8,11 +8,13 @@
 
 namespace sheaf::qlog {
 
-// One frame as a JSON object of draft-ietf-quic-qlog-quic-events; payload is told by its length.
+// Writes one frame as a JSON object of draft-ietf-quic-qlog-quic-events. Of payload, only the
+// length is written.
 void write_qlog_frame(std::FILE* file, const quic::Frame& frame);
 void write_qlog_frame(std::FILE* file, const quic::SentFrame& frame);
 
-// With quotes. Bytes outside of printable ASCII, which a peer may send in a reason, are escaped.
+// Writes a string with quotes. Bytes outside of printable ASCII, which a peer may send in a reason,
+// are escaped.
 void write_json_string(std::FILE* file, std::string_view text);
 
 }  // namespace sheaf::qlog

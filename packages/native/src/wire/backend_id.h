@@ -5,8 +5,8 @@
 
 namespace sheaf::quic {
 
-// A server that takes part in a connection beside the primary (docs/internals/multi-end.md); the
-// primary names it.
+// Id of a server beside the primary that takes part in a connection (docs/internals/multi-end.md).
+// The primary assigns it.
 struct BackendId {
   static constexpr std::uint32_t k_maximum = 63;
   std::uint32_t value = 0;

@@ -27,7 +27,7 @@ struct EcnCounts {
   auto operator<=>(const EcnCounts&) const = default;
 };
 
-// RFC 9000 §19.3. The ranges stay encoded: `AckRangeReader` walks them without an allocation.
+// ACK (RFC 9000 §19.3). The ranges stay encoded: `AckRangeReader` walks them without an allocation.
 struct AckFrame {
   PacketNumber largest = 0;
   std::uint64_t delay = 0;        // in units of 2^ack_delay_exponent microseconds
@@ -37,8 +37,8 @@ struct AckFrame {
   std::optional<EcnCounts> ecn{};
 };
 
-// RESET_STREAM, and RESET_STREAM_AT (draft-ietf-quic-reliable-stream-reset-09 §4) when some of the
-// stream is to be delivered all the same.
+// RESET_STREAM, or RESET_STREAM_AT (draft-ietf-quic-reliable-stream-reset-09 §4) if a part of the
+// stream is to be delivered reliably
 struct ResetStreamFrame {
   StreamId stream{};
   std::uint64_t error = 0;
@@ -107,43 +107,44 @@ struct ConnectionCloseFrame {
   Bytes reason{};
 };
 struct HandshakeDoneFrame {};
-// RFC 9221 §4.
+// RFC 9221 §4
 struct DatagramFrame {
   Bytes data{};
 };
 
-// RFC 10069 §4.1: an ACK frame for the packet number space of one path.
+// PATH_ACK: an ACK frame for the packet number space of one path (RFC 10069 §4.1)
 struct PathAckFrame {
   PathId path{};
   AckFrame ack{};
 };
-// §4.2.
+// RFC 10069 §4.2
 struct PathAbandonFrame {
   PathId path{};
   std::uint64_t error = 0;
 };
 enum class PathStatus : std::uint8_t { kAvailable, kBackup };
-// §4.3: PATH_STATUS_BACKUP and PATH_STATUS_AVAILABLE, which share one sequence per path.
+// PATH_STATUS_BACKUP and PATH_STATUS_AVAILABLE, which share one sequence per path (RFC 10069 §4.3)
 struct PathStatusFrame {
   PathId path{};
   std::uint64_t sequence = 0;
   PathStatus status = PathStatus::kAvailable;
 };
-// §4.4.
+// RFC 10069 §4.4
 struct PathNewConnectionIdFrame {
   PathId path{};
   NewConnectionIdFrame issued{};
 };
-// §4.5.
+// RFC 10069 §4.5
 struct PathRetireConnectionIdFrame {
   PathId path{};
   std::uint64_t sequence = 0;
 };
-// §4.6. Path ids in the next three frames may exceed 32 bits on the wire; the decoder refuses them.
+// RFC 10069 §4.6. Path ids in the next three frames may exceed 32 bits on the wire; the decoder
+// refuses them.
 struct MaxPathIdFrame {
   PathId maximum{};
 };
-// §4.7.
+// RFC 10069 §4.7
 struct PathsBlockedFrame {
   PathId maximum{};
 };
@@ -152,7 +153,7 @@ struct PathCidsBlockedFrame {
   std::uint64_t next_sequence = 0;
 };
 
-// docs/reference/wire.md: the primary offers a path to a server of its own.
+// Offers the client a path to another server of the primary (docs/reference/wire.md).
 struct BackendOfferFrame {
   BackendId backend{};
   std::uint64_t sequence = 0;  // one space per backend, with BACKEND_WITHDRAW
@@ -164,13 +165,13 @@ struct BackendWithdrawFrame {
   std::uint64_t sequence = 0;
   std::uint64_t reason = 0;
 };
-// What a client and a backend exchanged, in terms of the connection's flow control.
+// What a client and a backend exchanged, in terms of the connection's flow control
 struct BackendUse {
   std::uint64_t received = 0;  // bytes of streams that count against the client's MAX_DATA
-  std::uint64_t sent = 0;      // that count against the servers'
-  std::uint64_t streams = 0;   // bidirectional ones that the client opened there
+  std::uint64_t sent = 0;      // bytes that count against the servers' MAX_DATA
+  std::uint64_t streams = 0;   // bidirectional streams that the client opened there
 };
-// docs/reference/wire.md: PATH_ABANDON for a backend's path, with the final account of it.
+// PATH_ABANDON for a backend's path, with the final account of it (docs/reference/wire.md)
 struct BackendAbandonFrame {
   PathId path{};
   std::uint64_t error = 0;

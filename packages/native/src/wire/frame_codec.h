@@ -9,17 +9,17 @@ inline constexpr std::uint8_t k_stream_offset_bit = 0x04;
 inline constexpr std::uint8_t k_stream_length_bit = 0x02;
 inline constexpr std::uint8_t k_stream_fin_bit = 0x01;
 
-// What a packet may carry (RFC 9000 §12.4 table 3).
+// Types of packets, which may carry different frames (RFC 9000 §12.4 table 3)
 enum class PacketType : std::uint8_t { kZeroRtt, kOneRtt };
 
 // Decodes the next frame. Checks everything that a frame alone can violate: encoding
-// (FRAME_ENCODING_ERROR), frames forbidden in the packet type (PROTOCOL_VIOLATION), a type that is
-// not encoded in its shortest form, values beyond 2^60 for stream counts, stream offsets beyond
-// 2^62-1, connection id lengths, empty NEW_TOKEN.
+// (FRAME_ENCODING_ERROR), frames forbidden in the packet type (PROTOCOL_VIOLATION), a type not
+// encoded in its shortest form, stream counts above 2^60, stream offsets above 2^62-1, connection
+// id lengths, and an empty NEW_TOKEN.
 Result<Frame, TransportError> decode_frame(Reader& reader, PacketType packet_type);
 
-// The two frames that fill most packets, without the cost of the variant. They read the next frame
-// when it is a correct one of that type; otherwise the reader stays where it was, for
+// Reads one of the two frames that fill most packets, without the cost of the variant. Returns true
+// if the next frame is a correct one of that type. Otherwise the reader stays where it was, for
 // `decode_frame`. ACK is not allowed in 0-RTT packets.
 bool read_ack_frame(Reader& reader, AckFrame& frame);
 inline bool read_stream_frame(Reader& reader, StreamFrame& frame) {
@@ -39,28 +39,28 @@ inline bool read_stream_frame(Reader& reader, StreamFrame& frame) {
 class AckRangeReader {
  public:
   explicit AckRangeReader(const AckFrame& frame);
-  // False when there is no range left.
+  // Returns false when no range is left.
   bool next(PacketNumber& first, PacketNumber& last);
 
  private:
   Reader gaps_;
   PacketNumber next_largest_;
-  std::uint64_t length_;  // of the range that is next, minus 1
+  std::uint64_t length_;  // of the next range, minus 1
   std::uint64_t remaining_;
 };
 
-// Encoded size in bytes; the writer must have that much room.
+// Returns the encoded size in bytes. `encode` needs that much room in the writer.
 std::size_t encoded_size(const Frame& frame);
 void encode(Writer& writer, const Frame& frame);
 
-// STREAM frames are built around their data instead of from a struct: the header is written, then
-// the caller puts the data behind it.
+// Header of a STREAM frame. These frames are not built from a struct: the caller puts the data
+// behind the written header.
 struct StreamFrameHeader {
   StreamId stream{};
   std::uint64_t offset = 0;
   std::size_t length = 0;
   bool fin = false;
-  // Without a length field the frame must be the last of its packet (RFC 9000 §19.8).
+  // A frame without a length field must be the last of its packet (RFC 9000 §19.8).
   bool has_length = true;
 };
 inline std::size_t encoded_size(const StreamFrameHeader& header) {
@@ -79,13 +79,14 @@ inline void encode(Writer& writer, const StreamFrameHeader& header) {
   if (header.has_length) writer.write_varint(header.length);
 }
 
-// RFC 9000 §19.3; `ranges` are closed intervals from the largest down, at least one.
+// A closed interval of packet numbers
 struct AckRange {
   PacketNumber first = 0;
   PacketNumber last = 0;
 };
-// Writes as many ranges as fit and returns how many that were; 0 when not even one fits. With a
-// path it is a PATH_ACK (RFC 10069 §4.1).
+// Writes an ACK frame, or a PATH_ACK if there is a path (RFC 10069 §4.1). `ranges` has at least one
+// range, from the largest down (RFC 9000 §19.3). Returns how many ranges fit; 0 when not even one
+// does.
 std::size_t encode_ack(Writer& writer, std::span<const AckRange> ranges, std::uint64_t delay,
                        const std::optional<EcnCounts>& ecn,
                        std::optional<PathId> path = std::nullopt);

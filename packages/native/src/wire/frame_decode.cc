@@ -16,14 +16,14 @@ constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4
   return {TransportErrorCode::kFrameEncodingError, static_cast<std::uint64_t>(type), reason};
 }
 
-// The frame, if all of its fields were there.
+// Returns the frame if all of its fields were present.
 template <typename F>
 Decoded complete(const Reader& reader, FrameType type, const F& frame) {
   if (!reader.ok()) return encoding_error(type, "frame is truncated");
   return Frame{frame};
 }
 
-// RFC 9000 §12.5: frames that cannot be sent before the handshake is complete.
+// Returns whether a frame cannot be sent before the handshake is complete (RFC 9000 §12.5).
 bool forbidden_in_zero_rtt(FrameType type) {
   switch (type) {
     case FrameType::kAck:
@@ -54,7 +54,7 @@ bool forbidden_in_zero_rtt(FrameType type) {
   }
 }
 
-// What follows the type, and in PATH_ACK the path id (RFC 9000 §19.3).
+// Reads what follows the type, and in PATH_ACK the path id (RFC 9000 §19.3).
 bool read_ack_body(Reader& reader, bool has_ecn, AckFrame& frame) {
   frame.largest = reader.read_varint();
   frame.delay = reader.read_varint();
@@ -62,8 +62,8 @@ bool read_ack_body(Reader& reader, bool has_ecn, AckFrame& frame) {
   frame.first_range = reader.read_varint();
   if (frame.first_range > frame.largest) return false;
 
-  // RFC 9000 §19.3.1: no computed packet number may be negative. A false range count ends with the
-  // packet's bytes.
+  // RFC 9000 §19.3.1: no computed packet number may be negative. The bytes of the packet bound a
+  // false range count.
   PacketNumber smallest = frame.largest - frame.first_range;
   const std::uint8_t* const ranges = reader.position();
   for (std::uint64_t i = 0; i < frame.range_count; ++i) {
@@ -121,7 +121,7 @@ Decoded decode_new_token(Reader& reader) {
   return complete(reader, FrameType::kNewToken, frame);
 }
 
-// MAX_STREAMS and STREAMS_BLOCKED, whose lowest type bit tells the directionality.
+// Decodes MAX_STREAMS and STREAMS_BLOCKED, whose lowest type bit is the directionality.
 template <typename F>
 Decoded decode_stream_count(Reader& reader, FrameType type) {
   const Directionality directionality = static_cast<std::uint64_t>(type) & 1
@@ -132,7 +132,8 @@ Decoded decode_stream_count(Reader& reader, FrameType type) {
   return complete(reader, type, F{directionality, count});
 }
 
-// Fields that NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID share; what is wrong comes back.
+// Reads the fields that NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID share. Returns the fault, or
+// null.
 const char* read_new_connection_id(Reader& reader, NewConnectionIdFrame& frame) {
   frame.sequence = reader.read_varint();
   frame.retire_prior_to = reader.read_varint();
@@ -183,8 +184,8 @@ Decoded decode_stream(Reader& reader, FrameType type) {
   return encoding_error(type, "frame is truncated or ends beyond 2^62-1");
 }
 
-// A path id in a multipath frame. RFC 10069 §3.1: none is above 2^32-1, so that one which is
-// exceeds whatever maximum was announced (§4).
+// Reads a path id of a multipath frame. None is above 2^32-1 (RFC 10069 §3.1), so a larger one
+// exceeds every announced maximum (§4).
 PathId read_path_id(Reader& reader, bool& valid) {
   const std::uint64_t value = reader.read_varint();
   valid = valid && value <= UINT32_MAX;
@@ -207,7 +208,7 @@ Decoded decode_path_ack(Reader& reader, FrameType type) {
   return complete_path_frame(reader, type, frame, valid);
 }
 
-// The frames of RFC 10069 §4 that carry a path id and at most one more number.
+// Decodes the frames of RFC 10069 §4 with a path id and at most one more number.
 template <typename F>
 Decoded decode_path_frame(Reader& reader, FrameType type) {
   bool valid = true;
@@ -233,14 +234,14 @@ Decoded decode_path_new_connection_id(Reader& reader) {
   return complete_path_frame(reader, type, frame, valid);
 }
 
-// A backend id that cannot exist exceeds the maximum that every receiver has.
+// Reads a backend id. An impossible id exceeds the maximum that every receiver has.
 BackendId read_backend_id(Reader& reader, bool& valid) {
   const std::uint64_t value = reader.read_varint();
   valid = valid && value <= BackendId::k_maximum;
   return {static_cast<std::uint32_t>(value)};
 }
 
-// What is wrong with the address comes back.
+// Reads an address. Returns the fault, or null.
 const char* read_backend_address(Reader& reader, Address& address) {
   const std::uint8_t version = reader.read_u8();
   if (reader.ok() && version != 4 && version != 6) return "neither IPv4 nor IPv6";
@@ -412,7 +413,7 @@ Result<Frame, TransportError> decode_frame(Reader& reader, PacketType packet_typ
   const std::uint64_t value = body.read_varint();
   const auto type = static_cast<FrameType>(value);
   const std::size_t type_length = reader.remaining() - body.remaining();
-  // RFC 9000 §12.4: the type is written in its shortest form.
+  // RFC 9000 §12.4: the type must be written in its shortest form.
   if (body.ok() && type_length != varint_size(value)) {
     return violation(type, "frame type is not in its shortest form");
   }

@@ -6,7 +6,7 @@
 namespace sheaf::quic {
 namespace {
 
-// Takes what a Writer takes and only counts it, so that a frame's size and its bytes come from one
+// Has the interface of Writer and only counts, so that a frame's size and bytes come from one
 // description.
 class Counter {
  public:
@@ -198,14 +198,14 @@ std::size_t ecn_size(const std::optional<EcnCounts>& ecn) {
   return ecn ? varint_size(ecn->ect0) + varint_size(ecn->ect1) + varint_size(ecn->ce) : 0;
 }
 
-// A range behind another one: the gap and the length are both stored one too small, and the gap
-// counts from below the range before (RFC 9000 §19.3.1).
+// Returns the encoded gap between two ranges. Gap and length are both stored one too small, and the
+// gap counts from below the earlier range (RFC 9000 §19.3.1).
 std::uint64_t gap_between(const AckRange& before, const AckRange& range) {
   assert(before.first >= range.last + 2 && range.last >= range.first);
   return before.first - range.last - 2;
 }
 
-// How many of the ranges fit into `room` bytes.
+// Returns how many of the ranges fit into `room` bytes.
 std::size_t fitting_ranges(std::span<const AckRange> ranges, std::size_t fixed, std::size_t room) {
   std::size_t size = fixed;
   std::size_t count = 0;

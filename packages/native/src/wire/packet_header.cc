@@ -20,8 +20,8 @@ std::optional<ConnectionId> read_connection_id(Reader& reader) {
 }  // namespace
 
 std::size_t packet_number_length(PacketNumber number, PacketNumber largest_acknowledged) {
-  // Twice the distance must fit, or the receiver could choose the wrong window. With nothing
-  // acknowledged the distance counts from -1, which is what k_no_packet_number wraps to.
+  // Twice the distance must fit. Otherwise the receiver could choose the wrong window. If nothing
+  // is acknowledged, the distance counts from -1, which k_no_packet_number wraps to.
   const std::uint64_t in_flight = number - largest_acknowledged;
   if (in_flight <= 1u << 7) return 1;
   if (in_flight <= 1u << 15) return 2;

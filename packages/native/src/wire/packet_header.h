@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// RFC 9000 §17.1 and appendix A.
+// Encoding of packet numbers (RFC 9000 §17.1 and appendix A)
 std::size_t packet_number_length(PacketNumber number, PacketNumber largest_acknowledged);
 PacketNumber decode_packet_number(PacketNumber largest_received, std::uint64_t truncated,
                                   std::size_t length);
@@ -21,7 +21,7 @@ inline constexpr std::uint8_t k_long_header_bit = 0x80;
 
 enum class LongPacketType : std::uint8_t { kInitial, kZeroRtt, kHandshake, kRetry };
 
-// The part of a long header that is readable without keys; spans point into the datagram.
+// The part of a long header that is readable without keys. Spans point into the datagram.
 struct LongHeader {
   std::uint32_t version = 0;
   LongPacketType type = LongPacketType::kInitial;
@@ -32,8 +32,8 @@ struct LongHeader {
   std::size_t packet_length = 0;         // header to the end of the packet, in bytes
 };
 
-// Walks coalesced packets; nothing for a version other than 1 and 2, Retry, Version Negotiation, or
-// bytes that are not a whole packet.
+// Decodes the first of coalesced packets. Returns nothing for versions other than 1 and 2, Retry,
+// Version Negotiation, and bytes that are not a whole packet.
 std::optional<LongHeader> decode_long_header(Bytes packet);
 
 }  // namespace sheaf::quic

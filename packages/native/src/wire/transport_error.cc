@@ -62,7 +62,7 @@ const char* name_of(TransportErrorCode code) {
 std::string to_string(TransportErrorCode code) {
   if (const char* name = name_of(code)) return name;
   const auto value = static_cast<std::uint64_t>(code);
-  // RFC 9000 §20.1: CRYPTO_ERROR (0x0100-0x01ff).
+  // CRYPTO_ERROR, 0x0100-0x01ff (RFC 9000 §20.1)
   const bool tls_alert = value >> 8 == 1;
   char text[40];
   std::snprintf(text, sizeof text, "%s0x%llx", tls_alert ? "CRYPTO_ERROR " : "",

@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// RFC 9000 §20.1.
+// Error codes of RFC 9000 §20.1
 enum class TransportErrorCode : std::uint64_t {
   kNoError = 0x0,
   kInternalError = 0x1,
@@ -35,7 +35,7 @@ enum class TransportErrorCode : std::uint64_t {
   kNoCidAvailableForPath = 0x3e77,
 };
 
-// A rule that the peer broke: closes the connection with this code.
+// A rule that the peer broke. The connection closes with this code.
 struct TransportError {
   TransportErrorCode code = TransportErrorCode::kNoError;
   std::uint64_t frame_type = 0;  // 0 when no frame is to blame
@@ -44,7 +44,7 @@ struct TransportError {
 
 using TransportStatus = Status<TransportError>;
 
-// "FLOW_CONTROL_ERROR", "CRYPTO_ERROR 0x12a", "0x1234" for one that is not known.
+// Returns "FLOW_CONTROL_ERROR", "CRYPTO_ERROR 0x12a", or "0x1234" for an unknown code.
 std::string to_string(TransportErrorCode code);
 
 }  // namespace sheaf::quic

@@ -39,8 +39,8 @@ TransportError parameter_error(std::string reason) {
   return {TransportErrorCode::kTransportParameterError, 0, std::move(reason)};
 }
 
-// A peer may announce centuries; an hour more or less of them makes no difference, an overflow
-// would.
+// Bounds a duration. A peer may announce centuries, which would overflow; bounding them to a year
+// makes no difference.
 Duration milliseconds_up_to_a_year(std::uint64_t value) {
   constexpr std::chrono::milliseconds k_year = std::chrono::hours(24 * 365);
   return std::chrono::milliseconds(std::min<std::uint64_t>(value, k_year.count()));
@@ -65,7 +65,7 @@ PreferredAddress read_preferred_address(Reader& value) {
   return address;
 }
 
-// Reads one parameter's value; what is outside its range comes back as a reason.
+// Reads one parameter's value. Returns the reason if it is out of range, or null.
 const char* read_value(TransportParameters& out, ParameterId id, Reader& value) {
   switch (id) {
     case ParameterId::kMaxIdleTimeout:
@@ -161,12 +161,12 @@ Result<TransportParameters, TransportError> decode_transport_parameters(Bytes ex
     if (fault) return parameter_error(fault);
     seen.push_back(id);
   }
-  // RFC 9000 §7.4: none may come twice, unknown ones included.
+  // RFC 9000 §7.4: no parameter may come twice, including unknown ones.
   std::ranges::sort(seen);
   if (const auto twin = std::ranges::adjacent_find(seen); twin != seen.end()) {
     return parameter_error("transport parameter " + std::to_string(*twin) + " comes twice");
   }
-  // docs/reference/wire.md: backends are reached over paths.
+  // Backends are reached over paths (docs/reference/wire.md).
   if (parameters.multi_end && !parameters.initial_max_path_id) {
     return parameter_error("multi_end without initial_max_path_id");
   }

@@ -10,7 +10,7 @@
 
 namespace sheaf::quic {
 
-// Bits of the transport parameter multi_end (docs/reference/wire.md). Others may come.
+// Bits of the transport parameter multi_end (docs/reference/wire.md). Unknown bits are ignored.
 struct BackendKeyModes {
   // Every backend has the connection's traffic secrets.
   static constexpr auto k_shared = static_cast<std::uint64_t>(KeyMode::kShared);
@@ -28,9 +28,9 @@ struct PreferredAddress {
   StatelessResetToken reset_token{};
 };
 
-// RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3, draft-ietf-quic-reliable-stream-reset-09 §3,
-// RFC 10069 §3, docs/reference/wire.md. Defaults are those of an
-// absent parameter.
+// Transport parameters (RFC 9000 §18.2, RFC 9221 §3, RFC 9287 §3,
+// draft-ietf-quic-reliable-stream-reset-09 §3, RFC 10069 §3, docs/reference/wire.md). Defaults are
+// those of an absent parameter.
 struct TransportParameters {
   Duration max_idle_timeout = Duration::zero();  // zero: none
   std::uint64_t max_udp_payload_size = 65527;
@@ -47,20 +47,20 @@ struct TransportParameters {
   std::uint64_t active_connection_id_limit = 2;
   std::uint64_t max_datagram_frame_size = 0;
   bool grease_quic_bit = false;
-  bool reset_stream_at = false;  // this side takes RESET_STREAM_AT
+  bool reset_stream_at = false;  // this side accepts RESET_STREAM_AT
   std::optional<std::uint64_t> initial_max_path_id;
-  // docs/reference/wire.md: key modes of Multi-End that this side can do, a bit each
-  // (`BackendKeyModes`).
+  // Key modes of Multi-End that this side supports, one bit each (`BackendKeyModes`;
+  // docs/reference/wire.md)
   std::optional<std::uint64_t> multi_end;
   std::optional<StatelessResetToken> stateless_reset_token;
 };
 
-// Parses the raw TLS extension (also one that was stored beside a session ticket). Unknown
-// parameters are skipped; a repeated one or a bad value is TRANSPORT_PARAMETER_ERROR.
+// Parses the raw TLS extension, which may have been stored with a session ticket. Unknown
+// parameters are skipped. A repeated parameter or a bad value is a TRANSPORT_PARAMETER_ERROR.
 Result<TransportParameters, TransportError> decode_transport_parameters(Bytes extension);
 
-// The parameters that ngtcp2 cannot encode: grease_quic_bit is its own, reset_stream_at,
-// initial_max_path_id and private ones are ours. Appended to what ngtcp2 wrote.
+// Appends the parameters that ngtcp2 cannot encode: reset_stream_at, initial_max_path_id and
+// private ones. (ngtcp2 itself encodes grease_quic_bit.)
 void append_extension_parameters(std::vector<std::uint8_t>& out,
                                  const TransportParameters& parameters);
 

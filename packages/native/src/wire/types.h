@@ -15,14 +15,14 @@ constexpr Role peer_of(Role role) { return role == Role::kClient ? Role::kServer
 using PacketNumber = std::uint64_t;
 inline constexpr PacketNumber k_no_packet_number = UINT64_MAX;
 
-// RFC 10069 §1.1; path 0 is the path of the handshake.
+// Path id (RFC 10069 §1.1). Path 0 is the path of the handshake.
 struct PathId {
   std::uint32_t value = 0;
   auto operator<=>(const PathId&) const = default;
 };
 
-// Which packets share their keys (docs/internals/keys.md). Values are those of snapshots, and the
-// bits of the transport parameter multi_end.
+// Which packets share their keys (docs/internals/keys.md). The values appear in snapshots, and are
+// the bits of the transport parameter multi_end.
 enum class KeyMode : std::uint8_t {
   kShared = 1,   // one traffic secret for all paths (RFC 10069 §2.4)
   kPerPath = 2,  // each path has its own, derived from it
@@ -30,7 +30,7 @@ enum class KeyMode : std::uint8_t {
 
 enum class Directionality : std::uint8_t { kBidirectional, kUnidirectional };
 
-// RFC 9000 §2.1.
+// Stream id (RFC 9000 §2.1)
 struct StreamId {
   std::uint64_t value = 0;
   auto operator<=>(const StreamId&) const = default;
@@ -39,7 +39,7 @@ struct StreamId {
   Directionality directionality() const {
     return value & 2 ? Directionality::kUnidirectional : Directionality::kBidirectional;
   }
-  // Position among the streams of the same initiator and directionality, from 0.
+  // Position among the streams of the same initiator and directionality, from 0
   std::uint64_t index() const { return value >> 2; }
   static StreamId make(Role initiator, Directionality directionality, std::uint64_t index) {
     return {index << 2 | (directionality == Directionality::kUnidirectional ? 2u : 0u) |
@@ -62,7 +62,7 @@ struct ConnectionId {
 
 using StatelessResetToken = std::array<std::uint8_t, 16>;
 
-// RFC 9000 §13.4, RFC 3168: the two ECN bits of the IP header.
+// The two ECN bits of the IP header (RFC 9000 §13.4, RFC 3168)
 enum class Ecn : std::uint8_t { kNotEct = 0, kEct1 = 1, kEct0 = 2, kCe = 3 };
 
 inline constexpr std::uint32_t k_version_1 = 0x00000001;
@@ -72,7 +72,7 @@ inline constexpr std::uint32_t k_version_2 = 0x6b3343cf;  // RFC 9369
 
 template <>
 struct std::hash<sheaf::quic::ConnectionId> {
-  // Ids that we issue are random, but one chosen by a client is not: mix all bytes.
+  // Mixes all bytes. Ids that we issue are random, but a client chooses some.
   std::size_t operator()(const sheaf::quic::ConnectionId& id) const noexcept {
     std::uint64_t mixed = 0xcbf29ce484222325u ^ id.length;
     for (std::uint8_t byte : id.view()) mixed = (mixed ^ byte) * 0x100000001b3u;

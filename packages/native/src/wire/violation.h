@@ -5,7 +5,7 @@
 
 namespace sheaf::quic {
 
-// What the peer did wrong, as the error that its connection ends with. `frame`: where it did so.
+// Returns the error for a rule that the peer broke. `frame` is the frame that broke it.
 [[gnu::cold]] inline TransportError violation(TransportErrorCode code, FrameType frame,
                                               const char* reason) {
   return {code, static_cast<std::uint64_t>(frame), reason};
@@ -13,7 +13,7 @@ namespace sheaf::quic {
 [[gnu::cold]] inline TransportError violation(FrameType frame, const char* reason) {
   return violation(TransportErrorCode::kProtocolViolation, frame, reason);
 }
-// Of no frame in particular.
+// Returns the error for a rule that no particular frame broke.
 [[gnu::cold]] inline TransportError violation(const char* reason) {
   return {TransportErrorCode::kProtocolViolation, 0, reason};
 }
