@@ -8,10 +8,10 @@
 
 namespace sheaf::quic {
 
-// Sizes in bytes everywhere.
+// All sizes are in bytes.
 
-// Facts about one received acknowledgement, after its packets have been taken from flight and the
-// losses that it reveals were reported.
+// Facts about one received acknowledgement, after its packets were removed from flight, and the
+// losses that it reveals were reported
 struct AckSample {
   Time now{};
   std::uint64_t acknowledged_bytes = 0;
@@ -22,13 +22,13 @@ struct AckSample {
   Duration latest_rtt = Duration::zero();  // zero: this acknowledgement gave no sample
   Duration min_rtt = Duration::zero();
   Duration smoothed_rtt = Duration::zero();
-  // The rate sample (draft-ietf-ccwg-bbr §4.1), from the packet that was sent last of those
-  // acknowledged now.
+  // The rate sample (draft-ietf-ccwg-bbr §4.1), of the packet that was sent last of those
+  // acknowledged now
   std::uint64_t delivery_rate = 0;                 // bytes per second; 0 when unknown
   bool delivery_rate_application_limited = false;  // the path may be faster
   std::uint64_t delivered = 0;                     // on this path so far, with this acknowledgement
   std::uint64_t delivered_at_send = 0;             // the same when that packet was sent
-  std::uint64_t in_flight_at_send = 0;             // with that packet
+  std::uint64_t in_flight_at_send = 0;             // including that packet
   std::uint64_t lost_since_send = 0;               // declared lost since that packet was sent
 
   bool application_limited = false;  // the window was not in use (RFC 9002 §7.8)
@@ -40,13 +40,13 @@ struct LostPacket {
   Time time_sent{};
   PacketNumber number = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t in_flight_at_send = 0;  // with this packet
-  std::uint64_t lost_since_send = 0;    // with this packet
+  std::uint64_t in_flight_at_send = 0;  // including this packet
+  std::uint64_t lost_since_send = 0;    // including this packet
   std::uint64_t delivered = 0;          // on this path so far
   bool application_limited = false;     // the rate sample would have been
 };
 
-// All that was declared lost at one time.
+// Everything that was declared lost at one time
 struct LossSample {
   Time now{};
   std::uint64_t lost_bytes = 0;
@@ -57,33 +57,34 @@ struct LossSample {
   bool ecn = false;         // CE marks instead of loss; lost_bytes is 0
 };
 
-// A window that never limits, and a pacing rate that never delays.
+// A window that never limits, and a pacing rate that never delays
 inline constexpr std::uint64_t k_unlimited = UINT64_MAX;
-// No controller lets more be in flight otherwise: 100 Gbit/s at a third of a second.
+// Bound on the window of all other controllers: 100 Gbit/s at a third of a second
 inline constexpr std::uint64_t k_max_congestion_window = std::uint64_t{1} << 32;
 
-// RFC 9002 §7. A value without knowledge of connections: testable alone.
+// A congestion controller (RFC 9002 §7). It knows nothing of connections, and can be tested alone.
 class CongestionController {
  public:
   virtual ~CongestionController() = default;
-  // `bytes_in_flight` with this packet.
+  // `bytes_in_flight` includes this packet.
   virtual void on_packet_sent(Time now, PacketNumber number, std::uint64_t bytes,
                               std::uint64_t bytes_in_flight) = 0;
   virtual void on_acknowledgement(const AckSample& sample) = 0;
-  // For each packet, in order of numbers, before `on_congestion` is called for all of them.
+  // Called for each packet, in order of numbers, before `on_congestion` for all of them.
   virtual void on_packet_lost(const LostPacket& packet) { static_cast<void>(packet); }
   virtual void on_congestion(const LossSample& sample) = 0;
-  // Every packet whose loss led to the last response was acknowledged after all.
+  // Called when every packet whose loss led to the last response was acknowledged after all.
   virtual void on_spurious_congestion(Time now) = 0;
   virtual void on_mtu_change(std::uint64_t max_datagram_size) = 0;
-  // What the owner knows of the rate: 0 while it knows nothing. Only OutsideRate listens.
+  // Sets a rate that the owner knows, or 0 while it knows none. Only OutsideRate uses it.
   virtual void set_outside_rate(std::uint64_t bytes_per_second) {
     static_cast<void>(bytes_per_second);
   }
-  // The path was abandoned: nothing is sent on it or acknowledged there any more.
+  // Called when the path was abandoned, so that nothing is sent or acknowledged on it any more.
   virtual void on_path_abandoned() {}
   virtual std::uint64_t window() const = 0;
-  // Bytes per second; 0 = window over RTT, with a margin (RFC 9002 §7.7); k_unlimited = not paced.
+  // Pacing rate in bytes per second. 0 means window over RTT, with a margin (RFC 9002 §7.7);
+  // k_unlimited means not paced.
   virtual std::uint64_t pacing_rate() const = 0;
   virtual bool in_slow_start() const = 0;
   virtual const char* name() const = 0;
@@ -104,9 +105,10 @@ struct CongestionConfig {
   CongestionAlgorithm algorithm = CongestionAlgorithm::kCubic;
   std::uint64_t initial_window_packets = 10;  // RFC 9002 §7.2
   std::uint64_t max_datagram_size = 1200;
-  // Of what a controller does at random. Give each path another, or competing paths probe together.
+  // Seed of random decisions. Give each path another, so that competing paths do not probe
+  // together.
   std::uint64_t seed = 0;
-  // For kOlia: one for all paths of a connection. Null: the path is alone.
+  // For kOlia: one object for all paths of a connection. Null if the path is alone.
   std::shared_ptr<OliaCoupling> coupling = nullptr;
 };
 std::unique_ptr<CongestionController> make_congestion_controller(const CongestionConfig& config);

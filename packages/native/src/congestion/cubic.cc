@@ -9,7 +9,8 @@ namespace {
 
 constexpr double k_beta = 0.7;  // RFC 9438 §4.6
 constexpr double k_c = 0.4;     // §5.1, in segments per cubic second
-// §4.3: Reno that shrinks by beta instead of one half is as aggressive with this growth.
+// Factor by which Reno, shrinking by beta instead of one half, is as aggressive as the original
+// (§4.3).
 constexpr double k_reno_growth = 3 * (1 - k_beta) / (1 + k_beta);
 
 double to_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -27,7 +28,7 @@ void Cubic::start_epoch(Time now) {
   if (window < maximum_) {
     epoch.k_seconds = std::cbrt((maximum_ - window) / (k_c * datagram_size()));
   } else {
-    // §4.10: without a congestion event before, the curve starts at its turning point.
+    // §4.10: without an earlier congestion event, the curve starts at its turning point.
     epoch.maximum = window;
   }
   epoch.reno_estimate = window;
@@ -47,7 +48,7 @@ double Cubic::grown_window(const AckSample& sample) {
   if (curve(*epoch_, elapsed) < epoch_->reno_estimate) {
     return std::max(window, epoch_->reno_estimate);
   }
-  // §4.4, §4.5: towards where the curve will be one round trip from now.
+  // §4.4, §4.5: move towards the point that the curve reaches one round trip from now.
   const double target =
       std::clamp(curve(*epoch_, elapsed + sample.smoothed_rtt), window, 1.5 * window);
   return window + (target - window) * std::min(acknowledged, 1.0);
@@ -56,18 +57,18 @@ double Cubic::grown_window(const AckSample& sample) {
 double Cubic::reduced_window() {
   const double window = current_window();
   window_before_ = window;
-  // §4.7, fast convergence: a flow that lost before it was back at its maximum makes room.
+  // §4.7, fast convergence: a flow that lost before it reached its maximum again makes room.
   maximum_ = window < maximum_ ? window * (1 + k_beta) / 2 : window;
   return window * k_beta;
 }
 
 void Cubic::on_pause(Duration pause) {
-  // §5.8: time in which the window was not in use does not move along the curve.
+  // §5.8: time in which the window was not used does not count along the curve.
   if (epoch_) epoch_->start += pause;
 }
 
 void Cubic::on_undo() {
-  // §4.9.2.
+  // §4.9.2: restore the state from before the spurious event.
   maximum_ = remembered_.maximum;
   window_before_ = remembered_.window_before;
   epoch_ = remembered_.epoch;

@@ -6,20 +6,20 @@
 
 namespace sheaf::quic {
 
-// RFC 9438, in bytes instead of segments.
+// CUBIC (RFC 9438), in bytes instead of segments
 class Cubic final : public LossBasedController {
  public:
   using LossBasedController::LossBasedController;
   const char* name() const override { return "cubic"; }
 
  private:
-  // The curve of one congestion avoidance phase.
+  // The curve of one congestion avoidance phase
   struct Epoch {
     Time start;
     double k_seconds = 0;           // until the curve is back at `maximum`
     double maximum = 0;             // W_max
     double reno_estimate = 0;       // W_est
-    double reno_window_before = 0;  // cwnd_prior: from there on Reno grows at full speed
+    double reno_window_before = 0;  // cwnd_prior; beyond it Reno grows at full speed
   };
 
   double grown_window(const AckSample& sample) override;

@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// RFC 9406 §4.3.
+// Constants of RFC 9406 §4.3
 constexpr Duration k_minimum_threshold = std::chrono::milliseconds(4);
 constexpr Duration k_maximum_threshold = std::chrono::milliseconds(16);
 constexpr int k_threshold_divisor = 8;
@@ -30,7 +30,7 @@ bool HyStart::on_acknowledgement(PacketNumber largest, Duration rtt) {
   }
   if (conservative_) {
     if (samples_ >= k_round_samples && round_minimum_ < baseline_) {
-      // The growth was jitter.
+      // The growth was only jitter.
       conservative_ = false;
       baseline_ = Duration::max();
     }

@@ -7,18 +7,18 @@
 
 namespace sheaf::quic {
 
-// HyStart++ (RFC 9406): leaves slow start when the round trip grows, before packets are lost. It
-// first goes on more slowly for some rounds, in case the growth was only jitter.
+// HyStart++ (RFC 9406): leaves slow start when the round trip grows, before packets are lost. First
+// it continues more slowly for some rounds, in case the growth was only jitter.
 class HyStart {
  public:
-  // Highest number sent so far.
+  // Notes the highest number sent so far.
   void on_packet_sent(PacketNumber number) { last_sent_ = number; }
-  // One acknowledgement in slow start; `rtt` zero when it gave no sample. True when slow start is
-  // over: the window is large enough.
+  // Processes one acknowledgement in slow start. `rtt` is zero when there is no sample. Returns
+  // true when slow start is over because the window is large enough.
   bool on_acknowledgement(PacketNumber largest, Duration rtt);
-  // RFC 9406 §4.2: only the first slow start is guarded.
+  // Stops: only the first slow start is guarded (RFC 9406 §4.2).
   void stop() { active_ = false; }
-  // Divides the growth of the window.
+  // Divisor of the window's growth
   std::uint64_t growth_divisor() const { return conservative_ ? 4 : 1; }
 
  private:

@@ -25,7 +25,8 @@ void LossBasedController::on_acknowledgement(const AckSample& sample) {
   // RFC 9002 §7.8: a window that is not used is not tested, so it does not grow.
   if (sample.application_limited) return pause(sample.now);
   counted_until_ = sample.now;
-  // §7.3.2: nothing grows until a packet that was sent after the response is acknowledged.
+  // RFC 9002 §7.3.2: the window does not grow until a packet that was sent after the response is
+  // acknowledged.
   if (sample.largest_time_sent <= recovery_start_) return;
   if (in_slow_start()) {
     grow_in_slow_start(sample);
@@ -58,7 +59,7 @@ void LossBasedController::on_congestion(const LossSample& sample) {
     on_restart();
   }
   if (!sample.persistent) return;
-  // §7.6.2, and slow start again.
+  // RFC 9002 §7.6.2: minimum window, and slow start again.
   undo_.reset();
   window_ = minimum_window();
   recovery_start_ = Time::min();

@@ -7,9 +7,9 @@
 
 namespace sheaf::quic {
 
-// What controllers that respond to loss share (RFC 9002 §7.3): slow start, recovery periods, the
-// minimum window, and the return to the old window when the losses were spurious. A derived class
-// says how the window grows and shrinks.
+// The common part of controllers that respond to loss (RFC 9002 §7.3): slow start, recovery
+// periods, the minimum window, and the return to the old window after spurious losses. A derived
+// class decides how the window grows and shrinks.
 class LossBasedController : public CongestionController {
  public:
   explicit LossBasedController(const CongestionConfig& config);
@@ -25,19 +25,20 @@ class LossBasedController : public CongestionController {
   bool in_slow_start() const override { return window_ < threshold_; }
 
  protected:
-  // The window in congestion avoidance after this acknowledgement.
+  // Returns the window in congestion avoidance after this acknowledgement.
   virtual double grown_window(const AckSample& sample) = 0;
-  // The window, and the slow start threshold, after a congestion event.
+  // Returns the window, and the slow start threshold, after a congestion event.
   virtual double reduced_window() = 0;
-  // A pause in which the window was not in use.
+  // Called after a pause in which the window was not used.
   virtual void on_pause(Duration pause) { static_cast<void>(pause); }
-  // Congestion avoidance starts anew.
+  // Called when congestion avoidance starts again.
   virtual void on_restart() {}
-  // `on_undo` returns to the state that `on_remember` kept.
+  // `on_undo` restores the state that `on_remember` saved.
   virtual void on_remember() {}
   virtual void on_undo() {}
 
-  // Fractions of a byte matter: a large window grows by less than one byte per packet.
+  // The window has fractions of a byte, since a large window grows by less than one byte per
+  // packet.
   double current_window() const { return window_; }
   double datagram_size() const { return datagram_size_; }
 

@@ -9,12 +9,12 @@ namespace {
 
 using Member = OliaCoupling::Member;
 
-// Windows are equal when they hold as many datagrams: fractions would make one of them the largest
-// for a moment, and the other the next.
+// Returns the window in whole datagrams. Windows count as equal when they hold as many: with
+// fractions, one of them would be the largest for a moment, and then the other.
 double datagrams(const Member& member) { return std::floor(member.window / member.datagram); }
 
-// Paths that lose as rarely as this one give a single flow a rate that is proportional to the
-// square root of this.
+// Returns the quality of a path. A single flow on a path with such losses gets a rate proportional
+// to its square root.
 double quality(const Member& member) {
   return std::max(member.since_loss, member.before_loss) / (member.round_trip * member.round_trip);
 }
@@ -31,8 +31,9 @@ double OliaCoupling::growth(const Member& member) const {
   return (share * share + alpha(member)) / member.window;
 }
 
-// Paths are best by their losses, largest by their window. When some of the best are not among the
-// largest, those grow faster, and the largest more slowly by as much altogether.
+// Returns the correction of a path's growth. Paths are the best by their losses, and the largest by
+// their window. If some of the best are not among the largest, those grow faster, and the largest
+// more slowly by the same amount in total.
 double OliaCoupling::alpha(const Member& member) const {
   double best = 0, largest = 0, paths = 0;
   for (const Member* other : members_) {
@@ -67,7 +68,7 @@ void Olia::on_acknowledgement(const AckSample& sample) {
   member_.since_loss += static_cast<double>(sample.acknowledged_bytes);
   member_.round_trip = std::chrono::duration<double>(sample.smoothed_rtt).count();
   member_.datagram = datagram_size();
-  // Losses and a larger datagram may have changed it since.
+  // Losses and a larger datagram may have changed the window since.
   member_.window = current_window();
   LossBasedController::on_acknowledgement(sample);
   member_.window = current_window();
@@ -85,7 +86,7 @@ double Olia::reduced_window() {
 }
 
 void Olia::on_undo() {
-  // As if the loss had not been.
+  // Restores the state, as if there had been no loss.
   member_.since_loss += remembered_.since_loss;
   member_.before_loss = remembered_.before_loss;
 }

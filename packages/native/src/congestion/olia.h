@@ -6,8 +6,8 @@
 
 namespace sheaf::quic {
 
-// What the controllers of one connection's paths know of each other. The connection owns it, and
-// gives it to each path's controller in CongestionConfig; controllers come and go.
+// Shares facts between the controllers of one connection's paths. The connection owns it, and
+// passes it to each path's controller in CongestionConfig, since controllers come and go.
 class OliaCoupling {
  public:
   struct Member {
@@ -17,14 +17,14 @@ class OliaCoupling {
     double since_loss = 0;   // bytes acknowledged since the last loss
     double before_loss = 0;  // bytes acknowledged between the last two losses
   };
-  // The member stays where it is until it leaves.
+  // Adds a member, which must not move until it leaves.
   void join(const Member& member) { members_.push_back(&member); }
-  // No harm in doing it twice.
+  // Removes a member. It may be called twice.
   void leave(const Member& member) { std::erase(members_, &member); }
   std::size_t size() const { return members_.size(); }
 
-  // What a window grows by for each byte that is acknowledged, in datagrams per byte. Negative
-  // where a large window makes room for better paths.
+  // Returns the growth of a window for each acknowledged byte, in datagrams per byte. It is
+  // negative if a large window makes room for better paths.
   double growth(const Member& member) const;
 
  private:
@@ -34,9 +34,9 @@ class OliaCoupling {
 };
 
 // OLIA, the Opportunistic Linked Increases Algorithm (Khalili et al., "MPTCP is not
-// Pareto-optimal", CoNEXT 2012; draft-khalili-mptcp-congestion-control-05): takes no more than one
-// flow would on the best path, moves traffic to the less congested paths, and keeps a little on the
-// others to see when they get better. On one path it is NewReno.
+// Pareto-optimal", CoNEXT 2012; draft-khalili-mptcp-congestion-control-05). It takes no more than
+// one flow would on the best path, moves traffic to the less congested paths, and keeps a little on
+// the others to notice when they improve. On one path it equals NewReno.
 class Olia final : public LossBasedController {
  public:
   explicit Olia(const CongestionConfig& config);

@@ -6,8 +6,8 @@ namespace sheaf::quic {
 
 namespace {
 
-// The pacer is what limits, not the window: twice what the rate brings in a round trip leaves room
-// for acknowledgements that come late.
+// The pacer limits, and not the window: twice what the rate sends in a round trip leaves room for
+// late acknowledgements.
 constexpr double k_margin = 2;
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 namespace sheaf::quic {
 
-// Sends at a rate that its owner knows from elsewhere: a tunnel whose outer connection is
-// congestion controlled, a credit lease, a multicast source. Loss does not slow it down; whoever
-// feeds it hears of losses in other ways. Only a path that delivers nothing at all does (RFC 9002
-// §7.6): two datagrams then, and more as they arrive.
+// Sends at a rate that its owner knows from another source: a tunnel whose outer connection is
+// congestion controlled, a credit lease, a multicast source. Loss does not slow it down; the owner
+// learns of losses in other ways. Only a path that delivers nothing slows it down (RFC 9002 §7.6):
+// to two datagrams, and more as they arrive.
 class OutsideRate final : public CongestionController {
  public:
   explicit OutsideRate(const CongestionConfig& config);

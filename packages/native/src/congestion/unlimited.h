@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// No control at all: isolated benchmarks, and links that have their own.
+// No control at all, for isolated benchmarks, and for links with a control of their own
 class Unlimited final : public CongestionController {
  public:
   void on_packet_sent(Time, PacketNumber, std::uint64_t, std::uint64_t) override {}

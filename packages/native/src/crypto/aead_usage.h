@@ -6,8 +6,8 @@
 
 namespace sheaf::quic {
 
-// How much an AEAD has been used against its limits (RFC 9001 §6.6): packets sealed with one key,
-// forged packets seen over all keys of one traffic secret.
+// Counts the use of an AEAD against its limits (RFC 9001 §6.6): packets sealed with one key, and
+// forged packets over all keys of one traffic secret.
 class AeadUsage {
  public:
   AeadUsage(std::uint64_t confidentiality_limit, std::uint64_t integrity_limit)
@@ -15,9 +15,9 @@ class AeadUsage {
   explicit AeadUsage(CipherSuite suite)
       : AeadUsage(confidentiality_limit(suite), integrity_limit(suite)) {}
 
-  // Nodes that use the same keys cannot count together, so each has a part of both limits of its
-  // own: `part` is what one gets, and whoever gives it has that much less. False when less than
-  // half would be left.
+  // Shares of both limits. Nodes with the same keys cannot count together, so each gets a share of
+  // its own: `part` is one share, and the node that gives it away has that much less. Returns false
+  // when less than half would be left.
   static AeadUsage part(CipherSuite suite) {
     return {confidentiality_limit(suite) / k_parts, integrity_limit(suite) / k_parts};
   }
@@ -37,14 +37,15 @@ class AeadUsage {
   std::uint64_t sealed() const { return sealed_; }
   std::uint64_t forged() const { return forged_; }
 
-  // Half of the limit leaves time for an update that has to wait for an earlier one.
+  // Half of the limit leaves time for an update that must wait for an earlier one.
   bool wants_new_key() const { return sealed_ >= confidentiality_limit_ / 2; }
   bool exhausted() const { return sealed_ >= confidentiality_limit_ - k_reserve; }
   bool forgery_limit_reached() const { return forged_ > integrity_limit_; }
 
  private:
-  // What may still be sealed once the limit is found: the rest of a batch (at most 64 packets),
-  // then at most 64 packets of a closing connection (`CloseState` answers ever less often).
+  // Packets that may still be sealed after the limit was found: the rest of a batch (at most 64
+  // packets), then at most 64 packets of a closing connection (`CloseState` answers less and less
+  // often).
   static constexpr std::uint64_t k_reserve = 256;
   static constexpr std::uint64_t k_parts = 64;
 

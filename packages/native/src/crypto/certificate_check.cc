@@ -16,7 +16,7 @@ struct StatusMeaning {
   const char* reason;
 };
 
-// The first that applies is reported.
+// The first meaning that applies is reported.
 constexpr StatusMeaning k_meanings[] = {
     {GNUTLS_CERT_REVOKED, GNUTLS_A_CERTIFICATE_REVOKED, "certificate is revoked"},
     {GNUTLS_CERT_EXPIRED, GNUTLS_A_CERTIFICATE_EXPIRED, "certificate has expired"},

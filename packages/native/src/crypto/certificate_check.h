@@ -15,7 +15,7 @@ struct TlsFailure {
   std::string reason;
 };
 
-// A client's look at the certificates that the server has just shown. Uses the system's clock.
+// Checks the certificates that the server has just sent to a client. Uses the system's clock.
 std::optional<TlsFailure> check_certificate(gnutls_session_t session, const TlsContext& context,
                                             const std::string& server_name);
 

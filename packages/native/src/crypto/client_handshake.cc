@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 namespace {
 
-// RFC 9000 §7.2 asks for at least 8 unpredictable bytes.
+// RFC 9000 §7.2 demands at least 8 unpredictable bytes.
 constexpr std::size_t k_first_destination_length = 16;
 
 HandshakeFailure refuse(std::string reason) {
@@ -32,7 +32,8 @@ std::optional<HandshakeFailure> check_config(const ClientHandshakeConfig& config
   return std::nullopt;
 }
 
-// A ticket or token is only for its version (RFC 9369 §5), and 0-RTT only for its protocol.
+// Returns whether a session can be resumed. A ticket or token is valid only for its version (RFC
+// 9369 §5), and 0-RTT only for its protocol.
 bool usable(const SessionState& session, const ClientHandshakeConfig& config) {
   const auto& offered = config.tls->alpn();
   return session.version == config.version &&
@@ -76,7 +77,7 @@ bool Handshake::State::start_client(const ClientHandshakeConfig& config, Time no
     return false;
   }
 
-  // RFC 9368: the other version is offered as one to switch to. After a Version Negotiation packet
+  // RFC 9368: offer the other version as one to switch to. After a Version Negotiation packet,
   // ngtcp2 checks that the order of preference led here (§4).
   const std::uint32_t other = config.version == k_version_1 ? k_version_2 : k_version_1;
   const std::uint32_t available[] = {config.version, other};
@@ -111,8 +112,8 @@ bool Handshake::State::start_client(const ClientHandshakeConfig& config, Time no
   return write_first_datagram(now);
 }
 
-// TLS begins when ngtcp2 writes. Doing that at once gives the 0-RTT secret to the caller before it
-// sends anything, and a TLS that cannot begin is refused here.
+// Starts TLS, which begins when ngtcp2 writes. Doing so at once gives the caller the 0-RTT secret
+// before it sends anything, and refuses here a TLS that cannot begin.
 bool Handshake::State::write_first_datagram(Time now) {
   first_datagram.resize(NGTCP2_MAX_UDP_PAYLOAD_SIZE);
   const ngtcp2_ssize length =
@@ -124,7 +125,7 @@ bool Handshake::State::write_first_datagram(Time now) {
 }
 
 // RFC 8446 §4.1.2: the second ClientHello has no early_data extension. GnuTLS would repeat it, and
-// has no place for another set of keys.
+// cannot hold another set of keys.
 bool Handshake::State::on_hello_retry_request() {
   retry_requested = without_early_data != nullptr;
   return !retry_requested;
@@ -141,7 +142,7 @@ void Handshake::State::begin_again(Time now) {
 
 bool Handshake::State::finish_client() {
   if (!early_data_accepted || !session) return true;
-  // RFC 8446 §4.2.10: 0-RTT was sent in the language of the earlier connection.
+  // RFC 8446 §4.2.10: 0-RTT data was sent in the protocol of the earlier connection.
   if (alpn != session->alpn) {
     fail({.code = crypto_error(GNUTLS_A_ILLEGAL_PARAMETER),
           .reason = "0-RTT was accepted for another application protocol"});

@@ -7,11 +7,12 @@
 namespace sheaf::quic {
 namespace {
 
-// RFC 8446 §4.2.
+// Extension types of RFC 8446 §4.2
 constexpr std::uint16_t k_supported_groups = 10;
 constexpr std::uint16_t k_key_share = 51;
 
-// RFC 8446 §4.2.7; 0: none that this library offers.
+// Returns the code point of a group (RFC 8446 §4.2.7); 0 for a group that this library does not
+// offer.
 std::uint16_t number_of(unsigned group) {
   switch (group) {
     case GNUTLS_GROUP_SECP256R1:

@@ -6,9 +6,10 @@
 
 namespace sheaf::quic {
 
-// True where TLS answers this ClientHello with a HelloRetryRequest (RFC 8446 §4.1.4): GnuTLS wants
-// the key share of the first of the client's groups that is among its own. `body` is the message
-// without its header. False also where it cannot be read, which costs the handshake anyway.
+// Returns whether TLS answers this ClientHello with a HelloRetryRequest (RFC 8446 §4.1.4): GnuTLS
+// wants the key share of the first of the client's groups that is among its own. `body` is the
+// message without its header. Returns false for a malformed message, which fails the handshake
+// anyway.
 bool lacks_key_share(Bytes body, gnutls_priority_t priority);
 
 }  // namespace sheaf::quic

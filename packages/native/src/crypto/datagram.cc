@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t k_max_parts = 16;
 
-// Retry and Version Negotiation have no length: they fill the rest of the datagram.
+// Returns whether a packet fills the rest of the datagram, as Retry and Version Negotiation do,
+// which have no length.
 bool fills_datagram(Bytes packet) {
   ngtcp2_pkt_hd header;
   if (ngtcp2_pkt_decode_hd_long(&header, packet.data(), packet.size()) < 0) return false;
@@ -23,7 +24,7 @@ bool fills_datagram(Bytes packet) {
 struct Walk {
   bool handshake = false;
   std::vector<Bytes> zero_rtt;
-  std::size_t end = 0;  // of the last long header packet
+  std::size_t end = 0;  // end of the last long header packet
 };
 
 Walk walk_long_headers(Bytes datagram) {
@@ -32,7 +33,7 @@ Walk walk_long_headers(Bytes datagram) {
     const Bytes rest = datagram.subspan(walk.end);
     const auto header = decode_long_header(rest);
     if (!header) {
-      // Garbage behind a packet is not for anyone, and hides what follows.
+      // Garbage behind a packet is ignored, and hides what follows.
       walk.handshake |= fills_datagram(rest);
       walk.end = datagram.size();
       break;
@@ -73,7 +74,7 @@ DatagramHeader peek_datagram(Bytes datagram, std::size_t short_id_length) {
 std::optional<InitialHeader> accept_initial(Bytes datagram) {
   ngtcp2_pkt_hd header;
   if (ngtcp2_accept(&header, datagram.data(), datagram.size()) != 0) return std::nullopt;
-  // A packet that is longer than its datagram would never reach the handshake.
+  // A packet longer than its datagram would never reach the handshake.
   if (!decode_long_header(datagram)) return std::nullopt;
   return InitialHeader{.version = header.version,
                        .destination = from_ngtcp2(header.dcid),
@@ -86,7 +87,7 @@ DatagramParts split_datagram(MutableBytes datagram) {
   DatagramParts parts{.handshake = walk.handshake, .packets = {}};
   for (const Bytes packet : walk.zero_rtt) parts.packets.emplace_back(packet.begin(), packet.end());
   const MutableBytes tail = datagram.subspan(walk.end);
-  // Some stacks pad behind the long headers instead of with PADDING frames.
+  // Some stacks pad with zeros behind the long headers instead of with PADDING frames.
   if (!all_zero(tail)) {
     if (parts.packets.size() < k_max_parts) parts.packets.emplace_back(tail.begin(), tail.end());
     std::fill(tail.begin(), tail.end(), std::uint8_t{0});
@@ -111,7 +112,7 @@ std::size_t write_retry(MutableBytes out, std::uint32_t version, const Connectio
 
 std::size_t write_version_negotiation(MutableBytes out, std::uint8_t unused_random,
                                       Bytes client_source, Bytes client_destination) {
-  // RFC 9000 §6.3: a reserved version exercises the clients' rule to ignore what they do not know.
+  // RFC 9000 §6.3: a reserved version exercises the clients' rule to ignore unknown versions.
   const std::uint32_t reserved = 0x0a0a0a0au | (unused_random & 0x0fu) * 0x10101010u;
   const std::uint32_t versions[] = {reserved, k_version_1, k_version_2};
   return length_or_zero(ngtcp2_pkt_write_version_negotiation(

@@ -9,10 +9,10 @@
 
 namespace sheaf::quic {
 
-// What an endpoint needs to know about a datagram, and the datagrams that it answers without a
-// connection.
+// Functions for an endpoint: parsing datagrams before they belong to a connection, and writing
+// datagrams that need none.
 
-// First look at a datagram from the network.
+// The parts of a datagram from the network that tell which connection it belongs to
 struct DatagramHeader {
   enum class Kind : std::uint8_t {
     kShort,
@@ -27,8 +27,8 @@ struct DatagramHeader {
 };
 DatagramHeader peek_datagram(Bytes datagram, std::size_t short_id_length);
 
-// A client's first packet that may open a connection (RFC 9000 §14.1: at least 1200 bytes, and
-// §7.2: an id of at least 8 bytes, unless the id is ours after a Retry).
+// A client's first packet that may open a connection. It has at least 1200 bytes (RFC 9000 §14.1),
+// and an id of at least 8 bytes (§7.2), unless the id is ours after a Retry.
 struct InitialHeader {
   std::uint32_t version = 0;
   ConnectionId destination;
@@ -37,26 +37,28 @@ struct InitialHeader {
 };
 std::optional<InitialHeader> accept_initial(Bytes datagram);
 
-// A datagram that starts with a long header, taken apart (RFC 9000 §12.2).
+// The parts of a datagram that starts with a long header (RFC 9000 §12.2)
 struct DatagramParts {
   bool handshake = false;  // has packets for `Handshake::receive`
-  // Whole 0-RTT packets, and the 1-RTT packet at the end, for `Connection::receive`. At most 16.
+  // Whole 0-RTT packets, and the 1-RTT packet at the end, for `Connection::receive`; at most 16
   std::vector<std::vector<std::uint8_t>> packets;
 };
-// Copies the packets of the engine out of the datagram and zeroes the part behind the long headers;
-// the length stays (see `Handshake::receive`).
+// Copies the engine's packets out of the datagram, and zeroes the part behind the long headers. The
+// length stays (see `Handshake::receive`).
 DatagramParts split_datagram(MutableBytes datagram);
-// Where the short header packet behind the long ones starts; `datagram.size()` when there is none.
+// Returns where the short header packet behind the long ones starts; `datagram.size()` when there
+// is none.
 std::size_t short_packet_offset(Bytes datagram);
 
-// Whole datagrams that need no connection; 0 when `out` is too small.
+// Writes a datagram that needs no connection. Returns 0 when `out` is too small.
 std::size_t write_retry(MutableBytes out, std::uint32_t version, const ConnectionId& client_source,
                         const ConnectionId& retry_source, const ConnectionId& original_destination,
                         Bytes token);
-// The ids are those of the client's datagram; the response swaps them (RFC 9000 §17.2.1).
+// Writes Version Negotiation. The ids are those of the client's datagram, which the response swaps
+// (RFC 9000 §17.2.1).
 std::size_t write_version_negotiation(MutableBytes out, std::uint8_t unused_random,
                                       Bytes client_source, Bytes client_destination);
-// An attempt that is refused at once: answered with CONNECTION_CLOSE in an Initial.
+// An attempt that is refused at once, with CONNECTION_CLOSE in an Initial
 struct RefusedInitial {
   std::uint32_t version = 0;
   ConnectionId client_source;

@@ -7,14 +7,14 @@
 namespace sheaf::quic {
 
 int EarlyDataGuard::begin() {
-  // GnuTLS refuses tickets from before the recording; those of now will be dated back.
+  // GnuTLS refuses tickets from before the recording, and the tickets of now will be dated back.
   begun_at_ = tls_clock_now() - k_ticket_age_tolerance;
   return renew();
 }
 
 EarlyDataGuard::Recording EarlyDataGuard::recording() {
   const auto age = tls_clock_now() - renewed_at_;
-  // Without memory for another one, the last one serves on.
+  // If there is no memory for another recording, the last one continues to serve.
   if (begun() && (age >= k_renewal || age < age.zero())) renew();
   return recording_;
 }

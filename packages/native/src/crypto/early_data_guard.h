@@ -8,7 +8,7 @@
 
 namespace sheaf::quic {
 
-// Decides for a server which ClientHello may bring 0-RTT (RFC 8446 §8).
+// Decides for a server which ClientHellos may bring 0-RTT (RFC 8446 §8).
 class EarlyDataGuard {
  public:
   using Recording = std::shared_ptr<std::remove_pointer_t<gnutls_anti_replay_t>>;
@@ -17,21 +17,22 @@ class EarlyDataGuard {
   EarlyDataGuard(const EarlyDataGuard&) = delete;
   EarlyDataGuard& operator=(const EarlyDataGuard&) = delete;
 
-  // From now on 0-RTT may be read. Zero, or an error of GnuTLS's.
+  // Allows 0-RTT from now on. Returns zero, or an error of GnuTLS.
   int begin();
   bool begun() const { return recording_ != nullptr; }
-  // What GnuTLS asks in the handshake that begins now; lives as long as that.
+  // Returns the recording that GnuTLS uses in a handshake that begins now. It must live as long as
+  // that handshake.
   Recording recording();
 
-  // Whose 0-RTT comes next.
+  // Sets the network of the next 0-RTT.
   void set_network(Bytes network) { record_.set_network(network); }
-  // The ClientHello that is read next gets none.
+  // Refuses 0-RTT of the next ClientHello, or allows it again.
   void refuse(bool refused) { refused_ = refused; }
 
  private:
-  // GnuTLS refuses tickets that are older than its recording, which it begins anew when a period
-  // has passed: then all that clients hold would be refused at once. Ours is renewed before that,
-  // as one that has begun long ago, since the record of the last period is kept.
+  // GnuTLS refuses tickets that are older than its recording, which it begins anew after a period.
+  // Then all tickets that clients hold would be refused at once. Ours is renewed before that, as
+  // one that began long ago, since the record of the last period is kept.
   static constexpr std::chrono::minutes k_renewal{5};
   static constexpr std::chrono::nanoseconds k_reach = ReplayRecord::k_period - 2 * k_renewal;
   static int add(void* guard, time_t expires, const gnutls_datum_t* key, const gnutls_datum_t*);

@@ -35,7 +35,7 @@ class GnuTlsAead final : public Aead {
       const Nonce nonce = make_nonce(iv_.value, job.path, job.number);
       std::uint8_t* payload = job.packet + job.header_length;
       std::size_t sealed_length = job.payload_length + k_aead_tag_length;
-      // A packet must not leave in clear: failing here is our own bug.
+      // A packet must not leave in clear. A failure here is our own bug.
       if (gnutls_aead_cipher_encrypt(handle_, nonce.data(), nonce.size(), job.packet,
                                      job.header_length, k_aead_tag_length, payload,
                                      job.payload_length, payload, &sealed_length) != 0) {
@@ -58,7 +58,8 @@ class GnuTlsAead final : public Aead {
   Wiped<Nonce> iv_;
 };
 
-// RFC 9001 §5.4.3 as CBC with a zero IV over one block, since GnuTLS has no ECB, and §5.4.4.
+// Header protection by AES (RFC 9001 §5.4.3), as CBC with a zero IV over one block, since GnuTLS
+// has no ECB, or by ChaCha20 (§5.4.4)
 class GnuTlsHeaderProtection final : public HeaderProtection {
  public:
   GnuTlsHeaderProtection(gnutls_cipher_hd_t handle, bool chacha)
@@ -80,7 +81,7 @@ class GnuTlsHeaderProtection final : public HeaderProtection {
   }
 
  private:
-  // `block` holds zeros.
+  // Encrypts a sample. `block` holds zeros.
   void encrypt(const std::uint8_t* sample, std::uint8_t* block) {
     if (chacha_) {
       gnutls_cipher_set_iv(handle_, const_cast<std::uint8_t*>(sample),

@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// All cipher suites, on every processor.
+// Implementations for all cipher suites, on every processor
 std::unique_ptr<Aead> make_gnutls_aead(CipherSuite suite, const PacketKeys& keys);
 std::unique_ptr<HeaderProtection> make_gnutls_header_protection(CipherSuite suite,
                                                                 const PacketKeys& keys);

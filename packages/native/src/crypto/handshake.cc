@@ -19,7 +19,7 @@ std::size_t Handshake::transmit(MutableBytes out, Time now) {
   if (state.connection == nullptr) return 0;
   if (!state.first_datagram.empty()) {
     const std::vector<std::uint8_t> first = std::exchange(state.first_datagram, {});
-    if (state.failure) state.close_due = false;  // nobody knows of us yet
+    if (state.failure) state.close_due = false;  // nobody knows of this connection yet
     if (state.failure || out.size() < first.size()) return 0;
     std::copy(first.begin(), first.end(), out.begin());
     return first.size();
@@ -45,7 +45,7 @@ void Handshake::on_timeout(Time now) {
   const int result = ngtcp2_conn_handle_expiry(state.connection, to_nanoseconds(now));
   if (result == 0) return;
   HandshakeFailure failure = failure_from_ngtcp2(result);
-  // ngtcp2 does not know that TLS is complete; from then on the connection's idle timeout rules.
+  // ngtcp2 does not know that TLS is complete. After that, the connection's idle timeout applies.
   if (failure.timeout && state.completed) return state.free_connection();
   state.fail(std::move(failure));
 }

@@ -21,15 +21,15 @@
 
 namespace sheaf::quic {
 
-// ngtcp2 and GnuTLS drive Initial and Handshake packets; 0-RTT and 1-RTT secrets are handed out and
-// never installed in ngtcp2, so that it cannot emit a packet of ours
+// Runs a handshake. ngtcp2 and GnuTLS handle Initial and Handshake packets. 0-RTT and 1-RTT secrets
+// are reported and never installed in ngtcp2, so that it cannot emit such packets
 // (docs/decisions/0001-handshake-takeover.md).
 
-// What a handshake reports, in the order in which it happened.
+// An event of a handshake. Events are reported in order.
 struct HandshakeEvent {
   enum class Kind : std::uint8_t {
     kEarlySecret,     // 0-RTT: client sends with it, server receives with it
-    kEarlyRejected,   // client: nothing more is to be sent with it
+    kEarlyRejected,   // client: nothing more may be sent with it
     kSendSecret,      // 1-RTT; on a server before the client's Finished arrived (0.5-RTT)
     kReceiveSecret,   // 1-RTT
     kPeerParameters,  // raw extension bytes in `data`
@@ -49,8 +49,8 @@ struct HandshakeFailure {
   bool timeout = false;  // nobody answered
   bool by_peer = false;  // the peer closed with `code`; nothing is to be sent
   bool version_mismatch = false;
-  // With `version_mismatch`: a version that both speak; 0 when there is none. The client may begin
-  // again with `version` = this and `original_version` = the one that was refused.
+  // With `version_mismatch`: a version that both sides speak; 0 when there is none. The client may
+  // begin again with `version` = this and `original_version` = the refused one.
   std::uint32_t common_version = 0;
 };
 
@@ -72,19 +72,20 @@ struct ServerHandshakeConfig {
   std::shared_ptr<TlsContext> tls;
   TransportParameters parameters;
   ConnectionId source;              // ours, also in initial_source_connection_id
-  ConnectionId client_destination;  // the client's Initial's destination
+  ConnectionId client_destination;  // destination of the client's Initial
   ConnectionId client_source;
-  // Of the first Initial; differs from `client_destination` after a Retry.
+  // Destination of the first Initial. It differs from `client_destination` after a Retry.
   ConnectionId original_destination;
   bool retried = false;  // `token` is from a Retry
-  // That the Initial carried and that was verified (crypto/tokens.h); it lifts the
-  // anti-amplification limit. Empty for one that is unknown or too old.
+  // Verified token of the Initial (crypto/tokens.h), which lifts the anti-amplification limit.
+  // Empty if it is unknown or too old.
   std::vector<std::uint8_t> token;
   AddressPair path;
-  // Shares what the replay record has room for; empty: not bounded.
+  // Network whose share of the replay record counts; empty for no bound
   std::vector<std::uint8_t> client_network;
   std::uint32_t version = k_version_1;  // of the client's Initial
-  // Upgrades a client to the first of these that it speaks (RFC 9368 §2.3); empty keeps `version`.
+  // Versions to upgrade a client to, the first that it speaks (RFC 9368 §2.3). If empty, keeps
+  // `version`.
   std::vector<std::uint32_t> preferred_versions;
   Duration timeout = std::chrono::seconds(10);
   std::function<void(std::string_view line)> key_log;
@@ -92,46 +93,47 @@ struct ServerHandshakeConfig {
 
 class Handshake {
  public:
-  // `random` outlives the handshake. A client that resumes has its 0-RTT secret at once.
+  // Starts a handshake. `random` outlives it. A client that resumes has its 0-RTT secret at once.
   static Result<std::unique_ptr<Handshake>, HandshakeFailure> make_client(
       const ClientHandshakeConfig& config, Random& random, Time now);
   static Result<std::unique_ptr<Handshake>, HandshakeFailure> make_server(
       const ServerHandshakeConfig& config, Random& random, Time now);
   ~Handshake();
 
-  // A datagram whose packets after the long headers have been zeroed (`split_datagram`): a zero
-  // tail reads as padding, while a shorter datagram would be an undersized Initial.
+  // Receives a datagram whose packets after the long headers have been zeroed (`split_datagram`). A
+  // zero tail reads as padding, while a shorter datagram would be an undersized Initial.
   void receive(MutableBytes datagram, Ecn ecn, Time now);
-  // Writes one datagram of at most `out.size()` bytes, which is at least 1200; 0 when there is
-  // none.
+  // Writes one datagram of at most `out.size()` bytes, which must be at least 1200. Returns 0 when
+  // there is none.
   std::size_t transmit(MutableBytes out, Time now);
   Time next_timeout() const;
   void on_timeout(Time now);
   std::optional<HandshakeEvent> poll_event();
 
-  // After a failure `transmit` gives the CONNECTION_CLOSE, if one is due, and then nothing. A
-  // client can still fail between `completed` and `release_connection`.
+  // Failure, after which `transmit` returns the CONNECTION_CLOSE, if one is due, and then nothing.
+  // A client can still fail between `completed` and `release_connection`.
   const std::optional<HandshakeFailure>& failure() const;
-  // Ends the handshake from outside; `transmit` then gives a CONNECTION_CLOSE.
+  // Ends the handshake from outside. `transmit` then returns a CONNECTION_CLOSE.
   void close(TransportErrorCode code, std::string_view reason, Time now);
 
-  // Server: a Handshake packet was read, so whoever answers sees what is sent to its address
-  // (RFC 9000 §8.1).
+  // Server: whether a Handshake packet was read, which proves that the client receives what is sent
+  // to its address (RFC 9000 §8.1).
   bool address_validated() const;
   bool completed() const;            // TLS is done and the peer's parameters are known
   bool early_data_accepted() const;  // once completed
   bool resumed() const;
-  std::string alpn() const;       // on a server as soon as there is a secret
+  std::string alpn() const;       // on a server from the first secret on
   std::uint32_t version() const;  // negotiated
   CipherSuite suite() const;
-  // Ours for the peer: the peer's source id, which it may have changed with its first answer.
+  // Connection id to send to: the peer's source id, which it may have changed with its first
+  // response
   ConnectionId destination() const;
   Duration smoothed_rtt() const;  // zero when not measured
-  // Client: TLS post-handshake messages out of 1-RTT CRYPTO frames (NewSessionTicket only; anything
-  // else is an error that closes the connection).
+  // Client: receives TLS post-handshake messages from 1-RTT CRYPTO frames. Only NewSessionTicket is
+  // allowed; any other message is an error that closes the connection.
   TransportStatus receive_post_handshake(Bytes data);
-  // Frees the ngtcp2 connection; a client keeps its TLS session for tickets. A server calls it when
-  // completed, a client when HANDSHAKE_DONE has arrived.
+  // Frees the ngtcp2 connection; a client keeps its TLS session for tickets. A server calls this
+  // when completed, and a client when HANDSHAKE_DONE has arrived.
   void release_connection();
 
  private:

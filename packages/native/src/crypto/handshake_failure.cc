@@ -13,7 +13,7 @@ struct Sentence {
   const char* text;
 };
 
-// RFC 8446 §6.2, in the words of the one who reads the response.
+// Meanings of TLS alerts (RFC 8446 §6.2), from the reader's point of view
 constexpr Sentence k_sentences[] = {
     {GNUTLS_A_HANDSHAKE_FAILURE, "no cipher suite or key exchange in common"},
     {GNUTLS_A_BAD_CERTIFICATE, "it does not accept the certificate"},
@@ -39,7 +39,7 @@ std::string describe_code(std::uint64_t code) {
   return name != nullptr ? name : "TLS alert " + std::to_string(alert);
 }
 
-// The peer's words go to logs and terminals.
+// Makes text from the peer printable, since it goes to logs and terminals.
 std::string printable(Bytes text) {
   constexpr std::size_t k_max_length = 128;
   std::string result(text.begin(), text.begin() + std::min(text.size(), k_max_length));

@@ -6,13 +6,13 @@
 
 namespace sheaf::quic {
 
-// RFC 9001 §4.8: a TLS alert as a QUIC error.
+// Converts a TLS alert to a QUIC error (RFC 9001 §4.8).
 TransportErrorCode crypto_error(std::uint8_t alert);
 
 HandshakeFailure failure_from_tls(const TlsFailure& failure);
-// What ngtcp2's return value means.
+// Explains the return value of ngtcp2.
 HandshakeFailure failure_from_ngtcp2(int error);
-// What the peer said in its CONNECTION_CLOSE.
+// Explains the peer's CONNECTION_CLOSE.
 HandshakeFailure failure_from_peer(const ngtcp2_ccerr& close);
 
 }  // namespace sheaf::quic

@@ -8,7 +8,7 @@
 namespace sheaf::quic {
 namespace {
 
-// RFC 9000 §7.4.1, RFC 9221 §3: limits that a server may raise but not lower when it accepts 0-RTT.
+// Limits that a server may raise but not lower when it accepts 0-RTT (RFC 9000 §7.4.1, RFC 9221 §3)
 constexpr std::uint64_t TransportParameters::*k_remembered[] = {
     &TransportParameters::initial_max_data,
     &TransportParameters::initial_max_stream_data_bidi_local,
@@ -59,7 +59,7 @@ ngtcp2_transport_params to_ngtcp2(const TransportParameters& parameters, Role ro
   out.active_connection_id_limit = parameters.active_connection_id_limit;
   out.max_datagram_frame_size = parameters.max_datagram_frame_size;
   out.grease_quic_bit = parameters.grease_quic_bit ? 1 : 0;
-  if (role == Role::kClient) return out;  // the rest is a server's to say (RFC 9000 §18.2)
+  if (role == Role::kClient) return out;  // only a server sends the others (RFC 9000 §18.2)
   if (parameters.preferred_address) set_preferred_address(out, *parameters.preferred_address);
   if (parameters.stateless_reset_token) {
     out.stateless_reset_token_present = 1;

@@ -7,7 +7,7 @@
 namespace sheaf::quic {
 namespace {
 
-// A peer cannot make more of them than this before the caller polls.
+// Bound on events, which a peer cannot exceed before the caller polls
 constexpr std::size_t k_max_events = 16;
 
 TlsLevel from_ngtcp2(ngtcp2_encryption_level level) {
@@ -62,13 +62,14 @@ bool Handshake::State::on_secrets(TlsLevel level, CipherSuite cipher_suite, Byte
                                   Bytes send) {
   if (connection == nullptr) return false;
   using Kind = HandshakeEvent::Kind;
-  // A server knows it from the ClientHello on, and needs it for what it sends or reads early.
+  // A server knows the protocol from the ClientHello on, and needs it for what it sends or reads
+  // early.
   alpn = tls->alpn();
   switch (level) {
     case TlsLevel::kInitial:
       return true;
     case TlsLevel::kEarly: {
-      // RFC 9369 §4.1: 0-RTT stays with the version that the client chose.
+      // RFC 9369 §4.1: 0-RTT keeps the version that the client chose.
       const std::uint32_t chosen = ngtcp2_conn_get_client_chosen_version(connection);
       const Bytes secret = role == Role::kServer ? receive : send;
       if (!secret.empty()) {
@@ -106,7 +107,7 @@ bool Handshake::State::on_message(TlsLevel level, Bytes message) {
 }
 
 bool Handshake::State::on_peer_parameters(Bytes extension) {
-  // A HelloRetryRequest brings the same ClientHello again.
+  // After a HelloRetryRequest the same ClientHello comes again.
   if (connection == nullptr) return false;
   const bool again = !peer_parameters.empty();
   if (again && std::equal(extension.begin(), extension.end(), peer_parameters.begin(),
@@ -158,7 +159,8 @@ int Handshake::State::on_crypto_data(ngtcp2_encryption_level level, Bytes data) 
     if (!retry_requested) fail(failure_from_tls(tls->failure()));
     return NGTCP2_ERR_CRYPTO;
   }
-  // ngtcp2 is never told that TLS is complete, so it stays with Initial and Handshake packets.
+  // ngtcp2 is never told that TLS is complete, so it continues to handle only Initial and Handshake
+  // packets.
   tls_done = progress == TlsSession::Progress::kDone;
   return 0;
 }
@@ -232,7 +234,7 @@ Duration Handshake::State::measured_rtt() const {
   if (connection == nullptr) return smoothed_rtt;
   ngtcp2_conn_info info;
   ngtcp2_conn_get_conn_info(connection, &info);
-  // Without a sample ngtcp2 reports its initial guess.
+  // Without a sample, ngtcp2 reports its initial guess.
   if (info.min_rtt == UINT64_MAX) return Duration::zero();
   return Duration(static_cast<Duration::rep>(info.smoothed_rtt));
 }

@@ -11,11 +11,11 @@
 
 namespace sheaf::quic {
 
-// First byte of a stored TLS session; GnuTLS's own form follows.
+// First byte of a stored TLS session. GnuTLS's own format follows.
 inline constexpr std::uint8_t k_ticket_without_early_data = 0;
 inline constexpr std::uint8_t k_ticket_with_early_data = 1;
 
-// The ngtcp2 connection and the TLS session of one handshake, and what they have reported.
+// The ngtcp2 connection and the TLS session of one handshake, and what they have reported
 struct Handshake::State final : TlsObserver {
   State(Role role_of_this_side, Random& random_source, const AddressPair& path);
   ~State() override;
@@ -32,15 +32,15 @@ struct Handshake::State final : TlsObserver {
   int on_crypto_data(ngtcp2_encryption_level level, Bytes data);
   void on_version_negotiation(const std::uint32_t* versions, std::size_t count);
 
-  // Settings and callbacks that both roles share.
+  // Returns settings and callbacks that both roles share.
   ngtcp2_settings make_settings(Time now, Duration timeout) const;
   ngtcp2_callbacks make_callbacks() const;
 
   void read(MutableBytes datagram, Ecn ecn, Time now);
-  // Only the first failure counts.
+  // Records a failure. Only the first one counts.
   void fail(HandshakeFailure reason);
   std::size_t write_close(MutableBytes out, Time now);
-  // After ngtcp2 has returned: TLS may be done.
+  // Checks whether TLS is done, after ngtcp2 has returned.
   void report_completion();
   void free_connection();
   Duration measured_rtt() const;
@@ -48,14 +48,14 @@ struct Handshake::State final : TlsObserver {
 
   // --- server_handshake.cc
   bool start_server(const ServerHandshakeConfig& config, Time now);
-  // The tail of a ClientHello came before its head.
+  // Keeps the tail of a ClientHello that came before its head.
   void hold_back(MutableBytes datagram, Ecn ecn, Time now);
   void read_held_back(Time now);
   void finish_server();
   // --- client_handshake.cc
   bool start_client(const ClientHandshakeConfig& config, Time now);
   bool write_first_datagram(Time now);
-  // Another attempt in the place of one that cannot go on, without 0-RTT.
+  // Starts another attempt without 0-RTT, in place of one that cannot continue.
   void begin_again(Time now);
   bool finish_client();
   // --- post_handshake.cc
@@ -73,7 +73,8 @@ struct Handshake::State final : TlsObserver {
   std::deque<HandshakeEvent> events;
   std::optional<HandshakeFailure> failure;
   bool close_due = false;
-  // RFC 9001 §4.9.1: a server discards them with the first Handshake packet that it reads.
+  // A server discards the Initial keys with the first Handshake packet that it reads (RFC 9001
+  // §4.9.1).
   bool initial_keys_discarded = false;
   bool tls_done = false;
   bool completed = false;
@@ -86,7 +87,7 @@ struct Handshake::State final : TlsObserver {
   Duration smoothed_rtt = Duration::zero();
   std::vector<std::uint8_t> peer_parameters;
 
-  // Server: what is needed to begin again, until the ClientHello's head has come.
+  // Server: what is needed to begin again, until the head of the ClientHello has come
   struct HeldBack {
     std::vector<std::uint8_t> datagram;
     Ecn ecn;

@@ -12,7 +12,7 @@
 namespace sheaf::quic {
 namespace {
 
-// The functions that suit this processor. They keep no state, so all threads share them, and the
+// The functions that suit this processor. They keep no state, so all threads share them. The
 // manager (200 KB) is needed only to choose them.
 struct Kernels {
   bool available = false;
@@ -93,8 +93,9 @@ class IpsecMbAead final : public Aead {
   Wiped<Nonce> iv_;
 };
 
-// RFC 9001 §5.4.3: one AES block per packet. IPsec-MB offers single blocks for AES-128 alone, so
-// the instruction is used directly, on several packets at a time to hide its latency.
+// Header protection by one AES block per packet (RFC 9001 §5.4.3). IPsec-MB offers single blocks
+// only for AES-128. So the instruction is used directly, on several packets at a time to hide its
+// latency.
 class IpsecMbHeaderProtection final : public HeaderProtection {
  public:
   explicit IpsecMbHeaderProtection(const PacketKeys& keys)

@@ -30,7 +30,8 @@ void expand_label(const TrafficSecret& secret, std::string_view label, Bytes con
       secret.suite == CipherSuite::kAes256GcmSha384 ? GNUTLS_MAC_SHA384 : GNUTLS_MAC_SHA256;
   const gnutls_datum_t key{const_cast<std::uint8_t*>(secret.bytes.data()), secret.length};
   const gnutls_datum_t info_datum{buffer.data(), static_cast<unsigned>(info.size())};
-  // Fails only on lengths that cannot occur here; keys that were not derived must never be used.
+  // This fails only for lengths that cannot occur here. Keys that were not derived must never be
+  // used.
   if (gnutls_hkdf_expand(hash, &key, &info_datum, out.data(), out.size()) != 0) std::abort();
 }
 

@@ -13,7 +13,7 @@ namespace {
 struct RequiredSymbol {
   std::string_view name;
   const void* address;
-  std::string_view library;  // how the file's name begins
+  std::string_view library;  // beginning of the file's name
 };
 
 std::string_view file_name(std::string_view path) {

@@ -22,7 +22,7 @@ ngtcp2_settings Handshake::State::make_settings(Time now, Duration timeout) cons
   settings.initial_ts = to_nanoseconds(now);
   settings.handshake_timeout = static_cast<ngtcp2_duration>(timeout.count());
   settings.rand_ctx.native_handle = &random;
-  // RFC 9000 §14.1: what every path carries. The engine discovers the rest.
+  // RFC 9000 §14.1: the size that every path carries. The engine discovers larger sizes.
   settings.max_tx_udp_payload_size = NGTCP2_MAX_UDP_PAYLOAD_SIZE;
   settings.no_pmtud = 1;
   return settings;
@@ -54,7 +54,7 @@ ngtcp2_callbacks Handshake::State::make_callbacks() const {
     static_cast<State*>(state)->on_version_negotiation(versions, count);
     return 0;
   };
-  // ngtcp2 requires these three, but without 1-RTT keys it never calls them.
+  // ngtcp2 requires these three, but never calls them without 1-RTT keys.
   callbacks.update_key = ngtcp2_crypto_update_key_cb;
   callbacks.get_path_challenge_data = ngtcp2_crypto_get_path_challenge_data_cb;
   callbacks.get_new_connection_id = [](ngtcp2_conn*, ngtcp2_cid*, std::uint8_t*, std::size_t,

@@ -16,7 +16,7 @@ inline ConnectionId from_ngtcp2(const ngtcp2_cid& cid) {
   return ConnectionId(Bytes(cid.data, cid.datalen));
 }
 
-// ngtcp2 returns a length or a negative error.
+// Converts a result of ngtcp2, which is a length or a negative error.
 inline std::size_t length_or_zero(ngtcp2_ssize result) {
   return result > 0 ? static_cast<std::size_t>(result) : 0;
 }

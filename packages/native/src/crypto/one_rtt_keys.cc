@@ -11,10 +11,10 @@
 namespace sheaf::quic {
 namespace {
 
-// A path on which this node may send and receive.
+// A path on which this node may send and receive
 struct KnownPath {
   PathId id;
-  PacketNumber next_number = 0;         // the lowest that was not sealed
+  PacketNumber next_number = 0;         // lowest number that was not sealed
   std::unique_ptr<PathKeys> keys = {};  // null in KeyMode::kShared
 };
 
@@ -26,11 +26,11 @@ struct OneRttKeys::State {
   CryptoProvider provider;
   KeyMode mode = KeyMode::kShared;
   PathKeys shared;  // KeyMode::kShared
-  // KeyMode::kPerPath: what the keys of all paths come from.
+  // KeyMode::kPerPath: the secrets that the keys of all paths are derived from
   std::optional<TrafficSecret> send_root;
   std::optional<TrafficSecret> receive_root;
-  bool knows_all = true;  // but what is gone; false on a node that took paths over
-  // In no order, few, and those of paths are made when they are first used.
+  bool knows_all = true;  // except `gone`; false on a node that took over paths
+  // Few entries, in no order. Those of paths are made at their first use.
   std::vector<KnownPath> paths;
   IntervalSet gone;  // handed over or forgotten
   std::uint64_t updates_of_gone = 0;
@@ -42,7 +42,7 @@ struct OneRttKeys::State {
   bool known(PathId path) const {
     return const_cast<State*>(this)->find(path) || (knows_all && !gone.contains(path.value));
   }
-  // Null for a path that was not used yet.
+  // Returns null for a path that was not used yet.
   PathKeys* keys_of(PathId path) {
     if (mode == KeyMode::kShared) return known(path) ? &shared : nullptr;
     KnownPath* found = find(path);
@@ -214,7 +214,8 @@ bool OneRttKeys::take_over(const PathHandOver& given) {
   } else {
     const bool has_keys = state.shared.can_send() || state.shared.can_receive();
     if (has_keys && !state.shared.same_header_keys(given)) return false;
-    // Of two key phases the later: what was sent on the path is in one that is not above it.
+    // Keeps the later of two key phases, since nothing was sent on the path in a later phase than
+    // that.
     PathKeys shared(given, state.provider);
     if (!has_keys || state.shared.updates() < shared.updates()) {
       shared.usage().on_forged(state.shared.usage().forged());

@@ -10,34 +10,34 @@
 
 namespace sheaf::quic {
 
-// What became of a received short header packet.
+// Outcome of a received short header packet
 struct OpenedPacket {
   enum class Outcome : std::uint8_t {
     kOpened,
-    kDropped,  // forged, damaged, or of a key phase that is gone
+    kDropped,  // forged, damaged, or of an expired key phase
     kError,    // `error` closes the connection
   };
   Outcome outcome = Outcome::kDropped;
   PacketNumber number = 0;
-  MutableBytes payload;          // inside the packet that was given
+  MutableBytes payload;          // inside the given packet
   bool key_updated = false;      // this packet made us follow the peer's key update
-  std::uint64_t generation = 0;  // of the keys that opened it: updates before
+  std::uint64_t generation = 0;  // of the keys that opened it: number of earlier updates
   TransportErrorCode error = TransportErrorCode::kNoError;
 };
 
-// Keys of 1-RTT packets in both directions, with key update (RFC 9001 §6, RFC 10069 §5.6): one key
-// phase for all paths, or with KeyMode::kPerPath one for each (docs/internals/keys.md). Either
-// direction may be missing: a server has no receive secret before the client's Finished, and later
-// systems have connections that only send or only receive.
+// Keys of 1-RTT packets in both directions, with key update (RFC 9001 §6, RFC 10069 §5.6). There is
+// one key phase for all paths, or with KeyMode::kPerPath one for each (docs/internals/keys.md).
+// Either direction may be missing: a server has no receive secret before the client's Finished, and
+// later systems have connections that only send or only receive.
 //
-// A node that has the traffic secrets knows every path that it did not hand over or forget. One
-// that took paths over knows these alone. What is said about a path that is not known is false.
+// A node with the traffic secrets knows every path that it did not hand over or forget. A node that
+// took over paths knows only these. Queries about an unknown path return false.
 class OneRttKeys {
  public:
   explicit OneRttKeys(CryptoProvider provider = CryptoProvider::kAutomatic);
   ~OneRttKeys();
 
-  // Before the first secret; both sides know the mode by then.
+  // Sets the mode before the first secret; both sides know it by then.
   void set_mode(KeyMode mode);
   KeyMode mode() const;
   void install_send_secret(const TrafficSecret& secret);
@@ -45,44 +45,47 @@ class OneRttKeys {
   bool can_send(PathId path) const;
   bool can_receive(PathId path) const;
   bool can_receive() const;  // on any path
-  // The present key may seal nothing more but what closes the connection, at most 192 packets
-  // (RFC 9001 §6.6).
+  // Whether the present key may seal only packets that close the connection, at most 192 (RFC 9001
+  // §6.6)
   bool confidentiality_limit_reached(PathId path) const;
 
-  // Key phase bit of packets that are built now (0 or k_key_phase_bit).
+  // Key phase bit of packets that are built now (0 or k_key_phase_bit)
   std::uint8_t key_phase_bit(PathId path) const;
-  // Seals and applies header protection. All jobs are of one path, in the order of their numbers,
-  // and were built in its current phase. Seals nothing and is false when the path is not known or a
-  // number is not above those that were sealed before: no nonce is used twice with one key.
+  // Seals packets and applies header protection. All jobs are of one path, in the order of their
+  // numbers, and were built in its current phase. Seals nothing and returns false when the path is
+  // unknown, or a number is not above the numbers sealed before, so that no nonce is used twice
+  // with one key.
   [[nodiscard]] bool seal(std::span<const SealJob> jobs);
 
-  // `packet` starts with the short header; `packet_number_offset` = 1 + connection id length. Old
-  // keys are kept for 3 of `probe_timeout`, which is the largest of the paths that share them.
+  // Opens a packet. `packet` starts with the short header, and `packet_number_offset` is 1 + the
+  // length of the connection id. Old keys are kept for three times `probe_timeout`, which is the
+  // largest of the paths that share them.
   OpenedPacket open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
                     PacketNumber largest_received, Time now, Duration probe_timeout);
 
-  // Starts a key update of the path's keys; false while a previous one is not confirmed, or too
-  // early (RFC 9001 §6.5, RFC 10069 §5.6), or before the handshake is confirmed.
+  // Starts a key update of the path's keys. Returns false while an earlier update is not confirmed,
+  // when it is too early (RFC 9001 §6.5, RFC 10069 §5.6), and before the handshake is confirmed.
   bool initiate_update(PathId path, Time now, Duration probe_timeout);
   void confirm_handshake();
-  // The packet that was opened last acknowledges one of `path`; confirms an update when that was
-  // sent with the new keys. In KeyMode::kPerPath only what comes on the path itself counts. The
-  // peer acknowledging it in a packet of older keys is KEY_UPDATE_ERROR, which the next `open`
-  // reports.
+  // Notes that the latest opened packet acknowledges a packet of `path`, which confirms an update
+  // if that was sent with the new keys. In KeyMode::kPerPath, only packets on the path itself
+  // count. An acknowledgement in a packet with older keys is KEY_UPDATE_ERROR, which the next
+  // `open` reports.
   void on_acknowledged(PathId path, PacketNumber number, Time now);
-  // True from half of the confidentiality limit on: update now.
+  // Whether half of the confidentiality limit is used, so that an update should start
   bool wants_update(PathId path) const;
   std::uint64_t updates() const;  // on all paths
 
-  // Another node has the path from now on, and this one never again. Nothing when it is not known,
-  // before the handshake is confirmed, and in KeyMode::kShared for a path that was itself taken
-  // over or when 32 were handed over: the AEAD limits of shared keys are shared out
-  // (AeadUsage::part).
+  // Hands over the path, which this node then never uses again. Returns nothing for an unknown path
+  // and before the handshake is confirmed. In KeyMode::kShared, also returns nothing for a path
+  // that was itself taken over, and after 32 hand-overs, since the nodes share the AEAD limits of
+  // shared keys (AeadUsage::part).
   std::optional<PathHandOver> hand_over(PathId path);
-  // Instead of installing secrets: adds a path. False for what no node gives, for a path that this
-  // node ever had, and for one of another mode or connection.
+  // Adds a path that was handed over, in place of installing secrets. Returns false for a state
+  // that no node hands over, a path that this node ever had, and a path of another mode or
+  // connection.
   bool take_over(const PathHandOver& state);
-  // The path is gone for good; its keys are wiped.
+  // Forgets a path for good, and wipes its keys.
   void forget(PathId path);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// RFC 9001 §5.1: what is derived from a traffic secret. Wiped when destroyed.
+// Keys derived from a traffic secret (RFC 9001 §5.1). They are wiped when destroyed.
 struct PacketKeys {
   std::array<std::uint8_t, 32> key{};
   std::array<std::uint8_t, 12> iv{};
@@ -27,7 +27,7 @@ std::unique_ptr<HeaderProtection> make_header_protection(CipherSuite suite, cons
 
 using Nonce = std::array<std::uint8_t, 12>;
 
-// RFC 10069 §2.4: path id, packet number, xor IV.
+// Computes the nonce: path id and packet number, xor IV (RFC 10069 §2.4).
 inline Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) {
   Nonce nonce;
   store(nonce.data(), load<std::uint32_t>(iv.data()) ^ path.value);
@@ -35,13 +35,13 @@ inline Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) {
   return nonce;
 }
 
-// RFC 9001 §5.4.2: sampled as if the packet number had 4 bytes.
+// Returns the sample, taken as if the packet number had 4 bytes (RFC 9001 §5.4.2).
 inline const std::uint8_t* header_protection_sample(const SealJob& job) {
   return job.packet + job.header_length - job.packet_number_length + 4;
 }
 
-// RFC 9001 §5.4.1: the lower 4 bits of a long header's first byte are protected, 5 of a short
-// one's.
+// Applies the mask to the lower 4 bits of a long header's first byte, or the lower 5 of a short
+// one's, and to the packet number (RFC 9001 §5.4.1).
 inline void apply_mask(const SealJob& job, const std::uint8_t* mask) {
   job.packet[0] ^= mask[0] & ((job.packet[0] & 0x80) != 0 ? 0x0f : 0x1f);
   std::uint8_t* packet_number = job.packet + job.header_length - job.packet_number_length;

@@ -7,7 +7,7 @@
 namespace sheaf::quic {
 namespace {
 
-// RFC 9001 §5.1, RFC 9369 §3.3.2.
+// Labels of RFC 9001 §5.1 and RFC 9369 §3.3.2
 struct Labels {
   std::string_view key;
   std::string_view iv;
@@ -85,7 +85,7 @@ std::optional<UnprotectedHeader> remove_header_protection(HeaderProtection& prot
   return header;
 }
 
-// RFC 9001 §6.6.
+// Limits of RFC 9001 §6.6
 std::uint64_t confidentiality_limit(CipherSuite suite) {
   return suite == CipherSuite::kChacha20Poly1305Sha256 ? std::uint64_t{1} << 62
                                                        : std::uint64_t{1} << 23;

@@ -11,7 +11,7 @@ namespace sheaf::quic {
 inline constexpr std::size_t k_aead_tag_length = 16;
 inline constexpr std::size_t k_header_protection_sample_length = 16;
 
-// One packet to protect in place: header, payload in clear, then room for the tag.
+// One packet to protect in place: header, payload in clear, then room for the tag
 struct SealJob {
   std::uint8_t* packet = nullptr;
   std::uint32_t payload_length = 0;  // without the tag
@@ -21,15 +21,15 @@ struct SealJob {
   PacketNumber number = 0;
 };
 
-// AEAD and nonce of one direction and one key phase. The nonce is that of RFC 10069 §2.4: path id
-// in bytes 0-3, packet number in bytes 4-11, xor IV; for path 0 it equals RFC 9001 §5.3.
+// AEAD and nonce of one direction and one key phase. The nonce follows RFC 10069 §2.4: path id in
+// bytes 0-3, packet number in bytes 4-11, xor IV. For path 0 it equals RFC 9001 §5.3.
 class Aead {
  public:
   virtual ~Aead() = default;
-  // Encrypts in place and appends the tag; header protection comes afterwards.
+  // Encrypts in place and appends the tag. Header protection follows.
   virtual void seal(std::span<const SealJob> jobs) = 0;
-  // Decrypts in place. `header` is the unprotected header; `payload` holds ciphertext and tag.
-  // False when the tag is wrong, and then the payload's bytes are undefined.
+  // Decrypts in place. `header` is the unprotected header, and `payload` contains ciphertext and
+  // tag. Returns false when the tag is wrong; the payload's bytes are then undefined.
   virtual bool open(Bytes header, MutableBytes payload, PathId path, PacketNumber number) = 0;
 };
 
@@ -37,7 +37,7 @@ class Aead {
 class HeaderProtection {
  public:
   virtual ~HeaderProtection() = default;
-  // 5 bytes of mask per sample.
+  // Computes 5 bytes of mask for a sample.
   virtual void mask(const std::uint8_t* sample, std::uint8_t out[5]) = 0;
   // Protects the headers of sealed packets.
   virtual void protect(std::span<const SealJob> jobs) = 0;
@@ -45,23 +45,26 @@ class HeaderProtection {
 
 enum class CryptoProvider : std::uint8_t { kAutomatic, kIpsecMb, kGnuTls };
 
-// Derives key and IV from the secret. `kIpsecMb` gives nothing for ChaCha20 or without the library.
+// Derives key and IV from the secret. Returns null for `kIpsecMb` with ChaCha20 or without the
+// library.
 std::unique_ptr<Aead> make_aead(const TrafficSecret& secret,
                                 CryptoProvider provider = CryptoProvider::kAutomatic);
 std::unique_ptr<HeaderProtection> make_header_protection(
     const TrafficSecret& secret, CryptoProvider provider = CryptoProvider::kAutomatic);
 
-// Removes header protection in place and reads the truncated packet number.
+// Result of removing header protection: the truncated packet number
 struct UnprotectedHeader {
   std::uint64_t truncated_packet_number = 0;
   std::uint8_t packet_number_length = 0;
 };
-// Nothing when the packet is too short to be sampled (RFC 9001 §5.4.2).
+// Removes header protection in place. Returns nothing when the packet is too short for a sample
+// (RFC 9001 §5.4.2).
 std::optional<UnprotectedHeader> remove_header_protection(HeaderProtection& protection,
                                                           MutableBytes packet,
                                                           std::size_t packet_number_offset);
 
-// How many packets a key may seal, and how many forged ones it may see (RFC 9001 §6.6).
+// Limits on the packets that a key may seal, and on the forged packets that it may see (RFC 9001
+// §6.6)
 std::uint64_t confidentiality_limit(CipherSuite suite);
 std::uint64_t integrity_limit(CipherSuite suite);
 

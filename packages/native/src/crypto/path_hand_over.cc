@@ -3,7 +3,7 @@
 namespace sheaf::quic {
 namespace {
 
-constexpr std::uint64_t k_limit = std::uint64_t{1} << 62;  // RFC 9000 §12.3: of packet numbers
+constexpr std::uint64_t k_limit = std::uint64_t{1} << 62;  // RFC 9000 §12.3: limit of numbers
 
 bool valid_direction(const DirectionKeys& keys) {
   const CipherSuite suite = keys.secret.suite;

@@ -47,7 +47,7 @@ void PathKeys::Receive::prepare_next(CryptoProvider provider) {
   next = make_aead(next_secret, provider);
 }
 
-// The next generation has opened a packet.
+// Advances the keys, since the next generation has opened a packet.
 void PathKeys::Receive::advance(Time old_keys_until) {
   keys.secret = next_secret;
   previous = std::move(aead);
@@ -57,8 +57,8 @@ void PathKeys::Receive::advance(Time old_keys_until) {
   first_received.clear();
 }
 
-// RFC 9001 §6.5: old keys are kept for three PTO. Only then the keys that follow are made, so
-// that the packet which updates the keys does not take longer than others (§9.5).
+// Discards old keys after three PTO (RFC 9001 §6.5). Only then the following keys are derived, so
+// that the packet that updates the keys takes no longer than others (§9.5).
 void PathKeys::Receive::expire_previous(CryptoProvider provider, Time now) {
   if (!previous || now < previous_until) return;
   previous.reset();
@@ -73,7 +73,7 @@ PathKeys::PathKeys(const PathHandOver& state, CryptoProvider provider) : provide
   usage_.on_forged(state.forged);
   if (state.send) {
     send_.emplace(*state.send, provider);
-    send_->used = true;  // perhaps, by the node before
+    send_->used = true;  // perhaps, by the earlier node
   }
   if (!state.receive) return;
   receive_.emplace(*state.receive, provider);
@@ -85,7 +85,8 @@ void PathKeys::save(PathHandOver& state) const {
   if (receive_) state.receive = receive_->keys;
 }
 
-// They are the same as long as the connection lives, whatever the key phase.
+// Returns whether the header keys are the same, which stay for the life of the connection, whatever
+// the key phase.
 bool PathKeys::same_header_keys(const PathHandOver& state) const {
   const auto same = [](const auto& own, const std::optional<DirectionKeys>& given) {
     return own.has_value() == given.has_value() &&
@@ -120,7 +121,7 @@ void PathKeys::seal(std::span<const SealJob> jobs) {
 
 OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offset, PathId path,
                             PacketNumber largest_received, Time now, Duration probe_timeout) {
-  // Every return gives this one object, so that it is made where the caller wants it.
+  // Every return uses this one object, so that it is built in the caller's memory.
   OpenedPacket opened;
   if (acknowledged_with_old_keys_) {
     fail(opened, TransportErrorCode::kKeyUpdateError);
@@ -135,8 +136,8 @@ OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offse
   const std::size_t header_length = packet_number_offset + unprotected->packet_number_length;
   opened.number = decode_packet_number(largest_received, unprotected->truncated_packet_number,
                                        unprotected->packet_number_length);
-  // RFC 9001 §6.3: the other phase is the previous one while its keys exist, later the next one.
-  // There are always keys to try, so a phase bit that was tampered with takes the same time.
+  // RFC 9001 §6.3: the other phase is the previous one while its keys exist, and later the next
+  // one. There are always keys to try, so a forged phase bit takes the same time.
   const bool phase = (packet[0] & k_key_phase_bit) != 0;
   const bool is_current = may_be_behind_ || phase == ((receive.keys.generation & 1) != 0);
   const std::uint64_t updates_before = updates();
@@ -157,7 +158,7 @@ OpenedPacket PathKeys::open(MutableBytes packet, std::size_t packet_number_offse
   } else if (is_current) {
     if (receive.previous) receive.first_received.add(path, opened.number);
   } else if (receive.previous) {
-    // RFC 9001 §6.4: old keys above a packet number that already had newer ones.
+    // RFC 9001 §6.4: old keys must not be used above a packet number that had newer ones.
     const auto lowest = receive.first_received.lowest(path);
     if (lowest && opened.number > *lowest) {
       fail(opened, TransportErrorCode::kKeyUpdateError);
@@ -179,9 +180,8 @@ bool PathKeys::decrypt(MutableBytes packet, std::size_t header_length, PathId pa
   const MutableBytes header = packet.first(header_length);
   const MutableBytes payload = packet.subspan(header_length);
   if (is_current || !receive.previous) return aead.open(header, payload, path, number);
-  // The peer may wait for less than we do before it updates again, when its probe timeout is
-  // shorter (§6.5): with a higher number than newer keys had, the other phase is rather the next
-  // one.
+  // The peer may update again sooner than we expect, if its probe timeout is shorter (RFC 9001
+  // §6.5). If the number is higher than that of newer keys, the other phase is rather the next one.
   const auto lowest_new = receive.first_received.lowest(path);
   std::vector<std::uint8_t> sealed;
   if (lowest_new && number > *lowest_new) sealed.assign(payload.begin(), payload.end());
@@ -225,13 +225,14 @@ void PathKeys::advance_send() {
   usage_.on_new_key();
 }
 
-// RFC 9001 §6.2: the first packet of the next generation is genuine.
+// Follows the peer's update, since the first packet of the next generation is genuine (RFC 9001
+// §6.2).
 void PathKeys::on_peer_update(OpenedPacket& packet, Time now, Duration probe_timeout) {
   receive_->advance(now + 3 * probe_timeout);
   packet.generation = receive_->last_opened_generation = receive_->keys.generation;
-  // It may answer our update.
+  // This may be the response to our update.
   if (!send_ || send_->keys.generation >= receive_->keys.generation) return;
-  // A second update although nothing of ours can have confirmed the first.
+  // This is a second update although nothing of ours can have confirmed the first.
   if (send_->keys.generation > 0 && !send_->used) {
     return fail(packet, TransportErrorCode::kKeyUpdateError);
   }
@@ -242,11 +243,11 @@ void PathKeys::on_peer_update(OpenedPacket& packet, Time now, Duration probe_tim
 bool PathKeys::initiate_update(Time now, Duration probe_timeout) {
   if (!send_) return false;
   const Send& send = *send_;
-  // RFC 9001 §6.1: not before a packet of this phase was acknowledged; §6.5 and RFC 10069 §5.6:
-  // and not before the peer has dropped the keys of the phase before.
+  // RFC 9001 §6.1: not before a packet of this phase was acknowledged. RFC 9001 §6.5 and RFC 10069
+  // §5.6: and not before the peer has dropped the keys of the previous phase.
   if (!send.acknowledged) return false;
   if (send.keys.generation > 0 && now < send.acknowledged_at + 3 * probe_timeout) return false;
-  // Our own previous keys share the phase bit with the ones that the peer will answer with.
+  // Our own previous keys have the same phase bit as the keys that the peer will answer with.
   if (receive_) {
     receive_->expire_previous(provider_, now);
     if (receive_->previous) return false;
@@ -260,7 +261,7 @@ void PathKeys::on_acknowledged(PathId path, PacketNumber number, Time now) {
   Send& send = *send_;
   const auto first = send.first_sent.lowest(path);
   if (!first || number < *first) return;
-  // RFC 9001 §6.2: who has read the new keys' packet must answer with the new keys.
+  // RFC 9001 §6.2: a peer that has read a packet with the new keys must answer with the new keys.
   if (receive_ && receive_->last_opened_generation < send.keys.generation) {
     acknowledged_with_old_keys_ = true;
     return;

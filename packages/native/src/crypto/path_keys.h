@@ -6,12 +6,12 @@
 
 namespace sheaf::quic {
 
-// Keys in both directions that are updated together (RFC 9001 §6): those of one path, or with
-// KeyMode::kShared those of all paths. `OneRttKeys` says which; its users see only that.
+// Keys of both directions that are updated together (RFC 9001 §6): those of one path, or with
+// KeyMode::kShared those of all paths. `OneRttKeys` selects which; others use only that class.
 class PathKeys {
  public:
   explicit PathKeys(CryptoProvider provider) : provider_(provider) {}
-  // As another node left them; old keys of an update in progress stay behind.
+  // Continues from the state of another node. Old keys of an update in progress stay behind.
   PathKeys(const PathHandOver& state, CryptoProvider provider);
 
   void install_send_secret(const TrafficSecret& secret);
@@ -27,7 +27,7 @@ class PathKeys {
                     PacketNumber largest_received, Time now, Duration probe_timeout);
 
   bool initiate_update(Time now, Duration probe_timeout);
-  // By the packet that was opened last.
+  // Notes an acknowledgement in the latest opened packet.
   void on_acknowledged(PathId path, PacketNumber number, Time now);
   std::uint64_t updates() const;
   AeadUsage& usage() { return usage_; }
@@ -41,10 +41,10 @@ class PathKeys {
     DirectionKeys keys;
     std::unique_ptr<Aead> aead;
     std::unique_ptr<HeaderProtection> header_protection;
-    bool used = false;             // a packet of this generation was sealed
-    bool acknowledged = false;     // and one was acknowledged
+    bool used = false;             // this generation has sealed a packet
+    bool acknowledged = false;     // and such a packet was acknowledged
     Time acknowledged_at{};        // only when `acknowledged`
-    PathPacketNumbers first_sent;  // kept until `acknowledged`
+    PathPacketNumbers first_sent;  // lowest numbers of this generation, kept until `acknowledged`
   };
   struct Receive {
     Receive(const DirectionKeys& first, CryptoProvider provider);
@@ -60,13 +60,14 @@ class PathKeys {
     std::unique_ptr<HeaderProtection> header_protection;
     Time previous_until{};
     std::uint64_t last_opened_generation = 0;
-    PathPacketNumbers first_received;  // in this generation, as long as `previous` exists
+    PathPacketNumbers first_received;  // of this generation, while `previous` exists
   };
 
-  // Nothing was opened since the keys were taken over: whoever sends may be several updates ahead.
+  // Searches the generation of the first packet after a hand-over. The sender may be several
+  // updates ahead.
   bool find_generation(MutableBytes packet, std::size_t header_length, PathId path,
                        PacketNumber number);
-  // With the keys of the packet's phase. The payload is lost when it is not genuine.
+  // Decrypts with the keys of the packet's phase. A packet that is not genuine loses its payload.
   bool decrypt(MutableBytes packet, std::size_t header_length, PathId path, PacketNumber number,
                bool is_current);
   void advance_send();

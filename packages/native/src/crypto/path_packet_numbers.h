@@ -7,8 +7,8 @@
 
 namespace sheaf::quic {
 
-// The lowest packet number seen on each path within a key phase. Bounded: on paths beyond the limit
-// nothing is known.
+// The lowest packet number on each path within a key phase. Bounded: paths beyond the limit have no
+// entry.
 class PathPacketNumbers {
  public:
   static constexpr std::size_t k_max_paths = 32;

@@ -17,7 +17,7 @@ TransportError malformed() {
   return error(crypto_error(GNUTLS_A_DECODE_ERROR), "the session ticket is malformed");
 }
 
-// RFC 8446 §4.6.1. GnuTLS does not say whether the ticket had the extension.
+// Returns whether the ticket allows early data (RFC 8446 §4.6.1), which GnuTLS does not tell.
 Result<bool, TransportError> allows_early_data(Bytes message) {
   Reader reader{message.subspan(k_message_header)};
   reader.read_bytes(8);                  // lifetime, age_add
@@ -50,8 +50,8 @@ TransportStatus Handshake::receive_post_handshake(Bytes data) {
   std::vector<std::uint8_t>& buffer = state.post_handshake;
   buffer.insert(buffer.end(), data.begin(), data.end());
   while (buffer.size() >= k_message_header) {
-    // RFC 9001 §6: KeyUpdate is forbidden, and so is client authentication after the handshake
-    // (§4.4); nothing else is left.
+    // RFC 9001 §6 forbids KeyUpdate, and §4.4 forbids client authentication after the handshake. No
+    // other message is left.
     if (buffer[0] != k_new_session_ticket) {
       return error(crypto_error(GNUTLS_A_UNEXPECTED_MESSAGE), "unexpected TLS message");
     }

@@ -23,7 +23,7 @@ std::array<std::uint32_t*, ReplayRecord::k_rows> ReplayRecord::counters() {
 bool ReplayRecord::add(Bytes key, std::chrono::nanoseconds now) {
   if (key.size() < k_identity_length) return false;
   const Bytes identity = key.last(k_identity_length);
-  // A clock that was set back: the period begins again, so that it ends.
+  // After the clock was set back, the period begins again, so that it ends.
   begun_ = std::min(begun_, now);
   if (now - begun_ >= k_period) {
     begun_ = now;

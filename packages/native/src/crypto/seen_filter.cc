@@ -21,7 +21,7 @@ KeyedHash::Value KeyedHash::operator()(Bytes item) const {
   return value;
 }
 
-// Two hashes make as many as are wanted; an odd step reaches every bit.
+// Derives any number of hashes from two; an odd step reaches every bit.
 std::size_t BloomFilter::bit_of(const KeyedHash::Value& hash, std::size_t probe, const Part& part) {
   return (hash[0] + probe * (hash[1] | 1)) % part.bits();
 }

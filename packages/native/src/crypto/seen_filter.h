@@ -9,7 +9,7 @@
 
 namespace sheaf::quic {
 
-// A hash under a random key of its own: nobody can look for strings that collide.
+// A hash with a random key of its own, so that nobody can search for colliding strings
 class KeyedHash {
  public:
   using Value = std::array<std::uint64_t, 4>;
@@ -20,14 +20,13 @@ class KeyedHash {
   std::array<std::uint8_t, 32> key_;
 };
 
-// Which byte strings were seen: a Bloom filter. Never forgets one
-// before `clear`; takes up to a few in a hundred for seen that were not. Grows with what it holds,
-// to a number of bytes.
+// A Bloom filter of byte strings that were seen. It never forgets one before `clear`, but takes up
+// to a few percent of new strings for seen. It grows with its content, up to a number of bytes.
 class BloomFilter {
  public:
   explicit BloomFilter(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // False when it was seen, or when nothing more can be added.
+  // Adds a string. Returns false when it was seen, or when nothing more can be added.
   bool add(Bytes item);
   bool contains(Bytes item) const;
   std::size_t size() const { return size_; }
@@ -48,7 +47,7 @@ class BloomFilter {
 
   static std::size_t bit_of(const KeyedHash::Value& hash, std::size_t probe, const Part& part);
   bool contains(const KeyedHash::Value& hash) const;
-  // Another part, larger than all before; false when that would be too much.
+  // Adds another part, larger than all before. Returns false when that would be too much.
   bool grow();
 
   std::size_t max_bytes_;
@@ -57,13 +56,13 @@ class BloomFilter {
   std::size_t size_ = 0;
 };
 
-// The same for strings that are worth something for a while: remembers each one for a day at least.
+// Remembers strings that are valuable for a while, each for at least a day.
 class SeenFilter {
  public:
   static constexpr Duration k_period = std::chrono::hours(24);
 
   explicit SeenFilter(std::size_t max_bytes) : recent_(max_bytes / 2), before_(max_bytes / 2) {}
-  // False when it was seen before. Once full, nothing is new.
+  // Adds a string. Returns false when it was seen before. Once full, no string is new.
   bool add(Bytes item, Time now);
 
  private:

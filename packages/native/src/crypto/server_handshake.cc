@@ -5,8 +5,8 @@
 namespace sheaf::quic {
 namespace {
 
-// Datagrams of one ClientHello that came before its head. A client's address is not validated then,
-// so they are few.
+// Bound on datagrams of one ClientHello that came before its head. The client's address is not
+// validated then, so they are few.
 constexpr std::size_t k_max_held_back = 3;
 constexpr std::size_t k_max_held_back_bytes = 24 << 10;
 
@@ -81,9 +81,10 @@ bool Handshake::State::start_server(const ServerHandshakeConfig& config, Time no
   return true;
 }
 
-// ngtcp2 does not buffer CRYPTO data of an address that is not validated; it wants to be thrown
-// away and a Retry sent. Keeping the datagram and starting over saves that round trip: TLS has not
-// seen anything yet. Chromium sends its ClientHello in two datagrams with the parts shuffled.
+// Keeps the datagram and starts again, which saves a round trip: TLS has not seen anything yet.
+// ngtcp2 itself does not buffer CRYPTO data of an address that is not validated; it expects to be
+// discarded and a Retry to be sent. Chromium sends its ClientHello in two datagrams with the parts
+// shuffled.
 void Handshake::State::hold_back(MutableBytes datagram, Ecn ecn, Time now) {
   std::size_t bytes = datagram.size();
   for (const HeldBack& held : held_back) bytes += held.datagram.size();
@@ -97,7 +98,7 @@ void Handshake::State::hold_back(MutableBytes datagram, Ecn ecn, Time now) {
   start_server(*restart, now);
 }
 
-// The head has come.
+// Reads the datagrams that were held back, since the head has come.
 void Handshake::State::read_held_back(Time now) {
   restart.reset();
   for (HeldBack& held : std::exchange(held_back, {})) read(held.datagram, held.ecn, now);
@@ -105,8 +106,9 @@ void Handshake::State::read_held_back(Time now) {
 
 void Handshake::State::finish_server() {
   bool right_key = true;
-  // After compatible version negotiation the ticket is for the new version. GnuTLS takes no other
-  // key once it has tried to read a ticket, so the key is left alone where it is right already.
+  // After compatible version negotiation the ticket is for the new version. GnuTLS accepts no other
+  // key once it has tried to read a ticket, so the key is left alone if it is already the right
+  // one.
   if (version != ngtcp2_conn_get_client_chosen_version(connection)) {
     TicketKey key = tls_context->ticket_key_for(encode_remembered(parameters, version));
     right_key = tls->replace_ticket_key(key);

@@ -10,8 +10,9 @@
 
 namespace sheaf::quic {
 
-// What a client stores to resume: TLS ticket, the server's parameters, an address token. Belongs to
-// one server name and one trust decision: a resumed handshake shows no certificate.
+// State that a client stores to resume: TLS ticket, the server's parameters, an address token. It
+// belongs to one server name and one trust decision, since a resumed handshake shows no
+// certificate.
 struct SessionState {
   std::vector<std::uint8_t> tls_session{};
   std::vector<std::uint8_t> peer_parameters{};  // raw extension
@@ -20,7 +21,7 @@ struct SessionState {
   std::uint32_t version = k_version_1;  // RFC 9369 §5: a ticket is only for its own version
 };
 std::vector<std::uint8_t> serialize(const SessionState& session);
-// Nothing for bytes that `serialize` did not write.
+// Parses a session; nothing for bytes that `serialize` did not write.
 std::optional<SessionState> parse_session_state(Bytes bytes);
 
 }  // namespace sheaf::quic

@@ -6,7 +6,7 @@
 
 namespace sheaf::quic {
 
-// The form in which ngtcp2 takes addresses. An address without a family is all zero.
+// An address in the form that ngtcp2 uses. An address without a family is all zero.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t length = sizeof(sockaddr_storage);

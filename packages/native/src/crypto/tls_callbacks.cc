@@ -60,7 +60,7 @@ int TlsSession::Callbacks::install(TlsSession& session) {
   gnutls_alert_set_read_function(native, on_alert);
   gnutls_handshake_set_hook_function(native, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_BOTH,
                                      around_message);
-  // GnuTLS would obey SSLKEYLOGFILE by itself.
+  // Otherwise GnuTLS itself would obey SSLKEYLOGFILE.
   gnutls_session_set_keylog_function(native, session.key_log_ ? on_key_log : nullptr);
   if (session.context_->role() == Role::kClient) {
     gnutls_session_set_verify_function(native, on_certificate);
@@ -135,8 +135,8 @@ int TlsSession::Callbacks::around_message(gnutls_session_t native, unsigned type
 }
 
 void TlsSession::Callbacks::before_client_hello(TlsSession& session, Bytes body) {
-  // RFC 8446 §4.2.10: no early data around a HelloRetryRequest. GnuTLS would accept it before it
-  // looks at the key shares, and the handshake would fail.
+  // RFC 8446 §4.2.10: there is no early data around a HelloRetryRequest. GnuTLS would accept it
+  // before it looks at the key shares, and the handshake would fail.
   const bool again = std::exchange(session.hello_seen_, true);
   session.context_->early_data().refuse(again ||
                                         lacks_key_share(body, session.context_->priority()));
@@ -145,7 +145,7 @@ void TlsSession::Callbacks::before_client_hello(TlsSession& session, Bytes body)
 int TlsSession::Callbacks::after_message(gnutls_session_t native, unsigned type) {
   TlsSession& session = session_of(native);
   if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO) {
-    // Known this early, both save the rest of the handshake (RFC 9001 §8.1, §8.2).
+    // Checking both this early saves the rest of the handshake (RFC 9001 §8.1, §8.2).
     gnutls_datum_t protocol{};
     if (gnutls_alpn_get_selected_protocol(native, &protocol) != 0) {
       return GNUTLS_E_NO_APPLICATION_PROTOCOL;

@@ -4,10 +4,10 @@
 
 namespace sheaf::quic {
 
-// The functions that GnuTLS calls during a handshake; each finds its session by the session
+// The functions that GnuTLS calls during a handshake. Each finds its session by the session
 // pointer.
 struct TlsSession::Callbacks {
-  // 0 or a GnuTLS error.
+  // Returns 0 or a GnuTLS error.
   static int install(TlsSession& session);
 
   static int on_secrets(gnutls_session_t native, gnutls_record_encryption_level_t level,

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-// In none of GnuTLS's headers. Weak: this runs without it, too.
+// None of GnuTLS's headers declares this. It is weak, since the transport also runs without it.
 extern "C" [[gnu::weak]] void _gnutls_global_set_gettime_function(void (*clock)(timespec*));
 
 namespace sheaf::quic {

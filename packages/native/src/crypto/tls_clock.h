@@ -4,18 +4,18 @@
 
 namespace sheaf::quic {
 
-// RFC 8446 §8.3, which speaks of ten seconds: how much older than the server knows it to be a
-// client may think its ticket. Many count whole seconds, from a moment that they have cut to a
-// whole second, and clocks go wrong or are set. GnuTLS 3.7 refuses 0-RTT then, however small the
-// difference, so tickets are dated back by as much.
+// Tolerance by which a client may believe its ticket to be older than the server knows it to be
+// (RFC 8446 §8.3 mentions ten seconds). Many clients count whole seconds from a truncated time, and
+// clocks are wrong or are set. GnuTLS 3.7 then refuses 0-RTT, however small the difference, so
+// tickets are dated back by this.
 inline constexpr std::chrono::milliseconds k_ticket_age_tolerance = std::chrono::seconds(10);
 
-// Of this thread: since the epoch, with the shifts below.
+// Time of this thread since the epoch, with the shifts below
 std::chrono::nanoseconds tls_clock_now();
 
-// While it lives, GnuTLS's clock is ahead of the system's by so much on this thread; behind it,
-// when negative. They add up. Without effect where GnuTLS does not export what its own tests use
-// for it.
+// Shifts GnuTLS's clock on this thread while it lives: ahead of the system's clock, or behind it
+// when negative. Shifts add up. It has no effect if GnuTLS does not export the function that its
+// own tests use for this.
 class TlsClockShift {
  public:
   explicit TlsClockShift(std::chrono::nanoseconds ahead);

@@ -10,7 +10,7 @@
 
 namespace sheaf::quic {
 
-// Certificate, trust, ticket keys, replay record: made once, shared by many handshakes of one
+// Certificate, trust, ticket keys, replay record: made once, and shared by many handshakes of one
 // server or client. Belongs to one thread.
 class TlsContext;
 
@@ -18,21 +18,22 @@ struct TlsServerConfig {
   std::string certificate_pem{};
   std::string private_key_pem{};
   std::vector<std::string> alpn{};  // most wanted first
-  // Keeps resumption possible across `updateCertificate`; random when empty. 64 bytes.
+  // Keeps resumption possible across `updateCertificate`. 64 bytes, or empty for a random key.
   std::vector<std::uint8_t> ticket_key{};
   bool early_data = true;
 };
 struct TlsClientConfig {
   std::vector<std::string> alpn{};
   std::string certificate_authority_pem{};  // beside the system's trust store; may be empty
-  // SHA-256 of the leaf, instead of a chain. The leaf must be valid now; unlike in a browser its
-  // lifetime may be longer than 14 days.
+  // SHA-256 of accepted leaf certificates, in place of a chain. The leaf must be valid now; unlike
+  // in a browser, its lifetime may exceed 14 days.
   std::vector<std::array<std::uint8_t, 32>> certificate_hashes{};
-  // SHA-256 of the leaf's SubjectPublicKeyInfo, likewise: one key may have many certificates.
+  // SHA-256 of the SubjectPublicKeyInfo of accepted leaves, likewise: one key may have many
+  // certificates.
   std::vector<std::array<std::uint8_t, 32>> public_key_hashes{};
   bool insecure = false;
 };
-// The error is a sentence that names what is wrong (bad PEM, key does not match).
+// Creates a context. The error is a sentence that names the fault (bad PEM, key does not match).
 Result<std::shared_ptr<TlsContext>, std::string> make_tls_server_context(const TlsServerConfig&);
 Result<std::shared_ptr<TlsContext>, std::string> make_tls_client_context(const TlsClientConfig&);
 

@@ -8,7 +8,7 @@
 namespace sheaf::quic {
 namespace {
 
-// AES-CCM is left out: its suites are rare and the engine has no provider for them.
+// Leaves out AES-CCM, whose suites are rare, and for which the engine has no provider.
 constexpr const char* k_default_priority =
     "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:"
     "-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+GROUP-SECP521R1:"
@@ -142,7 +142,7 @@ TlsContext::Problem TlsContext::set_priority(const std::string& priority) {
 }
 
 TicketKey TlsContext::ticket_key_for(Bytes binding) const {
-  TicketKey key{};  // SHA-512 has exactly its length
+  TicketKey key{};  // exactly as long as a SHA-512
   gnutls_hmac_fast(GNUTLS_MAC_SHA512, ticket_key_.data(), ticket_key_.size(), binding.data(),
                    binding.size(), key.data());
   return key;

@@ -21,18 +21,18 @@ class TlsContext {
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
-  // A sentence when it does not work.
+  // A sentence about the failure
   using Problem = std::optional<std::string>;
   Problem set_alpn(const std::vector<std::string>& protocols);
   Problem set_certificate(const std::string& certificate_pem, const std::string& private_key_pem);
   Problem set_ticket_key(Bytes key);
   Problem set_early_data(bool accept);
   Problem set_trust(const TlsClientConfig& config);
-  // Cipher suites and groups in GnuTLS's notation.
+  // Sets cipher suites and groups in GnuTLS's notation.
   Problem set_priority(const std::string& priority);
 
-  // RFC 9369 §5 and RFC 9000 §7.4.1: a ticket key of its own for each version and for each set of
-  // limits that a client remembers for 0-RTT, so that no ticket of another one can be opened.
+  // Returns a ticket key for each version and for each set of limits that a client remembers for
+  // 0-RTT (RFC 9369 §5, RFC 9000 §7.4.1), so that no ticket of another one can be opened.
   TicketKey ticket_key_for(Bytes binding) const;
 
   EarlyDataGuard& early_data() { return early_data_; }
@@ -43,7 +43,7 @@ class TlsContext {
   const std::vector<std::string>& alpn() const { return alpn_; }
   const std::vector<std::array<std::uint8_t, 32>>& certificate_hashes() const { return hashes_; }
   const std::vector<std::array<std::uint8_t, 32>>& public_key_hashes() const { return key_hashes_; }
-  // The peer is known by a hash, not by a name that an authority vouches for.
+  // Whether a hash identifies the peer, in place of a name that an authority vouches for
   bool pinned() const { return !hashes_.empty() || !key_hashes_.empty(); }
   bool insecure() const { return insecure_; }
 

@@ -8,8 +8,8 @@
 namespace sheaf::quic {
 namespace {
 
-// More than any ClientHello that is meant well: post-quantum key shares make about 2 KB, a ticket
-// at most 64 KB. What a client accepts is GnuTLS's own limit, for certificate chains.
+// Maximum size of a ClientHello, which no genuine one exceeds: post-quantum key shares need about 2
+// KB, and a ticket at most 64 KB. For clients, GnuTLS's own limit on certificate chains applies.
 constexpr std::size_t k_max_client_hello = 80 * 1024;
 
 bool is_ip_address(const std::string& name) {
@@ -52,7 +52,7 @@ std::string describe(int error) {
 
 gnutls_alert_description_t alert_for(int error) {
   switch (error) {
-    // GnuTLS calls these its own fault.
+    // GnuTLS reports these as its own fault.
     case GNUTLS_E_TLS_PACKET_DECODING_ERROR:
     case GNUTLS_E_PARSING_ERROR:
       return GNUTLS_A_DECODE_ERROR;
@@ -120,19 +120,19 @@ int TlsSession::set_up_server(const TlsSessionConfig& config) {
   recording_ = context_->early_data().recording();
   if (result < 0 || !recording_) return result;
   gnutls_anti_replay_enable(session_, recording_.get());
-  // RFC 9001 §4.6.1: the only value that QUIC allows; flow control is the limit.
+  // RFC 9001 §4.6.1: QUIC allows only this value; flow control sets the limit.
   return gnutls_record_set_max_early_data_size(session_, 0xffffffffu);
 }
 
 int TlsSession::set_up_client(const TlsSessionConfig& config) {
-  // RFC 6066 §3: an address is no server name.
+  // RFC 6066 §3: an IP address is no server name.
   if (!server_name_.empty() && !is_ip_address(server_name_)) {
     const int result =
         gnutls_server_name_set(session_, GNUTLS_NAME_DNS, server_name_.data(), server_name_.size());
     if (result < 0) return result;
   }
   if (config.resume.empty()) return 0;
-  // A session that GnuTLS cannot read (an older version's) costs a full handshake, nothing more.
+  // A session that GnuTLS cannot read (of an older version) only costs a full handshake.
   gnutls_session_set_data(session_, config.resume.data(), config.resume.size());
   return 0;
 }
@@ -149,7 +149,7 @@ TlsSession::Progress TlsSession::advance(TlsLevel level, Bytes data) {
 }
 
 TlsSession::Progress TlsSession::fail(int error) {
-  // A callback of ours may have said it better already.
+  // One of our callbacks may have given a better reason already.
   if (failure_.reason.empty()) failure_ = {alert_for(error), describe(error)};
   return Progress::kFailed;
 }
@@ -173,7 +173,7 @@ TlsSession::Progress TlsSession::finish() {
 
 void TlsSession::send_ticket() {
   const TlsClockShift dated_back(-k_ticket_age_tolerance);
-  // Without a ticket the client resumes nothing; the connection is as good.
+  // Without a ticket the client cannot resume, but the connection is not affected.
   gnutls_session_ticket_send(session_, 1, 0);
 }
 

@@ -15,19 +15,20 @@ namespace sheaf::quic {
 
 enum class TlsLevel : std::uint8_t { kInitial, kEarly, kHandshake, kApplication };
 
-// What TLS asks of QUIC and tells it (RFC 9001 §4.1). False ends the handshake.
+// Receives what TLS reports to QUIC and requests from it (RFC 9001 §4.1). Returning false ends the
+// handshake.
 class TlsObserver {
  public:
   virtual ~TlsObserver() = default;
-  // Secrets of one level, either of them possibly empty.
+  // Receives secrets of one level, either of them possibly empty.
   virtual bool on_secrets(TlsLevel level, CipherSuite suite, Bytes receive, Bytes send) = 0;
-  // Handshake messages to send in CRYPTO frames.
+  // Receives handshake messages to send in CRYPTO frames.
   virtual bool on_message(TlsLevel level, Bytes message) = 0;
   virtual bool on_peer_parameters(Bytes extension) = 0;
   virtual bool write_parameters(std::vector<std::uint8_t>& out) = 0;
-  // Client: a HelloRetryRequest.
+  // Client: a HelloRetryRequest arrived.
   virtual bool on_hello_retry_request() = 0;
-  // Client: a NewSessionTicket, with all that is needed to resume.
+  // Client: a NewSessionTicket arrived. `session` contains everything that is needed to resume.
   virtual void on_session_ticket(Bytes session) = 0;
 };
 
@@ -35,7 +36,7 @@ struct TlsSessionConfig {
   std::shared_ptr<TlsContext> context;
   std::string server_name;                             // client
   Bytes resume;                                        // client; empty: a full handshake
-  bool early_data = false;                             // client: offer 0-RTT when it resumes
+  bool early_data = false;                             // client: offer 0-RTT when resuming
   TicketKey ticket_key{};                              // server
   std::function<void(std::string_view line)> key_log;  // empty: none
 };
@@ -45,28 +46,30 @@ class TlsSession {
  public:
   enum class Progress : std::uint8_t { kPending, kDone, kFailed };
 
-  // Nothing, and the reason in `problem`, when GnuTLS refuses the configuration.
+  // Creates a session. Returns null, with the reason in `problem`, when GnuTLS refuses the
+  // configuration.
   static std::unique_ptr<TlsSession> make(const TlsSessionConfig& config, TlsObserver& observer,
                                           std::string& problem);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 
-  // Takes the peer's handshake bytes, which may be empty, and goes on as far as possible.
+  // Processes the peer's handshake bytes, which may be empty, as far as possible.
   Progress advance(TlsLevel level, Bytes data);
   const TlsFailure& failure() const { return failure_; }  // after kFailed
 
-  // Server, once done: one NewSessionTicket comes out by `on_message`.
+  // Server, once done: passes one NewSessionTicket to `on_message`.
   void send_ticket();
-  // Server, before a ticket is sent. False once the old key has read a ticket: GnuTLS keeps it
-  // then.
+  // Server, before a ticket is sent. Returns false once the old key has read a ticket, since GnuTLS
+  // then keeps it.
   bool replace_ticket_key(const TicketKey& key);
-  // Client, once done: whole NewSessionTicket messages. False when GnuTLS refuses them.
+  // Client, once done: receives whole NewSessionTicket messages. Returns false when GnuTLS refuses
+  // them.
   bool receive_ticket(Bytes message);
 
   bool resumed() const { return resumed_; }
   bool early_data_accepted() const { return early_data_accepted_; }
-  // On a server from the ClientHello on; empty before.
+  // Known on a server from the ClientHello on; empty before
   std::string alpn() const;
   gnutls_session_t native() { return session_; }
 

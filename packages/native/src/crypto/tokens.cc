@@ -10,7 +10,8 @@
 namespace sheaf::quic {
 namespace {
 
-// Retry tokens carry the version, address tokens do not: it becomes part of their secret.
+// Returns a secret that depends on the version, since address tokens, unlike Retry tokens, do not
+// contain it.
 std::vector<std::uint8_t> versioned_secret(Bytes secret, std::uint32_t version) {
   std::vector<std::uint8_t> result(secret.size() + sizeof version);
   Writer writer{result};

@@ -18,13 +18,13 @@ constexpr bool known(CipherSuite suite) {
   return suite == CipherSuite::kAes128GcmSha256 || suite == CipherSuite::kAes256GcmSha384 ||
          suite == CipherSuite::kChacha20Poly1305Sha256;
 }
-// Of the suite's hash (RFC 8446 §7.1).
+// Length of the suite's hash (RFC 8446 §7.1)
 constexpr std::uint8_t secret_length(CipherSuite suite) {
   return suite == CipherSuite::kAes256GcmSha384 ? 48 : 32;
 }
 
-// All that is needed to seal or open packets of one direction, here or on another server.
-// Wiped when destroyed; never printed.
+// The secret that seals or opens packets of one direction, here or on another server. It is wiped
+// when destroyed, and never printed.
 struct TrafficSecret {
   static constexpr std::size_t k_max_length = 48;
   CipherSuite suite = CipherSuite::kAes128GcmSha256;

@@ -6,10 +6,10 @@
 
 namespace sheaf::quic {
 
-// Clears key material; unlike memset it is not optimised away before the memory is freed.
+// Clears key material. Unlike memset, it is not optimized away before the memory is freed.
 inline void wipe(void* memory, std::size_t length) { explicit_bzero(memory, length); }
 
-// Key material on the stack that is cleared at the end of the scope.
+// Key material on the stack, which is cleared at the end of the scope
 template <typename T>
 struct Wiped {
   T value{};

@@ -9,7 +9,7 @@ constexpr std::uint8_t k_packet_number_length = 4;
 constexpr std::uint8_t k_length_field_length = 2;
 constexpr std::uint8_t k_reserved_bits = 0x0c;
 
-// RFC 9000 §17.2.3, RFC 9369 §3.2.
+// First byte of a 0-RTT packet (RFC 9000 §17.2.3, RFC 9369 §3.2)
 std::uint8_t first_byte(std::uint32_t version) {
   const std::uint8_t type = version == k_version_2 ? 0x02 : 0x01;
   return k_long_header_bit | k_fixed_bit | type << 4 | (k_packet_number_length - 1);
@@ -76,7 +76,7 @@ OpenedPacket ZeroRttKeys::open(MutableBytes packet, PacketNumber largest_receive
   if (!state_->aead->open(packet.first(header_length), payload, PathId{}, opened.number)) {
     return opened;
   }
-  // RFC 9000 §17.2: checked after packet protection has been removed.
+  // RFC 9000 §17.2: the reserved bits are checked after packet protection was removed.
   if ((packet[0] & k_reserved_bits) != 0) {
     opened.outcome = OpenedPacket::Outcome::kError;
     opened.error = TransportErrorCode::kProtocolViolation;

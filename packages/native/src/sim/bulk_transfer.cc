@@ -35,7 +35,7 @@ void BulkTransfer::on_event(Role role, const Event& event, Time now) {
 void BulkTransfer::write(Time) {
   bool room = true;
   while (room && written_ < bytes_) {
-    // It outlives the connection: nothing is copied or released.
+    // The bytes outlive the connection, so nothing is copied or released.
     const Bytes piece = pattern_from(written_, bytes_ - written_);
     written_ += piece.size();
     const auto result = pair_.host(sender_).connection.write(

@@ -6,25 +6,25 @@
 
 namespace sheaf::quic {
 
-// One end sends bytes on a stream as fast as the connection takes them, the other reads and checks
-// them. What the application sees is measured: goodput, and how long it waited in vain.
+// One side sends bytes on a stream as fast as the connection takes them, and the other reads and
+// checks them. It measures what the application sees: goodput, and the longest wait.
 class BulkTransfer {
  public:
-  // Replaces the `on_event` of both hosts; `also` gets the events after this object.
+  // Replaces the `on_event` of both hosts. `also` gets the events after this object.
   BulkTransfer(ConnectionPair& pair, Role sender, std::uint64_t bytes);
 
   std::function<void(Role, const Event&, Time)> also;
 
   bool finished() const { return finished_; }
-  // Bytes that arrived in order, of those sent.
+  // Bytes that arrived in order
   std::uint64_t received() const { return received_; }
-  // Not one byte arrived that was not sent.
+  // Whether every byte that arrived was the one that was sent
   bool intact() const { return intact_; }
-  // Mean since the start, or until the end; bytes per second.
+  // Mean goodput in bytes per second, since the start or until the end
   double goodput(Time now) const;
   Time started() const { return started_; }
   Time last_progress() const { return last_progress_; }
-  // Longest time between two reads of new bytes, from `watch_stalls` on.
+  // Starts to measure the longest time between two reads of new bytes.
   void watch_stalls(Time now);
   Duration longest_stall() const { return longest_stall_; }
 

@@ -10,7 +10,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// draft-ietf-opsawg-pcapng §4: block types and options.
+// Block types and options of draft-ietf-opsawg-pcapng §4
 constexpr std::uint32_t k_section_header = 0x0a0d'0d0a;
 constexpr std::uint32_t k_interface_description = 1;
 constexpr std::uint32_t k_enhanced_packet = 6;
@@ -35,7 +35,7 @@ Capture::Capture(std::ostream& out) : out_(out) {
   put_u32(k_byte_order_magic);
   put_u16(1);  // version 1.0
   put_u16(0);
-  put_u32(UINT32_MAX);  // length of the section: not told
+  put_u32(UINT32_MAX);  // length of the section: unspecified
   put_u32(UINT32_MAX);
   put_option(k_application, bytes_of("sheaf"));
   put_option(k_end_of_options, {});
@@ -83,7 +83,7 @@ std::uint32_t Capture::interface_of(const AddressPair& path) {
   begin_block(k_interface_description);
   put_u16(k_link_type_raw);
   put_u16(0);
-  put_u32(0);  // no limit of a packet's length
+  put_u32(0);  // no limit on a packet's length
   put_option(k_interface_name, bytes_of(to_string(path.local) + " " + to_string(path.remote)));
   put_option(k_time_resolution, std::array<std::uint8_t, 1>{9});  // nanoseconds
   put_option(k_end_of_options, {});

@@ -13,7 +13,7 @@
 
 namespace sheaf::quic {
 
-// A datagram as the host sees it that sends or receives it.
+// A datagram as seen by the host that sends or receives it
 struct CapturedDatagram {
   enum class Direction : std::uint32_t { kInbound = 1, kOutbound = 2 };  // epb_flags
 
@@ -24,16 +24,16 @@ struct CapturedDatagram {
   Bytes payload;
 };
 
-// Writes what a host sends and receives as a pcapng file (draft-ietf-opsawg-pcapng), with the TLS
-// secrets in it, so that Wireshark opens and decrypts it. Each pair of addresses is an interface.
-// The datagrams get IP and UDP headers. Times are those of the simulation, which begins in 1970.
+// Writes what a host sends and receives as a pcapng file (draft-ietf-opsawg-pcapng). It includes
+// the TLS secrets, so that Wireshark can decrypt it. Each pair of addresses is an interface. The
+// datagrams get IP and UDP headers. Times are those of the simulation, which begins in 1970.
 class Capture {
  public:
-  // `out` outlives it, and knows whether all was written.
+  // `out` outlives the capture, and knows whether everything was written.
   explicit Capture(std::ostream& out);
 
-  // Lines of the TLS key log, which must come before the datagrams that they open: take them from
-  // both ends, since a client learns its secrets only from the datagram that they open.
+  // Adds lines of the TLS key log, before the datagrams that they decrypt. Take them from both
+  // sides, since a client learns its secrets only from the datagram that they decrypt.
   void add_secrets(std::string_view lines);
   void add(const CapturedDatagram& datagram);
 

@@ -32,7 +32,7 @@ void ConnectionHost::deliver_events(Time now) {
   while (const auto event = connection.poll_event()) {
     if (on_event) on_event(*event, now);
   }
-  // Nobody routes by connection id here.
+  // No host here routes by connection id.
   while (connection.poll_id_change()) {
   }
   if (on_activity) on_activity(now);

@@ -9,8 +9,8 @@
 
 namespace sheaf::quic {
 
-// One end of a connection as a host of a simulation. There is no handshake: keys and parameters
-// come from seeds, so that equal seeds give equal bytes.
+// One side of a connection as a host of a simulation. There is no handshake: keys and parameters
+// come from seeds, so equal seeds give equal bytes.
 class ConnectionHost final : public Host {
  public:
   ConnectionHost(Role role, const ConnectionConfig& config, Random& random, Time now)
@@ -22,23 +22,23 @@ class ConnectionHost final : public Host {
   void on_timeout(Time now) override;
 
   Connection connection;
-  // All events, in order; may call anything on the connection.
+  // Gets all events in order. It may call any function of the connection.
   std::function<void(const Event&, Time)> on_event;
-  // After each datagram and timeout, when the events are out.
+  // Called after each datagram and timeout, when the events have been delivered.
   std::function<void(Time)> on_activity;
 
  private:
   void deliver_events(Time now);
 };
 
-// A client and a server, connected over the first path.
+// A client and a server, connected over the first path
 class ConnectionPair {
  public:
   struct Options {
     ConnectionConfig client;
     ConnectionConfig server;
-    AddressPair path;  // as the client sees it; links for it are the caller's affair
-    // In the simulation.
+    AddressPair path;  // as the client sees it; the caller adds its links
+    // Names in the simulation
     std::string client_name = "client";
     std::string server_name = "server";
   };

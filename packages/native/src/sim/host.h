@@ -5,7 +5,7 @@
 
 namespace sheaf::quic {
 
-// Anything that sends and receives datagrams in a simulation; the same verbs as Endpoint.
+// A host that sends and receives datagrams in a simulation, with the same functions as Endpoint
 class Host {
  public:
   virtual ~Host() = default;

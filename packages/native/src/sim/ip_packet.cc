@@ -13,7 +13,7 @@ constexpr std::size_t k_max_payload = 65535 - k_ipv4_header - k_udp_header;
 constexpr std::uint8_t k_udp = 17;
 constexpr std::uint8_t k_hops = 64;
 
-// RFC 1071: the ones' complement sum, not yet complemented.
+// Adds to the ones' complement sum (RFC 1071), not yet complemented.
 std::uint32_t add_to_sum(std::uint32_t sum, Bytes bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     sum += i % 2 == 0 ? std::uint32_t{bytes[i]} << 8 : bytes[i];
@@ -56,13 +56,14 @@ void write_ipv6_header(const IpPacketHeader& header, std::size_t length, Writer&
   writer.write_bytes(ip_of(header.destination));
 }
 
-// RFC 768, RFC 8200 §8.1: over both addresses, protocol, length, header and payload.
+// Computes the checksum over both addresses, protocol, length, header and payload (RFC 768, RFC
+// 8200 §8.1).
 std::uint16_t udp_checksum(const IpPacketHeader& header, Bytes datagram) {
   std::uint32_t sum = add_to_sum(0, ip_of(header.source));
   sum = add_to_sum(sum, ip_of(header.destination));
   sum += k_udp + static_cast<std::uint32_t>(datagram.size());
   const std::uint16_t result = checksum(add_to_sum(sum, datagram));
-  return result == 0 ? 0xffff : result;  // 0 would be none
+  return result == 0 ? 0xffff : result;  // 0 would mean no checksum
 }
 
 }  // namespace

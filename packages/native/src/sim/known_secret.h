@@ -4,8 +4,8 @@
 
 namespace sheaf::quic {
 
-// A traffic secret that anybody can guess, for connections that are made without a handshake: equal
-// values give equal packets.
+// Returns a predictable traffic secret, for connections without a handshake: equal values give
+// equal packets.
 inline TrafficSecret known_secret(std::uint8_t value) {
   TrafficSecret secret{};
   secret.suite = CipherSuite::kAes128GcmSha256;

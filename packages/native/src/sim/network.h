@@ -8,13 +8,14 @@
 
 namespace sheaf::quic {
 
-// A host's name and one of its addresses.
+// A host's name and one of its addresses
 struct NetworkNode {
   std::string host;
   Address address;
 };
 
-// Two addresses with a link each way. The near side may be behind a network address translator.
+// Two addresses with a link in each direction. The near side may be behind a network address
+// translator.
 struct NetworkPath {
   const NetworkNode near;
   const NetworkNode far;
@@ -26,24 +27,25 @@ struct NetworkPath {
 // Sends each datagram over the links of the address pair that its sender used.
 class Network {
  public:
-  // Each link draws its own random numbers: traffic on one does not change another.
+  // Each link draws its own random numbers, so traffic on one does not change another.
   explicit Network(std::uint64_t seed) : seeds_(seed) {}
 
-  // The reference stays valid. Addresses of one pair can be connected once.
+  // Connects two addresses. The reference stays valid. A pair of addresses can be connected once.
   NetworkPath& connect(const NetworkNode& near, const NetworkNode& far, const LinkConfig& there,
                        const LinkConfig& back);
-  // Another pair of addresses over the links of `path`: both paths have one bottleneck.
+  // Adds another pair of addresses over the links of `path`, so that both paths have one
+  // bottleneck.
   NetworkPath& share(const NetworkPath& path, const NetworkNode& near, const NetworkNode& far);
-  // A further link each way at the far ends of paths, for `lead_through`; returns its index.
+  // Adds a link in each direction at the far ends of paths, for `lead_through`. Returns its index.
   std::size_t add_trunk(const LinkConfig& there, const LinkConfig& back);
-  // Leads the path through the trunk as well: one bottleneck of paths that have their own links
-  // besides. `share` of such a path has both. To be called before anybody sends.
+  // Leads the path through the trunk as well, as a common bottleneck of paths with links of their
+  // own. `share` of such a path has both. Call this before any host sends.
   void lead_through(const NetworkPath& path, std::size_t trunk);
-  // The translator forgets its mapping and makes another: from now on the far side sees
-  // `translated`, and what is in flight to the old address is dropped.
+  // Makes the translator forget its mapping and make another. After this the far side sees
+  // `translated`, and datagrams in flight to the old address are dropped.
   void rebind(NetworkPath& path, const Address& translated);
 
-  // One direction of a path.
+  // One direction of a path
   struct Route {
     NetworkPath* path = nullptr;
     bool forward = true;        // near to far
@@ -53,7 +55,8 @@ class Network {
     const std::string& sender() const { return forward ? path->near.host : path->far.host; }
     const std::string& receiver() const { return forward ? path->far.host : path->near.host; }
   };
-  // Where datagrams with these addresses go, as the sender names them; null when nowhere.
+  // Returns the route of datagrams with these addresses, as the sender names them; null when there
+  // is none.
   const Route* find(const AddressPair& pair) const;
   void send(const Route& route, Bytes payload, Ecn ecn, Time now);
   void count_unroutable() { ++unroutable_; }
@@ -64,10 +67,10 @@ class Network {
     const Route* route = nullptr;
     LinkDatagram* datagram = nullptr;  // null when that is all; valid until the next call
   };
-  // Takes datagrams that have arrived at the end of a link by now, one at a time. Unless the link
-  // is the route's last, `go_on` sends them further.
+  // Takes datagrams that have arrived at the end of a link by now, one at a time. If the link is
+  // not the route's last, `go_on` sends them further.
   Arrival poll_arrival(std::size_t link, Time now);
-  // To the route's last link.
+  // Sends a datagram to the route's last link.
   void go_on(const Arrival& arrival, Time now);
 
   std::uint64_t unroutable() const { return unroutable_; }

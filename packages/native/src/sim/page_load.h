@@ -19,9 +19,9 @@ struct Page {
   std::size_t request_bytes = 100;  // each; at least 4
 };
 
-// A client asks for all resources of a page at once, in order, on a stream each; the server answers
-// a request when all of it has arrived. Requests and responses are real bytes, without the framing
-// of HTTP/3. Neither end needs time to think.
+// Loads a page. The client requests all resources at once, in order, each on a stream; the server
+// answers a request when all of it has arrived. Requests and responses are real bytes, without the
+// framing of HTTP/3. Neither side adds delay.
 class PageLoad {
  public:
   struct Timing {  // since the requests, as the client's application sees it
@@ -29,18 +29,18 @@ class PageLoad {
     Duration completed{};
   };
 
-  // Replaces the `on_event` of both hosts. The peer's limit of streams allows one for each
+  // Replaces the `on_event` of both hosts. The peer's limit of streams must allow one for each
   // resource.
   PageLoad(ConnectionPair& pair, Page page);
 
   bool finished() const { return completed_ == page_.resources.size(); }
-  // Not one byte arrived that was not sent.
+  // Whether every byte that arrived was the one that was sent
   bool intact() const { return intact_; }
   const std::vector<Timing>& timings() const { return timings_; }
-  // When the last resource is complete.
+  // Time until the last resource is complete
   Duration page_load_time() const;
-  // Integral of the share of bytes that are still missing, over time: the mean arrival of a byte
-  // (Bocchi, De Cicco, Rossi, "Measuring the quality of experience of Web users", 2016).
+  // Integral over time of the share of missing bytes, which is the mean arrival time of a byte
+  // (Bocchi, De Cicco, Rossi, "Measuring the quality of experience of Web users", 2016)
   Duration byte_index() const;
 
  private:

@@ -7,7 +7,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// A prime length, so that it meets no packet or buffer size again soon.
+// A prime, so that the pattern rarely lines up with packet or buffer sizes
 constexpr std::size_t k_period = 65521;
 
 const std::vector<std::uint8_t>& two_periods() {

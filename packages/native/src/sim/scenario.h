@@ -17,7 +17,7 @@ struct ScenarioHost {
   std::vector<Address> addresses;
 };
 
-// One of a host's addresses.
+// One of a host's addresses
 struct ScenarioEnd {
   std::string host;
   std::size_t address = 0;  // index
@@ -29,8 +29,8 @@ struct ScenarioLink {
   ScenarioEnd far;
   LinkConfig there{};  // near to far
   LinkConfig back{};
-  // Name of an earlier link whose two directions it uses instead of its own: one bottleneck for
-  // several pairs of addresses.
+  // Name of an earlier link whose two directions it uses in place of its own: one bottleneck for
+  // several pairs of addresses
   std::string shares{};
 };
 
@@ -48,7 +48,7 @@ struct LossChange {
 struct BurstLossChange {
   GilbertElliott burst_loss{};
 };
-// The translator at the near side forgets its mapping; the far side sees this address from now on.
+// The translator at the near side forgets its mapping, and the far side then sees this address.
 struct Rebinding {
   Address translated;
 };
@@ -60,7 +60,7 @@ struct ScenarioChange {
   std::string link;
   std::variant<LinkDown, LinkUp, RateChange, DelayChange, LossChange, BurstLossChange, Rebinding>
       what;
-  Direction direction = Direction::kBoth;  // has no meaning for a rebinding
+  Direction direction = Direction::kBoth;  // ignored by a rebinding
 };
 
 struct Scenario {
@@ -70,21 +70,20 @@ struct Scenario {
   std::vector<ScenarioChange> changes{};
 };
 
-// Names the fault of a scenario and its place; nothing when it can run.
+// Returns the fault of a scenario with its place; nothing when it can run.
 std::optional<std::string> find_fault(const Scenario& scenario);
 
 // --- what it becomes ----------------------------------------------------------------------------
 
-// A faultless scenario in a simulation: makes its links and schedules its changes, counted from
-// now.
+// A valid scenario in a simulation. Makes its links and schedules its changes, counted from now.
 class ScenarioNetwork {
  public:
   // The simulation outlives it, and has a host of each name by the time it runs.
   ScenarioNetwork(const Scenario& scenario, Simulation& simulation);
 
-  // By the name of its link.
+  // Returns a path by the name of its link.
   NetworkPath& path(const std::string& link) const { return *paths_.at(link); }
-  // The addresses of a link, as its near host names them.
+  // Returns the addresses of a link, as its near host names them.
   AddressPair addresses(const std::string& link) const {
     return {path(link).near.address, path(link).far.address};
   }

@@ -9,10 +9,10 @@ namespace sheaf::quic {
 
 namespace {
 
-// Not zero, so that a time nobody set is noticed.
+// Start time; not zero, so that an unset time is noticed
 constexpr Time k_start{std::chrono::seconds(1)};
 constexpr std::size_t k_batch_bytes = 64 << 10;
-// Events and batches at one instant; more than any window holds.
+// Bound on events and batches at one instant, more than any window holds
 constexpr std::uint64_t k_livelock = 1 << 20;
 
 }  // namespace
@@ -70,7 +70,7 @@ void Simulation::schedule(Time when, Event::Kind kind, std::size_t index) {
   queue_.push({when, next_sequence_++, kind, index});
 }
 
-// An entry that was overtaken by another time stays in the queue and is ignored when its turn
+// Schedules a host's timeout. An earlier entry stays in the queue, and is ignored when its turn
 // comes.
 void Simulation::reschedule_host(std::size_t index) {
   HostEntry& entry = hosts_[index];
@@ -117,8 +117,8 @@ void Simulation::process(const Event& event) {
 }
 
 void Simulation::deliver_arrivals(std::size_t link) {
-  // Hosts send when all of this instant has arrived, in the order in which they first got
-  // something.
+  // Hosts send when everything of this instant has arrived, in the order in which they first
+  // received something.
   receivers_.clear();
   for (;;) {
     const Network::Arrival arrival = network_.poll_arrival(link, now_);
@@ -173,7 +173,7 @@ void Simulation::send(std::size_t host, const TransmitBatch& batch) {
 
 void Simulation::receive(std::size_t host, LinkDatagram& datagram) {
   const LinkHeader& header = datagram.header;
-  // Before the host decrypts it in place.
+  // Copies the datagram before the host decrypts it in place.
   if (Capture* capture = hosts_[host].capture) {
     capture->add({.when = now_,
                   .direction = CapturedDatagram::Direction::kInbound,
@@ -185,7 +185,8 @@ void Simulation::receive(std::size_t host, LinkDatagram& datagram) {
                              now_);
 }
 
-// Words instead of bytes: hashing must not cost more than the engine.
+// Adds a datagram to the digest, by words instead of bytes, since hashing must not cost more than
+// the engine.
 void Simulation::digest(const Network::Route& route, const LinkDatagram& datagram) {
   const auto mix = [this](std::uint64_t value) {
     digest_ = (digest_ ^ value) * 0x9e3779b97f4a7c15u;

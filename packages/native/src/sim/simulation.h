@@ -22,11 +22,11 @@ class Simulation {
 
   std::uint64_t seed() const { return seed_; }
   Time now() const { return now_; }
-  // For hosts; the network has its own.
+  // Random numbers for hosts; the network has its own.
   Random& random() { return random_; }
-  // The host outlives the simulation. Its name is what `connect` refers to.
+  // Adds a host, which outlives the simulation. `connect` refers to its name.
   void add_host(const std::string& name, Host& host);
-  // Network::connect.
+  // As Network::connect
   NetworkPath& connect(const NetworkNode& near, const NetworkNode& far, const LinkConfig& there,
                        const LinkConfig& back) {
     return network_.connect(near, far, there, back);
@@ -34,21 +34,20 @@ class Simulation {
   NetworkPath& connect(const NetworkNode& near, const NetworkNode& far, const LinkConfig& both) {
     return network_.connect(near, far, both, both);
   }
-  // Network::share.
+  // As Network::share
   NetworkPath& share(const NetworkPath& path, const NetworkNode& near, const NetworkNode& far) {
     return network_.share(path, near, far);
   }
-  // Network::add_trunk and lead_through.
+  // As Network::add_trunk and lead_through
   std::size_t add_trunk(const LinkConfig& both) { return network_.add_trunk(both, both); }
   void lead_through(const NetworkPath& path, std::size_t trunk) {
     network_.lead_through(path, trunk);
   }
-  // Writes what a host sends and receives from now on. The capture outlives the simulation; whoever
-  // owns the hosts adds their TLS secrets to it.
+  // Writes what a host sends and receives from now on. The capture outlives the simulation. The
+  // owner of the hosts adds their TLS secrets to it.
   void capture(const std::string& host, Capture& capture);
   void rebind(NetworkPath& path, const Address& translated) { network_.rebind(path, translated); }
-  // Does something at that time, for example to a host; hosts may have something to send
-  // afterwards.
+  // Runs an action at that time. Hosts may send afterwards.
   void at(Time when, std::function<void()> action);
   void after(Duration delay, std::function<void()> action) { at(now_ + delay, std::move(action)); }
 
@@ -58,14 +57,14 @@ class Simulation {
     kIdle,       // nothing will ever happen any more
     kLivelock,   // endless work at one instant: some host has a bug
   };
-  // Asks the predicate after every event. `limit` counts from now.
+  // Runs until the predicate holds, which is checked after every event. `limit` counts from now.
   Outcome run_until(const std::function<bool()>& reached, Duration limit);
-  // Lets so much time pass.
+  // Lets this time pass.
   Outcome run_for(Duration duration);
 
   const Network& network() const { return network_; }
   std::uint64_t events() const { return events_; }
-  // A hash of every delivered datagram with its time and place: equal for equal runs.
+  // Hash of every delivered datagram with its time and place, equal for equal runs
   std::uint64_t digest() const { return digest_; }
 
  private:

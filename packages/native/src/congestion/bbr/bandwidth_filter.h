@@ -5,13 +5,13 @@
 namespace sheaf::quic::bbr {
 
 // The largest delivery rate of this probing cycle and of the one before it (draft-ietf-ccwg-bbr
-// §5.5.3 to §5.5.6, MaxBwFilterLen), so that the rate seen while probing is remembered until the
-// next probe has ended.
+// §5.5.3 to §5.5.6, MaxBwFilterLen). So the rate seen while probing is remembered until the next
+// probe has ended.
 class BandwidthFilter {
  public:
   void add(double rate) { this_cycle_ = std::max(this_cycle_, rate); }
   void advance() {
-    // A cycle that measured nothing does not make the path unknown.
+    // A cycle without measurements does not make the path unknown.
     if (this_cycle_ == 0) return;
     last_cycle_ = this_cycle_;
     this_cycle_ = 0;

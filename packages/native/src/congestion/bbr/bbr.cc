@@ -17,7 +17,7 @@ struct Gains {
   double window;
 };
 
-// §5.6.1. The window in ProbeRTT is fixed when it begins.
+// Gains of §5.6.1. The window in ProbeRTT is fixed when that state begins.
 constexpr Gains gains(State state) {
   switch (state) {
     case State::kStartup:
@@ -42,7 +42,7 @@ Bbr::Bbr(const CongestionConfig& config)
     : datagram_(static_cast<double>(config.max_datagram_size)),
       initial_window_(datagram_ * static_cast<double>(config.initial_window_packets)),
       window_(std::max(initial_window_, minimum_window())),
-      // §5.6.2: as if the round trip took a millisecond, until there is a sample.
+      // §5.6.2: assume a round trip of one millisecond until there is a sample.
       pacing_rate_(std::min(gains(State::kStartup).pacing * window_ * 1e3, k_max_rate)),
       random_(config.seed) {}
 
@@ -51,7 +51,7 @@ Bbr::Bbr(const CongestionConfig& config)
 void Bbr::on_packet_sent(Time now, PacketNumber, std::uint64_t bytes,
                          std::uint64_t bytes_in_flight) {
   if (bytes_in_flight != bytes || !application_limited_) return;
-  // §5.4: after silence, at exactly the bandwidth that the path had.
+  // §5.4: after silence, restart at exactly the bandwidth that the path had.
   restarts_from_idle_ = true;
   aggregation_.restart(now);
   if (in_probe_bandwidth()) {
@@ -86,7 +86,7 @@ void Bbr::update_model(const AckSample& sample) {
   rounds_.on_acknowledgement(sample);
   if (rounds_.began()) ++cycle_.rounds;
   const double rate = std::min(static_cast<double>(sample.delivery_rate), k_max_rate);
-  // §5.5.4: a limited sample counts when it shows that the path is faster than was known.
+  // §5.5.4: a limited sample counts when it shows a faster path than was known.
   if (rate >= bandwidth_filter_.maximum() || !is_application_limited(sample)) {
     bandwidth_filter_.add(rate);
   }
@@ -112,7 +112,7 @@ void Bbr::update_aggregation(const AckSample& sample) {
 void Bbr::update_minimum_rtt(const AckSample& sample) {
   const bool expired = minimum_rtt_.expired(sample.now);
   if (expired && state_ != State::kProbeRtt) {
-    // §5.3.4.1: from the estimate that is about to be replaced by a sample with a queue in it.
+    // §5.3.4.1: use the estimate before a sample with a queue in it replaces it.
     probe_rtt_.window = std::max(0.5 * path_volume(bandwidth()), minimum_window());
   }
   minimum_rtt_.on_acknowledgement(sample.latest_rtt, sample.now);
@@ -129,7 +129,8 @@ void Bbr::set_pacing_rate(double gain) {
   const double rate = gain * k_pacing_margin * bandwidth();
   // §5.6.2: until the pipe was full, low samples do not slow the search down.
   if (rate > 0 && (pipe_was_full_ || rate > pacing_rate_)) pacing_rate_ = rate;
-  // At least a datagram per second, or nothing would ever measure that the path is faster.
+  // Keeps at least a datagram per second. Otherwise nothing would ever show that the path is
+  // faster.
   pacing_rate_ = std::clamp(pacing_rate_, datagram_, k_max_rate);
 }
 
@@ -138,7 +139,7 @@ double Bbr::path_volume(double bandwidth) const {
 }
 
 double Bbr::with_quanta(double volume) const {
-  // §5.6.3: what is sent together.
+  // §5.6.3: allow for what is sent together.
   const double quantum = std::max(std::min(pacing_rate_ * 1e-3, k_max_quantum), 2 * datagram_);
   const double enough = std::max({volume, quantum, minimum_window()});
   return state_ == State::kProbeUp ? enough + 2 * datagram_ : enough;

@@ -16,19 +16,19 @@
 
 namespace sheaf::quic {
 
-// BBR version 3 (draft-ietf-ccwg-bbr-06): a model of the path, its bandwidth and its round trip
-// without queues, from which pacing rate and window follow. Losses bound the model; they do not
-// drive it. Section numbers are the draft's.
+// BBR version 3 (draft-ietf-ccwg-bbr-06). It models the path by its bandwidth and its round trip
+// without queues, and derives pacing rate and window from the model. Losses bound the model, but do
+// not drive it. Section numbers are the draft's.
 class Bbr final : public CongestionController {
  public:
   enum class State : std::uint8_t {
     kStartup,    // §5.3.1: doubles the rate each round until the pipe is full
-    kDrain,      // §5.3.2: empties the queue that this made
+    kDrain,      // §5.3.2: empties the resulting queue
     kProbeDown,  // §5.3.3: the four phases of a bandwidth probing cycle
     kProbeCruise,
     kProbeRefill,
     kProbeUp,
-    kProbeRtt,  // §5.3.4: half the window for a moment, to see the path without a queue
+    kProbeRtt,  // §5.3.4: half the window for a moment, to measure the path without a queue
   };
 
   explicit Bbr(const CongestionConfig& config);
@@ -46,7 +46,7 @@ class Bbr final : public CongestionController {
   const char* name() const override { return "bbr"; }
 
   State state() const { return state_; }
-  // Bytes per second.
+  // Estimated bandwidth in bytes per second
   double bandwidth() const { return std::min(bandwidth_filter_.maximum(), bounds_.rate); }
   Duration minimum_rtt() const { return minimum_rtt_.minimum(); }
   const bbr::Bounds& bounds() const { return bounds_; }
@@ -60,7 +60,7 @@ class Bbr final : public CongestionController {
   void set_window(const AckSample& sample);
   double window_bound() const;
   double minimum_window() const { return 4 * datagram_; }
-  // Bytes that the path holds at that bandwidth, without a queue.
+  // Returns the bytes that the path holds at that bandwidth, without a queue.
   double path_volume(double bandwidth) const;
   double with_quanta(double volume) const;
   bool is_application_limited(const AckSample& sample) const;
@@ -124,14 +124,14 @@ class Bbr final : public CongestionController {
   std::uint64_t delivered_ = 0;  // as of the last acknowledgement
   bool application_limited_ = false;
   bool restarts_from_idle_ = false;
-  // §2.15: before losses that may turn out spurious.
+  // §2.15: state before losses that may turn out spurious
   struct Undo {
     bbr::Bounds bounds;
     double window = 0;
     std::optional<State> interrupted;  // by those losses
   };
   std::optional<Undo> undo_;
-  Time episode_start_ = Time::min();  // losses of what was sent earlier belong to the last episode
+  Time episode_start_ = Time::min();  // losses of earlier packets belong to the last episode
   SeededRandom random_;
 };
 

@@ -7,16 +7,16 @@ namespace sheaf::quic::bbr {
 
 inline constexpr double k_infinity = std::numeric_limits<double>::infinity();
 
-// Limits that losses put on the model (draft-ietf-ccwg-bbr §5.5.10). Infinite: no limit.
+// Bounds that losses put on the model (draft-ietf-ccwg-bbr §5.5.10); infinite when there is none
 struct Bounds {
-  // Short term, until the next probe: what was delivered in spite of losses.
+  // Short-term bounds, until the next probe: what was delivered in spite of losses
   double rate = k_infinity;    // bytes per second; bw_shortterm, also known as bw_lo
   double volume = k_infinity;  // bytes; inflight_shortterm, also known as inflight_lo
-  // Long term: the most that the path held when it was probed.
+  // Long-term bound: the most that the path held when it was probed
   double long_term_volume = k_infinity;  // bytes; inflight_longterm, also known as inflight_hi
 
   void reset_short_term() { rate = volume = k_infinity; }
-  // At least what they were before losses that did not happen.
+  // Raises the bounds to what they were before losses that did not happen.
   void restore(const Bounds& before) {
     rate = std::max(rate, before.rate);
     volume = std::max(volume, before.volume);

@@ -6,8 +6,9 @@
 
 namespace sheaf::quic::bbr {
 
-// What the path delivered and lost in the current round trip (draft-ietf-ccwg-bbr §5.5.10.3). These
-// rounds begin with the first loss, so that a whole round trip is known when the response is made.
+// Sums up what the path delivered and lost in the current round trip (draft-ietf-ccwg-bbr
+// §5.5.10.3). These rounds begin with the first loss, so that a whole round trip is known before
+// the response.
 class DeliverySignals {
  public:
   void on_packet_lost(const LostPacket& packet) {
@@ -16,19 +17,19 @@ class DeliverySignals {
     lost_ += packet.bytes;
     note_congestion(packet.delivered);
   }
-  // CE instead of loss.
+  // Notes CE marks in place of loss.
   void on_mark(std::uint64_t delivered) {
     marked_ = true;
     note_congestion(delivered);
   }
-  // Near the start of the work on an acknowledgement.
+  // Call this near the start of the work on an acknowledgement.
   void on_acknowledgement(const AckSample& sample) {
     rate_ = std::max(rate_, static_cast<double>(sample.delivery_rate));
     volume_ = std::max(volume_, volume_of(sample));
     round_ended_ = sample.delivered_at_send >= round_end_;
     if (round_ended_) round_end_ = sample.delivered;
   }
-  // At its end.
+  // Call this at the end of that work.
   void finish(const AckSample& sample) {
     if (!round_ended_) return;
     rate_ = static_cast<double>(sample.delivery_rate);
@@ -48,7 +49,7 @@ class DeliverySignals {
   bool marked() const { return marked_; }
   double rate() const { return rate_; }      // bytes per second, the round's maximum
   double volume() const { return volume_; }  // bytes delivered over one flight, the round's maximum
-  // Runs of lost packets.
+  // Number of runs of lost packets
   std::uint64_t lost_ranges() const { return lost_ranges_; }
   std::uint64_t lost() const { return lost_; }  // bytes
 

@@ -2,13 +2,14 @@
 
 namespace sheaf::quic::bbr {
 
-// Whether sending faster still brings more (draft-ietf-ccwg-bbr §5.3.1.2): after three rounds in
-// which the delivery rate grew by less than a quarter the pipe is full.
+// Detects whether sending faster still helps (draft-ietf-ccwg-bbr §5.3.1.2). The pipe is full after
+// three rounds in which the delivery rate grew by less than a quarter.
 class FullPipe {
  public:
-  // Looks anew, from a rate that is known.
+  // Starts again from a known rate.
   void restart(double rate = 0) { *this = FullPipe(rate); }
-  // Once per round, unless the application limited the sample. Bytes per second.
+  // Call this once per round with the rate in bytes per second, unless the application limited the
+  // sample.
   void on_round(double rate) {
     if (full_) return;
     if (rate >= baseline_ * k_growth) return restart(rate);

@@ -7,8 +7,8 @@ namespace {
 constexpr double k_loss_threshold = 0.02;  // draft-ietf-ccwg-bbr §2.8, LossThresh
 constexpr double k_beta = 0.7;             // §2.8
 
-// §5.5.10.2, InflightAtLoss: with how much in flight did losses cross the threshold? The packet may
-// have pushed them beyond it.
+// Returns how much was in flight when losses crossed the threshold (§5.5.10.2, InflightAtLoss). The
+// packet may have pushed them beyond it.
 double in_flight_at_threshold(const LostPacket& packet, double tolerated) {
   const double size = static_cast<double>(packet.bytes);
   const double in_flight_before = static_cast<double>(packet.in_flight_at_send) - size;
@@ -26,11 +26,12 @@ bool Bbr::is_too_much(std::uint64_t lost, std::uint64_t in_flight) const {
   return static_cast<double>(lost) > tolerated_loss(static_cast<double>(in_flight));
 }
 
-// Where the queue should be empty: in Startup until the pipe is full, and in cruising rounds.
+// Learns from rounds in which the queue should be empty: in Startup until the pipe is full, and in
+// cruising rounds.
 void Bbr::learn_random_loss(const AckSample& sample) {
   if (!rounds_.began()) return;
   cruise_rounds_ = state_ == State::kProbeCruise ? cruise_rounds_ + 1 : 0;
-  // The losses of the first cruising round may have been made by the probe before.
+  // The previous probe may have caused the losses of the first cruising round.
   if (state_ != State::kStartup && cruise_rounds_ < 2) return;
   random_loss_.on_quiet_round(
       {.delivered = static_cast<double>(sample.delivered - sample.delivered_at_send),
@@ -39,7 +40,8 @@ void Bbr::learn_random_loss(const AckSample& sample) {
        .minimum_rtt = minimum_rtt_.minimum()});
 }
 
-// §5.5.11.1, once for all losses that LossDetection would call spurious together.
+// Remembers the state once for all losses that LossDetection would call spurious together
+// (§5.5.11.1).
 void Bbr::remember_state(const LostPacket& packet) {
   if (packet.time_sent <= episode_start_) return;
   episode_start_ = packet.now;
@@ -69,7 +71,7 @@ void Bbr::on_too_much_in_flight(Time now, double in_flight, bool application_lim
   start_down(now, delivered_);
 }
 
-// Once per round trip (§5.5.10.3).
+// Adapts the bounds once per round trip (§5.5.10.3).
 void Bbr::adapt_short_term(const AckSample& sample) {
   const bool probing =
       state_ == State::kStartup || state_ == State::kProbeRefill || state_ == State::kProbeUp;
@@ -85,8 +87,7 @@ void Bbr::adapt_short_term(const AckSample& sample) {
 
 void Bbr::on_congestion(const LossSample& sample) {
   if (sample.ecn) {
-    // RFC 9002 §7.1: a mark is a loss. It is made because of a queue, and so more than enough was
-    // in flight.
+    // RFC 9002 §7.1: a mark counts as a loss. A queue caused it, so too much was in flight.
     signals_.on_mark(delivered_);
     undo_.reset();
     if (cycle_.is_probe_sample) {
@@ -95,12 +96,12 @@ void Bbr::on_congestion(const LossSample& sample) {
     }
   }
   if (!sample.persistent) return;
-  // §5.6.4.4, RTO: the path may be gone. The window grows again by what arrives.
+  // §5.6.4.4, RTO: the path may be gone. The window grows again with what arrives.
   undo_.reset();
   window_ = minimum_window();
 }
 
-// §5.5.11.2.
+// Restores the state from before the losses (§5.5.11.2).
 void Bbr::on_spurious_congestion(Time) {
   if (!undo_) return;
   const Undo undo = *undo_;

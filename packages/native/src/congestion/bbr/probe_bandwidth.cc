@@ -9,10 +9,10 @@ namespace {
 
 using Feedback = bbr::ProbeCycle::Feedback;
 
-// draft-ietf-ccwg-bbr §2.8, Headroom.
+// Headroom of draft-ietf-ccwg-bbr §2.8
 constexpr double k_headroom = 0.15;
-// §5.3.3.5.3: probes come every two to three seconds, and on small paths as often as Reno would
-// need to grow its window by as much.
+// §5.3.3.5.3: probes come every two to three seconds. On small paths they come as often as Reno
+// would grow its window by as much.
 constexpr Duration k_shortest_wait = std::chrono::seconds(2);
 constexpr double k_random_wait = 1e9;  // nanoseconds
 constexpr std::uint64_t k_max_rounds = 63;
@@ -69,7 +69,7 @@ void Bbr::update_cycle(const AckSample& sample) {
       break;
     case State::kProbeUp:
       if (!is_time_to_go_down(sample)) break;
-      cycle_.was_too_high = false;  // none is known yet
+      cycle_.was_too_high = false;  // not known yet
       start_down(sample.now, sample.delivered);
       break;
     case State::kStartup:
@@ -95,14 +95,14 @@ bool Bbr::is_time_to_cruise(const AckSample& sample) const {
 }
 
 bool Bbr::is_time_to_go_down(const AckSample& sample) {
-  // §5.3.3.5.2: after a probe that lost too much, no higher than what lost.
+  // §5.3.3.5.2: after a probe that lost too much, go no higher than what lost.
   if (cycle_.was_too_high &&
       static_cast<double>(sample.bytes_in_flight) >= bounds_.long_term_volume) {
     cycle_.was_precautionary = true;
     return true;
   }
   if (is_limited_by_long_term(sample)) {
-    // The bound keeps the rate from growing, not the path.
+    // The bound, and not the path, keeps the rate from growing.
     full_pipe_.restart(static_cast<double>(sample.delivery_rate));
     return false;
   }
@@ -122,13 +122,13 @@ double Bbr::with_headroom() const {
   return std::max(bounds_.long_term_volume - headroom, minimum_window());
 }
 
-// True when it started a phase.
+// Adapts the long-term bound. Returns whether it started a phase.
 bool Bbr::adapt_long_term(const AckSample& sample) {
   if (rounds_.began()) {
     if (cycle_.feedback == Feedback::kStarting) {
       cycle_.feedback = Feedback::kArriving;
     } else if (cycle_.feedback == Feedback::kStopping) {
-      // The last that was sent while probing has been acknowledged.
+      // The last packet that was sent while probing has been acknowledged.
       cycle_.is_probe_sample = false;
       cycle_.feedback = Feedback::kNone;
       if (in_probe_bandwidth()) {

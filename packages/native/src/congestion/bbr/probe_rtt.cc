@@ -8,7 +8,7 @@ constexpr Duration k_duration = std::chrono::milliseconds(200);
 
 }  // namespace
 
-// draft-ietf-ccwg-bbr §5.3.4.3.
+// Enters and holds ProbeRTT (draft-ietf-ccwg-bbr §5.3.4.3).
 void Bbr::check_probe_rtt(const AckSample& sample, bool expired) {
   // Silence has emptied the queue as well as this state would.
   if (expired && state_ != State::kProbeRtt && !restarts_from_idle_) {
@@ -39,7 +39,7 @@ void Bbr::leave_probe_rtt_when_done(Time now, std::uint64_t delivered) {
   if (probe_rtt_.done == k_never || now <= probe_rtt_.done) return;
   minimum_rtt_.renew(now);
   window_ = std::max(window_, probe_rtt_.window_before);
-  // §5.3.4.4: losses in this state say little about the path.
+  // §5.3.4.4: losses in this state tell little about the path.
   bounds_.reset_short_term();
   if (pipe_was_full_) {
     start_down(now, delivered);

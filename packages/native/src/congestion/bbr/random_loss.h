@@ -7,11 +7,10 @@
 
 namespace sheaf::quic::bbr {
 
-// Loss that has nothing to do with how much is in flight.
-// docs/decisions/0008-bbr-tolerates-random-loss.md says why the draft's bounds need it: a radio
-// link that loses one packet in a hundred would be left half empty. What is lost in cruising rounds
-// whose round trip shows no queue is taken for random, up to a limit, and tolerated in addition to
-// what BBR tolerates anyway.
+// Estimates loss that does not depend on how much is in flight. Without it, the draft's bounds
+// would leave half of a radio link empty that loses one packet in a hundred
+// (docs/decisions/0008-bbr-tolerates-random-loss.md). Losses in cruising rounds without a queue
+// count as random, up to a limit, and are tolerated in addition to what BBR itself tolerates.
 class RandomLoss {
  public:
   struct Round {
@@ -26,8 +25,8 @@ class RandomLoss {
     sent_ += sent - sent_ / k_rounds;
     lost_ += std::min(round.lost, k_limit * sent) - lost_ / k_rounds;
   }
-  // Bytes of so many that are lost at random, at most: two standard deviations above the mean, as
-  // the packets of one flight are few.
+  // Returns an upper bound on random losses among `bytes`: two standard deviations above the mean,
+  // since the packets of one flight are few.
   double largest(double bytes, double datagram) const {
     if (lost_ <= 0) return 0;
     const double mean = bytes * lost_ / sent_;

@@ -4,7 +4,7 @@
 
 namespace sheaf::quic::bbr {
 
-// Round trips timed by packets (draft-ietf-ccwg-bbr §5.5.1): one ends when something is
+// Counts round trips by packets (draft-ietf-ccwg-bbr §5.5.1). A round ends when something is
 // acknowledged that was sent after it began. Silence does not make rounds pass.
 class RoundCounter {
  public:
@@ -14,9 +14,9 @@ class RoundCounter {
     restart(sample.delivered);
     ++count_;
   }
-  // The current round ends when something is acknowledged that is sent from now on.
+  // Ends the current round when something is acknowledged that is sent after this call.
   void restart(std::uint64_t delivered) { end_ = delivered; }
-  // This acknowledgement began a round.
+  // Whether this acknowledgement began a round
   bool began() const { return began_; }
   std::uint64_t count() const { return count_; }
 

@@ -6,7 +6,7 @@ namespace {
 
 // draft-ietf-ccwg-bbr §5.3.1.3, BBRStartupFullLossCnt.
 constexpr std::uint64_t k_full_loss_ranges = 6;
-// §5.3.2: the bandwidth may have been overestimated, and the queue would never drain.
+// Bound on Drain (§5.3.2): if the bandwidth was overestimated, the queue would never drain.
 constexpr std::uint64_t k_max_drain = 3;  // rounds
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// One path at a time, that with the lowest id; others only when it fails.
+// Uses one path at a time, the one with the lowest id. Others are used only when it fails.
 class BackupOnly final : public PathScheduler {
  public:
   std::optional<std::size_t> select(std::span<const PathSnapshot> paths,

@@ -4,8 +4,8 @@
 
 namespace sheaf::quic {
 
-// BLEST (Ferlin et al., IFIP Networking 2016): does not put data on a slow path where it would fill
-// the shared send window and so block the fast path.
+// BLEST (Ferlin et al., IFIP Networking 2016): puts no data on a slow path if it would fill the
+// shared send window there, and so block the fast path.
 class Blest final : public FastestFirst {
   bool worth_it(const PathSnapshot& slow, const PathSnapshot& fast,
                 const SendDemand& demand) override;

@@ -6,12 +6,12 @@ namespace sheaf::quic {
 
 namespace {
 
-// Hysteresis: once it waits, it goes on waiting until the slower path is clearly better (§4).
+// Hysteresis (§4): once it waits, it continues to wait until the slower path is clearly better.
 constexpr double k_beta = 0.25;
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Round trips that the path needs for so many bytes.
+// Returns the round trips that the path needs for these bytes.
 double windows(std::uint64_t bytes, const PathSnapshot& path) {
   return static_cast<double>(bytes) /
          static_cast<double>(std::max(path.capacity, path.datagram_size));
@@ -24,13 +24,13 @@ bool EarliestCompletionFirst::worth_it(const PathSnapshot& slow, const PathSnaps
   const double fast_rtt = seconds(fast.smoothed_rtt);
   const double slow_rtt = seconds(slow.smoothed_rtt);
   const double margin = std::max(seconds(fast.rtt_variance), seconds(slow.rtt_variance));
-  // One round trip until the fast path has room again, then what is left.
+  // One round trip until the fast path has room again, then the rest
   const double through_fast = (1 + windows(demand.unsent_bytes, fast)) * fast_rtt;
   if (through_fast >= (waiting_ ? 1 + k_beta : 1) * (slow_rtt + margin)) {
     waiting_ = false;
     return true;
   }
-  // It pays to wait only while the slow path would take longer than waiting and sending does.
+  // Waiting helps only while the slow path would take longer than waiting and then sending.
   if (std::max(windows(demand.unsent_bytes, slow), 1.0) * slow_rtt < 2 * fast_rtt + margin) {
     return true;
   }

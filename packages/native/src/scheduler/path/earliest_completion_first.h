@@ -4,8 +4,8 @@
 
 namespace sheaf::quic {
 
-// ECF (Lim et al., CoNEXT 2017): when the fastest path is full, waits for it if the data that is
-// left would be through it before one round trip of the slower path is over.
+// ECF (Lim et al., CoNEXT 2017): when the fastest path is full, waits for it if it would deliver
+// the remaining data before one round trip of the slower path is over.
 class EarliestCompletionFirst final : public FastestFirst {
   bool worth_it(const PathSnapshot& slow, const PathSnapshot& fast,
                 const SendDemand& demand) override;

@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// The lowest smoothed round trip among the paths that `eligible` accepts.
+// Returns the path with the lowest smoothed round trip among those that `eligible` accepts.
 template <typename Eligible>
 std::optional<std::size_t> fastest_path(std::span<const PathSnapshot> paths, Eligible eligible) {
   std::optional<std::size_t> best;
@@ -19,7 +19,7 @@ inline std::optional<std::size_t> fastest_sendable_path(std::span<const PathSnap
   return fastest_path(paths, [](const PathSnapshot& path) { return path.can_send(); });
 }
 
-// Fills the fastest path first, then the next.
+// Fills the fastest path first, then the next fastest.
 class MinimumRtt final : public PathScheduler {
  public:
   std::optional<std::size_t> select(std::span<const PathSnapshot> paths,

@@ -33,7 +33,7 @@ std::unique_ptr<PathScheduler> make_path_scheduler(PathSchedulerKind kind) {
 }
 
 std::size_t usable_paths(std::span<PathSnapshot> paths) {
-  // A working backup comes before an available path that is silent.
+  // A working backup comes before a silent available path.
   const auto rank = [](const PathSnapshot& path) {
     return (path.suspect ? 2 : 0) + (path.backup ? 1 : 0);
   };

@@ -4,8 +4,8 @@
 
 namespace sheaf::quic {
 
-// Every path carries everything: the fastest that has room takes new data first, the others send
-// copies of what is not acknowledged yet.
+// Every path carries everything. The fastest path with room takes new data first, and the others
+// send copies of data that is not acknowledged yet.
 class Redundant final : public PathScheduler {
  public:
   std::optional<std::size_t> select(std::span<const PathSnapshot> paths,

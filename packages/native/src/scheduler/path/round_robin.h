@@ -4,12 +4,12 @@
 
 namespace sheaf::quic {
 
-// Packet by packet, the next path that can send.
+// Uses the paths that can send in turn, packet by packet.
 class RoundRobin final : public PathScheduler {
  public:
   std::optional<std::size_t> select(std::span<const PathSnapshot> paths,
                                     const SendDemand&) override {
-    // Ids are in order: the first above the last one used, or else the first of all.
+    // Ids are in order: takes the first one above the last one used, or else the first of all.
     std::optional<std::size_t> first;
     for (std::size_t i = 0; i < paths.size(); ++i) {
       if (!paths[i].can_send()) continue;

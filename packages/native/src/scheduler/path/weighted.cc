@@ -12,7 +12,7 @@ Weighted::Service& Weighted::service(PathId path) {
 
 std::optional<std::size_t> Weighted::select(std::span<const PathSnapshot> paths,
                                             const SendDemand&) {
-  // Paths that are gone are forgotten: ids are never used again (RFC 10069 §3.4).
+  // Forgets paths that are gone, since ids are never used again (RFC 10069 §3.4).
   std::erase_if(services_, [&](const Service& known) {
     return std::ranges::find(paths, known.path, &PathSnapshot::id) == paths.end();
   });
@@ -33,7 +33,7 @@ std::optional<std::size_t> Weighted::select(std::span<const PathSnapshot> paths,
 
 void Weighted::on_sent(PathId path, std::uint64_t bytes) {
   Service& served = service(path);
-  // A path that could not send for a while does not get the share it missed.
+  // A path that could not send for a while does not get the share that it missed.
   served.virtual_time =
       std::max(served.virtual_time, now_) + static_cast<double>(bytes) / served.weight;
 }

@@ -6,8 +6,8 @@
 
 namespace sheaf::quic {
 
-// Bytes in proportion to the weights while all paths have room; what a full path cannot take goes
-// to the others and is not made up for.
+// Distributes bytes in proportion to the weights while all paths have room. What a full path cannot
+// take goes to the others, and is not made up for.
 class Weighted final : public PathScheduler {
  public:
   std::optional<std::size_t> select(std::span<const PathSnapshot> paths,
@@ -15,7 +15,7 @@ class Weighted final : public PathScheduler {
   void on_sent(PathId path, std::uint64_t bytes) override;
 
  private:
-  // How far a path's service has come, in bytes divided by weight (start-time fair queueing).
+  // Progress of a path's service, in bytes divided by weight (start-time fair queueing)
   struct Service {
     PathId path;
     std::uint32_t weight = 1;

@@ -13,12 +13,12 @@ struct BurstRound {
   TreeScheduler::Index visited = TreeScheduler::k_none;
 };
 
-// WRR as released with Nguyen et al.: children are visited in turn, and one visit spends the whole
-// quantum of `weight` packets (wire weight + 1), so that up to 256 packets of one stream follow
-// each other.
+// WRR as released with Nguyen et al.: visits children in turn, and spends the whole quantum of
+// `weight` packets (wire weight + 1) in one visit. So up to 256 packets of one stream follow each
+// other.
 class BurstRoundRobin : public StatefulTreeScheduler<BurstTurn, BurstRound> {
  private:
-  // In order of arrival.
+  // Children are in order of arrival.
   std::uint64_t joining_key(Index parent, Index child) override { return place(parent, child); }
   Index choose(Index parent) override {
     if (round(parent).visited == k_none) round(parent).visited = first(parent);
@@ -51,9 +51,9 @@ class BurstRoundRobin : public StatefulTreeScheduler<BurstTurn, BurstRound> {
   std::uint64_t arrivals_ = 0;
 };
 
-// dWRR as released with Nguyen et al.: as above, but the children of the root are visited in order
-// of priority, then of size, nodes with ready children last. The release sorts whenever their
-// number changes; here a child's place depends on its size when it becomes ready.
+// dWRR as released with Nguyen et al.: as above, but visits the children of the root in order of
+// priority, then of size, and nodes with ready children last. The release sorts whenever the number
+// of children changes; here a child's place depends on its size when it becomes ready.
 class BurstRoundRobinBySize final : public BurstRoundRobin {
  private:
   std::uint64_t place(Index parent, Index child) override {

@@ -6,7 +6,8 @@ namespace sheaf::quic {
 
 namespace {
 
-// What the fastest path delivers before a packet that leaves on the slower one now arrives.
+// Returns the bytes that the fastest path delivers before a packet that leaves now on the slower
+// one arrives.
 double delivered_meanwhile(const PathSnapshot& fastest, const PathSnapshot& slower) {
   const Duration gain = (slower.smoothed_rtt - fastest.smoothed_rtt) / 2 - fastest.until_room;
   if (gain <= Duration{}) return 0;
@@ -62,7 +63,7 @@ void CriticalFirst::on_node(Index node) {
 std::uint64_t CriticalFirst::joining_key(Index, Index child) { return key_of(child); }
 
 void CriticalFirst::charge(Index parent, Index child) {
-  // Behind its equals.
+  // Goes behind its equals.
   if (takes_turns(child)) move(parent, child, key(child));
 }
 

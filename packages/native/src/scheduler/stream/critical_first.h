@@ -4,21 +4,22 @@
 
 namespace sheaf::quic {
 
-// Ours (docs/decisions/0010). The heaviest child of a node comes first and is served to its end,
-// among equals the one with the fewest bytes left: a page shows nothing before its critical
-// resources are complete, and half an image is worth less than one of two. Where a slower path is
-// offered, streams that the fastest path completes earlier by itself are left to it, and the slower
-// one carries what comes after them.
+// Our own scheduler (docs/decisions/0010). The heaviest child of a node comes first and is served
+// to its end; among equals, the one with the fewest bytes left. A page shows nothing before its
+// critical resources are complete, and half an image is worth less than one of two images. On a
+// slower path, it leaves streams to the fastest path that completes them earlier by itself, and
+// sends what comes after them.
 class CriticalFirst final : public TreeScheduler {
  public:
-  // Streams that are looked at before the slower path takes what is at hand.
+  // Maximum of streams to consider before the slower path takes the first one
   static constexpr int k_max_candidates = 8;
 
-  // Less than this is soon sent, and whoever shared it among several would complete each later.
+  // Size in bytes below which streams do not take turns: they are soon sent, and sharing would
+  // complete each of them later.
   static constexpr std::uint64_t k_min_bytes_in_turns = 512 << 10;
 
-  // A stream that is in no tree has the weight of its urgency (RFC 9218 §4.1). Those that are
-  // incremental and long take turns, behind the others of their urgency (§10).
+  // Sets a priority. A stream in no tree has the weight of its urgency (RFC 9218 §4.1). Long
+  // incremental streams take turns, behind the others of their urgency (§10).
   void set_priority(StreamId stream, const StreamPriority& priority) override;
   void activate(StreamId stream, std::uint64_t remaining) override;
   std::optional<StreamId> next(const SendOpportunity& opportunity) override;

@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Of the group's smallest possible child.
+// Returns the key of the group's smallest possible child.
 std::uint64_t group_key(std::uint16_t weight) { return weight_and_size_key(weight, 0); }
 
 std::uint64_t key_of(const DependencyTree::Node& node) {
@@ -36,7 +36,7 @@ DataSizeRoundRobin::Index DataSizeRoundRobin::choose(Index parent) {
   if (now.chosen != k_none) return now.chosen;
   if (now.left > 0) now.chosen = first_of(parent, now.weight);
   if (now.chosen == k_none) {
-    // The next lower group; below the last, a new round begins with the highest.
+    // Takes the next lower group. Below the last one, a new round begins with the highest.
     const Index lower =
         now.weight > 0 ? at_least(parent, group_key(now.weight - 1)) : first(parent);
     start_turn(parent, lower == k_none ? first(parent) : lower);
@@ -47,7 +47,7 @@ DataSizeRoundRobin::Index DataSizeRoundRobin::choose(Index parent) {
 void DataSizeRoundRobin::start_turn(Index parent, Index child) {
   SizeRound& now = round(parent);
   const std::uint32_t weight = node(child).weight;
-  // §3.3: p = min(1, priority / sum of priorities), to the nearest packet.
+  // §3.3: p = min(1, priority / sum of priorities), rounded to packets
   const std::uint32_t packets = (2 * k_round_packets * weight + now.sum) / (2 * now.sum);
   now.chosen = child;
   now.weight = node(child).weight;

@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// The largest number is no key of a map, and no id on the wire either.
+// Replaces invalid ids. The largest number can be neither a key of a map nor an id on the wire.
 Dependency with_valid_ids(Dependency said) {
   if (said.node == UINT64_MAX) said.node = Dependency::k_root;
   if (said.node == Dependency::k_root) return {.weight = said.weight};
@@ -72,17 +72,17 @@ void DependencyTree::forget(StreamId stream) {
 void DependencyTree::prioritize(Index index, const Dependency& said) {
   if (!nodes_[index].has_stream) {
     remove_group(index);
-    add_group(index);  // the newest
+    add_group(index);  // as the newest
   }
   const Index parent = parent_named_in(said);
   const std::uint16_t weight = std::clamp<std::uint16_t>(said.weight, 1, k_max_weight);
   const bool same = nodes_[index].parent == parent && nodes_[index].weight == weight;
   if (same && !said.exclusive) return;
-  // RFC 7540 §5.3.3: its own descendant takes its place first, with the weight that it has.
+  // RFC 7540 §5.3.3: its own descendant takes its place first, with its own weight.
   if (is_above(index, parent)) move(parent, nodes_[index].parent);
   unlink(index);
   nodes_[index].weight = weight;
-  // At the greatest depth a node has no children, and gets none.
+  // A node at the greatest depth has no children, and gets none.
   const bool full = nodes_[parent].depth == k_max_depth;
   link(index, full ? nodes_[parent].parent : parent);
   if (said.exclusive && !full) {
@@ -150,7 +150,7 @@ void DependencyTree::remove(Index index) {
   }
   while (nodes_[index].first_child != k_none) {
     const Index child = nodes_[index].first_child;
-    // RFC 7540 §5.3.4: in proportion to their weights.
+    // RFC 7540 §5.3.4: children share the weight in proportion to their own weights.
     const std::uint32_t share = std::uint32_t{gone.weight} * nodes_[child].weight / weights;
     shift(child, gone.parent, static_cast<std::uint16_t>(std::max(share, 1u)));
     update_depths(child);
@@ -196,7 +196,7 @@ void DependencyTree::add_group(Index index) {
 
 void DependencyTree::remove_group(Index index) {
   Node& node = nodes_[index];
-  if (node.older == k_none && oldest_group_ != index) return;  // is none
+  if (node.older == k_none && oldest_group_ != index) return;  // is no group
   (node.older == k_none ? oldest_group_ : nodes_[node.older].newer) = node.newer;
   (node.newer == k_none ? newest_group_ : nodes_[node.newer].older) = node.older;
   node.older = node.newer = k_none;
@@ -241,8 +241,8 @@ void DependencyTree::leave_list(Index child) {
   node.parent = k_none;
 }
 
-// Nothing changes above the two, so that a hundred ancestors need not be told of each of a thousand
-// children.
+// Moves a child without changes above both parents, so that a hundred ancestors need not be updated
+// for each of a thousand children.
 void DependencyTree::shift(Index child, Index to, std::uint16_t weight) {
   const Index from = nodes_[child].parent;
   const bool up = nodes_[from].parent == to;
@@ -279,10 +279,10 @@ void DependencyTree::update_depths(Index top) {
   if (nodes_[top].depth == depth_now(top) && depth_now(top) < k_max_depth &&
       (nodes_[top].first_child == k_none ||
        nodes_[nodes_[top].first_child].depth == nodes_[top].depth + 1)) {
-    // The first child is the one that came last: where it is right, all are.
+    // The first child is the one that came last: if its depth is right, all are.
     return;
   }
-  // In order of visits: a node, its children, then what follows it. Lifted children follow.
+  // Visits in order: a node, its children, then what follows it. Lifted children follow.
   const Index end = nodes_[top].next;
   const Index above = nodes_[top].parent;
   for (Index index = top;;) {
@@ -333,13 +333,13 @@ void DependencyTree::set_bytes(Index index, std::uint64_t bytes) {
   nodes_[index].own_bytes = bytes;
 }
 
-// Differences are modulo 2^64, which unsigned sums undo.
+// Adds a difference modulo 2^64, which unsigned sums undo.
 void DependencyTree::add_bytes(Index index, std::uint64_t difference) {
   if (difference == 0) return;
   for (; index != k_none; index = nodes_[index].parent) {
     const Index parent = nodes_[index].parent;
     nodes_[index].bytes += difference;
-    // Neither the root nor a node on its way to another parent is among siblings.
+    // The root has no siblings, nor does a node on its way to another parent.
     if (parent != k_none && nodes_[index].ready()) listener_.on_bytes(parent, index);
   }
 }

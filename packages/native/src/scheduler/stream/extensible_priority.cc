@@ -97,7 +97,7 @@ void ExtensiblePriorityScheduler::circle_insert(Urgency& urgency, Index index) {
     entry.previous = entry.next = urgency.circle = index;
     return;
   }
-  // Behind all others: just before the head.
+  // Goes behind all others: just before the head.
   Entry& head = entries_[urgency.circle];
   entry.next = urgency.circle;
   entry.previous = head.previous;

@@ -8,8 +8,8 @@
 
 namespace sheaf::quic {
 
-// RFC 9218 §10. Non-incremental streams of an urgency are a heap by id, incremental ones a circle
-// whose head moves on with every packet.
+// The scheduler of RFC 9218 §10. Non-incremental streams of an urgency form a heap by id.
+// Incremental ones form a circle, whose head moves on with every packet.
 class ExtensiblePriorityScheduler final : public StreamScheduler {
  public:
   void set_priority(StreamId stream, const StreamPriority& priority) override;
@@ -30,7 +30,7 @@ class ExtensiblePriorityScheduler final : public StreamScheduler {
     bool incremental = StreamPriority{}.incremental;
     bool active = false;
     Index heap_position = k_none;  // non-incremental
-    Index previous = k_none;       // incremental: neighbours in the circle;
+    Index previous = k_none;       // incremental: neighbors in the circle
     Index next = k_none;           // of an unused entry: the next unused one
   };
   struct Urgency {
@@ -39,7 +39,7 @@ class ExtensiblePriorityScheduler final : public StreamScheduler {
     bool empty() const { return heap.empty() && circle == k_none; }
   };
 
-  // Of the stream, made when needed.
+  // Returns the entry of the stream, and creates it if needed.
   Index entry_of(StreamId stream);
   void link(Index index);
   void unlink(Index index);

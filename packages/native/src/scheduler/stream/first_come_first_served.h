@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// FCFS: the stream that first had something to send is served to its end, then the next.
+// FCFS: serves the stream that first had something to send to its end, then the next.
 class FirstComeFirstServed final : public FlatScheduler {
  private:
   std::uint64_t place(std::uint64_t arrival) const override { return arrival; }

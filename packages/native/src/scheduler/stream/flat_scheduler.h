@@ -8,7 +8,7 @@
 
 namespace sheaf::quic {
 
-// A scheduler that asks nothing of what clients say: streams are in one line.
+// A scheduler that ignores the client's priorities: streams stand in one line.
 class FlatScheduler : public StreamScheduler {
  public:
   void set_priority(StreamId, const StreamPriority&) final {}
@@ -19,10 +19,10 @@ class FlatScheduler : public StreamScheduler {
   void on_sent(StreamId stream, const SentData& sent, const SendOpportunity& opportunity) final;
 
  protected:
-  // The place in the line: the least key is first, equal keys are in order of activation. `arrival`
-  // counts the streams in the order in which they became active for the first time.
+  // Returns the place in the line: the least key is first, and equal keys are in order of
+  // activation. `arrival` counts the streams in the order in which they first became active.
   virtual std::uint64_t place(std::uint64_t arrival) const = 0;
-  // To the end of its equals after every packet.
+  // Whether a stream goes behind its equals after every packet
   virtual bool takes_turns() const = 0;
 
  private:

@@ -37,12 +37,13 @@ bool StreamAwareEcf::waits(Index stream, const PathSnapshot& best, const PathSna
   if (waiting_.size() <= stream) waiting_.resize(stream + 1);
   const double hysteresis = k_beta + (waiting_[stream] ? 1 : 0);
   const double load = best_path_load(queue, best);
-  // A round trip until the best path has room, and what it then takes, against the other's one.
+  // Compares a round trip until the best path has room, plus its sending time, with one round trip
+  // of the other path.
   if (k_beta * best_rtt * (load + best_window) >= hysteresis * best_window * (rtt + margin)) {
     waiting_[stream] = false;
     return false;
   }
-  // It pays only while the other path would take longer than to wait and to send.
+  // Waiting helps only while the other path would take longer than waiting and then sending.
   if (rtt * std::max(queue, window) <= window * (2 * best_rtt + margin)) return false;
   waiting_[stream] = true;
   return true;

@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// RR of Nguyen et al. §2.4: packet by packet, all streams in turn, whatever their priorities are.
+// RR of Nguyen et al. §2.4: all streams in turn, packet by packet, whatever their priorities
 class StreamRoundRobin final : public FlatScheduler {
  private:
   std::uint64_t place(std::uint64_t) const override { return 0; }

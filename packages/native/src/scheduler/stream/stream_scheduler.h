@@ -12,30 +12,31 @@
 
 namespace sheaf::quic {
 
-// A packet that could leave.
+// A packet that could leave
 struct SendOpportunity {
-  PathId path{};  // that would carry it
-  // All that are worth using, in order of their ids; empty where there is only one.
+  PathId path{};  // path that would carry it
+  // All paths that are worth using, in order of their ids; empty if there is only one
   std::span<const PathSnapshot> paths{};
 };
 
-// What was put into it.
+// The data that was put into a packet
 struct SentData {
   std::uint64_t bytes = 0;
-  std::uint64_t remaining = 0;  // of the stream, from now on
+  std::uint64_t remaining = 0;  // of the stream, after this
 };
 
-// Which stream's data goes into the next packet. Knows streams only by id, so it is testable
-// without a connection. Each call is O(log n) or better and allocates nothing in steady state.
+// Decides which stream's data goes into the next packet. It knows streams only by id, and can be
+// tested without a connection. Each call is O(log n) or better, and allocates nothing in steady
+// state.
 class StreamScheduler {
  public:
   virtual ~StreamScheduler() = default;
 
   // --- what the client said; until `forget`, whether the stream is active or not ----------------
   virtual void set_priority(StreamId stream, const StreamPriority& priority) = 0;
-  // A node without a stream. Bounded: the oldest make way.
+  // Sets the place of a node without a stream. Bounded: the oldest nodes are removed.
   virtual void set_group(const Dependency& group) { static_cast<void>(group); }
-  // The stream has ended. What depends on its node moves to the node's parent.
+  // Forgets a stream that has ended. What depends on its node moves to the node's parent.
   virtual void forget(StreamId stream) = 0;
 
   // --- what there is to send --------------------------------------------------------------------
@@ -43,16 +44,16 @@ class StreamScheduler {
   // known. Told again when `remaining` changes otherwise than by `on_sent`.
   virtual void activate(StreamId stream, std::uint64_t remaining) = 0;
   virtual void deactivate(StreamId stream) = 0;
-  // An active stream; nothing: this path shall stay idle for now, and is asked again when the state
-  // of a path changes. With one path only, always a stream when there is one.
+  // Returns an active stream, or nothing to leave this path idle for now, until the state of a path
+  // changes. With only one path, always returns a stream if one is active.
   virtual std::optional<StreamId> next(const SendOpportunity& opportunity) = 0;
-  // Of the stream given by `next`, before anything else is told.
+  // Notes what was sent of the stream that `next` returned. Call it before any other function.
   virtual void on_sent(StreamId stream, const SentData& sent,
                        const SendOpportunity& opportunity) = 0;
 };
 
-// Nguyen et al. (docs/internals/stream-schedulers.md) §2.4 and §3.3, whose schedulers are here as
-// they are meant and, where that differs, as they were released with the paper.
+// The schedulers. Those of Nguyen et al. §2.4 and §3.3 (docs/internals/stream-schedulers.md) exist
+// as the paper describes them, and where the program released with it differs, also in that form.
 enum class StreamSchedulerKind : std::uint8_t {
   kExtensible,              // RFC 9218 §10: urgency, then id or in turn
   kFcfs,                    // first come, first served: the one that had data first, to its end
@@ -69,7 +70,7 @@ enum class StreamSchedulerKind : std::uint8_t {
 };
 std::unique_ptr<StreamScheduler> make_stream_scheduler(StreamSchedulerKind kind);
 
-// All of them, by the names that configurations and reports use.
+// All schedulers, with their names in configurations and reports
 struct NamedStreamScheduler {
   std::string_view name;
   StreamSchedulerKind kind;

@@ -36,7 +36,7 @@ void TreeScheduler::on_sent(StreamId stream, const SentData& sent, const SendOpp
   const Index index = tree_.find(stream);
   if (index == k_none || !node(index).active) return;
   for (Index child = index; child != DependencyTree::k_root; child = node(child).parent) {
-    // Who is alone has nobody to share with, and owes nothing to those who come later.
+    // A child without ready siblings shares with nobody, and owes nothing to those who come later.
     const Index parent = node(child).parent;
     if (node(parent).ready_children > 1) charge(parent, child);
   }

@@ -9,10 +9,10 @@
 
 namespace sheaf::quic {
 
-// A scheduler that goes down the dependency tree: a stream comes before all that depends on it (RFC
-// 7540 §5.3.1), and among the ready children of a node the scheduler's own rule decides. It is told
-// as keys: the child with the least is next. A decision costs O(depth), and what it changes O(log
-// n) for each node on the way that has several ready children.
+// A scheduler that descends the dependency tree. A stream comes before all that depends on it (RFC
+// 7540 §5.3.1), and among the ready children of a node the scheduler's own rule decides. The rule
+// is expressed by keys: the child with the least key is next. A decision costs O(depth), and its
+// changes cost O(log n) for each node on the way with several ready children.
 class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
  public:
   using Index = DependencyTree::Index;
@@ -36,9 +36,9 @@ class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
   // --- the rule ---------------------------------------------------------------------------------
   void on_node(Index node) override;
   void on_linked(Index) override {}
-  // The key of a child that becomes ready.
+  // Returns the key of a child that becomes ready.
   virtual std::uint64_t joining_key(Index parent, Index child) = 0;
-  // A packet of the child's subtree was sent, and the parent has other ready children.
+  // Called when a packet of the child's subtree was sent, and the parent has other ready children.
   virtual void charge(Index parent, Index child) = 0;
   virtual Index choose(Index parent) { return first(parent); }
   virtual void on_leaving(Index parent, Index child) {
@@ -56,11 +56,11 @@ class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
     return order_.at_least(ready_[parent], key);
   }
   std::uint64_t key(Index child) const { return order_.key(child); }
-  // The next in the order of the tree that can be sent before anything above it; from the root: the
-  // first.
+  // Returns the next stream in the order of the tree that can be sent before anything above it;
+  // from the root, the first one.
   Index candidate_below(Index index) const;
   Index candidate_after(Index stream) const;
-  // `hint` as in TurnOrder::insert.
+  // `hint` is as in TurnOrder::insert.
   void move(Index parent, Index child, std::uint64_t key, Index hint = k_none) {
     order_.move(ready_[parent], child, key, hint);
   }
@@ -74,7 +74,7 @@ class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
   DependencyTree tree_;
 };
 
-// By weight, the greatest first, then by size, the smallest first.
+// Returns a key that sorts by weight, the greatest first, then by size, the smallest first.
 inline std::uint64_t weight_and_size_key(std::uint16_t weight, std::uint64_t bytes) {
   constexpr int k_size_bits = 48;
   constexpr std::uint64_t k_max_size = (std::uint64_t{1} << k_size_bits) - 1;
@@ -82,8 +82,8 @@ inline std::uint64_t weight_and_size_key(std::uint16_t weight, std::uint64_t byt
          std::min(bytes, k_max_size);
 }
 
-// With state for each node: `turn` of a child among its siblings, which starts anew with a new
-// parent, and `round` of a parent.
+// A tree scheduler with state for each node: `turn` of a child among its siblings, which is reset
+// with a new parent, and `round` of a parent.
 template <typename Turn, typename Round>
 class StatefulTreeScheduler : public TreeScheduler {
  protected:

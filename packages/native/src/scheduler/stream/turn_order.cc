@@ -10,7 +10,7 @@ void TurnOrder::insert(Set& set, Index index, std::uint64_t key, Index hint) {
   bool behind = false;
   for (Index next = start_of_search(set, key, hint); next != k_none;) {
     parent = next;
-    // No jump depends on the comparison: it could not be foretold.
+    // Avoids a jump on the comparison, which could not be predicted.
     behind = key >= links_[next].key;
     next = links_[next].child[behind];
   }
@@ -24,7 +24,8 @@ void TurnOrder::insert(Set& set, Index index, std::uint64_t key, Index hint) {
 
 TurnOrder::Index TurnOrder::start_of_search(const Set& set, std::uint64_t key, Index hint) const {
   if (hint == k_none || links_[hint].set != set.name || links_[hint].key > key) return set.top;
-  // Up to the first ancestor that is behind the key; the last one before it is where to start.
+  // Goes up to the first ancestor behind the key. The search starts at the last ancestor before
+  // that.
   Index start = hint;
   for (Index index = hint;;) {
     const Index parent = links_[index].parent;
@@ -37,7 +38,8 @@ TurnOrder::Index TurnOrder::start_of_search(const Set& set, std::uint64_t key, I
   }
 }
 
-// Up from the last one; all that has a lower rank comes below the new one. On average one step.
+// Appends an index: goes up from the last one, and puts everything with a lower rank below the new
+// one. On average this is one step.
 void TurnOrder::append(Set& set, Index index) {
   Index below = k_none;
   Index above = set.last;
@@ -121,7 +123,7 @@ void TurnOrder::rotate_up(Set& set, Index index) {
 }
 
 std::uint32_t TurnOrder::random_rank() {
-  // xorshift32: a balance is all that depends on it.
+  // xorshift32, since only the balance of the tree depends on it
   random_ ^= random_ << 13;
   random_ ^= random_ >> 17;
   random_ ^= random_ << 5;

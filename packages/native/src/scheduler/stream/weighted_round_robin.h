@@ -8,9 +8,9 @@
 namespace sheaf::quic {
 
 // WRR of Nguyen et al. §3.3: siblings get packets in proportion to their weights. A packet takes
-// 1/weight of a round, and the next packet is the one that would be through first (stride
-// scheduling), so that the shares hold within one packet over a round, and nobody waits for the
-// whole quantum of another.
+// 1/weight of a round, and the packet that would be finished first is next (stride scheduling). So
+// the shares hold within one packet over a round, and no sibling waits for the whole quantum of
+// another.
 struct StrideTurn {
   std::uint64_t start = 0;  // of its next packet, in the parent's rounds
 };
@@ -20,7 +20,7 @@ struct StrideRound {
 
 class WeightedRoundRobin : public StatefulTreeScheduler<StrideTurn, StrideRound> {
  private:
-  // A round in units that all weights to 16 divide, and powers of two to 256.
+  // Units of a round, which all weights to 16 divide, and powers of two to 256
   static constexpr std::uint32_t k_round = 256 * 45'045;
 
   static constexpr auto k_packet = [] {
@@ -33,14 +33,14 @@ class WeightedRoundRobin : public StatefulTreeScheduler<StrideTurn, StrideRound>
   std::uint64_t end(Index child) { return turn(child).start + k_packet[node(child).weight]; }
 
   std::uint64_t joining_key(Index parent, Index child) override {
-    // What it missed while it was idle is lost; what it had too early still counts.
+    // It loses what it missed while it was idle, but what it got too early still counts.
     turn(child).start = std::max(turn(child).start, round(parent).now);
     return end(child);
   }
   void charge(Index parent, Index child) override {
     round(parent).now = std::max(round(parent).now, turn(child).start);
     turn(child).start = end(child);
-    // It comes soon after the sibling of the same weight that was served last.
+    // It goes soon after the sibling of the same weight that was served last.
     Index& before = last_of_[node(child).weight];
     move(parent, child, end(child), before);
     before = child;

@@ -7,15 +7,14 @@
 
 namespace sheaf::quic {
 
-// A server that knows of a connection what a snapshot told it (docs/internals/multi-end.md), and
-// nothing before.
+// A server that knows of a connection only what a snapshot told it (docs/internals/multi-end.md)
 class BackendHost final : public Host {
  public:
   explicit BackendHost(Random& random) : random_(random) {}
 
   // Takes part from now on. `own` is the configuration of a server here.
   TransportStatus import(Bytes snapshot, const ConnectionConfig& own, Time now);
-  // Without a word: whatever arrives afterwards is for nobody.
+  // Forgets the connection silently: datagrams that arrive later are dropped.
   void forget();
 
   void receive(const Datagram& datagram, Time now) override;
@@ -23,14 +22,14 @@ class BackendHost final : public Host {
   Time next_timeout() const override;
   void on_timeout(Time now) override;
 
-  // Null while it does not take part.
+  // Null while it does not take part
   Connection* connection() { return host_ ? &host_->connection : nullptr; }
   LeaseHolder* leases() { return leases_.get(); }
   std::uint64_t datagrams() const { return datagrams_; }
-  // Datagrams that begin with a long header, which only handshakes have (RFC 9000 §17.2).
+  // Number of datagrams that begin with a long header, which only handshakes have (RFC 9000 §17.2)
   std::uint64_t handshake_datagrams() const { return handshake_datagrams_; }
 
-  // As ConnectionHost's; to be set before `import`.
+  // Callbacks as in ConnectionHost; set them before `import`.
   std::function<void(const Event&, Time)> on_event;
   std::function<void(Time)> on_activity;
 

@@ -9,8 +9,8 @@
 
 namespace sheaf::quic {
 
-// A request of a client, at the beginning of a stream; so many bytes of an upload follow. The
-// response is as long as what is wanted, and comes when all of the upload is there.
+// A request of a client at the beginning of a stream, before the bytes of its upload. The response
+// has the requested length, and begins when the upload is complete.
 struct ContentRequest {
   static constexpr std::size_t k_size = 32;
 
@@ -20,14 +20,14 @@ struct ContentRequest {
   std::uint64_t backend = 0;  // index of the backend that has it
 
   std::vector<std::uint8_t> encode() const;
-  // Null for fewer bytes than `k_size`.
+  // Returns nothing for fewer bytes than `k_size`.
   static std::optional<ContentRequest> decode(Bytes bytes);
 };
 
-// Answers such requests on one connection, with bytes of sim/pattern.h. It needs no time to think.
+// Answers such requests on one connection with bytes of sim/pattern.h, without delay.
 class ContentServer {
  public:
-  // An upload with wrong bytes is reset with this.
+  // Code that resets an upload with wrong bytes
   static constexpr std::uint64_t k_damaged = 1;
 
   explicit ContentServer(Connection& connection) : connection_(connection) {}
@@ -44,7 +44,7 @@ class ContentServer {
     bool answers = false;
   };
   void read(StreamId stream, Time now);
-  // False when the upload is not what was sent.
+  // Returns false when the upload is not what was sent.
   bool take(Exchange& exchange, Bytes bytes);
   void write(StreamId stream, Exchange& exchange);
 

@@ -9,23 +9,23 @@
 
 namespace sheaf::quic {
 
-// A primary that proxies: for each stream of its client one on a connection to the backend that has
-// the content, with bytes passed on as they come, as far as the other side takes them. As a gateway
-// does it, without the time that it needs to think.
+// A primary that proxies. For each stream of its client it opens one on a connection to the backend
+// that has the content, and forwards bytes as they come, as far as the other side takes them. It
+// works as a gateway does, but without delay.
 class ContentRelay {
  public:
-  // The request fails with this when its backend is known to be gone.
+  // Code that fails a request whose backend is known to be gone
   static constexpr std::uint64_t k_unavailable = 2;
 
   ContentRelay(Simulation& simulation, ConnectionHost& facing,
                std::vector<ConnectionHost*> upstream);
 
   void on_client_event(const StreamEvent& event, Time now);
-  // No new requests for this backend, and those in flight fail.
+  // Refuses new requests for this backend, and fails those in flight.
   void set_down(std::size_t backend);
 
  private:
-  // One direction of an exchange.
+  // One direction of an exchange
   struct Pipe {
     ConnectionHost* from = nullptr;
     StreamId from_stream;
@@ -40,12 +40,12 @@ class ContentRelay {
   };
 
   void on_upstream_event(std::size_t backend, const StreamEvent& event, Time now);
-  // Its backend is in the first bytes of the request. False while they are not there.
+  // Reads the backend from the first bytes of the request. Returns false until they have arrived.
   bool begin(StreamId stream);
   void pump(Pipe& pipe, Time now);
   void fail(Exchange& exchange);
   std::optional<std::size_t> first_up(std::uint64_t wanted) const;
-  // Others than the host that had something to do may send now.
+  // Lets other hosts than the active one send now.
   void settle() {
     simulation_.after(Duration::zero(), [] {});
   }

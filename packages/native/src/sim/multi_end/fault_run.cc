@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t k_backends = 3;
 constexpr std::size_t k_requests = 24, k_at_once = 4;
-// Until another primary answers: two round trips, and a name to look up.
+// Time until another primary answers: two round trips, and a name lookup
 constexpr Duration k_dial = 200ms;
 constexpr Duration k_limit = 60s;
 

@@ -7,8 +7,7 @@
 
 namespace sheaf::quic {
 
-// A fault, or a mere change, while a client has requests in flight
-// (docs/internals/multi-end.md).
+// A fault or a change while a client has requests in flight (docs/internals/multi-end.md)
 enum class BackendFault : std::uint8_t {
   kNone,
   kBackendCrash,
@@ -17,7 +16,7 @@ enum class BackendFault : std::uint8_t {
   kPrimaryCrash,
   kBackboneCut,
   kPathCut,    // between client and backend
-  kRebinding,  // the client's translator forgot its mapping
+  kRebinding,  // the client's NAT forgot its mapping
   kMigration,  // the client moves to another address
 };
 std::optional<BackendFault> backend_fault_named(std::string_view name);
@@ -42,12 +41,12 @@ struct FaultResult {
   bool finished = false;
 };
 
-// A client with four requests at a time, downloads and uploads, and three backends on links that
-// follow from the seed. Something happens in the middle of it.
+// Simulates a client with four requests at a time, downloads and uploads, and three backends on
+// links that follow from the seed. The fault happens in the middle.
 FaultResult run_fault(const FaultSetting& setting);
 
-// Longer than this no request is without progress (docs/internals/multi-end.md says what it is made
-// of).
+// Returns the longest time that a request may be without progress (docs/internals/multi-end.md
+// explains its parts).
 Duration stall_bound(BackendFault fault);
 
 }  // namespace sheaf::quic

@@ -40,7 +40,7 @@ std::optional<MultiEndClient::Place> MultiEndClient::choose(const TransferWanted
   return std::nullopt;
 }
 
-// The one that is wanted; else the one with the fewest requests, and of those the nearest.
+// Returns the wanted backend; otherwise the one with the fewest requests, and of those the nearest.
 std::optional<std::size_t> MultiEndClient::choose_backend(const Link& link,
                                                           const TransferWanted& wanted) const {
   if (wanted.backend && link.network->path_to(*wanted.backend)) return wanted.backend;
@@ -104,7 +104,7 @@ void MultiEndClient::on_event(std::size_t connection, const Event& event, Time n
     return on_stream_event(connection, *stream, now);
   }
   if (std::holds_alternative<PrimaryLostEvent>(event)) return lose_primary(connection);
-  // Paths came or went.
+  // Paths were added or removed.
   if (!std::holds_alternative<ConnectionClosed>(event)) return try_waiting();
   links_[connection].closed = true;
   for (std::size_t index = 0; index < transfers_.size(); ++index) {
@@ -129,7 +129,7 @@ void MultiEndClient::on_stream_event(std::size_t connection, const StreamEvent& 
     case Kind::kLost:
     case Kind::kReset:
       read(index, now);
-      // Unless what was there is all.
+      // Repeats the request, unless the response is already complete.
       if (by_stream_.contains({connection, event.stream})) again(index);
       return;
     default:

@@ -10,10 +10,10 @@ namespace sheaf::quic {
 struct TransferWanted {
   std::uint64_t length = 0;              // of the response
   std::uint64_t upload = 0;              // with the request
-  std::optional<std::size_t> backend{};  // that has it; without: any of them
+  std::optional<std::size_t> backend{};  // with the content; nothing: any backend
 };
 
-// One request until it is answered, at whichever server, with what its application sees.
+// One request until it is answered, by any server, as its application sees it
 struct Transfer {
   TransferWanted wanted;
   Time asked{};
@@ -23,14 +23,14 @@ struct Transfer {
   bool failed = false;
   unsigned attempts = 0;
   unsigned resumed = 0;  // of those: with bytes that were there already
-  // Longest time without progress: bytes of the response, or acknowledged ones of the upload.
+  // Longest time without progress: bytes of the response, or acknowledged bytes of the upload
   Duration longest_stall{};
 
   bool done() const { return completed.has_value() || failed; }
 };
 
-// A client that keeps the rule of docs/internals/multi-end.md ("What a client does"): which server
-// it asks, and what becomes of requests whose server is lost. All requests are idempotent.
+// A client that follows docs/internals/multi-end.md ("What a client does"): it chooses the server
+// for each request, and repeats requests whose server is lost. All requests are idempotent.
 class MultiEndClient {
  public:
   enum class Delivery : std::uint8_t {
@@ -38,21 +38,21 @@ class MultiEndClient {
     kProxied,  // everything is asked of the primary
   };
   static constexpr unsigned k_max_attempts = 8;
-  // How often requests that wait for a server look for one.
+  // Interval at which waiting requests look for a server
   static constexpr Duration k_retry = 100ms;
 
   MultiEndClient(Simulation& simulation, Delivery delivery)
       : simulation_(simulation), delivery_(delivery) {}
 
-  // A connection, which outlives the client; the newest one is preferred.
+  // Adds a connection, which outlives the client. The newest one is preferred.
   void use(MultiEndNetwork& network);
-  // Called when a primary is lost, to bring another connection some time later.
+  // Called when a primary is lost, to add another connection some time later.
   std::function<void()> dial;
 
-  // Returns its index.
+  // Starts a transfer, and returns its index.
   std::size_t start(const TransferWanted& wanted);
   const std::vector<Transfer>& transfers() const { return transfers_; }
-  // Told when one is completed or has failed; may start others.
+  // Called when a transfer is completed or has failed. It may start others.
   std::function<void()> on_done;
 
  private:

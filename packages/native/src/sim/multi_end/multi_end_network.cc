@@ -126,7 +126,7 @@ void MultiEndNetwork::join(std::size_t index) {
   const BackendId id{static_cast<std::uint32_t>(index)};
   auto seed = hand_over(primary(), id, backends_[index].link->far.address, options_.lease);
   if (!seed) {
-    // The handshake is not confirmed, or connection ids for the path are on their way.
+    // The handshake is not confirmed, or connection ids for the path have not arrived.
     if (seed.error() == BackendRefusal::kNotReady || seed.error() == BackendRefusal::kNoPath) {
       simulation_.after(10ms, [this, index] { join(index); });
     }
@@ -229,7 +229,7 @@ void MultiEndNetwork::send_grants() {
   }
 }
 
-// Both tell each other regularly that they live, and whether they hear the client.
+// Both regularly tell each other that they live, and whether they hear the client.
 void MultiEndNetwork::supervise() {
   const Time now = simulation_.now();
   const std::uint64_t heard_here = packets_received(primary());

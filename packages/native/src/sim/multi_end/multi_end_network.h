@@ -13,33 +13,33 @@
 
 namespace sheaf::quic {
 
-// A client, the primary that it shook hands with, and backends (docs/internals/multi-end.md): every
-// one of them on a link of its own, with a backbone between the primary and the backends. All serve
-// one content; what the client asks the primary for is proxied to a backend. The primary hands over
-// and offers every backend, and the client opens what it is offered.
+// A client, the primary that it shook hands with, and backends (docs/internals/multi-end.md). Each
+// is on a link of its own, with a backbone between the primary and the backends. All serve the same
+// content; the primary proxies requests of the client to a backend. The primary hands over to and
+// offers every backend, and the client opens what it is offered.
 class MultiEndNetwork {
  public:
-  // How long a primary hears nothing from a backend over the backbone before it abandons it, and
-  // how often they speak at least.
+  // Silence on the backbone after which a primary abandons a backend, and the interval at which
+  // they exchange messages
   static constexpr Duration k_backbone_silence = 3s;
   static constexpr Duration k_backbone_interval = 500ms;
 
   struct BackendLinks {
     LinkConfig client;
-    LinkConfig primary;  // messages take its delay; what is proxied crosses it
+    LinkConfig primary;  // gives messages its delay, and carries proxied data
   };
   struct Options {
     LinkConfig primary;  // to the client
     std::vector<BackendLinks> backends;
-    // One link of the client that everything crosses.
+    // One link of the client that carries all of its traffic
     std::optional<LinkConfig> access{};
     ConnectionConfig client, server;
-    // Offered from the beginning; the others when they join.
+    // Number of backends offered from the beginning; the others join later
     std::size_t first_backends = SIZE_MAX;
     StreamLease lease = {.credit = 64 << 10, .ids = {{{0, 4}, {0, 4}}}};
   };
 
-  // `number` tells the connections of one simulation apart.
+  // `number` distinguishes the connections of one simulation.
   MultiEndNetwork(Simulation& simulation, const Options& options, std::size_t number = 0);
 
   Simulation& simulation() { return simulation_; }
@@ -47,10 +47,10 @@ class MultiEndNetwork {
   Connection& primary() { return pair_->server.connection; }
   BackendHost& backend(std::size_t index) { return *backends_[index].server; }
   std::size_t backends() const { return backends_.size(); }
-  // The client's path to the backend: validated, and open for new streams.
+  // Returns the client's path to the backend if it is validated, and open for new streams.
   std::optional<PathId> path_to(std::size_t backend) const;
   std::size_t open_paths() const;
-  // After the network has seen them.
+  // Called after the network has seen the event.
   std::function<void(const Event&, Time)> on_client_event;
 
   // --- what happens to them ---------------------------------------------------------------------
@@ -60,9 +60,9 @@ class MultiEndNetwork {
   void crash_primary();
   void cut_backbone(std::size_t backend);
   void cut_client_path(std::size_t backend);
-  // Behind a translator that forgot: nobody told the client.
+  // Moves the client behind a new NAT mapping, which it does not notice.
   void rebind_client();
-  // The client moves all its paths to another address.
+  // Moves all paths of the client to another address.
   void migrate_client();
 
  private:
@@ -92,7 +92,7 @@ class MultiEndNetwork {
   void send_grants();
   void supervise();
   void give_up(std::size_t backend);
-  // Carries a message, unless somebody is not there any more.
+  // Delivers a message, unless one of the two is gone.
   void tell_primary(std::size_t backend, std::function<void()> message);
   void tell_backend(std::size_t backend, std::function<void(BackendHost&)> message);
   Duration backbone(std::size_t backend) const { return options_.backends[backend].primary.delay; }
