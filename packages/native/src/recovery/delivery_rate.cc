@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Saturates: a pause of more than an hour gives no usable sample anyway.
+// Saturates: a pause of more than an hour gives no usable sample.
 std::uint32_t to_microseconds(Duration duration) {
   const auto count = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 0, UINT32_MAX));
@@ -51,7 +51,8 @@ DeliveryRate::Sample DeliveryRate::take_sample(Time now, Duration minimum_rtt) {
   const Duration acknowledging =
       now - newest_.time_sent + std::chrono::microseconds(newest_.microseconds_since_delivery);
   const Duration interval = std::max(sending, acknowledging);
-  // Shorter than any round trip: the acknowledgements were compressed, or time was cut off.
+  // An interval shorter than any round trip: acknowledgements were compressed, or the time was cut
+  // off.
   if (interval < std::max(minimum_rtt, Duration(1))) return sample;
   sample.bytes_per_second = static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 /
                                                        static_cast<double>(interval.count()));

@@ -7,30 +7,30 @@
 
 namespace sheaf::quic {
 
-// How fast the path delivers, measured at each acknowledgement (draft-ietf-ccwg-bbr §4.1): bytes
-// delivered between sending a packet and learning of its arrival, over the longer of the time it
-// took to send them and the time it took to acknowledge them.
+// The delivery rate of the path, measured at each acknowledgement (draft-ietf-ccwg-bbr §4.1). It is
+// the bytes delivered between sending a packet and learning of its arrival, divided by the longer
+// of two times: the time it took to send them and the time it took to acknowledge them.
 class DeliveryRate {
  public:
-  // About the packet sent last of those that one ACK frame acknowledged. Bytes.
+  // Describes the packet sent last among those that one ACK frame acknowledged. Sizes are in bytes.
   struct Sample {
     std::uint64_t bytes_per_second = 0;   // 0 when unknown
-    std::uint64_t delivered_at_send = 0;  // `delivered` when it was sent
-    std::uint64_t in_flight_at_send = 0;  // with it
+    std::uint64_t delivered_at_send = 0;  // `delivered` when the packet was sent
+    std::uint64_t in_flight_at_send = 0;  // including the packet
     std::uint64_t lost_since_send = 0;
     bool application_limited = false;  // a lower bound only
   };
 
-  // `bytes_in_flight` without this packet.
+  // `bytes_in_flight` does not include this packet.
   void on_sent(SentPacket& packet, std::uint64_t bytes_in_flight);
-  // For each packet in flight that one ACK frame settles, in any order.
+  // Called for each packet in flight that one ACK frame settles, in any order.
   void on_acknowledged(const SentPacket& packet, Time now);
-  // For each packet in flight that is declared lost, apart from MTU probes.
+  // Called for each packet in flight that is declared lost, apart from MTU probes.
   void on_lost(const SentPacket& packet) { lost_ += packet.bytes; }
-  // After the ACK frame; starts over for the next one.
+  // Called after each ACK frame; the next sample starts anew.
   Sample take_sample(Time now, Duration minimum_rtt);
-  // The sender had nothing to send: samples taken from what it sends until this flight has been
-  // delivered say nothing about the path.
+  // Called when the sender had nothing to send. Samples of packets sent until this flight has been
+  // delivered are then lower bounds: they say nothing about what the path could carry.
   void on_application_limited(std::uint64_t bytes_in_flight);
 
   std::uint64_t delivered() const { return delivered_; }
@@ -41,10 +41,10 @@ class DeliveryRate {
  private:
   std::uint64_t delivered_ = 0;
   std::uint64_t lost_ = 0;
-  std::uint64_t application_limited_until_ = 0;  // in delivered bytes
+  std::uint64_t application_limited_until_ = 0;  // a value of delivered_
   Time delivered_at_{};
   Time flight_start_{};
-  SentPacket newest_;  // of the packets acknowledged now
+  SentPacket newest_;  // the packet sent last among those acknowledged by this frame
   bool has_newest_ = false;
 };
 

@@ -10,20 +10,21 @@ namespace {
 
 using State = SentPacket::State;
 
-// RFC 9002 §6.1.1.
+// kPacketThreshold of RFC 9002 §6.1.1.
 constexpr PacketNumber k_packet_threshold = 3;
-// RFC 9002 §7.6.1.
+// kPersistentCongestionThreshold of RFC 9002 §7.6.1.
 constexpr int k_persistent_congestion_threshold = 3;
-// How long after sending, in probe timeouts, a lost packet's acknowledgement still finds it.
+// Probe timeouts after its sending for which a lost packet is kept, so that a late acknowledgement
+// finds it.
 constexpr int k_keep_lost = 2;
-// After so many probe timeouts in a row, large datagrams may be what does not get through
+// Number of consecutive probe timeouts after which large datagrams are suspected not to get through
 // (RFC 8899 §4.3 and its MAX_PROBES).
 constexpr std::uint32_t k_black_hole_probes = 3;
 // 2^16 times the probe timeout is longer than any idle timeout.
 constexpr std::uint32_t k_max_backoff = 16;
-// Packet numbers kept beyond those in flight. A peer that makes us acknowledge but never
-// acknowledges anything would grow the log without bound: acknowledgements are not congestion
-// controlled. About 4 MB.
+// Packet numbers kept beyond those in flight, about 4 MB. Without this bound the log would grow
+// forever for a peer that makes us acknowledge but never acknowledges anything: acknowledgements
+// are not congestion controlled.
 constexpr std::uint64_t k_max_kept = 1 << 16;
 
 FrameType type_of(const AckFrame& frame) {
@@ -82,7 +83,8 @@ Result<LossDetection::AckNews, TransportError> LossDetection::on_ack(const AckFr
 
   probe_count_ = 0;
   next_probe_ = 0;
-  // RFC 9002 §5.1: a sample needs the largest to be new and something ack-eliciting with it.
+  // RFC 9002 §5.1: a sample requires that the largest acknowledged packet is newly acknowledged,
+  // and that at least one newly acknowledged packet was ack-eliciting.
   settled.gave_rtt =
       settled.largest == frame.largest && settled.ack_eliciting && is_current(settled.largest);
   if (settled.gave_rtt) {
@@ -104,14 +106,15 @@ TransportStatus LossDetection::settle_ranges(const AckFrame& frame, Time now,
   const PacketNumber first_outstanding = first_outstanding_;
   AckRangeReader ranges(frame);
   for (PacketNumber first, last; ranges.next(first, last);) {
-    // RFC 9000 §21.4: only who acknowledges what it did not receive can name a skipped number.
+    // RFC 9000 §21.4: only a peer that acknowledges packets it did not receive can name a skipped
+    // number.
     if (sent_.skipped_in(first, last)) {
       return violation(type_of(frame), "acknowledges a packet number that was skipped");
     }
     for (PacketNumber number = std::max(first, first_outstanding); number <= last; ++number) {
       settle(number, now, listener, settled);
     }
-    // Below, everything is settled and only what was counted as lost can be news.
+    // Below first_outstanding everything is settled: only packets counted as lost can be news.
     if (first < first_outstanding && !spurious_loss_.empty()) {
       spurious_loss_.for_each_lost(
           first, std::min(last, first_outstanding - 1),
@@ -158,7 +161,7 @@ void LossDetection::report_frames(PacketNumber number, SentFrameListener& listen
                                   void (SentFrameListener::*report)(PathId,
                                                                     const SentFrame&)) const {
   const SentPacket& packet = sent_.at(number);
-  // What the way before a migration carries is not what the present one carries (RFC 9000 §9.4).
+  // An MTU probe of the way before a migration says nothing about the present one (RFC 9000 §9.4).
   if (packet.mtu_probe && !is_current(number)) return;
   sent_.for_each_frame(packet, [&](const SentFrame& frame) { (listener.*report)(path_, frame); });
 }
@@ -166,7 +169,7 @@ void LossDetection::report_frames(PacketNumber number, SentFrameListener& listen
 void LossDetection::process_ecn(const AckFrame& frame, const Settled& settled, Time now) {
   if (ecn_ == nullptr) return;
   if (ecn_->on_ack(frame.ecn, settled.marked_ect0) == 0) return;
-  // RFC 9002 §7.1: as a loss of the largest acknowledged packet.
+  // RFC 9002 §7.1: treated like a loss of the largest acknowledged packet.
   controller_->on_congestion({.now = now,
                               .lost_bytes = 0,
                               .bytes_in_flight = bytes_in_flight_,
@@ -209,22 +212,22 @@ void LossDetection::detect_lost(Duration max_ack_delay, Time now, SentFrameListe
   LossSample sample{.now = now, .largest_lost_time_sent = Time::min()};
   std::uint16_t largest_size = 0;
   Time largest_size_sent = Time::min();
-  // What was sent earlier is lost earlier by both thresholds, so the first that is not ends the
-  // search (RFC 9002 §6.1).
+  // Packets sent earlier are lost earlier by both thresholds, so the first packet that is not lost
+  // ends the search (RFC 9002 §6.1).
   for (PacketNumber number = first_outstanding_; number < largest_acknowledged_; ++number) {
     SentPacket& packet = sent_.at(number);
     if (packet.state != State::kOutstanding) continue;
     const bool lost = largest_acknowledged_ - number >= k_packet_threshold ||
                       packet.time_sent + loss_delay <= now;
     if (!lost) {
-      // Nobody waits for a packet that is not in flight.
+      // Nothing waits for a packet that is not in flight.
       if (!packet.in_flight) continue;
       loss_time_ = packet.time_sent + loss_delay;
       break;
     }
     declare_lost(number, listener);
     spurious_loss_.on_lost(number);
-    // RFC 9000 §14.4: a lost MTU probe says nothing about congestion.
+    // RFC 9000 §14.4: the loss of an MTU probe says nothing about congestion.
     if (!packet.in_flight || packet.mtu_probe || !is_current(number)) continue;
     spurious_loss_.on_congestion(packet.time_sent, now);
     report_lost(number, now);
@@ -364,7 +367,7 @@ void LossDetection::mark_for_probe(PacketNumber number, SentFrameListener& liste
   next_probe_ = number + 1;
   sent_.at(number).repeated = true;
   sent_.for_each_frame(sent_.at(number), [&](const SentFrame& frame) {
-    // RFC 9221 §5.2: datagrams are not sent again, and this one may still arrive.
+    // RFC 9221 §5.2: DATAGRAM frames are not sent again, and this one may still arrive.
     if (frame.kind != SentFrame::Kind::kDatagram) listener.on_frame_lost(path_, frame);
   });
 }
@@ -383,7 +386,7 @@ void LossDetection::mark_oldest_for_probe(SentFrameListener& listener) {
 std::uint64_t LossDetection::mark_late_for_probe(Time since, std::uint64_t limit,
                                                  SentFrameListener& listener) {
   std::uint64_t bytes = 0;
-  // The newest first: they would arrive last.
+  // Begins with the newest packet, which would arrive last.
   for (PacketNumber number = sent_.next_number(); number-- > first_outstanding_ && bytes < limit;) {
     const SentPacket& packet = sent_.at(number);
     if (packet.time_sent <= since && packet.state != State::kSkipped) break;

@@ -15,9 +15,9 @@
 
 namespace sheaf::quic {
 
-// Told what became of the frames of a path's packets. A frame may be reported lost more than once
-// (probes repeat what is still outstanding), and acknowledged after it was reported lost. Must not
-// send from inside.
+// Learns the fate of the frames in a path's packets. A frame may be reported lost more than once,
+// since probes repeat frames that are still outstanding, and may be acknowledged after it was
+// reported lost. The listener must not send from inside these calls.
 class SentFrameListener {
  public:
   virtual ~SentFrameListener() = default;
@@ -25,18 +25,20 @@ class SentFrameListener {
   virtual void on_frame_lost(PathId path, const SentFrame& frame) = 0;
 };
 
-// RFC 9002 §6 and §7.6 for one packet number space. Owns what was sent; drives RTT and controller.
+// Loss detection (RFC 9002 §6 and §7.6) for one packet number space. Owns the record of sent
+// packets; drives the RTT estimator and the congestion controller.
 class LossDetection {
  public:
   LossDetection(PathId path, RttEstimator& rtt, CongestionController& controller);
 
-  // The path leads elsewhere now, and has a controller and RTT estimate of its own. What was sent
-  // before is still acknowledged or lost, but says nothing about the new way (RFC 9000 §9.4).
+  // Called when the path leads elsewhere and has a controller and an RTT estimate of its own.
+  // Packets sent before are still acknowledged or lost, but say nothing about the new way (RFC 9000
+  // §9.4).
   void set_controller(CongestionController& controller);
-  // From then on ECN counts of acknowledgements are validated and CE marks reach the controller.
-  // The sender of packets calls `EcnValidation::next_mark` and `on_sent` itself.
+  // Makes acknowledgements validate their ECN counts and report CE marks to the controller. The
+  // sender of packets calls `EcnValidation::next_mark` and `on_sent` itself.
   void set_ecn_validation(EcnValidation& ecn) { ecn_ = &ecn; }
-  // From then on it is told what shows black holes. Probes are the listener's affair.
+  // Reports signs of black holes to `mtu` from now on. The listener handles the probes.
   void set_mtu_discovery(MtuDiscovery& mtu) { mtu_ = &mtu; }
   SentPackets& sent() { return sent_; }
   const SentPackets& sent() const { return sent_; }
@@ -45,45 +47,48 @@ class LossDetection {
   void on_packet_sent(PacketNumber number, Time now);
 
   struct AckContext {
-    Duration ack_delay = Duration::zero();  // decoded
+    Duration ack_delay = Duration::zero();  // decoded from the frame
     Duration max_ack_delay = Duration::zero();
     bool handshake_confirmed = false;
     bool application_limited = false;
   };
   enum class AckNews : std::uint8_t { kNone, kPackets };
-  // Settles packets, then looks for losses. Returns whether the frame acknowledged anything new.
-  // Acknowledging a packet that was not sent is PROTOCOL_VIOLATION.
+  // Settles packets, then looks for losses. Returns whether the frame acknowledged anything new. A
+  // frame that acknowledges a packet that was not sent is a PROTOCOL_VIOLATION (RFC 9000 §13.1).
   Result<AckNews, TransportError> on_ack(const AckFrame& frame, const AckContext& context, Time now,
                                          SentFrameListener& listener);
 
-  // What the timers depend on besides the packets.
+  // The conditions that the timers depend on besides the packets.
   struct TimerTerms {
     Duration max_ack_delay = Duration::zero();
-    // Probes come at least this often, unless one probe timeout is longer (docs/decisions/0006).
+    // Upper bound of the time between probes, unless one probe timeout is longer
+    // (docs/decisions/0006).
     Duration longest_probe_wait = Duration::max();
-    // RFC 9002 §6.2.1: the handshake is confirmed; §6.2.2.1: anti-amplification lets a packet
-    // leave.
+    // Whether the handshake is confirmed (RFC 9002 §6.2.1) and the anti-amplification limit lets a
+    // packet leave (§6.2.2.1).
     bool may_probe = false;
   };
-  // Time threshold loss or probe timeout, whichever the RFC says is armed; k_never when neither.
+  // Returns the deadline of the time threshold or of the probe timeout, whichever RFC 9002 arms;
+  // k_never when neither is armed.
   Time next_timeout(const TimerTerms& terms) const;
   enum class TimeoutAction : std::uint8_t { kNone, kLossDetected, kProbe };
-  // `kProbe`: send up to 2 ack-eliciting packets beyond the window (RFC 9002 §6.2.4).
+  // `kProbe` asks for up to 2 ack-eliciting packets beyond the window (RFC 9002 §6.2.4).
   TimeoutAction on_timeout(const TimerTerms& terms, Time now, SentFrameListener& listener);
-  // Bounds acks seen after an address change etc.: declares everything outstanding lost without a
-  // congestion signal.
+  // Declares everything outstanding lost without a congestion signal.
   void abandon_outstanding(SentFrameListener& listener);
-  // For a probe: frames of the oldest outstanding packet are reported lost so that they are sent
-  // again, while the packet stays outstanding. Called again before anything was acknowledged, it
-  // takes the next packet, so that two probes repeat two packets.
+  // For a probe: reports the frames of the oldest outstanding packet lost, so that they are sent
+  // again, while the packet stays outstanding. A second call before an acknowledgement takes the
+  // next packet, so that two probes repeat two packets.
   void mark_oldest_for_probe(SentFrameListener& listener);
-  // All that is outstanding and was not marked before: another path carries it.
+  // Marks every outstanding packet that was not marked before, because another path carries its
+  // frames.
   void mark_outstanding_for_probe(SentFrameListener& listener);
-  // What was sent after `since` and not marked before, up to so many bytes; returns how many.
+  // Marks packets that were sent after `since` and not marked before, up to `limit` bytes. Returns
+  // the number of bytes marked.
   std::uint64_t mark_late_for_probe(Time since, std::uint64_t limit, SentFrameListener& listener);
 
   std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
-  // When the oldest packet left whose fate is not known; nothing when all is.
+  // Returns when the oldest packet of unknown fate left; nothing when every fate is known.
   std::optional<Time> oldest_outstanding() const {
     if (first_outstanding_ == sent_.next_number()) return std::nullopt;
     return sent_.at(first_outstanding_).time_sent;
@@ -95,13 +100,14 @@ class LossDetection {
   }
   std::uint64_t packets_lost() const { return packets_lost_; }
   std::uint64_t spurious_losses() const { return spurious_losses_; }
-  // So many packets in a row elicited no acknowledgement that the peer should be asked for one, or
-  // it never learns which ranges it needs no more (RFC 9000 §13.2.4).
+  // Returns whether so many consecutive packets elicited no acknowledgement that the peer should be
+  // asked for one. Otherwise the peer never learns which ranges it need not report any more (RFC
+  // 9000 §13.2.4).
   bool wants_acknowledgement() const { return packets_since_eliciting_ >= 32; }
   bool has_ack_eliciting_in_flight() const { return ack_eliciting_in_flight_ > 0; }
 
  private:
-  // What one ACK frame settled.
+  // The packets that one ACK frame settled.
   struct Settled {
     std::uint64_t bytes = 0;
     std::uint64_t marked_ect0 = 0;
@@ -126,7 +132,8 @@ class LossDetection {
   bool worth_repeating(PacketNumber number) const;
   void mark_for_probe(PacketNumber number, SentFrameListener& listener);
   void leave_flight(PacketNumber number, const SentPacket& packet);
-  // Sent the way that the path leads now, and so of interest to RTT estimate and controller.
+  // Returns whether the packet took the way that the path leads now, and so matters to the RTT
+  // estimate and the controller.
   bool is_current(PacketNumber number) const { return number >= first_current_; }
   void prune(Time keep_lost_since);
   bool over_limit() const;
@@ -150,12 +157,12 @@ class LossDetection {
   std::uint32_t packets_since_eliciting_ = 0;
 
   PacketNumber largest_acknowledged_ = k_no_packet_number;
-  PacketNumber first_outstanding_ = 0;  // everything below is settled
+  PacketNumber first_outstanding_ = 0;  // all packets below are settled
   PacketNumber first_current_ = 0;
-  PacketNumber next_probe_ = 0;  // mark_oldest_for_probe goes on from here
+  PacketNumber next_probe_ = 0;  // where mark_oldest_for_probe goes on
   Time loss_time_ = k_never;
-  // The last ack-eliciting packet, or the last probe timeout: a probe that could not leave must not
-  // fire again at once.
+  // The time of the last ack-eliciting packet or of the last probe timeout. The latter counts
+  // because a probe that could not leave must not fire again at once.
   Time probe_wait_from_{};
   PersistentCongestion persistent_congestion_;
   SpuriousLoss spurious_loss_;

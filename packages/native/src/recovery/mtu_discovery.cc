@@ -7,11 +7,11 @@ namespace sheaf::quic {
 
 namespace {
 
-// RFC 8899 §5.1.2: MAX_PROBES, one more than random loss explains.
+// MAX_PROBES of RFC 8899 §5.1.2: random loss does not explain so many losses.
 constexpr std::uint8_t k_max_probes = 3;
-// RFC 8899 §5.1.1: PMTU_RAISE_TIMER.
+// PMTU_RAISE_TIMER of RFC 8899 §5.1.1.
 constexpr Duration k_raise_interval = std::chrono::minutes(10);
-// A gain of less is not worth a lost packet.
+// The smallest gain in bytes that is worth a lost packet.
 constexpr int k_resolution = 20;
 
 }  // namespace
@@ -33,7 +33,7 @@ std::optional<std::uint16_t> MtuDiscovery::probe_due(Time now) const {
 
 void MtuDiscovery::on_probe_sent(std::uint16_t size, Time) {
   if (candidate_ == 0) {
-    // The search resumes: the path may have become better.
+    // The search resumes, since the path may carry more now.
     too_large_ = static_cast<std::uint16_t>(std::min(maximum_ + 1, 65535));
     losses_ = 0;
   }
@@ -57,7 +57,7 @@ void MtuDiscovery::search(Time now) {
 }
 
 void MtuDiscovery::on_probe_acknowledged(std::uint16_t size, Time now) {
-  // A late one of an earlier size tells nothing new.
+  // A late acknowledgement of an earlier, smaller probe tells nothing new.
   if (size <= current_ || size > maximum_) return;
   current_ = size;
   too_large_ = std::max(too_large_, static_cast<std::uint16_t>(std::min(size + 1, 65535)));
@@ -89,9 +89,9 @@ void MtuDiscovery::on_acknowledged(std::uint16_t largest) {
 }
 
 void MtuDiscovery::on_lost(std::uint16_t largest, Time sent, Time now) {
-  // Losses of earlier jumbo frames come in after the path has fallen back.
+  // Losses of earlier jumbo frames are still reported after the path has fallen back.
   if (current_ <= ordinary_ || largest <= ordinary_) return;
-  // A queue that was full for a moment costs frames of one flight, which many ACKs show.
+  // A queue that was full for a moment costs frames of one flight; many ACKs report their losses.
   if (sent <= suspected_at_) return;
   suspected_at_ = now;
   if (++suspicions_ == k_max_probes) on_black_hole(now);
@@ -101,12 +101,12 @@ void MtuDiscovery::on_black_hole(Time now) {
   maximum_ = ordinary_;
   if (current_ == k_base) return;
   const bool had_jumbo = current_ > ordinary_;
-  // What just failed is not tried first: the search starts in the middle.
+  // The size that just failed is not tried first: the search starts in the middle.
   too_large_ = std::min(current_, static_cast<std::uint16_t>(ordinary_ + 1));
   current_ = k_base;
   suspicions_ = 0;
   search(now);
-  // Without its jumbo frames the path may carry what it carried before.
+  // Without jumbo frames the path may carry the size that it carried before them.
   if (had_jumbo && candidate_ != 0) candidate_ = ordinary_;
 }
 

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::uint64_t k_burst_datagrams = 10;
 constexpr Duration k_burst_time = std::chrono::milliseconds(2);
-// 8 Tbit/s: beyond it pacing would only cost time, and products would not fit 64 bits.
+// 8 Tbit/s. Beyond that pacing only costs time, and products would not fit into 64 bits.
 constexpr std::uint64_t k_max_rate = 1'000'000'000'000;
 
 }  // namespace

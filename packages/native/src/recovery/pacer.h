@@ -7,23 +7,25 @@
 
 namespace sheaf::quic {
 
-// RFC 9002 §7.7: a token bucket. A burst is an initial window of ten datagrams, or what the rate
-// brings in two milliseconds where that is more: event loops wake up by milliseconds.
+// A token bucket as RFC 9002 §7.7 suggests. A burst is the initial window of ten datagrams or the
+// bytes that the rate yields in two milliseconds, whichever is more: event loops wake up by
+// milliseconds.
 class Pacer {
  public:
-  // `rate` in bytes per second; 0 or UINT64_MAX = unpaced. Bytes saved up at the old rate are kept.
+  // `rate` is in bytes per second; 0 and UINT64_MAX mean no pacing. Bytes saved up at the old rate
+  // are kept.
   void set_rate(std::uint64_t rate, std::uint64_t max_datagram_size, Time now);
-  // Bytes that may leave now.
+  // Returns the number of bytes that may leave now.
   std::uint64_t budget(Time now) const {
     if (rate_ == 0) return UINT64_MAX;
     const std::int64_t saved = std::min((now - empty_at_).count(), full_after_.count());
     return saved <= 0 ? 0 : static_cast<std::uint64_t>(saved) * rate_ / k_second;
   }
-  // May overdraw: what must leave at once is paid for by waiting afterwards.
+  // May overdraw the bucket: bytes that must leave at once make the next ones wait.
   void on_sent(std::uint64_t bytes, Time now) {
     if (rate_ != 0) empty_at_ = std::max(empty_at_, now - full_after_) + time_for(bytes);
   }
-  // When at least one datagram fits.
+  // Returns when at least one datagram may leave.
   Time next_send_time(Time now) const {
     return rate_ == 0 ? now : std::max(now, empty_at_ + time_for(datagram_));
   }
@@ -31,14 +33,15 @@ class Pacer {
  private:
   static constexpr std::uint64_t k_second = 1'000'000'000;
 
-  // Rounded up, so that waiting for it is enough.
+  // Rounds up, so that waiting for this time is enough.
   Duration time_for(std::uint64_t bytes) const {
     return Duration(static_cast<std::int64_t>((bytes * k_second + rate_ - 1) / rate_));
   }
 
   std::uint64_t rate_ = 0;
   std::uint64_t datagram_ = 0;
-  // The bucket as times: it was or will be empty at the first, and fills up in the second.
+  // The bucket expressed as times: the moment at which it was or will be empty, and the time in
+  // which it fills up.
   Time empty_at_{};
   Duration full_after_{};
 };

@@ -7,16 +7,17 @@
 
 namespace sheaf::quic {
 
-// RFC 9002 §7.6: two ack-eliciting packets were lost, nothing sent between them was acknowledged,
-// and they were sent further apart than three probe timeouts. Sees every packet once, in order,
-// when its fate is known.
+// Detects persistent congestion (RFC 9002 §7.6): two ack-eliciting packets were lost, no packet
+// sent between them was acknowledged, and they were sent further apart than three probe timeouts.
+// Takes every packet once, in order, when its fate is known.
 class PersistentCongestion {
  public:
-  // §7.6.2: packets sent before the first sample do not count.
+  // RFC 9002 §7.6.2: packets sent before the first RTT sample do not count.
   void on_rtt_sample(Time now) {
     if (first_sample_ == k_never) first_sample_ = now;
   }
-  // True when this packet establishes persistent congestion. `duration` as in §7.6.1.
+  // Returns true when this packet establishes persistent congestion. `duration` is that of RFC 9002
+  // §7.6.1.
   bool on_settled(const SentPacket& packet, Duration duration) {
     if (packet.state == SentPacket::State::kAcknowledged) run_start_.reset();
     if (packet.state != SentPacket::State::kLost || !packet.ack_eliciting || packet.mtu_probe ||
@@ -28,7 +29,7 @@ class PersistentCongestion {
     run_start_.reset();
     return true;
   }
-  // Something counted as lost arrived after all, or the path is another one.
+  // Called when a packet counted as lost arrived after all, or when the path leads elsewhere.
   void break_run() { run_start_.reset(); }
 
  private:

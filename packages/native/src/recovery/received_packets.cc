@@ -6,7 +6,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// RFC 9000 §13.2.2.
+// Ack-eliciting packets per acknowledgement (RFC 9000 §13.2.2).
 constexpr std::uint32_t k_ack_every = 2;
 
 }  // namespace
@@ -42,7 +42,7 @@ void ReceivedPackets::push_newest(PacketNumber number) {
 void ReceivedPackets::insert_older(PacketNumber number) {
   const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(first_);
   const auto end = begin + static_cast<std::ptrdiff_t>(count_);
-  // `before` is the first range that ends below the number, so the one ahead of it ends above.
+  // `before` is the first range that ends below the number, so the range in front of it lies above.
   const auto before = std::partition_point(
       begin, end, [number](const AckRange& candidate) { return candidate.last > number; });
   const auto after = before - 1;
@@ -82,7 +82,7 @@ void ReceivedPackets::on_received(PacketNumber number, Ecn ecn, bool ack_eliciti
     newest().last = number;
     largest_received_at_ = now;
   } else if (count_ == 0 || number > newest().last) {
-    // RFC 9000 §13.2.1: a gap is reported at once.
+    // RFC 9000 §13.2.1: a packet out of order is acknowledged at once.
     out_of_order = number > 0;
     push_newest(number);
     largest_received_at_ = now;

@@ -8,9 +8,9 @@
 
 namespace sheaf::quic {
 
-// Packet numbers seen in one space, duplicates, and when an acknowledgement is due
-// (RFC 9000 §13.2). Bounded: at most 64 ranges are kept, the oldest are forgotten, and numbers up
-// to a forgotten range count as duplicates.
+// The packet numbers seen in one space. Finds duplicates, and says when an acknowledgement is due
+// (RFC 9000 §13.2). Keeps at most 64 ranges: the oldest ranges are forgotten, and numbers up to a
+// forgotten range count as duplicates.
 class ReceivedPackets {
  public:
   static constexpr std::size_t k_max_ranges = 64;
@@ -22,24 +22,25 @@ class ReceivedPackets {
   std::optional<PacketNumber> largest() const {
     return count_ == 0 ? std::nullopt : std::optional(newest().last);
   }
-  // A packet that was not seen before; a duplicate changes nothing.
+  // Called for every packet that is not a duplicate; a duplicate changes nothing.
   void on_received(PacketNumber number, Ecn ecn, bool ack_eliciting, Time now,
                    Duration max_ack_delay);
-  // When an acknowledgement must go at the latest; k_never when none is owed. In the past = at once
-  // (every second ack-eliciting packet, a gap, a CE mark).
+  // Returns when an acknowledgement must leave at the latest; k_never when none is owed. A time in
+  // the past means at once: after every second ack-eliciting packet, a gap or a CE mark.
   Time ack_deadline() const { return ack_deadline_; }
-  // There is something that an ACK would report anew.
+  // Returns whether an ACK would report anything new.
   bool ack_pending() const { return ack_pending_; }
-  // Writes an ACK frame, or a PATH_ACK for `path`, if it fits; returns the largest number it
-  // reports.
+  // Writes an ACK frame, or a PATH_ACK frame for `path`, if it fits. Returns the largest number
+  // that it reports.
   std::optional<PacketNumber> write_ack(Writer& writer, std::uint8_t ack_delay_exponent, Time now,
                                         std::optional<PathId> path = std::nullopt);
-  // The peer has our ACK that reported up to `largest_reported`: older ranges need not be repeated.
+  // Called when the peer has received an ACK that reported up to `largest_reported`: older ranges
+  // need not be repeated.
   void on_ack_acknowledged(PacketNumber largest_reported);
   const EcnCounts& ecn_counts() const { return ecn_counts_; }
 
  private:
-  // Twice the limit, so that a new range at the front moves the others only once in 64 times.
+  // Twice the limit, so that a new range in front moves the others only once in 64 times.
   static constexpr std::size_t k_slots = 2 * k_max_ranges;
 
   const AckRange& newest() const { return slots_[first_]; }
@@ -53,12 +54,13 @@ class ReceivedPackets {
   std::size_t reported_ranges() const;
 
   EcnCounts ecn_counts_;
-  // From the largest down in slots_[first_, first_ + count_), as the ACK frame wants them.
+  // The ranges in slots_[first_, first_ + count_), from the largest down as the ACK frame lists
+  // them.
   std::array<AckRange, k_slots> slots_;
   std::size_t first_ = k_slots;
   std::size_t count_ = 0;
-  PacketNumber floor_ = 0;        // below it everything counts as received
-  PacketNumber report_from_ = 0;  // ranges that end below it are known to the peer
+  PacketNumber floor_ = 0;        // all numbers below count as received
+  PacketNumber report_from_ = 0;  // the peer knows ranges that end below
   Time largest_received_at_{};
   Time ack_deadline_ = k_never;
   std::uint32_t ack_eliciting_unreported_ = 0;

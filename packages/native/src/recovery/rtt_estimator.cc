@@ -20,11 +20,11 @@ void RttEstimator::add_sample(Duration latest, Duration ack_delay, Duration max_
     variance_ = latest_ / 2;
     return;
   }
-  // RFC 9002 §5.2: the minimum ignores what the peer says about its delay.
+  // RFC 9002 §5.2: the minimum disregards the delay that the peer reports.
   minimum_ = std::min(minimum_, latest_);
   if (handshake_confirmed) ack_delay = std::min(ack_delay, max_ack_delay);
-  // §5.3: a delay that would push the sample below the minimum is not believed. Compared as a
-  // difference, so that an absurd delay cannot overflow.
+  // RFC 9002 §5.3: a delay that would push the sample below the minimum is not subtracted. The two
+  // are compared as a difference, so that an absurd delay cannot overflow.
   const bool plausible = ack_delay >= Duration::zero() && latest_ - minimum_ >= ack_delay;
   const Duration adjusted = plausible ? latest_ - ack_delay : latest_;
   const Duration deviation = adjusted > smoothed_ ? adjusted - smoothed_ : smoothed_ - adjusted;

@@ -6,8 +6,9 @@
 
 namespace sheaf::quic {
 
-// What a sent packet carried, kept until it is acknowledged or lost. Small and trivially copyable:
-// frames that state can rebuild (MAX_DATA, NEW_CONNECTION_ID, …) keep only which one it was.
+// The record of a frame that a packet carried, kept until the packet is acknowledged or lost. Small
+// and trivially copyable: for frames that can be rebuilt from state (MAX_DATA, NEW_CONNECTION_ID,
+// …) it only tells which frame it was.
 struct SentFrame {
   enum class Kind : std::uint8_t {
     kAck,  // offset = largest packet number that it reported
@@ -30,16 +31,16 @@ struct SentFrame {
     kPathChallenge,
     kPathResponse,
     kHandshakeDone,
-    kDatagram,  // offset = datagram identifier given to the application
-    kMtuProbe,  // length = size that is tried
-    // RFC 10069 §4.
+    kDatagram,  // offset = identifier that the application was given
+    kMtuProbe,  // length = size that the probe tries
+    // Frames of RFC 10069 §4.
     kPathAck,          // stream = path id, offset = largest packet number that it reported
     kPathAbandon,      // stream = path id
     kPathStatus,       // stream = path id, offset = sequence
     kMaxPathId,        // offset = value sent
     kPathsBlocked,     // offset = limit
     kPathCidsBlocked,  // stream = path id
-    // docs/reference/wire.md.
+    // Frames of docs/reference/wire.md.
     kBackendOffer,     // stream = backend id, offset = sequence
     kBackendWithdraw,  // stream = backend id, offset = sequence
   };

@@ -13,15 +13,16 @@ namespace sheaf::quic {
 struct SentPacket {
   enum class State : std::uint8_t { kSkipped, kOutstanding, kAcknowledged, kLost };
   Time time_sent{};
-  // For the rate sample (recovery/delivery_rate.h). When it was sent: bytes delivered and lost on
-  // the path (both modulo 2^32; differences over one flight are what counts), bytes in flight with
-  // this packet, and how long before the last delivery and the first packet of the flight were.
+  // For the rate sample (recovery/delivery_rate.h): the state when the packet was sent. Bytes
+  // delivered and lost on the path are modulo 2^32, since only differences over one flight count.
+  // Bytes in flight include this packet. The last two are the times since the last delivery and
+  // since the first packet of the flight.
   std::uint32_t delivered_at_send = 0;
   std::uint32_t lost_at_send = 0;
   std::uint32_t in_flight_at_send = 0;
   std::uint32_t microseconds_since_delivery = 0;
   std::uint32_t microseconds_since_flight_start = 0;
-  std::uint32_t first_frame = 0;  // index in the frame log, modulo 2^32
+  std::uint32_t first_frame = 0;  // index into the frame log, modulo 2^32
   std::uint16_t frame_count = 0;
   std::uint16_t bytes = 0;
   State state = State::kOutstanding;
@@ -29,51 +30,52 @@ struct SentPacket {
   bool in_flight : 1 = false;
   bool mtu_probe : 1 = false;
   bool application_limited : 1 = false;
-  bool repeated : 1 = false;  // its frames went out again before it was settled
+  bool repeated : 1 = false;  // its frames were sent again before it was settled
   Ecn ecn = Ecn::kNotEct;
 };
 static_assert(sizeof(SentPacket) == 40, "compact: a whole window of them is walked");
 
-// Packets of one packet number space from the oldest outstanding to the newest. Two rings, indexed
-// by packet number and by frame index, that grow to the working set and are then reused: nothing is
-// allocated per packet.
+// The packets of one packet number space from the oldest outstanding to the newest. They lie in two
+// rings, indexed by packet number and by frame index, that grow to the working set and are then
+// reused: nothing is allocated per packet.
 class SentPackets {
  public:
   PacketNumber next_number() const { return next_; }
   // Leaves a number unused, to catch optimistic acknowledgements (RFC 9000 §21.4).
   void skip_number();
-  // Adds a frame to the packet that is being built.
+  // Adds a frame to the packet being built.
   void add_frame(const SentFrame& frame) { pending_.push_back(frame); }
   std::span<const SentFrame> pending_frames() const { return pending_; }
-  // Forgets frames added since the last `commit` (the packet was not built).
+  // Discards the frames added since the last `commit`, when the packet was not built.
   void discard_pending() { pending_.clear(); }
-  // Ends the packet being built and gives it `next_number()`.
+  // Ends the packet being built and gives it the number `next_number()`.
   PacketNumber commit(const SentPacket& packet);
 
-  // Null for numbers that are not kept any more or were never sent.
+  // Returns null for numbers that are no longer kept or were never sent.
   SentPacket* find(PacketNumber number) {
     return number >= oldest_ && number < next_ ? &at(number) : nullptr;
   }
-  // A number in [oldest(), next_number()).
+  // `number` must lie in [oldest(), next_number()).
   SentPacket& at(PacketNumber number) { return packets_[number & (packets_.size() - 1)]; }
   const SentPacket& at(PacketNumber number) const {
     return packets_[number & (packets_.size() - 1)];
   }
-  // Whether one of the last few numbers that were skipped lies in [first, last]. They are
-  // remembered longer than packets: whoever acknowledges without having received may do it late.
+  // Returns whether one of the last few skipped numbers lies in [first, last]. Skipped numbers are
+  // remembered longer than packets: a peer that acknowledges packets it did not receive may do so
+  // late.
   bool skipped_in(PacketNumber first, PacketNumber last) const;
-  // The frames of a kept packet.
+  // Visits the frames of a packet that is kept.
   template <typename Visit>
   void for_each_frame(const SentPacket& packet, Visit&& visit) const {
     for (std::uint32_t i = 0; i < packet.frame_count; ++i) visit(frame_at(packet.first_frame + i));
   }
 
-  // First kept number; `next_number()` when nothing is kept.
+  // The first number that is kept; `next_number()` when none is.
   PacketNumber oldest() const { return oldest_; }
-  // Drops settled packets from the front, lost ones only when sent before `keep_lost_since`
-  // (younger ones may turn out to be spurious losses). Packets that are not in flight, which no
-  // peer needs to acknowledge, go as soon as more than `k_max_kept_unacknowledged` numbers are
-  // kept.
+  // Drops settled packets from the front. Lost packets are dropped only when sent before
+  // `keep_lost_since`: the loss of a younger packet may turn out to be spurious. Packets that are
+  // not in flight need no acknowledgement and are dropped as soon as more than
+  // `k_max_kept_unacknowledged` numbers are kept.
   void prune(Time keep_lost_since);
   static constexpr std::uint64_t k_max_kept_unacknowledged = 1024;
   std::size_t memory_bytes() const;
@@ -89,7 +91,7 @@ class SentPackets {
 
   std::vector<SentPacket> packets_;  // size is a power of two
   std::vector<SentFrame> frames_;    // size is a power of two
-  std::vector<SentFrame> pending_;   // apart, so that it is contiguous
+  std::vector<SentFrame> pending_;   // separate, so that it is contiguous
   PacketNumber oldest_ = 0;
   PacketNumber next_ = 0;
   std::uint32_t frames_begin_ = 0;

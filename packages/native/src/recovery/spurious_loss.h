@@ -8,14 +8,15 @@
 
 namespace sheaf::quic {
 
-// Packets that were declared lost but may still be acknowledged, and whether a congestion response
-// was wrong: all losses that belong to it turned out spurious (RFC 9438 §4.9.2).
+// Packets that were declared lost but may still be acknowledged. Tells whether a congestion
+// response was wrong, which is so when all its losses turn out to be spurious (RFC 9438 §4.9.2).
 class SpuriousLoss {
  public:
-  // Packet numbers ascend from call to call.
+  // Packet numbers must ascend from call to call.
   void on_lost(PacketNumber number) { lost_.push_back(number); }
-  // A loss that the congestion controller is told of. It responds once to all losses of packets
-  // sent before its last response (RFC 9002 §7.3.2), and so they form one episode.
+  // Records a loss that was reported to the congestion controller. The controller responds once to
+  // all losses of packets sent before its last response (RFC 9002 §7.3.2), so these losses form one
+  // episode.
   void on_congestion(Time sent, Time now) {
     if (sent > start_) {
       previous_start_ = start_;
@@ -24,13 +25,15 @@ class SpuriousLoss {
     }
     if (sent > previous_start_) ++unrefuted_;
   }
-  // A loss given to `on_congestion` was spurious. True when it was the episode's last one.
+  // Takes back a loss given to `on_congestion` that was spurious. Returns true when it was the last
+  // loss of the episode.
   bool refute(Time sent) {
     if (sent <= previous_start_ || sent > start_ || unrefuted_ == 0) return false;
     return --unrefuted_ == 0;
   }
 
-  // Lost numbers in [first, last]; the caller's own state tells which are settled since.
+  // Visits the lost numbers in [first, last]; the caller knows which of them have been settled
+  // since.
   template <typename Visit>
   void for_each_lost(PacketNumber first, PacketNumber last, Visit&& visit) const {
     for (auto number = std::lower_bound(begin(), lost_.end(), first);
@@ -40,7 +43,7 @@ class SpuriousLoss {
   }
   void forget_before(PacketNumber number) {
     while (begin_ < lost_.size() && lost_[begin_] < number) ++begin_;
-    // Moves the rest only when it is the smaller part, so that each number is moved once at most.
+    // Moves the rest only when it is the smaller part, so that each number is moved at most once.
     if (2 * begin_ < lost_.size()) return;
     lost_.erase(lost_.begin(), begin());
     begin_ = 0;

@@ -5,8 +5,8 @@
 
 namespace sheaf::quic {
 
-// Adds the frame to the packet that is being built, and `record` to what is remembered of it; false
-// when there is no room.
+// Adds the frame to the packet being built and remembers `record` for it. Returns false when there
+// is no room.
 inline bool write_frame(Writer& writer, SentPackets& sent, const Frame& frame,
                         const SentFrame& record) {
   if (encoded_size(frame) > writer.remaining()) return false;

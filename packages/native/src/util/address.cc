@@ -17,7 +17,8 @@ struct GroupRun {
   int length = 0;
 };
 
-// RFC 5952 §4.2: the longest run of at least two zero groups is shortened, the first of equals.
+// RFC 5952 §4.2: the longest run of at least two zero groups is shortened; of runs of equal length,
+// the first.
 GroupRun longest_zero_run(const std::array<std::uint16_t, 8>& groups) {
   GroupRun best;
   for (int i = 0; i < 8; ++i) {

@@ -11,7 +11,7 @@ namespace sheaf::quic {
 using Bytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
 
-// Integers in network byte order, at any alignment.
+// Loads and stores integers in network byte order, at any alignment.
 template <typename T>
 constexpr T swap_to_network_order(T value) {
   if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1) return value;
@@ -31,8 +31,8 @@ void store(std::uint8_t* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// Reads network bytes. Every read is checked; the first failure sticks, so a decoder may read a
-// whole structure and ask `ok()` once.
+// Reads bytes from the network. Every read is checked, and the first failure sticks: a decoder may
+// read a whole structure and call `ok()` once.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : position_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -45,7 +45,7 @@ class Reader {
   std::uint8_t read_u8() { return take(1) ? position_[-1] : 0; }
   std::uint16_t read_u16() { return take(2) ? load<std::uint16_t>(position_ - 2) : 0; }
   std::uint32_t read_u32() { return take(4) ? load<std::uint32_t>(position_ - 4) : 0; }
-  // RFC 9000 §16. 0 after a failure.
+  // Reads a variable-length integer (RFC 9000 §16). Returns 0 after a failure.
   std::uint64_t read_varint() {
     if (position_ == end_) return fail();
     if (*position_ < 0x40) return *position_++;
@@ -56,7 +56,7 @@ class Reader {
     if (length == 4) return load<std::uint32_t>(position_ - 4) & 0x3fff'ffff;
     return load<std::uint64_t>(position_ - 8) & 0x3fff'ffff'ffff'ffff;
   }
-  // Empty after a failure.
+  // Returns an empty span after a failure.
   Bytes read_bytes(std::uint64_t length) {
     if (!take(length)) return {};
     return {position_ - length, static_cast<std::size_t>(length)};
@@ -83,14 +83,15 @@ class Reader {
   bool ok_ = true;
 };
 
-// RFC 9000 §16.
+// The largest variable-length integer (RFC 9000 §16).
 inline constexpr std::uint64_t k_max_varint = (std::uint64_t{1} << 62) - 1;
 
 constexpr std::size_t varint_size(std::uint64_t value) {
   return value < 64 ? 1 : value < 16384 ? 2 : value < (1u << 30) ? 4 : 8;
 }
 
-// Writes into a buffer whose room the caller has checked (`remaining`); overrunning is our own bug.
+// Writes into a buffer whose room the caller has checked with `remaining`; an overrun is a bug of
+// the caller.
 class Writer {
  public:
   explicit Writer(MutableBytes bytes)
@@ -100,16 +101,16 @@ class Writer {
   std::size_t remaining() const { return static_cast<std::size_t>(end_ - position_); }
   std::uint8_t* position() { return position_; }
   MutableBytes written() const { return {begin_, size()}; }
-  // For bytes that were written through `position()`.
+  // Counts bytes that were written through `position()`.
   void advance(std::size_t length) { position_ += length; }
-  // Gives back room at the end (a packet keeps 16 bytes for its tag).
+  // Reserves room at the end (a packet keeps 16 bytes for its tag).
   void truncate(std::size_t reserved) { end_ -= reserved; }
 
   void write_u8(std::uint8_t value) { *position_++ = value; }
   void write_u16(std::uint16_t value) { write(value); }
   void write_u32(std::uint32_t value) { write(value); }
   void write_varint(std::uint64_t value) { write_varint(value, varint_size(value)); }
-  // With a chosen size of 1, 2, 4 or 8 bytes, which must be large enough for the value.
+  // Writes with a chosen size of 1, 2, 4 or 8 bytes, which must be large enough for the value.
   void write_varint(std::uint64_t value, std::size_t length) {
     if (length == 1) return write_u8(static_cast<std::uint8_t>(value));
     if (length == 2) return write(static_cast<std::uint16_t>(value | 0x4000));

@@ -73,7 +73,7 @@ void DatagramRing::release_spare() {
   if (count_ == 0 && array_.size() > k_kept_array) std::vector<std::uint8_t>().swap(array_);
 }
 
-// What the end and the start of the array leave unused does not count: the array may be larger than
+// The unused parts at the end and the start of the array do not count: the array may be larger than
 // the limit by one record.
 bool DatagramRing::grow(std::size_t record) {
   const std::size_t most = limit_ + record;

@@ -6,15 +6,16 @@
 
 namespace sheaf::quic {
 
-// From 64-bit keys to small values, in one flat array with linear probing. Erasing closes the gap,
-// so there are no tombstones and a map that stays at its working set never allocates. UINT64_MAX is
-// not a key. The hash is not secret: the user bounds how many keys a peer may choose.
+// A map from 64-bit keys to small values, in one flat array with linear probing. Erasing closes the
+// gap, so there are no tombstones, and a map that stays at its working set never allocates.
+// UINT64_MAX cannot be a key. The hash is not secret: the user bounds the number of keys that a
+// peer may choose.
 template <typename Value>
 class FlatMap {
  public:
   std::size_t size() const { return size_; }
 
-  // Null when there is none. Valid until the next `insert` or `erase`.
+  // Returns null when the key is absent. The pointer is valid until the next `insert` or `erase`.
   const Value* find(std::uint64_t key) const {
     if (size_ == 0) return nullptr;
     for (std::size_t i = home(key);; i = next(i)) {
@@ -35,7 +36,7 @@ class FlatMap {
       if (slots_[hole].key == k_free) return false;
       hole = next(hole);
     }
-    // Whatever follows and may not be found behind a free slot moves into the hole.
+    // Moves into the hole every following entry that would not be found behind a free slot.
     for (std::size_t i = next(hole); slots_[i].key != k_free; i = next(i)) {
       const std::size_t distance = (i - home(slots_[i].key)) & mask();
       if (distance < ((i - hole) & mask())) continue;
@@ -62,7 +63,7 @@ class FlatMap {
 
   std::size_t mask() const { return slots_.size() - 1; }
   std::size_t next(std::size_t index) const { return (index + 1) & mask(); }
-  // Fibonacci hashing: neighbouring keys land far apart.
+  // Fibonacci hashing: adjacent keys land far apart.
   std::size_t home(std::uint64_t key) const { return (key * 0x9e3779b97f4a7c15u) >> shift_; }
   void place(std::uint64_t key, Value value) {
     std::size_t i = home(key);

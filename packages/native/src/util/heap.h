@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstdlib>  // says whether it is glibc
+#include <cstdlib>  // defines __GLIBC__
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
 
 namespace sheaf::quic {
 
-// Gives freed memory back to the system. glibc keeps what was freed, but for the end of its heap,
-// where something else nearly always lies. Walks the whole heap, which takes milliseconds.
+// Returns freed memory to the system. glibc itself returns only the end of its heap, where
+// something in use nearly always lies. Walks the whole heap, which takes milliseconds.
 inline void return_freed_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);

@@ -8,7 +8,7 @@
 
 namespace sheaf::quic {
 
-// Up to `capacity` values where the object itself is, as std::inplace_vector of C++26: unlike an
+// Up to `capacity` values inside the object itself, like std::inplace_vector of C++26. Unlike an
 // array it costs nothing for values that are never added.
 template <typename T, std::size_t capacity>
 class InplaceVector {
@@ -19,7 +19,7 @@ class InplaceVector {
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  // Not more often than `capacity` times.
+  // Must not be called more than `capacity` times.
   void push_back(const T& value) { std::construct_at(&values_[size_++], value); }
   std::span<const T> view() const { return {values_, size_}; }
 

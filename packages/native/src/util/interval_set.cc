@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 
 std::uint64_t IntervalSet::insert_before_last(std::uint64_t start, std::uint64_t end) {
-  // Neighbours that touch are merged as well, so that the intervals stay apart.
+  // Intervals that touch are merged as well, so that the intervals stay apart.
   auto first = std::ranges::lower_bound(intervals_, start, {}, &Interval::end);
   if (first->start > end) {
     intervals_.insert(first, {start, end});

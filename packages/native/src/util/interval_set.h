@@ -15,9 +15,9 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// A set of 64-bit values as sorted, disjoint, non-adjacent intervals in one flat array. Appending
-// at or after the last interval is constant time. UINT64_MAX cannot be a member. How many intervals
-// a peer may cause is for the user to bound.
+// A set of 64-bit values as sorted, disjoint, non-adjacent intervals in one flat array. Adding at
+// or after the last interval takes constant time. UINT64_MAX cannot be a member. The user bounds
+// the number of intervals that a peer may cause.
 class IntervalSet {
  public:
   using const_iterator = std::vector<Interval>::const_iterator;
@@ -47,11 +47,11 @@ class IntervalSet {
   bool contains(std::uint64_t value) const {
     return value != UINT64_MAX && contains(value, value + 1);
   }
-  // All of [start, end).
+  // Returns whether all of [start, end) is in the set.
   bool contains(std::uint64_t start, std::uint64_t end) const;
-  // The smallest value from `from` on that is not in the set.
+  // Returns the smallest value >= `from` that is not in the set.
   std::uint64_t first_gap(std::uint64_t from = 0) const;
-  // The first interval that ends after `value`: it contains `value` or comes next.
+  // Returns the first interval that ends after `value`: it contains `value` or is the next one.
   const_iterator find(std::uint64_t value) const;
 
   bool empty() const { return intervals_.empty(); }

@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// Source of randomness given to everything that needs one.
+// The source of randomness given to everything that needs one.
 class Random {
  public:
   virtual ~Random() = default;
@@ -19,13 +19,13 @@ class Random {
     std::memcpy(&value, bytes.data(), sizeof value);
     return value;
   }
-  // Uniform in [0, bound); 0 for bound 0.
+  // Returns a uniform number in [0, bound); 0 for bound 0.
   std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : next() % bound; }
-  // Uniform in [0, 1).
+  // Returns a uniform number in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 };
 
-// xoshiro256**: reproducible, for simulation and tests only. Its output is predictable.
+// xoshiro256**: reproducible and predictable, for simulation and tests only.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed);

@@ -7,8 +7,8 @@
 
 namespace sheaf::quic {
 
-// A value or the reason why there is none. `E` is TransportError where the peer broke a rule, and a
-// local enumeration where the call itself was refused.
+// A value, or the reason why there is none. `E` is TransportError where the peer broke a rule, and
+// a local enumeration where the call itself was refused.
 template <typename T, typename E>
 class [[nodiscard]] Result {
  public:
@@ -27,7 +27,7 @@ class [[nodiscard]] Result {
   std::variant<T, E> state_;
 };
 
-// Success, or the reason why not. Cheap when it succeeds.
+// Success, or the reason for a failure. Costs little on success.
 template <typename E>
 class [[nodiscard]] Status {
  public:

@@ -8,8 +8,9 @@
 
 namespace sheaf::quic {
 
-// A queue in one array of a power of two, which is reused once it has grown to the working set.
-// Elements that leave are replaced by T{}, so that what they own is given back at once.
+// A queue in one array whose size is a power of two, and which is reused once it has grown to the
+// working set. Elements that leave are replaced by T{}, so that the resources they own are freed at
+// once.
 template <typename T>
 class Ring {
  public:
@@ -34,7 +35,7 @@ class Ring {
     head_ = (head_ + 1) & (capacity_ - 1);
     --size_;
   }
-  // Takes out those that match; the others keep their order.
+  // Removes the elements that match; the others keep their order.
   template <typename Matches>
   void erase_if(Matches&& matches) {
     std::size_t kept = 0;
@@ -49,7 +50,7 @@ class Ring {
     while (!empty()) pop_front();
     head_ = 0;
   }
-  // Also gives the array back when it is larger than `capacity` elements.
+  // Also frees the array when it is larger than `capacity` elements.
   void clear_and_keep(std::size_t capacity) {
     clear();
     if (capacity_ <= capacity) return;

@@ -22,7 +22,7 @@ inline constexpr Time k_never = Time::max();
 
 using namespace std::chrono_literals;
 
-// Unsigned view for libraries that count nanoseconds.
+// Converts to the unsigned count of libraries that count nanoseconds.
 inline std::uint64_t to_nanoseconds(Time time) {
   return static_cast<std::uint64_t>(time.time_since_epoch().count());
 }

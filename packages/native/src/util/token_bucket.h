@@ -6,13 +6,13 @@
 
 namespace sheaf::quic {
 
-// So many a second on average, and as many as `burst` at one time. Full at first.
+// A token bucket: `per_second` tokens on average, at most `burst` at one time. Full at first.
 class TokenBucket {
  public:
   TokenBucket(double per_second, double burst)
       : per_second_(per_second), burst_(burst), tokens_(burst) {}
 
-  // False when there is none left.
+  // Takes a token. Returns false when there is none left.
   bool take(Time now) {
     const double elapsed = std::chrono::duration<double>(now - last_).count();
     if (last_ != Time{}) tokens_ = std::min(burst_, tokens_ + elapsed * per_second_);

@@ -7,7 +7,8 @@ namespace {
 
 bool is_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xc0) == 0x80; }
 
-// Bytes of the character that `lead` begins, 0 for none, and what its second byte may be.
+// The number of bytes of the character that `lead` begins, 0 for none, and the range of its second
+// byte (RFC 3629 §4).
 struct Lead {
   std::size_t length = 0;
   std::uint8_t second_from = 0x80;
