@@ -5,7 +5,7 @@ import type { BackendControl, BackendWithdrawal, ServerConnectionEvents } from '
 import { HostedConnection } from './hosted_connection.js';
 import type { PathEvent, SocketAddress } from './types.js';
 
-/** A connection that shook hands here; the primary of its backends, if it has any. */
+/** A connection whose handshake was made here. This server is the primary of its backends, if it has any. */
 export class AcceptedConnection extends HostedConnection<ServerConnectionEvents> implements BackendControl {
   multiEnd = false;
 

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { QuicError } from './quic_error.js';
 import type { StreamPriority } from './stream_priority.js';
 
-/** Flat list: name, value, name, value … Pseudo-fields (`:path`) first. */
+/** Names and values in one flat list: name, value, name, value … Pseudo-fields (`:path`) come first. */
 export type FlatFields = string[];
 
 /** First element of every event of the addon; the same numbers as `src/binding/event_kind.h`. */
@@ -52,11 +52,11 @@ export const EventKind = {
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
-/** `[kind, connection, …]`; what follows depends on the kind. */
+/** `[kind, connection, …]`; the kind decides what follows. */
 export type NativeEvent = [EventKind, number, ...unknown[]];
 
 export interface NativeEndpointOptions {
-  /** At least one; port 0 is chosen for the first, and that of the others, too. */
+  /** At least one. Port 0 takes a free port for the first address, and the same port for the others. */
   addresses: string[];
   port: number;
   reusePort: boolean;
@@ -77,13 +77,13 @@ export interface NativeEndpointOptions {
   maxDatagramFrameSize: number;
   congestionControl: string;
   multipath: boolean;
-  /** Bits: 1 shared, 2 per path; 0: no backends. */
+  /** Bits: 1 = shared, 2 = per path; 0 = no backends. */
   backendKeyModes: number;
   pathScheduler: string;
   streamScheduler: string;
   maxConnections: number;
   maxConnectionsPerNetwork: number;
-  /** Bytes of one connection and of all; 0: no bound. */
+  /** Maximum number of bytes that one connection holds, and all together; 0 = no bound. */
   connectionMemory: number;
   memory: number;
   handshakesPerSecond: number;
@@ -105,7 +105,7 @@ export interface NativeConnectOptions {
   session: Buffer | undefined;
 }
 
-/** Results of calls that may be refused: 0 and up are successes, negative numbers refusals. */
+/** Results of calls that may be refused: numbers from 0 are successes, negative numbers refusals. */
 export const Refusal = {
   [-1]: 'not ready',
   [-2]: 'stream limit',
@@ -118,7 +118,7 @@ export const Refusal = {
   [-9]: 'connection closed',
 } as const;
 
-/** As `PathRefusal` in src/connection/connection.h. */
+/** The numbers of `PathRefusal` in src/connection/connection.h. */
 export const PathRefusal = {
   [-1]: 'the peer does not speak multipath',
   [-2]: 'the handshake is not confirmed yet',
@@ -132,7 +132,7 @@ export const PathRefusal = {
   [-10]: 'the stream belongs to another server than the path leads to',
 } as const;
 
-/** As `BackendRefusal` in src/connection/connection.h. */
+/** The numbers of `BackendRefusal` in src/connection/connection.h. */
 export const BackendRefusal = {
   [-1]: 'the peer does not speak Multi-End',
   [-2]: 'the handshake is not confirmed yet, or keys are being replaced',
@@ -141,7 +141,7 @@ export const BackendRefusal = {
   [-5]: 'it is offered or opened already',
 } as const;
 
-/** As `ImportRefusal` in src/endpoint/endpoint.h. */
+/** The numbers of `ImportRefusal` in src/endpoint/endpoint.h. */
 export const ImportRefusal = {
   [-1]: 'it is of another version',
   [-2]: 'it is malformed',
@@ -159,7 +159,7 @@ export interface DatagramCounts {
   sent: number;
   acknowledged: number;
   lost: number;
-  /** Refused because the queue was full. */
+  /** Datagrams dropped because the queue was full. */
   expired: number;
 }
 
@@ -172,9 +172,12 @@ export interface NativeEndpoint {
   submitRequest(connection: number, fields: FlatFields, hasBody: boolean): number;
   submitInformational(connection: number, stream: number, fields: FlatFields): number;
   submitResponse(connection: number, stream: number, fields: FlatFields, hasBody: boolean): number;
-  /** Ends the body and the message. */
+  /** Sends trailers, which end the body and the message. */
   submitTrailers(connection: number, stream: number, fields: FlatFields): number;
-  /** 1 = taken, 0 = taken and full: wait for `bodyWritable`. The buffer is lent until acknowledged; then the pool has it, if it is from there. */
+  /**
+   * Returns 1 when the chunk was taken, 0 when it was taken and the buffer is full: wait for `bodyWritable`. The chunk
+   * is lent until its bytes are acknowledged; then it goes back to the pool if it came from there.
+   */
   writeBody(
     connection: number,
     stream: number,
@@ -182,18 +185,20 @@ export interface NativeEndpoint {
     fin: boolean,
     fromPool?: boolean,
   ): number;
-  /** Bytes to write next, kept free until they are written; 0: wait for `bodyWritable`. */
+  /**
+   * Returns the number of bytes to write next, which are kept free until they are written; 0 = wait for `bodyWritable`.
+   */
   reserveBody(connection: number, stream: number): number;
-  /** A Buffer of so many bytes from the endpoint's pool, with whatever was in it. */
+  /** Returns a Buffer of this size from the endpoint's pool, with arbitrary content. */
   takeBuffer(bytes: number): Buffer;
-  /** In a Buffer of their own. */
+  /** Returns the bytes in a Buffer of their own. */
   readBody(connection: number, stream: number): Buffer | undefined;
-  /** Bytes copied. */
+  /** Returns the number of bytes copied. */
   readBodyInto(connection: number, stream: number, into: Uint8Array): number;
   stopReading(connection: number, stream: number, code: number): void;
   resetStream(connection: number, stream: number, code: number): void;
   closeConnection(connection: number, code: number, reason: string): void;
-  /** GOAWAY to everybody; no new connections. */
+  /** Sends GOAWAY to every peer and accepts no new connections. */
   shutDown(): void;
   /** Asks the peer for a sign of life (RFC 9000 §19.2). */
   ping(connection: number): void;
@@ -204,47 +209,58 @@ export interface NativeEndpoint {
   drainSession(connection: number, session: number): void;
   openSessionStream(connection: number, session: number, unidirectional: boolean): number;
   writeSessionStream(connection: number, stream: number, chunk: Uint8Array | undefined, fin: boolean): number;
-  /** Bytes that one `readSessionStream` gives; -1 = the end. */
+  /** Returns the number of bytes that one `readSessionStream` gives; -1 = the end. */
   sessionStreamAvailable(connection: number, stream: number): number;
-  /** Bytes copied. */
+  /** Returns the number of bytes copied. */
   readSessionStream(connection: number, stream: number, into: Uint8Array): number;
   resetSessionStream(connection: number, stream: number, code: number): void;
   stopSessionStream(connection: number, stream: number, code: number): void;
-  /** Of what this side sends on it. Nodes are those of the connection, not of a session. */
+  /** Sets the priority of the bytes that this side sends. Nodes are those of the connection, not of a session. */
   setStreamPriority(connection: number, stream: number, priority: StreamPriority): void;
-  /** How long it will be, for schedulers that look at what remains; responses tell it by their Content-Length. */
+  /**
+   * Sets the length that the stream will have, for schedulers that look at the remaining bytes. Responses tell it by
+   * their Content-Length.
+   */
   setExpectedBytes(connection: number, stream: number, bytes: number): void;
-  /** 1 = taken, 0 = no room. That is counted as expired, unless the caller waits for `sessionDatagramsWritable` to try again. */
+  /**
+   * Returns 1 = taken, 0 = no room. A datagram without room counts as expired, unless the caller waits for
+   * `sessionDatagramsWritable` to try again.
+   */
   sendSessionDatagram(connection: number, session: number, payload: Uint8Array, waits: boolean): number;
-  /** Datagrams of these sizes, one behind the other. Those that find no room expire. */
+  /** Sends datagrams of these sizes, one behind the other. Datagrams that find no room expire. */
   sendSessionDatagrams(connection: number, session: number, bytes: Uint8Array, sizes: Uint32Array): void;
   maxSessionDatagram(connection: number, session: number): number;
-  /** What became of the datagrams of a session that is open. */
+  /** Returns the counts of an open session's datagrams. */
   sessionDatagramCounts(connection: number, session: number): DatagramCounts | undefined;
-  /** The path's id, or a `PathRefusal`. Port 0 makes a socket. Throws with `code` set to the system's error name. */
+  /**
+   * Returns the path's id or a `PathRefusal`. Port 0 makes a socket. Throws with `code` set to the system's error name.
+   */
   openPath(connection: number, local: NativeAddress, remote: NativeAddress): number;
-  /** False when that is not permitted now. Port 0 makes a socket. Throws as `openPath`. */
+  /** Returns false when migration is not permitted now. Port 0 makes a socket. Throws as `openPath`. */
   migrate(connection: number, local: NativeAddress): boolean;
-  /** This and the next three: 0, or a `PathRefusal`. */
+  /** Returns 0 or a `PathRefusal`, as do the next three. */
   abandonPath(connection: number, path: number, code: number): number;
   setPathStatus(connection: number, path: number, backup: boolean): number;
   setPathWeight(connection: number, path: number, weight: number): number;
   pinStream(connection: number, path: number, stream: number): number;
-  /** The snapshot, or a `BackendRefusal`. */
+  /** Returns the snapshot or a `BackendRefusal`. */
   handOverBackend(connection: number, backend: number, address: NativeAddress): Buffer | number;
-  /** This and the next: 0, or a `BackendRefusal`. */
+  /** Returns 0 or a `BackendRefusal`, as does the next. */
   offerBackend(connection: number, backend: number): number;
   withdrawBackend(connection: number, backend: number, gone: boolean): number;
-  /** False: no such node writes that. */
+  /** Returns false for a message that no backend of this number writes. */
   receiveBackendMessage(connection: number, backend: number, message: Uint8Array): boolean;
-  /** The connection, or an `ImportRefusal`. */
+  /** Returns the connection or an `ImportRefusal`. */
   importConnection(snapshot: Uint8Array): number;
   receivePrimaryMessage(connection: number, message: Uint8Array): boolean;
   drainBackend(connection: number): void;
   forgetConnection(connection: number): void;
-  /** The path's id, or a `BackendRefusal`; as `openPath`. No address: the endpoint's own. */
+  /**
+   * Returns the path's id or a `BackendRefusal`. Throws as `openPath`. Without an address the path begins at the
+   * endpoint's own.
+   */
   openBackend(connection: number, backend: number, local: NativeAddress | undefined): number;
-  /** Packets have new keys from now on (RFC 9001 §6); false: not yet. */
+  /** Gives packets new keys from now on (RFC 9001 §6). Returns false when that is not possible yet. */
   updateKeys(connection: number): boolean;
   connectionStatus(connection: number): unknown;
   connections(): number[];

@@ -3,7 +3,7 @@ import { QuicError } from './quic_error.js';
 
 const NOT_NEGOTIATED = -1;
 
-/** The error for a call about backends that was refused with this code. */
+/** Makes the error for a call about backends that was refused with this code. */
 export function backendRefused(code: number): QuicError {
   const text = (BackendRefusal as Record<number, string>)[code] ?? `refused (${code})`;
   return new QuicError(code === NOT_NEGOTIATED ? 'NO_MULTI_END' : 'BACKEND_REFUSED', `backend: ${text}`);

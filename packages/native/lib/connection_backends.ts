@@ -14,7 +14,7 @@ interface OpenedBackend {
   backend: number;
   path: number;
   withdrawn?: true;
-  /** Until it has answered. */
+  /** Present until the backend has answered. */
   opening?: { resolve: (path: number) => void; reject: (error: Error) => void };
 }
 
@@ -23,7 +23,7 @@ export const isBackendEvent = (kind: EventKind): boolean =>
 
 /** A client's view of the servers that share its connection (docs/internals/multi-end.md). */
 export class ConnectionBackends {
-  /** By path; a backend that was withdrawn and offered again has two for a while. */
+  /** Opened backends by path. A backend that was withdrawn and offered again has two paths for a while. */
   private readonly opened = new Map<number, OpenedBackend>();
 
   constructor(
@@ -38,7 +38,7 @@ export class ConnectionBackends {
     return new Promise((resolve, reject) => this.opened.set(path, { backend, path, opening: { resolve, reject } }));
   }
 
-  /** Where requests for the backend go. @throws QuicError `BACKEND_REFUSED` */
+  /** Returns the path for requests to the backend. @throws QuicError `BACKEND_REFUSED` */
   pathOf(backend: number): number {
     const paths = [...this.opened.values()].filter(
       (opened) => opened.backend === backend && !opened.opening && !opened.withdrawn,

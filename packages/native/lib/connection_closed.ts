@@ -1,6 +1,6 @@
 import { QuicError } from './quic_error.js';
 
-/** Why a connection ended; the same numbers as `ConnectionClosed::Cause` in src/connection/event.h. */
+/** Causes of a connection's end; the same numbers as `ConnectionClosed::Cause` in src/connection/event.h. */
 const causes = [
   'closed here',
   'transport error here',
@@ -31,14 +31,14 @@ const transportErrors: Record<number, string> = {
   0x10: 'NO_VIABLE_PATH',
 };
 
-/** A closed connection as an event of the addon tells it. */
+/** A closed connection as an event of the addon reports it. */
 export interface Closed {
   cause: number;
   code: number;
   reason: string;
 }
 
-/** RFC 9114 §8.1, RFC 9204 §8.3 and the drafts of WebTransport over HTTP/3. */
+/** Error codes of RFC 9114 §8.1, RFC 9204 §8.3 and the drafts of WebTransport over HTTP/3. */
 const applicationErrors: Record<number, string> = {
   0x100: 'H3_NO_ERROR',
   0x101: 'H3_GENERAL_PROTOCOL_ERROR',
@@ -64,7 +64,7 @@ const applicationErrors: Record<number, string> = {
   0x0: 'APPLICATION_NO_ERROR',
 };
 
-/** TLS alerts (RFC 8446 §6), which QUIC has as 0x100 and their number (RFC 9001 §4.8). */
+/** TLS alerts (RFC 8446 §6). QUIC adds 0x100 to their numbers (RFC 9001 §4.8). */
 const tlsAlerts: Record<number, string> = {
   10: 'unexpected_message',
   20: 'bad_record_mac',
@@ -98,8 +98,8 @@ const isApplication = (cause: number): boolean => cause === 0 || cause === 2;
 const H3_NO_ERROR = 0x100;
 
 /**
- * Label for metrics: the error's name, not its text. Only known names: the peer chooses the code, and each label is
- * kept for as long as the process lives.
+ * Returns the label for metrics: the error's name, not its text. Only known names are used: the peer chooses the code,
+ * and each label is kept as long as the process lives.
  */
 export function closedLabel({ cause, code }: Closed): string {
   if (cause === 4) return 'IDLE_TIMEOUT';
@@ -109,7 +109,7 @@ export function closedLabel({ cause, code }: Closed): string {
   return transportErrors[code] ?? 'OTHER';
 }
 
-/** Nothing when the connection ended as it should. */
+/** Returns nothing when the connection ended as it should. */
 export function closedError(closed: Closed): QuicError | undefined {
   if (isApplication(closed.cause) && (closed.code === H3_NO_ERROR || closed.code === 0)) return undefined;
   const why = closed.reason === '' ? '' : `: ${closed.reason}`;

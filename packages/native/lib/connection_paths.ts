@@ -3,7 +3,7 @@ import { QuicError } from './quic_error.js';
 import type { PathControl, PathEvent, PathUse } from './types.js';
 
 const NOT_NEGOTIATED = -1;
-/** Come to an end by themselves: confirmation and connection ids are on their way. */
+/** Refusals that end by themselves: the confirmation of the handshake and connection ids are on their way. */
 const WAIT = new Set([-2, -6]);
 const WAIT_MS = 10_000;
 const MAX_WEIGHT = 1_000;
@@ -75,7 +75,7 @@ export class ConnectionPaths implements PathControl {
     this.wake();
   }
 
-  /** Resolves when it is worth another attempt, or the time is over. */
+  /** Resolves when another attempt may succeed, or when the time is over. */
   private available(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);

@@ -1,7 +1,10 @@
-/** Told of what was thrown in a call that nobody else waits for. */
+/** Receives what was thrown in a call that nobody else waits for. */
 export type OnFault = (error: unknown) => void;
 
-/** A listener's fault must not cost the other events of a batch, or what else is done in this turn. */
+/**
+ * Runs `act` and reports what it throws: the fault of one listener must not cost the other events of a batch or the
+ * rest of the turn.
+ */
 export function contain(act: () => void, onFault: OnFault): void {
   try {
     act();
@@ -15,7 +18,7 @@ export function later(act: () => void, onFault: OnFault): void {
   setImmediate(contain, act, onFault);
 }
 
-/** In a turn of its own, as an uncaught exception: where nobody listens for errors, it stays visible. */
+/** Throws in a turn of its own, as an uncaught exception, so that an error without a listener stays visible. */
 export function throwLater(error: unknown): void {
   setImmediate(() => {
     throw error;

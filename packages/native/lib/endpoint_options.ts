@@ -13,7 +13,7 @@ function backendKeyModes({
   return multiEnd ? modes.reduce((bits, mode) => bits | backendKeyModeBits[mode], 0) : 0;
 }
 
-/** Defaults of both roles; the limits bound what one peer can make us hold. */
+/** Fills in the defaults of both roles; the limits bound what one peer can make us hold. */
 function transportOptions(options: Partial<TransportOptions>) {
   return {
     alpn: options.alpn ?? ['h3'],

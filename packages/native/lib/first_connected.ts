@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { NativeAddress } from './addon.js';
 import type { ClientOptions } from './types.js';
 
-/** How long an attempt has for itself (RFC 8305 §5), in milliseconds. */
+/** Head start of an attempt before the next one begins (RFC 8305 §5), in milliseconds. */
 const headStartMs = 250;
 const maxAttempts = 6;
 
@@ -12,7 +12,10 @@ export interface Attempt {
   abandon(reason: string): void;
 }
 
-/** Where the connection may begin: the host's addresses, one of each family in turn (RFC 8305 §4), of the family that it is sent from. */
+/**
+ * Returns the addresses where the connection may begin: those of the host, with both families in turn (RFC 8305 §4).
+ * With a local address, only those of its family.
+ */
 export async function remotesOf({ host, port, remote, localAddress }: ClientOptions): Promise<NativeAddress[]> {
   if (remote) return [remote];
   const family = localAddress === undefined ? 0 : localAddress.includes(':') ? 6 : 4;
@@ -24,8 +27,8 @@ export async function remotesOf({ host, port, remote, localAddress }: ClientOpti
 }
 
 /**
- * The first that connects. An attempt begins when the one before has failed or had its head start; those
- * that are late are abandoned.
+ * Resolves with the first attempt that connects. An attempt begins when the one before has failed or had its head
+ * start. Attempts that come too late are abandoned.
  * @throws the first failure, when all fail
  */
 export function firstConnected<Client extends Attempt>(

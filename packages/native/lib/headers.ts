@@ -1,7 +1,10 @@
 import type { FlatFields } from './addon.js';
 import type { HeaderMap } from './types.js';
 
-/** Regular fields by name; repeated ones become a list, except that cookies are joined (RFC 9114 §4.2.1). */
+/**
+ * Collects the regular fields by name. A repeated field becomes a list, except that cookies are joined (RFC 9114
+ * §4.2.1).
+ */
 export function toHeaderMap(fields: FlatFields): HeaderMap {
   const headers: HeaderMap = {};
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -17,7 +20,7 @@ export function toHeaderMap(fields: FlatFields): HeaderMap {
   return headers;
 }
 
-/** Value of a pseudo-field (`:path`), or an empty string. */
+/** Returns the value of a pseudo-field (`:path`), or an empty string. */
 export function pseudoField(fields: FlatFields, name: string): string {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     if (fields[i] === name) return fields[i + 1]!;
@@ -25,7 +28,7 @@ export function pseudoField(fields: FlatFields, name: string): string {
   return '';
 }
 
-// RFC 9114 §4.2: fields of a connection have no meaning in HTTP/3.
+// Connection-specific fields, which HTTP/3 does not allow (RFC 9114 §4.2).
 const connectionFields = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 export function appendFields(

@@ -9,13 +9,13 @@ import { WebTransportConnection } from './webtransport/connection.js';
 
 const H3_NO_ERROR = 0x100;
 
-/** One exchange until both directions are done. */
+/** A request with its response, until both directions are done. */
 export interface Exchange {
   request: Http3ServerRequest;
   response: Http3ServerResponse;
 }
 
-/** A connection that brings requests, with those that are in flight. */
+/** A connection that brings requests, with the exchanges in flight. */
 export abstract class HostedConnection<Events extends Record<keyof Events, unknown[]>>
   extends EventEmitter<Events>
   implements ServedConnection
@@ -38,7 +38,7 @@ export abstract class HostedConnection<Events extends Record<keyof Events, unkno
     this.paths = new ConnectionPaths(endpoint, handle, onPath);
   }
 
-  /** About several servers on one connection. */
+  /** Handles an event about several servers on one connection. */
   abstract onBackendEvent(event: NativeEvent): void;
   abstract onClosed(error: Error | undefined): void;
 

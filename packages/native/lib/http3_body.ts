@@ -5,7 +5,7 @@ import { BACKEND_LOST } from './multi_end_types.js';
 import { QuicError } from './quic_error.js';
 import type { HeaderMap, ReceivedBody } from './types.js';
 
-/** RFC 9114 §8.1. */
+/** Error codes of RFC 9114 §8.1. */
 export const H3_NO_ERROR = 0x100;
 export const H3_REQUEST_CANCELLED = 0x10c;
 export const H3_INTERNAL_ERROR = 0x102;
@@ -13,28 +13,28 @@ export const H3_INTERNAL_ERROR = 0x102;
 /** The largest piece that the addon gives at once. */
 const readSize = 64 * 1024;
 
-/** Where a message's bytes come from. */
+/** The stream of a message in the transport. */
 export interface StreamLocation {
   endpoint: NativeEndpoint;
   connection: number;
   stream: number;
 }
 
-/** What to tell of a stream that ended early with this code on the wire. */
+/** Makes the error for a stream that ended early with this code on the wire. */
 export function streamError(code: number): QuicError {
   return code === BACKEND_LOST
     ? new QuicError('BACKEND_LOST', 'the server at the end of the path is gone', code)
     : new QuicError('STREAM_RESET', `the peer reset the stream (0x${code.toString(16)})`, code);
 }
 
-/** Who waits for bytes in memory of its own. */
+/** A caller that waits for bytes in memory of its own. */
 interface Reader {
   buffer: Uint8Array;
   resolve: (bytes: number) => void;
   reject: (error: Error) => void;
 }
 
-/** The received half of a message. The peer's credit grows only as it is read. */
+/** The received half of a message. The peer's credit grows only as the body is read. */
 export class IncomingBody extends Readable implements ReceivedBody {
   trailers: HeaderMap = {};
   private reader: Reader | undefined;
@@ -59,18 +59,18 @@ export class IncomingBody extends Readable implements ReceivedBody {
     });
   }
 
-  /** The addon has bytes. */
+  /** Called when the addon has bytes. */
   onReadable(): void {
     this.serveReader();
     this.pump();
   }
 
-  /** They come after the last byte and before the end. */
+  /** Called after the last byte and before the end. */
   onTrailers(fields: FlatFields): void {
     this.trailers = toHeaderMap(fields);
   }
 
-  /** The peer's message is complete. */
+  /** Called when the peer's message is complete. */
   onFinished(): void {
     if (this.finished) return;
     this.finished = true;
@@ -82,7 +82,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
     if (this.finished) return;
     this.finished = true;
     const error = streamError(code);
-    // What had arrived from a backend that is lost is good: somebody else is asked for the rest.
+    // Bytes that had arrived from a lost backend are good: the caller asks another server for the rest.
     if (code === BACKEND_LOST && this.readableLength > 0) this.lost = error;
     else this.destroy(error);
   }
@@ -103,7 +103,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
     callback(error);
   }
 
-  /** Gives the reader what it waits for, if that is here. */
+  /** Gives the waiting reader its bytes, if there are any, or the end. */
   private serveReader(): void {
     const { reader } = this;
     if (!reader) return;
@@ -114,15 +114,17 @@ export class IncomingBody extends Readable implements ReceivedBody {
     else reader.reject(outcome);
   }
 
-  /** Bytes, 0 at the end, why there will be none, or nothing while they are yet to come. */
+  /**
+   * Returns the number of bytes, 0 at the end, an error when no more will come, or nothing while bytes are yet to come.
+   */
   private fill(buffer: Uint8Array): number | Error | undefined {
-    // Callers without types may bring another view, which the addon cannot fill.
+    // Callers without types may pass another view, which the addon cannot fill.
     if (!((buffer as unknown) instanceof Uint8Array) || buffer.byteLength === 0)
       return new TypeError('readInto() needs a Uint8Array with room for at least one byte');
     if (this.destroyed && !this.readableEnded)
       return this.errored ?? new QuicError('REQUEST_CANCELLED', 'the body was abandoned before its end');
     if (this.readableLength > 0) {
-      // What another way of reading left behind.
+      // Bytes that another way of reading left behind.
       const chunk = this.read(Math.min(this.readableLength, buffer.byteLength)) as Buffer;
       buffer.set(chunk);
       return chunk.byteLength;
@@ -136,7 +138,7 @@ export class IncomingBody extends Readable implements ReceivedBody {
     return endpoint.readBodyInto(connection, stream, buffer) || undefined;
   }
 
-  /** One piece: with several in its buffer, a Readable would join them for who awaits them. */
+  /** Pushes one chunk only: a Readable with several in its buffer joins them for a reader that awaits them. */
   private pump(): void {
     if (!this.wanted || this.finished) return;
     const { endpoint, connection, stream } = this.location;

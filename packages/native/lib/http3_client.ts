@@ -39,9 +39,9 @@ import type { NativeSession } from './webtransport/native_session.js';
 import type { SessionClient } from './webtransport/session_client.js';
 import { WebSession } from './webtransport/web_session.js';
 
-/** Refusals that say that another connection would take the request. */
+/** Refusals of requests that another connection would take. */
 const goingAway = new Set([-3, -9]);
-/** Change nothing, however often they arrive (RFC 9110 §9.2.1). */
+/** Methods that change nothing, however often a request arrives (RFC 9110 §9.2.1). */
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 const TOO_EARLY = 425;
 
@@ -51,7 +51,7 @@ class Response extends IncomingBody implements ReceivedResponse {
 
   constructor(location: StreamLocation, fields: FlatFields) {
     super(location);
-    // A reset may come in the same turn as the head, before anybody could listen; who reads is told.
+    // A reset may come in the same turn as the head, before anybody can listen. Reading still reports it.
     this.on('error', () => undefined);
     this.status = Number(pseudoField(fields, ':status') || '200');
     this.headers = toHeaderMap(fields);
@@ -126,12 +126,12 @@ class Client
       });
     });
     this.handshake = this.handshake.finally(() => clearTimeout(timer));
-    // It could not even begin: `handshake` says why.
+    // The attempt could not begin; `handshake` rejects with the reason.
     if (this.handle < 0) return this.handshake;
-    // Known already: the session allows 0-RTT.
+    // The protocol is known already when the session allows 0-RTT.
     this.alpn = this.options.earlyRequests ? this.status().alpn : '';
     if (this.alpn === '') return this.handshake;
-    // Requests and `close` tell.
+    // Requests and `close` report the failure.
     this.handshake.catch(() => undefined);
   }
 
@@ -156,7 +156,7 @@ class Client
     if (early && !mayBeReplayed(options)) await this.handshake;
     const response = await this.exchange(options);
     if (!early || response.status !== TOO_EARLY) return response;
-    // RFC 8470 §5.2: once more, where it cannot be a replay.
+    // RFC 8470 §5.2: sends the request again after the handshake, where it cannot be a replay.
     response.destroy();
     await this.handshake;
     return this.exchange(options);
@@ -179,7 +179,10 @@ class Client
     return response;
   }
 
-  /** @throws QuicError `BACKEND_REFUSED` for the path of a backend that is gone, which events have yet to say; else as `pinStream` */
+  /**
+   * @throws QuicError `BACKEND_REFUSED` when the path belonged to a backend that is gone, which no event has told yet;
+   *   otherwise as `pinStream`
+   */
   private pin(stream: number, path: number, ofBackend: boolean): void {
     try {
       this.paths!.pinStream(stream, path);
@@ -215,7 +218,7 @@ class Client
     authority = this.authority(),
   ): Promise<NativeSession> {
     this.assertOpen();
-    // The session set says itself that this is an extended CONNECT.
+    // The session set adds `:method` and `:protocol` of the extended CONNECT (RFC 9220).
     const fields: FlatFields = [':authority', authority, ':path', path];
     appendFields(fields, Object.entries(headers));
     return this.webtransport!.request(fields);
@@ -292,7 +295,7 @@ class Client
     return fields;
   }
 
-  /** Waits for stream credit where there is none. */
+  /** Submits a request. Waits for stream credit when there is none. */
   private async submit(options: ClientRequestOptions, hasBody: boolean): Promise<number> {
     const fields = this.requestFields(options);
     for (;;) {
@@ -300,7 +303,7 @@ class Client
       const path = options.backend === undefined ? options.onPath : this.backends!.pathOf(options.backend);
       const stream = this.endpoint.submitRequest(this.handle, fields, hasBody);
       if (stream >= 0) {
-        // At once: the first byte decides which server the stream belongs to.
+        // Pins the stream at once: its first byte decides which server it belongs to.
         if (path !== undefined) this.pin(stream, path, options.backend !== undefined);
         return stream;
       }
@@ -341,7 +344,7 @@ class Client
       return;
     }
     const outcome = this.endpoint.submitTrailers(this.handle, stream, fields);
-    // A server that has answered already may not read on: that is no fault.
+    // A server that has answered already may stop reading: that is no fault.
     if (outcome < 0 && !this.exchanges.get(stream)?.stopped)
       throw new QuicError('WRITE_REFUSED', `trailers: ${refusalText(outcome)}`);
   }
@@ -446,7 +449,7 @@ class Client
     this.exchanges.clear();
     this.wakeRequests();
     this.webtransport?.onConnectionClosed(closed);
-    // The socket goes once this batch of events is done.
+    // Closes the socket once this batch of events is done.
     setImmediate(() => this.endpoint.close());
     this.emit('close', error);
   }
@@ -455,7 +458,7 @@ class Client
 const mayBeReplayed = ({ method = 'GET', body }: ClientRequestOptions): boolean =>
   body === undefined && safeMethods.has(method);
 
-/** As `connectHttp3`, for WebTransport. */
+/** Like `connectHttp3`, for WebTransport. */
 export function openSessionClient(options: ClientOptions): Promise<SessionClient> {
   return open({ ...options, webtransport: true });
 }
@@ -470,7 +473,8 @@ export function connectHttp3(options: ClientOptions): Promise<Http3Client> {
 
 async function open(options: ClientOptions): Promise<Client> {
   const remotes = await remotesOf(options);
-  // An attempt that has not been answered is no reason to try no other.
+  // With early requests, an attempt would count as connected before it is answered, and no other address would be
+  // tried.
   const earlyRequests = options.earlyRequests === true && remotes.length === 1;
   return firstConnected(remotes, (remote) => new Client({ ...options, earlyRequests }, remote));
 }

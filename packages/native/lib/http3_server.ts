@@ -38,7 +38,7 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     this.endpoint = new (addon().Endpoint)(serverEndpointOptions(options), (events) => this.onEvents(events));
   }
 
-  // An address that is taken rejects; `bind` throws.
+  // `bind` throws for an address that is taken; `async` turns that into a rejection.
   // eslint-disable-next-line @typescript-eslint/require-await
   async listen(): Promise<SocketAddress> {
     return this.endpoint.bind();
@@ -68,7 +68,10 @@ class Server extends EventEmitter<Http3ServerEvents> implements Http3Server {
     this.endpoint.close();
   }
 
-  /** Resolves once nothing is open, after `drainMs` at the latest. Peers that have vanished are not waited for. */
+  /**
+   * Resolves once nothing is open, or after `drainMs`. Connections whose peers have vanished are closed instead of
+   * waited for.
+   */
   private drained(drainMs: number): Promise<void> {
     return new Promise((resolve) => {
       const liveness = new Liveness(this.endpoint);

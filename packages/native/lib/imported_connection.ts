@@ -16,11 +16,11 @@ export class TakenOverConnection extends HostedConnection<ImportedConnectionEven
     readonly id: string,
     onFault: OnFault,
   ) {
-    // Its path is the primary's affair, which hears of it from the client.
+    // The primary handles the path and learns of its events from the client.
     super(endpoint, handle, () => undefined, onFault);
   }
 
-  /** Known from the client's first packet on. */
+  /** The address of the client, known from its first packet on. */
   get remoteAddress(): SocketAddress {
     return this.status().paths[0]?.remote ?? { address: '', port: 0, family: 'IPv4' };
   }

@@ -152,7 +152,7 @@ function nativeOptions(options: LinkOptions, down: boolean): NativeLinkOptions {
   return complete;
 }
 
-/** The trace is what the native side may find fault with. */
+/** Turns an error of the native side, such as a faulty trace, into a QuicError. */
 function explain<Result>(work: () => Result): Result {
   try {
     return work();

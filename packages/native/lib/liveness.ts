@@ -16,7 +16,7 @@ export class Liveness {
 
   constructor(private readonly endpoint: NativeEndpoint) {}
 
-  /** To be asked about once a second. False: the peer has answered nothing for too long. */
+  /** Call this about once a second. Returns false when the peer has answered nothing for too long. */
   check(connection: number, now = performance.now()): boolean {
     const status = this.endpoint.connectionStatus(connection) as ConnectionStatus | undefined;
     if (!status) return false;

@@ -1,22 +1,25 @@
 import type { StreamDependency, StreamPriority } from './types.js';
 
-/** Nodes of one session lie below this; docs/reference/wire.md. */
+/** The nodes of one session lie below this number (docs/reference/wire.md). */
 const nodesPerSession = 2 ** 20;
 
-/** The sessions whose nodes still fit into a number beside each other. */
+/** Number of sessions whose nodes together still fit into a safe integer. */
 const maxSessions = 2 ** 32;
 
-/** The part of a connection's nodes that its requests have. */
+/** The part of a connection's nodes that belongs to its requests. */
 export const requestNodes = 0;
 
-/** The part that a session has, by the id of its request stream (client-initiated: a multiple of four). */
+/**
+ * Returns the part that belongs to a session, given the id of its request stream. The id is a multiple of four, since
+ * the client opened the stream (RFC 9000 §2.1).
+ */
 export function sessionNodes(session: number): number {
   return session / 4 + 1;
 }
 
 /**
- * The priority with nodes of the connection: several sessions choose the same numbers, and none may
- * reach into the tree of another. Without its dependency when a node is out of range.
+ * Translates a priority to nodes of the connection: several sessions choose the same numbers, and none may reach into
+ * the tree of another. Drops the dependency when a node is out of range.
  */
 export function inConnection(priority: StreamPriority, part: number): StreamPriority {
   const { urgency, incremental, dependency, groups = [] } = priority;

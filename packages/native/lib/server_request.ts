@@ -28,7 +28,7 @@ export class Http3ServerRequest extends IncomingBody implements ServerRequest {
     this.headers = toHeaderMap(fields);
     this.protocol = pseudoField(fields, ':protocol') || undefined;
     this.authority = pseudoField(fields, ':authority') || String(this.headers['host'] ?? '');
-    // Handlers written for HTTP/1.1 look for the host there.
+    // Handlers written for HTTP/1.1 look for the host in this field.
     if (this.authority !== '') this.headers['host'] ??= this.authority;
   }
 }

@@ -12,7 +12,10 @@ const smallChunk = 16 * 1024;
 type HeaderValue = string | number | string[];
 type Headers = Readonly<Record<string, HeaderValue>>;
 
-/** Refusals that are the caller's mistake: invalid fields, and too large ones. Others tell that nobody waits any more. */
+/**
+ * Refusals caused by the caller's mistake: invalid fields and fields that are too large. Other refusals mean that
+ * nobody waits for the response any more.
+ */
 const invalid = new Set([-6, -7]);
 
 export class Http3ServerResponse extends Writable implements ServerResponse {
@@ -80,7 +83,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
     const refused = this.sendHeaders(true);
     if (refused) return callback(refused);
-    // What `end` was called with goes together with the end of the stream, unless something still waits behind it.
+    // Sends the chunk given to `end` together with the end of the stream, unless something still waits behind it.
     this.ended = chunk === this.lastChunk && this.writableLength === chunk.byteLength && this.trailers === undefined;
     this.send(chunk, this.ended, callback);
   }
@@ -112,7 +115,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     return takeFromPool(this.location.endpoint, bytes);
   }
 
-  /** The addon's buffer has room again. */
+  /** Called when the addon's buffer has room again. */
   onWritable(): void {
     const { resume, awaited } = this;
     this.resume = undefined;
@@ -121,7 +124,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     if (size > 0) this.endWait(size);
   }
 
-  /** The peer does not want the rest, or is gone. */
+  /** Called when the peer does not want the rest, or is gone. */
   onStopped(code: number): void {
     this.ended = true;
     this.destroy(
@@ -143,7 +146,7 @@ export class Http3ServerResponse extends Writable implements ServerResponse {
     callback(error);
   }
 
-  /** What it returned is of no use once the stream is gone, but nobody waits for it any more. */
+  /** Asks for room. Returns some size once the stream is gone, so that the writer does not wait forever. */
   private reserve(): number {
     const { endpoint, connection, stream } = this.location;
     return this.ended || this.destroyed ? smallChunk : endpoint.reserveBody(connection, stream);

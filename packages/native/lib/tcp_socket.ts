@@ -7,7 +7,7 @@ import { addon } from './addon.js';
  * not a TCP socket.
  */
 export function limitUnsent(socket: Socket, bytes: number): boolean {
-  // Node has no other name for it.
+  // Node has no public name for the descriptor.
   const descriptor = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd ?? -1;
   return descriptor >= 0 && addon().limitUnsent(descriptor, bytes);
 }

@@ -6,7 +6,7 @@ import { DatagramBatch } from './datagram_batch.js';
 import { NativeSession } from './native_session.js';
 import type { NativeStream } from './native_stream.js';
 
-/** The code for sessions whose application failed. */
+/** Code for sessions whose application failed. */
 const APPLICATION_FAILED = 1;
 
 export function isSessionEvent(kind: EventKind): boolean {
@@ -36,7 +36,7 @@ export class WebTransportConnection {
     return this.sessions.size;
   }
 
-  /** Server: answers 200. @throws QuicError when the request is gone */
+  /** Server: accepts a session with status 200. @throws QuicError when the request is gone */
   accept(session: number, fields: FlatFields): NativeSession {
     const outcome = this.endpoint.acceptSession(this.connection, session, fields);
     if (outcome < 0) throw new QuicError('SESSION_REFUSED', `session: ${refusalText(outcome)}`);
@@ -45,7 +45,7 @@ export class WebTransportConnection {
     return accepted;
   }
 
-  /** Client. @throws QuicError when the server has no WebTransport or refuses */
+  /** Client: opens a session. @throws QuicError when the server has no WebTransport or refuses */
   async request(fields: FlatFields): Promise<NativeSession> {
     if (!(await this.settings)) throw new QuicError('SESSION_REFUSED', 'the server does not support WebTransport');
     const session = this.endpoint.requestSession(this.connection, fields);
@@ -114,7 +114,7 @@ export class WebTransportConnection {
     return session;
   }
 
-  /** Whoever uses the session is in a state that nobody knows: that costs the session, and nothing else. */
+  /** Closes the session of an application that failed: nobody knows its state. Other sessions go on. */
   private fail(session: NativeSession, error: unknown): void {
     this.onFault(error);
     session.close({ code: APPLICATION_FAILED, reason: 'internal error' });

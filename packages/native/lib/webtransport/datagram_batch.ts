@@ -2,11 +2,11 @@
 export class DatagramBatch implements Iterable<Uint8Array> {
   constructor(
     readonly bytes: Uint8Array,
-    /** Of each, in bytes. */
+    /** Size of each datagram, in bytes. */
     readonly sizes: Uint32Array,
   ) {}
 
-  /** Each in memory of its own: whoever keeps one does not keep all. */
+  /** Yields each datagram in memory of its own, so that keeping one does not keep all. */
   *[Symbol.iterator](): Iterator<Uint8Array> {
     let offset = 0;
     for (const size of this.sizes) {

@@ -1,18 +1,18 @@
-/** What went wrong with a stream or its session, as the W3C interface tells it. */
+/** Failure of a stream or its session, as the W3C interface reports it. */
 export class WebTransportError extends Error {
   override readonly name = 'WebTransportError';
 
   constructor(
     message: string,
     readonly source: 'stream' | 'session',
-    /** Of the application that reset or stopped the stream. */
+    /** Code of the application that reset or stopped the stream. */
     readonly streamErrorCode: number | null = null,
   ) {
     super(message);
   }
 }
 
-/** The code for the peer out of the reason of an `abort()` or `cancel()`: 32 bits. */
+/** Returns the code for the peer, of 32 bits, from the reason of an `abort()` or `cancel()`. */
 export function streamErrorCode(reason: unknown): number {
   if (typeof reason !== 'object' || reason === null) return 0;
   const { streamErrorCode, code } = reason as { streamErrorCode?: unknown; code?: unknown };

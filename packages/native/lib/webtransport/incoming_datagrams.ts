@@ -1,11 +1,13 @@
 import type { ReadableStream } from 'node:stream/web';
 import { WaitingItems } from './waiting_items.js';
 
-/** What waits of a session whose application reads slowly or not at all. */
+/** Maximum number of datagrams that wait while an application reads slowly or not at all. */
 const maxWaiting = 256;
 const maxWaitingBytes = 256 * 1024;
 
-/** Datagrams that arrived and were not read yet. Beyond the bounds the oldest are dropped: they are the least fresh. */
+/**
+ * Datagrams that arrived and have not been read. Beyond the bounds the oldest are dropped, as they are the least fresh.
+ */
 export class IncomingDatagrams {
   private bytes = 0;
   private droppedSoFar = 0;

@@ -4,15 +4,17 @@ import type { HeaderMap } from '../types.js';
 import type { DatagramBatch } from './datagram_batch.js';
 import { NativeStream } from './native_stream.js';
 
-/** Who uses a session: `WebSession`, one side of a relay, or the `HttpWTSession` of @fails-components/webtransport. */
+/**
+ * The user of a session: `WebSession`, one side of a relay, or the `HttpWTSession` of @fails-components/webtransport.
+ */
 export interface SessionHandler {
   onReady(event: { object: NativeSession; protocol?: string }): void;
   onClose(event: { errorcode: number; error: string }): void;
   onStream(event: { stream: NativeStream; bidirectional: boolean; incoming: boolean; sendOrder: number }): void;
-  /** What @fails-components/webtransport has in the place of `onDatagramsReceived`. */
+  /** The callback of @fails-components/webtransport in place of `onDatagramsReceived`. */
   onDatagramReceived?(event: { datagram: Uint8Array }): void;
   onDatagramsReceived?(batch: DatagramBatch): void;
-  /** `offerDatagram` said `blocked`, and there is room again. */
+  /** Called when there is room again after `offerDatagram` returned `blocked`. */
   onDatagramsWritable?(): void;
   onGoAwayReceived(event: object): void;
   onSessionStats(event: Record<string, number>): void;
@@ -29,14 +31,14 @@ interface PathTimes {
   paths?: { smoothedRttMs: number; minRttMs: number; congestionWindow: number; packetsLost: number }[];
 }
 
-/** Where the streams of all sessions of a connection are found. */
+/** Keeps the streams of all sessions of a connection. */
 export interface StreamRegistry {
   add(stream: NativeStream): void;
 }
 
 /**
- * One WebTransport session in the form that @fails-components/webtransport drives
- * (`NativeHttpWTSession` of its types). What happens before it has a handler waits.
+ * One WebTransport session in the form that @fails-components/webtransport drives (`NativeHttpWTSession` of its types).
+ * Events that come before it has a handler wait.
  */
 export class NativeSession {
   private handler: SessionHandler | undefined;
@@ -44,11 +46,11 @@ export class NativeSession {
   private readonly wanted: { unidirectional: boolean }[] = [];
   private closed = false;
   private lostConnection = false;
-  /** A datagram that found no room waits. */
+  /** True while a datagram that found no room waits. */
   private offered = false;
   private lastCounts: DatagramCounts = { sent: 0, acknowledged: 0, lost: 0, expired: 0 };
 
-  /** Client: of the response. */
+  /** Client: fields of the response. */
   headers: HeaderMap = {};
 
   constructor(
@@ -70,7 +72,7 @@ export class NativeSession {
     for (const tell of waiting) later(() => tell(handler), this.onFault);
   }
 
-  /** It ended with its connection, and nobody closed it. */
+  /** True when the session ended with its connection and nobody closed it. */
   get lost(): boolean {
     return this.lostConnection;
   }
@@ -82,17 +84,17 @@ export class NativeSession {
     return this.order(true, options);
   }
 
-  /** One that finds no room is lost. */
+  /** Sends a datagram; without room it is lost. */
   writeDatagram(payload: Uint8Array): { code: DatagramOutcome } {
     return { code: this.sendDatagram(payload, false) };
   }
-  /** One that finds no room is the caller's to offer again, after `onDatagramsWritable`. */
+  /** Sends a datagram. Without room, the caller may offer it again after `onDatagramsWritable`. */
   offerDatagram(payload: Uint8Array): DatagramOutcome {
     const outcome = this.sendDatagram(payload, true);
     this.offered ||= outcome === 'blocked';
     return outcome;
   }
-  /** As `writeDatagram`, for all of a turn in one call of the transport. */
+  /** Like `writeDatagram`, but sends all datagrams of a turn in one call of the transport. */
   writeDatagrams({ bytes, sizes }: DatagramBatch): void {
     if (!this.closed) this.endpoint.sendSessionDatagrams(this.connection, this.id, bytes, sizes);
   }
@@ -128,7 +130,7 @@ export class NativeSession {
       }),
     );
   }
-  /** What became of the datagrams so far; the last ones known once the session is closed. */
+  /** Returns the counts of datagrams so far; the last known ones once the session is closed. */
   datagramCounts(): DatagramCounts {
     this.lastCounts = this.endpoint.sessionDatagramCounts(this.connection, this.id) ?? this.lastCounts;
     return this.lastCounts;
@@ -173,7 +175,7 @@ export class NativeSession {
     this.lostConnection ||= !this.closed;
     this.onClosed(code, reason);
   }
-  /** The peer allows more streams. */
+  /** Called when the peer allows more streams. */
   onStreamsAvailable(): void {
     while (this.wanted.length > 0 && this.open(this.wanted[0]!.unidirectional)) this.wanted.shift();
   }
@@ -205,7 +207,7 @@ export class NativeSession {
     return stream;
   }
 
-  /** In order, and never from inside a call of the handler. */
+  /** Calls the handler in order, and never from inside a call of the handler. */
   private tell(what: (handler: SessionHandler) => void): void {
     const handler = this.handler;
     if (handler) later(() => what(handler), this.onFault);

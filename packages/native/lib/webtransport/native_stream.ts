@@ -4,7 +4,7 @@ import { lendable } from '../lent_bytes.js';
 import { inConnection, sessionNodes } from '../priority_nodes.js';
 import type { StreamPriority } from '../types.js';
 
-/** What a handler lends us to fill. */
+/** Memory that a handler lends to be filled. */
 export interface ReadBuffer {
   buffer?: Uint8Array;
   byob?: unknown;
@@ -15,7 +15,7 @@ export interface ReadBuffer {
 
 export type NetworkTask = 'stopSending' | 'resetStream' | 'streamFinal';
 
-/** Who uses a stream: `WebStream`, one end of a relay, or the `HttpWTStream` of @fails-components/webtransport. */
+/** The user of a stream: `WebStream`, one end of a relay, or the `HttpWTStream` of @fails-components/webtransport. */
 export interface StreamHandler {
   getReadBuffer(request: { byteSize: number }): ReadBuffer;
   commitReadBuffer(buffer: ReadBuffer): { stopReading?: boolean };
@@ -49,7 +49,7 @@ export class NativeStream {
     private readonly onFault: OnFault,
   ) {}
 
-  /** Both halves are over. */
+  /** True when both halves are over. */
   get over(): boolean {
     return this.closed;
   }
@@ -72,7 +72,7 @@ export class NativeStream {
   stopReading(): void {
     this.reading = false;
   }
-  /** Hands over everything that is left, whether it is wanted or not. */
+  /** Hands over everything that is left, even if it is not wanted. */
   drainReads(): void {
     this.reading = true;
     this.pump();
@@ -83,7 +83,10 @@ export class NativeStream {
     const outcome = this.lendChunk(Buffer.from(chunk));
     if (outcome !== 0) later(() => this.jsobj?.onStreamWrite({ success: outcome > 0 }), this.onFault);
   }
-  /** As `writeChunk`, of bytes that nobody changes: they are not copied. 0: taken, and `onStreamWrite` tells when there is room; negative: refused. */
+  /**
+   * Like `writeChunk`, but for bytes that nobody changes: they are not copied. Returns 0 when they were taken and the
+   * buffer is full: `onStreamWrite` then tells when there is room. A negative number means that they were refused.
+   */
   lendChunk(chunk: Buffer): number {
     const outcome = this.endpoint.writeSessionStream(this.connection, this.id, lendable(chunk), false);
     if (outcome === 0) this.writeBlocked = true;
@@ -102,16 +105,16 @@ export class NativeStream {
     this.endpoint.stopSessionStream(this.connection, this.id, code);
     this.finish('stopSending');
   }
-  /** Of what is sent on it. */
+  /** Sets the priority of the bytes that this side sends. */
   setPriority(priority: StreamPriority): void {
     this.endpoint.setStreamPriority(this.connection, this.id, inConnection(priority, sessionNodes(this.session)));
   }
-  /** That it will have at its end. */
+  /** Sets the number of bytes that the stream will have at its end. */
   setExpectedBytes(bytes: number): void {
     this.endpoint.setExpectedBytes(this.connection, this.id, bytes);
   }
   updateSendOrderAndGroup(): void {
-    // Chromium does not send either, and the gateway schedules by its own stream header.
+    // Does nothing: Chromium sends neither the order nor the group, and the gateway schedules by its own stream header.
   }
 
   // --- events of the addon ---
@@ -129,7 +132,7 @@ export class NativeStream {
     this.readFinished = true;
     this.signal({ code, nettask: 'resetStream' });
   }
-  /** Both halves are over. A reset has been told before; without one, everything was read. */
+  /** Called when both halves are over. A reset has been reported before; without one, everything was read. */
   onClosed(): void {
     this.closed = true;
     this.pump();
@@ -151,7 +154,7 @@ export class NativeStream {
     while (this.reading && !this.readFinished && this.jsobj) {
       const available = this.endpoint.sessionStreamAvailable(this.connection, this.id);
       if (available === 0 && !this.closed) return;
-      // A stream without a sending half closes with its last byte and is not known any more.
+      // A stream without a sending half closes with its last byte and is then unknown to the endpoint.
       if (available <= 0) {
         this.readFinished = true;
         this.jsobj.commitReadBuffer({ fin: true });

@@ -6,7 +6,7 @@ import type { WebTransportConnection } from './connection.js';
 import type { NativeSession } from './native_session.js';
 import { WebSession } from './web_session.js';
 
-/** The tokens of draft-ietf-webtrans-http3: up to draft 14, and since. */
+/** Tokens of draft-ietf-webtrans-http3: the first up to draft 14, the second since. */
 const protocols = new Set(['webtransport', 'webtransport-h3']);
 
 export function isSessionRequest(fields: FlatFields): boolean {
@@ -35,7 +35,7 @@ export class NativeWebTransportRequest implements WebTransportRequest {
   accept(headers: RequestHeaders = {}): WebTransportSession {
     return new WebSession(this.acceptNative(headers));
   }
-  /** For what uses the session below the W3C interface. */
+  /** Accepts the session for code that uses it below the W3C interface. */
   acceptNative(headers: RequestHeaders = {}): NativeSession {
     const fields: FlatFields = [];
     appendFields(fields, Object.entries(headers));

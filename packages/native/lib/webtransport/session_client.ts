@@ -4,6 +4,6 @@ import type { NativeSession } from './native_session.js';
 /** A client whose WebTransport support can be asked for before a session is opened. */
 export interface SessionClient extends Http3Client {
   supportsWebTransport(): Promise<boolean>;
-  /** For what uses a session below the W3C interface. */
+  /** Opens a session for code that uses it below the W3C interface. */
   openNativeSession(path: string, headers?: RequestHeaders, authority?: string): Promise<NativeSession>;
 }

@@ -15,13 +15,13 @@ interface Close {
   reason: string;
 }
 
-/** What each side is told when the other one is gone without a word. The code is as the HTTP status. */
+/** The close that each side gets when the other side is gone without one. The code is the HTTP status. */
 const clientLost: Close = { code: 0, reason: '' };
 const serverLost: Close = { code: 502, reason: 'the connection to the gateway was lost' };
 
 /**
- * Opens the session that `request` asks for over `client`, accepts `request`, and passes everything
- * on in both directions: streams with their ends and resets, datagrams, the close.
+ * Opens the session that `request` asks for over `client`, and accepts `request`. Then passes everything on in both
+ * directions: streams with their ends and resets, datagrams, the close.
  */
 export async function relayWebTransport(
   request: WebTransportRequest,
@@ -30,14 +30,14 @@ export async function relayWebTransport(
 ): Promise<RelayedSession> {
   const server = await (client as SessionClient).openNativeSession(request.url, headers, request.authority);
   try {
-    // The protocol that the server chose of those that the client offers (draft-ietf-webtrans-http3-16 §3.3).
+    // The protocol that the server chose among those that the client offers (draft-ietf-webtrans-http3-16 §3.3).
     const chosen = server.headers['wt-protocol'];
     const client = (request as NativeWebTransportRequest).acceptNative(
       chosen === undefined ? {} : { 'wt-protocol': chosen },
     );
     return new SessionRelay(client, server);
   } catch (error) {
-    // The client went away meanwhile.
+    // The client has gone away meanwhile.
     server.close({ code: 0, reason: '' });
     throw error;
   }
@@ -76,7 +76,7 @@ class SessionRelay implements RelayedSession {
   }
 }
 
-/** What comes from one of the two sessions, on its way to the other. */
+/** Passes on to the other session what comes from one of the two. */
 class SessionSide implements SessionHandler {
   opposite!: SessionSide;
   /** Streams of the other session that wait for their counterpart in this one. */
@@ -89,7 +89,7 @@ class SessionSide implements SessionHandler {
   ) {}
 
   onReady(): void {
-    // Both are open before they meet here.
+    // Nothing to do: both sessions are open before they meet here.
   }
   onClose({ errorcode, error }: { errorcode: number; error: string }): void {
     this.closed({ closeCode: this.session.lost ? undefined : errorcode, reason: error });
@@ -111,20 +111,22 @@ class SessionSide implements SessionHandler {
     end.join(source);
   }
   onDatagramsReceived(batch: DatagramBatch): void {
-    // Those that do not fit, or find the queue full, are lost: datagrams may be.
+    // Datagrams that do not fit, or find the queue full, are lost, as datagrams may be.
     this.other.writeDatagrams(batch);
   }
   onGoAwayReceived(): void {
     this.other.notifySessionDraining();
   }
   onSessionStats(): void {
-    // Nobody asks for them.
+    // Nothing to do: nobody asks for statistics.
   }
   onDatagramStats(): void {
-    // Nobody asks for them.
+    // Nothing to do: nobody asks for statistics.
   }
 
-  /** Waits for the credit of the peer when there is none; `source` is not read meanwhile. */
+  /**
+   * Opens the counterpart of `source`. Waits for the peer's credit when there is none; `source` is not read meanwhile.
+   */
   private open(source: StreamEnd, bidirectional: boolean): void {
     this.wanted[bidirectional ? 'bidirectional' : 'unidirectional'].push(source);
     const options = { waitUntilAvailable: true };
@@ -138,7 +140,7 @@ interface Signal {
   nettask: NetworkTask;
 }
 
-/** One end of a relayed stream: what is read from it is written to its counterpart. */
+/** One end of a relayed stream: bytes read from it are written to its counterpart. */
 class StreamEnd implements StreamHandler {
   private counterpart: StreamEnd | undefined;
   private readonly early: Signal[] = [];
@@ -168,19 +170,19 @@ class StreamEnd implements StreamHandler {
     const room = fin || readBytes === 0 || target.lendChunk((buffer as Buffer).subarray(0, readBytes)) !== 0;
     return { stopReading: !room };
   }
-  /** There is room again. */
+  /** Called when there is room again. */
   onStreamWrite(): void {
     this.counterpart?.stream.startReading();
   }
   onStreamNetworkFinish(): void {
-    // Told for what this side did itself.
+    // Nothing to do: this reports what this side did itself.
   }
   onStreamRecvSignal(signal: Signal): void {
     if (this.counterpart) this.counterpart.obey(signal);
     else this.early.push(signal);
   }
 
-  /** The peer of the counterpart reset its half, or does not want ours. */
+  /** Called when the peer of the counterpart reset its half, or does not want ours. */
   private obey({ code, nettask }: Signal): void {
     if (nettask === 'resetStream' && this.halves.writable) this.stream.resetStream(code);
     if (nettask === 'stopSending' && this.halves.readable) this.stream.stopSending(code);

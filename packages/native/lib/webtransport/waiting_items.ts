@@ -1,8 +1,8 @@
 import { ReadableStream, type ReadableStreamDefaultController } from 'node:stream/web';
 
 /**
- * A readable stream whose items wait outside of it until somebody reads: what waits can be counted, bounded and
- * dropped. `give` makes the item that the reader sees. Once the reader has left, items go to `refuse`.
+ * A readable stream whose items wait outside it until somebody reads, so that they can be counted, bounded and dropped.
+ * `give` makes the item that the reader sees. Once the reader has left, items go to `refuse`.
  */
 export class WaitingItems<Item, Given> {
   readonly readable: ReadableStream<Given>;
@@ -46,7 +46,7 @@ export class WaitingItems<Item, Given> {
     return index < 0 ? undefined : this.waiting.splice(index, 1)[0];
   }
 
-  /** The reader comes to an end. What waits is forgotten. */
+  /** Ends the readable stream and forgets the items that wait. */
   end(): void {
     if (this.over) return;
     this.over = true;

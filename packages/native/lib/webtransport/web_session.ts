@@ -14,10 +14,13 @@ import type { NativeStream } from './native_stream.js';
 import { WaitingItems } from './waiting_items.js';
 import { WebStream } from './web_stream.js';
 
-/** Streams that nobody took yet. Open ones are bounded by the peer's credit: beyond this many, those that are over go. */
+/**
+ * Maximum number of streams that nobody has taken yet. The peer's credit bounds the open ones; beyond this number,
+ * streams that are over are dropped.
+ */
 const maxWaitingStreams = 1_024;
 
-/** A stream that was asked for. */
+/** A call that waits for a stream. */
 interface Wanted {
   resolve: (stream: WebStream) => void;
   reject: (error: Error) => void;
@@ -27,7 +30,7 @@ interface StreamOptions {
   waitUntilAvailable?: boolean;
 }
 
-/** One session as the W3C interface shows it (https://www.w3.org/TR/webtransport/). */
+/** One session in the form of the W3C interface (https://www.w3.org/TR/webtransport/). */
 export class WebSession implements SessionHandler, WebTransportSession {
   readonly ready: Promise<void> = Promise.resolve();
   readonly closed: Promise<WebTransportCloseInfo>;
@@ -83,7 +86,7 @@ export class WebSession implements SessionHandler, WebTransportSession {
   // --- calls of the transport ---
 
   onReady(): void {
-    // Sessions are shown once they are.
+    // Nothing to do: an application sees a session only once it is ready.
   }
   onStream({
     stream,
@@ -124,10 +127,10 @@ export class WebSession implements SessionHandler, WebTransportSession {
     this.resolveClosed({ closeCode: errorcode, reason });
   }
   onSessionStats(): void {
-    // Nobody asks for them.
+    // Nothing to do: nobody asks for statistics.
   }
   onDatagramStats(): void {
-    // Nobody asks for them.
+    // Nothing to do: nobody asks for statistics.
   }
 
   private create(wanted: Wanted[], order: () => boolean): Promise<WebStream> {
@@ -153,7 +156,7 @@ function takeIn<Given>(items: WaitingItems<NativeStream, Given>, stream: NativeS
   if (items.length > maxWaitingStreams) items.drop(({ over }) => over);
 }
 
-/** Nobody will take it: the peer is told, and has its credit back. */
+/** Refuses a stream that nobody will take: the peer is told, and gets its credit back. */
 function refuse(stream: NativeStream, bidirectional: boolean): void {
   stream.stopSending(0);
   if (bidirectional) stream.resetStream(0);
@@ -189,14 +192,14 @@ class Datagrams implements WebTransportDatagrams {
       },
     });
   }
-  /** There is room again, or the session is over: those who wait try again. */
+  /** Called when there is room again, or the session is over: writes that wait try again. */
   resume(): void {
     const waiting = this.waiting;
     this.waiting = [];
     for (const tryAgain of waiting) tryAgain();
   }
 
-  /** Waits for room. One that is too large is lost: datagrams may be. */
+  /** Sends a datagram, and waits for room. A datagram that is too large is lost, as datagrams may be. */
   private write(datagram: Uint8Array): Promise<void> | undefined {
     const outcome = this.session.offerDatagram(datagram);
     if (outcome === 'internalError') throw new WebTransportError('the session is closed', 'session');

@@ -10,8 +10,8 @@ import { streamErrorCode, WebTransportError } from './errors.js';
 import type { NativeStream, NetworkTask, ReadBuffer, StreamHandler } from './native_stream.js';
 
 /**
- * A stream of a session as the W3C interface shows it. Nothing is read from the transport before somebody reads here,
- * so that the peer's credit grows with the reader; a write is done when the transport has taken it.
+ * A stream of a session in the form of the W3C interface. Nothing is read from the transport before somebody reads
+ * here, so that the peer's credit grows with the reader. A write is done when the transport has taken it.
  */
 export class WebStream implements StreamHandler {
   readonly readable: ReadableStream<Uint8Array> | undefined;
@@ -30,7 +30,7 @@ export class WebStream implements StreamHandler {
     native.jsobj = this;
   }
 
-  /** As an application receives it. */
+  /** Returns the stream in the form that an application receives. */
   bidirectional(): WebTransportBidirectionalStream {
     return {
       readable: this.readable!,
@@ -40,7 +40,7 @@ export class WebStream implements StreamHandler {
     };
   }
 
-  /** The session is over. */
+  /** Called when the session is over. */
   fail(error: WebTransportError): void {
     this.reading?.error(error);
     this.failWriting(error);
@@ -52,7 +52,7 @@ export class WebStream implements StreamHandler {
   getReadBuffer({ byteSize }: { byteSize: number }): ReadBuffer {
     const request = this.reading?.byobRequest;
     if (request?.view) return { buffer: request.view as Uint8Array, byob: request, fin: false };
-    // Of its own: the stream takes the whole memory over.
+    // A buffer of its own, since the stream takes over the whole memory.
     return { buffer: Buffer.allocUnsafeSlow(byteSize), fin: false };
   }
   commitReadBuffer({ buffer, byob, readBytes = 0, fin }: ReadBuffer): { stopReading: boolean } {
@@ -76,7 +76,7 @@ export class WebStream implements StreamHandler {
     else blocked?.reject(new WebTransportError('the stream is closed', 'stream'));
   }
   onStreamNetworkFinish(): void {
-    // Told for what this side did itself.
+    // Nothing to do: this reports what this side did itself.
   }
   onStreamRecvSignal({ code, nettask }: { code: number; nettask: NetworkTask }): void {
     if (nettask === 'resetStream') {
@@ -106,7 +106,7 @@ export class WebStream implements StreamHandler {
     return new WritableStream<Uint8Array>({
       start: (controller) => {
         this.writing = controller;
-        // `abort` waits for the write in flight: that one is not waited for.
+        // Ends the write in flight, for which `abort` would wait otherwise.
         (controller as AbortableController).signal.addEventListener(
           'abort',
           () => this.onStreamWrite({ success: false }),
@@ -151,7 +151,7 @@ export class WebStream implements StreamHandler {
   }
 }
 
-/** Node's types leave the signal out. */
+/** Adds the signal, which Node's types leave out. */
 type AbortableController = WritableStreamDefaultController & { readonly signal: AbortSignal };
 
 /** @throws TypeError */

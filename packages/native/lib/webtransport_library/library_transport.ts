@@ -8,7 +8,7 @@ import type { NativeSession } from '../webtransport/native_session.js';
 import type { SessionClient } from '../webtransport/session_client.js';
 
 export function checkQuicheInit(): void {
-  // Nothing to initialise.
+  // Nothing to initialize.
 }
 
 interface ClientArguments {
@@ -46,7 +46,7 @@ export class Http3WebTransportClient {
 }
 
 export class Http3WebTransportClientSocket {
-  /** Set by the library after `init()`; its handler is that of the client, not the socket. */
+  /** Set by the library after `init()`. Its handler is that of the client, not of the socket. */
   cobj: Http3WebTransportClient | undefined;
   private client: SessionClient | undefined;
   private closed = false;
