@@ -5,7 +5,7 @@ import { StepError, capture, commandLine, run } from './process.mjs';
 import { filesBelow, root } from './stamp.mjs';
 
 const source = join('packages', 'bench', 'interop');
-const goPrograms = ['newest', 'webtransport', 'draft02'];
+const goPrograms = ['newest', 'webtransport', 'draft02', 'x_net'];
 const rustPrograms = ['noq-interop', 'quinn-interop', 's2n-quic-interop'];
 
 /** Oldest sufficient versions. From 1.21 on, Go fetches the version that a module asks for. */
@@ -27,7 +27,7 @@ export function isRecent(output, [oldestMajor, oldestMinor]) {
 
 export const aioquic = {
   name: 'interop',
-  title: 'aioquic and curl for the interoperability tests',
+  title: 'aioquic, qh3 and curl for the interoperability tests',
   inputs: () => [join(source, 'requirements.txt')],
   outputs: ['.sheaf/interop/bin/python'],
   async run() {
@@ -47,7 +47,7 @@ export const aioquic = {
       '-r',
       join(source, 'requirements.txt'),
     ];
-    await build('aioquic and curl could not be installed.', join(environment, 'bin/python'), install, {
+    await build('aioquic, qh3 and curl could not be installed.', join(environment, 'bin/python'), install, {
       env: { PIP_USER: '0' },
     });
   },
@@ -55,7 +55,7 @@ export const aioquic = {
 
 export const go = {
   name: 'interop-go',
-  title: 'quic-go and webtransport-go for the interoperability tests',
+  title: 'quic-go, webtransport-go and golang.org/x/net/quic for the interoperability tests',
   inputs: () => filesBelow(join(source, 'go')),
   outputs: goPrograms.map((name) => join('.sheaf', 'interop-go', name)),
   async run() {

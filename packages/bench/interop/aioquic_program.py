@@ -81,10 +81,14 @@ async def one_connection(wanted, configuration):
         return {
             "resumed": tls.session_resumed,
             "early": tls.early_data_accepted,
-            "keyUpdates": client._quic._cryptos[Epoch.ONE_RTT].recv.key_phase,
+            "keyUpdates": key_phase_of(client),
             "migrated": after_move is not None and received(client) > after_move,
             "downloads": [described(path, client.bodies[stream]) for stream, path in streams.items()],
         }
+
+
+def key_phase_of(client):
+    return client._quic._cryptos[Epoch.ONE_RTT].recv.key_phase
 
 
 async def act_when_begun(client, wanted):

@@ -8,124 +8,21 @@ OTHER is a gateway of the same site that did not issue the tickets of the first.
 
 import asyncio
 import contextlib
-import hashlib
 import json
 import os
-import ssl
 import sys
 
-from aioquic.buffer import Buffer, encode_uint_var
-from aioquic.h3.connection import H3_ALPN
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
 from aioquic.tls import Epoch
 
-from aioquic_client import Client
+from aioquic_rare import (
+    ACK_DELAY_EXPONENT, CONNECTION_ID_LIMIT, DISABLE_ACTIVE_MIGRATION, INITIAL_SOURCE_ID, LARGEST, MAX_ACK_DELAY, MAX_DATA,
+    MAX_DATAGRAM_FRAME_SIZE, MAX_IDLE_TIMEOUT, MAX_STREAM_DATA_BIDI_LOCAL, MAX_STREAM_DATA_BIDI_REMOTE, MAX_STREAM_DATA_UNI,
+    MAX_STREAMS_BIDI, MAX_STREAMS_UNI, MAX_UDP_PAYLOAD_SIZE, RESET_TOKEN, World, another_port, connection, get, opened,
+    received, serves,
+)  # fmt: skip
 
 TIMEOUT_SECONDS = 60
-LARGEST = 2**62 - 1
 TRANSPORT_PARAMETER_ERROR = 0x8
-# RFC 9000 §18.2, RFC 9221 §3.
-MAX_IDLE_TIMEOUT, RESET_TOKEN, MAX_UDP_PAYLOAD_SIZE, MAX_DATA = 0x1, 0x2, 0x3, 0x4
-MAX_STREAM_DATA_BIDI_LOCAL, MAX_STREAM_DATA_BIDI_REMOTE, MAX_STREAM_DATA_UNI = 0x5, 0x6, 0x7
-MAX_STREAMS_BIDI, MAX_STREAMS_UNI, ACK_DELAY_EXPONENT, MAX_ACK_DELAY = 0x8, 0x9, 0xA, 0xB
-CONNECTION_ID_LIMIT, INITIAL_SOURCE_ID, MAX_DATAGRAM_FRAME_SIZE = 0xE, 0xF, 0x20
-
-
-class World:
-    def __init__(self, server, other, files):
-        self.server, self.other = address(server), address(other)
-        self.authority = server.encode()
-        self.files = [tuple(file.split(":")) for file in files]
-        self.small, self.medium, self.large = self.files[0], self.files[1], self.files[-1]
-
-
-def address(text):
-    host, port = text.split(":")
-    return host, int(port)
-
-
-def connection(change=None, ticket=None, keep=None, server_name="localhost", **options):
-    """`change`: transport parameters by id: a number, bytes, or nothing for one that is left out."""
-    configuration = QuicConfiguration(
-        is_client=True, alpn_protocols=H3_ALPN, verify_mode=ssl.CERT_NONE, server_name=server_name,
-        max_datagram_frame_size=65536, **options,
-    )  # fmt: skip
-    configuration.session_ticket = ticket
-    quic = QuicConnection(configuration=configuration, session_ticket_handler=keep)
-    if change:
-        original = quic._serialize_transport_parameters
-        quic._serialize_transport_parameters = lambda: with_changes(original(), change)
-    return quic
-
-
-def with_changes(parameters, change):
-    known = {}
-    buffer = Buffer(data=parameters)
-    while not buffer.eof():
-        key = buffer.pull_uint_var()
-        known[key] = buffer.pull_bytes(buffer.pull_uint_var())
-    for key, value in change.items():
-        known[key] = encode_uint_var(value) if isinstance(value, int) else value
-    present = {key: value for key, value in known.items() if value is not None}
-    return b"".join(encode_uint_var(key) + encode_uint_var(len(value)) + value for key, value in present.items())
-
-
-class Watched(Client):
-    """Knows the largest datagram that came, and does something after each."""
-
-    largest = 0
-    after_each = staticmethod(lambda: None)
-
-    def datagram_received(self, data, addr):
-        self.largest = max(self.largest, len(data))
-        super().datagram_received(data, addr)
-        self.changed.set()
-        self.after_each()
-        self.transmit()
-
-
-@contextlib.asynccontextmanager
-async def opened(quic, server):
-    client = Watched(quic)
-    client.transports = []
-    await another_port(client)
-    client.connect(server)
-    try:
-        yield client
-    finally:
-        client.close()
-        for transport in client.transports:
-            transport.close()
-
-
-async def another_port(client):
-    """From now on; what comes to the former ones is read, too."""
-    transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(lambda: client, local_addr=("127.0.0.1", 0))
-    client.transports.append(transport)
-
-
-async def get(client, world, file):
-    path, expected = file
-    stream = client.request(b"GET", world.authority, path.encode())
-    await client.until(lambda: client.ended.get(stream) or client._quic._close_event)
-    closed = client._quic._close_event
-    if closed:
-        raise AssertionError(f"closed with {closed.error_code:#x} {closed.reason_phrase}")
-    body = bytes(client.bodies[stream])
-    assert hashlib.sha256(body).hexdigest() == expected, f"{len(body)} other bytes"
-
-
-def received(client):
-    return sum(len(body) for body in client.bodies.values())
-
-
-async def serves(world, quic, file, prepare=lambda client: None):
-    async with opened(quic, world.server) as client:
-        prepare(client)
-        await client.wait_connected()
-        await get(client, world, file)
-        return client
 
 
 # --- transport parameters
@@ -193,6 +90,69 @@ async def an_idle_timeout_of_a_millisecond(world):
     with contextlib.suppress(AssertionError, ConnectionError, asyncio.TimeoutError):
         await asyncio.wait_for(serves(world, connection({MAX_IDLE_TIMEOUT: 1}), world.small), 3)
     await serves(world, connection(), world.small)
+
+
+async def neither_a_timeout_nor_migration(world):
+    await serves(world, connection({MAX_IDLE_TIMEOUT: 0, DISABLE_ACTIVE_MIGRATION: b""}), world.large)
+
+
+# --- the handshake and its keys
+
+
+async def no_acknowledgement_of_the_handshake(world):
+    await serves(world, without_acknowledgements(connection(), [Epoch.INITIAL, Epoch.HANDSHAKE]), world.medium)
+
+
+async def packets_of_the_handshake_that_come_again(world):
+    quic = connection()
+    kept = []
+    original = quic.datagrams_to_send
+
+    def datagrams_to_send(now):
+        datagrams = original(now)
+        kept.extend(data for data, _ in datagrams if data[0] & 0x80)
+        return datagrams
+
+    quic.datagrams_to_send = datagrams_to_send
+
+    async def act(client):
+        await client.until(lambda: received(client) > 0)
+        stranger, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+            asyncio.DatagramProtocol, local_addr=("127.0.0.1", 0)
+        )
+        for transport in [client.transports[0], stranger]:
+            for datagram in kept:
+                transport.sendto(datagram, world.server)
+        stranger.close()
+
+    await move_midway(world, quic, act)
+
+
+async def a_close_inside_an_initial_packet(world):
+    async with opened(connection(), world.server) as client:
+        client.close()
+        await client.wait_closed()
+    await serves(world, connection(), world.small)
+
+
+async def key_updates_as_often_as_is_permitted(world):
+    """As soon as a packet of the present keys is acknowledged (RFC 9001 §6.1)."""
+    quic = connection()
+    updates = 0
+    first_of_phase = 0
+
+    def prepare(client):
+        def update():
+            nonlocal updates, first_of_phase
+            acknowledged = quic._spaces[Epoch.ONE_RTT].largest_acked_packet
+            if quic._handshake_confirmed and acknowledged >= first_of_phase:
+                quic.request_key_update()
+                updates, first_of_phase = updates + 1, quic._packet_number
+
+        client.after_each = update
+
+    await serves(world, quic, world.large, prepare)
+    assert updates > 3, f"{updates} key updates"
 
 
 # --- connection ids and addresses
@@ -297,17 +257,20 @@ async def acknowledgements_that_are_rare(world):
 
 
 async def no_acknowledgement_at_all(world):
-    quic = connection()
+    await serves(world, without_acknowledgements(connection(), [Epoch.ONE_RTT]), world.small)
+
+
+def without_acknowledgements(quic, epochs):
     original = quic._write_ack_frame
 
     def write_ack_frame(builder, space, now):
-        if space is quic._spaces[Epoch.ONE_RTT]:
+        if any(space is quic._spaces[epoch] for epoch in epochs):
             space.ack_at = None
         else:
             original(builder=builder, space=space, now=now)
 
     quic._write_ack_frame = write_ack_frame
-    await serves(world, quic, world.small)
+    return quic
 
 
 # --- tickets
@@ -349,7 +312,9 @@ async def a_ticket_for_another_name(world):
 
 CASES = [
     parameters_at_their_least, parameters_at_their_most, parameters_that_nobody_knows, parameters_against_the_rules,
-    an_idle_timeout_of_a_millisecond, ids_of_length_zero, another_port_with_ids_of_length_zero,
+    an_idle_timeout_of_a_millisecond, neither_a_timeout_nor_migration,
+    no_acknowledgement_of_the_handshake, packets_of_the_handshake_that_come_again, a_close_inside_an_initial_packet,
+    key_updates_as_often_as_is_permitted, ids_of_length_zero, another_port_with_ids_of_length_zero,
     another_port_with_the_same_ids, another_port_many_times, two_ports_in_turns, ids_that_change_with_every_packet,
     ids_that_are_retired_in_any_order, answers_to_challenges_that_nobody_sent, acknowledgements_that_are_rare,
     no_acknowledgement_at_all, a_ticket_that_is_used_twice, a_ticket_that_is_used_twice_at_once, a_ticket_of_other_keys,

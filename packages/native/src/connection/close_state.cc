@@ -23,6 +23,12 @@ void CloseState::start_draining(const ConnectionClosed& closed, Time now, Durati
   frame_due_ = false;
 }
 
+void CloseState::on_peer_closed(const ConnectionClosed& closed, Time now, Duration linger) {
+  const bool answer = phase_ == Phase::kOpen;
+  start_draining(closed, now, linger);
+  frame_due_ = answer;
+}
+
 void CloseState::finish(const ConnectionClosed& closed) {
   if (phase_ == Phase::kOpen) closed_ = closed;
   phase_ = Phase::kClosed;
@@ -37,6 +43,9 @@ void CloseState::on_packet_received() {
 }
 
 ConnectionCloseFrame CloseState::frame() const {
+  if (phase_ == Phase::kDraining) {
+    return {.application = false, .error = 0, .frame_type = 0, .reason = {}};  // NO_ERROR
+  }
   // A long reason is cut: the frame has to fit in any packet.
   constexpr std::size_t k_max_reason = 256;
   const auto* reason = reinterpret_cast<const std::uint8_t*>(closed_.reason.data());

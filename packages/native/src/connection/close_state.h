@@ -9,7 +9,7 @@
 namespace sheaf::quic {
 
 // RFC 9000 §10.2: the end of a connection. In closing each received packet may be answered with the
-// CONNECTION_CLOSE, ever less often; in draining nothing is sent.
+// CONNECTION_CLOSE, ever less often; in draining nothing is sent but one answer to the peer's.
 class CloseState {
  public:
   enum class Phase : std::uint8_t { kOpen, kClosing, kDraining, kClosed };
@@ -18,6 +18,9 @@ class CloseState {
   // The first cause wins; later ones are ignored. `linger` = 3 probe timeouts.
   void start_closing(const ConnectionClosed& closed, Time now, Duration linger);
   void start_draining(const ConnectionClosed& closed, Time now, Duration linger);
+  // The peer has closed. RFC 9000 §10.2.2: one CONNECTION_CLOSE may answer it. Some peers wait for
+  // it, and tell their application of an error when none comes.
+  void on_peer_closed(const ConnectionClosed& closed, Time now, Duration linger);
   // Ends at once, without a word (RFC 9000 §10.1, §10.3).
   void finish(const ConnectionClosed& closed);
 

@@ -148,7 +148,7 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
     if (batch.size == 0) transmit_close(batch, now);
     return;
   }
-  if (parts.close.phase() != CloseState::Phase::kOpen) return;
+  if (parts.close.phase() != CloseState::Phase::kOpen) return transmit_answer(batch, now);
   // A batch each in turn, so that no path waits for another to be full.
   const auto& entries = parts.paths.in_use();
   for (std::size_t i = 0; i < entries.size() && batch.size == 0; ++i) {
@@ -188,6 +188,19 @@ void Connection::transmit_close(TransmitBatch& batch, Time now) {
     const bool last = !any_open && entry.abandonment && entry.abandonment->frame_due;
     if (entry.remote_ids.assigned() && (entry.open() || last)) {
       PacketBuilder(parts, entry, now).build_close(batch);
+    }
+  }
+}
+
+// To the peer's CONNECTION_CLOSE: a single packet, on one path.
+void Connection::transmit_answer(TransmitBatch& batch, Time now) {
+  Parts& parts = *parts_;
+  if (!parts.close.frame_due()) return;
+  parts.close.frame_sent();
+  for (PathEntry* entry : parts.paths.in_use()) {
+    if (batch.size > 0) return;
+    if (entry->open() && entry->remote_ids.assigned()) {
+      PacketBuilder(parts, *entry, now).build_close(batch);
     }
   }
 }

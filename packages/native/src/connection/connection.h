@@ -172,6 +172,7 @@ class Connection {
 
  private:
   void transmit_last_words(TransmitBatch& batch, Time now);
+  void transmit_answer(TransmitBatch& batch, Time now);
   void transmit_close(TransmitBatch& batch, Time now);
 
   std::unique_ptr<Parts> parts_;

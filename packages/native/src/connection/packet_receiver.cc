@@ -456,7 +456,7 @@ TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
     return {};
   }
   const auto* reason = reinterpret_cast<const char*>(frame.reason.data());
-  parts_.close.start_draining(
+  parts_.close.on_peer_closed(
       {.cause = frame.application ? ConnectionClosed::Cause::kPeerApplication
                                   : ConnectionClosed::Cause::kPeerError,
        .error = frame.error,

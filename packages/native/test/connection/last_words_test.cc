@@ -69,5 +69,33 @@ TEST(LastWords, AreNotForAPeerThatBrokeARule) {
   EXPECT_TRUE(packets[0].has<ConnectionCloseFrame>());
 }
 
+// RFC 9000 §10.2.2: one packet, with NO_ERROR. Some peers wait for it, and call it an error when
+// none comes.
+TEST(LastWords, AnswerThePeersCloseOnce) {
+  RawPeer peer;
+  peer.make_server_talk(100);
+  peer.send({ConnectionCloseFrame{.application = true, .error = 7, .frame_type = 0, .reason = {}}},
+            peer.path);
+  const Packets packets = peer.collect();
+  ASSERT_EQ(packets.size(), 1u);
+  const auto answer = packets[0].find<ConnectionCloseFrame>();
+  ASSERT_TRUE(answer);
+  EXPECT_FALSE(answer->application);
+  EXPECT_EQ(answer->error, 0u);
+  EXPECT_EQ(data_bytes(packets), 0u);
+  peer.send({PingFrame{}}, peer.path);
+  EXPECT_TRUE(peer.collect().empty());
+  EXPECT_EQ(peer.server.state(), Connection::State::kDraining);
+}
+
+TEST(LastWords, AreNotRepeatedToAPeerThatClosesToo) {
+  RawPeer peer;
+  peer.server.close(7, "bye", peer.now);
+  EXPECT_FALSE(peer.collect().empty());
+  peer.send({ConnectionCloseFrame{.application = false, .error = 0, .frame_type = 0, .reason = {}}},
+            peer.path);
+  EXPECT_TRUE(peer.collect().empty());
+}
+
 }  // namespace
 }  // namespace sheaf::quic
