@@ -67,7 +67,7 @@ def one_connection(wanted, tickets):
         "downloads": [download.described() for download in downloads],
     }
     if wanted.resume:
-        # An answer to 0-RTT is here before the next ticket, an answer to a request after the handshake is not.
+        # A response to 0-RTT is here before the next ticket; a response to a request after the handshake is not.
         run(multi, wanted, wanted.paths[:1], tickets)
     multi.close()
     return report

@@ -113,7 +113,7 @@ func oneConnection(ctx context.Context, endpoint *quic.Endpoint, address string,
 			return report, errors.New("no ticket came")
 		}
 	}
-	// It waits for an answer, which may be lost.
+	// It waits for the peer to close, too; that packet may be lost.
 	connection.Close()
 	return report, nil
 }
