@@ -9,7 +9,7 @@ namespace sheaf::quic {
 
 PeerLimits::PeerLimits(const TransportParameters& parameters)
     : data(parameters.initial_max_data),
-      // "Local" and "remote" are the peer's words (RFC 9000 §18.2).
+      // "Local" and "remote" are meant from the peer's side (RFC 9000 §18.2).
       stream_opened_here(parameters.initial_max_stream_data_bidi_remote),
       stream_opened_there(parameters.initial_max_stream_data_bidi_local),
       stream_unidirectional(parameters.initial_max_stream_data_uni),
@@ -96,7 +96,7 @@ bool ConnectionLimits::write_control(Writer& writer, SentPackets& sent) {
   using Kind = SentFrame::Kind;
   constexpr auto bidirectional = Directionality::kBidirectional;
   constexpr auto unidirectional = Directionality::kUnidirectional;
-  // The primary alone announces the connection's limits.
+  // Only the primary announces the limits of the connection.
   due_ = due_now();
   if (due_ == 0) return true;
   const auto write = [&](ControlBit bit, const Frame& frame, Kind kind, std::uint64_t value) {

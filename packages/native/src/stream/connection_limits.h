@@ -13,7 +13,8 @@
 
 namespace sheaf::quic {
 
-// The peer's initial limits, by what they apply to on our side (RFC 9000 §7.4, §18.2).
+// The peer's initial limits, named by the streams that they apply to on our side (RFC 9000 §7.4,
+// §18.2).
 struct PeerLimits {
   std::uint64_t data = 0;
   std::uint64_t stream_opened_here = 0;   // bidirectional
@@ -23,16 +24,16 @@ struct PeerLimits {
   bool reset_stream_at = false;
 
   explicit PeerLimits(const TransportParameters& parameters);
-  // Some limit is lower than the other one.
+  // Returns whether some limit is lower than that of `other`.
   bool below(const PeerLimits& other) const;
   std::uint64_t for_stream(StreamId id, Role role) const;
 };
 
 // The limits of a connection as a whole, in both directions: bytes of all streams and numbers of
-// streams (RFC 9000 §4.1, §4.6), with the frames that announce them.
+// streams (RFC 9000 §4.1, §4.6). Writes the frames that announce them.
 class ConnectionLimits {
  public:
-  // `max_window`: what the memory of the connection leaves for receiving, in bytes.
+  // `max_window` is the number of bytes that the memory of the connection leaves for receiving.
   ConnectionLimits(Role role, const StreamSetConfig& config, std::uint64_t max_window,
                    EventQueue& events);
 
@@ -42,7 +43,8 @@ class ConnectionLimits {
   PeerStreamLimit& peer_streams(Directionality directionality) {
     return peer_streams_[index_of(directionality)];
   }
-  // After 0-RTT was rejected more streams may be open than the peer now allows; those wait.
+  // Returns false for streams beyond the peer's limit, which wait: more may be open than the peer
+  // allows after 0-RTT was rejected.
   bool permits(StreamId id) const {
     return id.initiator() != role || id.index() < local_streams_[index_of(id)].limit();
   }
@@ -53,44 +55,44 @@ class ConnectionLimits {
   }
 
   // --- what the peer allows ------------------------------------------------------------------
-  // True when the connection has more credit.
+  // Returns true when the connection has more credit.
   bool raise_credit(std::uint64_t limit);
   void add_credit(std::uint64_t bytes);
-  // DATA_BLOCKED is due, once for each limit.
+  // Makes DATA_BLOCKED due, once for each limit.
   void note_blocked() {
     if (send.note_blocked()) request(k_data_blocked);
   }
-  // A stream could not be opened (RFC 9000 §4.6).
+  // Called when a stream could not be opened (RFC 9000 §4.6).
   void note_streams_blocked(Directionality directionality);
   void raise_local_streams(Directionality directionality, std::uint64_t limit);
-  // 0-RTT was rejected: the limits that were remembered no longer hold.
+  // Called when 0-RTT was rejected: the remembered limits no longer hold.
   void clear_peer_limits();
 
   // --- what is allowed to the peer -----------------------------------------------------------
-  // Requests MAX_DATA when credit was given back.
+  // Makes MAX_DATA due when credit was given back.
   void announce_receive_window();
   void request_max_streams_if_due(Directionality directionality);
 
   // --- frames about them ---------------------------------------------------------------------
-  // A backend speaks of its lease alone.
+  // A backend only sends frames about its lease.
   bool control_due() const { return due_now() != 0; }
-  // False when the packet is full.
+  // Returns false when the packet is full.
   bool write_control(Writer& writer, SentPackets& sent);
-  // Repeats what still holds (RFC 9000 §13.3); false when the frame is about one stream.
-  // `wants_credit`: a stream waits for credit of the connection.
+  // Repeats a lost frame whose content still holds (RFC 9000 §13.3). Returns false when the frame
+  // is about one stream. `wants_credit` tells that a stream waits for credit of the connection.
   bool on_lost(const SentFrame& frame, bool wants_credit);
 
   const Role role;
   SendLimit send;         // bytes
   ReceiveWindow receive;  // bytes
-  Time now{};             // of the last call that told it
+  Time now{};             // of the last call that was given the time
   Duration rtt = Duration::zero();
   std::optional<PeerLimits> peer;
   bool leased = false;              // on a backend
   std::uint64_t told_max_data = 0;  // on a backend: the largest MAX_DATA that arrived here
 
  private:
-  // Frames that are due.
+  // The frames that are due.
   enum ControlBit : std::uint8_t {
     k_max_data = 1,
     k_data_blocked = 2,
@@ -113,10 +115,10 @@ class ConnectionLimits {
   std::uint8_t due_now() const { return leased ? due_ & k_data_blocked : due_; }
 
   EventQueue& events_;
-  std::array<SendLimit, 2> local_streams_;       // that we may open, by Directionality
+  std::array<SendLimit, 2> local_streams_;       // streams that we may open, by Directionality
   std::array<PeerStreamLimit, 2> peer_streams_;  // by Directionality
   std::uint64_t announced_max_data_;
-  std::uint8_t due_ = 0;  // of ControlBit
+  std::uint8_t due_ = 0;  // bits of ControlBit
 };
 
 }  // namespace sheaf::quic

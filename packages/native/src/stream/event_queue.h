@@ -6,14 +6,14 @@
 
 namespace sheaf::quic {
 
-// Events in the order in which they first happened, at most one of each kind per stream and none
+// Events in the order in which they first happened: at most one of each kind per stream, and none
 // after kClosed.
 class EventQueue {
  public:
   struct Entry {
     StreamEvent::Kind kind = StreamEvent::Kind::kOpened;
     Directionality directionality = Directionality::kBidirectional;  // kStreamsAvailable
-    Stream* stream = nullptr;                                        // all others
+    Stream* stream = nullptr;                                        // all other kinds
   };
 
   void push(Stream& stream, StreamEvent::Kind kind) {
@@ -29,7 +29,8 @@ class EventQueue {
         {.kind = StreamEvent::Kind::kStreamsAvailable, .directionality = directionality});
   }
   bool empty() const { return queue_.empty(); }
-  // The stream exists still: kClosed is its last event and only the caller forgets it, then.
+  // The stream of the entry still exists: kClosed is its last event, and only the caller forgets it
+  // afterwards.
   Entry pop() {
     const Entry entry = queue_.front();
     queue_.pop_front();

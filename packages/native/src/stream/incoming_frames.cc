@@ -47,7 +47,7 @@ TransportStatus IncomingFrames::on_stop_sending(const StopSendingFrame& frame) {
   if (!found) return found.error();
   if (*found == nullptr) return {};
   Stream& stream = **found;
-  // RFC 9000 §3.5: answered with RESET_STREAM and the same error, unless that is in flight.
+  // RFC 9000 §3.5: RESET_STREAM with the same error is due, unless one is in flight.
   if (!stream.send.reset(frame.error, false)) return {};
   parts_.lanes.on_reset(stream);
   parts_.events.push(stream, StreamEvent::Kind::kStopSending);
@@ -69,14 +69,14 @@ TransportStatus IncomingFrames::on_max_stream_data(const MaxStreamDataFrame& fra
   if (!found) return found.error();
   if (*found == nullptr) return {};
   parts_.lanes.raise_limit(**found, frame.maximum);
-  // Until now the stream's own limit was what stopped it.
+  // Until now the stream was stopped by its own limit.
   if (parts_.limits.send.available() == 0) parts_.lanes.note_connection_blocked();
   return {};
 }
 
 TransportStatus IncomingFrames::on_max_streams(const MaxStreamsFrame& frame) {
   ConnectionLimits& limits = parts_.limits;
-  // RFC 9000 §19.11 speaks of all streams, and a backend has a lease of some.
+  // RFC 9000 §19.11: MAX_STREAMS is about all streams, but a backend has a lease of some only.
   if (limits.leased) return {};
   const SendLimit& limit = limits.local_streams(frame.directionality);
   const bool some_wait = limit.used() > limit.limit();
@@ -85,9 +85,9 @@ TransportStatus IncomingFrames::on_max_streams(const MaxStreamsFrame& frame) {
   return {};
 }
 
-// The *_BLOCKED frames only inform (RFC 9000 §19.12 to §19.14): credit is given back as the
-// application reads, and lost announcements are repeated, so there is nothing to answer with.
-// Except where several servers share the connection's credit, and some hold what others wait for.
+// The *_BLOCKED frames only inform (RFC 9000 §19.12 to §19.14). Credit is given back as the
+// application reads, and lost announcements are repeated, so they need no answer. The exception is
+// a connection whose credit several servers share: some may hold credit that others wait for.
 
 TransportStatus IncomingFrames::on_data_blocked(const DataBlockedFrame& frame) {
   ConnectionLimits& limits = parts_.limits;

@@ -6,33 +6,33 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// The limits of a backend's streams (docs/internals/multi-end.md): a lease of the connection's,
-// which stay the affair of the primary.
+// The limits of a backend's streams (docs/internals/multi-end.md): a lease of the connection's
+// limits, which the primary keeps managing.
 class LeasedLimits {
  public:
   explicit LeasedLimits(StreamParts& parts) : parts_(parts) {}
 
   void start(const StreamLease& lease);
-  // In bytes: what is left to send.
+  // Returns the number of bytes that may still be sent.
   std::uint64_t credit() const;
-  // Some stream waits for credit of the connection, not for that of the stream.
+  // Returns whether some stream waits for credit of the connection rather than of the stream.
   bool needs_credit() const;
   void extend_credit(std::uint64_t bytes);
-  // Gives up credit that is not used, at most so many bytes; returns how many.
+  // Gives up unused credit of at most `bytes`. Returns the amount.
   std::uint64_t give_up_credit(std::uint64_t bytes);
 
   std::uint64_t ids_left(Directionality directionality) const;
-  // False, and nothing happens, while some of the earlier ids are left.
+  // Returns false and does nothing while some of the earlier ids are left.
   bool replace_ids(Directionality directionality, const StreamLease::Ids& ids);
 
-  // For the report to the primary: the largest MAX_DATA that arrived here, bytes that the
-  // application read, and bidirectional streams of the client that are closed.
+  // Counts for the report to the primary: the largest MAX_DATA that arrived here, the bytes that
+  // the application read, and the client's bidirectional streams that are closed.
   std::uint64_t told_max_data() const;
   std::uint64_t consumed() const;
   std::uint64_t streams_closed() const;
-  // Some stream is open here.
+  // Returns whether a stream is open here.
   bool in_use() const;
-  // Frees what is kept for streams to come.
+  // Frees the memory kept for future streams.
   void trim_memory();
 
  private:

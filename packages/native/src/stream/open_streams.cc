@@ -38,8 +38,8 @@ void OpenStreams::forget(Stream& stream) {
   if (bidirectional) --bidirectional_;
   table_.erase(stream);
   if (id.initiator() == limits_.role) return;
-  // Only now: a peer that opens and closes streams faster than the application takes note of it
-  // must not fill our memory.
+  // Gives back the credit for a stream only now: a peer that opens and closes streams faster than
+  // the application notices must not fill our memory.
   limits_.peer_streams(id.directionality()).on_closed();
   if (bidirectional) ++peer_closed_;
   limits_.request_max_streams_if_due(id.directionality());

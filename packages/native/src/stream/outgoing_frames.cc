@@ -127,8 +127,8 @@ bool OutgoingFrames::write_stream_frame(Stream& stream, SendStream::Segment& seg
   return true;
 }
 
-// Puts as much of the segment into a frame as fits, and shortens it to that; false when nothing
-// fits.
+// Puts as much of the segment into a frame as fits, and shortens the segment to that. Returns false
+// when nothing fits.
 bool OutgoingFrames::write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,
                                    SentPackets& sent) {
   StreamFrameHeader header{.stream = stream.id,
@@ -185,7 +185,7 @@ void OutgoingFrames::on_acknowledged(const SentFrame& frame) {
     stream->receive.on_stop_sending_acknowledged();
   } else {
     parts_.room.on_change();
-    // Data that was thought lost may have arrived all the same.
+    // Data that was declared lost may have arrived after all.
     const bool news = stream->send.on_acknowledged(frame.offset, frame.length, frame.fin);
     if (news) parts_.events.push(*stream, StreamEvent::Kind::kAcknowledged);
     parts_.lanes.refresh(*stream);

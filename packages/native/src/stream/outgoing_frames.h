@@ -10,8 +10,8 @@ struct Stream;
 struct StreamLane;
 struct StreamParts;
 
-// Fills packets with the frames of streams, and hears what became of those frames. Each frame is
-// logged with `sent.add_frame`.
+// Fills packets with the frames of streams, and learns the fate of those frames. Records each frame
+// with `sent.add_frame`.
 class OutgoingFrames {
  public:
   explicit OutgoingFrames(StreamParts& parts) : parts_(parts) {}
@@ -20,28 +20,28 @@ class OutgoingFrames {
   bool has_control_to_send() const;  // flow control, resets, stop sending
   bool has_data_to_send() const;     // STREAM frames that flow control allows
   void write_control(Writer& writer, SentPackets& sent);
-  // Fills the packet with STREAM frames in the scheduler's order; the last has no length field when
-  // it reaches the end of the writer. Returns payload bytes written.
+  // Fills the packet with STREAM frames in the scheduler's order. The last frame has no length
+  // field when it reaches the end of the writer. Returns the number of payload bytes written.
   std::size_t write_data(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
-  // In bytes, written but not yet in a packet.
+  // Returns the number of bytes written by the application but not yet in a packet.
   std::uint64_t unsent_bytes() const;
-  // The application filled the buffer of one of them and has not ended it: more than
-  // `unsent_bytes` is to come.
+  // Returns whether the application filled the buffer of such a stream and has not ended it: more
+  // than `unsent_bytes` is to come.
   bool open_ended() const;
-  // In bytes: what the peer's MAX_DATA still allows.
+  // Returns the number of bytes that the peer's MAX_DATA still allows.
   std::uint64_t connection_credit() const;
 
   // --- streams pinned to one path ------------------------------------------------------------
   bool has_pinned_to_send(PathId path) const;
-  // Control frames and data of the streams that are pinned to the opportunity's path. Returns
-  // payload bytes written.
+  // Writes control frames and data of the streams pinned to the opportunity's path. Returns the
+  // number of payload bytes written.
   std::size_t write_pinned(Writer& writer, SentPackets& sent, const SendOpportunity& opportunity);
 
   // --- frames that were sent -----------------------------------------------------------------
-  // Sends again what is not acknowledged of a STREAM frame, for another path. `rest` becomes what
-  // did not fit; true when nothing is left of it.
+  // Sends the unacknowledged data of a STREAM frame again, on another path. `rest` becomes the part
+  // that did not fit. Returns true when nothing is left of it.
   bool write_copy(SentFrame& rest, Writer& writer, SentPackets& sent);
-  // All stream frame kinds of SentFrame.
+  // Take all SentFrame kinds that are about streams.
   void on_acknowledged(const SentFrame& frame);
   void on_lost(const SentFrame& frame);
 
@@ -50,10 +50,10 @@ class OutgoingFrames {
   bool write_stream_control(Stream& stream, Writer& writer, SentPackets& sent);
   std::size_t write_lane_data(StreamLane& lane, Writer& writer, SentPackets& sent,
                               const SendOpportunity& opportunity);
-  // The stream whose data leaves next; null when there is none.
+  // Returns the stream whose data leaves next; null when there is none.
   Stream* next_to_send(StreamLane& lane, const SendOpportunity& opportunity);
-  // As much of the segment as there is room for, which becomes its length; false when there is
-  // none.
+  // Writes as much of the segment as there is room for, and sets its length to that. Returns false
+  // when there is no room.
   bool write_stream_frame(Stream& stream, SendStream::Segment& segment, Writer& writer,
                           SentPackets& sent);
   bool write_segment(Stream& stream, SendStream::Segment& segment, Writer& writer,

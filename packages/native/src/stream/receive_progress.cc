@@ -26,7 +26,7 @@ void ReceiveProgress::tell_reset(Stream& stream) {
 void ReceiveProgress::widen_over_gap(Stream& stream) {
   if (!stream.receive.widen_over_gap(limits_.now)) return;
   announce_window(stream);
-  // Nothing is consumed that would move it.
+  // Announces here, since no consumed data would move the window of the connection.
   limits_.receive.announce();
   limits_.announce_receive_window();
 }

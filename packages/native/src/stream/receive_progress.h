@@ -4,21 +4,21 @@
 
 namespace sheaf::quic {
 
-// Follows how far streams are read: gives credit back for what was read, and says when a reset is
-// to be told.
+// Follows how far streams are read. Gives back credit for the bytes read, and decides when a reset
+// is reported.
 class ReceiveProgress {
  public:
   ReceiveProgress(ConnectionLimits& limits, OpenStreams& open, StreamLanes& lanes,
                   EventQueue& events)
       : limits_(limits), open_(open), lanes_(lanes), events_(events) {}
 
-  // The application read so many bytes, at most what is readable.
+  // Called when the application has read `bytes`, which are at most those readable.
   void consume(Stream& stream, std::uint64_t bytes);
-  // The rest of one read: the end of the stream, or its reset.
+  // Finishes one read: adds the end of the stream, or its reset, to the result.
   void finish_read(Stream& stream, ReadResult& result);
-  // The application has read what the reset leaves reliable.
+  // Reports a reset once the application has read the data that it leaves reliable.
   void tell_reset(Stream& stream);
-  // Gives more credit where what arrived waits for what is missing.
+  // Gives more credit when data that arrived waits for missing data.
   void widen_over_gap(Stream& stream);
 
  private:

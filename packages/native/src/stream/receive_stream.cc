@@ -25,12 +25,12 @@ ReceiveStream::State ReceiveStream::state() const {
 
 bool ReceiveStream::finished() const {
   if (!abandoned_) return end_read_ || reset_read_;
-  // The rest of the data is of no interest, but the peer's use of connection credit is.
+  // The rest of the data does not matter, but its use of connection credit does.
   return reset_error_ || (final_size_ != k_unknown && !stop_sending_unsettled_);
 }
 
 TransportStatus ReceiveStream::check_size(std::uint64_t end, bool final, FrameType type) const {
-  // RFC 9000 §4.5.
+  // RFC 9000 §4.5: the final size may not change.
   if (final_size_ != k_unknown && (end > final_size_ || (final && end != final_size_))) {
     return violation(TransportErrorCode::kFinalSizeError, type, "final size changed");
   }
@@ -44,7 +44,7 @@ TransportStatus ReceiveStream::count(std::uint64_t end, FrameType type,
                                      const ReceiveContext& context) {
   if (end <= window_.received()) return {};
   const std::uint64_t more = end - window_.received();
-  // RFC 9000 §4.1.
+  // RFC 9000 §4.1: data beyond a limit is an error.
   if (!window_.allows(more)) {
     return violation(TransportErrorCode::kFlowControlError, type, "stream limit exceeded");
   }
@@ -86,16 +86,17 @@ Result<bool, TransportError> ReceiveStream::on_reset(const ResetStreamFrame& fra
   if (TransportStatus status = count(frame.final_size, type, context); !status) {
     return status.error();
   }
-  // Draft-ietf-quic-reliable-stream-reset-09 §5.2. RFC 9000 says nothing of two RESET_STREAM.
+  // draft-ietf-quic-reliable-stream-reset-09 §5.2. RFC 9000 does not say what two RESET_STREAM
+  // frames mean.
   const bool reliable = frame.reliable_size > 0 || (reset_error_ && reliable_size_ > 0);
   if (reliable && reset_error_.value_or(frame.error) != frame.error) {
     return violation(TransportErrorCode::kStreamStateError, type, "error code of a reset changed");
   }
-  // RFC 9000 §3.2: a reset may be ignored when all the data is here.
+  // RFC 9000 §3.2: a reset may be ignored when all data has been received.
   if (reset_due() || (!reset_error_ && all_received() && !abandoned_)) return false;
   final_size_ = frame.final_size;
   reset_error_ = frame.error;
-  // One that comes late may be larger.
+  // A reset that arrives late may have a larger reliable size.
   reliable_size_ = std::min(reliable_size_, frame.reliable_size);
   if (reset_due()) discard(context);
   return reset_due();
@@ -113,7 +114,7 @@ bool ReceiveStream::consume(std::uint64_t bytes, const ReceiveContext& context) 
   context.connection.consume(bytes, context.now, context.rtt);
   const bool moved = window_.consume(bytes, context.now, context.rtt);
   if (reset_due()) discard(context);
-  // RFC 9000 §3.2: no more credit once the size is known.
+  // RFC 9000 §3.2: no more credit is needed once the size is known.
   return moved && final_size_ == k_unknown;
 }
 
@@ -130,7 +131,7 @@ bool ReceiveStream::take_end() {
 bool ReceiveStream::abandon(const ReceiveContext& context) {
   if (abandoned_ || finished()) return false;
   abandoned_ = true;
-  // RFC 9000 §3.5: only useful while data is missing.
+  // RFC 9000 §3.5: STOP_SENDING is useful only while data is missing.
   stop_sending_unsettled_ = !reset_error_ && !all_received();
   discard(context);
   return stop_sending_unsettled_;

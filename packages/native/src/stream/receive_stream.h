@@ -30,14 +30,15 @@ class ReceiveStream {
   void open(BlockPool& pool, const ReceiveWindow& window);
 
   State state() const;
-  // Nothing more can happen that the application or the peer needs to know of.
+  // Returns whether nothing more can happen that the application or the peer must know.
   bool finished() const;
   const ReceiveWindow& window() const { return window_; }
   void announce_window() { window_.announce(); }
 
   // --- frames from the peer; true = the application has something new to read -------------------
   Result<bool, TransportError> on_stream(const StreamFrame& frame, const ReceiveContext& context);
-  // True = the reset is to be told: what it leaves reliable has been read.
+  // Returns true when the reset is to be reported: the application has read the data that it leaves
+  // reliable.
   Result<bool, TransportError> on_reset(const ResetStreamFrame& frame,
                                         const ReceiveContext& context);
 
@@ -45,33 +46,34 @@ class ReceiveStream {
   bool readable() const;
   Bytes peek() const { return reassembler_.peek(); }
   std::size_t copy_to(MutableBytes out) const { return reassembler_.copy_to(out); }
-  // Gives more credit where what arrives waits for what is missing. True when MAX_STREAM_DATA is
-  // due.
+  // Gives more credit when data that arrives waits for missing data. Returns true when
+  // MAX_STREAM_DATA is due.
   bool widen_over_gap(Time now);
-  // At most what is readable. True when MAX_STREAM_DATA is due.
+  // Consumes `bytes`, at most those readable. Returns true when MAX_STREAM_DATA is due.
   bool consume(std::uint64_t bytes, const ReceiveContext& context);
-  // Nothing is missing that the application waits for.
+  // Returns whether no data is missing that the application waits for.
   bool complete() const {
     return all_received() || (reset_error_ && in_order_end() >= reliable_size_);
   }
-  // Everything that arrived in order has been read, when more cannot come.
+  // Returns whether all data in order has been read and no more can come.
   bool nothing_left() const { return abandoned_ || (!complete() && readable_bytes() == 0); }
   std::uint64_t in_order_end() const { return reassembler_.contiguous_end(); }
   std::uint64_t readable_bytes() const {
     return reassembler_.contiguous_end() - reassembler_.read_offset();
   }
-  // Everything up to the end has been read; remembers that the application was told.
+  // Returns whether everything up to the end has been read, and remembers that the application was
+  // told.
   bool take_end();
-  // Once everything that the reset leaves reliable has been read.
+  // Returns the error once the data that the reset leaves reliable has been read.
   std::optional<std::uint64_t> reset_error() const {
     return reset_due() ? reset_error_ : std::nullopt;
   }
   void on_reset_read() { reset_read_ = true; }
 
-  // Gives up reading (STOP_SENDING). True when the peer has to be told.
+  // Gives up reading (STOP_SENDING). Returns true when the peer must be told.
   bool abandon(const ReceiveContext& context);
   bool abandoned() const { return abandoned_; }
-  // A STOP_SENDING that was lost is sent again unless the peer has reset the stream.
+  // Returns whether a lost STOP_SENDING must be sent again: not when the peer has reset the stream.
   bool stop_sending_needed() const { return stop_sending_unsettled_ && !reset_error_; }
   void on_stop_sending_acknowledged() { stop_sending_unsettled_ = false; }
 
@@ -91,7 +93,7 @@ class ReceiveStream {
   std::uint64_t final_size_ = k_unknown;
   std::uint64_t credited_ = 0;  // bytes whose connection credit was given back
   std::optional<std::uint64_t> reset_error_;
-  std::uint64_t reliable_size_ = k_unknown;  // the smallest of those in the resets
+  std::uint64_t reliable_size_ = k_unknown;  // the smallest in the resets so far
   bool reset_read_ = false;
   bool end_read_ = false;
   bool abandoned_ = false;

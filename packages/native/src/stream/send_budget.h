@@ -5,23 +5,24 @@
 
 namespace sheaf::quic {
 
-// Divides the memory of a connection among the data that its streams want to send. All in bytes.
+// Divides the memory of a connection among the data that its streams want to send. All sizes are in
+// bytes.
 //
-// The data that the peer may still send has its place first. The rest is divided in three ways:
-// - Data beyond the credit of its stream gets half at most, and a sixteenth for each stream.
-//   Responses that nobody takes leave room for those that somebody does.
+// The data that the peer may still send has precedence. The rest is divided in three ways:
+// - Data beyond the credit of its stream gets at most half, and at most a sixteenth for each
+//   stream. Thus responses that the client does not take leave room for those that it does.
 // - The last quarter is for streams that have nothing left to send.
-// - Such a stream may always write a small chunk, so that none starves behind others that are not
-//   taken. `RequestAdmission` counts these chunks in.
+// - Such a stream may always write a small chunk, so that none starves behind streams that are not
+//   taken. `RequestAdmission` accounts for these chunks.
 class SendBudget {
  public:
-  // Chunks to write: where credit is scarce, and where there is plenty.
+  // The sizes of chunks to write where credit is scarce and where it is plentiful.
   static constexpr std::uint64_t k_small_chunk = 16 << 10;
   static constexpr std::uint64_t k_large_chunk = 256 << 10;
 
   struct Stream {
     std::uint64_t unsent = 0;  // bytes
-    std::uint64_t credit = 0;  // bytes that the peer takes of it, those unsent included
+    std::uint64_t credit = 0;  // bytes of the stream that the peer takes, unsent ones included
     std::uint64_t stalled() const { return unsent > credit ? unsent - credit : 0; }
     std::uint64_t spare() const { return credit > unsent ? credit - unsent : 0; }
   };
@@ -30,7 +31,7 @@ class SendBudget {
 
   void set_memory(std::uint64_t bytes) { memory_ = bytes; }
   std::uint64_t memory() const { return memory_; }
-  // The window that the connection may grow to for receiving.
+  // The size that the connection's receive window may grow to.
   std::uint64_t max_receive_window() const { return std::max(memory_ / 2, k_least); }
   void hold(std::uint64_t bytes) { held_ += bytes; }
   void release(std::uint64_t bytes) { held_ -= bytes; }
@@ -38,7 +39,7 @@ class SendBudget {
   void unstall(std::uint64_t bytes) { stalled_ -= bytes; }
   std::uint64_t held() const { return held_; }
 
-  // `window`: what the peer may send.
+  // `window` is the number of bytes that the peer may send.
   bool has_room(std::uint64_t window) const { return held_ < of_sending(window); }
   bool has_room_to_hold(std::uint64_t bytes, std::uint64_t window) const {
     return held_ + bytes <= of_sending(window) / 4 * 3;
@@ -58,7 +59,7 @@ class SendBudget {
   }
 
  private:
-  // The smallest lets one stream after the other go on.
+  // The least memory with which one stream after the other can proceed.
   static constexpr std::uint64_t k_least = 64 << 10;
   std::uint64_t of_sending(std::uint64_t window) const {
     return std::max(memory_ > window ? memory_ - window : 0, k_least);

@@ -7,7 +7,7 @@
 namespace sheaf::quic {
 
 // Holds the bytes that the application wrote to one stream and that are not acknowledged. Each
-// chunk is released as soon as all of it is acknowledged, in whatever order that happens.
+// chunk is released as soon as all of it is acknowledged, in any order.
 class SendBuffer {
  public:
   std::uint64_t end() const { return end_; }                    // bytes written
@@ -18,7 +18,7 @@ class SendBuffer {
   // Writes bytes that are in the buffer and not acknowledged.
   void copy(std::uint64_t offset, std::size_t length, Writer& writer);
   void acknowledge(std::uint64_t offset, std::uint64_t length);
-  // The parts of [start, end) that are not acknowledged.
+  // Visits the parts of [start, end) that are not acknowledged.
   template <typename Visit>
   void for_each_unacknowledged(std::uint64_t start, std::uint64_t end, Visit&& visit) const {
     if (start < acknowledged_) start = acknowledged_;
@@ -40,16 +40,16 @@ class SendBuffer {
     std::uint64_t size = 0;
   };
 
-  // Index of the piece that contains the offset.
+  // Returns the index of the piece that contains the offset.
   std::size_t find(std::uint64_t offset) const;
   void release(std::uint64_t start, std::uint64_t end);
 
   Ring<Piece> pieces_;
-  IntervalSet beyond_;  // acknowledged, above a gap
+  IntervalSet beyond_;  // acknowledged bytes above a gap
   std::uint64_t acknowledged_ = 0;
   std::uint64_t end_ = 0;
   std::uint64_t held_bytes_ = 0;
-  // Where `copy` last ended: most copies go on from there. Counted from the front piece.
+  // The piece where `copy` last ended, counted from the front piece: most copies continue there.
   std::size_t cursor_ = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace sheaf::quic {
 
-// Bytes that the application lends until they are acknowledged (or the stream is reset): nothing is
+// Bytes that the application lends until they are acknowledged or the stream is reset. They are not
 // copied before sealing. `release` is called exactly once.
 class SendChunk {
  public:
@@ -15,7 +15,7 @@ class SendChunk {
   SendChunk() = default;
   SendChunk(Bytes bytes, Release release, void* owner)
       : bytes_(bytes), release_(release), owner_(owner) {}
-  // A private copy.
+  // Returns a private copy.
   static SendChunk copy_of(Bytes bytes);
   SendChunk(SendChunk&& other) noexcept
       : bytes_(std::exchange(other.bytes_, {})),

@@ -7,18 +7,18 @@
 
 namespace sheaf::quic {
 
-// The sending part of a stream (RFC 9000 §3.1). "Ready" and "Send" are one state: nothing depends
-// on whether the first frame has left.
+// The sending part of a stream (RFC 9000 §3.1). "Ready" and "Send" are one state, since nothing
+// depends on whether the first frame has left.
 class SendStream {
  public:
   enum class State : std::uint8_t { kSend, kDataSent, kDataReceived, kResetSent, kResetReceived };
   // The kind of data that can go into STREAM frames now.
   enum class Sendability : std::uint8_t {
     kNothing,
-    kNewData,     // needs credit of the connection too
-    kNowPossible  // lost data or a bare end: no credit is needed
+    kNewData,     // also needs credit of the connection
+    kNowPossible  // lost data or a bare end: needs no credit
   };
-  // The next STREAM frame's content, if a packet has room for it.
+  // The content of the next STREAM frame, if a packet has room for it.
   struct Segment {
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
@@ -38,13 +38,13 @@ class SendStream {
   // --- application ----------------------------------------------------------------------------
   bool writable() const { return !fin_written_ && !was_reset(); }
   void write(SendChunk chunk, bool fin);
-  // So many bytes from the beginning arrive even if it is reset then, when `reset` permits it.
+  // Makes the first `bytes` arrive even if the stream is reset, when `reset` permits it.
   void keep_reliable(std::uint64_t bytes) {
     if (!was_reset()) reliable_size_ = bytes;
   }
-  // RFC 9000 §3.1. False when there is nothing left to abandon.
+  // Resets the stream (RFC 9000 §3.1). Returns false when there is nothing left to abandon.
   bool reset(std::uint64_t error, bool permit_reliable);
-  // Bytes that are to arrive at the peer and were never sent.
+  // Returns the number of bytes that are to arrive at the peer and were never sent.
   std::uint64_t unsent_bytes() const {
     const std::uint64_t end = was_reset() ? reliable_size_ : buffer_.end();
     return end > limit_.used() ? end - limit_.used() : 0;
@@ -54,31 +54,31 @@ class SendStream {
 
   // --- packets --------------------------------------------------------------------------------
   Sendability sendability() const;
-  // Lost data first (RFC 9000 §13.3), then new data within the stream's own limit.
+  // Returns lost data first (RFC 9000 §13.3), then new data within the stream's own limit.
   Segment next_segment() const;
-  // The first part of [offset, offset + length) that the peer may lack.
+  // Returns the first part of [offset, offset + length) that the peer may lack.
   std::optional<Segment> first_unacknowledged(std::uint64_t offset, std::uint64_t length) const;
-  // The frame that ends at this offset ends the stream.
+  // Returns whether a frame that ends at this offset ends the stream.
   bool ends_at(std::uint64_t offset) const { return fin_written_ && offset == buffer_.end(); }
   void copy(std::uint64_t offset, std::size_t length, Writer& writer) {
     buffer_.copy(offset, length, writer);
   }
   void on_sent(const Segment& sent);
-  // True when the peer now has more of the stream without a gap, or all of it with its end.
+  // Returns true when the peer now has more of the stream without a gap, or all of it with its end.
   bool on_acknowledged(std::uint64_t offset, std::uint64_t length, bool fin);
   void on_lost(std::uint64_t offset, std::uint64_t length, bool fin);
   void on_reset_acknowledged();
-  // 0-RTT was rejected: the peer has seen nothing.
+  // Called when 0-RTT was rejected: the peer has seen nothing.
   void restart();
 
-  // RESET_STREAM's fields, or RESET_STREAM_AT's.
+  // The fields of RESET_STREAM or RESET_STREAM_AT.
   std::uint64_t reset_error() const { return reset_error_; }
   std::uint64_t final_size() const { return limit_.used(); }
   std::uint64_t reliable_size() const { return reliable_size_; }
   bool reset_acknowledged() const { return reset_acknowledged_; }
 
  private:
-  // True when all that is to arrive did.
+  // Returns true when everything that is to arrive has arrived.
   bool settle();
 
   SendBuffer buffer_;
@@ -88,7 +88,7 @@ class SendStream {
   std::uint64_t reliable_size_ = 0;
   State state_ = State::kSend;
   bool fin_written_ = false;
-  bool fin_due_ = false;  // not sent, or lost
+  bool fin_due_ = false;  // not sent yet, or lost
   bool fin_acknowledged_ = false;
   bool reset_acknowledged_ = false;
 };

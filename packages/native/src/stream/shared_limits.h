@@ -7,32 +7,33 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// The connection's limits at those who share them with backends (docs/internals/multi-end.md). The
-// primary leases parts of them out and settles what became of those; the client allows for servers
-// that used more than their part.
+// The limits of a connection at the primary and at the client, which share them with backends
+// (docs/internals/multi-end.md). The primary leases parts of the limits to backends and settles the
+// leases. The client tolerates servers that used more than their part.
 class SharedLimits {
  public:
   explicit SharedLimits(StreamParts& parts) : parts_(parts) {}
 
   // --- primary -------------------------------------------------------------------------------
-  // In bytes: what may be sent here, or leased out.
+  // Returns the number of bytes that may be sent here, or leased out.
   std::uint64_t credit() const;
-  // Some stream here waits for credit of the connection, not for that of the stream.
+  // Returns whether some stream here waits for credit of the connection rather than of the stream.
   bool needs_credit() const;
-  // A backend heard the client's MAX_DATA.
+  // Called when a backend received MAX_DATA from the client.
   void raise_credit(std::uint64_t limit);
-  // Takes credit and ids out of what may be used here: as much as there is.
+  // Takes credit and ids out of those that may be used here, as far as there are any.
   StreamLease lease_out(const StreamLease& wanted);
-  // Accounts for a lease: `used` of `leased` bytes were sent, more when the backend lied.
+  // Settles a lease: of `leased` bytes, `used` were sent. `used` is larger when the backend lied.
   void settle(std::uint64_t leased, std::uint64_t used);
-  // Bytes that a backend's application read, and client's streams that it closed.
+  // Counts bytes that a backend's application read, and streams of the client that the backend
+  // closed.
   void count_elsewhere(std::uint64_t consumed, std::uint64_t streams_closed, Time now);
 
   // --- client --------------------------------------------------------------------------------
-  // The connection's limit is what the last frame exceeded.
+  // Returns whether the last frame exceeded the limit of the connection.
   bool exceeded() const;
-  // Some backend may have used more than it had: the primary may use what it was granted all the
-  // same.
+  // Lets the primary use all that it was granted, although some backend may have used more than its
+  // part.
   void tolerate();
 
  private:

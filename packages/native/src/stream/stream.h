@@ -9,8 +9,8 @@ namespace sheaf::quic {
 
 struct StreamLane;
 
-// One stream: its one or two parts (RFC 9000 §3.4) and what waits to be told to the application, to
-// the scheduler and to the peer.
+// One stream: its one or two parts (RFC 9000 §3.4), and the news that wait for the application, the
+// scheduler and the peer.
 struct Stream {
   // Frames other than STREAM that are due.
   enum ControlBit : std::uint8_t {
@@ -23,20 +23,20 @@ struct Stream {
   StreamId id;
   StreamLane* lane = nullptr;
   StreamPriority priority;
-  std::uint64_t expected_bytes = 0;  // that it will have at its end; 0: not known
+  std::uint64_t expected_bytes = 0;  // the length that it will have at its end; 0 when not known
   SendStream send;                   // meaningless unless `sends`
   ReceiveStream receive;             // meaningless unless `receives`
-  StreamLink control_link;           // of its lane's queue
+  StreamLink control_link;           // in its lane's queue
   StreamLink ahead_link;
   StreamLink credit_link;
   StreamLink room_link;
   std::uint64_t stop_sending_error = 0;
   std::uint64_t counted_unsent = 0;   // its share of StreamLane::unsent
-  std::uint64_t counted_held = 0;     // its share of SendBudget::held, with what is reserved
+  std::uint64_t counted_held = 0;     // its share of SendBudget::held, including `reserved`
   std::uint64_t counted_stalled = 0;  // its share of SendBudget::stalled
   std::uint64_t reserved = 0;         // bytes kept free for its next write
   SendStream::Sendability sendability = SendStream::Sendability::kNothing;
-  std::uint8_t control_due = 0;     // of ControlBit
+  std::uint8_t control_due = 0;     // bits of ControlBit
   std::uint16_t events_queued = 0;  // bit per StreamEvent::Kind
   bool sends = false;
   bool receives = false;
@@ -46,10 +46,10 @@ struct Stream {
   bool lost = false;           // its backend is gone: no frame about it is sent
   bool counted_open_ended = false;  // counted in StreamLane::open_ended
 
-  // A stream whose end nobody has named yet counts as so much longer than what is written: who
-  // says how long it is must not come behind who does not.
+  // The assumed rest of a stream whose end is unknown: a stream that tells its length must not come
+  // behind one that does not.
   static constexpr std::uint64_t k_no_end_in_sight = std::uint64_t{1} << 32;
-  // To its end, as far as is known, without what was sent before.
+  // Returns the bytes from the first unsent one to the end, as far as that is known.
   std::uint64_t remaining() const {
     const std::uint64_t unsent = send.unsent_bytes();
     if (!send.writable()) return unsent;

@@ -4,17 +4,17 @@
 
 namespace sheaf::quic {
 
-// The error code of kLost in layers that know only resets (docs/reference/wire.md).
+// The error code that stands for kLost in layers that know only resets (docs/reference/wire.md).
 inline constexpr std::uint64_t k_backend_lost = 0x5ea0;
 
-// Coalesced: a stream has at most one pending event of each kind.
+// Events are coalesced: a stream has at most one pending event of each kind.
 struct StreamEvent {
   enum class Kind : std::uint8_t {
     kOpened,        // the peer opened it
     kReadable,      // bytes, the end, or a reset can be read
     kWritable,      // send buffer fell below its low-water mark after `write` was refused bytes
     kStopSending,   // the peer does not want more; `value` = its error
-    kReset,         // the peer reset its side; `value` = its error, as `read` would tell
+    kReset,         // the peer reset its side; `value` = its error, as `read` would report
     kAcknowledged,  // `value` = offset up to which the peer has everything
     kLost,          // its backend is gone: nothing comes any more, nothing sent counts as received;
                     // `value` = offset up to which everything arrived, which can still be

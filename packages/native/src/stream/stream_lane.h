@@ -9,24 +9,24 @@
 
 namespace sheaf::quic {
 
-// The streams that share the paths they may use: those pinned to one path, or all others. What
-// they send, and the frames about them, leaves on these paths only.
+// The streams that share the paths they may use: either those pinned to one path, or all others.
+// Their data and the frames about them leave on these paths only.
 struct StreamLane {
   StreamLane(std::optional<PathId> only_path, StreamSchedulerKind kind, bool lane_apart = false)
       : path(only_path), apart(lane_apart), scheduler(make_stream_scheduler(kind)) {}
 
-  std::optional<PathId> path;  // nothing: any
-  bool apart;                  // another server is at the end of the path: nothing moves to others
+  std::optional<PathId> path;  // nothing: any path
+  bool apart;                  // another server is at the end: nothing moves to other lanes
   std::unique_ptr<StreamScheduler> scheduler;
   std::array<std::size_t, 3> sender_count{};  // streams by Sendability
   std::uint64_t unsent = 0;                   // bytes written but not yet in a packet
   std::size_t open_ended = 0;                 // streams with more to come than is written
   StreamList<Stream, &Stream::control_link> control_queue;
-  // Streams with something to send that go before any that the scheduler names.
+  // Streams with something to send that precede every stream of the scheduler.
   StreamList<Stream, &Stream::ahead_link> ahead;
   BackendUse use;  // client, with `apart`
 
-  // The stream has something to send, or other bytes left than it had.
+  // Called when the stream has something to send, or its remaining bytes have changed.
   void schedule(Stream& stream) {
     if (stream.priority.ahead) {
       ahead.push_back(stream);
@@ -46,12 +46,12 @@ struct StreamLane {
   std::size_t& senders(SendStream::Sendability sendability) {
     return sender_count[static_cast<std::size_t>(sendability)];
   }
-  // All of its streams.
+  // Returns the number of its streams.
   std::size_t size() const { return sender_count[0] + sender_count[1] + sender_count[2]; }
   std::size_t senders(SendStream::Sendability sendability) const {
     return sender_count[static_cast<std::size_t>(sendability)];
   }
-  // Some stream waits for the connection's credit alone, not for that of its stream.
+  // Returns whether some stream waits only for credit of the connection, not of the stream.
   bool needs_credit() const { return senders(SendStream::Sendability::kNewData) > 0; }
 };
 

@@ -9,8 +9,8 @@
 
 namespace sheaf::quic {
 
-// Puts each stream into the queue of the paths that it may use: that of what it has to send, and
-// that of control frames about it.
+// Puts each stream into the queues of the paths that it may use: one for data to send, one for
+// control frames about the stream.
 class StreamLanes {
  public:
   using Sendability = SendStream::Sendability;
@@ -18,27 +18,27 @@ class StreamLanes {
   StreamLanes(StreamSchedulerKind scheduler, ConnectionLimits& limits, WriteRoom& room)
       : scheduler_(scheduler), limits_(limits), room_(room), any_path_(std::nullopt, scheduler) {}
 
-  // Streams that any path may carry.
+  // The lane of streams that any path may carry.
   StreamLane& any_path() { return any_path_; }
   const StreamLane& any_path() const { return any_path_; }
   bool some_pinned() const { return !pinned_.empty(); }
-  // Null when no stream is pinned to the path.
+  // Returns null when no stream is pinned to the path.
   StreamLane* pinned_to(PathId path) const;
   StreamLane& make_pinned(PathId path, bool apart);
-  // No stream may be in it.
+  // The lane must be empty.
   void erase(const StreamLane& lane);
 
   void enter(Stream& stream, StreamLane& lane);
-  // With all that waits to be sent.
+  // Moves the stream with everything that waits to be sent.
   void move(Stream& stream, StreamLane& lane);
   void leave(Stream& stream);
 
-  // To be called after any change of what the stream could send.
+  // Must be called after any change of what the stream could send.
   void refresh(Stream& stream);
-  // Puts the stream where it belongs: scheduled, waiting for connection credit, or neither.
+  // Puts the stream into its place: scheduled, waiting for connection credit, or neither.
   void place(Stream& stream);
   void schedule_credit_waiters();
-  // Some stream has new data.
+  // Returns whether some stream has new data.
   bool wants_credit() const;
   void note_connection_blocked() {
     if (wants_credit()) limits_.note_blocked();
@@ -48,12 +48,12 @@ class StreamLanes {
            (lane.senders(Sendability::kNewData) > 0 && limits_.send.available() > 0);
   }
 
-  // `bit`: Stream::ControlBit.
+  // `bit` is a Stream::ControlBit.
   void request_control(Stream& stream, std::uint8_t bit);
   void cancel_control(Stream& stream, std::uint8_t bit);
-  // After a reset of the sending part.
+  // Called after a reset of the sending part.
   void on_reset(Stream& stream);
-  // The peer's limit of the stream.
+  // Raises the peer's limit of the stream.
   void raise_limit(Stream& stream, std::uint64_t limit);
 
  private:

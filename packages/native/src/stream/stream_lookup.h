@@ -13,21 +13,22 @@ namespace sheaf::quic {
 // §3.2). Several servers may share the streams of a connection (docs/internals/multi-end.md).
 class StreamLookup {
  public:
-  // The stream with the part in question; null when it was closed before.
+  // The stream with the part in question; null when it has been closed.
   using Found = Result<Stream*, TransportError>;
 
   StreamLookup(ConnectionLimits& limits, OpenStreams& open, StreamLanes& lanes, EventQueue& events)
       : limits_(limits), open_(open), lanes_(lanes), events_(events) {}
 
-  // For a frame about what the peer sends on the stream.
+  // For a frame about data that the peer sends on the stream.
   Found find_receiving(StreamId id, FrameType type);
-  // For a frame about what this side sends on it.
+  // For a frame about data that this side sends on the stream.
   Found find_sending(StreamId id, FrameType type);
 
-  // Streams between those that open here may be at other servers.
+  // Called when the streams between those that open here may be at other servers.
   void share();
   bool shared() const { return shared_; }
-  // Client: the path of the backend that frames now come from; nothing: the primary.
+  // Client: sets the path of the backend that the next frames come from; nothing stands for the
+  // primary.
   void set_arrival(std::optional<PathId> path) { arrival_ = path; }
 
  private:
@@ -36,7 +37,7 @@ class StreamLookup {
   Found open_in_order(StreamId id, FrameType type);
   Found open_alone(StreamId id, FrameType type);
   Stream& open(StreamId id);
-  // The server that the frame in hand came from has this stream.
+  // Returns whether the server that sent the current frame has this stream.
   bool at_arrival(const Stream& stream) const {
     return stream.lane->apart ? stream.lane->path == arrival_ : !arrival_;
   }
@@ -47,7 +48,7 @@ class StreamLookup {
   EventQueue& events_;
   bool shared_ = false;
   std::optional<PathId> arrival_;
-  std::array<IntervalSet, 2> peer_opened_;  // indices by Directionality, bounded; when shared
+  std::array<IntervalSet, 2> peer_opened_;  // indices by Directionality, bounded; used when shared
 };
 
 }  // namespace sheaf::quic

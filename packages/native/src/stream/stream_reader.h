@@ -14,18 +14,18 @@ class StreamReader {
  public:
   explicit StreamReader(StreamParts& parts) : parts_(parts) {}
 
-  // Copies in-order bytes out.
+  // Copies out the bytes that arrived in order.
   Result<ReadResult, StreamRefusal> read(StreamId stream, MutableBytes out, Time now);
-  // In bytes: how much `read` gives.
+  // Returns the number of bytes that `read` gives.
   std::uint64_t readable_bytes(StreamId stream) const;
-  // In-order bytes without a copy, as far as they lie side by side; valid until the next call on
-  // the StreamSet.
+  // Returns bytes in order without a copy, as far as they are contiguous in memory; valid until the
+  // next call on the StreamSet.
   Bytes peek(StreamId stream) const;
-  // Consumes what `peek` showed, as `read` does.
+  // Consumes bytes that `peek` showed, like `read`.
   Result<ReadResult, StreamRefusal> consume(StreamId stream, std::size_t bytes, Time now);
-  // Asks the peer to send no more; what has arrived is discarded.
+  // Asks the peer to send no more; data that has arrived is discarded.
   Status<StreamRefusal> stop_sending(StreamId stream, std::uint64_t error);
-  // Something has arrived, in order, on any stream, that the application has not read.
+  // Returns whether any stream has data in order that the application has not read.
   bool unread() const;
 
  private:

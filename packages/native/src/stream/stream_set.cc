@@ -52,7 +52,7 @@ std::optional<std::uint64_t> StreamSet::take(StreamEvent::Kind kind, Stream& str
     case Kind::kStopSending:
       return stream.send.reset_error();
     case Kind::kReset:
-      // RFC 9000 §3.2: told about it, the application has read the reset.
+      // RFC 9000 §3.2: with this event the application has read the reset.
       value = *stream.receive.reset_error();
       stream.receive.on_reset_read();
       parts_->open.close_if_finished(stream);
@@ -97,7 +97,7 @@ TransportStatus StreamSet::set_peer_parameters(const TransportParameters& parame
       if (stream.sends) stream.send.limit().replace(0);
     });
   } else if (known && limits.below(*known)) {
-    // RFC 9000 §7.4.1.
+    // RFC 9000 §7.4.1: the limits may not be smaller than those remembered for 0-RTT.
     return TransportError{TransportErrorCode::kProtocolViolation, 0,
                           "less is permitted than was remembered for 0-RTT"};
   }

@@ -18,8 +18,8 @@
 
 namespace sheaf::quic {
 
-// All streams of a connection with flow control at both levels (RFC 9000 §2 to §4). Each role is
-// one side from which they are seen.
+// All streams of a connection, with flow control at both levels (RFC 9000 §2 to §4). Each role
+// object is the view of one of its callers.
 class StreamSet {
  public:
   StreamSet(Role role, const StreamSetConfig& config);
@@ -43,21 +43,22 @@ class StreamSet {
 
   // --- several servers ------------------------------------------------------------------------
 
-  // Other servers take part (docs/internals/multi-end.md): the peer's streams open here one by one,
-  // since those between are theirs, and the peer's data is counted by all together.
+  // Called when other servers take part (docs/internals/multi-end.md). The peer's streams then open
+  // here one by one, since the streams between are theirs, and all servers together count the
+  // peer's data.
   void share();
   SharedLimits& shared_limits() { return shared_limits_; }
   LeasedLimits& leased_limits() { return leased_limits_; }
 
   // --- limits --------------------------------------------------------------------------------
-  // Ours, for the transport parameters that this side announces.
+  // Fills in our limits, for the transport parameters that this side announces.
   void fill_local_parameters(TransportParameters& parameters) const;
-  // The peer's. With 0-RTT first the remembered ones, then the real ones, which may not be smaller
-  // (RFC 9000 §7.4.1): PROTOCOL_VIOLATION.
+  // Sets the peer's limits. With 0-RTT these are first the remembered ones, then the real ones.
+  // Smaller real ones are a PROTOCOL_VIOLATION (RFC 9000 §7.4.1).
   TransportStatus set_peer_parameters(const TransportParameters& parameters);
-  // 0-RTT was rejected: everything that was sent is sent again from offset 0, and the limits of the
-  // next `set_peer_parameters` replace the remembered ones, even with smaller values. To be called
-  // before it, also when nothing was sent.
+  // Called when 0-RTT was rejected: all data is sent again from offset 0, and the limits of the
+  // next `set_peer_parameters` replace the remembered ones, even with smaller values. Must be
+  // called before it, even when nothing was sent.
   void restart_sending();
   // For automatic window tuning.
   void set_rtt(Duration smoothed);
@@ -66,16 +67,17 @@ class StreamSet {
   std::size_t open_streams() const;
   std::size_t open_bidirectional_streams() const;
   std::uint64_t streams_total() const;
-  // The connection closes: nobody wants any more what streams were to send and have received.
+  // Called when the connection closes: discards the data that streams were to send or have
+  // received.
   void drop();
 
  private:
   void apply_peer_limits();
-  // Does what the event stands for, and says what it tells; nothing: it is out of date.
+  // Carries out the event and returns its value; nothing when it is out of date.
   std::optional<std::uint64_t> take(StreamEvent::Kind kind, Stream& stream);
 
   std::unique_ptr<StreamParts> parts_;
-  bool peer_limits_void_ = false;  // 0-RTT was rejected: the next ones replace them
+  bool peer_limits_void_ = false;  // 0-RTT was rejected: the next limits replace these
   StreamWriter writer_;
   StreamReader reader_;
   StreamMemory memory_;

@@ -16,10 +16,10 @@ struct StreamSetConfig {
   std::uint64_t max_connection_window = 24 << 20;
   std::uint64_t initial_stream_window = 256 << 10;
   std::uint64_t max_stream_window = 8 << 20;
-  std::uint64_t max_bidirectional_streams = 1000;  // open at once, by the peer
+  std::uint64_t max_bidirectional_streams = 1000;  // streams of the peer open at the same time
   std::uint64_t max_unidirectional_streams = 1000;
   std::uint64_t send_buffer = 1 << 20;  // accepted but not yet sent, per stream, in bytes
-  std::uint64_t memory = k_max_varint;  // of all streams, as stream/send_budget.h divides it, bytes
+  std::uint64_t memory = k_max_varint;  // bytes of all streams (stream/send_budget.h)
   StreamSchedulerKind scheduler = StreamSchedulerKind::kExtensible;
 };
 
@@ -28,7 +28,7 @@ enum class StreamRefusal : std::uint8_t {
   kWrongDirection,
   kStreamLimit,  // open: wait for kStreamsAvailable
   kFinished,     // write after the end or after a reset
-  kElsewhere,    // pin: the stream lives at another server than the path leads to
+  kElsewhere,    // pin: the stream is at another server than the path leads to
 };
 
 struct ReadResult {
@@ -41,7 +41,7 @@ struct ReadResult {
 // that it may send, and ids of streams that it may open.
 struct StreamLease {
   struct Ids {
-    std::uint64_t first = 0;  // index
+    std::uint64_t first = 0;  // an index
     std::uint64_t count = 0;
   };
   std::uint64_t credit = 0;

@@ -8,8 +8,9 @@
 
 namespace sheaf::quic {
 
-// The open streams by id. A closed stream leaves nothing behind: streams of a kind open in order of
-// index, so an id below the number of opened ones that is not here has been closed.
+// The open streams by id. A closed stream leaves nothing behind: streams of a type open in order of
+// index, so an id below the number of opened streams that is missing here belongs to a closed
+// stream.
 class StreamTable {
  public:
   StreamTable() = default;
@@ -17,7 +18,7 @@ class StreamTable {
   StreamTable& operator=(const StreamTable&) = delete;
   ~StreamTable();
 
-  // Null when there is none.
+  // Returns null when there is none.
   Stream* find(StreamId id) const {
     if (last_used_ != nullptr && last_used_->id == id) return last_used_;
     Stream* const* stream = streams_.find(id.value);
@@ -25,7 +26,7 @@ class StreamTable {
     last_used_ = *stream;
     return *stream;
   }
-  // The id must be new. Parts are as an earlier stream left them: the caller opens them.
+  // The id must be new. Its parts are as an earlier stream left them; the caller opens them.
   Stream& insert(StreamId id);
   void erase(Stream& stream);
 
@@ -38,7 +39,7 @@ class StreamTable {
 
  private:
   FlatMap<Stream*> streams_;  // owned
-  // Kept for the next streams together with the arrays that they have grown.
+  // Streams kept for reuse, together with the arrays that they have grown.
   std::vector<std::unique_ptr<Stream>> unused_;
   mutable Stream* last_used_ = nullptr;
 };

@@ -54,7 +54,7 @@ void StreamWriter::keep_reliable(StreamId id, std::uint64_t bytes) {
 
 std::uint64_t StreamWriter::reserve(StreamId id) {
   Stream* stream = parts_.open.find(id);
-  // `write` says what is wrong with it.
+  // `write` reports the reason.
   if (stream == nullptr || !stream->sends || !stream->send.writable()) {
     return SendBudget::k_small_chunk;
   }

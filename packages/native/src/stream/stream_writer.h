@@ -8,33 +8,34 @@ namespace sheaf::quic {
 
 struct StreamParts;
 
-// Sends for the application: opens streams, writes, resets, and takes their order.
+// Sends for the application: opens streams, writes, resets, and sets their order.
 class StreamWriter {
  public:
   explicit StreamWriter(StreamParts& parts) : parts_(parts) {}
 
   Result<StreamId, StreamRefusal> open(Directionality directionality);
   std::uint64_t streams_available(Directionality directionality) const;
-  // Takes the chunk whole. `false` = taken, but the buffer is now full: wait for kWritable.
+  // Takes the whole chunk. Returns false when the buffer is full afterwards: wait for kWritable.
   Result<bool, StreamRefusal> write(StreamId stream, SendChunk chunk, bool fin);
   Status<StreamRefusal> reset(StreamId stream, std::uint64_t error);
-  // So many bytes from the stream's beginning arrive even if it is reset then, when the peer takes
+  // Makes the first `bytes` arrive even if the stream is reset, provided that the peer takes
   // RESET_STREAM_AT and does not ask for an end itself.
   void keep_reliable(StreamId stream, std::uint64_t bytes);
-  // How large a chunk to write next; kept free for the stream until its next `write`. 0: wait for
-  // kWritable.
+  // Returns the size of the chunk to write next, and keeps that room free for the stream until its
+  // next `write`. Returns 0 when there is none: wait for kWritable.
   std::uint64_t reserve(StreamId stream);
-  // In bytes, written but not yet in a packet.
+  // Returns the number of bytes written but not yet in a packet.
   std::uint64_t unsent_bytes(StreamId stream) const;
 
-  // Without a word about the tree the stream keeps its place there.
+  // A stream keeps its place in the dependency tree when `priority` does not name one.
   void set_priority(StreamId stream, const StreamPriority& priority);
-  // Its place in the dependency tree (RFC 7540 §5.3.1).
+  // Sets the stream's place in the dependency tree (RFC 7540 §5.3.1).
   void set_dependency(StreamId stream, const Dependency& dependency);
-  // A node of the dependency tree that has no stream (RFC 7540 §5.3.4).
+  // Adds a node to the dependency tree that has no stream (RFC 7540 §5.3.4).
   void set_group(const Dependency& group);
-  // How much will have been written when the stream ends, if that is known before (a response's
-  // Content-Length); schedulers look at what remains. A wrong number costs order, nothing else.
+  // Sets the number of bytes that the stream will have at its end, if that is known early (a
+  // response's Content-Length). Schedulers look at the remaining bytes. A wrong number only harms
+  // the order.
   void set_expected_bytes(StreamId stream, std::uint64_t total);
 
  private:
