@@ -45,11 +45,12 @@ function missingDocuments(path, text, exists) {
     .map((match) => `${path}:${lineOf(text, match.index)}: there is no ${match[0]}`);
 }
 
-/** Returns every link of a document outside of its code. */
+/** Returns every link of a document outside of its code; `index` is that of `](`. */
 export function links(text) {
   return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => ({
     target: match[1],
     line: lineOf(text, match.index),
+    index: match.index,
   }));
 }
 

@@ -46,3 +46,10 @@ export function commandLine(command, args) {
 export function progress(text) {
   process.stderr.write(`${text}\n`);
 }
+
+/** Returns the standard output of a command. @throws StepError with `title` when it fails. */
+export function mustRun(title, command, args, cwd) {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 26 });
+  if (status === 0) return stdout;
+  throw new StepError(title, { cause: `${stdout}${stderr}`.trim(), command: commandLine(command, args) });
+}

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { freePort, start, type RunningProcess } from './support/process.js';
 import { sheaf, temporaryDirectory, testWorld } from './support/world.js';
@@ -88,7 +89,33 @@ describe('a command', () => {
   });
 });
 
+/** Node's arguments for a program that finds an installed @sheaf/native without its addon. */
+async function withoutAddon(): Promise<string[]> {
+  const native = join(import.meta.dirname, '..', '..', 'native');
+  const copy = await temporaryDirectory();
+  for (const part of ['dist', 'package.json']) await cp(join(native, part), join(copy, part), { recursive: true });
+  const url = pathToFileURL(join(copy, 'dist', 'index.js')).href;
+  const module = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;
+  const hooks = module(`export const resolve = (name, context, next) =>
+    name === '@sheaf/native' ? { url: ${JSON.stringify(url)}, shortCircuit: true } : next(name, context);`);
+  return ['--import', module(`import { register } from 'node:module'; register(${JSON.stringify(hooks)});`)];
+}
+
 describe('sheaf up', () => {
+  it('says how to build the transport where its addon is missing, also to `sheaf fetch`', async () => {
+    const site = await makeSite();
+    for (const args of [['up'], ['fetch', '--insecure', `https://127.0.0.1:${site.port}/`]]) {
+      const { exit, err } = start(args, site.directory, await withoutAddon());
+      expect([await exit, err()]).toEqual([
+        3,
+        expect.stringContaining('error[TRANSPORT_UNAVAILABLE]: the native transport'),
+      ]);
+      expect(err()).toMatch(
+        /^ {2}hint: run `npm run setup` in the repository, or `npm rebuild @sheaf\/native` where it is installed \(npm 12: `npm install-scripts approve @sheaf\/native` first\)$/m,
+      );
+    }
+  });
+
   it('says that it is ready, with addresses and the next step, and ends with 0 on SIGTERM', async () => {
     const site = await makeSite();
     const running = await up(site);

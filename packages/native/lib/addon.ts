@@ -336,8 +336,17 @@ export function addon(): Addon {
     throw new QuicError(
       'ADDON_NOT_BUILT',
       `the transport's native part could not be loaded from ${path}: ${cause}. ` +
-        'Fix: run `npm run setup` in the repository, or `npm rebuild @sheaf/native` where it is installed.',
+        'Fix: run `npm run setup` in the repository, or `npm rebuild @sheaf/native` where it is installed ' +
+        '(npm 12: `npm install-scripts approve @sheaf/native` first).',
     );
   }
   return loaded;
+}
+
+/**
+ * Loads the native part of this package, which is otherwise loaded on first use.
+ * @throws QuicError `ADDON_NOT_BUILT` with the command that builds it.
+ */
+export function loadAddon(): void {
+  addon();
 }

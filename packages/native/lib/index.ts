@@ -1,5 +1,6 @@
 export type * from './types.js';
 export * from './multi_end_types.js';
+export { loadAddon } from './addon.js';
 export { connectHttp3 } from './http3_client.js';
 export { createHttp3Server } from './http3_server.js';
 export {

@@ -14,6 +14,8 @@ export type * from './webtransport_types.js';
 
 /** Functions of this package that other packages call, for those that load it on demand or replace it in tests. */
 export interface NativeModule {
+  /** Loads the native part of the package. Throws `QuicError` when it is not built or does not load. */
+  loadAddon(): void;
   /** Makes a server, which binds no port before `listen()`. */
   createHttp3Server(options: ServerOptions): Http3Server;
   /** Connects to a server. Rejects with `QuicError` when the handshake fails. */

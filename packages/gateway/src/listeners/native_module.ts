@@ -6,13 +6,15 @@ import { errorMessage, UserError } from '../errors/user_error.js';
  * @throws UserError
  */
 export async function loadNativeModule(): Promise<NativeModule> {
-  const refuse = (cause: unknown): never => {
-    throw new UserError('TRANSPORT_UNAVAILABLE', `the native transport cannot be loaded: ${errorMessage(cause)}`, {
-      hint: 'run `npm run setup`, which builds it',
-      cause,
+  try {
+    const module: NativeModule = await import('@sheaf/native');
+    module.loadAddon();
+    return module;
+  } catch (error) {
+    const [reason, fix = 'run `npm run setup` in the repository'] = errorMessage(error).split('. Fix: ');
+    throw new UserError('TRANSPORT_UNAVAILABLE', `the native transport cannot be loaded: ${reason}`, {
+      hint: fix.replace(/\.$/, ''),
+      cause: error,
     });
-  };
-  const module = (await import('@sheaf/native').catch(refuse)) as Partial<NativeModule>;
-  if (!module.createHttp3Server || !module.connectHttp3) return refuse(new Error('it exports no server and client'));
-  return module as NativeModule;
+  }
 }
