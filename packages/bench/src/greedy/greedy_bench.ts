@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -14,14 +14,7 @@ import { describeMachine } from '../measure/machine.js';
 import { median, round } from '../measure/statistics.js';
 import { firstOutput, freePort, stop } from '../process/service.js';
 import { residentMebibytes, smallRequest } from '../soak/requests.js';
-import {
-  behaviours,
-  protocols,
-  startGreedyClient,
-  type Behaviour,
-  type GreedyClient,
-  type Protocol,
-} from './greedy_clients.js';
+import { behaviours, protocols, type Behaviour, type Protocol } from './greedy_clients.js';
 
 const fileBytes = 3_000_000;
 /** Required bounds, in MB and as a ratio */
@@ -101,14 +94,12 @@ async function measure(options: Options, count: number, protocol: Protocol, beha
     let connections = 0;
     for (let run = 0; run < options.runs; run++) {
       if (run > 0) idle.push(await timeOfSmallRequests(other));
-      const clients: GreedyClient[] = [];
-      for (let i = 0; i < count; i++)
-        clients.push(await startGreedyClient(protocol, behaviour, gateway.port, options.requests));
-      connections = clients[0]!.connections;
+      const clients = startClients([protocol, behaviour, gateway.port, options.requests, count]);
+      connections = Number(await firstOutput(clients, 'greedy clients'));
       highest = Math.max(highest, await highestMemory(gateway.pid));
       greedy.push(await timeOfSmallRequests(other));
       highest = Math.max(highest, await residentMebibytes(gateway.pid));
-      for (const client of clients) client.close();
+      await stop(clients);
       await sleep(2_000);
     }
     idle.push(await timeOfSmallRequests(other));
@@ -155,6 +146,13 @@ async function startGateway(directory: string, upstreamPort: number) {
   });
   await firstOutput(child, 'sheaf');
   return { child, port, pid: child.pid ?? 0 };
+}
+
+/** Starts a process that writes how many connections each client has, once all are there. */
+function startClients(options: readonly (string | number)[]): ChildProcess {
+  return spawn(process.execPath, [join(import.meta.dirname, 'greedy_process.js'), ...options.map(String)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 function connect(port: number): Promise<Http3Client> {

@@ -1,4 +1,6 @@
-// Runs nodes in a process of their own, since the benchmark's client must not share their event loop.
+// Runs nodes in a process of their own, since the benchmark's client must not share their event loop. Like `sheaf up` it holds V8's
+// heap first, since loading the rest would already make the young generation grow.
+import '@sheaf/gateway/heap';
 import { closeNodes, loadConfiguration, startNodes } from '@sheaf/gateway';
 
 const [file, name] = process.argv.slice(2);

@@ -37,10 +37,7 @@ interface Carrier {
 /** The connections of one network that use HTTP/1.1, or whose handshake has not decided yet */
 class Crowd {
   readonly carriers = new Map<Socket, Carrier>();
-  /**
-   * Connections that wait for their turn. The newest is first, so that other clients need not wait for all connections
-   * that one client opens at a time.
-   */
+  /** Connections that wait for their turn, in order of arrival */
   readonly waiting = new Map<Socket, Waiting>();
   readonly turns = fullBucket(turnsPerSecond, turnsOfOneLook);
   /** Connections that had their turn, including those that left */
@@ -48,19 +45,25 @@ class Crowd {
   left = 0;
   /** Time when a connection last gave way */
   gaveWayAt = -Infinity;
+  #newest = false;
 
   get open(): number {
     return this.begun - this.left;
   }
 
-  get newest(): Socket | undefined {
-    return [...this.waiting.keys()].at(-1);
+  /**
+   * Returns the newest and the oldest in turn. A client that comes after the many connections of another one does not wait
+   * for all of them, and one that came before does not wait for as long as new ones come.
+   */
+  next(): Socket | undefined {
+    this.#newest = !this.#newest;
+    return [...this.waiting.keys()].at(this.#newest ? -1 : 0);
   }
 }
 
 /**
  * Bounds the connections of HTTP/1.1 that one network holds. Each costs some 50 KB, and a client that abandons its
- * exchanges without closing them keeps all of them. Beyond a third of its share, a network gets further connections one
+ * exchanges without closing them keeps all of them. Beyond a sixth of its share, a network gets further connections one
  * by one. For each, the connection gives way whose client has done nothing for the longest time.
  */
 export class Crowds {
@@ -75,7 +78,7 @@ export class Crowds {
 
   /** `share`: connections that one network may have */
   constructor(share: number, turnOf: (socket: Socket) => ClientsTurn) {
-    this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 3));
+    this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 6));
     this.#turnOf = turnOf;
   }
 
@@ -145,13 +148,13 @@ export class Crowds {
   }
 
   #release(crowd: Crowd, now: number): void {
-    for (let socket = crowd.newest; socket; socket = crowd.newest) {
+    while (crowd.waiting.size > 0) {
       if (crowd.open >= this.#atOnce) {
         const quietest = this.#quietest(crowd, now);
         if ((!quietest && now - crowd.gaveWayAt < patienceMs) || !crowd.turns.tryRemoveTokens(1)) return;
         if (quietest) this.#giveWay(crowd, quietest, now);
       }
-      this.#take(crowd, socket)?.begin();
+      this.#take(crowd, crowd.next())?.begin();
     }
   }
 
@@ -178,9 +181,10 @@ export class Crowds {
     return quietest.exchange ?? quietest.request;
   }
 
-  #take(crowd: Crowd, socket: Socket): Waiting | undefined {
-    const waiting = crowd.waiting.get(socket);
-    if (waiting) clearTimeout(waiting.timeout);
+  #take(crowd: Crowd, socket: Socket | undefined): Waiting | undefined {
+    const waiting = socket && crowd.waiting.get(socket);
+    if (!waiting) return undefined;
+    clearTimeout(waiting.timeout);
     crowd.waiting.delete(socket);
     return waiting;
   }

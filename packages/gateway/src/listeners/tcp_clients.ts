@@ -18,6 +18,9 @@ const manySockets = 64;
  * request's fields count as one request.
  */
 const networkRequests = 1_000;
+/** Numbers of requests at which a shortage ends, and at which nothing is left of it */
+const recovering = networkRequests / 2;
+const recovered = networkRequests / 8;
 const fewRequests = 8;
 const requestBytes = 4 * 1024;
 
@@ -27,9 +30,14 @@ interface Network {
   /** Requests in flight, weighted by the size of their fields */
   requests: number;
   sessions: Set<Session>;
-  /** Whether its clients were told to open only a few streams */
-  scarce: boolean;
+  supply: Supply;
 }
+
+/**
+ * How many streams each client of a network may open: all, a few, or after a shortage (`shared`) an equal share of the
+ * network's requests. Allowing all of them 128 streams again at one moment would bring the next shortage.
+ */
+type Supply = 'ample' | 'scarce' | 'shared';
 
 /** The responses in flight to one HTTP/2 client */
 class Session {
@@ -39,12 +47,16 @@ class Session {
   requests = 0;
   readonly #waiting: (() => void)[] = [];
   readonly #session: ServerHttp2Session;
+  /** Maximum of streams that was announced last */
+  #allowed: number;
 
   constructor(
     readonly network: Network,
     session: ServerHttp2Session,
+    allowed: number,
   ) {
     this.#session = session;
+    this.#allowed = allowed;
   }
 
   /**
@@ -52,7 +64,19 @@ class Session {
    * be refused.
    */
   allow(streams: number): void {
-    if (!this.#session.destroyed && !this.#session.closed) this.#session.settings({ maxConcurrentStreams: streams });
+    if (this.#session.destroyed || this.#session.closed) return;
+    this.#allowed = streams;
+    this.#session.settings({ maxConcurrentStreams: streams });
+  }
+
+  /**
+   * Allows no more streams than have a response in flight. A client that knew its maximum and is refused nevertheless
+   * sends large fields.
+   */
+  allowNoMore(): void {
+    const streams = Math.max(1, this.responses.size);
+    if (streams < this.#allowed && this.#session.localSettings.maxConcurrentStreams === this.#allowed)
+      this.allow(streams);
   }
 
   /** Waits until the response may continue, and returns how many bytes it may write next. */
@@ -110,7 +134,7 @@ export class TcpClients {
   /** Admits a connection. Returns false and closes it if its network already has its share. */
   admit(socket: Socket, address: string): boolean {
     const name = networkOf(address);
-    const network = this.#networks.get(name) ?? { name, sockets: 0, requests: 0, sessions: new Set(), scarce: false };
+    const network = this.#networks.get(name) ?? { name, sockets: 0, requests: 0, sessions: new Set(), supply: 'ample' };
     if (network.sockets >= this.#connectionsPerNetwork) {
       this.#hits.tcp_network_connections += 1;
       socket.destroy();
@@ -143,14 +167,15 @@ export class TcpClients {
 
   /** Returns the initial maximum of streams of a session with this client. */
   streamsFor(address: string): number {
-    return this.#networks.get(networkOf(address))?.scarce ? this.#few : this.#streams;
+    const network = this.#networks.get(networkOf(address));
+    return network ? this.#streamsIn(network) : this.#streams;
   }
 
   /** Notes a session of an admitted client. */
   open(session: ServerHttp2Session, address: string): void {
     const network = this.#networks.get(networkOf(address));
     if (!network) return;
-    const own = new Session(network, session);
+    const own = new Session(network, session, this.#streamsIn(network));
     network.sessions.add(own);
     this.#sessions.set(session, own);
     session.once('close', () => network.sessions.delete(own));
@@ -195,31 +220,35 @@ export class TcpClients {
     const { network, responses } = own;
     if (network.requests >= networkRequests && responses.size > 0 && own.requests + requests > fewRequests) {
       this.#hits.tcp_network_requests += 1;
+      own.allowNoMore();
       return false;
     }
     network.requests += requests;
     own.requests += requests;
-    if (network.requests >= networkRequests) this.#makeScarce(network, true);
+    if (network.requests >= networkRequests) this.#supply(network, 'scarce');
     responses.set(response, 0);
     response.room = () => own.room(response);
     response.on('drain', () => own.goOn());
     response.once('close', () => {
       network.requests -= requests;
       own.requests -= requests;
-      if (network.requests <= networkRequests / 2) this.#makeScarce(network, false);
+      if (network.supply === 'scarce' && network.requests <= recovering) this.#supply(network, 'shared');
+      if (network.supply === 'shared' && network.requests <= recovered) this.#supply(network, 'ample');
       responses.delete(response);
       own.goOn();
     });
     return true;
   }
 
-  get #few(): number {
-    return Math.min(fewRequests, this.#streams);
+  #streamsIn({ supply, sessions }: Network): number {
+    if (supply === 'ample') return this.#streams;
+    const share = supply === 'shared' ? Math.floor(networkRequests / sessions.size) : 0;
+    return Math.min(this.#streams, Math.max(fewRequests, share));
   }
 
-  #makeScarce(network: Network, scarce: boolean): void {
-    if (network.scarce === scarce) return;
-    network.scarce = scarce;
-    for (const session of network.sessions) session.allow(scarce ? this.#few : this.#streams);
+  #supply(network: Network, supply: Supply): void {
+    if (network.supply === supply) return;
+    network.supply = supply;
+    for (const session of network.sessions) session.allow(this.#streamsIn(network));
   }
 }

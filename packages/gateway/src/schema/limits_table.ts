@@ -114,7 +114,7 @@ const fixed: Bound[] = [
     resource: 'requests of one network over HTTP/2',
     default: '1,000 in flight, one counting for each 4 KiB of its fields; beyond that 8 for each connection',
     pays: 'the network',
-    gets: 'credit for 8 streams; REFUSED_STREAM',
+    gets: 'credit for 8 streams, for fewer with large fields, then for a share of the 1,000; REFUSED_STREAM',
   },
   {
     resource: 'requests over HTTP/3 that wait unread, while a connection holds twice its share',
@@ -149,7 +149,7 @@ const fixed: Bound[] = [
   {
     resource: 'connections of one network over HTTP/1.1',
     default:
-      'a third of `connections_per_network` (64 at least); beyond that 25 more a second, except from trusted proxies',
+      'a sixth of `connections_per_network` (64 at least); beyond that 25 more a second, newest and oldest in turn, except from trusted proxies',
     pays: 'the network',
     gets: 'its turn later, 10 s at most; to each the one gives way whose client has done nothing for the longest time, and for 2 s',
   },

@@ -5,7 +5,7 @@ import { Crowds, type ClientsTurn } from '../../src/listeners/crowds.js';
 
 const network = '192.0.2.1';
 /** Of a share of 1,000: what comes in at once. */
-const atOnce = 334;
+const atOnce = 167;
 /** Then so many, and as many again every 250 ms. */
 const aFew = 7;
 
@@ -45,7 +45,7 @@ const begun = (connections: Connection[]): number => connections.filter((connect
 const open = (connections: Connection[]): number =>
   connections.filter((connection) => connection.begun && !connection.destroyed).length;
 
-it('beyond a third of the share connections come in one by one, and those that do nothing give way', async () => {
+it('beyond a sixth of the share connections come in one by one, and those that do nothing give way', async () => {
   const { crowds, many } = crowded();
   const connections = many(900);
   expect(begun(connections)).toBe(atOnce + aFew);
@@ -92,14 +92,24 @@ it('who leaves an exchange gives way before who keeps a connection for later', a
   expect(others[7]!.destroyed).toBe(false);
 });
 
-it('the last one to come has the first turn', async () => {
+it('the newest and the oldest have their turns', async () => {
   const { many } = crowded();
   many(atOnce + aFew);
   const late = many(10);
   await vi.advanceTimersByTimeAsync(250);
-  expect(late.map((connection) => connection.begun)).toEqual(late.map((_, index) => index >= 10 - (aFew - 1)));
+  expect(late.flatMap((connection, index) => (connection.begun ? [index] : []))).toEqual([0, 1, 2, 7, 8, 9]);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(begun(late)).toBe(10);
+});
+
+it('who waits gets its turn while new ones keep coming', async () => {
+  const { connect, many } = crowded();
+  many(atOnce + aFew);
+  const other = connect();
+  const timer = setInterval(connect, 1_000 / 30);
+  await vi.advanceTimersByTimeAsync(500);
+  clearInterval(timer);
+  expect(other.begun).toBe(true);
 });
 
 it('connections that nobody had to admit, as those of a trusted proxy, neither count nor give way', async () => {

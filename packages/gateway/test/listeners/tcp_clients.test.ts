@@ -29,28 +29,50 @@ it('responses over HTTP/1.1 are read in small pieces while their network has man
   expect(roomOf(clients)).toBe(64 * 1024);
 });
 
-/** A client of HTTP/2 at `address`. */
-function sessionOf(clients: TcpClients): { ask(fields: string): boolean } {
+/** A client of HTTP/2 at `address`. It knows only the credit that it acknowledged. */
+function sessionOf(clients: TcpClients) {
   clients.admit(new EventEmitter() as Socket, address);
-  const session = Object.assign(new EventEmitter(), { settings: () => undefined }) as unknown as ServerHttp2Session;
-  clients.open(session, address);
+  const told: number[] = [];
+  const session = Object.assign(new EventEmitter(), {
+    localSettings: { maxConcurrentStreams: clients.streamsFor(address) },
+    settings: ({ maxConcurrentStreams }: { maxConcurrentStreams: number }) => told.push(maxConcurrentStreams),
+  });
+  clients.open(session as unknown as ServerHttp2Session, address);
+  const responses: EventEmitter[] = [];
   const ask = (fields: string): boolean => {
+    const response = new EventEmitter();
     let answered = false;
     const request = { httpVersionMajor: 2, headers: { fields }, stream: { session, close: () => undefined } };
     clients.begin(
       request as unknown as Http2ServerRequest,
       address,
-      new EventEmitter() as unknown as GatewayResponse,
+      response as unknown as GatewayResponse,
       () => (answered = true),
     );
+    if (answered) responses.push(response);
     return answered;
   };
-  return { ask };
+  return {
+    ask,
+    told,
+    acknowledge: () => (session.localSettings.maxConcurrentStreams = told.at(-1)!),
+    /** Ends the responses that are left. */
+    end: (count = Infinity) => responses.splice(0, count).forEach((response) => response.emit('close')),
+  };
+}
+
+const large = 'x'.repeat(30_000);
+
+/** Clients whose requests are as many as the network may have. */
+function shortage(clients: TcpClients): ReturnType<typeof sessionOf>[] {
+  const sessions = Array.from({ length: 8 }, () => sessionOf(clients));
+  for (const { ask } of sessions) for (let requests = 0; requests < 125; requests++) expect(ask('')).toBe(true);
+  expect(sessions.map(({ told }) => told)).toEqual(Array(8).fill([8]));
+  return sessions;
 }
 
 it('a request over HTTP/2 with large fields counts for several', () => {
   const clients = new TcpClients(1_000, 128);
-  const large = 'x'.repeat(30_000);
   for (let i = 0; i < 10; i++) {
     const { ask } = sessionOf(clients);
     for (let requests = 0; requests < 13; requests++) expect(ask('')).toBe(true);
@@ -70,4 +92,37 @@ it('a request over HTTP/2 with large fields counts for several', () => {
   const polite = sessionOf(clients);
   expect(Array.from({ length: 10 }, () => polite.ask(''))).toEqual([...Array<boolean>(8).fill(true), false, false]);
   expect(clients.hits).toMatchObject({ tcp_network_requests: 5 });
+});
+
+it('a client that is refused although it keeps to its credit gets credit for what it has', () => {
+  const clients = new TcpClients(1_000, 128);
+  shortage(clients);
+  const { ask, told, acknowledge } = sessionOf(clients);
+  expect([ask(large), ask(large)]).toEqual([true, false]);
+  expect(told).toEqual([1]);
+  // It is not told again what it was told.
+  expect([ask(large), told]).toEqual([false, [1]]);
+  acknowledge();
+  expect([ask(large), told]).toEqual([false, [1]]);
+});
+
+it('what a client sent before it knew of the shortage does not cost it the few that it may have', () => {
+  const clients = new TcpClients(1_000, 128);
+  const [first] = shortage(clients);
+  expect([first!.ask(''), first!.told]).toEqual([false, [8]]);
+  first!.acknowledge();
+  expect([first!.ask(''), first!.told]).toEqual([false, [8]]);
+});
+
+it('after a shortage clients share what their network may have, until nothing is left of it', () => {
+  const clients = new TcpClients(1_000, 128);
+  const sessions = shortage(clients);
+  const others = Array.from({ length: 12 }, () => sessionOf(clients));
+  expect(clients.streamsFor(address)).toBe(8);
+  for (const { end } of sessions.slice(0, 4)) end();
+  expect(others.map(({ told }) => told)).toEqual(Array(12).fill([50]));
+  expect(clients.streamsFor(address)).toBe(50);
+  for (const { end } of sessions.slice(4, 7)) end();
+  expect(others.map(({ told }) => told)).toEqual(Array(12).fill([50, 128]));
+  expect(clients.streamsFor(address)).toBe(128);
 });
