@@ -217,6 +217,10 @@ class RawPeer {
     EXPECT_EQ(opened.outcome, OpenedPacket::Outcome::kOpened);
     largest_[packet.path_id] = packet.number = opened.number;
     packet.payload.assign(opened.payload.begin(), opened.payload.end());
+    // RFC 9000 §19.16: a client may close when a packet retires the id that it came to, as quiche
+    // does.
+    for (const auto& retired : packet.all<RetireConnectionIdFrame>())
+      EXPECT_NE(packet.destination, id(static_cast<std::uint8_t>(retired.sequence)));
     if (on_packet) on_packet(packet);
     return packet;
   }
