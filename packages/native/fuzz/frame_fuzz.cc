@@ -4,13 +4,19 @@
 #include "wire/frame_codec.h"
 
 // Decodes a whole packet of frames; what decodes must encode into bytes that decode to the same.
+// The reader of PATH_ACK alone agrees with the one of all frames.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sheaf::quic;
   if (size == 0) return 0;
   const PacketType packet_type = data[0] & 1 ? PacketType::kOneRtt : PacketType::kZeroRtt;
   Reader reader{Bytes{data + 1, size - 1}};
   while (!reader.empty()) {
+    Reader quick = reader;
+    PathAckFrame acknowledgement;
+    const bool is_path_ack = read_path_ack_frame(quick, acknowledgement);
     const auto frame = decode_frame(reader, packet_type);
+    const bool decoded_path_ack = frame && std::holds_alternative<PathAckFrame>(*frame);
+    if (packet_type == PacketType::kOneRtt && is_path_ack != decoded_path_ack) std::abort();
     if (!frame) break;
     std::vector<std::uint8_t> first(encoded_size(*frame));
     Writer writer{first};

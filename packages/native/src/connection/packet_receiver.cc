@@ -13,8 +13,6 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::size_t k_short_header_without_number = 1 + k_local_id_length;
-// RFC 9000 §10.3: below this a datagram cannot be a stateless reset.
-constexpr std::size_t k_min_stateless_reset = 21;
 
 // RFC 9002 §2.
 template <typename FrameStruct>
@@ -100,10 +98,9 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
   }
   const bool has_keys = entry_ ? parts_.keys.can_receive(entry_->id) : parts_.keys.can_receive();
   if (!has_keys) return hold(datagram);
-  // The last bytes of a stateless reset are read before decryption overwrites them.
-  const bool reset = is_stateless_reset(packet);
-  StatelessResetToken token{};
-  if (reset) std::ranges::copy(packet.last(token.size()), token.begin());
+  // Decryption overwrites what may be the token of a stateless reset.
+  StatelessResetToken last_bytes;
+  std::ranges::copy(packet.last(last_bytes.size()), last_bytes.begin());
   const OpenedPacket opened = entry_ ? open_one_rtt(packet) : OpenedPacket{};
   if (opened.outcome == OpenedPacket::Outcome::kOpened) {
     if (!entry_->path) {
@@ -118,7 +115,8 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
     if (opened.key_updated) parts_.announce_shared_keys(*entry_);
     return accept(opened, PacketType::kOneRtt, datagram);
   }
-  if (reset) return reset_statelessly(token);
+  // RFC 9000 §10.3.1: what could be opened is no stateless reset.
+  if (parts_.paths.is_reset_token(last_bytes)) return reset_statelessly(last_bytes);
   if (opened.outcome == OpenedPacket::Outcome::kError) {
     return parts_.fail({opened.error, 0, "key update or AEAD limit"}, now_);
   }
@@ -229,11 +227,13 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
   for (Bytes rest = payload; !rest.empty();) {
     Reader reader(rest);
     StreamFrame stream;
-    AckFrame acknowledgement;
+    PathAckFrame acknowledgement;
     TransportStatus status;
     if (read_stream_frame(reader, stream)) {
       status = process_frame(stream);
-    } else if (type == PacketType::kOneRtt && read_ack_frame(reader, acknowledgement)) {
+    } else if (type == PacketType::kOneRtt && read_ack_frame(reader, acknowledgement.ack)) {
+      status = process_frame(acknowledgement.ack);
+    } else if (type == PacketType::kOneRtt && read_path_ack_frame(reader, acknowledgement)) {
       status = process_frame(acknowledgement);
     } else {
       const Result<Frame, TransportError> frame = decode_frame(reader, type);
@@ -294,11 +294,6 @@ void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest
     return;
   }
   AddressChange(parts_, now_).follow(*entry_, datagram.path, datagram.payload.size(), used_id_);
-}
-
-bool PacketReceiver::is_stateless_reset(Bytes datagram) const {
-  return datagram.size() >= k_min_stateless_reset &&
-         parts_.paths.is_reset_token(datagram.last(sizeof(StatelessResetToken)));
 }
 
 // --- frames -------------------------------------------------------------------------------------

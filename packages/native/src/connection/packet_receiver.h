@@ -26,7 +26,6 @@ class PacketReceiver {
   void remember_used_id();
   void count_received(const Datagram& datagram);
   void follow_address_change(const Datagram& datagram, bool newest);
-  bool is_stateless_reset(Bytes datagram) const;
   void reset_statelessly(Bytes token);
   template <typename FrameStruct>
   TransportStatus judge(const FrameStruct& frame);

@@ -154,16 +154,8 @@ void LossDetection::settle(PacketNumber number, Time now, SentFrameListener& lis
     settled.largest = number;
     settled.largest_time_sent = packet.time_sent;
   }
-  report_frames(number, listener, &SentFrameListener::on_frame_acknowledged);
-}
-
-void LossDetection::report_frames(PacketNumber number, SentFrameListener& listener,
-                                  void (SentFrameListener::*report)(PathId,
-                                                                    const SentFrame&)) const {
-  const SentPacket& packet = sent_.at(number);
-  // An MTU probe of the way before a migration says nothing about the present one (RFC 9000 §9.4).
-  if (packet.mtu_probe && !is_current(number)) return;
-  sent_.for_each_frame(packet, [&](const SentFrame& frame) { (listener.*report)(path_, frame); });
+  for_each_frame(number, packet,
+                 [&](const SentFrame& frame) { listener.on_frame_acknowledged(path_, frame); });
 }
 
 void LossDetection::process_ecn(const AckFrame& frame, const Settled& settled, Time now) {
@@ -257,7 +249,8 @@ void LossDetection::declare_lost(PacketNumber number, SentFrameListener& listene
     ++packets_lost_;
   }
   if (ecn_ != nullptr) ecn_->on_lost(packet.ecn);
-  report_frames(number, listener, &SentFrameListener::on_frame_lost);
+  for_each_frame(number, packet,
+                 [&](const SentFrame& frame) { listener.on_frame_lost(path_, frame); });
 }
 
 void LossDetection::report_lost(PacketNumber number, Time now) {

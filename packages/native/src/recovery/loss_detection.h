@@ -138,8 +138,14 @@ class LossDetection {
   void prune(Time keep_lost_since);
   bool over_limit() const;
   Time probe_deadline(const TimerTerms& terms) const;
-  void report_frames(PacketNumber number, SentFrameListener& listener,
-                     void (SentFrameListener::*report)(PathId, const SentFrame&)) const;
+  // Calls `report` with each frame of the packet that says something about the present way.
+  template <typename Report>
+  void for_each_frame(PacketNumber number, const SentPacket& packet, Report&& report) const {
+    // An MTU probe of the way before a migration says nothing about the present one
+    // (RFC 9000 §9.4).
+    if (packet.mtu_probe && !is_current(number)) return;
+    sent_.for_each_frame(packet, report);
+  }
 
   PathId path_;
   RttEstimator* rtt_;

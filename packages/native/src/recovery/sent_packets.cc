@@ -16,6 +16,7 @@ void SentPackets::grow_packets() {
     larger[number & (larger.size() - 1)] = at(number);
   }
   packets_ = std::move(larger);
+  packet_mask_ = packets_.size() - 1;
 }
 
 void SentPackets::grow_frames() {
@@ -24,11 +25,12 @@ void SentPackets::grow_frames() {
     larger[index & (larger.size() - 1)] = frame_at(index);
   }
   frames_ = std::move(larger);
+  frame_mask_ = frames_.size() - 1;
 }
 
 void SentPackets::skip_number() {
   skipped_[skips_++ % k_remembered_skips] = next_;
-  if (next_ - oldest_ == packets_.size()) grow_packets();
+  if (next_ - oldest_ == packet_mask_ + 1) grow_packets();
   at(next_) = {.first_frame = frames_end_, .state = SentPacket::State::kSkipped};
   ++next_;
 }
@@ -39,14 +41,14 @@ bool SentPackets::skipped_in(PacketNumber first, PacketNumber last) const {
 }
 
 PacketNumber SentPackets::commit(const SentPacket& packet) {
-  if (next_ - oldest_ == packets_.size()) grow_packets();
+  if (next_ - oldest_ == packet_mask_ + 1) grow_packets();
   SentPacket& kept = at(next_);
   kept = packet;
   kept.first_frame = frames_end_;
   kept.frame_count = static_cast<std::uint16_t>(pending_.size());
   for (const SentFrame& frame : pending_) {
-    if (frames_end_ - frames_begin_ == frames_.size()) grow_frames();
-    frames_[frames_end_++ & (frames_.size() - 1)] = frame;
+    if (frames_end_ - frames_begin_ == frame_mask_ + 1) grow_frames();
+    frames_[frames_end_++ & frame_mask_] = frame;
   }
   pending_.clear();
   return next_++;

@@ -56,10 +56,8 @@ class SentPackets {
     return number >= oldest_ && number < next_ ? &at(number) : nullptr;
   }
   // `number` must lie in [oldest(), next_number()).
-  SentPacket& at(PacketNumber number) { return packets_[number & (packets_.size() - 1)]; }
-  const SentPacket& at(PacketNumber number) const {
-    return packets_[number & (packets_.size() - 1)];
-  }
+  SentPacket& at(PacketNumber number) { return packets_[number & packet_mask_]; }
+  const SentPacket& at(PacketNumber number) const { return packets_[number & packet_mask_]; }
   // Returns whether one of the last few skipped numbers lies in [first, last]. Skipped numbers are
   // remembered longer than packets: a peer that acknowledges packets it did not receive may do so
   // late.
@@ -83,15 +81,17 @@ class SentPackets {
  private:
   static constexpr std::size_t k_remembered_skips = 4;
 
-  const SentFrame& frame_at(std::uint32_t index) const {
-    return frames_[index & (frames_.size() - 1)];
-  }
+  const SentFrame& frame_at(std::uint32_t index) const { return frames_[index & frame_mask_]; }
   void grow_packets();
   void grow_frames();
 
-  std::vector<SentPacket> packets_;  // size is a power of two
-  std::vector<SentFrame> frames_;    // size is a power of two
-  std::vector<SentFrame> pending_;   // separate, so that it is contiguous
+  // The size of each ring is a power of two, or 0. A mask is the size less 1: to ask a vector for
+  // its size costs a multiplication.
+  std::vector<SentPacket> packets_;
+  std::vector<SentFrame> frames_;
+  std::size_t packet_mask_ = SIZE_MAX;
+  std::size_t frame_mask_ = SIZE_MAX;
+  std::vector<SentFrame> pending_;  // separate, so that it is contiguous
   PacketNumber oldest_ = 0;
   PacketNumber next_ = 0;
   std::uint32_t frames_begin_ = 0;

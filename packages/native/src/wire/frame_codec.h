@@ -18,10 +18,11 @@ enum class PacketType : std::uint8_t { kZeroRtt, kOneRtt };
 // id lengths, and an empty NEW_TOKEN.
 Result<Frame, TransportError> decode_frame(Reader& reader, PacketType packet_type);
 
-// Reads one of the two frames that fill most packets, without the cost of the variant. Returns true
+// Reads one of the frames that fill most packets, without the cost of the variant. Returns true
 // if the next frame is a correct one of that type. Otherwise the reader stays where it was, for
-// `decode_frame`. ACK is not allowed in 0-RTT packets.
+// `decode_frame`. ACK and PATH_ACK are not allowed in 0-RTT packets.
 bool read_ack_frame(Reader& reader, AckFrame& frame);
+bool read_path_ack_frame(Reader& reader, PathAckFrame& frame);
 inline bool read_stream_frame(Reader& reader, StreamFrame& frame) {
   Reader next({reader.position(), reader.remaining()});
   const std::uint8_t type = next.read_u8();

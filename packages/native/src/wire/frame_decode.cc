@@ -390,6 +390,18 @@ bool read_ack_frame(Reader& reader, AckFrame& frame) {
   return true;
 }
 
+bool read_path_ack_frame(Reader& reader, PathAckFrame& frame) {
+  Reader next({reader.position(), reader.remaining()});
+  const std::uint8_t type = next.read_u8();
+  const bool has_ecn = type == static_cast<std::uint8_t>(FrameType::kPathAckEcn);
+  if (!has_ecn && type != static_cast<std::uint8_t>(FrameType::kPathAck)) return false;
+  bool valid = true;
+  frame.path = read_path_id(next, valid);
+  if (!valid || !read_ack_body(next, has_ecn, frame.ack)) return false;
+  reader = next;
+  return true;
+}
+
 AckRangeReader::AckRangeReader(const AckFrame& frame)
     : gaps_(frame.ranges),
       next_largest_(frame.largest),

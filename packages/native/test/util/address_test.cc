@@ -52,5 +52,23 @@ TEST(Address, SameIpIgnoresThePort) {
   EXPECT_NE(a, b);
 }
 
+TEST(Address, DiffersByAnyOfItsParts) {
+  const Address address = ipv6({1, 2, 3, 4, 5, 6, 7, 8}, 1);
+  EXPECT_EQ(address, Address(address));
+  for (std::size_t byte = 0; byte < address.ip.size(); ++byte) {
+    Address other = address;
+    other.ip[byte] ^= 0x80;
+    EXPECT_NE(address, other) << byte;
+    EXPECT_FALSE(address.same_ip(other)) << byte;
+  }
+  Address other = address;
+  other.scope_id = 1;
+  EXPECT_NE(address, other);
+  other = address;
+  other.family = Address::Family::kIpv4;
+  EXPECT_NE(address, other);
+  EXPECT_FALSE(address.same_ip(other));
+}
+
 }  // namespace
 }  // namespace sheaf::quic

@@ -333,6 +333,39 @@ TEST(AckRanges, AreWalkedFromTheLargestDown) {
   EXPECT_EQ(ranges[2].last, 81u);
 }
 
+// What `decode_frame` reads alike, and nothing else.
+TEST(AckRanges, OfEachFrameAreReadWithoutTheVariant) {
+  for (const Golden& golden : goldens()) {
+    const auto* plain = std::get_if<AckFrame>(&golden.frame);
+    const auto* of_path = std::get_if<PathAckFrame>(&golden.frame);
+    const std::vector<std::uint8_t> bytes = from_hex(golden.hex);
+    for (std::size_t length = 1; length <= bytes.size(); ++length) {
+      const bool whole = length == bytes.size();
+      PathAckFrame read;
+      Reader reader{Bytes(bytes).first(length)};
+      EXPECT_EQ(read_ack_frame(reader, read.ack), plain && whole) << golden.name;
+      EXPECT_EQ(reader.remaining(), plain && whole ? 0 : length) << golden.name;
+      Reader path_reader{Bytes(bytes).first(length)};
+      EXPECT_EQ(read_path_ack_frame(path_reader, read), of_path && whole) << golden.name;
+      EXPECT_EQ(path_reader.remaining(), of_path && whole ? 0 : length) << golden.name;
+      if (plain && whole) {
+        EXPECT_EQ(encoded(read.ack), bytes);
+      }
+      if (of_path && whole) {
+        EXPECT_EQ(encoded(read), bytes);
+      }
+    }
+  }
+}
+
+TEST(AckRanges, OfAPathIdThatCannotBeAreLeftToTheDecoder) {
+  const std::vector<std::uint8_t> bytes = from_hex("3e c000000100000000 4064 4040 00 0a");
+  Reader reader{bytes};
+  PathAckFrame frame;
+  EXPECT_FALSE(read_path_ack_frame(reader, frame));
+  EXPECT_EQ(reader.remaining(), bytes.size());
+}
+
 // Descending ranges that keep at least one number between them.
 std::vector<AckRange> random_ranges(SeededRandom& random, std::size_t count) {
   std::vector<AckRange> ranges;
