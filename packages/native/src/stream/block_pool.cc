@@ -1,30 +1,43 @@
 #include "stream/block_pool.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace sheaf::quic {
 
 namespace {
 
-// Free blocks of no connection.
+// Free blocks that a connection keeps at least: those of a batch of 32 full packets.
+constexpr std::size_t k_kept = 16;
+
+Block* make(std::size_t size) {
+  Block* block = new (::operator new(Block::footprint(size))) Block;
+  block->size = static_cast<std::uint32_t>(size);
+  return block;
+}
+
+void destroy(Block* block) { ::operator delete(block); }
+
+// Free blocks of one size, of no connection.
 class SpareBlocks {
  public:
-  SpareBlocks() = default;
+  // Keeps so many bytes at most.
+  SpareBlocks(std::size_t size, std::size_t bytes) : size_(size), most_(bytes / size) {}
   SpareBlocks(const SpareBlocks&) = delete;
   SpareBlocks& operator=(const SpareBlocks&) = delete;
   ~SpareBlocks() {
-    while (first_ != nullptr) delete std::exchange(first_, first_->next_free);
+    while (first_ != nullptr) destroy(std::exchange(first_, first_->next_free));
   }
 
   Block* take() {
-    if (first_ == nullptr) return new Block;
+    if (first_ == nullptr) return make(size_);
     --count_;
     return std::exchange(first_, first_->next_free);
   }
   void give_back(Block* block) {
-    if (count_ == k_kept) {
-      delete block;
+    if (count_ == most_) {
+      destroy(block);
       return;
     }
     block->next_free = std::exchange(first_, block);
@@ -32,46 +45,57 @@ class SpareBlocks {
   }
 
  private:
-  // As much as arrives in a turn of the event loop, and is read at its end.
-  static constexpr std::size_t k_kept = (1 << 20) / Block::k_size;
-
+  std::size_t size_;
+  std::size_t most_;
   Block* first_ = nullptr;
   std::size_t count_ = 0;
 };
 
-thread_local SpareBlocks spare;
+// As much as arrives in a turn of the event loop, and is read at its end.
+thread_local SpareBlocks spare_large(Block::k_large, 1 << 20);
+thread_local SpareBlocks spare_small(Block::k_small, 256 << 10);
+
+SpareBlocks& spare(std::size_t size) { return size == Block::k_small ? spare_small : spare_large; }
 
 }  // namespace
 
-BlockPool::~BlockPool() { trim(); }
-
-Block* BlockPool::take() {
-  ++in_use_;
-  Block* block = free_;
+Block* BlockPool::take(std::size_t size) {
+  Blocks& blocks = of_size(size);
+  ++blocks.in_use;
+  Block* block = blocks.free;
   if (block == nullptr) {
-    block = spare.take();
+    block = spare(size).take();
   } else {
-    free_ = block->next_free;
-    --free_count_;
+    blocks.free = block->next_free;
+    --blocks.free_count;
   }
   block->has_received = false;
   return block;
 }
 
 void BlockPool::give_back(Block* block) {
-  --in_use_;
-  block->next_free = free_;
-  free_ = block;
-  ++free_count_;
-  while (free_count_ > std::max(k_kept, in_use_)) {
-    spare.give_back(std::exchange(free_, free_->next_free));
-    --free_count_;
+  const std::size_t size = block->size;
+  Blocks& blocks = of_size(size);
+  --blocks.in_use;
+  block->next_free = blocks.free;
+  blocks.free = block;
+  ++blocks.free_count;
+  while (blocks.free_count > std::max(k_kept, blocks.in_use)) {
+    spare(size).give_back(std::exchange(blocks.free, blocks.free->next_free));
+    --blocks.free_count;
   }
 }
 
 void BlockPool::trim() {
-  while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
-  free_count_ = 0;
+  for (Blocks* blocks : {&small_, &large_}) {
+    while (blocks->free != nullptr) destroy(std::exchange(blocks->free, blocks->free->next_free));
+    blocks->free_count = 0;
+  }
+}
+
+std::size_t BlockPool::memory_bytes() const {
+  return (small_.in_use + small_.free_count) * Block::footprint(Block::k_small) +
+         (large_.in_use + large_.free_count) * Block::footprint(Block::k_large);
 }
 
 }  // namespace sheaf::quic

@@ -12,13 +12,14 @@ namespace sheaf::quic {
 class OpenStreams {
  public:
   OpenStreams(const StreamSetConfig& config, ConnectionLimits& limits, WriteRoom& room,
-              StreamLanes& lanes, EventQueue& events)
+              StreamLanes& lanes, EventQueue& events, BlockPool& blocks)
       : initial_window_(config.initial_stream_window),
         max_window_(config.max_stream_window),
         limits_(limits),
         room_(room),
         lanes_(lanes),
-        events_(events) {}
+        events_(events),
+        blocks_(blocks) {}
 
   // Null when there is none.
   Stream* find(StreamId id) const { return table_.find(id); }
@@ -51,7 +52,7 @@ class OpenStreams {
   WriteRoom& room_;
   StreamLanes& lanes_;
   EventQueue& events_;
-  BlockPool blocks_;  // outlives the streams
+  BlockPool& blocks_;
   StreamTable table_;
   std::uint64_t created_ = 0;
   std::uint64_t peer_closed_ = 0;

@@ -8,19 +8,20 @@ namespace sheaf::quic {
 namespace {
 
 // Places in the block table that an idle stream keeps for the next: a window of 256 KiB.
-constexpr std::size_t k_kept_places = 64;
+constexpr std::size_t k_kept_places = 128;
 
 // Sets bits [from, to) of a block.
 void mark_received(Block& block, std::size_t from, std::size_t to) {
+  std::uint64_t* const received = block.received();
   if (!block.has_received) {
-    block.received.fill(0);
+    std::fill_n(received, block.size / 64, 0);
     block.has_received = true;
   }
   while (from < to) {
     const std::size_t bit = from % 64;
     const std::size_t count = std::min(64 - bit, to - from);
     const std::uint64_t ones = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-    block.received[from / 64] |= ones << bit;
+    received[from / 64] |= ones << bit;
     from += count;
   }
 }
@@ -28,9 +29,9 @@ void mark_received(Block& block, std::size_t from, std::size_t to) {
 // First position from `from` on whose bit is not set.
 std::size_t first_missing(const Block& block, std::size_t from) {
   if (!block.has_received) return from;
-  while (from < Block::k_size) {
+  while (from < block.size) {
     const auto ones =
-        static_cast<std::size_t>(std::countr_one(block.received[from / 64] >> (from % 64)));
+        static_cast<std::size_t>(std::countr_one(block.received()[from / 64] >> (from % 64)));
     from += ones;
     if (from % 64 != 0 || ones == 0) break;
   }
@@ -80,18 +81,19 @@ void Reassembler::write(std::uint64_t offset, Bytes data) {
 }
 
 Block& Reassembler::block_at(std::uint64_t offset) {
-  const std::uint64_t index = offset / Block::k_size - first_block_;
+  const std::uint64_t index = Block::index_at(offset) - first_block_;
   while (blocks_.size() <= index) blocks_.push_back(nullptr);
   Block*& block = blocks_[index];
-  if (block == nullptr) block = pool_->take();
+  if (block == nullptr) block = pool_->take(Block::size_at(offset));
   return *block;
 }
 
 void Reassembler::write_in_order(Bytes data) {
   while (!data.empty()) {
-    const std::size_t position = contiguous_end_ % Block::k_size;
-    const std::size_t part = std::min(data.size(), Block::k_size - position);
-    copy(block_at(contiguous_end_).bytes.data() + position, data.first(part));
+    const std::size_t position = Block::position_at(contiguous_end_);
+    Block& block = block_at(contiguous_end_);
+    const std::size_t part = std::min<std::size_t>(data.size(), block.size - position);
+    copy(block.bytes() + position, data.first(part));
     contiguous_end_ += part;
     data = data.subspan(part);
   }
@@ -101,10 +103,10 @@ void Reassembler::write_out_of_order(std::uint64_t offset, Bytes data) {
   stored_end_ = std::max(stored_end_, offset + data.size());
   waiting_bytes_ += data.size();
   while (!data.empty()) {
-    const std::size_t position = offset % Block::k_size;
-    const std::size_t part = std::min(data.size(), Block::k_size - position);
+    const std::size_t position = Block::position_at(offset);
     Block& block = block_at(offset);
-    copy(block.bytes.data() + position, data.first(part));
+    const std::size_t part = std::min<std::size_t>(data.size(), block.size - position);
+    copy(block.bytes() + position, data.first(part));
     mark_received(block, position, position + part);
     offset += part;
     data = data.subspan(part);
@@ -113,31 +115,32 @@ void Reassembler::write_out_of_order(std::uint64_t offset, Bytes data) {
 
 void Reassembler::join_out_of_order() {
   while (contiguous_end_ < stored_end_) {
-    const Block* block = blocks_[contiguous_end_ / Block::k_size - first_block_];
+    const Block* block = blocks_[Block::index_at(contiguous_end_) - first_block_];
     if (block == nullptr) return;
-    const std::size_t position = contiguous_end_ % Block::k_size;
+    const std::size_t position = Block::position_at(contiguous_end_);
     const std::size_t missing = first_missing(*block, position);
     contiguous_end_ += missing - position;
-    if (missing < Block::k_size) return;
+    if (missing < block->size) return;
   }
 }
 
 Bytes Reassembler::peek() const {
   if (read_offset_ == contiguous_end_) return {};
-  const std::size_t position = read_offset_ % Block::k_size;
+  const Block& block = *blocks_.front();
+  const std::size_t position = Block::position_at(read_offset_);
   const std::uint64_t readable = contiguous_end_ - read_offset_;
-  const std::size_t length = std::min<std::uint64_t>(readable, Block::k_size - position);
-  return {blocks_.front()->bytes.data() + position, length};
+  const std::size_t length = std::min<std::uint64_t>(readable, block.size - position);
+  return {block.bytes() + position, length};
 }
 
 std::size_t Reassembler::copy_to(MutableBytes out) const {
   const std::size_t size = std::min<std::uint64_t>(out.size(), contiguous_end_ - read_offset_);
   std::uint64_t offset = read_offset_;
   for (std::size_t done = 0; done < size;) {
-    const std::size_t position = offset % Block::k_size;
-    const std::size_t part = std::min(size - done, Block::k_size - position);
-    const Block& block = *blocks_[offset / Block::k_size - first_block_];
-    copy(out.data() + done, Bytes(block.bytes).subspan(position, part));
+    const Block& block = *blocks_[Block::index_at(offset) - first_block_];
+    const std::size_t position = Block::position_at(offset);
+    const std::size_t part = std::min<std::size_t>(size - done, block.size - position);
+    copy(out.data() + done, {block.bytes() + position, part});
     done += part;
     offset += part;
   }
@@ -148,12 +151,13 @@ void Reassembler::consume(std::uint64_t bytes) {
   read_offset_ += bytes;
   // An idle stream holds no block.
   const bool drained = read_offset_ == stored_end_;
-  while (!blocks_.empty() && (drained || first_block_ < read_offset_ / Block::k_size)) {
+  const std::uint64_t next = Block::index_at(read_offset_);
+  while (!blocks_.empty() && (drained || first_block_ < next)) {
     pool_->give_back(blocks_.front());
     blocks_.pop_front();
     ++first_block_;
   }
-  if (blocks_.empty()) first_block_ = read_offset_ / Block::k_size;
+  if (blocks_.empty()) first_block_ = next;
 }
 
 void Reassembler::clear() {
@@ -163,7 +167,7 @@ void Reassembler::clear() {
   blocks_.clear_and_keep(k_kept_places);
   read_offset_ = stored_end_ = contiguous_end_;
   waiting_bytes_ = 0;
-  first_block_ = read_offset_ / Block::k_size;
+  first_block_ = Block::index_at(read_offset_);
 }
 
 }  // namespace sheaf::quic

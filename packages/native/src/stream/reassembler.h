@@ -42,7 +42,7 @@ class Reassembler {
   void join_out_of_order();
 
   BlockPool* pool_ = nullptr;
-  // blocks_[i] holds the bytes from (first_block_ + i) * Block::k_size on, or is null.
+  // blocks_[i] is block first_block_ + i of the stream (`Block::index_at`), or null.
   Ring<Block*> blocks_;
   std::uint64_t first_block_ = 0;
   std::uint64_t read_offset_ = 0;

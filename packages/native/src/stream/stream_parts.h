@@ -1,5 +1,6 @@
 #pragma once
 
+#include "stream/block_pool.h"
 #include "stream/connection_limits.h"
 #include "stream/event_queue.h"
 #include "stream/open_streams.h"
@@ -15,9 +16,9 @@ struct StreamParts {
   StreamParts(Role role, const StreamSetConfig& set_config)
       : config(set_config),
         limits(role, config, SendBudget(config.memory).max_receive_window(), events),
-        room(config, limits.receive, events),
+        room(config, limits.receive, blocks, events),
         lanes(config.scheduler, limits, room),
-        open(config, limits, room, lanes, events),
+        open(config, limits, room, lanes, events, blocks),
         lookup(limits, open, lanes, events),
         progress(limits, open, lanes, events) {}
   StreamParts(const StreamParts&) = delete;
@@ -26,6 +27,7 @@ struct StreamParts {
   const StreamSetConfig config;
   EventQueue events;
   ConnectionLimits limits;
+  BlockPool blocks;
   WriteRoom room;
   StreamLanes lanes;
   OpenStreams open;

@@ -18,14 +18,14 @@ void WriteRoom::release(std::uint64_t bytes) {
 // packet's worth.
 bool WriteRoom::has_room(const Stream& stream) const {
   const std::uint64_t bound = stream.write_refused ? send_buffer_ / 2 + 1 : send_buffer_;
-  return stream.send.unsent_bytes() < bound && budget_.has_room(view(stream), receive_.window());
+  return stream.send.unsent_bytes() < bound && budget_.has_room(view(stream), for_receiving());
 }
 
 std::uint64_t WriteRoom::reserve(Stream& stream) {
   stream.reserved = 0;
   count(stream);
   const std::uint64_t size =
-      has_room(stream) ? budget_.chunk_size(view(stream), receive_.window()) : 0;
+      has_room(stream) ? budget_.chunk_size(view(stream), for_receiving()) : 0;
   if (size == 0) {
     await(stream);
   } else {
@@ -51,7 +51,7 @@ void WriteRoom::wake(Stream& stream) {
 void WriteRoom::look_for_room() {
   changed_ = false;
   Stream* next = waiting_.front();
-  while (next != nullptr && budget_.has_room(receive_.window())) {
+  while (next != nullptr && budget_.has_room(for_receiving())) {
     Stream& stream = *std::exchange(next, next->room_link.next);
     if (has_room(stream)) wake(stream);
   }

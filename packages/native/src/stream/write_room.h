@@ -1,6 +1,7 @@
 #pragma once
 
 #include "flow_control/receive_window.h"
+#include "stream/block_pool.h"
 #include "stream/event_queue.h"
 #include "stream/send_budget.h"
 #include "stream/stream.h"
@@ -12,11 +13,14 @@ namespace sheaf::quic {
 // those that were refused when there is room again.
 class WriteRoom {
  public:
-  // `receive` is the connection's window: what the peer may send has its place first.
-  WriteRoom(const StreamSetConfig& config, const ReceiveWindow& receive, EventQueue& events)
+  // What the peer may send has its place first: `receive` is the connection's window, and `blocks`
+  // is where received bytes wait, which may take more.
+  WriteRoom(const StreamSetConfig& config, const ReceiveWindow& receive, const BlockPool& blocks,
+            EventQueue& events)
       : send_buffer_(config.send_buffer),
         budget_(config.memory),
         receive_(receive),
+        blocks_(blocks),
         events_(events) {}
 
   const SendBudget& budget() const { return budget_; }
@@ -26,7 +30,7 @@ class WriteRoom {
   void hold(std::uint64_t bytes) { budget_.hold(bytes); }
   void release(std::uint64_t bytes);
   bool has_room_to_hold(std::uint64_t bytes) const {
-    return budget_.has_room_to_hold(bytes, receive_.window());
+    return budget_.has_room_to_hold(bytes, for_receiving());
   }
 
   bool has_room(const Stream& stream) const;
@@ -54,10 +58,15 @@ class WriteRoom {
             .credit = stream.send.limit().available()};
   }
   void look_for_room();
+  // Bytes of memory.
+  std::uint64_t for_receiving() const {
+    return std::max<std::uint64_t>(receive_.window(), blocks_.memory_bytes());
+  }
 
   std::uint64_t send_buffer_;
   SendBudget budget_;
   const ReceiveWindow& receive_;
+  const BlockPool& blocks_;
   EventQueue& events_;
   StreamList<Stream, &Stream::room_link> waiting_;  // in the order in which they were refused
   bool changed_ = false;                            // since the last look for room

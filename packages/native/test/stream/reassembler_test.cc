@@ -73,12 +73,36 @@ TEST_F(ReassemblerTest, CopiesAcrossBlocks) {
 }
 
 TEST_F(ReassemblerTest, JoinsAtBlockBoundaries) {
-  write(Block::k_size, Block::k_size);
-  write(3 * Block::k_size, 1);
-  write(0, Block::k_size);
-  EXPECT_EQ(reassembler_.contiguous_end(), 2 * Block::k_size);
-  write(2 * Block::k_size, Block::k_size);
-  EXPECT_EQ(read_all(), 3 * Block::k_size + 1);
+  for (const std::size_t size : {Block::k_small, Block::k_large}) {
+    write(size, size);
+    write(3 * size, 1);
+    write(0, size);
+    EXPECT_EQ(reassembler_.contiguous_end(), 2 * size);
+    write(2 * size, size);
+    EXPECT_EQ(read_all(), 3 * size + 1);
+    reassembler_.clear();
+    reassembler_.open(pool_);
+  }
+}
+
+TEST_F(ReassemblerTest, JoinsWhereLargeBlocksBegin) {
+  constexpr std::uint64_t k_large_from = Block::k_small_until;
+  write(k_large_from + Block::k_large, 1);
+  write(k_large_from, Block::k_large);
+  write(0, k_large_from - 1);
+  EXPECT_EQ(reassembler_.contiguous_end(), k_large_from - 1);
+  write(k_large_from - 1, 1);
+  EXPECT_EQ(read_all(), k_large_from + Block::k_large + 1);
+}
+
+TEST_F(ReassemblerTest, HoldsSmallBlocksAtTheBeginningAndLargeOnesBehind) {
+  write(1, 1);
+  EXPECT_EQ(pool_.memory_bytes(), Block::footprint(Block::k_small));
+  write(Block::k_small_until - 1, 1);
+  EXPECT_EQ(pool_.memory_bytes(), 2 * Block::footprint(Block::k_small));
+  write(Block::k_small_until, 1);
+  EXPECT_EQ(pool_.memory_bytes(),
+            2 * Block::footprint(Block::k_small) + Block::footprint(Block::k_large));
 }
 
 TEST_F(ReassemblerTest, IgnoresWhatItHas) {
@@ -115,10 +139,11 @@ TEST_F(ReassemblerTest, HasNothingAfterClear) {
 }
 
 TEST_F(ReassemblerTest, HoldsNoBlockWhileNothingWaits) {
-  for (std::uint64_t offset = 0; offset < 40 * Block::k_size; offset += 1000) {
+  for (std::uint64_t offset = 0; offset < 160'000; offset += 1000) {
     write(offset, 1000);
     ASSERT_EQ(read_all(), 1000u);
-    ASSERT_LE(pool_.memory_bytes(), 2 * sizeof(Block));
+    ASSERT_LE(pool_.memory_bytes(),
+              3 * Block::footprint(Block::k_small) + 2 * Block::footprint(Block::k_large));
   }
 }
 
@@ -175,14 +200,16 @@ TEST_F(ReassemblerTest, PutsRandomFragmentsTogether) {
 }
 
 TEST(BlockPool, KeepsAsManyFreeBlocksAsAreInUse) {
-  BlockPool pool;
-  std::vector<Block*> blocks;
-  for (int i = 0; i < 1000; ++i) blocks.push_back(pool.take());
-  EXPECT_EQ(pool.memory_bytes(), 1000 * sizeof(Block));
-  for (Block* block : blocks) pool.give_back(block);
-  EXPECT_LE(pool.memory_bytes(), 16 * sizeof(Block));
-  pool.trim();
-  EXPECT_EQ(pool.memory_bytes(), 0u);
+  for (const std::size_t size : {Block::k_small, Block::k_large}) {
+    BlockPool pool;
+    std::vector<Block*> blocks;
+    for (int i = 0; i < 1000; ++i) blocks.push_back(pool.take(size));
+    EXPECT_EQ(pool.memory_bytes(), 1000 * Block::footprint(size));
+    for (Block* block : blocks) pool.give_back(block);
+    EXPECT_LE(pool.memory_bytes(), 16 * Block::footprint(size));
+    pool.trim();
+    EXPECT_EQ(pool.memory_bytes(), 0u);
+  }
 }
 
 }  // namespace
