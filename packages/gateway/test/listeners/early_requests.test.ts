@@ -61,6 +61,16 @@ it('leave in 0-RTT where they change nothing', async () => {
   expect(heard.sort()).toEqual(['GET early', 'OPTIONS early', 'POST late']);
 });
 
+it('leave in 0-RTT after the server has got another certificate', async () => {
+  const { heard, server, port } = await start();
+  const session = await sessionOf(port);
+  server.updateCertificate(await createDevCertificate(['localhost'], new Date()));
+  const { answers, after } = await askEarly(port, session, [get]);
+  expect(answers).toEqual([[200, 'answer']]);
+  expect(after).toMatchObject({ resumed: true, earlyData: true });
+  expect(heard).toEqual(['GET early']);
+});
+
 it('are sent again where the server takes no 0-RTT with this session', async () => {
   const { heard, port } = await start();
   const session = await sessionOf((await start()).port);

@@ -4,6 +4,7 @@
 #include "binding/javascript_buffer.h"
 #include "binding/status_report.h"
 #include "binding/system_error.h"
+#include "crypto/tls_renewal.h"
 #include "io/monotonic_clock.h"
 #include "io/socket_address.h"
 
@@ -106,13 +107,15 @@ void set_certificate(EndpointParts& parts, const Napi::CallbackInfo& info) {
   quic::TlsServerConfig config = parts.settings.server_tls;
   config.certificate_pem = info[0].ToString();
   config.private_key_pem = info[1].ToString();
-  auto tls = quic::make_tls_server_context(config);
+  auto& server_tls = parts.settings.endpoint.server_tls;
+  auto tls = quic::renew_tls_server_context(config, *server_tls);
   if (!tls) {
     Napi::Error::New(info.Env(), tls.error()).ThrowAsJavaScriptException();
     return;
   }
   parts.settings.server_tls = config;
-  parts.endpoint->set_server_tls(*tls);
+  server_tls = *tls;
+  parts.endpoint->set_server_tls(server_tls);
 }
 
 }  // namespace sheaf::binding::calls

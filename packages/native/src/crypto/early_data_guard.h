@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "crypto/replay_record.h"
+#include "crypto/tls_clock.h"
 
 namespace sheaf::quic {
 
@@ -13,7 +14,9 @@ class EarlyDataGuard {
  public:
   using Recording = std::shared_ptr<std::remove_pointer_t<gnutls_anti_replay_t>>;
 
-  EarlyDataGuard() = default;
+  // `renews`: GnuTLS takes a recording for one that has begun long ago. Where its clock cannot be
+  // shifted, each new one would refuse all tickets from before, so that the first one stays.
+  explicit EarlyDataGuard(bool renews = tls_clock_can_shift()) : renews_(renews) {}
   EarlyDataGuard(const EarlyDataGuard&) = delete;
   EarlyDataGuard& operator=(const EarlyDataGuard&) = delete;
 
@@ -38,6 +41,7 @@ class EarlyDataGuard {
   static int add(void* guard, time_t expires, const gnutls_datum_t* key, const gnutls_datum_t*);
   int renew();
 
+  bool renews_;
   ReplayRecord record_;
   Recording recording_;
   std::chrono::nanoseconds begun_at_{};  // both by GnuTLS's clock

@@ -19,7 +19,7 @@ void read_clock(timespec* out) {
 
 void install_clock() {
   static const bool installed = [] {
-    if (_gnutls_global_set_gettime_function == nullptr) return false;
+    if (!tls_clock_can_shift()) return false;
     _gnutls_global_set_gettime_function(read_clock);
     return true;
   }();
@@ -33,6 +33,8 @@ std::chrono::nanoseconds tls_clock_now() {
   clock_gettime(CLOCK_REALTIME, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) + shift;
 }
+
+bool tls_clock_can_shift() { return _gnutls_global_set_gettime_function != nullptr; }
 
 TlsClockShift::TlsClockShift(std::chrono::nanoseconds ahead) : ahead_(ahead) {
   install_clock();

@@ -13,6 +13,9 @@ inline constexpr std::chrono::milliseconds k_ticket_age_tolerance = std::chrono:
 // Time of this thread since the epoch, with the shifts below
 std::chrono::nanoseconds tls_clock_now();
 
+// Returns whether GnuTLS exports the function that the shifts below need.
+bool tls_clock_can_shift();
+
 // Shifts GnuTLS's clock on this thread while it lives: ahead of the system's clock, or behind it
 // when negative. Shifts add up. It has no effect if GnuTLS does not export the function that its
 // own tests use for this.

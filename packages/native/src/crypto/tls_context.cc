@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "crypto/tls_renewal.h"
+
 namespace sheaf::quic {
 namespace {
 
@@ -53,9 +55,20 @@ TlsContext::Problem check_private_key_pem(const std::string& pem) {
   return explain("The private key is not valid PEM", result);
 }
 
+Result<std::shared_ptr<TlsContext>, std::string> make_without_tickets(
+    const TlsServerConfig& config) {
+  auto context = std::make_shared<TlsContext>(Role::kServer);
+  if (auto problem = context->set_priority(k_default_priority)) return *problem;
+  if (auto problem = context->set_alpn(config.alpn)) return *problem;
+  if (auto problem = context->set_certificate(config.certificate_pem, config.private_key_pem)) {
+    return *problem;
+  }
+  return context;
+}
+
 }  // namespace
 
-TlsContext::TlsContext(Role role) : role_(role) {
+TlsContext::TlsContext(Role role) : role_(role), early_data_(std::make_shared<EarlyDataGuard>()) {
   gnutls_certificate_allocate_credentials(&credentials_);
 }
 
@@ -106,9 +119,14 @@ TlsContext::Problem TlsContext::set_ticket_key(Bytes key) {
 }
 
 TlsContext::Problem TlsContext::set_early_data(bool accept) {
-  const int result = accept ? early_data_.begin() : 0;
+  const int result = accept ? early_data_->begin() : 0;
   if (result < 0) return explain("The replay record cannot be made", result);
   return std::nullopt;
+}
+
+void TlsContext::resume_tickets_of(const TlsContext& predecessor) {
+  ticket_key_ = predecessor.ticket_key_;
+  early_data_ = predecessor.early_data_;
 }
 
 TlsContext::Problem TlsContext::set_trust(const TlsClientConfig& config) {
@@ -150,15 +168,19 @@ TicketKey TlsContext::ticket_key_for(Bytes binding) const {
 
 Result<std::shared_ptr<TlsContext>, std::string> make_tls_server_context(
     const TlsServerConfig& config) {
-  auto context = std::make_shared<TlsContext>(Role::kServer);
-  if (auto problem = context->set_priority(k_default_priority)) return *problem;
-  if (auto problem = context->set_alpn(config.alpn)) return *problem;
-  if (auto problem = context->set_certificate(config.certificate_pem, config.private_key_pem)) {
-    return *problem;
-  }
+  auto made = make_without_tickets(config);
+  if (!made) return made.error();
+  const auto& context = *made;
   if (auto problem = context->set_ticket_key(config.ticket_key)) return *problem;
   if (auto problem = context->set_early_data(config.early_data)) return *problem;
   return context;
+}
+
+Result<std::shared_ptr<TlsContext>, std::string> renew_tls_server_context(
+    const TlsServerConfig& config, const TlsContext& predecessor) {
+  auto made = make_without_tickets(config);
+  if (made) (*made)->resume_tickets_of(predecessor);
+  return made;
 }
 
 Result<std::shared_ptr<TlsContext>, std::string> make_tls_client_context(

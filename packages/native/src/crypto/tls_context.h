@@ -3,6 +3,7 @@
 #include <gnutls/gnutls.h>
 
 #include <array>
+#include <memory>
 #include <optional>
 
 #include "crypto/early_data_guard.h"
@@ -27,6 +28,8 @@ class TlsContext {
   Problem set_certificate(const std::string& certificate_pem, const std::string& private_key_pem);
   Problem set_ticket_key(Bytes key);
   Problem set_early_data(bool accept);
+  // Instead of both: ticket key and record of 0-RTT are those of the predecessor.
+  void resume_tickets_of(const TlsContext& predecessor);
   Problem set_trust(const TlsClientConfig& config);
   // Sets cipher suites and groups in GnuTLS's notation.
   Problem set_priority(const std::string& priority);
@@ -35,7 +38,7 @@ class TlsContext {
   // 0-RTT (RFC 9369 §5, RFC 9000 §7.4.1), so that no ticket of another one can be opened.
   TicketKey ticket_key_for(Bytes binding) const;
 
-  EarlyDataGuard& early_data() { return early_data_; }
+  EarlyDataGuard& early_data() { return *early_data_; }
 
   Role role() const { return role_; }
   gnutls_certificate_credentials_t credentials() const { return credentials_; }
@@ -51,7 +54,7 @@ class TlsContext {
   Role role_;
   gnutls_certificate_credentials_t credentials_ = nullptr;
   gnutls_priority_t priority_ = nullptr;
-  EarlyDataGuard early_data_;
+  std::shared_ptr<EarlyDataGuard> early_data_;  // shared with successors
   TicketKey ticket_key_{};
   std::vector<std::string> alpn_;
   std::vector<std::array<std::uint8_t, 32>> hashes_;

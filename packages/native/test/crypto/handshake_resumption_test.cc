@@ -3,6 +3,7 @@
 #include "crypto/handshake_world.h"
 #include "crypto/tls_clock.h"
 #include "crypto/tls_context.h"
+#include "crypto/tls_renewal.h"
 
 namespace sheaf::quic {
 namespace {
@@ -126,6 +127,43 @@ TEST(HandshakeResumption, TicketsOutliveTheRecordThatTheyBeganWith) {
       }
     }
   }
+}
+
+TEST(HandshakeResumption, TicketsOutliveTheCertificate) {
+  auto options = fresh_options();
+  const SessionState used = remember(options, 90);
+  const SessionState unused = remember(options, 91);
+  options.session = used;
+  HandshakeWorld before(options, 92);
+  ASSERT_TRUE(before.run());
+  ASSERT_TRUE(before.client.handshake->early_data_accepted());
+
+  const TestCertificate renewed = make_certificate();
+  auto made = renew_tls_server_context({.certificate_pem = renewed.certificate_pem,
+                                        .private_key_pem = renewed.private_key_pem,
+                                        .alpn = {"h3"}},
+                                       *options.server_context);
+  ASSERT_TRUE(made) << made.error();
+  options.server_context = *made;
+  options.session = unused;
+  HandshakeWorld after(options, 93);
+  ASSERT_TRUE(after.run());
+  EXPECT_TRUE(after.client.handshake->resumed());
+  EXPECT_TRUE(after.client.handshake->early_data_accepted());
+
+  // What was seen under the former certificate was seen.
+  HandshakeWorld replayed(options, 94);
+  replayed.deliver(true, before.client_datagrams.front());
+  replayed.server.poll();
+  EXPECT_EQ(replayed.server.find(Kind::kEarlySecret), nullptr);
+  EXPECT_NE(replayed.server.find(Kind::kSendSecret), nullptr);
+
+  // Whoever comes without a ticket gets the new one.
+  options.session.reset();
+  options.client_context = client_context({.certificate_hashes = {renewed.leaf_hash}});
+  HandshakeWorld fresh(options, 95);
+  ASSERT_TRUE(fresh.run());
+  EXPECT_FALSE(fresh.client.handshake->resumed());
 }
 
 TEST(HandshakeResumption, TicketMayBeUsedForTwoHellos) {

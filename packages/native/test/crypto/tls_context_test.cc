@@ -66,6 +66,19 @@ TEST(TlsContext, TicketKeysDependOnTheirBinding) {
   EXPECT_NE((*made)->ticket_key_for(a), (*other)->ticket_key_for(a));
 }
 
+// GnuTLS refuses tickets from before its recording, and only with a clock that can be shifted does
+// a renewed one count as old.
+TEST(EarlyDataGuard, RenewsItsRecordingOnlyWhereTheClockCanBeShifted) {
+  for (const bool renews : {false, true}) {
+    EarlyDataGuard guard(renews);
+    ASSERT_EQ(guard.begin(), 0);
+    const EarlyDataGuard::Recording first = guard.recording();
+    const TlsClockShift later(std::chrono::hours(1));
+    EXPECT_EQ(guard.recording() != first, renews);
+  }
+  EXPECT_TRUE(tls_clock_can_shift()) << "the GnuTLS that tests run with";
+}
+
 std::vector<std::uint8_t> replay_key(std::uint32_t identity) {
   std::vector<std::uint8_t> bytes(12 + 32);
   std::memcpy(bytes.data() + bytes.size() - sizeof identity, &identity, sizeof identity);
