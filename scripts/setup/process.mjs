@@ -17,14 +17,23 @@ export function exitCode(code, signal) {
   return signal ? 128 + constants.signals[signal] : (code ?? 1);
 }
 
-/** Runs a command to its end and shows its output. Resolves with the exit code (128 + n after signal n). */
-export function run(command, args, { cwd, env, quiet = false } = {}) {
+/**
+ * Runs a command to its end and shows its output, which `onOutput` gets too. Resolves with the exit
+ * code (128 + n after signal n).
+ */
+export function run(command, args, { cwd, env, quiet = false, onOutput } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
-      stdio: ['ignore', quiet ? 'ignore' : process.stderr, process.stderr],
+      stdio: onOutput ? ['ignore', 'pipe', 'pipe'] : ['ignore', quiet ? 'ignore' : process.stderr, process.stderr],
     });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (part) => {
+        process.stderr.write(part);
+        onOutput(part);
+      });
+    }
     child.once('error', reject);
     child.once('close', (code, signal) => resolve(exitCode(code, signal)));
   });

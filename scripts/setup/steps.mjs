@@ -71,12 +71,12 @@ export function steps(purpose) {
       foreign: true,
       skip: () => purpose !== 'test' && 'only for tests',
     })),
-    ...ownSteps(),
+    ...ownSteps(purpose),
   ];
 }
 
 /** Returns the steps that build the sources of this repository. */
-function ownSteps() {
+function ownSteps(purpose) {
   return [
     {
       name: 'addon',
@@ -92,7 +92,7 @@ function ownSteps() {
       ],
       extra: [process.arch],
       outputs: [addonPath],
-      run: buildAddon,
+      run: () => buildAddon({ refuseWarnings: purpose === 'test' }),
     },
     {
       name: 'typescript',

@@ -102,7 +102,7 @@ class Pair {
     std::uint64_t written = 0;
     while (sample.bytes < bytes) {
       timed(sample.stream_write, [&] { written += write_ahead(bytes - written, fin); });
-      TransmitBatch batch{.buffer = batch_buffer_, .max_segments = k_batch_packets};
+      TransmitBatch batch{.buffer = batch_buffer_, .max_segments = k_batch_packets, .path = {}};
       const Time sent = now();
       timed(sample.generation, [&] { server_.poll_transmit(batch, sent); });
       if (batch.size == 0) fail("nothing to send although the stream is not finished");
@@ -142,7 +142,7 @@ class Pair {
   }
 
   bool deliver(Connection& from, Connection& to) {
-    TransmitBatch batch{.buffer = batch_buffer_, .max_segments = k_batch_packets};
+    TransmitBatch batch{.buffer = batch_buffer_, .max_segments = k_batch_packets, .path = {}};
     from.poll_transmit(batch, now());
     for (std::size_t index = 0; index < batch.segments(); ++index) {
       to.receive(segment(batch, index), now());
@@ -181,7 +181,7 @@ class Pair {
         }
       });
       acks_.emplace_back();
-      TransmitBatch ack{.buffer = acks_.back().bytes, .max_segments = 1};
+      TransmitBatch ack{.buffer = acks_.back().bytes, .max_segments = 1, .path = {}};
       timed(sample.client_ack, [&] { client_.poll_transmit(ack, received); });
       if (ack.size == 0) {
         acks_.pop_back();
