@@ -124,7 +124,7 @@ class Trio {
     }
   }
   bool send(Connection& from, Connection& to_client_side, Connection* backend) {
-    TransmitBatch batch{.buffer = buffer_, .max_segments = 32};
+    TransmitBatch batch{.buffer = buffer_, .max_segments = 32, .path = {}};
     from.poll_transmit(batch, now_);
     for (std::size_t at = 0; at < batch.size; at += batch.segment_size) {
       const std::size_t length = std::min(batch.segment_size, batch.size - at);
