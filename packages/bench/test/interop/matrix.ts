@@ -34,6 +34,10 @@ export const serverFeatures = {
 
 export type Feature = keyof typeof clientFeatures | keyof typeof serverFeatures;
 
+/** What an implementation cannot do that is no server, or is not tried as one. */
+export const noServer = (reason: string): Partial<Record<Feature, string>> =>
+  Object.fromEntries(Object.keys(serverFeatures).map((feature) => [feature, reason]));
+
 /** `yes`, `no: reason` or `cannot: reason`. */
 export type Verdict = 'yes' | `no: ${string}` | `cannot: ${string}`;
 export type Verdicts = Record<Feature, Verdict>;

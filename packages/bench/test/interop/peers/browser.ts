@@ -1,4 +1,4 @@
-import { serverFeatures } from '../matrix.js';
+import { noServer } from '../matrix.js';
 import type { ConnectionReport, DownloadOptions, Peer } from '../peer.js';
 import { startRelay, type Relay } from '../relay.js';
 import type { Site } from '../site.js';
@@ -49,7 +49,7 @@ export function browserPeer(slug: string, name: string, start: StartBrowser): Pe
     cannot: {
       keyUpdate: 'pages cannot ask for a key update',
       migration: 'pages cannot ask for another port',
-      ...Object.fromEntries(Object.keys(serverFeatures).map((feature) => [feature, 'browsers are no servers'])),
+      ...noServer('browsers are no servers'),
     },
   };
 }

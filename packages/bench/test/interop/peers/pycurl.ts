@@ -1,4 +1,4 @@
-import { serverFeatures, type Feature } from '../matrix.js';
+import { noServer } from '../matrix.js';
 import type { Peer } from '../peer.js';
 import { commonProgram, installed } from './common_program.js';
 
@@ -19,8 +19,6 @@ export const pycurl: Peer = {
     streams: noSessions,
     datagrams: noSessions,
     closes: noSessions,
-    ...(Object.fromEntries(Object.keys(serverFeatures).map((feature) => [feature, 'curl is no server'])) as Partial<
-      Record<Feature, string>
-    >),
+    ...noServer('curl is no server'),
   },
 };

@@ -1,4 +1,4 @@
-import { serverFeatures } from '../matrix.js';
+import { noServer } from '../matrix.js';
 import type { Peer } from '../peer.js';
 import { commonProgram, installed } from './common_program.js';
 
@@ -13,7 +13,5 @@ export const qh3: Peer = {
   protocol: 'h3',
   download,
   exerciseSessions,
-  cannot: Object.fromEntries(
-    Object.keys(serverFeatures).map((feature) => [feature, 'qh3 is tested as a client alone']),
-  ),
+  cannot: noServer('qh3 is tested as a client alone'),
 };

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { serverFeatures, type Feature } from '../matrix.js';
+import { noServer } from '../matrix.js';
 import type { Peer } from '../peer.js';
 import { root } from '../programs.js';
 import { commonProgram } from './common_program.js';
@@ -20,8 +20,6 @@ export const quiche: Peer = {
     streams: noHttp3,
     datagrams: noHttp3,
     closes: noHttp3,
-    ...(Object.fromEntries(
-      Object.keys(serverFeatures).map((feature) => [feature, 'quiche is tested as a client alone']),
-    ) as Partial<Record<Feature, string>>),
+    ...noServer('quiche is tested as a client alone'),
   },
 };
