@@ -45,10 +45,10 @@ struct Imported {
     const auto seed = decode_snapshot(snapshot);
     if (!seed) fail("the snapshot is refused");
     connection = std::make_unique<Connection>(Role::kServer, seed->adapt({}), random, now);
-    connection->set_reset_key(reset_key);
+    connection->routing().set_reset_key(reset_key);
     leases = std::make_unique<LeaseHolder>(leased_limits(*connection), seed->lease);
     if (!establish_backend(*connection, *seed, now)) fail("the connection is not established");
-    while (connection->poll_event() || connection->poll_id_change()) {
+    while (connection->poll_event() || connection->routing().poll_id_change()) {
     }
   }
   static inline const std::vector<std::uint8_t> reset_key = std::vector<std::uint8_t>(32, 0x3c);
@@ -69,15 +69,15 @@ class Trio {
     seed.local_id = connection_id(1);
     seed.remote_id = connection_id(2);
     seed.peer_parameters = primary_.local_parameters();
-    client_.set_reset_key(Imported::reset_key);
-    primary_.set_reset_key(Imported::reset_key);
-    if (!client_.establish(seed, now_)) fail("the client is not established");
+    client_.routing().set_reset_key(Imported::reset_key);
+    primary_.routing().set_reset_key(Imported::reset_key);
+    if (!client_.establishment().establish(seed, now_)) fail("the client is not established");
     std::swap(seed.send_secret, seed.receive_secret);
     std::swap(seed.path.local, seed.path.remote);
     std::swap(seed.local_id, seed.remote_id);
     seed.peer_parameters = client_.local_parameters();
-    if (!primary_.establish(seed, now_)) fail("the primary is not established");
-    primary_.confirm_handshake({}, now_);
+    if (!primary_.establishment().establish(seed, now_)) fail("the primary is not established");
+    primary_.establishment().confirm_handshake({}, now_);
     exchange(nullptr);
   }
 
@@ -94,12 +94,12 @@ class Trio {
     const auto path = open_backend(client_, BackendId{0}, address(1), now_);
     if (!path) fail("the path is not opened");
     exchange(&backend);
-    const auto stream = client_.open_stream(Directionality::kBidirectional);
-    if (!stream || !client_.pin_stream(*stream, *path)) fail("no stream");
-    static_cast<void>(client_.write(*stream, bytes(100), true));
+    const auto stream = client_.streams().writer().open(Directionality::kBidirectional);
+    if (!stream || !client_.paths().pin(*stream, *path)) fail("no stream");
+    static_cast<void>(client_.streams().writer().write(*stream, bytes(100), true));
     exchange(&backend);
     read(backend, *stream);
-    static_cast<void>(backend.write(*stream, bytes(20'000), true));
+    static_cast<void>(backend.streams().writer().write(*stream, bytes(20'000), true));
     for (int turn = 0; turn < 20; ++turn) {
       exchange(&backend);
       read(client_, *stream);
@@ -114,13 +114,13 @@ class Trio {
   void read(Connection& from, StreamId stream) {
     std::vector<std::uint8_t> buffer(32768);
     for (;;) {
-      const auto result = from.read(stream, buffer, now_);
+      const auto result = from.streams().reader().read(stream, buffer, now_);
       if (!result || result->bytes == 0) break;
     }
     forget_events(from);
   }
   static void forget_events(Connection& connection) {
-    while (connection.poll_event() || connection.poll_id_change()) {
+    while (connection.poll_event() || connection.routing().poll_id_change()) {
     }
   }
   bool send(Connection& from, Connection& to_client_side, Connection* backend) {

@@ -87,13 +87,13 @@ class Pair {
     seed.peer_parameters = server_.local_parameters();
     seed.local_id = connection_id(1);
     seed.remote_id = connection_id(2);
-    if (!client_.establish(seed, now())) fail("the client is not established");
+    if (!client_.establishment().establish(seed, now())) fail("the client is not established");
     seed.path = {loopback(2222), loopback(1111)};
     std::swap(seed.send_secret, seed.receive_secret);
     std::swap(seed.local_id, seed.remote_id);
     seed.peer_parameters = client_.local_parameters();
-    if (!server_.establish(seed, now())) fail("the server is not established");
-    server_.confirm_handshake({}, now());
+    if (!server_.establishment().establish(seed, now())) fail("the server is not established");
+    server_.establishment().confirm_handshake({}, now());
     send_request();
   }
 
@@ -130,15 +130,15 @@ class Pair {
   }
 
   void send_request() {
-    const auto opened = client_.open_stream(Directionality::kBidirectional);
+    const auto opened = client_.streams().writer().open(Directionality::kBidirectional);
     if (!opened) fail("no stream");
     stream_ = *opened;
     static constexpr std::array<std::uint8_t, 7> k_request{'r', 'e', 'q', 'u', 'e', 's', 't'};
-    (void)client_.write(stream_, SendChunk::copy_of(k_request), true);
+    (void)client_.streams().writer().write(stream_, SendChunk::copy_of(k_request), true);
     for (bool quiet = false; !quiet;)
       quiet = !deliver(client_, server_) && !deliver(server_, client_);
     std::array<std::uint8_t, 64> request;
-    (void)server_.read(stream_, request, now());
+    (void)server_.streams().reader().read(stream_, request, now());
   }
 
   bool deliver(Connection& from, Connection& to) {
@@ -161,11 +161,11 @@ class Pair {
   }
 
   std::uint64_t write_ahead(std::uint64_t left, bool fin) {
-    const std::uint64_t queued = server_.unsent_bytes(stream_);
+    const std::uint64_t queued = server_.streams().writer().unsent_bytes(stream_);
     if (left == 0 || queued >= k_write_ahead) return 0;
     const std::uint64_t length = std::min(left, k_write_ahead - queued);
     SendChunk chunk(Bytes(data_).first(length), nullptr, nullptr);
-    if (!server_.write(stream_, std::move(chunk), fin && length == left))
+    if (!server_.streams().writer().write(stream_, std::move(chunk), fin && length == left))
       fail("the stream is closed");
     return length;
   }
@@ -196,9 +196,11 @@ class Pair {
     std::uint64_t bytes = 0;
     while (client_.poll_event()) {
     }
-    for (Bytes next = client_.peek(stream_); !next.empty(); next = client_.peek(stream_)) {
+    for (Bytes next = client_.streams().reader().peek(stream_); !next.empty();
+         next = client_.streams().reader().peek(stream_)) {
       bytes += next.size();
-      if (!client_.consume(stream_, next.size(), received)) fail("the stream is gone");
+      if (!client_.streams().reader().consume(stream_, next.size(), received))
+        fail("the stream is gone");
     }
     return bytes;
   }

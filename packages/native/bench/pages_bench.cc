@@ -195,14 +195,14 @@ class Visitor {
   bool confirmed() const { return confirmed_; }
   void open_path(std::size_t interface) {
     const Time now = simulation_.now();
-    if (!pair_.client.connection.open_path(addresses(number_, interface), now)) {
+    if (!pair_.client.connection.paths().open(addresses(number_, interface), now)) {
       refuse("a path cannot be opened");
     }
   }
   std::size_t validated() const { return validated_; }
   void load(const Page& page) { load_ = std::make_unique<PageLoad>(pair_, page); }
   const PageLoad& page_load() const { return *load_; }
-  std::vector<PathStats> server_paths() const { return pair_.server.connection.path_stats(); }
+  std::vector<PathStats> server_paths() const { return pair_.server.connection.paths().stats(); }
 
  private:
   Simulation& simulation_;
@@ -228,7 +228,7 @@ class Run {
     }
     run_until([](const Visitor& visitor) { return visitor.confirmed(); });
     for (std::size_t interface = 1; interface < setting.links.size(); ++interface) {
-      for (const auto& visitor : visitors_) visitor->open_path(interface);
+      for (const auto& visitor : visitors_) visitor->paths().open(interface);
       run_until([&](const Visitor& visitor) { return visitor.validated() >= interface; });
     }
     if (!setting.warm.resources.empty()) load(setting.warm);

@@ -105,7 +105,7 @@ class Download {
     run_until([this] { return confirmed_; });
     for (std::size_t i = 1; i < paths.size(); ++i) {
       const std::size_t before = validated_;
-      if (!pair_->client.connection.open_path(addresses(i), simulation_.now())) {
+      if (!pair_->client.connection.paths().open(addresses(i), simulation_.now())) {
         refuse("a path cannot be opened", "no connection id");
       }
       run_until([&] { return validated_ > before; });
@@ -126,7 +126,7 @@ class Download {
       link->change_at(simulation_.now(), config);
     }
   }
-  std::vector<PathStats> server_paths() const { return pair_->server.connection.path_stats(); }
+  std::vector<PathStats> server_paths() const { return pair_->server.connection.paths().stats(); }
   Duration probe_timeout(const PathStats& path) const {
     return path.smoothed_rtt + std::max(4 * path.rtt_variance, Duration(milliseconds(1))) +
            milliseconds(25);

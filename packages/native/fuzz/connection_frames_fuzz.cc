@@ -39,15 +39,15 @@ class Victim {
     seed.local_id = ConnectionId(std::vector<std::uint8_t>(8, 0x55));
     seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 0xaa));
     seed.path = address(1);
-    connection_.set_reset_key(std::vector<std::uint8_t>(32, 9));
+    connection_.routing().set_reset_key(std::vector<std::uint8_t>(32, 9));
     ids_.push_back(seed.local_id);
     keys_.install_send_secret(known_secret(2));
-    if (!connection_.establish(seed, now_)) std::abort();
+    if (!connection_.establishment().establish(seed, now_)) std::abort();
     if (kind & 1) {
       // What confirms it and opens paths.
       receive(0, std::vector<std::uint8_t>{static_cast<std::uint8_t>(FrameType::kHandshakeDone)});
     } else {
-      connection_.confirm_handshake({}, now_);
+      connection_.establishment().confirm_handshake({}, now_);
     }
     settle();
   }
@@ -84,7 +84,7 @@ class Victim {
   }
 
   void settle() {
-    while (const auto change = connection_.poll_id_change()) {
+    while (const auto change = connection_.routing().poll_id_change()) {
       if (change->added && ids_.size() < k_max_ids) ids_.push_back(change->id);
     }
     if (connection_.next_timeout() <= now_) connection_.on_timeout(now_);

@@ -52,7 +52,7 @@ const char* client_state(const quic::BackendStats& backend, const quic::PathStat
 
 Napi::Object own_object(Napi::Env env, const quic::ConnectionDriver& driver) {
   const quic::BackendExchange& exchange = *driver.backend_exchange();
-  const auto paths = driver.connection().path_stats();
+  const auto paths = driver.connection().paths().stats();
   const quic::PathStats* path = paths.empty() ? nullptr : &paths.front();
   Napi::Object out = backend_object(env, exchange.backend(), exchange.path(), path);
   set_address(out, path ? path->addresses.local : quic::Address{});
@@ -74,7 +74,7 @@ Napi::Array backends_array(Napi::Env env, const quic::ConnectionDriver& driver) 
   }
   const auto backends = quic::backend_stats(driver.connection());
   if (backends.empty()) return out;
-  const auto paths = driver.connection().path_stats();
+  const auto paths = driver.connection().paths().stats();
   for (const quic::BackendStats& backend : backends) {
     const auto found = std::ranges::find(paths, backend.path, &quic::PathStats::id);
     const quic::PathStats* path = found == paths.end() ? nullptr : &*found;

@@ -182,7 +182,7 @@ void report_established(HostedConnection& hosted, Napi::Array& events) {
   if (std::exchange(hosted.reported, true)) return;
   Napi::Env env = events.Env();
   quic::ConnectionDriver& driver = hosted.driver();
-  const auto paths = driver.connection().path_stats();
+  const auto paths = driver.connection().paths().stats();
   const quic::Address remote = paths.empty() ? quic::Address{} : paths.front().addresses.remote;
   push(events, EventKind::kEstablished, hosted, Napi::String::New(env, driver.alpn()),
        Napi::String::New(env, hex(driver.original_destination().view())),

@@ -46,7 +46,7 @@ Napi::Value open_path(EndpointParts& parts, const Napi::CallbackInfo& info) {
   const auto bound = parts.loop->add_local_address(*local);
   if (!bound) return fail(system_error(info.Env(), bound.error()));
   const quic::AddressPair addresses{*bound, io::on_link_of(*remote, *bound)};
-  const auto path = hosted->driver().connection().open_path(addresses, io::monotonic_now());
+  const auto path = hosted->driver().connection().paths().open(addresses, io::monotonic_now());
   parts.path_sockets.settle(*hosted, *bound, static_cast<bool>(path), *parts.loop);
   return Napi::Number::New(info.Env(), path ? path->value : code_of(path.error()));
 }
@@ -62,15 +62,15 @@ Napi::Value migrate(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (!local) return fail(address_error(info.Env(), info[1]));
   const auto bound = parts.loop->add_local_address(*local);
   if (!bound) return fail(system_error(info.Env(), bound.error()));
-  const bool moved = hosted->driver().connection().migrate(*bound, io::monotonic_now());
+  const bool moved = hosted->driver().connection().paths().migrate(*bound, io::monotonic_now());
   parts.path_sockets.settle(*hosted, *bound, moved, *parts.loop);
   return Napi::Boolean::New(info.Env(), moved);
 }
 
 Napi::Value abandon_path(EndpointParts& parts, const Napi::CallbackInfo& info) {
   return on_connection(parts, info, [&](quic::Connection& connection) {
-    return connection.abandon_path(path_argument(info), number_argument(info, 2),
-                                   io::monotonic_now());
+    return connection.paths().abandon(path_argument(info), number_argument(info, 2),
+                                      io::monotonic_now());
   });
 }
 
@@ -78,20 +78,20 @@ Napi::Value set_path_status(EndpointParts& parts, const Napi::CallbackInfo& info
   return on_connection(parts, info, [&](quic::Connection& connection) {
     const auto status =
         flag_argument(info, 2) ? quic::PathStatus::kBackup : quic::PathStatus::kAvailable;
-    return connection.set_path_status(path_argument(info), status, io::monotonic_now());
+    return connection.paths().set_status(path_argument(info), status, io::monotonic_now());
   });
 }
 
 Napi::Value set_path_weight(EndpointParts& parts, const Napi::CallbackInfo& info) {
   return on_connection(parts, info, [&](quic::Connection& connection) {
-    return connection.set_path_weight(path_argument(info),
-                                      static_cast<std::uint32_t>(number_argument(info, 2)));
+    return connection.paths().set_weight(path_argument(info),
+                                         static_cast<std::uint32_t>(number_argument(info, 2)));
   });
 }
 
 Napi::Value pin_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
   return on_connection(parts, info, [&](quic::Connection& connection) {
-    return connection.pin_stream({number_argument(info, 2)}, path_argument(info));
+    return connection.paths().pin({number_argument(info, 2)}, path_argument(info));
   });
 }
 

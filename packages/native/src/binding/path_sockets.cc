@@ -16,8 +16,8 @@ void PathSockets::settle(const HostedConnection& hosted, const quic::Address& lo
 void PathSockets::release_gone(HostedConnection& hosted, io::EndpointLoop& loop) {
   if (!hosted.paths_changed) return;
   const quic::Connection& connection = hosted.driver().connection();
-  hosted.paths_changed = connection.leaves_addresses();
-  const auto addresses = connection.local_addresses();
+  hosted.paths_changed = connection.paths().leaves_addresses();
+  const auto addresses = connection.paths().local_addresses();
   for (std::size_t i = uses_.size(); i-- > 0;) {
     const Use& use = uses_[i];
     if (use.connection != hosted.handle()) continue;

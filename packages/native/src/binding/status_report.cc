@@ -138,10 +138,10 @@ Napi::Object status_object(Napi::Env env, const quic::ConnectionDriver& driver, 
   out.Set("keyUpdates", number(stats.key_updates));
   out.Set("resumed", driver.resumed());
   out.Set("earlyData", driver.early_data_accepted());
-  out.Set("multipath", driver.connection().multipath());
+  out.Set("multipath", driver.connection().paths().enabled());
   out.Set("multiEnd", quic::multi_end_negotiated(driver.connection()));
   Napi::Array paths = Napi::Array::New(env);
-  for (const quic::PathStats& path : driver.connection().path_stats()) {
+  for (const quic::PathStats& path : driver.connection().paths().stats()) {
     paths.Set(paths.Length(), path_object(env, path));
   }
   out.Set("paths", paths);

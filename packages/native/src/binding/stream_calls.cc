@@ -35,19 +35,20 @@ void set_stream_priority(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (const auto groups = priority.Get("groups"); groups.IsArray()) {
     const auto list = groups.As<Napi::Array>();
     for (std::uint32_t i = 0; i < list.Length(); ++i) {
-      connection.set_group(to_dependency(list.Get(i).ToObject()));
+      connection.streams().writer().set_group(to_dependency(list.Get(i).ToObject()));
     }
   }
   if (const auto dependency = priority.Get("dependency"); dependency.IsObject()) {
     wanted.dependency = to_dependency(dependency.As<Napi::Object>());
   }
-  connection.set_priority(stream_argument(info), wanted);
+  connection.streams().writer().set_priority(stream_argument(info), wanted);
 }
 
 void set_expected_bytes(EndpointParts& parts, const Napi::CallbackInfo& info) {
   HostedConnection* hosted = parts.connection_of(info);
   if (!hosted) return;
-  hosted->driver().connection().set_expected_bytes(stream_argument(info), number_argument(info, 2));
+  hosted->driver().connection().streams().writer().set_expected_bytes(stream_argument(info),
+                                                                      number_argument(info, 2));
 }
 
 }  // namespace sheaf::binding::calls

@@ -7,7 +7,7 @@ namespace sheaf::quic {
 // RFC 9000 §9: a path leads to other addresses, or the peer tries whether it could.
 class AddressChange {
  public:
-  AddressChange(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
+  AddressChange(ConnectionParts& parts, Time now) : parts_(parts), now_(now) {}
 
   // Client: moves the path to another address of its own; false when there is no id for that.
   bool move(PathEntry& entry, const Address& local);
@@ -40,7 +40,7 @@ class AddressChange {
   // How long packets may be in flight to addresses or ids that were left.
   Time until_settled() const { return now_ + 3 * parts_.probe_timeout(); }
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   Time now_;
 };
 

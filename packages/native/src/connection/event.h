@@ -13,16 +13,17 @@ namespace sheaf::quic {
 
 struct EstablishedEvent {};         // 1-RTT packets can be sent
 struct HandshakeConfirmedEvent {};  // RFC 9001 §4.1.2
-struct DatagramReceivedEvent {};    // `receive_datagram` has something: read until it has not
-struct DatagramsWritableEvent {};   // `send_datagram` refused one, and has room again
+struct DatagramReceivedEvent {
+};  // `ApplicationDatagrams::receive` has something: read until it has not
+struct DatagramsWritableEvent {};  // `ApplicationDatagrams::send` refused one, and has room again
 struct DatagramAcknowledgedEvent {
   std::uint64_t identifier = 0;
 };
 struct DatagramLostEvent {  // counted as lost; not sent again (RFC 9221 §5.2)
   std::uint64_t identifier = 0;
 };
-struct NewTokenEvent {};             // client: `address_token` is new
-struct PostHandshakeCryptoEvent {};  // client: TLS bytes wait in `read_crypto`
+struct NewTokenEvent {};             // client: `Establishment::address_token` is new
+struct PostHandshakeCryptoEvent {};  // client: TLS bytes wait in `Establishment::read_crypto`
 struct SessionTicketEvent {};        // client: the session can be resumed
 struct PathChangedEvent {            // it leads to other addresses
   PathId path;
@@ -43,7 +44,7 @@ struct PathStatusEvent {  // the peer prefers another use of it
   PathId path;
   PathStatus status = PathStatus::kAvailable;
 };
-struct PathsAvailableEvent {};  // client: `open_path` can work now
+struct PathsAvailableEvent {};  // client: `ApplicationPaths::open` can work now
 
 // Several servers (docs/internals/multi-end.md).
 struct BackendOfferedEvent {  // client: `open_backend` can reach it

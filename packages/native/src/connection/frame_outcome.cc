@@ -85,7 +85,7 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       parts_.crypto.on_lost(frame);
       break;
     case Kind::kNewToken:
-      parts_.new_token_due = true;
+      parts_.handshake_frames.on_token_lost();
       break;
     case Kind::kNewConnectionId:
       if (PathEntry* entry = entry_of(frame)) entry->local_ids.on_lost(frame.offset);
@@ -111,10 +111,11 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       parts_.policy->on_frame_lost(frame);
       break;
     case Kind::kMaxPathId:
-      if (frame.offset == parts_.paths.local_maximum().value) parts_.paths.set_maximum_due(true);
+      if (frame.offset == parts_.paths.ids().local_maximum().value)
+        parts_.paths.ids().set_maximum_due(true);
       break;
     case Kind::kHandshakeDone:
-      parts_.handshake_done_due = true;
+      parts_.handshake_frames.on_done_lost();
       break;
     case Kind::kDatagram:
       parts_.events.push_back(DatagramLostEvent{frame.offset});

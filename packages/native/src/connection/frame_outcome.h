@@ -7,7 +7,7 @@ namespace sheaf::quic {
 // Hands the fate of each sent frame to the part that sent it.
 class FrameOutcome final : public SentFrameListener {
  public:
-  FrameOutcome(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
+  FrameOutcome(ConnectionParts& parts, Time now) : parts_(parts), now_(now) {}
   void on_frame_acknowledged(PathId path, const SentFrame& frame) override;
   void on_frame_lost(PathId path, const SentFrame& frame) override;
 
@@ -15,7 +15,7 @@ class FrameOutcome final : public SentFrameListener {
   // Of the path that a frame speaks about.
   PathEntry* entry_of(const SentFrame& frame);
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   Time now_;
 };
 

@@ -17,7 +17,7 @@ TransportParameters local_parameters(const ConnectionConfig& config) {
   parameters.grease_quic_bit = true;
   parameters.reset_stream_at = true;
   if (!config.multipath) return parameters;
-  parameters.initial_max_path_id = PathTable::k_max_concurrent - 1;
+  parameters.initial_max_path_id = PathIds::k_max_concurrent - 1;
   if (config.path_policy) config.path_policy->offer(parameters);
   return parameters;
 }

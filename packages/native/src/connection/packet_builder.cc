@@ -30,7 +30,7 @@ void PacketBuilder::build(TransmitBatch& batch) {
     return;
   }
   if (build_elsewhere(batch)) return;
-  const auto probe_size = parts_.config.discover_mtu && parts_.handshake_confirmed
+  const auto probe_size = parts_.config.discover_mtu && parts_.handshake.confirmed()
                               ? path_.mtu_probe_due(batch.buffer.size(), now_)
                               : std::nullopt;
   if (probe_size && path_.may_probe(*probe_size, now_)) return build_mtu_probe(batch, *probe_size);
@@ -102,8 +102,7 @@ bool PacketBuilder::path_management_due() const {
 bool PacketBuilder::connection_wants_to_send() const {
   return parts_.streams.outgoing().has_data_to_send() ||
          parts_.streams.outgoing().has_control_to_send() || parts_.datagrams.has_pending() ||
-         parts_.handshake_done_due || parts_.crypto.has_pending() || frames_due_ ||
-         parts_.new_token_due;
+         parts_.handshake_frames.has_pending() || parts_.crypto.has_pending() || frames_due_;
 }
 
 PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
@@ -136,7 +135,7 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
 void PacketBuilder::obey(const Admission& admission) {
   if (admission.wants_reply) path_.ping_due = true;
   if (admission.application_limited) path_.application_limited = *admission.application_limited;
-  parts_.pacing_deadline = std::min(parts_.pacing_deadline, admission.next_send);
+  parts_.wait_for_pacer(admission.next_send);
 }
 
 bool PacketBuilder::acknowledges_others() const {
@@ -203,7 +202,7 @@ bool PacketBuilder::write_packet(MutableBytes room, const Admission& admission, 
 
 void PacketBuilder::write_ack(Writer& writer, PathEntry& of) {
   // RFC 10069 §2.3: PATH_ACK for every path once multipath is in use.
-  const bool multipath = parts_.paths.enabled();
+  const bool multipath = parts_.paths.ids().enabled();
   const auto reported =
       of.path->received.write_ack(writer, parts_.config.ack_delay_exponent, now_,
                                   multipath ? std::optional(of.id) : std::nullopt);
@@ -266,7 +265,9 @@ bool PacketBuilder::write_responses(PathResponses& responses, Writer& writer) {
 
 void PacketBuilder::write_connection_frames(Writer& writer, Draft& draft) {
   SentPackets& sent = path_.loss.sent();
-  write_rare_frames(writer);
+  parts_.handshake_frames.write_done(writer, sent);
+  if (parts_.crypto.has_pending()) parts_.crypto.write_frames(writer, sent);
+  parts_.handshake_frames.write_token(writer, sent);
   if (frames_due_) {
     PathFrames(parts_).write(writer, sent);
     if (parts_.policy_frames_due) parts_.policy->write_frames(writer, sent);
@@ -313,18 +314,6 @@ void PacketBuilder::queue_copies(const Draft& draft) {
   }
 }
 
-void PacketBuilder::write_rare_frames(Writer& writer) {
-  if (parts_.handshake_done_due &&
-      write_frame(writer, HandshakeDoneFrame{}, {.kind = SentFrame::Kind::kHandshakeDone})) {
-    parts_.handshake_done_due = false;
-  }
-  if (parts_.crypto.has_pending()) parts_.crypto.write_frames(writer, path_.loss.sent());
-  if (parts_.new_token_due &&
-      write_frame(writer, NewTokenFrame{parts_.new_token}, {.kind = SentFrame::Kind::kNewToken})) {
-    parts_.new_token_due = false;
-  }
-}
-
 void PacketBuilder::finish_payload(Writer& writer, Draft& draft, std::size_t room) {
   std::size_t payload = writer.size() - draft.job.header_length;
   // RFC 9001 §5.4.2: enough ciphertext for the header protection sample.
@@ -346,7 +335,8 @@ std::size_t PacketBuilder::number_packet(const Draft& draft, Ecn mark, bool mtu_
   const std::size_t bytes = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;
   SentPackets& sent = path_.loss.sent();
   if (parts_.log) {
-    parts_.log->packet_sent(now_, {path_.id, draft.job.number, bytes, !parts_.established},
+    parts_.log->packet_sent(now_,
+                            {path_.id, draft.job.number, bytes, !parts_.handshake.established()},
                             sent.pending_frames());
   }
   sent.commit({.time_sent = now_,
@@ -456,8 +446,8 @@ void PacketBuilder::build_early(TransmitBatch& batch) {
   SentPackets& sent = path_.loss.sent();
   Draft draft;
   Writer writer(batch.buffer.first(size));
-  draft.job = parts_.early_keys->begin(writer, entry_.remote_ids.current(), parts_.initial_local_id,
-                                       sent.next_number());
+  draft.job = parts_.early.keys->begin(writer, entry_.remote_ids.current(),
+                                       parts_.initial_local_id(), sent.next_number());
   writer.truncate(k_aead_tag_length);
   if (pinned_first) write_pinned(writer);
   if (parts_.streams.outgoing().has_control_to_send())
@@ -471,8 +461,8 @@ void PacketBuilder::build_early(TransmitBatch& batch) {
   draft.ack_eliciting = true;
   finish_payload(writer, draft, size);
   commit(draft, Ecn::kNotEct, false);
-  parts_.early_keys->seal(draft.job);
-  parts_.early_packets_sent = true;
+  parts_.early.keys->seal(draft.job);
+  parts_.early.packets_sent = true;
   batch.path = path_.addresses;
   batch.ecn = Ecn::kNotEct;
   batch.size = draft.job.header_length + draft.job.payload_length + k_aead_tag_length;

@@ -10,7 +10,7 @@ namespace sheaf::quic {
 class PacketBuilder {
  public:
   // On one path, which has a connection id to send to.
-  PacketBuilder(Connection::Parts& parts, PathEntry& entry, Time now)
+  PacketBuilder(ConnectionParts& parts, PathEntry& entry, Time now)
       : parts_(parts), entry_(entry), path_(*entry.path), selection_(parts, now), now_(now) {}
   void build(TransmitBatch& batch);
   // What waits to be sent without anything that is for later: probes, a key update.
@@ -61,7 +61,6 @@ class PacketBuilder {
   bool write_challenge(PathValidation& validation, Writer& writer);
   void write_connection_frames(Writer& writer, Draft& draft);
   void write_pinned(Writer& writer);
-  void write_rare_frames(Writer& writer);
   void write_copies(Writer& writer);
   void queue_copies(const Draft& draft);
   void write_ack(Writer& writer, PathEntry& of);
@@ -74,7 +73,7 @@ class PacketBuilder {
   void seal_single(TransmitBatch& batch, Draft& draft);
   bool grease_fixed_bit();
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   PathEntry& entry_;
   Path& path_;
   PathSelection selection_;

@@ -44,6 +44,9 @@ TransportError no_multi_end() {
 
 void PacketReceiver::receive(const Datagram& datagram) {
   const std::size_t size = datagram.payload.size();
+  if (!parts_.early.keys && !parts_.handshake.established()) {
+    return parts_.drop(DropReason::kNoKeys, size, now_);
+  }
   const auto phase = parts_.close.phase();
   if (phase == CloseState::Phase::kDraining || phase == CloseState::Phase::kClosed) {
     return parts_.drop(DropReason::kClosing, size, now_);
@@ -84,7 +87,7 @@ void PacketReceiver::count_received(const Datagram& datagram) {
 }
 
 void PacketReceiver::hold(const Datagram& datagram) {
-  const bool keys_will_come = parts_.role == Role::kServer && !parts_.handshake_confirmed;
+  const bool keys_will_come = parts_.role == Role::kServer && !parts_.handshake.confirmed();
   if (!keys_will_come || !parts_.held.hold(datagram, parts_.config.max_held_bytes)) {
     parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);
   }
@@ -105,7 +108,7 @@ void PacketReceiver::receive_one_rtt(const Datagram& datagram) {
   if (opened.outcome == OpenedPacket::Outcome::kOpened) {
     if (!entry_->path) {
       // RFC 10069 §3.1: only clients open paths, and no id is used twice.
-      if (parts_.role == Role::kClient || entry_->abandonment || !parts_.handshake_confirmed) {
+      if (parts_.role == Role::kClient || entry_->abandonment || !parts_.handshake.confirmed()) {
         return parts_.drop(DropReason::kUnknownConnectionId, packet.size(), now_);
       }
       PathManagement(parts_, now_).accept(*entry_, datagram.path);
@@ -142,11 +145,11 @@ void PacketReceiver::reset_statelessly(Bytes token) {
 }
 
 void PacketReceiver::receive_early(const Datagram& datagram) {
-  if (parts_.role == Role::kClient || !parts_.early_keys ||
+  if (parts_.role == Role::kClient || !parts_.early.keys ||
       !begin(parts_.paths.find(PathId{0}), datagram)) {
     return parts_.drop(DropReason::kNoKeys, datagram.payload.size(), now_);
   }
-  const OpenedPacket opened = parts_.early_keys->open(
+  const OpenedPacket opened = parts_.early.keys->open(
       datagram.payload, entry_->path->received.largest().value_or(k_no_packet_number));
   if (opened.outcome == OpenedPacket::Outcome::kError) {
     return parts_.fail({opened.error, 0, "reserved header bits are set"}, now_);
@@ -290,7 +293,7 @@ template <typename FrameStruct>
 void PacketReceiver::follow_address_change(const Datagram& datagram, bool newest) {
   // RFC 9000 §9.3: only the newest packet moves a path, and only a server follows.
   if (parts_.role != Role::kServer || !newest || datagram.path == entry_->path->addresses ||
-      !parts_.handshake_confirmed || !entry_->open()) {
+      !parts_.handshake.confirmed() || !entry_->open()) {
     return;
   }
   AddressChange(parts_, now_).follow(*entry_, datagram.path, datagram.payload.size(), used_id_);
@@ -309,12 +312,12 @@ TransportStatus PacketReceiver::handle(const AckFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const PathAckFrame& frame) {
-  if (!parts_.paths.enabled()) return not_negotiated();
-  if (!parts_.paths.permitted(frame.path)) {
+  if (!parts_.paths.ids().enabled()) return not_negotiated();
+  if (!parts_.paths.ids().permitted(frame.path)) {
     return violation("path id above the announced maximum");
   }
   PathEntry* entry = parts_.paths.find(frame.path);
-  if (parts_.paths.gone(frame.path) || (entry && entry->abandonment)) return {};
+  if (parts_.paths.ids().gone(frame.path) || (entry && entry->abandonment)) return {};
   if (!entry || !entry->path) {
     return violation("acknowledges packets on a path that is not in use");
   }
@@ -329,7 +332,7 @@ TransportStatus PacketReceiver::acknowledge(PathEntry& entry, const AckFrame& fr
   const LossDetection::AckContext context{
       .ack_delay = std::chrono::microseconds(std::min(microseconds, std::uint64_t{1} << 40)),
       .max_ack_delay = parts_.peer_parameters.max_ack_delay,
-      .handshake_confirmed = parts_.handshake_confirmed,
+      .handshake_confirmed = parts_.handshake.confirmed(),
       .application_limited = path.application_limited};
   FrameOutcome outcome(parts_, now_);
   const auto news = path.loss.on_ack(frame, context, now_, outcome);
@@ -377,7 +380,7 @@ TransportStatus PacketReceiver::handle(const NewTokenFrame& frame) {
 TransportStatus PacketReceiver::handle(const StreamFrame& frame) {
   if (packet_type_ == PacketType::kZeroRtt &&
       frame.stream.directionality() == Directionality::kBidirectional) {
-    parts_.early_streams = std::max(parts_.early_streams, frame.stream.index() + 1);
+    parts_.early.streams = std::max(parts_.early.streams, frame.stream.index() + 1);
   }
   return parts_.streams.incoming().on_stream(frame, now_);
 }
@@ -418,7 +421,7 @@ TransportStatus PacketReceiver::handle(const RetireConnectionIdFrame& frame) {
 
 template <typename FrameStruct>
 TransportStatus PacketReceiver::handle(const FrameStruct& frame) {
-  if (!parts_.paths.enabled()) return not_negotiated();
+  if (!parts_.paths.ids().enabled()) return not_negotiated();
   return PathManagement(parts_, now_).on_frame(frame);
 }
 
@@ -465,10 +468,10 @@ TransportStatus PacketReceiver::handle(const HandshakeDoneFrame&) {
   if (parts_.role == Role::kServer) {
     return violation("HANDSHAKE_DONE from a client");
   }
-  if (parts_.handshake_confirmed) return {};
-  parts_.handshake_confirmed = true;
+  if (parts_.handshake.confirmed()) return {};
+  parts_.handshake.confirm();
   parts_.keys.confirm_handshake();
-  parts_.early_keys.reset();
+  parts_.early.keys.reset();
   parts_.events.push_back(HandshakeConfirmedEvent{});
   AddressChange(parts_, now_).try_preferred(parts_.first_entry());
   return {};

@@ -7,7 +7,7 @@ namespace sheaf::quic {
 // Opens received packets and hands each frame to the part that it concerns.
 class PacketReceiver {
  public:
-  PacketReceiver(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
+  PacketReceiver(ConnectionParts& parts, Time now) : parts_(parts), now_(now) {}
   void receive(const Datagram& datagram);
 
  private:
@@ -62,7 +62,7 @@ class PacketReceiver {
   TransportStatus handle(const FrameStruct& frame);
   TransportStatus acknowledge(PathEntry& entry, const AckFrame& frame);
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   Time now_;
 
   // Of the packet in hand.

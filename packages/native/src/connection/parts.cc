@@ -6,33 +6,34 @@
 
 namespace sheaf::quic {
 
-Connection::Parts::Parts(Role own_role, const ConnectionConfig& own_config, Random& source,
-                         Time now)
+ConnectionParts::ConnectionParts(Role own_role, const ConnectionConfig& own_config, Random& source,
+                                 Time now)
     : role(own_role),
       config(own_config),
       random(source),
       keys(own_config.crypto),
       paths(own_config.active_connection_id_limit),
+      opening(paths),
       path_scheduler(make_path_scheduler(own_config.path_scheduler)),
       coupling(std::make_shared<OliaCoupling>()),
       streams(own_role, own_config.streams),
       datagrams(own_config.datagram_queue_limit),
       idle(own_config.max_idle_timeout, own_config.keep_alive, now) {}
 
-void Connection::Parts::make_first_path(const ConnectionSeed& seed, Time now) {
+void ConnectionParts::make_first_path(const ConnectionSeed& seed, Time now) {
   peer_parameters.max_udp_payload_size = seed.peer_parameters.max_udp_payload_size;
   PathEntry& entry = first_entry();
   Path& path = make_path(entry, seed.path);
   if (seed.initial_rtt > Duration::zero()) path.rtt.set_initial(seed.initial_rtt);
   if (seed.address_validated) path.amplification.validate();
   path.update_pacing(now);
-  initial_local_id = seed.local_id;
-  handshake_remote = seed.path.remote;
+  initial_local_id_ = seed.local_id;
+  handshake_remote_ = seed.path.remote;
   entry.local_ids.add_initial(seed.local_id);
   entry.used_id = seed.local_id;
 }
 
-Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresses) {
+Path& ConnectionParts::make_path(PathEntry& entry, const AddressPair& addresses) {
   const auto maximum = static_cast<std::uint16_t>(
       std::min<std::uint64_t>(config.max_udp_payload_size, peer_parameters.max_udp_payload_size));
   const auto jumbo = static_cast<std::uint16_t>(
@@ -50,7 +51,7 @@ Path& Connection::Parts::make_path(PathEntry& entry, const AddressPair& addresse
   return *entry.path;
 }
 
-Duration Connection::Parts::probe_timeout() const {
+Duration ConnectionParts::probe_timeout() const {
   Duration largest = Duration::zero();
   for (const PathEntry* entry : paths.in_use()) {
     // Also of paths that are abandoned: packets are still in flight on them.
@@ -59,31 +60,31 @@ Duration Connection::Parts::probe_timeout() const {
   return largest > Duration::zero() ? largest : RttEstimator{}.probe_timeout(Duration::zero());
 }
 
-Duration Connection::Parts::probe_timeout(const Path& of) const {
-  return of.rtt.probe_timeout(handshake_confirmed ? peer_parameters.max_ack_delay
-                                                  : Duration::zero());
+Duration ConnectionParts::probe_timeout(const Path& of) const {
+  return of.rtt.probe_timeout(handshake.confirmed() ? peer_parameters.max_ack_delay
+                                                    : Duration::zero());
 }
 
-Duration Connection::Parts::key_probe_timeout(const PathEntry& of) const {
+Duration ConnectionParts::key_probe_timeout(const PathEntry& of) const {
   const bool alone = keys.mode() == KeyMode::kPerPath && of.path;
   return alone ? probe_timeout(*of.path) : probe_timeout();
 }
 
-bool Connection::Parts::update_keys(PathEntry& of, Time now) {
+bool ConnectionParts::update_keys(PathEntry& of, Time now) {
   if (!keys.initiate_update(of.id, now, key_probe_timeout(of))) return false;
   of.path->ping_due = true;
   announce_shared_keys(of);
   return true;
 }
 
-void Connection::Parts::announce_shared_keys(const PathEntry& of) {
+void ConnectionParts::announce_shared_keys(const PathEntry& of) {
   if (keys.mode() != KeyMode::kShared) return;
   for (PathEntry* entry : paths.in_use()) {
     if (entry != &of && entry->usable()) entry->path->ping_due = true;
   }
 }
 
-void Connection::Parts::update_stream_rtt() {
+void ConnectionParts::update_stream_rtt() {
   Duration slowest = Duration::zero();
   for (const PathEntry* entry : paths.in_use()) {
     if (entry->open()) slowest = std::max(slowest, entry->path->rtt.smoothed());
@@ -91,13 +92,13 @@ void Connection::Parts::update_stream_rtt() {
   streams.set_rtt(slowest);
 }
 
-LossDetection::TimerTerms Connection::Parts::timer_terms(const Path& of) const {
+LossDetection::TimerTerms ConnectionParts::timer_terms(const Path& of) const {
   return {.max_ack_delay = peer_parameters.max_ack_delay,
           .longest_probe_wait = longest_probe_wait(idle.timeout()),
-          .may_probe = handshake_confirmed && of.amplification.may_send()};
+          .may_probe = handshake.confirmed() && of.amplification.may_send()};
 }
 
-PathStats Connection::Parts::path_stats(const PathEntry& of) const {
+PathStats ConnectionParts::path_stats(const PathEntry& of) const {
   const Path& path = *of.path;
   return {.id = path.id,
           .addresses = path.addresses,
@@ -121,18 +122,18 @@ PathStats Connection::Parts::path_stats(const PathEntry& of) const {
           .mtu = path.mtu.current()};
 }
 
-void Connection::Parts::ping_all() {
+void ConnectionParts::ping_all() {
   for (PathEntry* entry : paths.in_use()) {
     if (entry->usable()) entry->path->ping_due = true;
   }
 }
 
-void Connection::Parts::drop(DropReason reason, std::size_t bytes, Time now) {
+void ConnectionParts::drop(DropReason reason, std::size_t bytes, Time now) {
   ++stats.dropped[static_cast<std::size_t>(reason)];
   if (log) log->packet_dropped(now, reason, bytes);
 }
 
-void Connection::Parts::fail(const TransportError& error, Time now) {
+void ConnectionParts::fail(const TransportError& error, Time now) {
   start_closing({.cause = ConnectionClosed::Cause::kLocalError,
                  .error = static_cast<std::uint64_t>(error.code),
                  .frame_type = error.frame_type,
@@ -140,7 +141,7 @@ void Connection::Parts::fail(const TransportError& error, Time now) {
                 now);
 }
 
-void Connection::Parts::start_closing(const ConnectionClosed& closed, Time now) {
+void ConnectionParts::start_closing(const ConnectionClosed& closed, Time now) {
   // RFC 9000 §10.2: three probe timeouts.
   close.start_closing(closed, now, 3 * probe_timeout());
 }

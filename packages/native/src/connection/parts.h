@@ -5,16 +5,22 @@
 
 #include "congestion/olia.h"
 #include "connection/close_state.h"
-#include "connection/connection.h"
+#include "connection/config.h"
 #include "connection/crypto_stream.h"
 #include "connection/datagram_queue.h"
+#include "connection/event.h"
 #include "connection/event_log.h"
 #include "connection/grease_bits.h"
+#include "connection/handshake_frames.h"
+#include "connection/handshake_progress.h"
 #include "connection/held_packets.h"
 #include "connection/idle_timer.h"
+#include "connection/path_opening.h"
 #include "connection/path_policy.h"
 #include "connection/path_table.h"
 #include "connection/repeat_budget.h"
+#include "connection/seed.h"
+#include "connection/stats.h"
 #include "crypto/one_rtt_keys.h"
 #include "crypto/zero_rtt_keys.h"
 #include "scheduler/path/path_scheduler.h"
@@ -25,55 +31,45 @@ namespace sheaf::quic {
 
 // What a connection is made of. `Connection`, `PacketBuilder`, `PacketReceiver` and `FrameOutcome`
 // work on it; each part holds its own rules.
-struct Connection::Parts {
-  Parts(Role role, const ConnectionConfig& config, Random& random, Time now);
+struct ConnectionParts {
+  struct EarlyData {
+    std::optional<ZeroRttKeys> keys;
+    bool packets_sent = false;
+    std::uint64_t streams = 0;  // bidirectional ones of the peer that 0-RTT packets opened
+  };
 
-  Role role;
-  ConnectionConfig config;
+  ConnectionParts(Role role, const ConnectionConfig& config, Random& random, Time now);
+
+  const Role role;
+  const ConnectionConfig config;
   Random& random;
   TransportParameters peer_parameters;
 
   OneRttKeys keys;
-  std::optional<ZeroRttKeys> early_keys;
-  bool early_packets_sent = false;
-  bool established = false;
-  bool handshake_confirmed = false;
+  EarlyData early;
+  HandshakeProgress handshake;
+  HandshakeFrames handshake_frames;
 
   std::unique_ptr<PathPolicy> policy;  // null: every path is ordinary
   bool policy_frames_due = false;      // `PathPolicy::write_frames` has something to write
 
   PathTable paths;  // path 0 has its entry from the start, but no path before the first seed
+  PathOpening opening;
   std::unique_ptr<PathScheduler> path_scheduler;
   std::shared_ptr<OliaCoupling> coupling;  // of the controllers of all paths
   StreamSet streams;
-  ConnectionId initial_local_id;
-  Address handshake_remote;
   RepeatBudget repeats;
-  // Entries in use that may transmit next (Connection): packets, what is sent before the close, and
-  // the close.
-  struct Turns {
-    std::size_t packets = 0;
-    std::size_t last_words = 0;
-    std::size_t close = 0;
-  };
-  Turns turns;
   CryptoStream crypto;
   DatagramQueue datagrams;
   CloseState close;
   IdleTimer idle;
 
-  bool handshake_done_due = false;
-  std::vector<std::uint8_t> new_token;      // server: to send
   std::vector<std::uint8_t> address_token;  // client: received
-  bool new_token_due = false;
-  std::uint64_t early_streams = 0;  // peer's bidirectional streams opened by 0-RTT packets
 
-  Time pacing_deadline = k_never;  // when a pacer lets the next packet go
   GreaseBits grease;
   HeldPackets held;
 
   Ring<Event> events;
-  bool closed_event_given = false;
   EventLog* log = nullptr;
   ConnectionStats stats;
 
@@ -102,7 +98,21 @@ struct Connection::Parts {
   void drop(DropReason reason, std::size_t bytes, Time now);
   void fail(const TransportError& error, Time now);
   void start_closing(const ConnectionClosed& closed, Time now);
-  bool can_send_early() const { return !established && early_keys && role == Role::kClient; }
+  bool can_send_early() const {
+    return !handshake.established() && early.keys && role == Role::kClient;
+  }
+  // The earliest time at which a pacer lets a packet go, as the last `poll_transmit` found.
+  Time pacing_deadline() const { return pacing_deadline_; }
+  void reset_pacing_deadline() { pacing_deadline_ = k_never; }
+  void wait_for_pacer(Time until) { pacing_deadline_ = std::min(pacing_deadline_, until); }
+  // The handshake's path, which migration and new paths do not change.
+  const ConnectionId& initial_local_id() const { return initial_local_id_; }
+  const Address& handshake_remote() const { return handshake_remote_; }
+
+ private:
+  Time pacing_deadline_ = k_never;
+  ConnectionId initial_local_id_;
+  Address handshake_remote_;
 };
 
 }  // namespace sheaf::quic

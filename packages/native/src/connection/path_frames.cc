@@ -23,15 +23,17 @@ void PathFrames::write(Writer& writer, SentPackets& sent) {
 }
 
 void PathFrames::write_limits(Writer& writer, SentPackets& sent) {
-  const PathId maximum = paths_.local_maximum();
-  if (paths_.maximum_due() && write_frame(writer, sent, MaxPathIdFrame{maximum},
-                                          {.offset = maximum.value, .kind = Kind::kMaxPathId})) {
-    paths_.set_maximum_due(false);
+  const PathId maximum = paths_.ids().local_maximum();
+  if (paths_.ids().maximum_due() &&
+      write_frame(writer, sent, MaxPathIdFrame{maximum},
+                  {.offset = maximum.value, .kind = Kind::kMaxPathId})) {
+    paths_.ids().set_maximum_due(false);
   }
-  const PathId limit = paths_.peer_maximum();
-  if (paths_.blocked_due() && write_frame(writer, sent, PathsBlockedFrame{limit},
-                                          {.offset = limit.value, .kind = Kind::kPathsBlocked})) {
-    paths_.set_blocked_due(false);
+  const PathId limit = paths_.ids().peer_maximum();
+  if (paths_.ids().blocked_due() &&
+      write_frame(writer, sent, PathsBlockedFrame{limit},
+                  {.offset = limit.value, .kind = Kind::kPathsBlocked})) {
+    paths_.ids().set_blocked_due(false);
   }
 }
 
@@ -61,8 +63,8 @@ void PathFrames::write_entry(PathEntry& entry, Writer& writer, SentPackets& sent
 
 void PathFrames::write_new_ids(PathEntry& entry, Writer& writer, SentPackets& sent) {
   while (const auto issued = entry.local_ids.next_pending()) {
-    const Frame frame =
-        paths_.enabled() ? Frame{PathNewConnectionIdFrame{entry.id, *issued}} : Frame{*issued};
+    const Frame frame = paths_.ids().enabled() ? Frame{PathNewConnectionIdFrame{entry.id, *issued}}
+                                               : Frame{*issued};
     if (!write_frame(writer, sent, frame,
                      {.stream = entry.id.value,
                       .offset = issued->sequence,
@@ -76,8 +78,9 @@ void PathFrames::write_new_ids(PathEntry& entry, Writer& writer, SentPackets& se
 void PathFrames::write_retirements(PathEntry& entry, Writer& writer, SentPackets& sent) {
   while (entry.remote_ids.has_retirements()) {
     const std::uint64_t sequence = entry.remote_ids.next_retirement();
-    const Frame frame = paths_.enabled() ? Frame{PathRetireConnectionIdFrame{entry.id, sequence}}
-                                         : Frame{RetireConnectionIdFrame{sequence}};
+    const Frame frame = paths_.ids().enabled()
+                            ? Frame{PathRetireConnectionIdFrame{entry.id, sequence}}
+                            : Frame{RetireConnectionIdFrame{sequence}};
     if (!write_frame(
             writer, sent, frame,
             {.stream = entry.id.value, .offset = sequence, .kind = Kind::kRetireConnectionId})) {

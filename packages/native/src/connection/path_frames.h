@@ -8,8 +8,7 @@ namespace sheaf::quic {
 // end of paths (RFC 10069 §4; RFC 9000 §19.15 and §19.16 without multipath).
 class PathFrames {
  public:
-  explicit PathFrames(Connection::Parts& parts)
-      : paths_(parts.paths), policy_(parts.policy.get()) {}
+  explicit PathFrames(ConnectionParts& parts) : paths_(parts.paths), policy_(parts.policy.get()) {}
   // As many as fit.
   void write(Writer& writer, SentPackets& sent);
   // Writes the frames about a path apart, on this path.

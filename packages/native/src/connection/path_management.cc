@@ -24,22 +24,23 @@ TransportStatus PathManagement::enable(const TransportParameters& peer) {
                           "multipath with a connection id of length zero"};
   }
   const TransportParameters own = local_parameters(parts_.config);
-  parts_.paths.enable(PathId{static_cast<std::uint32_t>(*own.initial_max_path_id)},
-                      PathId{static_cast<std::uint32_t>(*peer.initial_max_path_id)});
+  parts_.paths.ids().enable(PathId{static_cast<std::uint32_t>(*own.initial_max_path_id)},
+                            PathId{static_cast<std::uint32_t>(*peer.initial_max_path_id)});
   if (parts_.config.path_policy) parts_.policy = parts_.config.path_policy->agree(parts_, peer);
   return {};
 }
 
 void PathManagement::issue_connection_ids() {
   PathTable& paths = parts_.paths;
+  const PathIds& ids = paths.ids();
   if (PathEntry* first = paths.find(PathId{0})) issue_connection_ids(*first);
-  if (!paths.enabled() || paths.only_one()) return;
-  // Few ids are not gone, however many there were; so many of each kind count.
-  std::vector<std::uint32_t> left(paths.step(), PathTable::k_max_concurrent);
-  for (auto id = paths.next_not_gone(1); id <= paths.common_maximum().value;
-       id = paths.next_not_gone(id + 1)) {
-    if (left[id % paths.step()] == 0) continue;
-    --left[id % paths.step()];
+  if (!ids.enabled() || ids.only_one()) return;
+  // The ids that are not gone are few, so as many of each kind get connection ids.
+  std::vector<std::uint32_t> left(ids.step(), PathIds::k_max_concurrent);
+  for (auto id = ids.next_not_gone(1); id <= ids.common_maximum().value;
+       id = ids.next_not_gone(id + 1)) {
+    if (left[id % ids.step()] == 0) continue;
+    --left[id % ids.step()];
     issue_connection_ids(*paths.find_or_add(PathId{static_cast<std::uint32_t>(id)}));
   }
 }
@@ -56,17 +57,16 @@ void PathManagement::issue_connection_ids(PathEntry& entry) {
 // --- application --------------------------------------------------------------------------------
 
 Result<PathId, PathRefusal> PathManagement::open(const AddressPair& addresses) {
-  PathTable& paths = parts_.paths;
   if (parts_.role != Role::kClient) return PathRefusal::kOnlyClient;
-  if (!paths.enabled()) return PathRefusal::kNotNegotiated;
-  if (!parts_.handshake_confirmed) return PathRefusal::kNotReady;
+  if (!parts_.paths.ids().enabled()) return PathRefusal::kNotNegotiated;
+  if (!parts_.handshake.confirmed()) return PathRefusal::kNotReady;
   // RFC 10069 §2.2: no new path to the address of the handshake.
   if (parts_.peer_parameters.disable_active_migration &&
-      addresses.remote == parts_.handshake_remote) {
+      addresses.remote == parts_.handshake_remote()) {
     return PathRefusal::kForbidden;
   }
   // RFC 10069 §3.2.1: in order, but the peer's connection ids may arrive out of order.
-  PathEntry* entry = paths.next_to_open();
+  PathEntry* entry = parts_.opening.next();
   if (!entry) return say_what_is_missing();
   entry->remote_ids.assign();
   Path& path = parts_.make_path(*entry, addresses);
@@ -79,24 +79,24 @@ Result<PathId, PathRefusal> PathManagement::open(const AddressPair& addresses) {
 
 // RFC 10069 §4.7.
 PathRefusal PathManagement::say_what_is_missing() {
-  PathTable& paths = parts_.paths;
-  if (const auto id = paths.next_unused()) {
-    paths.find_or_add(*id)->cids_blocked_due = true;
+  if (const auto id = parts_.opening.next_unused()) {
+    parts_.paths.find_or_add(*id)->cids_blocked_due = true;
     return PathRefusal::kNoConnectionId;
   }
-  paths.set_blocked_due(paths.peer_maximum() <= paths.local_maximum());
+  PathIds& ids = parts_.paths.ids();
+  ids.set_blocked_due(ids.peer_maximum() <= ids.local_maximum());
   return PathRefusal::kPathLimit;
 }
 
 void PathManagement::announce_availability() {
-  if (parts_.role == Role::kClient && parts_.paths.became_available()) {
+  if (parts_.role == Role::kClient && parts_.opening.became_possible()) {
     parts_.events.push_back(PathsAvailableEvent{});
   }
 }
 
 Status<PathRefusal> PathManagement::abandon(PathId id, std::uint64_t error) {
   PathEntry* entry = parts_.paths.find(id);
-  if (!parts_.paths.enabled()) return PathRefusal::kNotNegotiated;
+  if (!parts_.paths.ids().enabled()) return PathRefusal::kNotNegotiated;
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
   if (!entry->rules.apart && parts_.paths.open_count() < 2) return PathRefusal::kLastPath;
   end(*entry, error, false);
@@ -105,7 +105,7 @@ Status<PathRefusal> PathManagement::abandon(PathId id, std::uint64_t error) {
 
 Status<PathRefusal> PathManagement::set_status(PathId id, PathStatus status) {
   PathEntry* entry = parts_.paths.find(id);
-  if (!parts_.paths.enabled()) return PathRefusal::kNotNegotiated;
+  if (!parts_.paths.ids().enabled()) return PathRefusal::kNotNegotiated;
   if (!entry || !entry->open()) return PathRefusal::kUnknownPath;
   PathPreference& own = entry->own_preference;
   if (own.sequence && own.status == status) return {};
@@ -130,10 +130,10 @@ void PathManagement::accept(PathEntry& entry, const AddressPair& addresses) {
 
 void PathManagement::on_validated(PathEntry& entry) {
   entry.path->amplification.validate();
-  if (parts_.paths.enabled()) parts_.events.push_back(PathValidatedEvent{entry.id});
+  if (parts_.paths.ids().enabled()) parts_.events.push_back(PathValidatedEvent{entry.id});
 }
 
-Time PathManagement::next_timeout(const Connection::Parts& parts) {
+Time PathManagement::next_timeout(const ConnectionParts& parts) {
   Time next = k_never;
   for (const auto& entry : parts.paths.entries()) {
     if (entry->abandonment) {
@@ -226,7 +226,7 @@ void PathManagement::leave(PathEntry& entry) {
 // ---------------------------------------------------------------------------------------
 
 TransportStatus PathManagement::on_frame(const PathAbandonFrame& frame) {
-  if (!parts_.paths.permitted(frame.path)) {
+  if (!parts_.paths.ids().permitted(frame.path)) {
     return violation(k_above_maximum);
   }
   if (PathEntry* entry = parts_.paths.find_or_add(frame.path)) end(*entry, frame.error, true);
@@ -234,7 +234,7 @@ TransportStatus PathManagement::on_frame(const PathAbandonFrame& frame) {
 }
 
 TransportStatus PathManagement::on_frame(const PathStatusFrame& frame) {
-  if (!parts_.paths.permitted(frame.path)) {
+  if (!parts_.paths.ids().permitted(frame.path)) {
     return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
@@ -250,7 +250,7 @@ TransportStatus PathManagement::on_frame(const PathStatusFrame& frame) {
 }
 
 TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) {
-  if (!parts_.paths.permitted(frame.path)) {
+  if (!parts_.paths.ids().permitted(frame.path)) {
     return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
@@ -267,7 +267,7 @@ TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) 
 }
 
 TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& frame) {
-  if (!parts_.paths.permitted(frame.path)) {
+  if (!parts_.paths.ids().permitted(frame.path)) {
     return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
@@ -282,29 +282,29 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
 
 TransportStatus PathManagement::on_frame(const MaxPathIdFrame& frame) {
   // A connection that was handed over has one path for good, and no transport parameter about it.
-  if (parts_.paths.only_one()) return {};
+  if (parts_.paths.ids().only_one()) return {};
   // §4.6: not below what the transport parameter said.
   if (frame.maximum.value < *parts_.peer_parameters.initial_max_path_id) {
     return violation("maximum below initial_max_path_id");
   }
-  if (frame.maximum <= parts_.paths.peer_maximum()) return {};
-  parts_.paths.raise_peer_maximum(frame.maximum);
+  if (frame.maximum <= parts_.paths.ids().peer_maximum()) return {};
+  parts_.paths.ids().raise_peer_maximum(frame.maximum);
   issue_connection_ids();
   announce_availability();
   return {};
 }
 
 TransportStatus PathManagement::on_frame(const PathsBlockedFrame& frame) {
-  if (!parts_.paths.permitted(frame.maximum)) {
+  if (!parts_.paths.ids().permitted(frame.maximum)) {
     return violation(k_above_maximum);
   }
   // Our MAX_PATH_ID may be on its way or lost; it costs nothing to say it again.
-  if (frame.maximum < parts_.paths.local_maximum()) parts_.paths.set_maximum_due(true);
+  if (frame.maximum < parts_.paths.ids().local_maximum()) parts_.paths.ids().set_maximum_due(true);
   return {};
 }
 
 TransportStatus PathManagement::on_frame(const PathCidsBlockedFrame& frame) {
-  if (!parts_.paths.permitted(frame.path)) {
+  if (!parts_.paths.ids().permitted(frame.path)) {
     return violation(k_above_maximum);
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
@@ -312,7 +312,7 @@ TransportStatus PathManagement::on_frame(const PathCidsBlockedFrame& frame) {
   if (frame.next_sequence > entry->local_ids.next_sequence()) {
     return violation("sequence number beyond the next one");
   }
-  if (frame.path <= parts_.paths.common_maximum()) issue_connection_ids(*entry);
+  if (frame.path <= parts_.paths.ids().common_maximum()) issue_connection_ids(*entry);
   return {};
 }
 

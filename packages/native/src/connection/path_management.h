@@ -1,13 +1,14 @@
 #pragma once
 
 #include "connection/parts.h"
+#include "connection/path_refusal.h"
 
 namespace sheaf::quic {
 
 // RFC 10069 §3: opens, validates, prefers and abandons paths, and hands out their connection ids.
 class PathManagement {
  public:
-  PathManagement(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
+  PathManagement(ConnectionParts& parts, Time now) : parts_(parts), now_(now) {}
 
   // Both sides announced `initial_max_path_id`; PROTOCOL_VIOLATION when the peer uses a connection
   // id of length zero (§2.1).
@@ -32,7 +33,7 @@ class PathManagement {
   void accept(PathEntry& entry, const AddressPair& addresses);
   // Both sides: its addresses are known to work now.
   void on_validated(PathEntry& entry);
-  static Time next_timeout(const Connection::Parts& parts);
+  static Time next_timeout(const ConnectionParts& parts);
   void on_timeout();
 
   // --- frames -----------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ class PathManagement {
   // Where ids were used, given or lost.
   void announce_availability();
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   Time now_;
 };
 

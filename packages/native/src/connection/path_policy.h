@@ -2,17 +2,18 @@
 
 #include <memory>
 
-#include "connection/connection.h"
 #include "connection/path_entry.h"
 #include "recovery/sent_packets.h"
 #include "wire/transport_parameters.h"
 
 namespace sheaf::quic {
 
+struct ConnectionParts;
+
 // The one seam for extensions that make some paths of a connection different (multi_end/): which
 // frames a path admits, what a violation costs, what an abandoned path leaves. A connection without
 // an extension has no policy. Nothing here is called for each packet: what packets need to know is
-// in `PathEntry::rules` and `Connection::Parts::policy_frames_due`, which the policy sets.
+// in `PathEntry::rules` and `ConnectionParts::policy_frames_due`, which the policy sets.
 class PathPolicy {
  public:
   virtual ~PathPolicy() = default;
@@ -55,7 +56,7 @@ class PathPolicyFactory {
   // Adds to the transport parameters of this side, which already offer multipath.
   virtual void offer(TransportParameters& own) const = 0;
   // Makes the connection's policy; null when the peer did not accept the offer.
-  virtual std::unique_ptr<PathPolicy> agree(Connection::Parts& parts,
+  virtual std::unique_ptr<PathPolicy> agree(ConnectionParts& parts,
                                             const TransportParameters& peer) const = 0;
 
  protected:

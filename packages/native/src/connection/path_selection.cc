@@ -18,7 +18,7 @@ bool PathSelection::chooses_among_several(const PathEntry& entry) {
   const auto waits = std::ranges::find(usable, entry.id, &PathSnapshot::id);
   if (waits != usable.end() && waits->window >= waits->in_flight + waits->datagram_size) {
     const Time next = entry.path->pacer.next_send_time(now_);
-    if (next > now_) parts_.pacing_deadline = std::min(parts_.pacing_deadline, next);
+    if (next > now_) parts_.wait_for_pacer(next);
   }
   return false;
 }
@@ -75,17 +75,17 @@ SendDemand PathSelection::demand() const {
 }
 
 bool PathSelection::acknowledged_elsewhere(const PathEntry& entry) const {
-  return parts_.paths.enabled() && entry.path->received.ack_deadline() <= now_ &&
+  return parts_.paths.ids().enabled() && entry.path->received.ack_deadline() <= now_ &&
          left_to_others(entry);
 }
 
-bool PathSelection::acknowledgement_can_leave(const Connection::Parts& parts,
+bool PathSelection::acknowledgement_can_leave(const ConnectionParts& parts,
                                               const PathEntry& entry) {
   const auto sends = [&](const PathEntry& path) {
     return path.usable() && path.path->amplification.may_send() && parts.keys.can_send(path.id);
   };
   if (sends(entry)) return true;
-  return parts.paths.enabled() && left_to_others(entry) &&
+  return parts.paths.ids().enabled() && left_to_others(entry) &&
          std::ranges::any_of(parts.paths.in_use(), [&](const auto& other) {
            return other != &entry && !other->rules.apart && sends(*other);
          });

@@ -12,7 +12,7 @@ namespace sheaf::quic {
 // that hold whatever it decides.
 class PathSelection {
  public:
-  PathSelection(Connection::Parts& parts, Time now) : parts_(parts), now_(now) {}
+  PathSelection(ConnectionParts& parts, Time now) : parts_(parts), now_(now) {}
 
   // The next packet with streams, datagrams or control frames goes on this path.
   bool chooses(const PathEntry& entry) {
@@ -30,10 +30,10 @@ class PathSelection {
   static bool is_backup(const PathEntry& entry);
   // Some path may carry its acknowledgements. What may not leave is nothing to wake up for: the
   // datagram or the id that changes this does.
-  static bool acknowledgement_can_leave(const Connection::Parts& parts, const PathEntry& entry);
+  static bool acknowledgement_can_leave(const ConnectionParts& parts, const PathEntry& entry);
 
  private:
-  using Snapshots = std::array<PathSnapshot, 2 * PathTable::k_max_concurrent>;
+  using Snapshots = std::array<PathSnapshot, 2 * PathIds::k_max_concurrent>;
   bool chooses_among_several(const PathEntry& entry);
   std::size_t fill(Snapshots& snapshots, bool validated_only) const;
   PathSnapshot snapshot(const PathEntry& entry) const;
@@ -41,7 +41,7 @@ class PathSelection {
   static bool left_to_others(const PathEntry& entry);
   SendDemand demand() const;
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   Time now_;
   std::optional<Snapshots> snapshots_;  // only where there are several paths
   std::span<const PathSnapshot> usable_;

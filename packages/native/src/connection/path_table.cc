@@ -10,18 +10,8 @@ PathTable::PathTable(std::uint64_t active_connection_id_limit)
   entries_.push_back(std::make_unique<PathEntry>(PathId{0}, active_connection_id_limit));
 }
 
-void PathTable::enable(PathId local_maximum, PathId peer_maximum) {
-  enabled_ = true;
-  local_maximum_ = local_maximum;
-  peer_maximum_ = peer_maximum;
-}
-
-void PathTable::raise_peer_maximum(PathId maximum) {
-  peer_maximum_ = std::max(peer_maximum_, maximum);
-}
-
 const PathEntry* PathTable::find(PathId id) const {
-  // Nearly always path 0, which is first while it lives.
+  // Path 0 is first while it lives, and nearly always asked for.
   if (!entries_.empty() && entries_.front()->id == id) return entries_.front().get();
   const auto found = std::ranges::lower_bound(
       entries_, id, {}, [](const std::unique_ptr<PathEntry>& entry) { return entry->id; });
@@ -34,7 +24,7 @@ PathEntry* PathTable::find(PathId id) {
 
 PathEntry* PathTable::find_or_add(PathId id) {
   if (PathEntry* known = find(id)) return known;
-  if (gone(id)) return nullptr;
+  if (ids_.gone(id)) return nullptr;
   const auto place = std::ranges::lower_bound(
       entries_, id, {}, [](const std::unique_ptr<PathEntry>& entry) { return entry->id; });
   PathEntry* added =
@@ -55,7 +45,8 @@ void PathTable::set_reset_key(Bytes key) {
 }
 
 bool PathTable::frames_due() const {
-  return maximum_due_ || blocked_due_ || std::ranges::any_of(entries_, [](const auto& entry) {
+  return ids_.maximum_due() || ids_.blocked_due() ||
+         std::ranges::any_of(entries_, [](const auto& entry) {
            return entry->frames_due() && !entry->on_own_path();
          });
 }
@@ -101,32 +92,8 @@ PathEntry* PathTable::apart_with_reset_token(Bytes token) {
 
 PathEntry& PathTable::keep_only(PathId id) {
   entries_.clear();
-  only_ = id;
+  ids_.keep_only(id);
   return *find_or_add(id);
-}
-
-std::optional<PathId> PathTable::next_unused(std::uint64_t from) const {
-  for (std::uint64_t value = next_not_gone(from); value <= common_maximum().value;
-       value = next_not_gone(value + 1)) {
-    const PathId id{static_cast<std::uint32_t>(value)};
-    const PathEntry* entry = find(id);
-    if (value % step_ != 0) continue;
-    if (!entry || (!entry->path && !entry->abandonment)) return id;
-  }
-  return std::nullopt;
-}
-
-PathEntry* PathTable::next_to_open() {
-  for (auto id = next_unused(); id; id = next_unused(std::uint64_t{id->value} + 1)) {
-    PathEntry* entry = find(*id);
-    if (entry && entry->remote_ids.has_unused()) return entry;
-  }
-  return nullptr;
-}
-
-bool PathTable::became_available() {
-  const bool before = std::exchange(available_, next_to_open() != nullptr);
-  return available_ && !before;
 }
 
 void PathTable::add_to_use(PathEntry& entry) {
@@ -147,11 +114,7 @@ void PathTable::forget(PathId id) {
   if (last_found_ == found->get()) last_found_ = nullptr;
   std::erase(in_use_, found->get());
   entries_.erase(found);
-  gone_.insert(id.value);
-  if (local_maximum_ >= highest_) return;
-  // RFC 10069 §4.6: a new id for one that cannot be used again, and one of its kind.
-  local_maximum_.value += step_;
-  maximum_due_ = true;
+  ids_.retire(id);
 }
 
 std::optional<LocalConnectionIds::Change> PathTable::poll_change() {

@@ -11,7 +11,7 @@ namespace {
 // What another path may take over; the data of pinned streams stays where it is.
 class TakenOver final : public SentFrameListener {
  public:
-  TakenOver(Connection::Parts& parts, Time now) : parts_(parts), outcome_(parts, now) {}
+  TakenOver(ConnectionParts& parts, Time now) : parts_(parts), outcome_(parts, now) {}
   void on_frame_acknowledged(PathId path, const SentFrame& frame) override {
     outcome_.on_frame_acknowledged(path, frame);
   }
@@ -22,7 +22,7 @@ class TakenOver final : public SentFrameListener {
   }
 
  private:
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   FrameOutcome outcome_;
 };
 

@@ -49,7 +49,7 @@ Result<std::unique_ptr<ConnectionDriver>, HandshakeFailure> ConnectionDriver::ma
     Bytes reset_key, Time now) {
   std::unique_ptr<ConnectionDriver> driver(
       new ConnectionDriver(Role::kServer, config, random, now));
-  driver->connection_->set_reset_key(reset_key);
+  driver->connection_->routing().set_reset_key(reset_key);
   handshake.parameters = driver->connection_->local_parameters();
   handshake.parameters.stateless_reset_token = stateless_reset_token(reset_key, handshake.source);
   auto made = Handshake::make_server(handshake, random, now);
@@ -67,7 +67,7 @@ Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make
     Time now) {
   std::unique_ptr<ConnectionDriver> driver(
       new ConnectionDriver(Role::kServer, seed.adapt(config), random, now));
-  driver->connection_->set_reset_key(reset_key);
+  driver->connection_->routing().set_reset_key(reset_key);
   const TransportStatus status = establish_backend(*driver->connection_, seed, now);
   if (!status) return status.error();
   driver->backend_exchange_ = std::make_unique<BackendExchange>(*driver->connection_, seed);
@@ -78,7 +78,8 @@ Result<std::unique_ptr<ConnectionDriver>, TransportError> ConnectionDriver::make
 }
 
 std::uint64_t ConnectionDriver::memory_bytes() const {
-  return connection_->memory_bytes() + (handshake_ ? k_half_open_memory : k_connection_memory);
+  return connection_->streams().memory().used() +
+         (handshake_ ? k_half_open_memory : k_connection_memory);
 }
 
 // --- network ------------------------------------------------------------------------------------
@@ -99,14 +100,14 @@ void ConnectionDriver::receive_long(const Datagram& datagram, Time now) {
   const bool handshaking = handshake_ != nullptr;
   if (handshaking) {
     handshake_bytes_received_ += datagram.payload.size();
-    if (limited()) connection_->count_handshake_bytes(datagram.payload.size(), 0);
+    if (limited()) connection_->establishment().count_handshake_bytes(datagram.payload.size(), 0);
   }
   DatagramParts parts = split_datagram(datagram.payload);
   if (handshaking && parts.handshake) {
     handshake_->receive(datagram.payload, datagram.ecn, now);
     if (role_ == Role::kServer && handshake_->address_validated()) {
       address_validated_ = true;
-      if (established_) connection_->validate_address();
+      if (established_) connection_->establishment().validate_address();
     }
     process_handshake(now);
   }
@@ -128,7 +129,7 @@ bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   // RFC 9000 §8.1: ngtcp2 keeps the limit, but does not know of the 0.5-RTT packets that draw on
   // the same allowance.
   const std::uint64_t allowance =
-      limited() ? connection_->amplification_allowance() : k_max_handshake_datagram;
+      limited() ? connection_->establishment().amplification_allowance() : k_max_handshake_datagram;
   if (allowance < k_min_handshake_room) return false;
   const MutableBytes room =
       batch.buffer.first(std::min<std::uint64_t>(allowance, k_max_handshake_datagram));
@@ -137,7 +138,7 @@ bool ConnectionDriver::transmit_handshake(TransmitBatch& batch, Time now) {
   if (handshake_->failure()) process_handshake(now);
   if (size == 0) return false;
   handshake_bytes_sent_ += size;
-  if (limited()) connection_->count_handshake_bytes(0, size);
+  if (limited()) connection_->establishment().count_handshake_bytes(0, size);
   batch.size = size;
   batch.segment_size = size;
   batch.path = path_;
@@ -193,9 +194,9 @@ void ConnectionDriver::process_handshake(Time now) {
     if (!status) return fail(status.error(), now);
   }
   if (!tickets_.empty() || (completed_ && role_ == Role::kServer)) {
-    connection_->set_initial_rtt(handshake_->smoothed_rtt());
-    connection_->confirm_handshake(tickets_, now);
-    if (!address_token_.empty()) connection_->send_new_token(address_token_);
+    connection_->establishment().set_initial_rtt(handshake_->smoothed_rtt());
+    connection_->establishment().confirm_handshake(tickets_, now);
+    if (!address_token_.empty()) connection_->establishment().send_new_token(address_token_);
     tickets_.clear();
     handshake_.reset();
     return;
@@ -229,12 +230,13 @@ TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now)
       }
       early_data_started_ = true;
       alpn_ = role_ == Role::kClient ? session_.alpn : handshake_->alpn();
-      const TransportStatus status = connection_->start_early(event.secret, seed(), now);
+      const TransportStatus status =
+          connection_->establishment().start_early(event.secret, seed(), now);
       if (role_ == Role::kClient) peer_parameters_.reset();
       return status;
     }
     case Kind::kEarlyRejected:
-      connection_->reject_early_data(now);
+      connection_->establishment().reject_early_data(now);
       return {};
     case Kind::kSendSecret:
       send_secret_ = event.secret;
@@ -242,14 +244,16 @@ TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now)
       if (role_ == Role::kServer && peer_parameters_) {
         // 0.5-RTT: the server may send before the client's Finished arrived.
         established_ = true;
-        TransportStatus status = connection_->establish(seed(), now);
-        connection_->count_handshake_bytes(handshake_bytes_received_, handshake_bytes_sent_);
+        TransportStatus status = connection_->establishment().establish(seed(), now);
+        connection_->establishment().count_handshake_bytes(handshake_bytes_received_,
+                                                           handshake_bytes_sent_);
         return status;
       }
       return {};
     case Kind::kReceiveSecret:
       receive_secret_ = event.secret;
-      if (role_ == Role::kServer) connection_->install_receive_secret(event.secret, now);
+      if (role_ == Role::kServer)
+        connection_->establishment().install_receive_secret(event.secret, now);
       return {};
     case Kind::kCompleted:
       return complete(now);
@@ -274,9 +278,10 @@ TransportStatus ConnectionDriver::complete(Time now) {
   resumed_ = handshake_->resumed();
   early_data_accepted_ = handshake_->early_data_accepted();
   if (role_ == Role::kServer || !peer_parameters_) return {};
-  if (early_data_started_ && !early_data_accepted_) connection_->reject_early_data(now);
+  if (early_data_started_ && !early_data_accepted_)
+    connection_->establishment().reject_early_data(now);
   established_ = true;
-  return connection_->establish(seed(), now);
+  return connection_->establishment().establish(seed(), now);
 }
 
 void ConnectionDriver::fail(const TransportError& error, Time now) {
@@ -312,11 +317,12 @@ void ConnectionDriver::on_connection_event(const Event& event, Time now) {
   if (std::holds_alternative<HandshakeConfirmedEvent>(event)) {
     handshake_->release_connection();
   } else if (std::holds_alternative<PostHandshakeCryptoEvent>(event)) {
-    const TransportStatus status = handshake_->receive_post_handshake(connection_->read_crypto());
+    const TransportStatus status =
+        handshake_->receive_post_handshake(connection_->establishment().read_crypto());
     if (!status) return connection_->close_with_error(status.error(), now);
     process_handshake(now);
   } else if (std::holds_alternative<NewTokenEvent>(event)) {
-    const Bytes token = connection_->address_token();
+    const Bytes token = connection_->establishment().address_token();
     session_.token.assign(token.begin(), token.end());
     if (!session_.tls_session.empty()) events_.push_back(SessionTicketEvent{});
   }

@@ -72,7 +72,7 @@ class ConnectionDriver {
   // An estimate, in bytes.
   std::uint64_t memory_bytes() const;
   // Nothing is asked or answered: no request and no session is open.
-  bool idle() const { return completed_ && connection_->open_bidirectional_streams() == 0; }
+  bool idle() const { return completed_ && connection_->streams().open_bidirectional() == 0; }
 
   // Address token that the server gives once the handshake is confirmed.
   void set_address_token(std::vector<std::uint8_t> token) { address_token_ = std::move(token); }

@@ -81,7 +81,7 @@ Result<ConnectionDriver*, HandshakeFailure> Endpoint::connect(ClientHandshakeCon
   handshake.key_log = config_.key_log;
   auto driver = ConnectionDriver::make_client(std::move(handshake), config, random_, now);
   if (!driver) return driver.error();
-  (*driver)->connection().set_reset_key(reset_key_);
+  (*driver)->connection().routing().set_reset_key(reset_key_);
   Slot& slot = add(std::move(*driver));
   called_.insert(&slot);
   touch(slot);
@@ -144,7 +144,7 @@ void Endpoint::touch(Slot& slot) {
 }
 
 void Endpoint::update_ids(Slot& slot) {
-  while (const auto change = slot.driver->connection().poll_id_change()) {
+  while (const auto change = slot.driver->connection().routing().poll_id_change()) {
     if (change->added) {
       if (routes_.emplace(change->id, &slot).second) slot.ids.push_back(change->id);
     } else {
@@ -196,7 +196,7 @@ void Endpoint::forget_queued() {
 }
 
 void Endpoint::add_connection(EndpointStats& stats, const Connection& connection) {
-  for (const PathStats& path : connection.path_stats()) stats.packets_lost += path.packets_lost;
+  for (const PathStats& path : connection.paths().stats()) stats.packets_lost += path.packets_lost;
   const ConnectionStats own = connection.stats();
   for (std::size_t i = 0; i < own.dropped.size(); ++i) stats.dropped[i] += own.dropped[i];
 }
@@ -354,7 +354,7 @@ Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
   // RFC 9000 §10.3.1: it carries no id of ours. Clients of this endpoint are too many to try each
   // one on every stray datagram; their resets are rare, and the idle timeout covers them.
   const auto found = std::ranges::find_if(called_, [&](const Slot* slot) {
-    return slot->driver->connection().is_stateless_reset(datagram);
+    return slot->driver->connection().routing().is_stateless_reset(datagram);
   });
   return found == called_.end() ? nullptr : *found;
 }

@@ -87,7 +87,7 @@ void Endpoint::account(Slot& slot) {
   governor_.change(slot.memory, memory);
   if (slot.network) {
     slot.network->memory += memory - slot.memory;
-    slot.driver->connection().set_memory(governor_.share(slot.network->memory));
+    slot.driver->connection().streams().memory().set_total(governor_.share(slot.network->memory));
   }
   slot.memory = memory;
   if (governor_.exhausted()) evict_slow();
@@ -101,7 +101,7 @@ void Endpoint::evict(Slot& slot, LimitHit hit) {
   const bool idle = hit == LimitHit::kIdleEvicted;
   slot.driver->close(idle ? config_.idle_close_error : config_.overload_error,
                      idle ? "makes room for others" : "holds too much and reads too little", now_);
-  slot.driver->connection().drop_streams();
+  slot.driver->connection().streams().drop();
   update_ids(slot);
   // While it lingers it has nothing to give: others would be closed in its stead.
   forget_memory(slot);

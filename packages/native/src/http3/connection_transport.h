@@ -13,58 +13,66 @@ class ConnectionTransport final : public Transport {
 
   Role role() const override { return connection_.role(); }
   quic::Result<StreamId, quic::StreamRefusal> open_stream(Directionality direction) override {
-    return connection_.open_stream(direction);
+    return connection_.streams().writer().open(direction);
   }
   quic::Result<bool, quic::StreamRefusal> write(StreamId stream, SendChunk chunk,
                                                 bool fin) override {
-    return connection_.write(stream, std::move(chunk), fin);
+    return connection_.streams().writer().write(stream, std::move(chunk), fin);
   }
   quic::Result<quic::ReadResult, quic::StreamRefusal> read(StreamId stream, quic::MutableBytes out,
                                                            Time now) override {
-    return connection_.read(stream, out, now);
+    return connection_.streams().reader().read(stream, out, now);
   }
   std::uint64_t readable_bytes(StreamId stream) const override {
-    return connection_.readable_bytes(stream);
+    return connection_.streams().reader().readable_bytes(stream);
   }
-  Bytes peek(StreamId stream) const override { return connection_.peek(stream); }
+  Bytes peek(StreamId stream) const override { return connection_.streams().reader().peek(stream); }
   quic::Result<quic::ReadResult, quic::StreamRefusal> consume(StreamId stream, std::size_t bytes,
                                                               Time now) override {
-    return connection_.consume(stream, bytes, now);
+    return connection_.streams().reader().consume(stream, bytes, now);
   }
   // These are idle where the stream is gone already, which is what the caller wanted.
   void reset_stream(StreamId stream, std::uint64_t error) override {
-    static_cast<void>(connection_.reset_stream(stream, error));
+    static_cast<void>(connection_.streams().writer().reset(stream, error));
   }
   void keep_reliable(StreamId stream, std::uint64_t bytes) override {
-    connection_.keep_reliable(stream, bytes);
+    connection_.streams().writer().keep_reliable(stream, bytes);
   }
   void stop_sending(StreamId stream, std::uint64_t error) override {
-    static_cast<void>(connection_.stop_sending(stream, error));
+    static_cast<void>(connection_.streams().reader().stop_sending(stream, error));
   }
   void set_priority(StreamId stream, const StreamPriority& priority) override {
-    connection_.set_priority(stream, priority);
+    connection_.streams().writer().set_priority(stream, priority);
   }
   void set_expected_bytes(StreamId stream, std::uint64_t total) override {
-    connection_.set_expected_bytes(stream, total);
+    connection_.streams().writer().set_expected_bytes(stream, total);
   }
-  std::uint64_t reserve(StreamId stream) override { return connection_.reserve(stream); }
+  std::uint64_t reserve(StreamId stream) override {
+    return connection_.streams().writer().reserve(stream);
+  }
   bool has_room_to_hold(std::uint64_t bytes) const override {
-    return connection_.has_room_to_hold(bytes);
+    return connection_.streams().memory().has_room_to_hold(bytes);
   }
-  bool has_room_to_wait() const override { return connection_.has_room_to_wait(); }
-  void hold(std::uint64_t bytes) override { connection_.hold(bytes); }
-  void release(std::uint64_t bytes) override { connection_.release(bytes); }
-  bool received_early(StreamId stream) const override { return connection_.received_early(stream); }
+  bool has_room_to_wait() const override {
+    return connection_.streams().memory().has_room_to_wait();
+  }
+  void hold(std::uint64_t bytes) override { connection_.streams().memory().hold(bytes); }
+  void release(std::uint64_t bytes) override { connection_.streams().memory().release(bytes); }
+  bool received_early(StreamId stream) const override {
+    return connection_.streams().received_early(stream);
+  }
   bool multi_end() const override { return quic::multi_end_negotiated(connection_); }
   bool at_backend(StreamId stream) const override { return quic::at_backend(connection_, stream); }
   bool peer_takes_datagrams() const override {
     return connection_.peer_parameters().max_datagram_frame_size > 0;
   }
-  std::size_t max_datagram_payload() const override { return connection_.max_datagram_payload(); }
-  bool send_datagram(Bytes payload, std::uint64_t identifier) override {
-    return connection_.send_datagram(payload, identifier);
+  std::size_t max_datagram_payload() const override {
+    return connection_.datagrams().maximum_payload();
   }
-  std::optional<Bytes> receive_datagram() override { return connection_.receive_datagram(); }
+  bool send_datagram(Bytes payload, std::uint64_t identifier) override {
+    return connection_.datagrams().send(payload, identifier);
+  }
+  std::optional<Bytes> receive_datagram() override { return connection_.datagrams().receive(); }
   void close(std::uint64_t application_error, std::string_view reason, Time now) override {
     connection_.close(application_error, reason, now);
   }

@@ -18,18 +18,18 @@ class MultiEnd final : public PathPolicyFactory {
   explicit constexpr MultiEnd(std::uint64_t key_modes) : key_modes_(key_modes) {}
 
   void offer(TransportParameters& own) const override {
-    own.initial_max_path_id = BackendTable::k_path_id_step * PathTable::k_max_concurrent - 1;
+    own.initial_max_path_id = BackendTable::k_path_id_step * PathIds::k_max_concurrent - 1;
     own.multi_end = key_modes_;
   }
 
-  std::unique_ptr<PathPolicy> agree(Connection::Parts& parts,
+  std::unique_ptr<PathPolicy> agree(ConnectionParts& parts,
                                     const TransportParameters& peer) const override {
     const std::uint64_t common = peer.multi_end.value_or(0) & key_modes_ & BackendKeyModes::k_all;
     if (common == 0) return nullptr;
     // Prefers keys per path, since a backend should not know more than it needs.
     parts.keys.set_mode(common & BackendKeyModes::k_per_path ? KeyMode::kPerPath
                                                              : KeyMode::kShared);
-    parts.paths.share_ids(BackendTable::k_path_id_step, PathId{k_highest_path_id});
+    parts.paths.ids().share(BackendTable::k_path_id_step, PathId{k_highest_path_id});
     parts.paths.set_rules(k_primary_path_rules);
     parts.streams.share();
     if (parts.role == Role::kClient) return std::make_unique<ClientBackends>(parts);
@@ -44,18 +44,19 @@ class MultiEnd final : public PathPolicyFactory {
 constexpr std::array<MultiEnd, BackendKeyModes::k_all + 1> k_multi_end{MultiEnd(0), MultiEnd(1),
                                                                        MultiEnd(2), MultiEnd(3)};
 
-PrimaryBackends* primary(const Connection::Parts& parts) {
-  const bool is_primary = parts.policy && parts.role == Role::kServer && !parts.paths.only_one();
+PrimaryBackends* primary(const ConnectionParts& parts) {
+  const bool is_primary =
+      parts.policy && parts.role == Role::kServer && !parts.paths.ids().only_one();
   return is_primary ? static_cast<PrimaryBackends*>(parts.policy.get()) : nullptr;
 }
 
-ClientBackends* client(const Connection::Parts& parts) {
+ClientBackends* client(const ConnectionParts& parts) {
   const bool is_client = parts.policy && parts.role == Role::kClient;
   return is_client ? static_cast<ClientBackends*>(parts.policy.get()) : nullptr;
 }
 
 // Returns null on a backend, which knows only itself.
-const BackendTable* table_of(const Connection::Parts& parts) {
+const BackendTable* table_of(const ConnectionParts& parts) {
   if (const PrimaryBackends* backends = primary(parts)) return &backends->table();
   if (const ClientBackends* backends = client(parts)) return &backends->table();
   return nullptr;
@@ -73,7 +74,7 @@ bool multi_end_negotiated(const Connection& connection) {
 }
 
 std::vector<BackendStats> backend_stats(const Connection& connection) {
-  const Connection::Parts& parts = connection.parts();
+  const ConnectionParts& parts = connection.parts();
   std::vector<BackendStats> stats;
   const BackendTable* table = table_of(parts);
   if (!table) return stats;
@@ -133,9 +134,9 @@ TransportStatus establish_backend(Connection& connection, const BackendSeed& see
   const auto unusable = [](const char* reason) {
     return TransportError{TransportErrorCode::kInternalError, 0, reason};
   };
-  Connection::Parts& parts = connection.parts();
+  ConnectionParts& parts = connection.parts();
   PathEntry& entry = parts.paths.keep_only(seed.keys.path);
-  parts.paths.enable(seed.keys.path, seed.keys.path);
+  parts.paths.ids().enable(seed.keys.path, seed.keys.path);
   if (!entry.local_ids.take_over(seed.local_ids)) return unusable("bad connection ids");
   for (const NewConnectionIdFrame& id : seed.remote_ids) {
     if (TransportStatus status = entry.remote_ids.on_new(id); !status) return status;
@@ -148,7 +149,8 @@ TransportStatus establish_backend(Connection& connection, const BackendSeed& see
   if (!parts.keys.take_over(seed.keys)) return unusable("bad keys");
   parts.policy = std::make_unique<OwnPath>(parts);
   parts.idle.on_heard_elsewhere(now);
-  parts.established = parts.handshake_confirmed = true;
+  parts.handshake.establish();
+  parts.handshake.confirm();
   parts.events.push_back(EstablishedEvent{});
   return {};
 }

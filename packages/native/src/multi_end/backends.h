@@ -4,6 +4,8 @@
 
 #include "connection/connection.h"
 #include "multi_end/backend_seed.h"
+#include "stream/leased_limits.h"
+#include "stream/shared_limits.h"
 
 namespace sheaf::quic {
 

@@ -17,7 +17,7 @@ bool same_offer(const BackendRecord& record, const BackendOfferFrame& frame) {
 
 Result<PathId, BackendRefusal> ClientBackends::open(BackendId backend, const Address& local,
                                                     Time now) {
-  if (!parts_.handshake_confirmed) return BackendRefusal::kNotReady;
+  if (!parts_.handshake.confirmed()) return BackendRefusal::kNotReady;
   const BackendRecord* record = table_.find(backend);
   if (!record || !record->offered) return BackendRefusal::kUnknownBackend;
   PathEntry* entry = parts_.paths.find(record->path);
@@ -69,7 +69,7 @@ TransportStatus ClientBackends::on_frame(PathEntry& entry, const Frame& frame, T
 }
 
 TransportStatus ClientBackends::on_offer(const BackendOfferFrame& frame) {
-  if (!parts_.paths.permitted(frame.path) || !BackendTable::is_backend_path(frame.path)) {
+  if (!parts_.paths.ids().permitted(frame.path) || !BackendTable::is_backend_path(frame.path)) {
     return violation("path id that is not one of backends");
   }
   BackendRecord& record = table_.find_or_add(frame.backend);

@@ -11,7 +11,7 @@ namespace sheaf::quic {
 // fail.
 class ClientBackends final : public PathPolicy {
  public:
-  explicit ClientBackends(Connection::Parts& parts) : parts_(parts), watch_(parts, table_) {}
+  explicit ClientBackends(ConnectionParts& parts) : parts_(parts), watch_(parts, table_) {}
 
   // Documented in multi_end/backends.h
   Result<PathId, BackendRefusal> open(BackendId backend, const Address& local, Time now);
@@ -33,7 +33,7 @@ class ClientBackends final : public PathPolicy {
   // Assigns the path to the backend.
   void take_path(PathEntry& entry, BackendId backend);
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   BackendTable table_;
   SilenceWatch watch_;
 };

@@ -8,13 +8,13 @@ namespace sheaf::quic {
 // that path.
 class OwnPath final : public PathPolicy {
  public:
-  explicit OwnPath(Connection::Parts& parts) : parts_(parts) {}
+  explicit OwnPath(ConnectionParts& parts) : parts_(parts) {}
 
   void on_abandoned(PathEntry& entry, Time now) override;
   bool may_update_keys() const override { return parts_.keys.mode() != KeyMode::kShared; }
 
  private:
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
 };
 
 }  // namespace sheaf::quic

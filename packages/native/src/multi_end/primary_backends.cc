@@ -11,8 +11,9 @@ namespace sheaf::quic {
 // --- hand-over ----------------------------------------------------------------------------------
 
 bool PrimaryBackends::untouched(const PathEntry& entry) const {
-  return BackendTable::is_backend_path(entry.id) && entry.id <= parts_.paths.common_maximum() &&
-         !entry.path && !entry.abandonment && !entry.rules.apart;
+  return BackendTable::is_backend_path(entry.id) &&
+         entry.id <= parts_.paths.ids().common_maximum() && !entry.path && !entry.abandonment &&
+         !entry.rules.apart;
 }
 
 bool PrimaryBackends::free(const PathEntry& entry) const {
@@ -21,7 +22,7 @@ bool PrimaryBackends::free(const PathEntry& entry) const {
 
 FreePaths PrimaryBackends::free_paths() const {
   FreePaths count;
-  if (!parts_.handshake_confirmed) return count;
+  if (!parts_.handshake.confirmed()) return count;
   for (const auto& entry : parts_.paths.entries()) {
     count.soon += untouched(*entry);
     count.now += free(*entry);
@@ -32,7 +33,7 @@ FreePaths PrimaryBackends::free_paths() const {
 Result<BackendSeed, BackendRefusal> PrimaryBackends::hand_over(BackendId backend,
                                                                const Address& address,
                                                                const StreamLease& wanted) {
-  if (!parts_.handshake_confirmed) return BackendRefusal::kNotReady;
+  if (!parts_.handshake.confirmed()) return BackendRefusal::kNotReady;
   if (backend.value > BackendId::k_maximum) return BackendRefusal::kUnknownBackend;
   const BackendRecord* known = table_.find(backend);
   if (known && (known->offered || known->drains)) return BackendRefusal::kAlready;
@@ -156,7 +157,7 @@ TransportStatus PrimaryBackends::on_frame(PathEntry&, const Frame& frame, Time n
 }
 
 TransportStatus PrimaryBackends::on_abandon_frame(const BackendAbandonFrame& frame, Time now) {
-  if (!parts_.paths.permitted(frame.path) || !BackendTable::is_backend_path(frame.path)) {
+  if (!parts_.paths.ids().permitted(frame.path) || !BackendTable::is_backend_path(frame.path)) {
     return violation("path id that is not one of backends");
   }
   const PathEntry* entry = parts_.paths.find_or_add(frame.path);

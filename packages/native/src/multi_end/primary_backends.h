@@ -10,7 +10,7 @@ namespace sheaf::quic {
 // The primary's policy: hands over paths to backends, and offers the backends to the client.
 class PrimaryBackends final : public PathPolicy {
  public:
-  explicit PrimaryBackends(Connection::Parts& parts) : parts_(parts) {}
+  explicit PrimaryBackends(ConnectionParts& parts) : parts_(parts) {}
 
   // Documented in multi_end/backends.h
   Result<BackendSeed, BackendRefusal> hand_over(BackendId backend, const Address& address,
@@ -35,7 +35,7 @@ class PrimaryBackends final : public PathPolicy {
   TransportStatus on_abandon_frame(const BackendAbandonFrame& frame, Time now);
   void announce(BackendRecord& record);
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   BackendTable table_;
 };
 

@@ -18,8 +18,7 @@ class SilenceWatch {
   // Time for which a stream may wait for credit while the primary is lost
   static constexpr Duration k_starved = std::chrono::milliseconds(500);
 
-  SilenceWatch(Connection::Parts& parts, const BackendTable& table)
-      : parts_(parts), table_(table) {}
+  SilenceWatch(ConnectionParts& parts, const BackendTable& table) : parts_(parts), table_(table) {}
 
   Time next_timeout() const;
   void on_timeout(Time now);
@@ -31,7 +30,7 @@ class SilenceWatch {
   Time primary_deadline() const;
   bool backends_serve_streams() const;
 
-  Connection::Parts& parts_;
+  ConnectionParts& parts_;
   const BackendTable& table_;
   bool primary_lost_ = false;  // the application was informed
   Time primary_lost_at_{};     // latest time

@@ -18,7 +18,8 @@ BulkTransfer::BulkTransfer(ConnectionPair& pair, Role sender, std::uint64_t byte
       on_event(role, event, now);
     };
   }
-  const auto opened = pair_.host(sender_).connection.open_stream(Directionality::kUnidirectional);
+  const auto opened =
+      pair_.host(sender_).connection.streams().writer().open(Directionality::kUnidirectional);
   assert(opened);
   stream_ = *opened;
   write(started_);
@@ -38,7 +39,7 @@ void BulkTransfer::write(Time) {
     // The bytes outlive the connection, so nothing is copied or released.
     const Bytes piece = pattern_from(written_, bytes_ - written_);
     written_ += piece.size();
-    const auto result = pair_.host(sender_).connection.write(
+    const auto result = pair_.host(sender_).connection.streams().writer().write(
         stream_, SendChunk(piece, nullptr, nullptr), written_ == bytes_);
     room = result && *result;
   }
@@ -47,9 +48,9 @@ void BulkTransfer::write(Time) {
 void BulkTransfer::read(StreamId stream, Time now) {
   Connection& connection = pair_.host(peer_of(sender_)).connection;
   for (;;) {
-    const Bytes bytes = connection.peek(stream);
+    const Bytes bytes = connection.streams().reader().peek(stream);
     intact_ &= matches_pattern(bytes, received_);
-    const auto result = connection.consume(stream, bytes.size(), now);
+    const auto result = connection.streams().reader().consume(stream, bytes.size(), now);
     if (!result) return;
     received_ += result->bytes;
     finished_ |= result->finished;

@@ -33,7 +33,7 @@ void ConnectionHost::deliver_events(Time now) {
     if (on_event) on_event(*event, now);
   }
   // No host here routes by connection id.
-  while (connection.poll_id_change()) {
+  while (connection.routing().poll_id_change()) {
   }
   if (on_activity) on_activity(now);
 }
@@ -45,8 +45,8 @@ ConnectionPair::ConnectionPair(Simulation& world, const Options& options)
   world.add_host(options.client_name, client);
   world.add_host(options.server_name, server);
   const std::vector<std::uint8_t> reset_key(32, 0x5a);
-  client.connection.set_reset_key(reset_key);
-  server.connection.set_reset_key(reset_key);
+  client.connection.routing().set_reset_key(reset_key);
+  server.connection.routing().set_reset_key(reset_key);
 
   ConnectionSeed seed;
   seed.send_secret = known_secret(1);
@@ -55,15 +55,16 @@ ConnectionPair::ConnectionPair(Simulation& world, const Options& options)
   seed.remote_id = connection_id(0x50);
   seed.peer_parameters = server.connection.local_parameters();
   seed.path = options.path;
-  bool established = static_cast<bool>(client.connection.establish(seed, world.now()));
+  bool established =
+      static_cast<bool>(client.connection.establishment().establish(seed, world.now()));
   std::swap(seed.send_secret, seed.receive_secret);
   std::swap(seed.local_id, seed.remote_id);
   std::swap(seed.path.local, seed.path.remote);
   seed.peer_parameters = client.connection.local_parameters();
-  established = server.connection.establish(seed, world.now()) && established;
+  established = server.connection.establishment().establish(seed, world.now()) && established;
   assert(established);
   static_cast<void>(established);
-  server.connection.confirm_handshake({}, world.now());
+  server.connection.establishment().confirm_handshake({}, world.now());
 }
 
 }  // namespace sheaf::quic

@@ -33,12 +33,13 @@ PageLoad::PageLoad(ConnectionPair& pair, Page page)
 void PageLoad::ask() {
   Connection& connection = pair_.client.connection;
   for (std::size_t resource = 0; resource < page_.resources.size(); ++resource) {
-    const auto stream = connection.open_stream(Directionality::kBidirectional);
+    const auto stream = connection.streams().writer().open(Directionality::kBidirectional);
     assert(stream && "the peer allows too few streams");
     std::vector<std::uint8_t> request(std::max(page_.request_bytes, k_index_bytes));
     Writer(request).write_u32(static_cast<std::uint32_t>(resource));
     downloads_[*stream].resource = resource;
-    const auto written = connection.write(*stream, SendChunk::copy_of(request), true);
+    const auto written =
+        connection.streams().writer().write(*stream, SendChunk::copy_of(request), true);
     assert(written);
     static_cast<void>(written);
   }
@@ -55,9 +56,9 @@ void PageLoad::read_response(StreamId stream, Time now) {
   Download& download = found->second;
   Timing& timing = timings_[download.resource];
   for (;;) {
-    const Bytes bytes = connection.peek(stream);
+    const Bytes bytes = connection.streams().reader().peek(stream);
     intact_ &= matches_pattern(bytes, download.received);
-    const auto result = connection.consume(stream, bytes.size(), now);
+    const auto result = connection.streams().reader().consume(stream, bytes.size(), now);
     if (!result) return;
     if (download.received == 0) timing.first_byte = now - started_;
     download.received += result->bytes;
@@ -87,9 +88,9 @@ void PageLoad::read_request(StreamId stream, Time now) {
   Connection& connection = pair_.server.connection;
   std::vector<std::uint8_t>& request = requests_[stream];
   for (;;) {
-    const Bytes bytes = connection.peek(stream);
+    const Bytes bytes = connection.streams().reader().peek(stream);
     request.insert(request.end(), bytes.begin(), bytes.end());
-    const auto result = connection.consume(stream, bytes.size(), now);
+    const auto result = connection.streams().reader().consume(stream, bytes.size(), now);
     if (!result) return;
     if (result->finished) break;
     if (result->bytes == 0) return;
@@ -104,10 +105,10 @@ void PageLoad::answer(StreamId stream, std::size_t resource) {
   const PageResource& asked = page_.resources[resource];
   Connection& connection = pair_.server.connection;
   if (!std::exchange(groups_known_, true)) {
-    for (const Dependency& group : page_.groups) connection.set_group(group);
+    for (const Dependency& group : page_.groups) connection.streams().writer().set_group(group);
   }
-  connection.set_priority(stream, asked.priority);
-  connection.set_expected_bytes(stream, asked.bytes);
+  connection.streams().writer().set_priority(stream, asked.priority);
+  connection.streams().writer().set_expected_bytes(stream, asked.bytes);
   const auto [response, is_new] = responses_.try_emplace(stream, Response{.resource = resource});
   assert(is_new);
   static_cast<void>(is_new);
@@ -120,8 +121,8 @@ void PageLoad::write(StreamId stream, Response& response) {
     const Bytes piece = pattern_from(response.written, bytes - response.written);
     response.written += piece.size();
     const bool is_last = response.written == bytes;
-    const auto result =
-        pair_.server.connection.write(stream, SendChunk(piece, nullptr, nullptr), is_last);
+    const auto result = pair_.server.connection.streams().writer().write(
+        stream, SendChunk(piece, nullptr, nullptr), is_last);
     if (!result || is_last) break;
     room = *result;
   }

@@ -22,8 +22,8 @@ class AeadLimitTest : public testing::Test {
     parts_.keys.install_send_secret(known_secret(0));
     parts_.keys.install_receive_secret(known_secret(0));
     parts_.keys.confirm_handshake();
-    parts_.established = true;
-    parts_.handshake_confirmed = true;
+    parts_.handshake.establish();
+    parts_.handshake.confirm();
   }
 
   // Seals until `total` packets were, in all.
@@ -56,7 +56,7 @@ class AeadLimitTest : public testing::Test {
   static constexpr PathId k_other{1};
   static inline const std::uint64_t k_limit = confidentiality_limit(CipherSuite::kAes128GcmSha256);
   SeededRandom random_{1};
-  Connection::Parts parts_{Role::kServer, {}, random_, k_now};
+  ConnectionParts parts_{Role::kServer, {}, random_, k_now};
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(65536);
   std::uint64_t sealed_ = 0;
 };

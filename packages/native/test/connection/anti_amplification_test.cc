@@ -20,7 +20,7 @@ TEST(AntiAmplificationTest, HeldPacketsCountOnce) {
   std::size_t received = 0;
   for (int i = 0; i < 4; ++i) received += peer.send({PingFrame{}}, peer.path, 500);
   // The client's Finished comes: what was held is read now.
-  peer.server.install_receive_secret(known_secret(2), peer.now);
+  peer.server.establishment().install_receive_secret(known_secret(2), peer.now);
   const std::size_t sent = bytes_of(peer.collect());
   EXPECT_LE(sent, 3 * received);
   EXPECT_GT(sent, 2 * received);
@@ -30,7 +30,7 @@ TEST(AntiAmplificationTest, PartsOfACountedDatagramCountNothing) {
   RawPeer peer({.config = {}, .validated = false, .finished_came = true});
   peer.make_server_talk();
   std::vector<std::uint8_t> garbage(500, 0x41);
-  peer.server.count_handshake_bytes(1000, 0);
+  peer.server.establishment().count_handshake_bytes(1000, 0);
   peer.server.receive({.payload = garbage, .path = peer.path, .counted = true}, peer.now);
   EXPECT_LE(bytes_of(peer.collect()), 3000u);
 }

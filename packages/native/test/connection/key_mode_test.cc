@@ -16,9 +16,9 @@ TEST(KeyMode, HoldsFromTheFirstPacketOn) {
   peer.make_server_talk();
   EXPECT_FALSE(peer.collect().empty());  // and each of them opens
   peer.send({PingFrame{}}, peer.path);
-  EXPECT_EQ(peer.server.path_stats()[0].packets_received, 0u);
-  peer.server.install_receive_secret(known_secret(2), peer.now);
-  EXPECT_EQ(peer.server.path_stats()[0].packets_received, 1u);
+  EXPECT_EQ(peer.server.paths().stats()[0].packets_received, 0u);
+  peer.server.establishment().install_receive_secret(known_secret(2), peer.now);
+  EXPECT_EQ(peer.server.paths().stats()[0].packets_received, 1u);
 }
 
 // A server whose only path another node has taken over.
@@ -26,7 +26,7 @@ TEST(KeyMode, APathThatWasHandedOverIsSilentAndItsPacketsAreCounted) {
   for (const KeyMode mode : {KeyMode::kShared, KeyMode::kPerPath}) {
     constexpr Time k_now{std::chrono::seconds(1000)};
     SeededRandom random(1);
-    Connection::Parts parts(Role::kServer, {}, random, k_now);
+    ConnectionParts parts(Role::kServer, {}, random, k_now);
     const ConnectionId id(std::vector<std::uint8_t>(8, 1));
     ConnectionSeed seed;
     seed.local_id = seed.remote_id = id;
@@ -36,7 +36,7 @@ TEST(KeyMode, APathThatWasHandedOverIsSilentAndItsPacketsAreCounted) {
     parts.keys.install_send_secret(known_secret(0));
     parts.keys.install_receive_secret(known_secret(0));
     parts.keys.confirm_handshake();
-    parts.established = parts.handshake_confirmed = true;
+    parts.handshake.establish(), parts.handshake.confirm();
     parts.first_path()->ping_due = true;
 
     std::vector<std::uint8_t> buffer(65536);

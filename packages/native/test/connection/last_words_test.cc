@@ -39,7 +39,7 @@ TEST(LastWords, GoBeforeTheClose) {
 TEST(LastWords, StayWithinTheWindow) {
   RawPeer peer;
   peer.make_server_talk();
-  const std::uint64_t window = peer.server.path_stats()[0].congestion_window;
+  const std::uint64_t window = peer.server.paths().stats()[0].congestion_window;
   peer.server.close(7, "", peer.now);
   const Packets packets = peer.collect();
   EXPECT_GT(data_bytes(packets), 0u);

@@ -41,7 +41,7 @@ class MigrationTest : public testing::Test {
     peer_.on_packet = nullptr;
     return retired;
   }
-  PathStats stats() const { return peer_.server.path_stats()[0]; }
+  PathStats stats() const { return peer_.server.paths().stats()[0]; }
 
   RawPeer peer_;
   ConnectionId second_id_;  // of the server

@@ -25,7 +25,7 @@ std::size_t allocated_bytes() {
 #endif
 }
 
-constexpr std::uint32_t k_maximum = PathTable::k_max_concurrent - 1;
+constexpr std::uint32_t k_maximum = PathIds::k_max_concurrent - 1;
 
 RawPeer::Options multipath() {
   RawPeer::Options options;
@@ -140,7 +140,7 @@ TEST(MultipathViolations, AZeroLengthConnectionId) {
   seed.peer_parameters.initial_max_path_id = 2;
   seed.local_id = RawPeer::id(0);
   seed.path = RawPeer::address(1);
-  const TransportStatus status = server.establish(seed, now);
+  const TransportStatus status = server.establishment().establish(seed, now);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, TransportErrorCode::kProtocolViolation);
 }
@@ -173,9 +173,9 @@ TEST(MultipathViolations, NothingIsForgottenForAPeerThatAcknowledgesNothing) {
     peer.collect();
   }
   EXPECT_EQ(peer.server.closed(), nullptr);
-  EXPECT_LE(peer.server.path_stats().size(), 1u);
+  EXPECT_LE(peer.server.paths().stats().size(), 1u);
   std::size_t ids = 0;
-  while (const auto change = peer.server.poll_id_change()) ids += change->added;
+  while (const auto change = peer.server.routing().poll_id_change()) ids += change->added;
   EXPECT_LE(ids, 8u + 2 * k_maximum);
 }
 
@@ -227,7 +227,8 @@ class ChurningPeer {
   }
   // Connection ids of the server that lead to the connection.
   std::ptrdiff_t live_ids() {
-    while (const auto change = peer_.server.poll_id_change()) live_ids_ += change->added ? 1 : -1;
+    while (const auto change = peer_.server.routing().poll_id_change())
+      live_ids_ += change->added ? 1 : -1;
     return live_ids_;
   }
   Connection& server() { return peer_.server; }
@@ -262,18 +263,18 @@ TEST(MultipathViolations, PathChurnIsBounded) {
   const std::set<std::uint32_t> left_out{2, 4, 6};
   ChurningPeer peer;
   const std::ptrdiff_t live_ids = peer.live_ids();
-  EXPECT_LE(live_ids, static_cast<std::ptrdiff_t>(2 * PathTable::k_max_concurrent));
+  EXPECT_LE(live_ids, static_cast<std::ptrdiff_t>(2 * PathIds::k_max_concurrent));
   std::size_t live_bytes = 0;
   for (std::uint32_t id = 1; id <= k_churned; ++id) {
     SCOPED_TRACE(id);
     if (left_out.contains(id)) continue;
     ASSERT_TRUE(peer.can_open(PathId{id}));
     peer.open(PathId{id});
-    ASSERT_EQ(peer.server().path_stats().size(), 2u);
-    EXPECT_TRUE(peer.server().path_stats().back().validated);
+    ASSERT_EQ(peer.server().paths().stats().size(), 2u);
+    EXPECT_TRUE(peer.server().paths().stats().back().validated);
     peer.abandon(PathId{id});
     ASSERT_EQ(peer.server().closed(), nullptr);
-    ASSERT_EQ(peer.server().path_stats().size(), 1u);
+    ASSERT_EQ(peer.server().paths().stats().size(), 1u);
     ASSERT_EQ(peer.live_ids(), live_ids);
     // Opened, validated, abandoned.
     ASSERT_LE(peer.take_events(), id == 1 ? 8u : 3u);
@@ -291,7 +292,7 @@ TEST(MultipathViolations, BlockedFramesDoNotMakeUsIssueWithoutEnd) {
   }
   EXPECT_EQ(peer.server.closed(), nullptr);
   std::size_t ids = 0;
-  while (const auto change = peer.server.poll_id_change()) ids += change->added;
+  while (const auto change = peer.server.routing().poll_id_change()) ids += change->added;
   EXPECT_LE(ids, 8u + 2 * k_maximum);
 }
 

@@ -24,8 +24,8 @@ class PathManagementTest : public testing::Test {
     parts_.first_entry().remote_ids.set_initial(seed.remote_id);
     parts_.peer_parameters.initial_max_path_id = 3;
     EXPECT_TRUE(management_.enable(parts_.peer_parameters));
-    parts_.established = true;
-    parts_.handshake_confirmed = true;
+    parts_.handshake.establish();
+    parts_.handshake.confirm();
   }
   static ConnectionId id(std::uint8_t value) {
     return ConnectionId(std::vector<std::uint8_t>(8, value));
@@ -47,7 +47,7 @@ class PathManagementTest : public testing::Test {
   }
 
   SeededRandom random_{1};
-  Connection::Parts parts_{Role::kClient, coupled(), random_, k_now};
+  ConnectionParts parts_{Role::kClient, coupled(), random_, k_now};
   PathManagement management_{parts_, k_now};
 };
 

@@ -23,7 +23,7 @@ struct Record {
 // Takes datagrams itself, makes path 1 a channel for streams alone, and pays for violations.
 class TestPolicy final : public PathPolicy {
  public:
-  TestPolicy(Connection::Parts& parts, Record& record) : record_(record) {
+  TestPolicy(ConnectionParts& parts, Record& record) : record_(record) {
     parts.paths.set_rules(
         {.judged = FrameSet::of<DatagramFrame>(), .for_policy = FrameSet::of<DatagramFrame>()});
     PathEntry& channel = *parts.paths.find_or_add(k_channel);
@@ -51,7 +51,7 @@ class TestFactory final : public PathPolicyFactory {
  public:
   explicit TestFactory(Record& record) : record_(record) {}
   void offer(TransportParameters& own) const override { own.initial_max_path_id = 3; }
-  std::unique_ptr<PathPolicy> agree(Connection::Parts& parts,
+  std::unique_ptr<PathPolicy> agree(ConnectionParts& parts,
                                     const TransportParameters&) const override {
     return std::make_unique<TestPolicy>(parts, record_);
   }
@@ -86,7 +86,7 @@ TEST_F(PathPolicies, TakesFramesBeforeTheConnectionDoes) {
   const std::vector<std::uint8_t> payload{1, 2, 3};
   peer.send({DatagramFrame{payload}}, peer.path);
   EXPECT_EQ(record_.datagrams, std::vector<std::vector<std::uint8_t>>{payload});
-  EXPECT_FALSE(peer.server.receive_datagram());
+  EXPECT_FALSE(peer.server.datagrams().receive());
   EXPECT_FALSE(peer.server.closed());
 }
 
@@ -110,7 +110,7 @@ TEST_F(PathPolicies, APathApartPaysForItself) {
   const StreamId stream{2};  // the client's first unidirectional one
   peer.send_on(channel, {StreamFrame{.stream = stream, .offset = 0, .data = data}}, peer.path);
   EXPECT_TRUE(record_.abandoned.empty());
-  EXPECT_EQ(peer.server.readable_bytes(stream), 2u);
+  EXPECT_EQ(peer.server.streams().reader().readable_bytes(stream), 2u);
   // A frame that the channel does not admit costs the channel; nothing else.
   peer.send_on(channel, {PingFrame{}}, peer.path);
   EXPECT_EQ(record_.abandoned, std::vector{k_channel});
@@ -118,7 +118,7 @@ TEST_F(PathPolicies, APathApartPaysForItself) {
   EXPECT_FALSE(peer.server.closed());
   // Nothing that it says afterwards is heard.
   peer.send_on(channel, {StreamFrame{.stream = stream, .offset = 2, .data = data}}, peer.path);
-  EXPECT_EQ(peer.server.readable_bytes(stream), 2u);
+  EXPECT_EQ(peer.server.streams().reader().readable_bytes(stream), 2u);
 }
 
 TEST_F(PathPolicies, APathApartSpeaksOfItselfAlone) {

@@ -30,7 +30,7 @@ std::optional<PathChallengeFrame> challenge(const std::vector<RawServer::Packet>
   return std::nullopt;
 }
 
-AddressPair where(const RawServer& server) { return server.client.path_stats()[0].addresses; }
+AddressPair where(const RawServer& server) { return server.client.paths().stats()[0].addresses; }
 
 TEST(PreferredAddressTest, TheClientMovesWhenItIsAnsweredThere) {
   RawServer server(with_preferred());
@@ -51,7 +51,7 @@ TEST(PreferredAddressTest, TheClientMovesWhenItIsAnsweredThere) {
   EXPECT_TRUE(more_than_a_probe);
   // Packets from the address of before are still in flight.
   server.send({PingFrame{}}, server.path);
-  EXPECT_EQ(server.client.path_stats()[0].packets_received, 3u);
+  EXPECT_EQ(server.client.paths().stats()[0].packets_received, 3u);
   std::vector<std::uint64_t> retired;
   for (const RawServer::Packet& packet : server.sleep(5s)) {
     for (const auto& frame : packet.all<RetireConnectionIdFrame>()) {
@@ -79,7 +79,7 @@ TEST(PreferredAddressTest, WithoutAnAnswerItStays) {
   ASSERT_FALSE(retired.empty()) << "its id is for no other address";
   EXPECT_EQ(retired.front(), 1u);
   server.send({PingFrame{}}, k_preferred);
-  EXPECT_EQ(server.client.path_stats()[0].packets_received, 1u) << "nobody known";
+  EXPECT_EQ(server.client.paths().stats()[0].packets_received, 1u) << "nobody known";
 }
 
 TEST(PreferredAddressTest, AddressesThatCannotBeOneServersAreNotTried) {

@@ -10,7 +10,7 @@ TEST(ProbedAddressesTest, TheAnswerUsesAnIdOfItsOwn) {
   RawPeer peer;
   peer.send({RawPeer::given(1)}, peer.path);
   peer.collect();
-  const std::uint64_t in_flight = peer.server.path_stats()[0].bytes_in_flight;
+  const std::uint64_t in_flight = peer.server.paths().stats()[0].bytes_in_flight;
   peer.send({PathChallengeFrame{{1, 2, 3}}}, k_elsewhere, 1200);
   const auto answers = peer.collect();
   ASSERT_FALSE(answers.empty());
@@ -19,8 +19,8 @@ TEST(ProbedAddressesTest, TheAnswerUsesAnIdOfItsOwn) {
   EXPECT_TRUE(answers[0].has<PathResponseFrame>());
   EXPECT_EQ(answers[0].size, 1200u);
   // Nothing of it is on the path's account.
-  EXPECT_EQ(peer.server.path_stats()[0].bytes_in_flight, in_flight);
-  EXPECT_EQ(peer.server.path_stats()[0].addresses, peer.path);
+  EXPECT_EQ(peer.server.paths().stats()[0].bytes_in_flight, in_flight);
+  EXPECT_EQ(peer.server.paths().stats()[0].addresses, peer.path);
   for (std::size_t i = 1; i < answers.size(); ++i) {
     EXPECT_EQ(answers[i].path, peer.path);
     EXPECT_EQ(answers[i].destination, RawPeer::id(0));
@@ -66,7 +66,7 @@ TEST(ProbedAddressesTest, APeerThatMovesThereKeepsTheIdAndTheAnswer) {
     answers += packet.has<PathResponseFrame>();
   }
   EXPECT_EQ(answers, 1);
-  EXPECT_EQ(peer.server.path_stats()[0].addresses, k_elsewhere);
+  EXPECT_EQ(peer.server.paths().stats()[0].addresses, k_elsewhere);
 }
 
 TEST(ProbedAddressesTest, APeerThatMovesThereWithTheIdItHadKeepsItsOwn) {

@@ -74,9 +74,10 @@ class RawPeer {
     seed.remote_id = id(0);
     seed.path = path;
     seed.address_validated = options.validated;
-    server.set_reset_key(std::vector<std::uint8_t>(32, 9));
-    EXPECT_TRUE(server.establish(seed, now));
-    if (options.finished_came && options.validated) server.confirm_handshake({}, now);
+    server.routing().set_reset_key(std::vector<std::uint8_t>(32, 9));
+    EXPECT_TRUE(server.establishment().establish(seed, now));
+    if (options.finished_came && options.validated)
+      server.establishment().confirm_handshake({}, now);
     keys_.set_mode(options.per_path_keys ? KeyMode::kPerPath : KeyMode::kShared);
     keys_.install_send_secret(known_secret(2));
     keys_.install_receive_secret(known_secret(1));
@@ -182,10 +183,10 @@ class RawPeer {
   }
   // The server has more to say than it may.
   void make_server_talk(std::size_t bytes = 200'000) {
-    const auto stream = server.open_stream(Directionality::kUnidirectional);
+    const auto stream = server.streams().writer().open(Directionality::kUnidirectional);
     ASSERT_TRUE(stream);
     const std::vector<std::uint8_t> data(bytes, 7);
-    ASSERT_TRUE(server.write(*stream, SendChunk::copy_of(data), true));
+    ASSERT_TRUE(server.streams().writer().write(*stream, SendChunk::copy_of(data), true));
   }
 
   Time now{std::chrono::seconds(1000)};

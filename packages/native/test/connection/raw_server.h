@@ -48,7 +48,7 @@ class RawServer {
     seed_.remote_id = id(0);
     seed_.path = path;
     seed_.address_validated = true;
-    client.set_reset_key(std::vector<std::uint8_t>(32, 9));
+    client.routing().set_reset_key(std::vector<std::uint8_t>(32, 9));
   }
 
   static TransportParameters generous() {
@@ -72,8 +72,10 @@ class RawServer {
     return ConnectionId(std::vector<std::uint8_t>(8, static_cast<std::uint8_t>(0xa0 + sequence)));
   }
 
-  void start_early() { EXPECT_TRUE(client.start_early(known_secret(3), seed_, now)); }
-  void establish() { EXPECT_TRUE(client.establish(seed_, now)); }
+  void start_early() {
+    EXPECT_TRUE(client.establishment().start_early(known_secret(3), seed_, now));
+  }
+  void establish() { EXPECT_TRUE(client.establishment().establish(seed_, now)); }
   void confirm() {
     establish();
     send({HandshakeDoneFrame{}}, path);

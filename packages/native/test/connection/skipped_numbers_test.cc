@@ -9,10 +9,10 @@ TEST(SkippedNumbersTest, AClientSkipsAfterEarlyDataToo) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     RawServer server(RawServer::generous(), seed);
     server.start_early();
-    const auto stream = server.client.open_stream(Directionality::kUnidirectional);
+    const auto stream = server.client.streams().writer().open(Directionality::kUnidirectional);
     ASSERT_TRUE(stream);
     const std::vector<std::uint8_t> data(20'000, 1);
-    ASSERT_TRUE(server.client.write(*stream, SendChunk::copy_of(data), false));
+    ASSERT_TRUE(server.client.streams().writer().write(*stream, SendChunk::copy_of(data), false));
     server.collect();
     ASSERT_GT(server.early_packets, 5);
     server.confirm();

@@ -86,9 +86,10 @@ TEST(AdmissionTest, HandshakeAndEarlyAnswersTogetherKeepTheAmplificationLimit) {
   ASSERT_TRUE(pair.run_until([&] { return !pair.accepted.empty(); }));
   Connection& server = pair.accepted[0]->connection();
   ASSERT_EQ(server.state(), Connection::State::kEstablished);
-  const auto stream = server.open_stream(Directionality::kUnidirectional);
+  const auto stream = server.streams().writer().open(Directionality::kUnidirectional);
   ASSERT_TRUE(stream);
-  ASSERT_TRUE(server.write(*stream, SendChunk::copy_of(pattern(*stream, 0, 50000)), true));
+  ASSERT_TRUE(server.streams().writer().write(
+      *stream, SendChunk::copy_of(pattern(*stream, 0, 50000)), true));
   pair.wake(*pair.accepted[0]);
   pair.run_for(8s);
   EXPECT_GT(sent, 2 * received);
@@ -169,8 +170,9 @@ TEST(AdmissionTest, IdleConnectionsMakeRoomForNewOnes) {
   EndpointPair pair(options);
   ConnectionDriver& busy = pair.connect();
   ASSERT_TRUE(pair.run_until_confirmed());
-  ASSERT_TRUE(busy.connection().open_stream(Directionality::kBidirectional));
-  ASSERT_TRUE(busy.connection().write({0}, SendChunk::copy_of(pattern({0}, 0, 10)), false));
+  ASSERT_TRUE(busy.connection().streams().writer().open(Directionality::kBidirectional));
+  ASSERT_TRUE(busy.connection().streams().writer().write(
+      {0}, SendChunk::copy_of(pattern({0}, 0, 10)), false));
   pair.wake(busy);
   std::vector<ConnectionDriver*> holders;
   for (int i = 0; i < 3; ++i) holders.push_back(&pair.connect());
@@ -236,10 +238,11 @@ TEST(EarlyDataTest, ResumedClientSendsRequestsInItsFirstFlight) {
   const auto session = first.session();
   ConnectionDriver& second = pair.connect(session);
   ASSERT_TRUE(second.application_ready());
-  const auto stream = second.connection().open_stream(Directionality::kBidirectional);
+  const auto stream = second.connection().streams().writer().open(Directionality::kBidirectional);
   ASSERT_TRUE(stream);
   const auto bytes = pattern(*stream, 0, 500);
-  ASSERT_TRUE(second.connection().write(*stream, SendChunk::copy_of(bytes), true));
+  ASSERT_TRUE(
+      second.connection().streams().writer().write(*stream, SendChunk::copy_of(bytes), true));
   pair.wake(second);
   const Time started = pair.now;
   Receiver receiver;
@@ -250,7 +253,7 @@ TEST(EarlyDataTest, ResumedClientSendsRequestsInItsFirstFlight) {
   }));
   // One way: 10 ms.
   EXPECT_LE(pair.now - started, 11ms);
-  EXPECT_TRUE(pair.accepted[1]->connection().received_early(*stream));
+  EXPECT_TRUE(pair.accepted[1]->connection().streams().received_early(*stream));
   EXPECT_TRUE(pair.run_until([&] { return second.handshake_completed(); }));
   EXPECT_TRUE(second.early_data_accepted());
 }
@@ -264,10 +267,11 @@ void lose_nothing(EndpointPair& pair, const std::function<void()>& change_server
   change_server();
   ConnectionDriver& driver = pair.connect(session);
   ASSERT_TRUE(driver.application_ready());
-  const auto stream = driver.connection().open_stream(Directionality::kBidirectional);
+  const auto stream = driver.connection().streams().writer().open(Directionality::kBidirectional);
   ASSERT_TRUE(stream);
   const auto bytes = pattern(*stream, 0, 5000);
-  ASSERT_TRUE(driver.connection().write(*stream, SendChunk::copy_of(bytes), true));
+  ASSERT_TRUE(
+      driver.connection().streams().writer().write(*stream, SendChunk::copy_of(bytes), true));
   pair.wake(driver);
   Receiver receiver;
   ASSERT_TRUE(pair.run_until([&] {
@@ -281,7 +285,7 @@ void lose_nothing(EndpointPair& pair, const std::function<void()>& change_server
   EXPECT_EQ(receiver.received[stream->value], 5000u);
   EXPECT_EQ(driver.resumed(), resumes);
   EXPECT_FALSE(driver.early_data_accepted());
-  EXPECT_FALSE(pair.accepted.back()->connection().received_early(*stream));
+  EXPECT_FALSE(pair.accepted.back()->connection().streams().received_early(*stream));
 }
 
 TEST(EarlyDataTest, RejectedEarlyDataIsSentAgain) {
@@ -321,12 +325,13 @@ TEST(EarlyDataTest, WhatIsPinnedToTheFirstPathLeavesInTheFirstFlight) {
   pair.run_for(1s);
   ConnectionDriver& second = pair.connect(first.session());
   Connection& client = second.connection();
-  const auto pinned = client.open_stream(Directionality::kBidirectional);
-  const auto free = client.open_stream(Directionality::kBidirectional);
+  const auto pinned = client.streams().writer().open(Directionality::kBidirectional);
+  const auto free = client.streams().writer().open(Directionality::kBidirectional);
   ASSERT_TRUE(pinned && free);
-  ASSERT_TRUE(client.pin_stream(*pinned, PathId{0}));
+  ASSERT_TRUE(client.paths().pin(*pinned, PathId{0}));
   for (const StreamId stream : {*pinned, *free}) {
-    ASSERT_TRUE(client.write(stream, SendChunk::copy_of(pattern(stream, 0, 3000)), true));
+    ASSERT_TRUE(client.streams().writer().write(
+        stream, SendChunk::copy_of(pattern(stream, 0, 3000)), true));
   }
   pair.wake(second);
   Receiver receiver;
@@ -339,7 +344,7 @@ TEST(EarlyDataTest, WhatIsPinnedToTheFirstPathLeavesInTheFirstFlight) {
       },
       11ms));
   EXPECT_TRUE(receiver.intact);
-  EXPECT_TRUE(pair.accepted[1]->connection().received_early(*pinned));
+  EXPECT_TRUE(pair.accepted[1]->connection().streams().received_early(*pinned));
 }
 
 }  // namespace

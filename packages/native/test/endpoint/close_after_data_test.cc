@@ -20,11 +20,13 @@ class CloseAfterData : public testing::Test {
   }
   // The client writes a whole stream and closes behind it; until the server has both.
   void write_and_close() {
-    const auto opened = client_.connection().open_stream(Directionality::kUnidirectional);
+    const auto opened =
+        client_.connection().streams().writer().open(Directionality::kUnidirectional);
     ASSERT_TRUE(opened);
     stream_ = *opened;
     const auto bytes = pattern(stream_, 0, k_size);
-    ASSERT_TRUE(client_.connection().write(stream_, SendChunk::copy_of(bytes), true));
+    ASSERT_TRUE(
+        client_.connection().streams().writer().write(stream_, SendChunk::copy_of(bytes), true));
     client_.close(42, "done", pair_.now);
     pair_.wake(client_);
     ASSERT_TRUE(pair_.run_until(
@@ -40,13 +42,15 @@ TEST_F(CloseAfterData, TheDataIsReadBeforeTheCloseIsTold) {
   write_and_close();
   EXPECT_EQ(pair_.closed(server_), nullptr);
   std::array<std::uint8_t, k_size> room;
-  const auto first = server_->connection().read(stream_, MutableBytes(room).first(400), pair_.now);
+  const auto first = server_->connection().streams().reader().read(
+      stream_, MutableBytes(room).first(400), pair_.now);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->bytes, 400u);
   pair_.wake(*server_);
   pair_.run_until([] { return true; });
   EXPECT_EQ(pair_.closed(server_), nullptr) << "there is more";
-  const auto rest = server_->connection().read(stream_, MutableBytes(room).subspan(400), pair_.now);
+  const auto rest = server_->connection().streams().reader().read(
+      stream_, MutableBytes(room).subspan(400), pair_.now);
   ASSERT_TRUE(rest);
   EXPECT_TRUE(rest->finished);
   EXPECT_TRUE(std::ranges::equal(room, pattern(stream_, 0, k_size)));

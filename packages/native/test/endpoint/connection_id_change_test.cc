@@ -10,11 +10,11 @@ namespace sheaf::quic {
 namespace {
 
 bool give_data(EndpointPair& pair, ConnectionDriver& driver, StreamId& stream, std::size_t bytes) {
-  const auto opened = driver.connection().open_stream(Directionality::kUnidirectional);
+  const auto opened = driver.connection().streams().writer().open(Directionality::kUnidirectional);
   if (!opened) return false;
   stream = *opened;
-  const auto written =
-      driver.connection().write(stream, SendChunk::copy_of(pattern(stream, 0, bytes)), true);
+  const auto written = driver.connection().streams().writer().write(
+      stream, SendChunk::copy_of(pattern(stream, 0, bytes)), true);
   pair.wake(driver);
   return bool(written);
 }
@@ -38,10 +38,10 @@ TEST(ConnectionIdChangeTest, AServerGivesNoIdsBeforeTheClientsFinished) {
     return receiver.finished[stream.value];
   })) << "the client reads packets that the server sent before the handshake was complete";
   EXPECT_FALSE(server.handshake_completed());
-  EXPECT_FALSE(client.connection().rotate_connection_id()) << "there is no other id";
+  EXPECT_FALSE(client.connection().paths().rotate_connection_id()) << "there is no other id";
   finished_is_lost = false;
   ASSERT_TRUE(pair.run_until([&] { return pair.count<HandshakeConfirmedEvent>(client) > 0; }));
-  EXPECT_TRUE(client.connection().rotate_connection_id());
+  EXPECT_TRUE(client.connection().paths().rotate_connection_id());
 }
 
 // Under loss of 5 %, so that the server's first ids come in any order with its other packets.
@@ -58,7 +58,7 @@ TEST(ConnectionIdChangeTest, AClientThatChangesWheneverItCanIsServed) {
     Receiver at_client;
     Receiver at_server;
     EXPECT_TRUE(pair.run_until([&] {
-      changes += client.connection().rotate_connection_id();
+      changes += client.connection().paths().rotate_connection_id();
       if (!uploading && pair.count<EstablishedEvent>(client) > 0) {
         uploading = give_data(pair, client, upload, 100'000);
       }
@@ -90,8 +90,8 @@ TEST(ConnectionIdChangeTest, FirstPacketsOfSeveralPathsRightAfterConfirmation) {
   for (const RawPeer::Packet& packet : peer.collect()) {
     EXPECT_FALSE(packet.has<PathNewConnectionIdFrame>() || packet.has<MaxPathIdFrame>());
   }
-  peer.server.install_receive_secret(known_secret(2), peer.now);
-  peer.server.confirm_handshake({}, peer.now);
+  peer.server.establishment().install_receive_secret(known_secret(2), peer.now);
+  peer.server.establishment().confirm_handshake({}, peer.now);
   std::map<PathId, std::set<ConnectionId>> given;
   for (const RawPeer::Packet& packet : peer.collect()) {
     for (const auto& frame : packet.all<PathNewConnectionIdFrame>()) {
@@ -112,7 +112,7 @@ TEST(ConnectionIdChangeTest, FirstPacketsOfSeveralPathsRightAfterConfirmation) {
     }
     EXPECT_TRUE(challenged) << path;
   }
-  EXPECT_EQ(peer.server.path_stats().size(), 4u);
+  EXPECT_EQ(peer.server.paths().stats().size(), 4u);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class EarlyWorld {
     connections_before_ = pair.accepted.size();
     driver = &pair.connect(session);
     EXPECT_TRUE(driver->application_ready());
-    const auto opened = client().open_stream(Directionality::kBidirectional);
+    const auto opened = client().streams().writer().open(Directionality::kBidirectional);
     EXPECT_TRUE(opened);
     stream = *opened;
   }
@@ -39,7 +39,8 @@ class EarlyWorld {
 
   // The client's side of the stream.
   void write(std::uint64_t bytes, bool fin) {
-    EXPECT_TRUE(client().write(stream, SendChunk::copy_of(pattern(stream, written_, bytes)), fin));
+    EXPECT_TRUE(client().streams().writer().write(
+        stream, SendChunk::copy_of(pattern(stream, written_, bytes)), fin));
     written_ += bytes;
     pair.wake(*driver);
   }
@@ -47,7 +48,7 @@ class EarlyWorld {
   void expect_sent_early() {
     pair.run_for(1ms);
     EXPECT_FALSE(driver->handshake_completed());
-    EXPECT_EQ(client().unsent_bytes(stream), 0u);
+    EXPECT_EQ(client().streams().writer().unsent_bytes(stream), 0u);
   }
   void expect_confirmed() {
     EXPECT_TRUE(pair.run_until([&] { return pair.count<HandshakeConfirmedEvent>(*driver) > 0; }));
@@ -55,10 +56,10 @@ class EarlyWorld {
     EXPECT_EQ(driver->early_data_accepted(), accepted_);
   }
   PathId open_second_path() {
-    const AddressPair addresses{second_local(), client().path_stats().front().addresses.remote};
+    const AddressPair addresses{second_local(), client().paths().stats().front().addresses.remote};
     std::optional<PathId> id;
     EXPECT_TRUE(pair.run_until([&] {
-      const auto opened = client().open_path(addresses, pair.now);
+      const auto opened = client().paths().open(addresses, pair.now);
       if (opened) id = *opened;
       pair.wake(*driver);
       return id.has_value();
@@ -78,12 +79,13 @@ class EarlyWorld {
     EXPECT_TRUE(at_server_.intact);
     EXPECT_EQ(at_server_.received[stream.value], written_);
     if (!accepted_) {
-      EXPECT_FALSE(server_driver().connection().received_early(stream));
+      EXPECT_FALSE(server_driver().connection().streams().received_early(stream));
     }
   }
   void expect_download() {
     Connection& server = server_driver().connection();
-    EXPECT_TRUE(server.write(stream, SendChunk::copy_of(pattern(stream, 0, k_download)), true));
+    EXPECT_TRUE(server.streams().writer().write(
+        stream, SendChunk::copy_of(pattern(stream, 0, k_download)), true));
     pair.wake(server_driver());
     Receiver receiver;
     EXPECT_TRUE(pair.run_until([&] {
@@ -117,7 +119,7 @@ class EarlyWorld {
     return address;
   }
   static PathStats stats(const Connection& connection, PathId id) {
-    for (const PathStats& stats : connection.path_stats()) {
+    for (const PathStats& stats : connection.paths().stats()) {
       if (stats.id == id) return stats;
     }
     return {};
@@ -153,7 +155,7 @@ void expect_pinned_to_the_second_path_later(EarlyWorld& world) {
   world.expect_sent_early();
   world.expect_confirmed();
   const PathId second = world.open_second_path();
-  EXPECT_TRUE(world.client().pin_stream(world.stream, second));
+  EXPECT_TRUE(world.client().paths().pin(world.stream, second));
   const std::uint64_t before = world.sent_by_client(PathId{0});
   world.write(k_upload, true);
   world.expect_upload();
@@ -164,7 +166,7 @@ void expect_pinned_to_the_second_path_later(EarlyWorld& world) {
 
 // What is pinned to path 0 leaves in 0-RTT packets and stays there when they were in vain.
 void expect_pinned_to_the_first_path_from_the_start(EarlyWorld& world) {
-  EXPECT_TRUE(world.client().pin_stream(world.stream, PathId{0}));
+  EXPECT_TRUE(world.client().paths().pin(world.stream, PathId{0}));
   world.write(k_request, false);
   world.expect_sent_early();
   world.expect_confirmed();

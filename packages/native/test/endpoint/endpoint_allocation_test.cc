@@ -47,13 +47,13 @@ class EndpointAllocation : public testing::Test {
         ASSERT_FALSE(std::holds_alternative<ConnectionClosed>(*event));
         if (const auto* stream = std::get_if<StreamEvent>(&*event)) take(*driver, *stream);
         if (!std::holds_alternative<DatagramReceivedEvent>(*event)) continue;
-        while (driver->connection().receive_datagram()) ++datagrams_;
+        while (driver->connection().datagrams().receive()) ++datagrams_;
       }
     }
   }
   void take(ConnectionDriver& driver, const StreamEvent& event) {
     if (event.kind != StreamEvent::Kind::kReadable) return;
-    const auto result = driver.connection().read(event.stream, read_, now_);
+    const auto result = driver.connection().streams().reader().read(event.stream, read_, now_);
     ASSERT_TRUE(result);
     bytes_ += result->bytes;
   }
@@ -71,14 +71,16 @@ class EndpointAllocation : public testing::Test {
   }
 
   void write(ConnectionDriver& driver, StreamId stream) {
-    ASSERT_TRUE(driver.connection().write(stream, SendChunk(lent_, nullptr, nullptr), false));
-    ASSERT_TRUE(driver.connection().send_datagram(Bytes(lent_).first(1000), 1));
+    ASSERT_TRUE(driver.connection().streams().writer().write(
+        stream, SendChunk(lent_, nullptr, nullptr), false));
+    ASSERT_TRUE(driver.connection().datagrams().send(Bytes(lent_).first(1000), 1));
     pair_.wake(driver);
   }
 
   // Both send for a while, and what is allocated is counted once the working set is there.
   void exchange() {
-    const StreamId stream = *caller_->connection().open_stream(Directionality::kBidirectional);
+    const StreamId stream =
+        *caller_->connection().streams().writer().open(Directionality::kBidirectional);
     write(*caller_, stream);
     for (int i = 0; i < 100; ++i) turn();
     std::size_t before = 0;
@@ -129,8 +131,8 @@ TEST_F(OrdinaryEndpointAllocation, NoneForPacketsInAndOut) {
 
 TEST_F(EndpointAllocation, NoneForJumboFrames) {
   exchange();
-  EXPECT_EQ(caller_->connection().path_stats().at(0).mtu, 8952);
-  EXPECT_EQ(called_->connection().path_stats().at(0).mtu, 8952);
+  EXPECT_EQ(caller_->connection().paths().stats().at(0).mtu, 8952);
+  EXPECT_EQ(called_->connection().paths().stats().at(0).mtu, 8952);
   EXPECT_GT(packets_, 10'000u);
 }
 

@@ -17,10 +17,12 @@ class Lifecycle : public testing::Test {
   }
   // Sends `size` bytes from the client and waits until the server has them.
   bool transfer(EndpointPair& pair, ConnectionDriver& client, std::size_t size) {
-    const auto stream = client.connection().open_stream(Directionality::kUnidirectional);
+    const auto stream =
+        client.connection().streams().writer().open(Directionality::kUnidirectional);
     if (!stream) return false;
     const auto bytes = pattern(*stream, 0, size);
-    if (!client.connection().write(*stream, SendChunk::copy_of(bytes), true)) return false;
+    if (!client.connection().streams().writer().write(*stream, SendChunk::copy_of(bytes), true))
+      return false;
     pair.wake(client);
     Receiver receiver;
     return pair.run_until([&] {
@@ -58,20 +60,20 @@ TEST_F(Lifecycle, TheClientOutlivesThePathOfItsHandshake) {
     return true;
   };
   ConnectionDriver& client = connected(pair);
-  AddressPair second = client.connection().path_stats().front().addresses;
+  AddressPair second = client.connection().paths().stats().front().addresses;
   ++second.local.port;
-  const auto id = client.connection().open_path(second, pair.now);
+  const auto id = client.connection().paths().open(second, pair.now);
   ASSERT_TRUE(id);
   pair.wake(client);
   ASSERT_TRUE(pair.run_until([&] {
     return pair.count<PathValidatedEvent>(client) == 1 &&
            pair.count<PathValidatedEvent>(*server_side) == 1;
   }));
-  ASSERT_TRUE(client.connection().abandon_path(PathId{0}, 0, pair.now));
+  ASSERT_TRUE(client.connection().paths().abandon(PathId{0}, 0, pair.now));
   pair.wake(client);
   ASSERT_TRUE(pair.run_until([&] {
-    return client.connection().path_stats().size() == 1 &&
-           server_side->connection().path_stats().size() == 1;
+    return client.connection().paths().stats().size() == 1 &&
+           server_side->connection().paths().stats().size() == 1;
   }));
   pair.client->receive({late, late_path}, pair.now);
   EXPECT_TRUE(transfer(pair, client, 100'000));
@@ -167,7 +169,7 @@ TEST_F(Lifecycle, NatRebindingIsFollowedAndValidated) {
   ASSERT_TRUE(transfer(pair, client, 10000));
   pair.client_seen_as.port = 51111;
   EXPECT_TRUE(transfer(pair, client, 100000));
-  const auto paths = server_side->connection().path_stats();
+  const auto paths = server_side->connection().paths().stats();
   EXPECT_EQ(paths[0].addresses.remote.port, 51111);
   EXPECT_TRUE(paths[0].validated);
   EXPECT_EQ(pair.count<PathChangedEvent>(*server_side), 1);
@@ -191,21 +193,21 @@ TEST_F(Lifecycle, SpoofedAddressDoesNotKeepTheConnection) {
   pair.client_seen_as = real;
   EXPECT_TRUE(transfer(pair, client, 100000));
   pair.run_for(10s);
-  EXPECT_EQ(server_side->connection().path_stats()[0].addresses.remote, real);
+  EXPECT_EQ(server_side->connection().paths().stats()[0].addresses.remote, real);
 }
 
 TEST_F(Lifecycle, ClientMigratesToAnotherLocalAddress) {
   EndpointPair pair;
   ConnectionDriver& client = connected(pair);
   ASSERT_TRUE(transfer(pair, client, 10000));
-  Address moved = client.connection().path_stats()[0].addresses.local;
+  Address moved = client.connection().paths().stats()[0].addresses.local;
   moved.ip[3] = 77;
-  EXPECT_FALSE(client.connection().migrate(
+  EXPECT_FALSE(client.connection().paths().migrate(
       Address{.ip = {}, .port = 1, .family = Address::Family::kIpv6}, pair.now));
-  ASSERT_TRUE(client.connection().migrate(moved, pair.now));
+  ASSERT_TRUE(client.connection().paths().migrate(moved, pair.now));
   pair.wake(client);
   EXPECT_TRUE(transfer(pair, client, 100000));
-  EXPECT_EQ(server_side->connection().path_stats()[0].addresses.remote, moved);
+  EXPECT_EQ(server_side->connection().paths().stats()[0].addresses.remote, moved);
 }
 
 // RFC 9000 §9.3.3: somebody on the way sends a packet of the client from its own address.
@@ -227,7 +229,7 @@ TEST_F(Lifecycle, APathThatAStrangerTookComesBackAtOnce) {
   };
   client.connection().ping();
   pair.wake(client);
-  const auto where = [&] { return server_side->connection().path_stats()[0].addresses.remote; };
+  const auto where = [&] { return server_side->connection().paths().stats()[0].addresses.remote; };
   ASSERT_TRUE(pair.run_until([&] { return where() == stranger; }, 100ms));
   EXPECT_TRUE(pair.run_until([&] { return where() == pair.client_seen_as; }, 100ms))
       << "the client answers the challenge with more than what a probe is";
@@ -240,7 +242,7 @@ TEST_F(Lifecycle, ConnectionIdRotationIsTransparent) {
   EndpointPair pair;
   ConnectionDriver& client = connected(pair);
   for (int round = 0; round < 10; ++round) {
-    EXPECT_TRUE(client.connection().rotate_connection_id()) << round;
+    EXPECT_TRUE(client.connection().paths().rotate_connection_id()) << round;
     pair.wake(client);
     EXPECT_TRUE(transfer(pair, client, 20000)) << round;
   }
@@ -251,7 +253,7 @@ TEST_F(Lifecycle, WhatWasOvertakenByARetirementIsNoReasonForAReset) {
   EndpointPair pair(7, Weather{.reordering = 0.5});
   ConnectionDriver& client = connected(pair);
   for (int round = 0; round < 10; ++round) {
-    client.connection().rotate_connection_id();
+    client.connection().paths().rotate_connection_id();
     pair.wake(client);
     EXPECT_TRUE(transfer(pair, client, 20000)) << round;
   }
@@ -269,9 +271,9 @@ TEST_P(LostState, TheServerResetsTheClient) {
   ConnectionDriver& client = connected(pair);
   ASSERT_TRUE(transfer(pair, client, 10000));
   pair.restart_server();
-  const auto stream = client.connection().open_stream(Directionality::kUnidirectional);
-  ASSERT_TRUE(
-      client.connection().write(*stream, SendChunk::copy_of(pattern(*stream, 0, 100)), true));
+  const auto stream = client.connection().streams().writer().open(Directionality::kUnidirectional);
+  ASSERT_TRUE(client.connection().streams().writer().write(
+      *stream, SendChunk::copy_of(pattern(*stream, 0, 100)), true));
   pair.wake(client);
   EXPECT_TRUE(pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s));
   EXPECT_EQ(pair.closed(&client)->cause, ConnectionClosed::Cause::kStatelessReset);
@@ -294,13 +296,13 @@ TEST_F(Lifecycle, UnreliableDatagramsReportTheirFate) {
   constexpr int k_count = 200;
   for (int i = 0; i < k_count; ++i) {
     const std::uint8_t payload[] = {static_cast<std::uint8_t>(i), 1, 2, 3};
-    ASSERT_TRUE(client.connection().send_datagram(payload, static_cast<std::uint64_t>(i)));
+    ASSERT_TRUE(client.connection().datagrams().send(payload, static_cast<std::uint64_t>(i)));
     pair.wake(client);
     pair.run_for(20ms);
   }
   pair.run_for(5s);
   int received = 0;
-  while (server_side->connection().receive_datagram()) ++received;
+  while (server_side->connection().datagrams().receive()) ++received;
   const int acknowledged = pair.count<DatagramAcknowledgedEvent>(client);
   const int lost = pair.count<DatagramLostEvent>(client);
   EXPECT_EQ(acknowledged + lost, k_count);
@@ -314,7 +316,7 @@ TEST_F(Lifecycle, PathMtuIsDiscovered) {
   ConnectionDriver& client = connected(pair);
   ASSERT_TRUE(transfer(pair, client, 200000));
   pair.run_for(5s);
-  EXPECT_EQ(client.connection().path_stats()[0].mtu, 1452);
+  EXPECT_EQ(client.connection().paths().stats()[0].mtu, 1452);
 }
 
 TEST_F(Lifecycle, SmallerPathMtuIsRespected) {
@@ -324,7 +326,7 @@ TEST_F(Lifecycle, SmallerPathMtuIsRespected) {
   };
   ConnectionDriver& client = connected(pair);
   EXPECT_TRUE(transfer(pair, client, 500000));
-  const auto mtu = client.connection().path_stats()[0].mtu;
+  const auto mtu = client.connection().paths().stats()[0].mtu;
   EXPECT_LE(mtu, 1300);
   EXPECT_GE(mtu, 1200);
 }
@@ -336,7 +338,7 @@ TEST_F(Lifecycle, GarbageFromTheNetworkChangesNothing) {
   for (int i = 0; i < 2000; ++i) {
     std::vector<std::uint8_t> bytes(noise.below(1500));
     noise.fill(bytes);
-    AddressPair path = server_side->connection().path_stats()[0].addresses;
+    AddressPair path = server_side->connection().paths().stats()[0].addresses;
     pair.server->receive({bytes, path, Ecn::kNotEct}, pair.now);
     std::swap(path.local, path.remote);
     pair.client->receive({bytes, path, Ecn::kNotEct}, pair.now);

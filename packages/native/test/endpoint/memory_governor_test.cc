@@ -83,11 +83,12 @@ class Eviction : public testing::Test {
   }
   // Most of what its window allows. Until then, or until somebody was closed.
   void fill(ConnectionDriver& driver) {
-    const auto stream = driver.connection().open_stream(Directionality::kBidirectional);
+    const auto stream = driver.connection().streams().writer().open(Directionality::kBidirectional);
     ASSERT_TRUE(stream);
     for (std::uint64_t part = 0; part < 15; ++part) {
       const auto bytes = pattern(*stream, part * k_part, k_part);
-      ASSERT_TRUE(driver.connection().write(*stream, SendChunk::copy_of(bytes), false));
+      ASSERT_TRUE(
+          driver.connection().streams().writer().write(*stream, SendChunk::copy_of(bytes), false));
     }
     pair_.wake(driver);
     const std::uint64_t before = evicted();
@@ -131,8 +132,8 @@ TEST_F(Eviction, WhatOneConnectionHoldsIsNotThereForTheNextOne) {
   std::vector<bool> had_room;
   while (ConnectionDriver* driver = server.next_active()) {
     Connection& connection = driver->connection();
-    had_room.push_back(connection.has_room_to_hold(k_mib / 2));
-    if (had_room.back()) connection.hold(k_mib);
+    had_room.push_back(connection.streams().memory().has_room_to_hold(k_mib / 2));
+    if (had_room.back()) connection.streams().memory().hold(k_mib);
   }
   EXPECT_EQ(had_room, (std::vector{true, false, false}));
 }
@@ -151,7 +152,7 @@ TEST_F(Eviction, WhatAConnectionHeldIsFreeWhileItLingers) {
   pair_.server->for_each([&](const ConnectionDriver& driver) {
     if (driver.connection().state() != Connection::State::kClosing) return;
     ++lingering;
-    EXPECT_LT(driver.connection().memory_bytes(), k_part);
+    EXPECT_LT(driver.connection().streams().memory().used(), k_part);
   });
   EXPECT_EQ(lingering, 1u);
 }

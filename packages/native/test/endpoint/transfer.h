@@ -40,7 +40,7 @@ struct Receiver {
   void read(ConnectionDriver& driver, StreamId stream, Time now) {
     std::array<std::uint8_t, 4096> buffer;
     for (;;) {
-      const auto result = driver.connection().read(stream, buffer, now);
+      const auto result = driver.connection().streams().reader().read(stream, buffer, now);
       if (!result) return;
       std::uint64_t& total = received[stream.value];
       const auto expected = pattern(stream, total, result->bytes);

@@ -26,10 +26,11 @@ TEST_P(TransferUnderWeather, DeliversEveryByteBothWays) {
     for (ConnectionDriver* driver : {&client, &server}) {
       for (auto directionality :
            {Directionality::kBidirectional, Directionality::kUnidirectional}) {
-        const auto stream = driver->connection().open_stream(directionality);
+        const auto stream = driver->connection().streams().writer().open(directionality);
         ASSERT_TRUE(stream);
         const auto bytes = pattern(*stream, 0, k_size);
-        ASSERT_TRUE(driver->connection().write(*stream, SendChunk::copy_of(bytes), true));
+        ASSERT_TRUE(driver->connection().streams().writer().write(*stream,
+                                                                  SendChunk::copy_of(bytes), true));
       }
       pair.wake(*driver);
     }

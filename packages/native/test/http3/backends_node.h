@@ -272,7 +272,7 @@ class BackendsSite {
     const auto stream = of.session->submit_request(fields, upload > 0);
     EXPECT_TRUE(stream);
     if (!at_the_primary) {
-      EXPECT_TRUE(of.driver.connection().pin_stream(*stream, path));
+      EXPECT_TRUE(of.driver.connection().paths().pin(*stream, path));
     }
     if (upload > 0) {
       of.messages[stream->value].to_send = upload;

@@ -66,7 +66,7 @@ TEST(Backends, DeliverWhatArrivedBeforeTheyWereLost) {
   site.client.reads = false;
   const StreamId stream = site.ask(5'000'000);
   const auto arrived = [&] {
-    return site.at_client().driver.connection().path_stats().back().bytes_received;
+    return site.at_client().driver.connection().paths().stats().back().bytes_received;
   };
   ASSERT_TRUE(site.run_until([&] { return arrived() > 100'000; }));
   site.backend.crashed = true;

@@ -63,7 +63,7 @@ class ConnectionPair {
     const quic::Address server_address = address(2);
     establish(client, server, {client_address, server_address}, 1);
     establish(server, client, {server_address, client_address}, 2);
-    server.connection.confirm_handshake({}, simulation.now());
+    server.connection.establishment().confirm_handshake({}, simulation.now());
     simulation.add_host("client", client);
     simulation.add_host("server", server);
     simulation.connect({"client", client_address}, {"server", server_address}, link);
@@ -91,7 +91,7 @@ class ConnectionPair {
     seed.remote_id = id(other);
     seed.path = path;
     seed.initial_rtt = std::chrono::milliseconds(25);  // a handshake would have measured it
-    if (!end.connection.establish(seed, simulation.now())) std::abort();
+    if (!end.connection.establishment().establish(seed, simulation.now())) std::abort();
   }
 
  public:

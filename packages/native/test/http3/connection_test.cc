@@ -194,9 +194,10 @@ TEST(HttpOverConnection, ErrorReachesThePeerWithItsCode) {
   WebPair pair(1, {.delay = 10ms});
   pair.simulation.run_for(1s);
   // DATA on a request stream before HEADERS.
-  const auto stream = pair.client.connection.open_stream(Directionality::kBidirectional);
+  const auto stream =
+      pair.client.connection.streams().writer().open(Directionality::kBidirectional);
   ASSERT_TRUE(stream);
-  EXPECT_TRUE(pair.client.connection.write(
+  EXPECT_TRUE(pair.client.connection.streams().writer().write(
       *stream, SendChunk::copy_of(std::array<std::uint8_t, 3>{0, 1, 'x'}), true));
   pair.simulation.run_for(1s);
   EXPECT_EQ(pair.client.close_error, value_of(ErrorCode::kFrameUnexpected));

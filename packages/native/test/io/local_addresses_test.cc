@@ -37,16 +37,16 @@ class Host final : public EndpointLoop::Listener {
       }
     }
     if (driver.connection().role() == quic::Role::kServer) return answer(driver.connection());
-    while (const std::size_t size = driver.connection().peek(k_stream).size()) {
+    while (const std::size_t size = driver.connection().streams().reader().peek(k_stream).size()) {
       received += size;
-      static_cast<void>(driver.connection().consume(k_stream, size, now));
+      static_cast<void>(driver.connection().streams().reader().consume(k_stream, size, now));
     }
   }
   void on_turn_end() override {}
   void on_removed(quic::ConnectionDriver&) override { connection = nullptr; }
 
   std::optional<quic::PathStats> path(PathId id) const {
-    for (const quic::PathStats& stats : connection->connection().path_stats()) {
+    for (const quic::PathStats& stats : connection->connection().paths().stats()) {
       if (stats.id == id) return stats;
     }
     return std::nullopt;
@@ -62,10 +62,11 @@ class Host final : public EndpointLoop::Listener {
 
  private:
   void answer(quic::Connection& server) {
-    if (answered_ || server.peek(k_stream).empty()) return;
+    if (answered_ || server.streams().reader().peek(k_stream).empty()) return;
     answered_ = true;
     const std::vector<std::uint8_t> body(k_body_size);
-    static_cast<void>(server.write(k_stream, quic::SendChunk::copy_of(body), true));
+    static_cast<void>(
+        server.streams().writer().write(k_stream, quic::SendChunk::copy_of(body), true));
   }
 
   bool answered_ = false;
@@ -130,7 +131,8 @@ class LocalAddressesTest : public testing::Test {
 
   // Its path has been validated by both sides.
   std::optional<PathId> open_path(const Address& local) {
-    const auto id = client_->connection->connection().open_path({local, remote_}, monotonic_now());
+    const auto id =
+        client_->connection->connection().paths().open({local, remote_}, monotonic_now());
     client_->loop.wake(*client_->connection);
     if (!id) return std::nullopt;
     const auto validated = [&](const Host& host) {
@@ -147,9 +149,10 @@ class LocalAddressesTest : public testing::Test {
   }
   void request() {
     quic::Connection& client = client_->connection->connection();
-    ASSERT_TRUE(client.open_stream(quic::Directionality::kBidirectional));
+    ASSERT_TRUE(client.streams().writer().open(quic::Directionality::kBidirectional));
     const std::uint8_t question = '?';
-    ASSERT_TRUE(client.write(k_stream, quic::SendChunk::copy_of({&question, 1}), true));
+    ASSERT_TRUE(
+        client.streams().writer().write(k_stream, quic::SendChunk::copy_of({&question, 1}), true));
     client_->loop.wake(*client_->connection);
   }
   bool complete() const { return client_->received == k_body_size; }

@@ -24,9 +24,9 @@ class RawPrimary {
     seed.local_id = to_;
     seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 0xaa));
     seed.path = path_;
-    receiver.set_reset_key(std::vector<std::uint8_t>(32, 9));
-    EXPECT_TRUE(receiver.establish(seed, now));
-    if (role == Role::kServer) receiver.confirm_handshake({}, now);
+    receiver.routing().set_reset_key(std::vector<std::uint8_t>(32, 9));
+    EXPECT_TRUE(receiver.establishment().establish(seed, now));
+    if (role == Role::kServer) receiver.establishment().confirm_handshake({}, now);
     keys_.install_send_secret(known_secret(2));
     if (role == Role::kClient) send({HandshakeDoneFrame{}});
   }
@@ -163,9 +163,9 @@ TEST(BackendOffers, NegotiationNeedsAModeInCommon) {
   seed.local_id = seed.remote_id = ConnectionId(std::vector<std::uint8_t>(8, 1));
   seed.peer_parameters.initial_max_path_id = 15;
   seed.peer_parameters.multi_end = BackendKeyModes::k_shared;
-  client.set_reset_key(std::vector<std::uint8_t>(32, 9));
-  ASSERT_TRUE(client.establish(seed, Time(1s)));
-  EXPECT_TRUE(client.multipath());
+  client.routing().set_reset_key(std::vector<std::uint8_t>(32, 9));
+  ASSERT_TRUE(client.establishment().establish(seed, Time(1s)));
+  EXPECT_TRUE(client.paths().enabled());
   EXPECT_FALSE(multi_end_negotiated(client));
 }
 

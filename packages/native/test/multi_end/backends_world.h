@@ -181,7 +181,7 @@ class BackendsWorld {
     link.back.change_at(now(), changed(link.back.config(), down));
   }
   std::optional<PathStats> stats(PathId id) {
-    for (const PathStats& stats : client().path_stats()) {
+    for (const PathStats& stats : client().paths().stats()) {
       if (stats.id == id) return stats;
     }
     return std::nullopt;

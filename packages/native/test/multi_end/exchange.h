@@ -49,7 +49,7 @@ class ServerExchange {
     Request& request = requests[stream.value];
     std::vector<std::uint8_t> buffer(65536);
     for (;;) {
-      const auto result = connection_.read(stream, buffer, now);
+      const auto result = connection_.streams().reader().read(stream, buffer, now);
       if (!result) return;
       for (std::size_t i = 0; i < result->bytes; ++i) {
         if (request.head.size() < 8) {
@@ -76,7 +76,8 @@ class ServerExchange {
       const auto bytes = answer_bytes(request.written, size);
       request.written += size;
       const bool end = request.written == request.wanted;
-      const auto result = connection_.write(stream, SendChunk::copy_of(bytes), end);
+      const auto result =
+          connection_.streams().writer().write(stream, SendChunk::copy_of(bytes), end);
       room = result && *result;
       if (end) request.answers = false;
     } while (room && request.answers);
@@ -101,17 +102,19 @@ class ClientExchange {
   // From the backend at that path, or from the primary.
   std::optional<StreamId> ask(std::optional<PathId> path, std::uint64_t bytes, Time now,
                               std::uint64_t upload = 0) {
-    const auto stream = connection_.open_stream(Directionality::kBidirectional);
-    if (!stream || (path && !connection_.pin_stream(*stream, *path))) return std::nullopt;
+    const auto stream = connection_.streams().writer().open(Directionality::kBidirectional);
+    if (!stream || (path && !connection_.paths().pin(*stream, *path))) return std::nullopt;
     answers[stream->value].asked = now;
     std::uint8_t head[8];
     store(head, bytes);
-    static_cast<void>(connection_.write(*stream, SendChunk::copy_of(head), upload == 0));
+    static_cast<void>(
+        connection_.streams().writer().write(*stream, SendChunk::copy_of(head), upload == 0));
     for (std::uint64_t at = 0; at < upload;) {
       const std::uint64_t size = std::min<std::uint64_t>(65536, upload - at);
       const auto body = answer_bytes(at, size);
       at += size;
-      static_cast<void>(connection_.write(*stream, SendChunk::copy_of(body), at == upload));
+      static_cast<void>(
+          connection_.streams().writer().write(*stream, SendChunk::copy_of(body), at == upload));
     }
     return *stream;
   }
@@ -146,7 +149,7 @@ class ClientExchange {
     Answer& answer = answers[stream.value];
     std::vector<std::uint8_t> buffer(65536);
     for (;;) {
-      const auto result = connection_.read(stream, buffer, now);
+      const auto result = connection_.streams().reader().read(stream, buffer, now);
       if (!result) return;
       for (std::size_t i = 0; i < result->bytes; ++i) {
         answer.intact &= buffer[i] == answer_byte(answer.received++);

@@ -15,7 +15,7 @@ void offer_and_validate(BackendsWorld& world) {
   ASSERT_TRUE(path);
   EXPECT_EQ(path->value % 2, 1u);
   // The primary neither sees nor carries it.
-  for (const PathStats& stats : world.primary().path_stats()) EXPECT_NE(stats.id, *path);
+  for (const PathStats& stats : world.primary().paths().stats()) EXPECT_NE(stats.id, *path);
   EXPECT_EQ(world.primary().stats().streams_open, 0u);
 }
 
@@ -23,7 +23,7 @@ void client_paths_and_offers_share_no_ids(BackendsWorld& world) {
   ASSERT_TRUE(world.offer(0));
   AddressPair other = BackendsWorld::addresses(0);
   other.local.port = 50'001;
-  const auto own = world.client().open_path(other, world.now());
+  const auto own = world.client().paths().open(other, world.now());
   ASSERT_TRUE(own);
   EXPECT_EQ(own->value % 2, 0u);
   const auto path = world.open(1);
@@ -95,24 +95,27 @@ void a_backend_opens_streams(BackendsWorld& world) {
   for (std::size_t i = 0; i < 2; ++i) {
     Connection& backend = world.backends[i]->connection();
     for (int n = 0; n < 2; ++n) {
-      const auto stream = backend.open_stream(Directionality::kBidirectional);
+      const auto stream = backend.streams().writer().open(Directionality::kBidirectional);
       ASSERT_TRUE(stream);
       EXPECT_TRUE(ids.insert(stream->value).second) << "no two backends use the same";
-      ASSERT_TRUE(backend.write(*stream, SendChunk::copy_of(answer_bytes(0, 5000)), true));
+      ASSERT_TRUE(backend.streams().writer().write(
+          *stream, SendChunk::copy_of(answer_bytes(0, 5000)), true));
     }
-    EXPECT_FALSE(backend.open_stream(Directionality::kBidirectional)) << "beyond the lease";
+    EXPECT_FALSE(backend.streams().writer().open(Directionality::kBidirectional))
+        << "beyond the lease";
   }
-  const auto own = world.primary().open_stream(Directionality::kBidirectional);
+  const auto own = world.primary().streams().writer().open(Directionality::kBidirectional);
   ASSERT_TRUE(own);
   EXPECT_TRUE(ids.insert(own->value).second);
-  ASSERT_TRUE(world.primary().write(*own, SendChunk::copy_of(answer_bytes(0, 5000)), true));
+  ASSERT_TRUE(world.primary().streams().writer().write(
+      *own, SendChunk::copy_of(answer_bytes(0, 5000)), true));
   ASSERT_TRUE(world.run_until([&] {
     return world.client_exchange->answers.size() == 5 && world.client_exchange->all_finished();
   }));
   // What the client answers goes to the backend that opened the stream.
   for (const std::uint64_t id : ids) {
-    static_cast<void>(
-        world.client().write(StreamId{id}, SendChunk::copy_of(answer_bytes(0, 8)), true));
+    static_cast<void>(world.client().streams().writer().write(
+        StreamId{id}, SendChunk::copy_of(answer_bytes(0, 8)), true));
   }
   ASSERT_TRUE(world.run_until([&] {
     return world.backends[0]->connection().stats().streams_open == 0 &&
@@ -158,10 +161,11 @@ void anothers_stream_costs_a_backend_its_path(BackendsWorld& world) {
   StreamId streams[2];
   for (std::size_t i = 0; i < 2; ++i) {
     Connection& backend = world.backends[i]->connection();
-    const auto stream = backend.open_stream(Directionality::kBidirectional);
+    const auto stream = backend.streams().writer().open(Directionality::kBidirectional);
     ASSERT_TRUE(stream);
     streams[i] = *stream;
-    ASSERT_TRUE(backend.write(*stream, SendChunk::copy_of(answer_bytes(0, 5000)), false));
+    ASSERT_TRUE(backend.streams().writer().write(*stream, SendChunk::copy_of(answer_bytes(0, 5000)),
+                                                 false));
     ASSERT_TRUE(world.run_until([&] {
       return i == 0 ? world.client_exchange->answer(*stream).received == 5000
                     : world.abandoned(*liar) != nullptr;

@@ -11,8 +11,8 @@ const LinkConfig k_link{.queue_bytes = 100_kib, .rate = 20_mbps, .delay = 20ms};
 TEST(Paths, AreNegotiated) {
   World world({.links = {k_link}});
   ASSERT_TRUE(world.run_until_confirmed());
-  EXPECT_TRUE(world.client().multipath());
-  EXPECT_TRUE(world.server().multipath());
+  EXPECT_TRUE(world.client().paths().enabled());
+  EXPECT_TRUE(world.server().paths().enabled());
 }
 
 TEST(Paths, FallBackToOneWhenOneSideDoesNotOfferThem) {
@@ -22,8 +22,8 @@ TEST(Paths, FallBackToOneWhenOneSideDoesNotOfferThem) {
     options.server.multipath = !client_offers;
     World world(options);
     ASSERT_TRUE(world.run_until_confirmed());
-    EXPECT_FALSE(world.client().multipath());
-    const auto refused = world.client().open_path(World::addresses(1), world.now());
+    EXPECT_FALSE(world.client().paths().enabled());
+    const auto refused = world.client().paths().open(World::addresses(1), world.now());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error(), PathRefusal::kNotNegotiated);
     world.start(Role::kServer, 1'000'000);
@@ -95,7 +95,7 @@ TEST(Paths, AreAbandonedByEitherSide) {
     ASSERT_TRUE(id);
     world.start(Role::kServer, 10'000'000);
     world.run_for(500ms);
-    ASSERT_TRUE(world.pair->host(role).connection.abandon_path(*id, 0x3e, world.now()));
+    ASSERT_TRUE(world.pair->host(role).connection.paths().abandon(*id, 0x3e, world.now()));
     ASSERT_TRUE(world.run_until_transferred());
     EXPECT_EQ(world.count<PathAbandonedEvent>(Role::kClient), 1);
     EXPECT_EQ(world.count<PathAbandonedEvent>(Role::kServer), 1);
@@ -109,7 +109,7 @@ TEST(Paths, TheFirstPathCanBeAbandoned) {
   World world({.links = {k_link, k_link}});
   ASSERT_TRUE(world.run_until_confirmed());
   ASSERT_TRUE(world.open_path(1));
-  ASSERT_TRUE(world.client().abandon_path(PathId{0}, 0, world.now()));
+  ASSERT_TRUE(world.client().paths().abandon(PathId{0}, 0, world.now()));
   world.set_down(0, true);
   world.start(Role::kServer, 5'000'000);
   ASSERT_TRUE(world.run_until_transferred());
@@ -125,7 +125,7 @@ TEST(Paths, IdsAreNeverUsedAgainAndTheLimitGrows) {
     const auto id = world.open_path(i);
     ASSERT_TRUE(id) << i;
     EXPECT_EQ(id->value, i);
-    ASSERT_TRUE(world.client().abandon_path(*id, 0x3e, world.now()));
+    ASSERT_TRUE(world.client().paths().abandon(*id, 0x3e, world.now()));
     world.run_for(3s);
   }
   EXPECT_TRUE(world.ends.empty());
@@ -135,12 +135,12 @@ TEST(Paths, TheApplicationHearsThatAnotherCanBeOpened) {
   World world({.links = std::vector<LinkConfig>(9, k_link)});
   ASSERT_TRUE(world.run_until_confirmed());
   for (std::uint32_t i = 1; i < 8; ++i) ASSERT_TRUE(world.open_path(i)) << i;
-  const auto refused = world.client().open_path(World::addresses(8), world.now());
+  const auto refused = world.client().paths().open(World::addresses(8), world.now());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(), PathRefusal::kPathLimit);
   world.run_for(3s);
   const int before = world.count<PathsAvailableEvent>(Role::kClient);
-  ASSERT_TRUE(world.client().abandon_path(PathId{3}, 0x3e, world.now()));
+  ASSERT_TRUE(world.client().paths().abandon(PathId{3}, 0x3e, world.now()));
   world.run_for(3s);
   EXPECT_EQ(world.count<PathsAvailableEvent>(Role::kClient), before + 1);
   EXPECT_TRUE(world.open_path(8));
@@ -149,7 +149,7 @@ TEST(Paths, TheApplicationHearsThatAnotherCanBeOpened) {
 TEST(Paths, TheLastCannotBeAbandoned) {
   World world({.links = {k_link}});
   ASSERT_TRUE(world.run_until_confirmed());
-  const auto refused = world.client().abandon_path(PathId{0}, 0, world.now());
+  const auto refused = world.client().paths().abandon(PathId{0}, 0, world.now());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(), PathRefusal::kLastPath);
 }
@@ -159,7 +159,7 @@ TEST(Paths, BackupPathsRestUntilTheyAreNeeded) {
   ASSERT_TRUE(world.run_until_confirmed());
   const auto id = world.open_path(1);
   ASSERT_TRUE(id);
-  ASSERT_TRUE(world.client().set_path_status(*id, PathStatus::kBackup, world.now()));
+  ASSERT_TRUE(world.client().paths().set_status(*id, PathStatus::kBackup, world.now()));
   ASSERT_TRUE(world.run_until([&] { return world.count<PathStatusEvent>(Role::kServer) > 0; }));
   const std::uint64_t before = world.stats(Role::kServer, *id)->bytes_sent;
   world.start(Role::kServer, 15'000'000);
@@ -174,7 +174,7 @@ TEST(Paths, AnUnreachableOneIsAbandoned) {
   World world({.links = {k_link, k_link}});
   ASSERT_TRUE(world.run_until_confirmed());
   world.set_down(1, true);
-  const auto id = world.client().open_path(World::addresses(1), world.now());
+  const auto id = world.client().paths().open(World::addresses(1), world.now());
   ASSERT_TRUE(id);
   world.start(Role::kServer, 2'000'000);
   ASSERT_TRUE(world.run_until_transferred());
@@ -225,13 +225,13 @@ TEST(Paths, APinnedStreamStaysOnItsPath) {
   ASSERT_TRUE(world.run_until_confirmed());
   const auto id = world.open_path(1);
   ASSERT_TRUE(id);
-  const auto stream = world.server().open_stream(Directionality::kUnidirectional);
+  const auto stream = world.server().streams().writer().open(Directionality::kUnidirectional);
   ASSERT_TRUE(stream);
-  ASSERT_TRUE(world.server().pin_stream(*stream, *id));
+  ASSERT_TRUE(world.server().paths().pin(*stream, *id));
   const auto sent = [&](PathId path) { return world.stats(Role::kServer, path)->bytes_sent; };
   const std::uint64_t before = sent(PathId{0});
   constexpr std::size_t k_bytes = 1'000'000;
-  ASSERT_TRUE(world.server().write(
+  ASSERT_TRUE(world.server().streams().writer().write(
       *stream, SendChunk::copy_of(std::vector<std::uint8_t>(k_bytes, 7)), true));
   world.run_for(200ms);
   // Dark for a while: it waits, although another path works.
@@ -241,7 +241,7 @@ TEST(Paths, APinnedStreamStaysOnItsPath) {
   std::size_t received = 0;
   ASSERT_TRUE(world.run_until([&] {
     std::vector<std::uint8_t> bytes(64 << 10);
-    const auto part = world.client().read(*stream, bytes, world.now());
+    const auto part = world.client().streams().reader().read(*stream, bytes, world.now());
     if (part) received += part->bytes;
     return received == k_bytes;
   }));
@@ -255,14 +255,14 @@ TEST(Paths, APinnedStreamAndTheOthersShareAPath) {
   ASSERT_TRUE(world.run_until_confirmed());
   std::vector<StreamId> streams;
   for (int i = 0; i < 2; ++i) {
-    streams.push_back(*world.server().open_stream(Directionality::kUnidirectional));
-    ASSERT_TRUE(world.server().write(
+    streams.push_back(*world.server().streams().writer().open(Directionality::kUnidirectional));
+    ASSERT_TRUE(world.server().streams().writer().write(
         streams.back(), SendChunk::copy_of(std::vector<std::uint8_t>(4'000'000, 7)), true));
   }
-  ASSERT_TRUE(world.server().pin_stream(streams[1], PathId{0}));
+  ASSERT_TRUE(world.server().paths().pin(streams[1], PathId{0}));
   world.run_for(1s);
-  const std::uint64_t rest = world.server().unsent_bytes(streams[0]);
-  const std::uint64_t pinned_rest = world.server().unsent_bytes(streams[1]);
+  const std::uint64_t rest = world.server().streams().writer().unsent_bytes(streams[0]);
+  const std::uint64_t pinned_rest = world.server().streams().writer().unsent_bytes(streams[1]);
   EXPECT_LT(rest, 3'900'000u);
   EXPECT_NEAR(static_cast<double>(rest), static_cast<double>(pinned_rest), 50'000);
 }
@@ -272,20 +272,20 @@ TEST(Paths, StreamsOfAnAbandonedPathGoElsewhere) {
   ASSERT_TRUE(world.run_until_confirmed());
   const auto id = world.open_path(1);
   ASSERT_TRUE(id);
-  const auto stream = world.server().open_stream(Directionality::kUnidirectional);
-  ASSERT_TRUE(world.server().pin_stream(*stream, *id));
-  ASSERT_TRUE(world.server().write(
+  const auto stream = world.server().streams().writer().open(Directionality::kUnidirectional);
+  ASSERT_TRUE(world.server().paths().pin(*stream, *id));
+  ASSERT_TRUE(world.server().streams().writer().write(
       *stream, SendChunk::copy_of(std::vector<std::uint8_t>(900'000, 7)), true));
   world.run_for(100ms);
-  ASSERT_TRUE(world.client().abandon_path(*id, 0, world.now()));
+  ASSERT_TRUE(world.client().paths().abandon(*id, 0, world.now()));
   std::size_t received = 0;
   ASSERT_TRUE(world.run_until([&] {
     std::vector<std::uint8_t> bytes(64 << 10);
-    const auto part = world.client().read(*stream, bytes, world.now());
+    const auto part = world.client().streams().reader().read(*stream, bytes, world.now());
     if (part) received += part->bytes;
     return received == 900'000;
   }));
-  EXPECT_FALSE(world.server().pin_stream(*stream, *id));
+  EXPECT_FALSE(world.server().paths().pin(*stream, *id));
 }
 
 TEST(Paths, TheEndOfAStreamDoesNotWaitForTheSlowPath) {
@@ -317,10 +317,10 @@ TEST(Paths, AnAcknowledgementThatCannotLeaveWakesNobody) {
   LinkConfig silent = k_link;
   silent.down = true;
   world.links[1]->back.change_at(world.now(), silent);
-  ASSERT_TRUE(world.client().open_path(World::addresses(1), world.now()));
+  ASSERT_TRUE(world.client().paths().open(World::addresses(1), world.now()));
   world.run_for(10ms);
-  ASSERT_TRUE(world.server().abandon_path(PathId{0}, 0x3e, world.now()) ||
-              world.client().abandon_path(PathId{0}, 0x3e, world.now()));
+  ASSERT_TRUE(world.server().paths().abandon(PathId{0}, 0x3e, world.now()) ||
+              world.client().paths().abandon(PathId{0}, 0x3e, world.now()));
   // A livelock would stop the clock.
   const Time before = world.now();
   world.run_for(20s);
@@ -335,7 +335,7 @@ TEST(Paths, AFastBackupPathIsNoReasonToRepeat) {
   ASSERT_TRUE(world.run_until_confirmed());
   const auto id = world.open_path(1);
   ASSERT_TRUE(id);
-  ASSERT_TRUE(world.client().set_path_status(*id, PathStatus::kBackup, world.now()));
+  ASSERT_TRUE(world.client().paths().set_status(*id, PathStatus::kBackup, world.now()));
   world.run_for(200ms);
   const std::uint64_t before = world.stats(Role::kServer, PathId{0})->bytes_sent;
   world.start(Role::kServer, 200'000);

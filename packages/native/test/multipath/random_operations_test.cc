@@ -102,7 +102,7 @@ class Case {
   }
   Connection& any_side() { return random_.below(2) ? world_.client() : world_.server(); }
   PathId any_path() {
-    const auto paths = world_.client().path_stats();
+    const auto paths = world_.client().paths().stats();
     return paths.empty() ? PathId{0} : paths[random_.below(paths.size())].id;
   }
 
@@ -110,32 +110,32 @@ class Case {
     switch (random_.below(16)) {
       case 0:
       case 1:
-        return static_cast<void>(
-            world_.client().open_path(World::addresses(random_.below(k_interfaces)), world_.now()));
+        return static_cast<void>(world_.client().paths().open(
+            World::addresses(random_.below(k_interfaces)), world_.now()));
       case 2:
         return abandon();
       case 3:
-        return static_cast<void>(any_side().set_path_status(
+        return static_cast<void>(any_side().paths().set_status(
             any_path(), random_.below(2) ? PathStatus::kBackup : PathStatus::kAvailable,
             world_.now()));
       case 4:
         return static_cast<void>(any_side().initiate_key_update(world_.now()));
       case 5:
-        return static_cast<void>(any_side().rotate_connection_id(any_path()));
+        return static_cast<void>(any_side().paths().rotate_connection_id(any_path()));
       case 6:
         return world_.set_down(random_.below(k_interfaces), random_.below(3) == 0);
       case 7:
         return rebind();
       case 8:
         return static_cast<void>(
-            any_side().send_datagram(std::vector<std::uint8_t>(random_.below(900), 1), 1));
+            any_side().datagrams().send(std::vector<std::uint8_t>(random_.below(900), 1), 1));
       case 9:
         return any_side().ping();
       case 10:
         return reset();
       case 11:
-        return static_cast<void>(
-            any_side().set_path_weight(any_path(), static_cast<std::uint32_t>(random_.below(5))));
+        return static_cast<void>(any_side().paths().set_weight(
+            any_path(), static_cast<std::uint32_t>(random_.below(5))));
       default:
         return write();
     }
@@ -145,10 +145,10 @@ class Case {
     // The client alone, and not the last that works: otherwise ending is what is asked for.
     const PathId id = any_path();
     int others = 0;
-    for (const PathStats& path : world_.client().path_stats()) {
+    for (const PathStats& path : world_.client().paths().stats()) {
       others += path.id != id && path.state == PathState::kActive && path.validated;
     }
-    if (others > 0) static_cast<void>(world_.client().abandon_path(id, 0x3e, world_.now()));
+    if (others > 0) static_cast<void>(world_.client().paths().abandon(id, 0x3e, world_.now()));
   }
   void rebind() {
     const std::size_t interface = random_.below(k_interfaces);
@@ -166,7 +166,7 @@ class Case {
     Connection& connection = world_.pair->host(role).connection;
     StreamId id{};
     if (flows_.size() < 8 || random_.below(4) == 0) {
-      const auto opened = connection.open_stream(Directionality::kUnidirectional);
+      const auto opened = connection.streams().writer().open(Directionality::kUnidirectional);
       if (!opened) return;
       id = *opened;
     } else {
@@ -178,7 +178,8 @@ class Case {
     Flow& flow = flows_[{role, id.value}];
     std::vector<std::uint8_t> bytes(random_.below(60'000));
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_at(id, flow.written + i);
-    if (connection.write(id, SendChunk::copy_of(bytes), false)) flow.written += bytes.size();
+    if (connection.streams().writer().write(id, SendChunk::copy_of(bytes), false))
+      flow.written += bytes.size();
   }
   void reset() {
     if (flows_.empty()) return;
@@ -186,7 +187,9 @@ class Case {
     std::advance(chosen, static_cast<std::ptrdiff_t>(random_.below(flows_.size())));
     chosen->second.reset = true;
     static_cast<void>(world_.pair->host(chosen->first.first)
-                          .connection.reset_stream(StreamId{chosen->first.second}, 5));
+                          .connection.streams()
+                          .writer()
+                          .reset(StreamId{chosen->first.second}, 5));
   }
   static std::uint8_t byte_at(StreamId id, std::uint64_t offset) {
     return static_cast<std::uint8_t>(id.value * 31 + offset + (offset >> 8));
@@ -203,11 +206,11 @@ class Case {
     Connection& connection = world_.pair->host(role).connection;
     Flow& flow = flows_[{peer_of(role), stream->stream.value}];
     for (;;) {
-      const Bytes bytes = connection.peek(stream->stream);
+      const Bytes bytes = connection.streams().reader().peek(stream->stream);
       for (std::size_t i = 0; i < bytes.size(); ++i) {
         intact_ &= bytes[i] == byte_at(stream->stream, flow.read + i);
       }
-      const auto result = connection.consume(stream->stream, bytes.size(), now);
+      const auto result = connection.streams().reader().consume(stream->stream, bytes.size(), now);
       if (!result || result->bytes == 0) return;
       flow.read += result->bytes;
     }

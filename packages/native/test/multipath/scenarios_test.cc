@@ -93,7 +93,7 @@ void rebind(World& world, std::size_t interface, std::uint16_t port) {
 
 std::vector<Scenario> scenarios() {
   const auto abandon = [](World& world, Role role, PathId id) {
-    EXPECT_TRUE(world.pair->host(role).connection.abandon_path(id, 0x3e, world.now()));
+    EXPECT_TRUE(world.pair->host(role).connection.paths().abandon(id, 0x3e, world.now()));
   };
   return {
       {"basic", two,
@@ -121,7 +121,7 @@ std::vector<Scenario> scenarios() {
          EXPECT_TRUE(world.run_until_confirmed());
          world.start(Role::kServer, k_bytes);
          world.run_for(50ms);
-         EXPECT_TRUE(world.client().open_path(World::addresses(1), world.now()));
+         EXPECT_TRUE(world.client().paths().open(World::addresses(1), world.now()));
          finish(world);
        }},
       {"loss", lossy,
@@ -211,19 +211,19 @@ std::vector<Scenario> scenarios() {
          world.run_for(100ms);
          world.set_down(0, true);
          world.run_for(300ms);
-         EXPECT_TRUE(world.client().open_path(World::addresses(1), world.now()));
+         EXPECT_TRUE(world.client().paths().open(World::addresses(1), world.now()));
          finish(world);
        }},
       {"backup", two,
        [](World& world) {
          const PathId id = begin(world);
-         EXPECT_TRUE(world.client().set_path_status(id, PathStatus::kBackup, world.now()));
+         EXPECT_TRUE(world.client().paths().set_status(id, PathStatus::kBackup, world.now()));
          finish(world);
        }},
       {"backup_takes_over", two,
        [](World& world) {
          const PathId id = begin(world);
-         EXPECT_TRUE(world.client().set_path_status(id, PathStatus::kBackup, world.now()));
+         EXPECT_TRUE(world.client().paths().set_status(id, PathStatus::kBackup, world.now()));
          world.run_for(100ms);
          world.set_down(0, true);
          finish(world);
@@ -231,23 +231,24 @@ std::vector<Scenario> scenarios() {
       {"standby_up", two,
        [](World& world) {
          const PathId id = begin(world, 2 * k_bytes);
-         EXPECT_TRUE(world.client().set_path_status(id, PathStatus::kBackup, world.now()));
+         EXPECT_TRUE(world.client().paths().set_status(id, PathStatus::kBackup, world.now()));
          world.run_for(200ms);
-         EXPECT_TRUE(world.client().set_path_status(id, PathStatus::kAvailable, world.now()));
+         EXPECT_TRUE(world.client().paths().set_status(id, PathStatus::kAvailable, world.now()));
          finish(world);
        }},
       {"server_prefers_backup", two,
        [](World& world) {
          const PathId id = begin(world);
-         EXPECT_TRUE(world.server().set_path_status(id, PathStatus::kBackup, world.now()));
+         EXPECT_TRUE(world.server().paths().set_status(id, PathStatus::kBackup, world.now()));
          finish(world);
          EXPECT_EQ(world.count<PathStatusEvent>(Role::kClient), 1);
        }},
       {"both_backup", two,
        [](World& world) {
          const PathId id = begin(world);
-         EXPECT_TRUE(world.client().set_path_status(id, PathStatus::kBackup, world.now()));
-         EXPECT_TRUE(world.client().set_path_status(PathId{0}, PathStatus::kBackup, world.now()));
+         EXPECT_TRUE(world.client().paths().set_status(id, PathStatus::kBackup, world.now()));
+         EXPECT_TRUE(
+             world.client().paths().set_status(PathId{0}, PathStatus::kBackup, world.now()));
          finish(world);
        }},
       {"status_changes_race", lossy,
@@ -255,7 +256,7 @@ std::vector<Scenario> scenarios() {
          const PathId id = begin(world);
          for (int i = 0; i < 11; ++i) {
            const PathStatus status = i % 2 ? PathStatus::kAvailable : PathStatus::kBackup;
-           EXPECT_TRUE(world.client().set_path_status(id, status, world.now()));
+           EXPECT_TRUE(world.client().paths().set_status(id, status, world.now()));
            world.run_for(10ms);
          }
          finish(world);
@@ -303,7 +304,7 @@ std::vector<Scenario> scenarios() {
       {"migration_of_second", three,
        [](World& world) {
          const PathId id = begin(world);
-         EXPECT_TRUE(world.client().migrate(World::addresses(2).local, world.now(), id));
+         EXPECT_TRUE(world.client().paths().migrate(World::addresses(2).local, world.now(), id));
          finish(world);
        }},
       {"abandon_by_client", two,
@@ -344,7 +345,7 @@ std::vector<Scenario> scenarios() {
       {"abandon_while_validating", two,
        [abandon](World& world) {
          EXPECT_TRUE(world.run_until_confirmed());
-         const auto id = world.client().open_path(World::addresses(1), world.now());
+         const auto id = world.client().paths().open(World::addresses(1), world.now());
          EXPECT_TRUE(id);
          abandon(world, Role::kClient, *id);
          world.start(Role::kServer, k_bytes);
@@ -413,9 +414,9 @@ std::vector<Scenario> scenarios() {
       {"new_connection_ids_on_both", two,
        [](World& world) {
          const PathId id = begin(world);
-         EXPECT_TRUE(world.client().rotate_connection_id(PathId{0}));
-         EXPECT_TRUE(world.client().rotate_connection_id(id));
-         EXPECT_TRUE(world.server().rotate_connection_id(id));
+         EXPECT_TRUE(world.client().paths().rotate_connection_id(PathId{0}));
+         EXPECT_TRUE(world.client().paths().rotate_connection_id(id));
+         EXPECT_TRUE(world.server().paths().rotate_connection_id(id));
          finish(world);
        }},
       {"smaller_mtu_on_second",

@@ -59,7 +59,7 @@ class World {
   }
   // Until the path carries data in both directions.
   std::optional<PathId> open_path(std::size_t interface) {
-    const auto id = client().open_path(addresses(interface), now());
+    const auto id = client().paths().open(addresses(interface), now());
     if (!id) return std::nullopt;
     return run_until([&] { return validated(Role::kClient, *id) && validated(Role::kServer, *id); })
                ? std::optional(*id)
@@ -91,7 +91,7 @@ class World {
     return found;
   }
   std::optional<PathStats> stats(Role role, PathId id) {
-    for (const PathStats& stats : pair->host(role).connection.path_stats()) {
+    for (const PathStats& stats : pair->host(role).connection.paths().stats()) {
       if (stats.id == id) return stats;
     }
     return std::nullopt;

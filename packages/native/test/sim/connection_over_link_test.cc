@@ -74,10 +74,12 @@ class ConnectionOverLinkTest : public ::testing::Test {
     ASSERT_EQ(simulation_.run_until([&] { return established_; }, 30s), Outcome::kReached);
   }
   void start_upload(std::size_t bytes) {
-    const auto stream = client_driver_->connection().open_stream(Directionality::kUnidirectional);
+    const auto stream =
+        client_driver_->connection().streams().writer().open(Directionality::kUnidirectional);
     ASSERT_TRUE(stream);
     const std::vector<std::uint8_t> content(bytes, 0x5a);
-    ASSERT_TRUE(client_driver_->connection().write(*stream, SendChunk::copy_of(content), true));
+    ASSERT_TRUE(client_driver_->connection().streams().writer().write(
+        *stream, SendChunk::copy_of(content), true));
     client_->wake(*client_driver_);
     started_ = simulation_.now();
   }
@@ -90,7 +92,7 @@ class ConnectionOverLinkTest : public ::testing::Test {
   void read(ConnectionDriver& driver, StreamId stream, Time now) {
     std::array<std::uint8_t, 16384> buffer;
     for (;;) {
-      const auto result = driver.connection().read(stream, buffer, now);
+      const auto result = driver.connection().streams().reader().read(stream, buffer, now);
       if (!result) return;
       received_ += result->bytes;
       finished_ |= result->finished;
@@ -103,7 +105,7 @@ class ConnectionOverLinkTest : public ::testing::Test {
       end_ = "closed: " + std::to_string(closed->error) + " " + closed->reason;
     }
   }
-  PathStats sender_stats() const { return client_driver_->connection().path_stats().at(0); }
+  PathStats sender_stats() const { return client_driver_->connection().paths().stats().at(0); }
   double goodput() const {
     return static_cast<double>(received_) /
            std::chrono::duration<double>(simulation_.now() - started_).count();
@@ -162,7 +164,7 @@ TEST_F(ConnectionOverLinkTest, JumboFramesCarryMuchDataOverAShortPath) {
   ASSERT_EQ(finish_upload(10s), Outcome::kReached);
   EXPECT_EQ(sender_stats().mtu, 8952);
   EXPECT_EQ(sender_stats().packets_lost, 0u);
-  EXPECT_LT(client_driver_->connection().max_datagram_payload(), 1452u)
+  EXPECT_LT(client_driver_->connection().datagrams().maximum_payload(), 1452u)
       << "datagrams may go on over other networks";
 }
 
@@ -205,7 +207,7 @@ TEST_F(ConnectionOverLinkTest, SmallPacketsDoNotHideThatJumboFramesAreLost) {
   path_->there.change_at(simulation_.now(), {.mtu = 1452, .rate = 100_mbps, .delay = 200us});
   // The client pings for each, and hears of it.
   std::function<void()> talk = [&] {
-    EXPECT_TRUE(server_driver_->connection().send_datagram(std::array<std::uint8_t, 1>{7}, 0));
+    EXPECT_TRUE(server_driver_->connection().datagrams().send(std::array<std::uint8_t, 1>{7}, 0));
     server_->wake(*server_driver_);
     simulation_.after(5ms, [&] { talk(); });
   };
@@ -231,8 +233,8 @@ TEST_F(ConnectionOverLinkTest, SurvivesARebinding) {
   const Address translated = address(1, 50'001);
   simulation_.after(500ms, [&] { simulation_.rebind(*path_, translated); });
   ASSERT_EQ(finish_upload(60s), Outcome::kReached);
-  EXPECT_EQ(server_driver_->connection().path_stats().at(0).addresses.remote, translated);
-  EXPECT_TRUE(server_driver_->connection().path_stats().at(0).validated);
+  EXPECT_EQ(server_driver_->connection().paths().stats().at(0).addresses.remote, translated);
+  EXPECT_TRUE(server_driver_->connection().paths().stats().at(0).validated);
 }
 
 TEST_F(ConnectionOverLinkTest, MigratesToAnotherPath) {
@@ -244,12 +246,12 @@ TEST_F(ConnectionOverLinkTest, MigratesToAnotherPath) {
     // The old way is dead from now on.
     path_->there.change_at(simulation_.now(), {.loss = 1});
     path_->back.change_at(simulation_.now(), {.loss = 1});
-    EXPECT_TRUE(client_driver_->connection().migrate(second, simulation_.now()));
+    EXPECT_TRUE(client_driver_->connection().paths().migrate(second, simulation_.now()));
     client_->wake(*client_driver_);
   });
   ASSERT_EQ(finish_upload(60s), Outcome::kReached);
   EXPECT_EQ(received_, 5'000'000u);
-  EXPECT_EQ(server_driver_->connection().path_stats().at(0).addresses.remote, second);
+  EXPECT_EQ(server_driver_->connection().paths().stats().at(0).addresses.remote, second);
   EXPECT_GT(sender_stats().minimum_rtt, 90ms);
   EXPECT_GT(goodput(), 0.6 * 10_mbps);
 }
@@ -258,7 +260,7 @@ TEST_F(ConnectionOverLinkTest, APingGoesOutBesideAnAcknowledgement) {
   connect({.delay = 10ms}, {.delay = 10ms});
   simulation_.run_for(1s);
   ASSERT_EQ(sender_stats().bytes_in_flight, 0u);
-  ASSERT_TRUE(server_driver_->connection().send_datagram(std::array<std::uint8_t, 1>{7}, 0));
+  ASSERT_TRUE(server_driver_->connection().datagrams().send(std::array<std::uint8_t, 1>{7}, 0));
   server_->wake(*server_driver_);
   ASSERT_EQ(simulation_.run_until([&] { return datagrams_received_ > 0; }, 1s), Outcome::kReached);
   EXPECT_GT(sender_stats().bytes_in_flight, 0u);

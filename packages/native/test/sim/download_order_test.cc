@@ -49,9 +49,9 @@ class DownloadOrder : public ::testing::Test {
 
   StreamId begin(std::uint64_t bytes, const StreamPriority& priority) {
     Connection& server = pair_->server.connection;
-    const StreamId stream = *server.open_stream(Directionality::kUnidirectional);
-    server.set_priority(stream, priority);
-    server.set_expected_bytes(stream, bytes);
+    const StreamId stream = *server.streams().writer().open(Directionality::kUnidirectional);
+    server.streams().writer().set_priority(stream, priority);
+    server.streams().writer().set_expected_bytes(stream, bytes);
     unwritten_[stream] = bytes;
     write(stream);
     return stream;
@@ -75,15 +75,16 @@ class DownloadOrder : public ::testing::Test {
     for (bool room = true; room && left > 0;) {
       const std::size_t size = std::min<std::uint64_t>(piece.size(), left);
       left -= size;
-      const auto written = pair_->server.connection.write(
+      const auto written = pair_->server.connection.streams().writer().write(
           stream, SendChunk(Bytes(piece.data(), size), nullptr, nullptr), left == 0);
       room = written && *written;
     }
   }
   void read(StreamId stream, Time now) {
     for (;;) {
-      const Bytes bytes = pair_->client.connection.peek(stream);
-      const auto result = pair_->client.connection.consume(stream, bytes.size(), now);
+      const Bytes bytes = pair_->client.connection.streams().reader().peek(stream);
+      const auto result =
+          pair_->client.connection.streams().reader().consume(stream, bytes.size(), now);
       if (!result) return;
       if (result->finished) finished_[stream] = now;
       if (result->finished || result->bytes == 0) return;

@@ -35,12 +35,12 @@ void ContentServer::on_event(const StreamEvent& event, Time now) {
 void ContentServer::read(StreamId stream, Time now) {
   Exchange& exchange = exchanges_[stream];
   for (;;) {
-    const Bytes bytes = connection_.peek(stream);
+    const Bytes bytes = connection_.streams().reader().peek(stream);
     const bool intact = take(exchange, bytes);
-    const auto result = connection_.consume(stream, bytes.size(), now);
+    const auto result = connection_.streams().reader().consume(stream, bytes.size(), now);
     if (!result || result->reset) return;
     if (!intact) {
-      static_cast<void>(connection_.reset_stream(stream, k_damaged));
+      static_cast<void>(connection_.streams().writer().reset(stream, k_damaged));
       return;
     }
     if (result->finished) break;
@@ -70,8 +70,8 @@ void ContentServer::write(StreamId stream, Exchange& exchange) {
         pattern_from(request.from + exchange.written, request.length - exchange.written);
     exchange.written += piece.size();
     exchange.answers = exchange.written < request.length;
-    const auto result =
-        connection_.write(stream, SendChunk(piece, nullptr, nullptr), !exchange.answers);
+    const auto result = connection_.streams().writer().write(
+        stream, SendChunk(piece, nullptr, nullptr), !exchange.answers);
     room = result && *result;
   }
 }

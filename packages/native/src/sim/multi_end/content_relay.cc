@@ -50,16 +50,16 @@ void ContentRelay::on_upstream_event(std::size_t backend, const StreamEvent& eve
 }
 
 bool ContentRelay::begin(StreamId stream) {
-  const auto request = ContentRequest::decode(facing_.connection.peek(stream));
+  const auto request = ContentRequest::decode(facing_.connection.streams().reader().peek(stream));
   if (!request) return false;
   const auto backend = first_up(request->backend);
   if (!backend) {
-    static_cast<void>(facing_.connection.reset_stream(stream, k_unavailable));
-    static_cast<void>(facing_.connection.stop_sending(stream, k_unavailable));
+    static_cast<void>(facing_.connection.streams().writer().reset(stream, k_unavailable));
+    static_cast<void>(facing_.connection.streams().reader().stop_sending(stream, k_unavailable));
     return false;
   }
   ConnectionHost& up = *upstream_[*backend];
-  const auto opened = up.connection.open_stream(Directionality::kBidirectional);
+  const auto opened = up.connection.streams().writer().open(Directionality::kBidirectional);
   if (!opened) return false;
   exchanges_[stream] = {
       .backend = *backend,
@@ -79,12 +79,14 @@ std::optional<std::size_t> ContentRelay::first_up(std::uint64_t wanted) const {
 
 void ContentRelay::pump(Pipe& pipe, Time now) {
   while (!pipe.full && !pipe.finished) {
-    const Bytes bytes = pipe.from->connection.peek(pipe.from_stream);
+    const Bytes bytes = pipe.from->connection.streams().reader().peek(pipe.from_stream);
     SendChunk copy = SendChunk::copy_of(bytes);
-    const auto read = pipe.from->connection.consume(pipe.from_stream, bytes.size(), now);
+    const auto read =
+        pipe.from->connection.streams().reader().consume(pipe.from_stream, bytes.size(), now);
     if (!read || read->reset || (read->bytes == 0 && !read->finished)) return;
     pipe.finished = read->finished;
-    const auto room = pipe.to->connection.write(pipe.to_stream, std::move(copy), pipe.finished);
+    const auto room = pipe.to->connection.streams().writer().write(pipe.to_stream, std::move(copy),
+                                                                   pipe.finished);
     pipe.full = room && !*room;
     settle();
   }
@@ -92,8 +94,10 @@ void ContentRelay::pump(Pipe& pipe, Time now) {
 
 void ContentRelay::fail(Exchange& exchange) {
   for (const Pipe* pipe : {&exchange.up, &exchange.down}) {
-    static_cast<void>(pipe->to->connection.reset_stream(pipe->to_stream, k_unavailable));
-    static_cast<void>(pipe->from->connection.stop_sending(pipe->from_stream, k_unavailable));
+    static_cast<void>(
+        pipe->to->connection.streams().writer().reset(pipe->to_stream, k_unavailable));
+    static_cast<void>(
+        pipe->from->connection.streams().reader().stop_sending(pipe->from_stream, k_unavailable));
   }
   settle();
 }

@@ -46,7 +46,7 @@ std::optional<std::size_t> MultiEndClient::choose_backend(const Link& link,
   if (wanted.backend && link.network->path_to(*wanted.backend)) return wanted.backend;
   using Cost = std::tuple<std::size_t, Duration, std::size_t>;
   std::optional<Cost> best;
-  const std::vector<PathStats> paths = link.network->client().path_stats();
+  const std::vector<PathStats> paths = link.network->client().paths().stats();
   for (std::size_t backend = 0; backend < link.network->backends(); ++backend) {
     const auto path = link.network->path_to(backend);
     const auto stats =
@@ -65,10 +65,10 @@ bool MultiEndClient::begin(std::size_t index) {
   const auto place = choose(transfer.wanted);
   if (!place) return false;
   MultiEndNetwork& network = *links_[place->connection].network;
-  const auto stream = network.client().open_stream(Directionality::kBidirectional);
+  const auto stream = network.client().streams().writer().open(Directionality::kBidirectional);
   if (!stream) return false;
-  if (place->backend && !network.client().pin_stream(*stream, *network.path_to(*place->backend))) {
-    static_cast<void>(network.client().reset_stream(*stream, 0));
+  if (place->backend && !network.client().paths().pin(*stream, *network.path_to(*place->backend))) {
+    static_cast<void>(network.client().streams().writer().reset(*stream, 0));
     return false;
   }
   ++transfer.attempts;
@@ -79,8 +79,8 @@ bool MultiEndClient::begin(std::size_t index) {
                                .length = transfer.wanted.length - transfer.received,
                                .upload = transfer.wanted.upload,
                                .backend = transfer.wanted.backend.value_or(0)};
-  static_cast<void>(
-      network.client().write(*stream, SendChunk::copy_of(request.encode()), request.upload == 0));
+  static_cast<void>(network.client().streams().writer().write(
+      *stream, SendChunk::copy_of(request.encode()), request.upload == 0));
   upload(index);
   return true;
 }
@@ -91,7 +91,7 @@ void MultiEndClient::upload(std::size_t index) {
   for (bool room = true; room && attempt.uploaded < total;) {
     const Bytes piece = pattern_from(attempt.uploaded, total - attempt.uploaded);
     attempt.uploaded += piece.size();
-    const auto result = connection_of(attempt).write(
+    const auto result = connection_of(attempt).streams().writer().write(
         attempt.stream, SendChunk(piece, nullptr, nullptr), attempt.uploaded == total);
     room = result && *result;
   }
@@ -142,9 +142,9 @@ void MultiEndClient::read(std::size_t index, Time now) {
   const Attempt attempt = attempts_.at(index);
   Connection& connection = connection_of(attempt);
   for (;;) {
-    const Bytes bytes = connection.peek(attempt.stream);
+    const Bytes bytes = connection.streams().reader().peek(attempt.stream);
     transfer.intact &= matches_pattern(bytes, transfer.received);
-    const auto result = connection.consume(attempt.stream, bytes.size(), now);
+    const auto result = connection.streams().reader().consume(attempt.stream, bytes.size(), now);
     if (!result) return;
     if (result->bytes > 0) {
       progress(index, now);
@@ -192,8 +192,8 @@ void MultiEndClient::again(std::size_t index) {
   Connection& connection = connection_of(attempt);
   by_stream_.erase({attempt.place.connection, attempt.stream});
   attempts_.erase(index);
-  static_cast<void>(connection.reset_stream(attempt.stream, 0));
-  static_cast<void>(connection.stop_sending(attempt.stream, 0));
+  static_cast<void>(connection.streams().writer().reset(attempt.stream, 0));
+  static_cast<void>(connection.streams().reader().stop_sending(attempt.stream, 0));
   Transfer& transfer = transfers_[index];
   if (transfer.attempts >= k_max_attempts) {
     transfer.failed = true;

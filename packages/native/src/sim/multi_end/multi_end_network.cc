@@ -25,7 +25,7 @@ void set_down(NetworkPath& path, Time now) {
 
 std::uint64_t packets_received(const Connection& connection) {
   std::uint64_t sum = 0;
-  for (const PathStats& path : connection.path_stats()) sum += path.packets_received;
+  for (const PathStats& path : connection.paths().stats()) sum += path.packets_received;
   return sum;
 }
 
@@ -309,8 +309,8 @@ void MultiEndNetwork::migrate_client() {
   };
   move(*primary_link_);
   for (Backend& backend : backends_) move(*backend.link);
-  for (const PathStats& path : client().path_stats()) {
-    static_cast<void>(client().migrate(local, simulation_.now(), path.id));
+  for (const PathStats& path : client().paths().stats()) {
+    static_cast<void>(client().paths().migrate(local, simulation_.now(), path.id));
   }
 }
 

@@ -108,18 +108,19 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
     if (const auto* validated = std::get_if<PathValidatedEvent>(&event)) path_ = validated->path;
     const auto* stream = std::get_if<StreamEvent>(&event);
     if (!stream || stream->kind != StreamEvent::Kind::kReadable) return;
-    const Bytes bytes = connection.peek(stream->stream);
+    const Bytes bytes = connection.streams().reader().peek(stream->stream);
     EXPECT_TRUE(matches_pattern(bytes, received_));
     received_ += bytes.size();
-    EXPECT_TRUE(connection.consume(stream->stream, bytes.size(), now));
+    EXPECT_TRUE(connection.streams().reader().consume(stream->stream, bytes.size(), now));
     client_.wake(*driver_);
   }
   void ask() {
     Connection& connection = driver_->connection();
-    const auto stream = connection.open_stream(Directionality::kBidirectional);
-    ASSERT_TRUE(stream && connection.pin_stream(*stream, *path_));
+    const auto stream = connection.streams().writer().open(Directionality::kBidirectional);
+    ASSERT_TRUE(stream && connection.paths().pin(*stream, *path_));
     const ContentRequest request{.length = k_bytes};
-    ASSERT_TRUE(connection.write(*stream, SendChunk::copy_of(request.encode()), true));
+    ASSERT_TRUE(
+        connection.streams().writer().write(*stream, SendChunk::copy_of(request.encode()), true));
     client_.wake(*driver_);
   }
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "util/bytes.h"
+
+namespace sheaf::quic {
+
+struct ConnectionParts;
+
+// The datagrams of a connection as its application sees them (RFC 9221).
+class ApplicationDatagrams {
+ public:
+  explicit ApplicationDatagrams(ConnectionParts& parts) : parts_(parts) {}
+
+  // Returns the largest payload that fits now, in bytes; 0 when the peer takes none.
+  std::size_t maximum_payload() const;
+  // Copies the payload. `identifier` comes back in DatagramAcknowledgedEvent or DatagramLostEvent.
+  // Returns false when the payload is too large or the queue is full. In the second case
+  // DatagramsWritableEvent follows.
+  bool send(Bytes payload, std::uint64_t identifier);
+  // Returns a payload without a copy, valid until the connection receives its next packet. Of those
+  // that wait too long for room the oldest are dropped (connection/datagram_queue.h).
+  std::optional<Bytes> receive();
+
+ private:
+  ConnectionParts& parts_;
+};
+
+}  // namespace sheaf::quic

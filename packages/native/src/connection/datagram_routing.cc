@@ -1,0 +1,20 @@
+#include "connection/datagram_routing.h"
+
+#include "connection/parts.h"
+
+namespace sheaf::quic {
+
+std::optional<DatagramRouting::IdChange> DatagramRouting::poll_id_change() {
+  const auto change = parts_.paths.poll_change();
+  if (!change) return std::nullopt;
+  return IdChange{change->id, change->added};
+}
+
+void DatagramRouting::set_reset_key(Bytes key) { parts_.paths.set_reset_key(key); }
+
+bool DatagramRouting::is_stateless_reset(Bytes datagram) const {
+  return datagram.size() >= sizeof(StatelessResetToken) &&
+         parts_.paths.is_reset_token(datagram.last(sizeof(StatelessResetToken)));
+}
+
+}  // namespace sheaf::quic
