@@ -111,8 +111,7 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       parts_.policy->on_frame_lost(frame);
       break;
     case Kind::kMaxPathId:
-      if (frame.offset == parts_.paths.ids().local_maximum().value)
-        parts_.paths.ids().set_maximum_due(true);
+      parts_.paths.ids().on_maximum_lost(PathId{static_cast<std::uint32_t>(frame.offset)});
       break;
     case Kind::kHandshakeDone:
       parts_.handshake_frames.on_done_lost();
