@@ -20,6 +20,8 @@ const testPackages = [
   'clang',
   'libclang-rt-14-dev',
   'clang-format',
+  'clang-tidy',
+  'llvm',
   'python3-venv',
   'openssl',
   // Firefox, and `certutil`, which makes a profile trust an authority

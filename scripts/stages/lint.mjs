@@ -1,5 +1,6 @@
 // Checks what needs no running program: structure, words, types of tests, rules, layout, and the tests of these
 // scripts.
+import { checkNativeRules } from '../checks/tidy.mjs';
 import { checkApiDocumentation, checkLayout, checkNativeLayout, checkRules, checkTypes } from '../checks/tools.mjs';
 import { capture, progress } from '../setup/process.mjs';
 import { root } from '../setup/stamp.mjs';
@@ -20,6 +21,7 @@ export const lint = {
         ['documentation of packages/native', checkApiDocumentation],
         ['layout of TypeScript and JavaScript', checkLayout],
         ['layout of C++', checkNativeLayout],
+        ['rules of packages/native/.clang-tidy', () => checkNativeRules()],
       ]),
     ]);
     return sum([structure, rules, others, scriptTests()]);

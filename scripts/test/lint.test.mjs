@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { checkApiDocumentation, checkLayout, checkNativeLayout, checkTypes } from '../checks/tools.mjs';
+import { checkNativeRules } from '../checks/tidy.mjs';
 import { root } from '../setup/stamp.mjs';
 
 const directory = mkdtempSync(join(tmpdir(), 'sheaf-lint-'));
@@ -68,6 +69,13 @@ test('layout: a file that no formatter wrote is refused', async () => {
   assert.match((await checkLayout([written('unformatted.ts', 'export const one=1\n')])).output, /unformatted\.ts/);
   assert.equal((await checkNativeLayout([written('formatted.cc', 'int one = 1;\n')])).code, 0);
   assert.match((await checkNativeLayout([written('unformatted.cc', 'int one=1;\n')])).output, /unformatted\.cc/);
+});
+
+test('rules of C++: a condition with the same branches is refused', async () => {
+  const text = (other) => `int chosen(bool first) {\n  if (first) return 1;\n  else return ${other};\n}\n`;
+  const passed = await checkNativeRules([written('branches.cc', text(2))]);
+  assert.equal(passed.code, 0, passed.output);
+  assert.match((await checkNativeRules([written('same.cc', text(1))])).output, /bugprone-branch-clone/);
 });
 
 test('rules: a promise that nobody waits for is refused', () => {

@@ -7,13 +7,11 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr double k_beta = 0.7;  // RFC 9438 §4.6
-constexpr double k_c = 0.4;     // §5.1, in segments per cubic second
+constexpr double k_cubic_beta = 0.7;  // RFC 9438 §4.6
+constexpr double k_c = 0.4;           // §5.1, in segments per cubic second
 // Factor by which Reno, shrinking by beta instead of one half, is as aggressive as the original
 // (§4.3).
-constexpr double k_reno_growth = 3 * (1 - k_beta) / (1 + k_beta);
-
-double to_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+constexpr double k_reno_growth = 3 * (1 - k_cubic_beta) / (1 + k_cubic_beta);
 
 }  // namespace
 
@@ -58,8 +56,8 @@ double Cubic::reduced_window() {
   const double window = current_window();
   window_before_ = window;
   // §4.7, fast convergence: a flow that lost before it reached its maximum again makes room.
-  maximum_ = window < maximum_ ? window * (1 + k_beta) / 2 : window;
-  return window * k_beta;
+  maximum_ = window < maximum_ ? window * (1 + k_cubic_beta) / 2 : window;
+  return window * k_cubic_beta;
 }
 
 void Cubic::on_pause(Duration pause) {

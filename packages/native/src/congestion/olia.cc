@@ -66,7 +66,7 @@ Olia::Olia(const CongestionConfig& config)
 
 void Olia::on_acknowledgement(const AckSample& sample) {
   member_.since_loss += static_cast<double>(sample.acknowledged_bytes);
-  member_.round_trip = std::chrono::duration<double>(sample.smoothed_rtt).count();
+  member_.round_trip = to_seconds(sample.smoothed_rtt);
   member_.datagram = datagram_size();
   // Losses and a larger datagram may have changed the window since.
   member_.window = current_window();

@@ -17,8 +17,7 @@ OutsideRate::OutsideRate(const CongestionConfig& config)
       initial_window_(config.initial_window_packets * config.max_datagram_size) {}
 
 std::uint64_t OutsideRate::full_window() const {
-  const double bytes =
-      k_margin * static_cast<double>(rate_) * std::chrono::duration<double>(round_trip_).count();
+  const double bytes = k_margin * static_cast<double>(rate_) * to_seconds(round_trip_);
   return std::clamp(
       static_cast<std::uint64_t>(std::min(bytes, static_cast<double>(k_max_congestion_window))),
       std::max(initial_window_, minimum_window()), k_max_congestion_window);

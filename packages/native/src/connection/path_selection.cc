@@ -36,7 +36,7 @@ std::size_t PathSelection::fill(Snapshots& snapshots, bool validated_only) const
 PathSnapshot PathSelection::snapshot(const PathEntry& entry) const {
   const Path& path = *entry.path;
   const std::uint64_t rate = path.controller->pacing_rate();
-  const double round_trip = std::chrono::duration<double>(path.rtt.smoothed()).count();
+  const double round_trip = to_seconds(path.rtt.smoothed());
   std::uint64_t capacity = path.controller->window();
   if (rate > 0 && rate < k_unlimited) {
     capacity =

@@ -32,6 +32,7 @@ std::vector<std::uint16_t> groups_of(gnutls_priority_t priority) {
   const unsigned* list = nullptr;
   const int count = gnutls_priority_group_list(priority, &list);
   std::vector<std::uint16_t> groups;
+  if (count > 0) groups.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) groups.push_back(number_of(list[i]));
   return groups;
 }

@@ -13,7 +13,7 @@ int EarlyDataGuard::begin() {
 EarlyDataGuard::Recording EarlyDataGuard::recording() {
   const auto age = tls_clock_now() - renewed_at_;
   // If there is no memory for another recording, the last one continues to serve.
-  if (begun() && renews_ && (age >= k_renewal || age < age.zero())) renew();
+  if (begun() && renews_ && (age >= k_renewal || age < Duration::zero())) renew();
   return recording_;
 }
 

@@ -230,8 +230,7 @@ TransportStatus ConnectionDriver::process(const HandshakeEvent& event, Time now)
       }
       early_data_started_ = true;
       alpn_ = role_ == Role::kClient ? session_.alpn : handshake_->alpn();
-      const TransportStatus status =
-          connection_->establishment().start_early(event.secret, seed(), now);
+      TransportStatus status = connection_->establishment().start_early(event.secret, seed(), now);
       if (role_ == Role::kClient) peer_parameters_.reset();
       return status;
     }

@@ -40,8 +40,9 @@ class MemoryGovernor {
  private:
   // The part, 0 to 1, that is left of the second half of `total`.
   static double part_left(std::uint64_t used, std::uint64_t total) {
-    if (used <= total / 2) return 1;
-    return used >= total ? 0 : static_cast<double>(total - used) / static_cast<double>(total / 2);
+    const std::uint64_t half = total / 2;
+    if (used <= half) return 1;
+    return used >= total ? 0 : static_cast<double>(total - used) / static_cast<double>(half);
   }
 
   MemoryConfig config_;

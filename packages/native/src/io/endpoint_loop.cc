@@ -76,7 +76,7 @@ quic::Status<SocketError> EndpointLoop::bind(const quic::Address& local,
   auto timer = DeadlineTimer::open(handles_->loop, [this] { on_timer(); });
   if (!timer) return timer.error();
   timer_ = std::move(*timer);
-  const auto status = add_socket(local);
+  auto status = add_socket(local);
   if (status) watch_turns();
   return status;
 }

@@ -14,7 +14,7 @@ using quic::Time;
 namespace {
 
 // System calls per turn, so that neither a socket nor JavaScript starves.
-constexpr int k_receive_calls = 8;
+constexpr int k_relay_receive_calls = 8;
 // Bytes that one link may hold: half a second of 1 Gbit/s.
 constexpr std::size_t k_link_memory = 64 << 20;
 
@@ -74,7 +74,7 @@ LinkRelayStats LinkRelay::stats() const {
 
 void LinkRelay::on_clients_ready() {
   listener_->resume();
-  for (int call = 0; call < k_receive_calls; ++call) {
+  for (int call = 0; call < k_relay_receive_calls; ++call) {
     const std::size_t received = listener_->receive([this](const quic::Datagram& datagram) {
       Client* client = client_of(datagram.path);
       if (client == nullptr) return;
@@ -89,7 +89,7 @@ void LinkRelay::on_clients_ready() {
 void LinkRelay::on_target_ready(std::uint64_t id) {
   Client& client = *clients_.at(id);
   client.socket->resume();
-  for (int call = 0; call < k_receive_calls; ++call) {
+  for (int call = 0; call < k_relay_receive_calls; ++call) {
     const std::size_t received = client.socket->receive([&](const quic::Datagram& datagram) {
       // Others may have found the port; it is the target's alone.
       if (datagram.path.remote != config_.target) return;

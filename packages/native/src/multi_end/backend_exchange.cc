@@ -32,8 +32,8 @@ void BackendExchange::give_up() {
 }
 
 std::optional<std::vector<std::uint8_t>> BackendExchange::poll_message(Time now) {
-  const auto encode = [&](BackendMessage::Body body) {
-    return encode_backend_message({.path = path_, .body = std::move(body)});
+  const auto encode = [&](const BackendMessage::Body& body) {
+    return encode_backend_message({.path = path_, .body = body});
   };
   if (const auto given_up = std::exchange(given_up_, std::nullopt)) return encode(*given_up);
   if (const auto request = leases_.poll_request(now)) return encode(*request);

@@ -8,12 +8,11 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::uint8_t k_version = 2;
+constexpr std::uint8_t k_snapshot_version = 2;
 constexpr std::size_t k_max_ids = 16;
 // Maximum of memory that a backend lends to a connection
 constexpr std::uint64_t k_max_window = std::uint64_t{1} << 30;
 constexpr std::uint64_t k_max_open_streams = std::uint64_t{1} << 20;
-constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
 constexpr std::uint64_t k_year_ms = std::uint64_t{365} * 24 * 3600 * 1000;
 
 std::uint64_t milliseconds(Duration duration) {
@@ -160,7 +159,7 @@ std::vector<std::uint8_t> encode_snapshot(const BackendSeed& seed) {
   std::vector<std::uint8_t> bytes;
   bytes.reserve(512);  // growing would leave copies of keys behind
   Output out(bytes);
-  out.u8(k_version);
+  out.u8(k_snapshot_version);
   out.u8(static_cast<std::uint8_t>(seed.keys.mode));
   out.integer(seed.backend.value);
   out.integer(seed.keys.path.value);
@@ -190,7 +189,7 @@ std::vector<std::uint8_t> encode_snapshot(const BackendSeed& seed) {
 
 Result<BackendSeed, SnapshotFault> decode_snapshot(Bytes bytes) {
   if (bytes.empty()) return SnapshotFault::kMalformed;
-  if (bytes.front() != k_version) return SnapshotFault::kUnknownVersion;
+  if (bytes.front() != k_snapshot_version) return SnapshotFault::kUnknownVersion;
   Input in(bytes.subspan(1));
   BackendSeed seed;
   seed.keys.mode = static_cast<KeyMode>(in.u8(1, 2));

@@ -4,9 +4,8 @@ namespace sheaf::quic {
 
 namespace {
 
-constexpr std::uint8_t k_version = 1;
-constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
-constexpr std::size_t k_max_size = 2 + 8 + 7 * 8;                // a grant with the largest numbers
+constexpr std::uint8_t k_message_version = 1;
+constexpr std::size_t k_max_size = 2 + 8 + 7 * 8;  // a grant with the largest numbers
 
 enum class Type : std::uint8_t {
   kRequest = 1,
@@ -71,7 +70,7 @@ bool in_range(const LeaseGrant& grant) {
 std::vector<std::uint8_t> encode_backend_message(const BackendMessage& message) {
   std::array<std::uint8_t, k_max_size> buffer;
   Writer out(buffer);
-  out.write_u8(k_version);
+  out.write_u8(k_message_version);
   out.write_varint(message.path.value);
   std::visit(BodyWriter{out}, message.body);
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(out.size())};
@@ -79,7 +78,7 @@ std::vector<std::uint8_t> encode_backend_message(const BackendMessage& message) 
 
 Result<BackendMessage, BackendMessageFault> decode_backend_message(Bytes bytes) {
   Reader in(bytes);
-  if (in.read_u8() != k_version) return BackendMessageFault::kUnknownVersion;
+  if (in.read_u8() != k_message_version) return BackendMessageFault::kUnknownVersion;
   const std::uint64_t path = in.read_varint();
   BackendMessage message;
   message.path.value = static_cast<std::uint32_t>(path);

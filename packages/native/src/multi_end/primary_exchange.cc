@@ -59,9 +59,9 @@ bool PrimaryExchange::receive(BackendId backend, Bytes bytes, Time now) {
   return true;
 }
 
-void PrimaryExchange::push(const Partner& partner, BackendMessage::Body body) {
+void PrimaryExchange::push(const Partner& partner, const BackendMessage::Body& body) {
   outgoing_.push_back(
-      {partner.backend, encode_backend_message({.path = partner.path, .body = std::move(body)})});
+      {partner.backend, encode_backend_message({.path = partner.path, .body = body})});
 }
 
 std::optional<PrimaryExchange::Outgoing> PrimaryExchange::poll_message(Time now) {

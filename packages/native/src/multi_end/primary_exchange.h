@@ -44,7 +44,7 @@ class PrimaryExchange {
     ClientHeardSchedule heard;
   };
   Partner* find(BackendId backend);
-  void push(const Partner& partner, BackendMessage::Body body);
+  void push(const Partner& partner, const BackendMessage::Body& body);
 
   Connection& connection_;
   LeaseGrantor grantor_;

@@ -67,7 +67,7 @@ void BulkTransfer::watch_stalls(Time now) {
 
 double BulkTransfer::goodput(Time now) const {
   const Time end = finished_ ? last_progress_ : now;
-  return static_cast<double>(received_) / std::chrono::duration<double>(end - started_).count();
+  return static_cast<double>(received_) / to_seconds(end - started_);
 }
 
 }  // namespace sheaf::quic

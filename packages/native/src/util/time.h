@@ -22,6 +22,10 @@ inline constexpr Time k_never = Time::max();
 
 using namespace std::chrono_literals;
 
+inline double to_seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
 // Converts to the unsigned count of libraries that count nanoseconds.
 inline std::uint64_t to_nanoseconds(Time time) {
   return static_cast<std::uint64_t>(time.time_since_epoch().count());

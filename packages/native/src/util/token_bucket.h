@@ -14,7 +14,7 @@ class TokenBucket {
 
   // Takes a token. Returns false when there is none left.
   bool take(Time now) {
-    const double elapsed = std::chrono::duration<double>(now - last_).count();
+    const double elapsed = to_seconds(now - last_);
     if (last_ != Time{}) tokens_ = std::min(burst_, tokens_ + elapsed * per_second_);
     last_ = now;
     if (tokens_ < 1) return false;

@@ -10,8 +10,6 @@ namespace {
 
 using Decoded = Result<Frame, TransportError>;
 
-constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
-
 [[gnu::cold]] TransportError encoding_error(FrameType type, const char* reason) {
   return {TransportErrorCode::kFrameEncodingError, static_cast<std::uint64_t>(type), reason};
 }

@@ -33,8 +33,6 @@ enum class ParameterId : std::uint64_t {
   kResetStreamAtOfDrafts = 0x17f7586d2cb571,  // until 1d was assigned, for the same frame
 };
 
-constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
-
 TransportError parameter_error(std::string reason) {
   return {TransportErrorCode::kTransportParameterError, 0, std::move(reason)};
 }

@@ -30,6 +30,9 @@ enum class KeyMode : std::uint8_t {
 
 enum class Directionality : std::uint8_t { kBidirectional, kUnidirectional };
 
+// The most streams of a kind that a connection can have (RFC 9000 §4.6).
+inline constexpr std::uint64_t k_max_streams = std::uint64_t{1} << 60;
+
 // Stream id (RFC 9000 §2.1)
 struct StreamId {
   std::uint64_t value = 0;

@@ -17,7 +17,7 @@ void AckAggregation::advance(std::uint64_t round) {
 
 void AckAggregation::on_acknowledgement(const Acknowledged& acknowledged) {
   advance(acknowledged.round);
-  const double elapsed = std::chrono::duration<double>(acknowledged.now - start_).count();
+  const double elapsed = to_seconds(acknowledged.now - start_);
   double expected = acknowledged.rate * elapsed;
   if (delivered_ <= expected) {
     restart(acknowledged.now);

@@ -21,7 +21,7 @@ class MinimumRttFilter {
   bool expired(Time now) const { return since_ != k_never && now - since_ > k_window; }
   bool known() const { return minimum_ > Duration::zero(); }
   Duration minimum() const { return minimum_; }
-  double seconds() const { return std::chrono::duration<double>(minimum_).count(); }
+  double seconds() const { return to_seconds(minimum_); }
 
  private:
   static constexpr Duration k_window = std::chrono::seconds(10);

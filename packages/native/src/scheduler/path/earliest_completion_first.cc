@@ -9,8 +9,6 @@ namespace {
 // Hysteresis (§4): once it waits, it continues to wait until the slower path is clearly better.
 constexpr double k_beta = 0.25;
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 // Returns the round trips that the path needs for these bytes.
 double windows(std::uint64_t bytes, const PathSnapshot& path) {
   return static_cast<double>(bytes) /
@@ -21,9 +19,9 @@ double windows(std::uint64_t bytes, const PathSnapshot& path) {
 
 bool EarliestCompletionFirst::worth_it(const PathSnapshot& slow, const PathSnapshot& fast,
                                        const SendDemand& demand) {
-  const double fast_rtt = seconds(fast.smoothed_rtt);
-  const double slow_rtt = seconds(slow.smoothed_rtt);
-  const double margin = std::max(seconds(fast.rtt_variance), seconds(slow.rtt_variance));
+  const double fast_rtt = to_seconds(fast.smoothed_rtt);
+  const double slow_rtt = to_seconds(slow.smoothed_rtt);
+  const double margin = std::max(to_seconds(fast.rtt_variance), to_seconds(slow.rtt_variance));
   // One round trip until the fast path has room again, then the rest
   const double through_fast = (1 + windows(demand.unsent_bytes, fast)) * fast_rtt;
   if (through_fast >= (waiting_ ? 1 + k_beta : 1) * (slow_rtt + margin)) {

@@ -4,12 +4,6 @@
 
 namespace sheaf::quic {
 
-namespace {
-
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-}  // namespace
-
 std::optional<StreamId> StreamAwareEcf::next(const SendOpportunity& opportunity) {
   const auto& paths = opportunity.paths;
   const auto offered = std::ranges::find(paths, opportunity.path, &PathSnapshot::id);
@@ -30,9 +24,9 @@ bool StreamAwareEcf::waits(Index stream, const PathSnapshot& best, const PathSna
   const double queue = std::min(queued, bytes_until_completion(stream));
   const auto best_window = static_cast<double>(std::max(best.window, best.datagram_size));
   const auto window = static_cast<double>(std::max(offered.window, offered.datagram_size));
-  const double best_rtt = seconds(best.smoothed_rtt);
-  const double rtt = seconds(offered.smoothed_rtt);
-  const double margin = std::max(seconds(best.rtt_variance), seconds(offered.rtt_variance));
+  const double best_rtt = to_seconds(best.smoothed_rtt);
+  const double rtt = to_seconds(offered.smoothed_rtt);
+  const double margin = std::max(to_seconds(best.rtt_variance), to_seconds(offered.rtt_variance));
 
   if (waiting_.size() <= stream) waiting_.resize(stream + 1);
   const double hysteresis = k_beta + (waiting_[stream] ? 1 : 0);

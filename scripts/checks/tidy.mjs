@@ -1,0 +1,44 @@
+// Checks the C++ of packages/native/src by clang-tidy, under the rules of packages/native/.clang-tidy.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execute } from '../setup/execute.mjs';
+import { root } from '../setup/stamp.mjs';
+import { inParallel } from '../stages/native_build.mjs';
+
+const native = join(root, 'packages', 'native');
+const build = join(native, 'build', 'tidy');
+
+/**
+ * Every folder of src/ as one file, which includes its sources (CMake's unity build): most of the time goes into reading
+ * the standard library's headers, and they are read once for each folder so. Returns the paths of these files.
+ */
+async function unityFiles() {
+  const compilers = ['-DCMAKE_C_COMPILER=clang', '-DCMAKE_CXX_COMPILER=clang++'];
+  const unity = ['-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=1000'];
+  const { code, output } = await execute('cmake', [
+    ...['-G', 'Ninja', '-S', native, '-B', build, '-Wno-dev', '--log-level=WARNING'],
+    ...compilers,
+    ...unity,
+  ]);
+  if (code !== 0) throw new Error(`cmake ended with ${code}:\n${output}`);
+  const commands = JSON.parse(readFileSync(join(build, 'compile_commands.json'), 'utf8'));
+  return commands.map(({ file }) => file).filter((file) => /\/sheaf_\w+\.dir\/Unity\//.test(file));
+}
+
+const findings = ({ output }) => output.split('\n').filter((line) => !/^\d+ warnings? (and|generated)/.test(line));
+
+/** Rules of C++. `files`: paths of sources to check in place of every folder of src/; they need no build options. */
+export async function checkNativeRules(files) {
+  const options = ['--quiet', `--config-file=${join(native, '.clang-tidy')}`];
+  const checked = files ?? (await unityFiles());
+  const results = await inParallel(checked, (file) =>
+    execute('clang-tidy', [...options, ...(files ? [file, '--', '-std=c++20'] : ['-p', build, file])]),
+  );
+  return {
+    code: results.some(({ code }) => code !== 0) ? 1 : 0,
+    output: results
+      .filter(({ code }) => code !== 0)
+      .flatMap(findings)
+      .join('\n'),
+  };
+}
