@@ -2,6 +2,7 @@
 export { errorCodes, type ErrorCode } from './errors/error_codes.js';
 export { exitCodes, type ExitCode } from './errors/exit_codes.js';
 export { errorMessage, resetCode, systemErrorCode, UserError } from './errors/user_error.js';
+export { freePort } from './values/free_port.js';
 export { congestionControl, congestionNames, pathSchedulerNames } from './values/transport_names.js';
 export { formatAddress } from './values/listen_error.js';
 export { loadNativeModule } from './listeners/native_module.js';

@@ -12,7 +12,8 @@ import type { Experiment, Outcome } from '../experiment.js';
 import { makeSite } from '../http/gateways.js';
 import { describeMachine } from '../measure/machine.js';
 import { median, round } from '../measure/statistics.js';
-import { firstOutput, freePort, stop } from '../process/service.js';
+import { freePort } from '@sheaf/gateway/client';
+import { firstOutput, stop } from '../process/service.js';
 import { residentMebibytes, smallRequest } from '../soak/requests.js';
 import { behaviours, protocols, type Behaviour, type Protocol } from './greedy_clients.js';
 

@@ -3,7 +3,8 @@ import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { version } from '@sheaf/gateway';
 import { capture } from '../process/run_program.js';
-import { firstOutput, freePort, stop, untilListening } from '../process/service.js';
+import { freePort } from '@sheaf/gateway/client';
+import { firstOutput, stop, untilListening } from '../process/service.js';
 
 /** A gateway under test, which serves the files of a directory over HTTP/3 on loopback */
 export interface GatewayUnderTest {

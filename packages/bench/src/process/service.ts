@@ -37,17 +37,6 @@ export async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Returns a port of 127.0.0.1 that is free for TCP. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
 async function isTaken(port: number): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { devCertificateFiles, loadDevCertificate } from '@sheaf/gateway';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../src/process/service.js';
+import { freePort } from '@sheaf/gateway/client';
 import { aioquicClient, aioquicServer, json, sheaf, startProgram, type RunningProgram } from './programs.js';
 
 const sha256 = (data: Buffer): string => createHash('sha256').update(data).digest('hex');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectHttp3, type WebTransportSession } from '@sheaf/native';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { freePort } from '../../src/process/service.js';
+import { freePort } from '@sheaf/gateway/client';
 import { residentMebibytes } from '../../src/soak/requests.js';
 import { judgeMemory } from '../../src/soak/verdict.js';
 import { sheaf, startProgram } from './programs.js';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { freePort } from '../../src/process/service.js';
+import { freePort } from '@sheaf/gateway/client';
 import { root, sheaf, startProgram } from './programs.js';
 
 const fixtures = join(root, 'fixtures', 'modules');

@@ -8,7 +8,7 @@ import { connectHttp3, createHttp3Server, type Http3Client, type PathEvent } fro
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { buildNoq } from '../../src/paths/noq.js';
 import { noqClient, noqServer, whyNoNoq, type NoqEvent, type NoqPath, type NoqServer } from './noq_program.js';
-import { freePort } from '../../src/process/service.js';
+import { freePort } from '@sheaf/gateway/client';
 import { json, sheaf, startProgram, type RunningProgram } from './programs.js';
 
 const minutes = 60_000;

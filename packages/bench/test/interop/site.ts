@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../src/process/service.js';
+import { freePort } from '@sheaf/gateway/client';
 import { makeCertificates, type TestCertificates } from './authority.js';
 import { sheaf, startProgram, type RunningProgram } from './programs.js';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../src/process/service.js';
+import { freePort } from '@sheaf/gateway/client';
 import { json, startProgram } from '../interop/programs.js';
 
 const run = promisify(execFile);

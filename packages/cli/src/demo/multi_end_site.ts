@@ -14,7 +14,7 @@ import type { LinkRelay } from '@sheaf/native';
 import { askAdmin } from '../admin.js';
 import { BackendControl, type BackendAction, type ControlledSite } from './backend_control.js';
 import { DemoBackend } from './demo_backend.js';
-import { freePort } from './free_port.js';
+import { freePort } from '@sheaf/gateway/client';
 import { multiEndConfiguration, type BackendDescription } from './multi_end_configuration.js';
 
 /** Links between the edge and the backends: fast enough for a picture, and slow enough to watch */

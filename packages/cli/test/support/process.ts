@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-export { freePort } from '../../src/demo/free_port.js';
+export { freePort } from '@sheaf/gateway/client';
 
 const program = fileURLToPath(new URL('../../bin/sheaf.js', import.meta.url));
 

@@ -15,7 +15,8 @@ import { get, getByHttp2 } from '../support/client.js';
 import { startFullGateway } from '../support/gateway.js';
 import { ask, connect } from '../support/http3_client.js';
 import { temporaryDirectory } from '../support/temporary_directory.js';
-import { freePort, startUpstream } from '../support/upstream.js';
+import { freePort } from '../../src/values/free_port.js';
+import { startUpstream } from '../support/upstream.js';
 
 const large = randomBytes(3_000_000);
 

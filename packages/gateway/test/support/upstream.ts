@@ -35,14 +35,3 @@ async function start(server: Server | TlsServer, scheme: string, port: number): 
   const bound = (server.address() as AddressInfo).port;
   return { origin: `${scheme}://127.0.0.1:${bound}`, port: bound, server, stop };
 }
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

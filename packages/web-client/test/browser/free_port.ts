@@ -1,21 +1,19 @@
+import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A port that is free for UDP and TCP. */
+/**
+ * A port that is free for UDP and TCP, for a process that will start later. It lies below the ports that the system
+ * chooses for sockets, so that it stays free meanwhile.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const socket = createSocket('udp4');
-    const free = await new Promise<boolean>((resolve) => {
-      socket.once('error', () => resolve(false));
-      socket.bind(port, '127.0.0.1', () => resolve(true));
-    });
-    socket.close();
-    server.close();
-    await once(server, 'close');
-    if (free) return port;
+    const port = randomInt(10_000, 32_000);
+    const servers = [createServer().listen(port, '127.0.0.1'), createSocket('udp4').bind(port, '127.0.0.1')];
+    const outcomes = await Promise.allSettled(servers.map((server) => once(server, 'listening')));
+    const opened = servers.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+    await Promise.all(opened.map((server) => once(server.close(), 'close')));
+    if (opened.length === servers.length) return port;
   }
 }

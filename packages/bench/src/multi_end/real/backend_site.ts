@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startCaddyWith, type GatewayUnderTest } from '../../http/gateways.js';
-import { firstOutput, freePort, stop } from '../../process/service.js';
+import { freePort } from '@sheaf/gateway/client';
+import { firstOutput, stop } from '../../process/service.js';
 
 /** How a gateway delivers responses of its backends */
 export type SheafDelivery = 'direct' | 'proxy';

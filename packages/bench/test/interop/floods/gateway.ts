@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectHttp3, type Http3Client } from '@sheaf/native';
-import { freePort } from '../../../src/process/service.js';
+import { freePort } from '@sheaf/gateway/client';
 import { residentMebibytes, smallRequest } from '../../../src/soak/requests.js';
 import { root, sheaf, startProgram } from '../programs.js';
 

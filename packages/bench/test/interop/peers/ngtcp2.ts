@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../../src/process/service.js';
+import { freePort } from '@sheaf/gateway/client';
 import type { ConnectionReport, Download, DownloadOptions, Peer, ServerOptions } from '../peer.js';
 import type { RunningProgram } from '../programs.js';
 import { servedSizes } from '../server_checks.js';

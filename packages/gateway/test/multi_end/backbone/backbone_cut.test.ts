@@ -14,7 +14,7 @@ import { collect } from '../../support/client.js';
 import { connect } from '../../support/http3_client.js';
 import { logTo } from '../../support/nodes.js';
 import { temporaryDirectory } from '../../support/temporary_directory.js';
-import { freePort } from '../../support/upstream.js';
+import { freePort } from '../../../src/values/free_port.js';
 
 /** Datagrams for one port, carried to another one until the link is cut. */
 class Relay {

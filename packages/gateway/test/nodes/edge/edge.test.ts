@@ -13,7 +13,8 @@ import { collect, get, getByHttp2 } from '../../support/client.js';
 import { ask, connect } from '../../support/http3_client.js';
 import { startPair } from '../../support/nodes.js';
 import { temporaryDirectory } from '../../support/temporary_directory.js';
-import { freePort, startUpstream } from '../../support/upstream.js';
+import { freePort } from '../../../src/values/free_port.js';
+import { startUpstream } from '../../support/upstream.js';
 
 const large = randomBytes(3_000_000);
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

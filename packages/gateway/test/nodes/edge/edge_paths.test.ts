@@ -7,7 +7,8 @@ import { Gateway } from '../../../src/nodes/gateway.js';
 import { get } from '../../support/client.js';
 import { connect } from '../../support/http3_client.js';
 import { startPair, type Pair } from '../../support/nodes.js';
-import { freePort, startUpstream } from '../../support/upstream.js';
+import { freePort } from '../../../src/values/free_port.js';
+import { startUpstream } from '../../support/upstream.js';
 
 const large = randomBytes(8_000_000);
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -8,7 +8,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayStatus } from '../../../src/observability/status.js';
 import { collect, get, getByHttp2 } from '../../support/client.js';
 import { startGateway } from '../../support/gateway.js';
-import { freePort, startUpstream } from '../../support/upstream.js';
+import { freePort } from '../../../src/values/free_port.js';
+import { startUpstream } from '../../support/upstream.js';
 
 /** Answers with what arrived. */
 function mirror(request: IncomingMessage, response: ServerResponse): void {
