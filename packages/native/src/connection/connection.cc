@@ -91,7 +91,7 @@ void Connection::transmit_close(TransmitBatch& batch, Time now) {
 
 // To the peer's CONNECTION_CLOSE: a single packet, on one path.
 void Connection::transmit_answer(TransmitBatch& batch, Time now) {
-  Parts& parts = *parts_;
+  ConnectionParts& parts = *parts_;
   if (!parts.close.frame_due()) return;
   parts.close.frame_sent();
   for (PathEntry* entry : parts.paths.in_use()) {

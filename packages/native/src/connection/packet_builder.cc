@@ -306,7 +306,7 @@ void PacketBuilder::queue_copies(const Draft& draft) {
     if (frames[i].kind != SentFrame::Kind::kStream) continue;
     if (parts_.streams.pinned().contains({frames[i].stream})) continue;
     for (const auto& other : parts_.paths.in_use()) {
-      const bool rests = selection_.is_backup(*other) && !selection_.is_backup(entry_);
+      const bool rests = PathSelection::is_backup(*other) && !PathSelection::is_backup(entry_);
       if (other == &entry_ || !other->usable() || other->rules.apart || rests) continue;
       other->copies.push_back(frames[i]);
       if (other->copies.size() > PathEntry::k_max_copies) other->copies.pop_front();

@@ -208,7 +208,7 @@ void PacketReceiver::count_packet(PacketNumber number, PacketType type, std::siz
 TransportStatus PacketReceiver::process_payload(Bytes payload, PacketType type) {
   if (!entry_->rules.apart) return process_frames(payload, type);
   parts_.streams.pinned().set_arrival(entry_->id);
-  const TransportStatus status = process_frames(payload, type);
+  TransportStatus status = process_frames(payload, type);
   parts_.streams.pinned().set_arrival(std::nullopt);
   return status;
 }

@@ -259,7 +259,7 @@ TransportStatus PathManagement::on_frame(const PathNewConnectionIdFrame& frame) 
   if (parts_.paths.remote_id_known_elsewhere(frame.issued.id, frame.path)) {
     return violation("connection id of another path");
   }
-  const TransportStatus status = entry->remote_ids.on_new(frame.issued);
+  TransportStatus status = entry->remote_ids.on_new(frame.issued);
   if (!status) return status;
   if (entry->path) entry->remote_ids.assign();
   announce_availability();
@@ -274,7 +274,7 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
   if (!entry) return {};
   // Packets of a path that is there may still be on their way with the id.
   const Duration remembered = entry->path ? 3 * parts_.probe_timeout() : Duration::zero();
-  const TransportStatus status = entry->local_ids.on_retire({frame.sequence}, now_ + remembered);
+  TransportStatus status = entry->local_ids.on_retire({frame.sequence}, now_ + remembered);
   if (!entry->path) entry->local_ids.forget_retired(now_);
   if (status) issue_connection_ids(*entry);
   return status;
