@@ -85,6 +85,8 @@ describe('a command', () => {
       running.child.kill('SIGTERM');
       expect(await running.exit).toBe(0);
       expect(running.err().includes('@peculiar/x509')).toBe(makesOne);
+      // No route has an upstream.
+      expect(running.err()).not.toContain('/undici/');
     }
   });
 });
