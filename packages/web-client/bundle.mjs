@@ -55,7 +55,7 @@ await Promise.all([
     entryPoints: [source('page/live/live.ts')],
     outfile: output('live/live.js'),
   }),
-  // Of the page in fixtures/multi-end.
+  // The script of the page in fixtures/multi-end.
   build({
     ...shared,
     format: 'esm',

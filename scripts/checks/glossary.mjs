@@ -1,4 +1,4 @@
-// Finds words in source and documents that docs/glossary.md wants avoided.
+// Finds words in source and documents that docs/glossary.md wants avoided, and comments that begin without a noun.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readTracked } from './tracked_files.mjs';
@@ -8,10 +8,24 @@ const checked = /\.(?:cc|css|go|h|html|js|md|mjs|py|rs|toml|ts|txt|yaml)$/;
 const unchecked =
   /^(?:LICENSE|pnpm-lock\.yaml|docs\/glossary\.md|scripts\/test\/glossary\.test\.mjs)$|\/fixtures\/recorded\//;
 
-/** Returns one line for each avoided word in a tracked file of the repository. */
+/** The opening of a documentation comment whose noun is missing. */
+const headless = /^[ \t]*\/\*\*\s+(?:\*\s+)?(Of|Who|Whom)\b/gm;
+
+/** Returns one line for each avoided word and for each comment without a noun in a tracked file of the repository. */
 export function checkGlossary(root) {
   const rules = readGlossary(readFileSync(join(root, glossary), 'utf8'));
-  return findAvoided(rules, readTracked(root, checked, unchecked));
+  const files = readTracked(root, checked, unchecked);
+  return [...findAvoided(rules, files), ...findHeadless(files)];
+}
+
+/** Finds documentation comments such as "Of the last request", which leave out the noun that they are about. */
+export function findHeadless(files) {
+  return files.flatMap(({ path, text }) =>
+    [...text.matchAll(headless)].map(
+      ({ 0: opening, 1: word, index }) =>
+        `${path}:${text.slice(0, index + opening.length).split('\n').length}: a comment begins with "${word}": name the noun (${glossary})`,
+    ),
+  );
 }
 
 /** Reads the tables of words and of exceptions. @throws Error for a malformed row, or a word with two rows */

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkGlossary, findAvoided, readGlossary } from '../checks/glossary.mjs';
+import { checkGlossary, findAvoided, findHeadless, readGlossary } from '../checks/glossary.mjs';
 
 const glossary = (exceptions = '') =>
   readGlossary(`| word | meaning | avoid |
@@ -61,6 +61,20 @@ test('a word that stands there twice, a row that is none and an empty table are 
   assert.throws(() => readGlossary('no table'), /no word/);
 });
 
+test('a comment that leaves out its noun is told with its place', () => {
+  const headless = (text) => findHeadless([{ path: 'a.ts', text }]);
+  assert.deepEqual(headless('let a;\n  /** Of the last request. */\n'), [
+    'a.ts:2: a comment begins with "Of": name the noun (docs/glossary.md)',
+  ]);
+  assert.deepEqual(headless('/**\n * Who waits for bytes.\n */\n'), [
+    'a.ts:2: a comment begins with "Who": name the noun (docs/glossary.md)',
+  ]);
+  assert.deepEqual(
+    headless('/** Size of the last request. */\n/** Office hours */\n// Of two equal ones the first wins.\n'),
+    [],
+  );
+});
+
 test('source and documents of a repository are read, whatever their language', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sheaf-glossary-'));
   try {
@@ -68,11 +82,12 @@ test('source and documents of a repository are read, whatever their language', (
     const table = '| word | meaning | avoid |\n|---|---|---|\n| in flight | sent | `under way` |\n';
     writeFileSync(join(folder, 'docs/glossary.md'), table);
     for (const name of ['a.ts', 'b.cc', 'c.md', 'd.mjs', 'e.png']) writeFileSync(join(folder, name), '// under way\n');
+    writeFileSync(join(folder, 'f.ts'), '/** Of a request. */\n');
     execFileSync('git', ['init', '-q'], { cwd: folder });
     execFileSync('git', ['add', '.'], { cwd: folder });
     assert.deepEqual(
       checkGlossary(folder).map((line) => line.split(':')[0]),
-      ['a.ts', 'b.cc', 'c.md', 'd.mjs'],
+      ['a.ts', 'b.cc', 'c.md', 'd.mjs', 'f.ts'],
     );
   } finally {
     rmSync(folder, { recursive: true });

@@ -8,7 +8,7 @@ interface Fault {
   statedMs: number;
   happen(site: MultiEndSite): Promise<void> | void;
   undo(site: MultiEndSite): Promise<void> | void;
-  /** Of `backend2`, when the fault takes requests away from it. */
+  /** State of `backend2` when the fault takes requests away from it. */
   state: 'draining' | 'lost';
 }
 

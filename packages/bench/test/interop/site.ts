@@ -38,12 +38,12 @@ export interface Site {
   directory: string;
   certificates: TestCertificates;
   port: number;
-  /** Of the gateway that answers each first packet with a Retry. */
+  /** Port of the gateway that answers each first packet with a Retry. */
   retryPort: number;
   small: Body;
   medium: Body[];
   large: Body;
-  /** Of a gateway whose connections end after a second of silence. */
+  /** Port of a gateway whose connections end after a second of silence. */
   idlePort: number;
   /** Resolves when that gateway has no connection. */
   untilIdle(): Promise<void>;

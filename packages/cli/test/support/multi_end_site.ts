@@ -21,7 +21,7 @@ interface Ports {
 
 /** Between clients and each backend: a download of a few MB takes seconds. */
 const clientLink: LinkOptions = { rate: 12e6, delayMs: 10, queueBytes: 64 * 1024 };
-/** Of clients whose requests the gateway proxies: as wide as those to the backends together. */
+/** Link of clients whose requests the gateway proxies: as wide as the links to the backends together. */
 const gatewayLink: LinkOptions = { ...clientLink, rate: 36e6 };
 
 /**

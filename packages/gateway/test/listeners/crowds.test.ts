@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Crowds, type ClientsTurn } from '../../src/listeners/crowds.js';
 
 const network = '192.0.2.1';
-/** Of a share of 1,000: what comes in at once. */
+/** Connections that a share of 1,000 lets in at once. */
 const atOnce = 167;
 /** Then so many, and as many again every 250 ms. */
 const aFew = 7;
@@ -58,7 +58,7 @@ it('beyond a sixth of the share connections come in one by one, and those that d
   expect(begun(connections)).toBeGreaterThan(before + 100);
   expect(open(connections)).toBeLessThan(atOnce + 75);
   expect(crowds.hits).toBe(connections.filter(({ begun, destroyed }) => begun && destroyed).length);
-  // Who waited too long is closed.
+  // Connections that waited too long are closed.
   await vi.advanceTimersByTimeAsync(10_000);
   expect(connections.filter((connection) => !connection.begun && !connection.destroyed)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { Places } from '../../src/slow_clients/places.js';
 import type { Exchange } from '../../src/http/exchange.js';
 
 let clients = 0;
-/** Of a client of its own, if none is named. */
+/** Makes an exchange; each has a client of its own unless one is named. */
 const exchange = (unread = 0, remoteAddress = `client ${(clients += 1)}`) => {
   const made = {
     bytesSent: 0,
@@ -83,7 +83,7 @@ describe('the queue', () => {
     return Object.assign(exchange(unread, remoteAddress), { signal: controller.signal, controller });
   };
   const wait = (places: Places, each: Asked): Promise<string | undefined> => places.wait(each as unknown as Exchange);
-  /** Who has a place by now, in the order of their coming. */
+  /** Returns the exchanges that have a place by now, in the order in which they got it. */
   const order = (places: Places, all: Asked[]): Asked[] => {
     const entered: Asked[] = [];
     for (const each of all) void wait(places, each).then((refusal) => refusal === undefined && entered.push(each));

@@ -150,7 +150,7 @@ TEST(MultipathViolations, WhatIsAllowedCostsNothing) {
                          PathStatusFrame{PathId{k_maximum}, 4, PathStatus::kAvailable},
                          PathAbandonFrame{PathId{k_maximum}, 0x3e},
                          PathAbandonFrame{PathId{k_maximum}, 0x3e},
-                         // Of a path that is gone: not a word.
+                         // Frames about a path that is gone are ignored.
                          PathAckFrame{PathId{k_maximum}, {.largest = 77}},
                          PathsBlockedFrame{PathId{2}}, MaxPathIdFrame{PathId{100}}}),
             std::nullopt);

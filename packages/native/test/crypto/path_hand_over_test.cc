@@ -430,7 +430,7 @@ TEST_P(PathHandOverTest, WhatNoNodeGivesIsRefused) {
   EXPECT_FALSE(spoiled([](PathHandOver& state) { state.sealed = (1 << 23) + 1; }));
   EXPECT_FALSE(spoiled([](PathHandOver& state) { state.send->generation = UINT64_MAX; }));
 
-  // Of the other mode, or in shared mode of another connection.
+  // Keys of the other mode, or in shared mode keys of another connection, are refused.
   ASSERT_TRUE(backend.take_over(server.keys.hand_over(k_path)));
   KeyPair other(mode == KeyMode::kShared ? KeyMode::kPerPath : KeyMode::kShared);
   EXPECT_FALSE(backend.take_over(other.server.keys.hand_over(k_other)));

@@ -163,7 +163,8 @@ TEST(AdmissionTest, OneNetworkCannotTakeAllConnections) {
   EXPECT_EQ(refused, 4);
 }
 
-// Who holds connections without asking for anything, PINGs or not, gives way to who comes.
+// A client that holds connections without asking for anything, with PINGs or without, gives way to
+// new clients.
 TEST(AdmissionTest, IdleConnectionsMakeRoomForNewOnes) {
   EndpointPair::Options options;
   options.admission.max_connections = 4;

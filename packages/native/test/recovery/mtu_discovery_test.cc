@@ -74,7 +74,7 @@ TEST(MtuDiscovery, JumboFramesAreTriedOnceAndLeaveTheOrdinarySizeAsItIs) {
   off.try_jumbo();
   EXPECT_FALSE(off.probe_due(at_ms(0)));
 
-  // Of a peer that takes no jumbo frames, but a little more than the ordinary size.
+  // A peer that takes no jumbo frames, but a little more than the ordinary size.
   MtuDiscovery little(1200, 1452, 1472);
   search(little, 9000, at_ms(0));
   little.try_jumbo();

@@ -57,7 +57,7 @@ class Bottleneck {
     return static_cast<double>(path_->there.stats().bytes_delivered - before) / seconds /
            static_cast<double>(rate);
   }
-  // Of the last run, as a share of what the path holds without a queue.
+  // Returns the queue of the last run as a share of the bytes that the path holds without a queue.
   double queue(double quantile) {
     std::sort(queue_.begin(), queue_.end());
     return static_cast<double>(queue_[static_cast<std::size_t>(

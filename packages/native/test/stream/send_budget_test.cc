@@ -84,7 +84,7 @@ TEST(SendBudget, StreamsWithoutCreditHoldNoMoreThanTheConnectionMay) {
   EXPECT_LT(pair.server.streams.memory().used(), k_memory + k_memory / 16);
 }
 
-// Who writes without asking is told to stop after each chunk, as the budget is used up.
+// A writer that does not ask first is told to stop after each chunk, as the budget is used up.
 TEST(SendBudget, WritersThatAreRefusedHearOfItAtOnce) {
   BoundPair pair(1024);
   const auto ids = pair.requests(k_streams);

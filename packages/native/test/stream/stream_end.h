@@ -57,7 +57,7 @@ class StreamEnd {
       if (streams.outgoing().has_data_to_send()) streams.outgoing().write_data(writer, sent_, {});
     });
   }
-  // Of the streams pinned to the path.
+  // Sends frames of the streams pinned to the path.
   StreamPacket send_pinned(PathId path, std::size_t size = 1200) {
     return fill(size, [&](Writer& writer) {
       streams.outgoing().write_pinned(writer, sent_, {.path = path});

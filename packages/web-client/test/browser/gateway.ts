@@ -100,7 +100,7 @@ export class GatewayProcess {
   }
 }
 
-/** Of the development certificate in this directory. */
+/** Returns the hash of the public key of the development certificate in this directory. */
 export async function publicKeyHash(directory: string): Promise<string> {
   const pem = await readFile(join(directory, '.sheaf', 'dev-cert.pem'));
   const key = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });

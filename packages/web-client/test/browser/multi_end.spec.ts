@@ -7,7 +7,7 @@ import { noiseImage } from './noise_image.js';
 const images = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.bmp`, noiseImage(592, index)]));
 const bytes = images['0.bmp']!.bmp.length;
 
-/** Of the backends, too. */
+/** The page of the gateway and of the backends. */
 const gallery = `<!doctype html>
 <html lang="en">
   <meta charset="utf-8" />

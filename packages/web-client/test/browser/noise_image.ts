@@ -6,7 +6,7 @@ const INFORMATION_HEADER = 40;
 /** A picture that no coding shortens, and what a canvas has to read from it. */
 export interface NoiseImage {
   readonly bmp: Buffer;
-  /** Of its pixels as `getImageData` has them, hexadecimal. */
+  /** SHA-256 of its pixels as `getImageData` has them, in hexadecimal. */
   readonly pixelsSha256: string;
 }
 

@@ -86,7 +86,7 @@ describe('a backend', () => {
     await serving(running);
     const { port } = running.backends['backend1']!.address;
     expect((await get(port, '/images/a.png')).body.equals(large)).toBe(true);
-    // Of the gateway itself, and of another backend behind it.
+    // Files of the gateway itself, and of another backend behind it.
     expect((await get(port, '/index.html')).body.toString()).toBe('main');
     expect((await get(port, '/videos/b.mp4')).body.toString()).toBe('video');
     expect((await get(port, '/nowhere')).status).toBe(404);

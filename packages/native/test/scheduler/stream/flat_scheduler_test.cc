@@ -16,7 +16,7 @@ TEST(FirstComeFirstServed, ServesTheEarliestToItsEnd) {
   EXPECT_EQ(serve(*scheduler, 1), (Ids{8}));
   scheduler->forget({8});
   EXPECT_EQ(serve(*scheduler, 1), (Ids{0}));
-  // Who has been forgotten comes last.
+  // A stream that was forgotten comes last.
   scheduler->activate({8}, 10'000);
   scheduler->forget({0});
   EXPECT_EQ(serve(*scheduler, 1), (Ids{4}));

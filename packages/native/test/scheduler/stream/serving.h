@@ -23,7 +23,7 @@ inline Ids serve(StreamScheduler& scheduler, int packets, const SendOpportunity&
   return streams;
 }
 
-// Of a kind, as GoogleTest allows it.
+// Returns the name of a kind, as GoogleTest allows it.
 inline std::string test_name(StreamSchedulerKind kind) {
   const auto named = std::ranges::find(k_all_stream_schedulers, kind, &NamedStreamScheduler::kind);
   std::string name(named->name);
