@@ -2,10 +2,14 @@ import { closeNodes, exitCodes, type RunningNode } from '@sheaf/gateway';
 import { printNotice, type World } from './world.js';
 
 /**
- * Waits for Ctrl-C or SIGTERM, then drains the nodes. A second signal ends the process at once. Resolves with the exit
- * code.
+ * Announces the nodes, waits for Ctrl-C or SIGTERM, and drains the nodes. A second signal ends the process at once.
+ * Resolves with the exit code.
  */
-export async function serveUntilSignal(nodes: readonly RunningNode[], world: World): Promise<number> {
+export async function serveUntilSignal(
+  nodes: readonly RunningNode[],
+  world: World,
+  announce: () => Promise<void>,
+): Promise<number> {
   let stop = (): void => undefined;
   const first = new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
     let signals = 0;
@@ -15,6 +19,8 @@ export async function serveUntilSignal(nodes: readonly RunningNode[], world: Wor
       else world.exit(exitCodes.interrupted);
     });
   });
+  // Scripts may send a signal as soon as they read that the nodes are ready.
+  await announce();
   const signal = await first;
   await printNotice(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
   await closeNodes(nodes);

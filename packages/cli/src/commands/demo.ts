@@ -92,9 +92,10 @@ export const demo: Command<DemoOptions> = {
         const start = gateway.httpAddress
           ? `open ${localUrl(gateway.httpAddress)}.well-known/sheaf/start in a browser on this machine`
           : '';
-        await announceReady(performance.now() - started, world);
-        await announceNode(gateway, world, start);
-        return await serveUntilSignal([gateway], world);
+        return await serveUntilSignal([gateway], world, async () => {
+          await announceReady(performance.now() - started, world);
+          await announceNode(gateway, world, start);
+        });
       } finally {
         await gateway.close(0);
       }
@@ -114,13 +115,14 @@ async function serveMultiEnd(ports: { port: number; httpPort: number }, world: W
     const site = await MultiEndSite.start({ directory, files, ...ports });
     try {
       const { edge } = site;
-      await announceReady(performance.now() - started, world);
-      await announceNode(
-        edge,
-        world,
-        edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined,
-      );
-      return await serveUntilSignal(site.nodes, world);
+      return await serveUntilSignal(site.nodes, world, async () => {
+        await announceReady(performance.now() - started, world);
+        await announceNode(
+          edge,
+          world,
+          edge.httpAddress ? `open ${localUrl(edge.httpAddress)} in a browser on this machine` : undefined,
+        );
+      });
     } finally {
       await site.close();
     }

@@ -28,8 +28,9 @@ export const up: Command<UpOptions> = {
     const keyLog = world.env['SSLKEYLOGFILE'];
     const nodes = await startNodes(wanted, keyLog === undefined || keyLog === '' ? {} : { keyLog });
     world.outliveOutput();
-    await announceReady(performance.now() - started, world, loaded.named ? nodes : []);
-    for (const running of nodes) await announceNode(running, world);
-    return serveUntilSignal(nodes, world);
+    return serveUntilSignal(nodes, world, async () => {
+      await announceReady(performance.now() - started, world, loaded.named ? nodes : []);
+      for (const running of nodes) await announceNode(running, world);
+    });
   },
 };
