@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { readAhead } from './read_ahead.js';
 import { fullBucket } from './token_bucket.js';
 
 /** Networks with fewer connections are never a crowd, whatever their share is. */
@@ -43,6 +44,8 @@ class Crowd {
   /** Connections that had their turn, including those that left */
   begun = 0;
   left = 0;
+  /** Turns will be given in this turn of the event loop. */
+  releases: NodeJS.Immediate | undefined;
   /** Time when a connection last gave way */
   gaveWayAt = -Infinity;
   #newest = false;
@@ -92,7 +95,12 @@ export class Crowds {
       return;
     }
     const timeout = setTimeout(() => socket.destroy(), maxWaitMs).unref();
-    crowd.waiting.set(socket, { timeout, begin: () => this.#begin(crowd, network, socket, begin) });
+    const putBack = readAhead(socket);
+    const beginInTurn = (): void => {
+      putBack();
+      this.#begin(crowd, network, socket, begin);
+    };
+    crowd.waiting.set(socket, { timeout, begin: beginInTurn });
     socket.once('close', () => this.#take(crowd, socket));
     this.#release(crowd, performance.now());
   }
@@ -142,9 +150,17 @@ export class Crowds {
     socket.once('close', () => {
       crowd.begun -= 1;
       if (crowd.begun + crowd.waiting.size === 0) this.#crowds.delete(network);
-      else this.#release(crowd, performance.now());
+      else this.#releaseSoon(crowd);
     });
     begin();
+  }
+
+  /** Gives turns once Node has read all sockets: of clients that close many connections, most that wait are gone, too. */
+  #releaseSoon(crowd: Crowd): void {
+    crowd.releases ??= setImmediate(() => {
+      crowd.releases = undefined;
+      this.#release(crowd, performance.now());
+    });
   }
 
   #release(crowd: Crowd, now: number): void {
