@@ -228,7 +228,7 @@ class Run {
     }
     run_until([](const Visitor& visitor) { return visitor.confirmed(); });
     for (std::size_t interface = 1; interface < setting.links.size(); ++interface) {
-      for (const auto& visitor : visitors_) visitor->paths().open(interface);
+      for (const auto& visitor : visitors_) visitor->open_path(interface);
       run_until([&](const Visitor& visitor) { return visitor.validated() >= interface; });
     }
     if (!setting.warm.resources.empty()) load(setting.warm);
