@@ -9,7 +9,7 @@ const native = join(root, 'packages', 'native');
 const build = join(native, 'build', 'tidy');
 
 /**
- * Every folder of src/ as one file, which includes its sources (CMake's unity build): most of the time goes into reading
+ * Every folder of src/ but binding/, which needs Node's headers, as one file, which includes its sources (CMake's unity build): most of the time goes into reading
  * the standard library's headers, and they are read once for each folder so. Returns the paths of these files.
  */
 async function unityFiles() {
@@ -22,7 +22,9 @@ async function unityFiles() {
   ]);
   if (code !== 0) throw new Error(`cmake ended with ${code}:\n${output}`);
   const commands = JSON.parse(readFileSync(join(build, 'compile_commands.json'), 'utf8'));
-  return commands.map(({ file }) => file).filter((file) => /\/sheaf_\w+\.dir\/Unity\//.test(file));
+  const files = commands.map(({ file }) => file).filter((file) => /\/sheaf_\w+\.dir\/Unity\//.test(file));
+  if (files.length === 0) throw new Error('CMake made no unity files: nothing would be checked');
+  return files;
 }
 
 const findings = ({ output }) => output.split('\n').filter((line) => !/^\d+ warnings? (and|generated)/.test(line));

@@ -152,7 +152,7 @@ async def key_updates_as_often_as_is_permitted(world):
         client.after_each = update
 
     await serves(world, quic, world.large, prepare)
-    assert updates > 3, f"{updates} key updates"
+    assert updates > 1, f"{updates} key updates"
 
 
 # --- connection ids and addresses

@@ -20,7 +20,7 @@ export async function serveUntilSignal(
     });
   });
   // Scripts may send a signal as soon as they read that the nodes are ready.
-  await announce();
+  await Promise.race([announce(), first]);
   const signal = await first;
   await printNotice(world.stderr, signal === 'SIGINT' ? 'draining; Ctrl-C again ends at once' : 'draining');
   await closeNodes(nodes);

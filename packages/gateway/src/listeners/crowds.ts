@@ -75,8 +75,6 @@ export class Crowds {
   readonly #atOnce: number;
   readonly #turnOf: (socket: Socket) => ClientsTurn;
   readonly #crowds = new Map<string, Crowd>();
-  /** Connections that had to be admitted. Connections of trusted proxies belong to no crowd. */
-  readonly #members = new WeakSet<Socket>();
   #timer: NodeJS.Timeout | undefined;
 
   /** `share`: connections that one network may have */
@@ -89,8 +87,7 @@ export class Crowds {
   admit(socket: Socket, network: string, begin: () => void): void {
     const crowd = this.#crowds.get(network) ?? new Crowd();
     this.#crowds.set(network, crowd);
-    this.#members.add(socket);
-    if (crowd.open < this.#atOnce) {
+    if (crowd.open < this.#atOnce && crowd.waiting.size === 0) {
       this.#begin(crowd, network, socket, begin);
       return;
     }
@@ -101,14 +98,20 @@ export class Crowds {
       this.#begin(crowd, network, socket, begin);
     };
     crowd.waiting.set(socket, { timeout, begin: beginInTurn });
-    socket.once('close', () => this.#take(crowd, socket));
+    socket.once('close', () => {
+      this.#take(crowd, socket);
+      this.#forget(crowd, network);
+    });
     this.#release(crowd, performance.now());
   }
 
-  /** Notes that the connection can now carry requests of HTTP/1.1. */
+  /**
+   * Notes that the connection, which had its turn, can now carry requests of HTTP/1.1. Over TLS, `socket` is that of TLS,
+   * here and in {@link leave}.
+   */
   add(socket: Socket, network: string): void {
     const crowd = this.#crowds.get(network);
-    if (!crowd || !this.#members.has(socket)) return;
+    if (!crowd) return;
     crowd.carriers.set(socket, { bytes: 0, movedAt: performance.now() });
     socket.once('close', () => crowd.carriers.delete(socket));
   }
@@ -116,7 +119,7 @@ export class Crowds {
   /** Notes that the connection uses HTTP/2, whose requests have their own bounds. */
   leave(socket: Socket, network: string): void {
     const crowd = this.#crowds.get(network);
-    if (!crowd || !this.#members.has(socket)) return;
+    if (!crowd) return;
     crowd.left += 1;
     socket.once('close', () => (crowd.left -= 1));
     this.#release(crowd, performance.now());
@@ -149,10 +152,14 @@ export class Crowds {
     if (crowd.open >= this.#atOnce) this.#timer ??= setInterval(() => this.look(performance.now()), lookMs).unref();
     socket.once('close', () => {
       crowd.begun -= 1;
-      if (crowd.begun + crowd.waiting.size === 0) this.#crowds.delete(network);
-      else this.#releaseSoon(crowd);
+      this.#releaseSoon(crowd);
+      this.#forget(crowd, network);
     });
     begin();
+  }
+
+  #forget(crowd: Crowd, network: string): void {
+    if (crowd.begun + crowd.waiting.size === 0) this.#crowds.delete(network);
   }
 
   /** Gives turns once Node has read all sockets: of clients that close many connections, most that wait are gone, too. */
@@ -164,13 +171,18 @@ export class Crowds {
   }
 
   #release(crowd: Crowd, now: number): void {
-    while (crowd.waiting.size > 0) {
+    for (let next = crowd.next(); next !== undefined; next = crowd.next()) {
+      if (next.destroyed) {
+        // Its client left, and `close` is about to be reported.
+        this.#take(crowd, next);
+        continue;
+      }
       if (crowd.open >= this.#atOnce) {
         const quietest = this.#quietest(crowd, now);
         if ((!quietest && now - crowd.gaveWayAt < patienceMs) || !crowd.turns.tryRemoveTokens(1)) return;
         if (quietest) this.#giveWay(crowd, quietest, now);
       }
-      this.#take(crowd, crowd.next())?.begin();
+      this.#take(crowd, next)?.begin();
     }
   }
 

@@ -30,6 +30,8 @@ interface Network {
   /** Requests in flight, weighted by the size of their fields */
   requests: number;
   sessions: Set<Session>;
+  /** Sessions that may open no more streams than they have, in the order in which they get more again */
+  reduced: Set<Session>;
   supply: Supply;
 }
 
@@ -75,8 +77,16 @@ class Session {
    */
   allowNoMore(): void {
     const streams = Math.max(1, this.responses.size);
-    if (streams < this.#allowed && this.#session.localSettings.maxConcurrentStreams === this.#allowed)
-      this.allow(streams);
+    if (streams >= this.#allowed || this.#session.localSettings.maxConcurrentStreams !== this.#allowed) return;
+    this.allow(streams);
+    this.network.reduced.add(this);
+  }
+
+  /** Allows one more stream than have a response in flight. Returns whether these are as few as a shortage leaves. */
+  allowOneMore(): boolean {
+    const streams = this.responses.size + 1;
+    if (streams > this.#allowed) this.allow(Math.min(fewRequests, streams));
+    return this.#allowed >= fewRequests;
   }
 
   /** Waits until the response may continue, and returns how many bytes it may write next. */
@@ -134,7 +144,14 @@ export class TcpClients {
   /** Admits a connection. Returns false and closes it if its network already has its share. */
   admit(socket: Socket, address: string): boolean {
     const name = networkOf(address);
-    const network = this.#networks.get(name) ?? { name, sockets: 0, requests: 0, sessions: new Set(), supply: 'ample' };
+    const network = this.#networks.get(name) ?? {
+      name,
+      sockets: 0,
+      requests: 0,
+      sessions: new Set(),
+      reduced: new Set(),
+      supply: 'ample',
+    };
     if (network.sockets >= this.#connectionsPerNetwork) {
       this.#hits.tcp_network_connections += 1;
       socket.destroy();
@@ -178,7 +195,10 @@ export class TcpClients {
     const own = new Session(network, session, this.#streamsIn(network));
     network.sessions.add(own);
     this.#sessions.set(session, own);
-    session.once('close', () => network.sessions.delete(own));
+    session.once('close', () => {
+      network.sessions.delete(own);
+      network.reduced.delete(own);
+    });
   }
 
   /** Returns whether a request of this HTTP/1.1 connection is in flight, or waits for one that is. */
@@ -236,8 +256,19 @@ export class TcpClients {
       if (network.supply === 'shared' && network.requests <= recovered) this.#supply(network, 'ample');
       responses.delete(response);
       own.goOn();
+      this.#allowOneMore(network);
     });
     return true;
+  }
+
+  /** Gives a place that became free to the next session that may open none. */
+  #allowOneMore({ requests, reduced }: Network): void {
+    if (requests >= networkRequests) return;
+    for (const session of reduced) {
+      reduced.delete(session);
+      if (!session.allowOneMore()) reduced.add(session);
+      return;
+    }
   }
 
   #streamsIn({ supply, sessions }: Network): number {
@@ -249,6 +280,7 @@ export class TcpClients {
   #supply(network: Network, supply: Supply): void {
     if (network.supply === supply) return;
     network.supply = supply;
+    network.reduced.clear();
     for (const session of network.sessions) session.allow(this.#streamsIn(network));
   }
 }

@@ -169,20 +169,29 @@ export class TcpListener {
       limitUnsent(socket, unsentBytes);
       const begin = (): void => listeners.forEach((listener) => void listener.call(server, socket));
       const beginPlain = (): void => {
-        this.#clients.carry(socket, this.#clientOf(socket), 'http/1.1');
+        this.#carry(socket, 'http/1.1');
         begin();
       };
       const pace = (): void => (pacer ? pacer.admit(socket, begin) : beginPlain());
       const share = (): void => {
         const client = this.#clientOf(socket);
         if (!this.#clients.admit(socket, client)) return;
-        // The connections of a proxy belong to many clients.
-        if (this.#options.proxies?.trusts(client)) pace();
+        if (this.#isProxy(client)) pace();
         else this.#clients.await(socket, client, pace);
       };
       if (this.#proxyProtocol) this.#proxyProtocol.admit(socket, share);
       else share();
     });
+  }
+
+  /** The connections of a trusted proxy belong to many clients. */
+  #isProxy(client: string): boolean {
+    return this.#options.proxies?.trusts(client) ?? false;
+  }
+
+  #carry(socket: Socket, version: 'http/1.1' | 'h2'): void {
+    const client = this.#clientOf(socket);
+    if (!this.#isProxy(client)) this.#clients.carry(socket, client, version);
   }
 
   #clientOf(socket: Socket): string {
@@ -203,9 +212,8 @@ export class TcpListener {
     server.on(this.#options.certificate ? 'secureConnection' : 'connection', track(this.#sockets));
     // Runs before Node opens the session, whose initial settings are those of the server.
     server.prependListener('secureConnection', (socket: Socket) => {
-      const client = this.#clientOf(socket);
-      this.#clients.carry(socket, client, isHttp2(socket) ? 'h2' : 'http/1.1');
-      server.updateSettings({ maxConcurrentStreams: this.#clients.streamsFor(client) });
+      this.#carry(socket, isHttp2(socket) ? 'h2' : 'http/1.1');
+      server.updateSettings({ maxConcurrentStreams: this.#clients.streamsFor(this.#clientOf(socket)) });
     });
     server.on('session', (session) => {
       this.#sessions.add(session);

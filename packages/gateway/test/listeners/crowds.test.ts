@@ -112,21 +112,6 @@ it('who waits gets its turn while new ones keep coming', async () => {
   expect(other.begun).toBe(true);
 });
 
-it('connections that nobody had to admit, as those of a trusted proxy, neither count nor give way', async () => {
-  const { crowds, many } = crowded();
-  const connections = many(atOnce);
-  const proxied = Array.from({ length: 50 }, () => new Connection());
-  for (const connection of proxied) {
-    connection.turn = 'request';
-    crowds.add(connection as unknown as Socket, network);
-    crowds.leave(connection as unknown as Socket, network);
-  }
-  await vi.advanceTimersByTimeAsync(5_000);
-  expect(begun(many(200))).toBe(aFew);
-  expect(proxied.some(({ destroyed }) => destroyed)).toBe(false);
-  expect(begun(connections)).toBe(atOnce);
-});
-
 it('connections that wait are closed when the gateway stops', () => {
   const { crowds, many } = crowded();
   const connections = many(atOnce + 100);

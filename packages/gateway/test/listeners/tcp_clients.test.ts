@@ -106,6 +106,22 @@ it('a client that is refused although it keeps to its credit gets credit for wha
   expect([ask(large), told]).toEqual([false, [1]]);
 });
 
+it('a client that got no more streams than it has gets one more for each place that becomes free', () => {
+  const clients = new TcpClients(1_000, 128);
+  const [first] = shortage(clients);
+  const { ask, told, acknowledge } = sessionOf(clients);
+  expect([ask(large), ask(large)]).toEqual([true, false]);
+  expect(told).toEqual([1]);
+  acknowledge();
+  // Its own response stays open; another client's ends.
+  first!.end(10);
+  expect(told.at(-1)).toBe(2);
+  acknowledge();
+  expect(ask('')).toBe(true);
+  first!.end(1);
+  expect(told.at(-1)).toBe(3);
+});
+
 it('what a client sent before it knew of the shortage does not cost it the few that it may have', () => {
   const clients = new TcpClients(1_000, 128);
   const [first] = shortage(clients);

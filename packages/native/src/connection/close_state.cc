@@ -23,8 +23,12 @@ void CloseState::start_draining(const ConnectionClosed& closed, Time now, Durati
   frame_due_ = false;
 }
 
-void CloseState::on_peer_closed(const ConnectionClosed& closed, Time now, Duration linger) {
+void CloseState::on_peer_closed(const ConnectionClosed& closed, PathId path, Time now,
+                                Duration linger) {
+  // Another CONNECTION_CLOSE of the same packet changes nothing.
+  if (phase_ == Phase::kDraining || phase_ == Phase::kClosed) return;
   const bool answer = phase_ == Phase::kOpen;
+  answer_path_ = path;
   start_draining(closed, now, linger);
   frame_due_ = answer;
 }

@@ -18,9 +18,10 @@ class CloseState {
   // The first cause wins; later ones are ignored. `linger` = 3 probe timeouts.
   void start_closing(const ConnectionClosed& closed, Time now, Duration linger);
   void start_draining(const ConnectionClosed& closed, Time now, Duration linger);
-  // The peer has closed. RFC 9000 §10.2.2: one CONNECTION_CLOSE may answer it. Some peers wait for
-  // it, and tell their application of an error when none comes.
-  void on_peer_closed(const ConnectionClosed& closed, Time now, Duration linger);
+  // The peer has closed, by a packet on `path`. RFC 9000 §10.2.2: one CONNECTION_CLOSE may answer
+  // it. Some peers wait for it, and tell their application of an error when none comes.
+  void on_peer_closed(const ConnectionClosed& closed, PathId path, Time now, Duration linger);
+  PathId answer_path() const { return answer_path_; }
   // Ends at once, without a word (RFC 9000 §10.1, §10.3).
   void finish(const ConnectionClosed& closed);
 
@@ -39,6 +40,7 @@ class CloseState {
  private:
   Phase phase_ = Phase::kOpen;
   ConnectionClosed closed_;
+  PathId answer_path_;
   Time deadline_ = k_never;
   bool last_words_due_ = false;
   bool frame_due_ = false;

@@ -89,16 +89,14 @@ void Connection::transmit_close(TransmitBatch& batch, Time now) {
   }
 }
 
-// To the peer's CONNECTION_CLOSE: a single packet, on one path.
+// Answers the peer's CONNECTION_CLOSE by a single packet, on the path that it came on.
 void Connection::transmit_answer(TransmitBatch& batch, Time now) {
   ConnectionParts& parts = *parts_;
   if (!parts.close.frame_due()) return;
   parts.close.frame_sent();
-  for (PathEntry* entry : parts.paths.in_use()) {
-    if (batch.size > 0) return;
-    if (entry->open() && entry->remote_ids.assigned()) {
-      PacketBuilder(parts, *entry, now).build_close(batch);
-    }
+  PathEntry* entry = parts.paths.find(parts.close.answer_path());
+  if (entry && entry->open() && entry->remote_ids.assigned()) {
+    PacketBuilder(parts, *entry, now).build_close(batch);
   }
 }
 

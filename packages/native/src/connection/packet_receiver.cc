@@ -13,6 +13,7 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::size_t k_short_header_without_number = 1 + k_local_id_length;
+constexpr std::size_t k_min_stateless_reset = 21;  // RFC 9000 §10.3
 
 // RFC 9002 §2.
 template <typename FrameStruct>
@@ -56,9 +57,20 @@ void PacketReceiver::receive(const Datagram& datagram) {
   datagram_size_ = size;
   if (datagram.payload[0] & k_long_header_bit) return receive_early(datagram);
   if (size < k_short_header_without_number + 4 + k_aead_tag_length) {
-    return parts_.drop(DropReason::kTooShort, size, now_);
+    return receive_short(datagram.payload);
   }
   receive_one_rtt(datagram);
+}
+
+// RFC 9000 §10.3: a stateless reset may be shorter than every packet that can be opened. The peer
+// keeps it shorter than the packet that it could not open, such as a PING.
+void PacketReceiver::receive_short(Bytes datagram) {
+  if (datagram.size() < k_min_stateless_reset) {
+    return parts_.drop(DropReason::kTooShort, datagram.size(), now_);
+  }
+  const Bytes token = datagram.last(sizeof(StatelessResetToken));
+  if (parts_.paths.is_reset_token(token)) return reset_statelessly(token);
+  parts_.drop(DropReason::kTooShort, datagram.size(), now_);
 }
 
 // A packet that names this path has arrived; false when it cannot be from the peer.
@@ -450,7 +462,10 @@ TransportStatus PacketReceiver::handle(const BackendAbandonFrame&) { return no_m
 
 TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
   if (entry_->rules.apart) {
-    PathManagement(parts_, now_).end(*entry_, frame.error, true);
+    // This side's own close has ended the path before.
+    if (parts_.close.phase() == CloseState::Phase::kOpen) {
+      PathManagement(parts_, now_).end(*entry_, frame.error, true);
+    }
     return {};
   }
   const auto* reason = reinterpret_cast<const char*>(frame.reason.data());
@@ -460,7 +475,7 @@ TransportStatus PacketReceiver::handle(const ConnectionCloseFrame& frame) {
        .error = frame.error,
        .frame_type = frame.frame_type,
        .reason = std::string(reason, frame.reason.size())},
-      now_, 3 * parts_.probe_timeout());
+      entry_->id, now_, 3 * parts_.probe_timeout());
   return {};
 }
 

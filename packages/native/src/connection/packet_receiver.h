@@ -11,6 +11,7 @@ class PacketReceiver {
   void receive(const Datagram& datagram);
 
  private:
+  void receive_short(Bytes datagram);
   bool begin(PathEntry* entry, const Datagram& datagram);
   void receive_one_rtt(const Datagram& datagram);
   OpenedPacket open_one_rtt(MutableBytes packet);

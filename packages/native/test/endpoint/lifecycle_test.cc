@@ -279,6 +279,20 @@ TEST_P(LostState, TheServerResetsTheClient) {
   EXPECT_EQ(pair.closed(&client)->cause, ConnectionClosed::Cause::kStatelessReset);
 }
 
+// The reset of a PING is shorter than any packet that can be opened.
+TEST_P(LostState, TheServerResetsAClientThatOnlyPings) {
+  EndpointPair::Options options;
+  options.static_key = std::vector<std::uint8_t>(32, 7);
+  options.client_serves = GetParam();
+  EndpointPair pair(options);
+  ConnectionDriver& client = connected(pair);
+  pair.restart_server();
+  client.connection().ping();
+  pair.wake(client);
+  EXPECT_TRUE(pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s));
+  EXPECT_EQ(pair.closed(&client)->cause, ConnectionClosed::Cause::kStatelessReset);
+}
+
 TEST_F(Lifecycle, ResetOfAStrangerIsNotBelieved) {
   EndpointPair pair;
   ConnectionDriver& client = connected(pair);

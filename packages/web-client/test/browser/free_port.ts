@@ -4,12 +4,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port that is free for UDP and TCP, for a process that will start later. It lies below the ports that the system
+ * A port that is free for UDP and TCP, for a process that will start later. It lies above those that browsers
+ * refuse, and below the ports that the system
  * chooses for sockets, so that it stays free meanwhile.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(10_000, 32_000);
+    const port = randomInt(10_081, 32_000);
     const servers = [createServer().listen(port, '127.0.0.1'), createSocket('udp4').bind(port, '127.0.0.1')];
     const outcomes = await Promise.allSettled(servers.map((server) => once(server, 'listening')));
     const opened = servers.filter((_, index) => outcomes[index]?.status === 'fulfilled');

@@ -15,8 +15,12 @@ export function installed(...path: string[]): string {
 }
 
 /** Runs a program to its end and parses what it prints. Its standard error is the message when it fails. */
-export async function printedJson<Printed>(program: string, args: readonly string[]): Promise<Printed> {
-  const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 1 << 24, timeout: patienceMs });
+export async function printedJson<Printed>(
+  program: string,
+  args: readonly string[],
+  timeout = patienceMs,
+): Promise<Printed> {
+  const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 1 << 24, timeout });
   return JSON.parse(stdout) as Printed;
 }
 

@@ -108,10 +108,13 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
     if (const auto* validated = std::get_if<PathValidatedEvent>(&event)) path_ = validated->path;
     const auto* stream = std::get_if<StreamEvent>(&event);
     if (!stream || stream->kind != StreamEvent::Kind::kReadable) return;
-    const Bytes bytes = connection.streams().reader().peek(stream->stream);
-    EXPECT_TRUE(matches_pattern(bytes, received_));
-    received_ += bytes.size();
-    EXPECT_TRUE(connection.streams().reader().consume(stream->stream, bytes.size(), now));
+    StreamReader& reader = connection.streams().reader();
+    for (Bytes bytes = reader.peek(stream->stream); !bytes.empty();
+         bytes = reader.peek(stream->stream)) {
+      EXPECT_TRUE(matches_pattern(bytes, received_));
+      received_ += bytes.size();
+      EXPECT_TRUE(reader.consume(stream->stream, bytes.size(), now));
+    }
     client_.wake(*driver_);
   }
   void ask() {
