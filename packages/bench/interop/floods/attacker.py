@@ -15,7 +15,7 @@ from aioquic.quic.connection import QuicConnection, QuicConnectionError
 from aioquic.tls import Epoch
 
 from aioquic_client import Client
-from aioquic_rules import with_changes
+from aioquic_rare import with_changes
 
 PAYLOAD_BYTES = 1150  # of frames in a packet
 PACKETS_AT_ONCE = 40  # what a socket's receive buffer takes in any case
