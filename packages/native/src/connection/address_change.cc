@@ -9,7 +9,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// Of the addresses that the server offers, the one that the path's socket can reach.
+// Returns the address that the path's socket can reach, among those that the server prefers.
 std::optional<Address> reachable(const PreferredAddress& preferred, Address::Family family) {
   Address address;
   address.family = family;
@@ -50,7 +50,7 @@ void AddressChange::try_preferred(PathEntry& entry) {
   if (!remote || *remote == present.remote || !entry.remote_ids.reserve()) return;
   entry.probed = std::make_unique<OtherAddresses>(OtherAddresses{
       .addresses = {present.local, *remote}, .destination = *entry.remote_ids.reserved()});
-  // Three datagrams at most, if nobody answers there.
+  // Sends at most three datagrams when nobody answers there.
   entry.probed->amplification.validate();
   const Duration unknown_path = RttEstimator{}.probe_timeout(Duration::zero());
   entry.probed->validation.start(now_, std::max(parts_.probe_timeout(), unknown_path));
@@ -64,7 +64,7 @@ void AddressChange::adopt_preferred(PathEntry& entry) {
   Path& path = *entry.path;
   path.migrate(preferred->addresses, true, now_, parts_.probe_timeout());
   path.responses = preferred->responses;
-  path.ping_due = true;  // RFC 9000 §9.2: the server follows what is more than a probe
+  path.ping_due = true;  // RFC 9000 §9.2: the server follows only packets that are not probes
   parts_.events.push_back(PathChangedEvent{entry.id});
 }
 
@@ -82,8 +82,8 @@ void AddressChange::follow(PathEntry& entry, const AddressPair& to, std::size_t 
   const Time until = until_settled();
   const std::unique_ptr<OtherAddresses> known = take_known(entry, to);
   std::unique_ptr<OtherAddresses> former = leave(entry, until);
-  // RFC 9000 §9.3.3: somebody else may have sent the packet on. Who is still there answers, and the
-  // path goes back.
+  // RFC 9000 §9.3.3: somebody else may have forwarded the packet. A client that is still at the old
+  // address answers there, and the path goes back.
   if (!former->validation.pending()) former->validation.start(now_, parts_.probe_timeout());
   entry.former = std::move(former);
   const bool works = known && known->validation.state() == PathValidation::State::kValidated;
@@ -94,9 +94,9 @@ void AddressChange::follow(PathEntry& entry, const AddressPair& to, std::size_t 
     if (!path.amplification.validated()) path.amplification = known->amplification;
     path.responses = known->responses;
   }
-  // RFC 9000 §9.5: a client that moves takes another id of ours, and gets another one of its own,
-  // so that nobody can link the addresses. One that kept ours does not know that a NAT gave it
-  // another port, and may take a change amiss.
+  // RFC 9000 §9.5: a client that moves uses another id of ours, and we use another one of its ids,
+  // so that nobody can link the addresses. A client that kept our id does not know that a NAT gave
+  // it another port, and may object to a change.
   if (std::ranges::equal(entry.used_id.view(), used_id)) {
     if (!entry.probed) entry.remote_ids.release_reserved();
   } else if (entry.probed || !entry.remote_ids.use_reserved(until)) {
@@ -144,7 +144,7 @@ std::unique_ptr<OtherAddresses> AddressChange::begin_probe(PathEntry& entry,
 }
 
 std::optional<ConnectionId> AddressChange::id_for_probe(PathEntry& entry) {
-  // Who has ids of length zero cannot be given others, and does without their protection.
+  // A peer with ids of length zero cannot give others, and has no such protection.
   if (entry.remote_ids.current().length == 0) return entry.remote_ids.current();
   if (!entry.remote_ids.reserve()) return std::nullopt;
   return *entry.remote_ids.reserved();
@@ -179,7 +179,7 @@ void AddressChange::on_timeout(PathEntry& entry) {
   if (entry.probed) {
     entry.probed->validation.on_timeout(now_);
     if (entry.probed->validation.state() == PathValidation::State::kFailed) {
-      // Nobody answers at the preferred address: it stays as it is (RFC 9000 §9.6.1).
+      // Nobody answers at the preferred address: the path stays as it is (RFC 9000 §9.6.1).
       entry.probed.reset();
       entry.remote_ids.retire_reserved();
     }

@@ -9,14 +9,14 @@ void CloseState::start_closing(const ConnectionClosed& closed, Time now, Duratio
   phase_ = Phase::kClosing;
   closed_ = closed;
   deadline_ = now + linger;
-  // An error of the peer is told at once.
+  // An error of the peer is reported at once.
   last_words_due_ = closed.cause == ConnectionClosed::Cause::kLocalApplication;
   frame_due_ = true;
 }
 
 void CloseState::start_draining(const ConnectionClosed& closed, Time now, Duration linger) {
   if (phase_ == Phase::kDraining || phase_ == Phase::kClosed) return;
-  // The cause that the application hears of is the one that came first.
+  // The application is told the cause that came first.
   if (phase_ == Phase::kOpen) closed_ = closed;
   phase_ = Phase::kDraining;
   deadline_ = now + linger;
@@ -42,7 +42,7 @@ void CloseState::finish(const ConnectionClosed& closed) {
 
 void CloseState::on_packet_received() {
   if (phase_ != Phase::kClosing) return;
-  // RFC 9000 §10.2.1: fewer answers with each packet, here to the 1st, 2nd, 4th, 8th …
+  // RFC 9000 §10.2.1: answers ever fewer packets, here the 1st, 2nd, 4th, 8th …
   if (std::has_single_bit(++packets_received_)) frame_due_ = true;
 }
 

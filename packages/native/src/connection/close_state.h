@@ -8,24 +8,24 @@
 
 namespace sheaf::quic {
 
-// RFC 9000 §10.2: the end of a connection. In closing each received packet may be answered with the
-// CONNECTION_CLOSE, ever less often; in draining nothing is sent but one answer to the peer's.
+// Ends a connection (RFC 9000 §10.2). While it closes, a received packet may be answered with
+// CONNECTION_CLOSE, ever less often. While it drains, only the peer's close is answered, once.
 class CloseState {
  public:
   enum class Phase : std::uint8_t { kOpen, kClosing, kDraining, kClosed };
 
   Phase phase() const { return phase_; }
-  // The first cause wins; later ones are ignored. `linger` = 3 probe timeouts.
+  // The first cause wins; later ones are ignored. `linger` is 3 probe timeouts.
   void start_closing(const ConnectionClosed& closed, Time now, Duration linger);
   void start_draining(const ConnectionClosed& closed, Time now, Duration linger);
   // The peer has closed, by a packet on `path`. RFC 9000 §10.2.2: one CONNECTION_CLOSE may answer
   // it. Some peers wait for it, and tell their application of an error when none comes.
   void on_peer_closed(const ConnectionClosed& closed, PathId path, Time now, Duration linger);
   PathId answer_path() const { return answer_path_; }
-  // Ends at once, without a word (RFC 9000 §10.1, §10.3).
+  // Ends at once, without CONNECTION_CLOSE (RFC 9000 §10.1, §10.3).
   void finish(const ConnectionClosed& closed);
 
-  // The application closes: what it wrote before is sent before CONNECTION_CLOSE.
+  // The application closed the connection: data that it wrote before goes before CONNECTION_CLOSE.
   bool last_words_due() const { return last_words_due_; }
   void last_words_sent() { last_words_due_ = false; }
   void on_packet_received();

@@ -13,13 +13,14 @@ class PathPolicyFactory;
 struct ConnectionConfig {
   StreamSetConfig streams;
   CongestionConfig congestion;
-  // RFC 10069 §2.1: offers multipath; used when the peer offers it too.
+  // Offers multipath (RFC 10069 §2.1), which is used when the peer offers it too.
   bool multipath = true;
-  // Offers an extension that makes some paths different (connection/path_policy.h), with multipath
-  // only; null: every path is ordinary. Outlives the connection.
+  // Offers an extension that makes some paths different (connection/path_policy.h); needs
+  // multipath. Null: every path is ordinary. Outlives the connection.
   const PathPolicyFactory* path_policy = nullptr;
   PathSchedulerKind path_scheduler = PathSchedulerKind::kEcf;
-  // What would arrive late at the end is sent again on another path (connection/retransmission.h).
+  // Repeats data that would arrive late at the end of a transfer on another path
+  // (connection/retransmission.h).
   bool repeat_late = true;
   Duration max_idle_timeout = std::chrono::seconds(30);
   Duration keep_alive = Duration::zero();  // zero: none
@@ -33,7 +34,7 @@ struct ConnectionConfig {
   bool use_ecn = true;
   bool disable_active_migration = false;
   CryptoProvider crypto = CryptoProvider::kAutomatic;
-  // 1-RTT packets that wait for the client's Finished, in bytes.
+  // Bounds the 1-RTT packets that wait for the client's Finished, in bytes.
   std::size_t max_held_bytes = 24 << 10;
   std::size_t datagram_queue_limit = 512 << 10;  // bytes of datagrams that wait, each way
 };

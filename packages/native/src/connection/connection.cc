@@ -46,7 +46,7 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
     return;
   }
   if (parts.close.phase() != CloseState::Phase::kOpen) return transmit_answer(batch, now);
-  // A batch each in turn, so that no path waits for another to be full.
+  // Each path sends a batch in turn, so that none waits until another is full.
   const auto& entries = parts.paths.in_use();
   for (std::size_t i = 0; i < entries.size() && batch.size == 0; ++i) {
     PathEntry& entry = *entries[(turns_.packets + i) % entries.size()];
@@ -57,9 +57,9 @@ void Connection::poll_transmit(TransmitBatch& batch, Time now) {
   if (parts.close.phase() == CloseState::Phase::kClosing) transmit_close(batch, now);
 }
 
-// What the application wrote before it closed goes first, as far as a batch on each path carries
-// it: a session's last capsule comes before the end of its connection. RFC 9000 §10.2.1: closing
-// begins when CONNECTION_CLOSE is sent.
+// Sends first what the application wrote before it closed, as far as a batch on each path carries
+// it: a session's last capsule comes before the end of its connection. Closing begins when
+// CONNECTION_CLOSE is sent (RFC 9000 §10.2.1).
 void Connection::transmit_last_words(TransmitBatch& batch, Time now) {
   ConnectionParts& parts = *parts_;
   const auto& entries = parts.paths.in_use();
@@ -70,7 +70,7 @@ void Connection::transmit_last_words(TransmitBatch& batch, Time now) {
   }
 }
 
-// On every path, since the peer may not hear the others.
+// Sends CONNECTION_CLOSE on every path, since the peer may not hear the others.
 void Connection::transmit_close(TransmitBatch& batch, Time now) {
   ConnectionParts& parts = *parts_;
   const auto& entries = parts.paths.in_use();
@@ -148,8 +148,8 @@ std::optional<Event> Connection::poll_event() {
     return event;
   }
   if (auto stream_event = parts.streams.poll_event()) return *stream_event;
-  // What arrived before the peer's close is the application's, who is told when it has read it, or
-  // when the connection is gone.
+  // The application may read data that arrived before the peer's close. It is told of the close
+  // when it has read all, or when the connection is gone.
   const bool reads_on =
       parts.close.phase() == CloseState::Phase::kDraining && parts.streams.reader().unread();
   if (parts.close.phase() != CloseState::Phase::kOpen && !closed_event_given_ && !reads_on) {

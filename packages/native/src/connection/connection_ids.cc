@@ -58,7 +58,8 @@ void LocalConnectionIds::retire_all() {
 }
 
 TransportStatus LocalConnectionIds::on_retire(const RetireConnectionIdFrame& frame, Time until) {
-  // RFC 9000 §19.16: also one that waits to be sent, or a peer could draw ids without end.
+  // RFC 9000 §19.16: also refuses an id that waits to be sent, or a peer could draw ids without
+  // end.
   if (frame.sequence >= announced_) {
     return violation(TransportErrorCode::kProtocolViolation, FrameType::kRetireConnectionId,
                      "retires a connection id that was never issued");
@@ -102,7 +103,7 @@ void LocalConnectionIds::on_lost(std::uint64_t sequence) {
   const bool active = std::any_of(active_.begin(), active_.end(), [&](const Issued& issued) {
     return issued.sequence == sequence;
   });
-  // A probe may report it lost while it waits to be sent again.
+  // A probe may report the frame lost while it waits to be sent again.
   if (active && std::ranges::count(pending_, sequence) == 0) pending_.push_back(sequence);
 }
 
@@ -139,7 +140,7 @@ TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
   // RFC 9000 §19.15: a repeated frame is no error, also when its id is retired already.
   if (seen_.insert(frame.sequence) == 0) return {};
   if (seen_.size() > k_max_gaps) {
-    // §5.1.1: the sequence increases by one, so gaps are what was lost on the way.
+    // §5.1.1: the sequence increases by one, so gaps are frames that were lost.
     return violation(TransportErrorCode::kProtocolViolation, FrameType::kNewConnectionId,
                      "sequence numbers of connection ids with too many gaps");
   }
@@ -152,7 +153,7 @@ TransportStatus RemoteConnectionIds::on_new(const NewConnectionIdFrame& frame) {
     retire_prior_to_ = frame.retire_prior_to;
     retire_old();
   }
-  // RFC 9000 §5.1.1, and §5.1.2 for a peer that floods us with ids to retire.
+  // Bounds the active ids (RFC 9000 §5.1.1), and those to retire when a peer floods us (§5.1.2).
   if (spare_.size() + left_.size() + (assigned_ ? 1 : 0) + (reserved_ ? 1 : 0) > active_limit_ ||
       unacknowledged_.size() > 4 * active_limit_ + 16) {
     return violation(TransportErrorCode::kConnectionIdLimitError, FrameType::kNewConnectionId,
@@ -243,7 +244,7 @@ void RemoteConnectionIds::leave_current(std::optional<Time> retire_at) {
 }
 
 Time RemoteConnectionIds::next_retirement_at() const {
-  // In the order in which they were left.
+  // They stand in the order in which they were left.
   return left_.empty() ? k_never : left_.front().retire_at;
 }
 
@@ -300,7 +301,7 @@ bool RemoteConnectionIds::is_reset_token(Bytes token) const {
   const auto is_it = [&](const Known& known) {
     return known.token && equal_tags(token.data(), known.token->data());
   };
-  // Of all ids that packets may be in flight to.
+  // Looks at all ids that packets may be in flight to.
   bool found = is_it(current_);
   if (reserved_) found |= is_it(*reserved_);
   for (const Left& left : left_) found |= is_it(left.known);

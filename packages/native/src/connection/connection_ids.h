@@ -13,11 +13,11 @@
 
 namespace sheaf::quic {
 
-// Length of every id that we issue: long enough that guessing one is hopeless, and fixed, so that a
-// short header can be cut without a look-up.
+// The length of every id that we issue. Too long to guess, and fixed so that a short header can be
+// cut without a look-up.
 inline constexpr std::size_t k_local_id_length = 8;
 
-// Ids that the peer uses to reach us on one path (RFC 9000 §5.1.1, RFC 10069 §3.2).
+// Issues the ids with which the peer reaches us on one path (RFC 9000 §5.1.1, RFC 10069 §3.2).
 class LocalConnectionIds {
  public:
   struct Change {
@@ -37,27 +37,27 @@ class LocalConnectionIds {
 
   bool contains(Bytes id) const;
   std::size_t active_count() const { return active_.size(); }
-  // Ids for another server, which goes on with them (docs/internals/multi-end.md). `take_over`:
-  // false when the sequence numbers do not rise.
+  // Hands the ids to another server, which goes on with them (docs/internals/multi-end.md).
+  // `take_over` returns false when the sequence numbers do not rise.
   const std::vector<Issued>& given() const { return active_; }
   bool take_over(const std::vector<Issued>& ids);
-  // Of the id that is issued next.
+  // Returns the sequence number of the id that is issued next.
   std::uint64_t next_sequence() const { return next_sequence_; }
-  // The path is gone: no packet with one of these ids is ours any more.
+  // Retires all ids of a path that is gone: no packet with one of them is ours any more.
   void retire_all();
-  // Packets in flight to it stay acceptable until then, the one with the frame among them (RFC
-  // 9000 §19.16 permits to refuse that one, and some clients send it when their address changes).
+  // Packets in flight to the retired id stay acceptable until then, even the one with the frame.
+  // RFC 9000 §19.16 permits refusing that one, but some clients send it when their address changes.
   TransportStatus on_retire(const RetireConnectionIdFrame& frame, Time until);
-  // When the next one that was retired is to be forgotten.
+  // Returns when the next retired id is to be forgotten.
   Time next_forgetting_at() const;
   void forget_retired(Time now);
 
   bool has_pending() const { return !pending_.empty(); }
-  // The next NEW_CONNECTION_ID to send; `sent` takes it off.
+  // Returns the next NEW_CONNECTION_ID to send; `sent` takes it off.
   std::optional<NewConnectionIdFrame> next_pending() const;
   void sent();
   void on_lost(std::uint64_t sequence);
-  // Ids that came or went since the last call, for the endpoint's routing.
+  // Returns an id that came or went since the last call, for the endpoint's routing.
   std::optional<Change> poll_change();
 
  private:
@@ -83,49 +83,50 @@ class RemoteConnectionIds {
  public:
   explicit RemoteConnectionIds(std::uint64_t active_limit) : active_limit_(active_limit) {}
 
-  // May be called again: 0-RTT uses an id that the handshake replaces.
+  // Sets the first id. May be called again: 0-RTT uses an id that the handshake replaces.
   void set_initial(const ConnectionId& id);
-  // From the transport parameters: the token of sequence 0.
+  // Sets the reset token of sequence 0, from the transport parameters.
   void set_initial_token(const StatelessResetToken& token);
   TransportStatus on_new(const NewConnectionIdFrame& frame);
 
-  // Those not in use yet, for another server.
+  // Takes out the ids not in use yet, for another server.
   std::vector<NewConnectionIdFrame> given() const;
 
   const ConnectionId& current() const { return current_.id; }
-  // Whether there is a current id: path 0 begins with one, the others wait for the peer's.
+  // There is a current id. Path 0 begins with one; the others wait for the peer's.
   bool assigned() const { return assigned_; }
-  // Takes the first id into use; false when there is none.
+  // Takes the first id into use. Returns false when there is none.
   bool assign();
   bool has_unused() const { return !spare_.empty(); }
-  // One past the largest sequence that was given.
+  // Returns one past the largest sequence number that was given.
   std::uint64_t next_sequence() const { return seen_.empty() ? 0 : seen_.back().end; }
   bool knows(const ConnectionId& id) const;
-  // Switches to an unused id; false when there is no other. The one in use is retired at once, or,
-  // when the path leads elsewhere now, after what is in flight with it (`retire_left`).
+  // Switches to an unused id. Returns false when there is none. The one in use is retired at once,
+  // or, when the path leads elsewhere now, after the packets in flight with it (`retire_left`).
   bool rotate(std::optional<Time> retire_at = std::nullopt);
   bool is_reset_token(Bytes token) const;
 
-  // RFC 9000 §9.5: an unused id for answers to addresses other than the path's, in the place of an
-  // earlier one; false when there is none.
+  // Reserves an unused id for addresses other than the path's (RFC 9000 §9.5), in place of an
+  // earlier one. Returns false when there is none.
   bool reserve();
   const ConnectionId* reserved() const { return reserved_ ? &reserved_->id : nullptr; }
-  // The path leads to those addresses now; false when nothing is reserved.
+  // Uses the reserved id: the path leads to those addresses now. Returns false when none is
+  // reserved.
   bool use_reserved(Time retire_at);
-  // The path will not lead there.
+  // Retires the reserved id: the path will not lead there.
   void retire_reserved();
-  // The peer moved there without an id of its own for the new addresses: it is for others again.
+  // Frees the reserved id for other addresses: the peer moved there without a fresh id of its own.
   void release_reserved();
   // Packets can still be sent to it.
   bool in_use(const ConnectionId& id) const;
-  // When the next id that was left is to be retired.
+  // Returns when the next id that was left is to be retired.
   Time next_retirement_at() const;
   void retire_left(Time now);
 
   bool has_retirements() const { return !retirements_.empty(); }
   std::uint64_t next_retirement() const { return retirements_.front(); }
   void retirement_sent() { retirements_.erase(retirements_.begin()); }
-  // A frame may be reported lost and still be acknowledged later, so both go by the sequence.
+  // Both take the sequence number, since a lost frame may still be acknowledged later.
   void on_retirement_lost(std::uint64_t sequence);
   void on_retirement_acknowledged(std::uint64_t sequence);
 

@@ -9,7 +9,7 @@
 
 namespace sheaf::quic {
 
-// TLS messages in 1-RTT packets, both ways (RFC 9000 §7.5): session tickets.
+// Carries TLS messages in 1-RTT packets both ways (RFC 9000 §7.5): session tickets.
 class CryptoStream {
  public:
   void write(Bytes messages);
@@ -18,10 +18,10 @@ class CryptoStream {
   void on_acknowledged(const SentFrame& frame);
   void on_lost(const SentFrame& frame);
 
-  // CRYPTO_BUFFER_EXCEEDED beyond 16 KiB that were not read yet.
+  // Fails with CRYPTO_BUFFER_EXCEEDED when more than 16 KiB wait to be read.
   TransportStatus on_frame(const CryptoFrame& frame);
   bool readable() const;
-  // In-order bytes that were not read before.
+  // Returns the in-order bytes that were not read before.
   std::vector<std::uint8_t> read();
 
  private:

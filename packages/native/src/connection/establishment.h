@@ -27,16 +27,17 @@ class Establishment {
   // Zero: not measured.
   void set_initial_rtt(Duration rtt);
 
-  // --- the address of the first path (RFC 9000 §8.1)
-  // ---------------------------------------------- Counts bytes of Initial and Handshake packets.
+  // --- the address of the first path (RFC 9000 §8.1) ------------------------------------------
+
+  // Counts bytes of Initial and Handshake packets.
   void count_handshake_bytes(std::uint64_t received, std::uint64_t sent);
   // Returns how many bytes may be sent before the address is validated.
   std::uint64_t amplification_allowance() const;
   void validate_address();
 
-  // --- tokens and TLS messages
-  // -------------------------------------------------------------------- Server: gives the client
-  // this address token in NEW_TOKEN.
+  // --- tokens and TLS messages ----------------------------------------------------------------
+
+  // Server: gives the client this address token in NEW_TOKEN.
   void send_new_token(Bytes token);
   Bytes address_token() const;              // client, after NewTokenEvent
   std::vector<std::uint8_t> read_crypto();  // client, after PostHandshakeCryptoEvent

@@ -28,7 +28,8 @@ struct SessionTicketEvent {};        // client: the session can be resumed
 struct PathChangedEvent {            // it leads to other addresses
   PathId path;
 };
-// RFC 10069. Opened: server: the client uses it now. Validated: it carries data from now on.
+// RFC 10069. Opened (server): the client uses the path now. Validated: the path carries data from
+// now on.
 struct PathOpenedEvent {
   PathId path;
 };
@@ -52,7 +53,8 @@ struct BackendOfferedEvent {  // client: `open_backend` can reach it
   PathId path;
   Address address;
 };
-// Client: no new streams for it. With another reason than `k_backend_drains` its path is abandoned.
+// Client: the backend takes no new streams. Unless the reason is `k_backend_drains`, its path is
+// abandoned.
 struct BackendWithdrawnEvent {
   BackendId backend;
   PathId path;
@@ -69,7 +71,7 @@ struct BackendLeftEvent {  // primary: the client abandoned the backend's path
 };
 struct PrimaryLostEvent {};  // client: only backends answer
 
-// Ends the connection. Local and remote closing, in the terms of RFC 9000 §10.
+// The connection ended, in the terms of RFC 9000 §10.
 struct ConnectionClosed {
   enum class Cause : std::uint8_t {
     kLocalApplication,

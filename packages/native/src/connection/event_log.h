@@ -11,8 +11,8 @@
 
 namespace sheaf::quic {
 
-// What a connection tells about itself while it runs, in the terms of draft-ietf-quic-qlog. Without
-// a log nothing is computed.
+// Receives what a connection reports while it runs, in the terms of draft-ietf-quic-qlog. Without a
+// log nothing is computed.
 class EventLog {
  public:
   struct PacketInfo {

@@ -100,7 +100,7 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       }
       break;
     case Kind::kPathStatus:
-      // RFC 10069 §4.3: only the newest is worth repeating.
+      // RFC 10069 §4.3: repeats only the newest.
       if (PathEntry* entry = entry_of(frame);
           entry && entry->own_preference.sequence == frame.offset) {
         entry->own_preference.frame_due = true;
@@ -124,7 +124,7 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
                                                      now_);
       break;
     // Acknowledgements are renewed, challenges have their own timer, responses are not repeated
-    // (RFC 9000 §13.3), and who is blocked says so again when it matters (RFC 10069 §4.7).
+    // (RFC 9000 §13.3), and a blocked side says so again when it matters (RFC 10069 §4.7).
     case Kind::kAck:
     case Kind::kPathAck:
     case Kind::kPathsBlocked:

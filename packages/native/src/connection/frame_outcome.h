@@ -4,7 +4,7 @@
 
 namespace sheaf::quic {
 
-// Hands the fate of each sent frame to the part that sent it.
+// Tells the part that sent a frame whether it was acknowledged or lost.
 class FrameOutcome final : public SentFrameListener {
  public:
   FrameOutcome(ConnectionParts& parts, Time now) : parts_(parts), now_(now) {}
@@ -12,7 +12,7 @@ class FrameOutcome final : public SentFrameListener {
   void on_frame_lost(PathId path, const SentFrame& frame) override;
 
  private:
-  // Of the path that a frame speaks about.
+  // Returns the entry of the path that the frame is about.
   PathEntry* entry_of(const SentFrame& frame);
 
   ConnectionParts& parts_;

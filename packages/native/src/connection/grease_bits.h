@@ -6,7 +6,7 @@
 
 namespace sheaf::quic {
 
-// Random values for the fixed bit of packets (RFC 9287 §3.1): one call for 64 of them.
+// Draws random values for the fixed bit of packets (RFC 9287 §3.1), 64 with one call.
 class GreaseBits {
  public:
   bool next(Random& random) {

@@ -7,7 +7,7 @@
 
 namespace sheaf::quic {
 
-// 1-RTT packets that overtook the client's Finished; bounded.
+// Keeps 1-RTT packets that overtook the client's Finished, up to a bound.
 class HeldPackets {
  public:
   struct Held {
@@ -15,7 +15,7 @@ class HeldPackets {
     AddressPair path;
     Ecn ecn;
   };
-  // Copies; false when there is no room for it within `maximum` bytes.
+  // Copies the packet. Returns false when `maximum` bytes have no room for it.
   bool hold(const Datagram& datagram, std::size_t maximum) {
     if (bytes_ + datagram.payload.size() > maximum) return false;
     bytes_ += datagram.payload.size();

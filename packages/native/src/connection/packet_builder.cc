@@ -14,7 +14,7 @@ namespace sheaf::quic {
 namespace {
 
 constexpr std::size_t k_max_batch = 64;
-// RFC 9000 §14.1; also the size of datagrams that validate a path.
+// The smallest size of datagrams that validate a path (RFC 9000 §14.1, §8.2.1).
 constexpr std::size_t k_minimum_path_size = 1200;
 
 }  // namespace
@@ -98,7 +98,7 @@ bool PacketBuilder::path_management_due() const {
   return parts_.paths.frames_due() || parts_.policy_frames_due;
 }
 
-// What any path could carry.
+// Something waits that any path could carry.
 bool PacketBuilder::connection_wants_to_send() const {
   return parts_.streams.outgoing().has_data_to_send() ||
          parts_.streams.outgoing().has_control_to_send() || parts_.datagrams.has_pending() ||
@@ -109,10 +109,10 @@ PacketBuilder::Admission PacketBuilder::admit(std::size_t packet_size) {
   using Extent = Admission::Extent;
   const bool acknowledges = path_.received.ack_deadline() <= now_ || acknowledges_others();
   Admission admission{.extent = acknowledges ? Extent::kAcknowledgementOnly : Extent::kNothing};
-  // The reply lets us forget what we report again and again.
+  // The reply lets us forget ranges that we report again and again.
   admission.wants_reply = acknowledges && path_.loss.wants_acknowledgement();
   // A probe repeats data even where the window has no room (RFC 9002 §6.2.4), unless another path
-  // has taken it over.
+  // has taken the data over.
   const bool probes = path_.probe_credits > 0 && !path_.validation.pending() &&
                       !Retransmission(parts_, now_).another_path_works(entry_);
   admission.carries_data =
@@ -166,8 +166,8 @@ void PacketBuilder::write_short_header(Writer& writer, SealJob& job,
   const std::uint8_t fixed_bit = grease_fixed_bit() ? 0 : k_fixed_bit;
   writer.write_u8(
       static_cast<std::uint8_t>(fixed_bit | parts_.keys.key_phase_bit(path_.id) | (length - 1)));
-  // Both at their greatest length, which is faster to write; what comes next overwrites the rest.
-  // No packet is so short that there is no room for it.
+  // Writes both at full length, which is faster. The next field overwrites what is too much. Every
+  // packet has room for it.
   std::memcpy(writer.position(), destination.bytes.data(), destination.bytes.size());
   writer.advance(destination.length);
   store(writer.position(), static_cast<std::uint32_t>(job.number << (8 * (4 - length))));
@@ -224,13 +224,13 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   }
   if (own_frames_due()) PathFrames(parts_).write_own(entry_, writer, sent);
   if (copies_due()) write_copies(writer);
-  // The path's own streams and the others have the first place in turn, so that neither starves.
+  // The path's own streams and the others take turns at the first place, so that neither starves.
   const bool pinned = pinned_due();
   const bool pinned_first = pinned && pinned_goes_first();
   if (pinned_first) write_pinned(writer);
   if (draft.carries_data) write_connection_frames(writer, draft);
   if (pinned && !pinned_first) write_pinned(writer);
-  // Only where nothing else elicits an acknowledgement.
+  // Sends PING only where nothing else elicits an acknowledgement.
   const auto is_acknowledgement = [](const SentFrame& frame) {
     return frame.kind == SentFrame::Kind::kAck || frame.kind == SentFrame::Kind::kPathAck;
   };
@@ -316,7 +316,7 @@ void PacketBuilder::queue_copies(const Draft& draft) {
 
 void PacketBuilder::finish_payload(Writer& writer, Draft& draft, std::size_t room) {
   std::size_t payload = writer.size() - draft.job.header_length;
-  // RFC 9001 §5.4.2: enough ciphertext for the header protection sample.
+  // RFC 9001 §5.4.2: the header protection sample needs enough ciphertext.
   std::size_t wanted =
       payload + draft.job.packet_number_length < 4 ? 4 - draft.job.packet_number_length : payload;
   if (draft.expand) {
@@ -394,7 +394,7 @@ bool PacketBuilder::build_elsewhere(TransmitBatch& batch) {
 }
 
 bool PacketBuilder::build_to(OtherAddresses& other, TransmitBatch& batch) {
-  // The peer may have taken the id back.
+  // The peer may have retired the id.
   if (!entry_.remote_ids.in_use(*other.destination)) other.destination.reset();
   if (!other.destination || !other.amplification.may_send()) return false;
   const std::size_t size = std::min<std::uint64_t>(
@@ -407,8 +407,8 @@ bool PacketBuilder::build_to(OtherAddresses& other, TransmitBatch& batch) {
   write_responses(other.responses, writer);
   write_challenge(other.validation, writer);
   finish_payload(writer, draft, size);
-  // It says nothing about the path whose packet number it uses: neither in flight there nor a
-  // sample of its RTT (§9.4), and never repeated (§13.3).
+  // The packet says nothing about the path whose packet number it uses. It is not in flight there,
+  // gives no sample of its RTT (§9.4) and is never repeated (§13.3).
   number_packet(draft, Ecn::kNotEct, false);
   other.amplification.on_sent(size);
   batch.path = other.addresses;
@@ -436,7 +436,7 @@ void PacketBuilder::build_close(TransmitBatch& batch) {
 
 void PacketBuilder::build_early(TransmitBatch& batch) {
   const std::size_t size = std::min(k_minimum_path_size, batch.buffer.size());
-  // 0-RTT packets belong to path 0 (RFC 10069 §2.3), so they carry what is pinned to it, too.
+  // 0-RTT packets belong to path 0 (RFC 10069 §2.3), so they carry streams that are pinned to it.
   const bool pinned = pinned_due();
   const bool pinned_first = pinned && pinned_goes_first();
   const bool wanted = pinned || parts_.streams.outgoing().has_data_to_send() ||

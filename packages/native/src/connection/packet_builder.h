@@ -28,7 +28,7 @@ class PacketBuilder {
     std::optional<bool> application_limited{};
     Time next_send = k_never;  // when the pacer lets the packet go
   };
-  // One packet before it is sealed.
+  // A packet before it is sealed.
   struct Draft {
     SealJob job;
     bool ack_eliciting = false;
@@ -66,9 +66,9 @@ class PacketBuilder {
   void write_ack(Writer& writer, PathEntry& of);
   bool write_frame(Writer& writer, const Frame& frame, const SentFrame& sent);
   void finish_payload(Writer& writer, Draft& draft, std::size_t room);
-  // Takes the packet number and remembers what was sent under it; returns the packet's size.
+  // Takes the packet number and records what was sent under it. Returns the packet's size.
   std::size_t number_packet(const Draft& draft, Ecn mark, bool mtu_probe);
-  // The same for a packet on the path's own addresses, whose accounts it enters.
+  // Does the same for a packet on the path's own addresses, and counts it there.
   void commit(const Draft& draft, Ecn mark, bool mtu_probe);
   void seal_single(TransmitBatch& batch, Draft& draft);
   bool grease_fixed_bit();

@@ -29,8 +29,8 @@ constexpr bool is_probing =
     std::is_same_v<FrameStruct, PathResponseFrame> ||
     std::is_same_v<FrameStruct, NewConnectionIdFrame>;
 
-// `process_frames` adds the type of the frame.
-// RFC 10069 §2: without both sides' consent its frames do not exist.
+// RFC 10069 §2: its frames exist only when both sides offered multipath. `process_frames` adds the
+// type of the frame.
 TransportError not_negotiated() {
   return {TransportErrorCode::kFrameEncodingError, 0,
           "frame of multipath, which was not negotiated"};
@@ -73,7 +73,7 @@ void PacketReceiver::receive_short(Bytes datagram) {
   parts_.drop(DropReason::kTooShort, datagram.size(), now_);
 }
 
-// A packet that names this path has arrived; false when it cannot be from the peer.
+// Begins with a packet that names this path. Returns false when it cannot be from the peer.
 bool PacketReceiver::begin(PathEntry* entry, const Datagram& datagram) {
   entry_ = entry;
   if (entry && entry->silenced()) return false;
@@ -88,7 +88,7 @@ bool PacketReceiver::begin(PathEntry* entry, const Datagram& datagram) {
   return true;
 }
 
-// RFC 9000 §8.1: what came from an address may be answered there, once.
+// RFC 9000 §8.1: bytes from an address count once for what may be sent there.
 void PacketReceiver::count_received(const Datagram& datagram) {
   if (datagram.counted) return;
   if (datagram.path == entry_->path->addresses) {
@@ -147,7 +147,7 @@ OpenedPacket PacketReceiver::open_one_rtt(MutableBytes packet) {
 }
 
 void PacketReceiver::reset_statelessly(Bytes token) {
-  // A node that forgot the connection speaks for its path alone.
+  // A node that forgot the connection ends its own path alone.
   if (PathEntry* apart = parts_.paths.apart_with_reset_token(token)) {
     return PathManagement(parts_, now_).end(*apart, TransportErrorCode::kNoViablePath, true);
   }
@@ -190,7 +190,7 @@ void PacketReceiver::accept(const OpenedPacket& packet, PacketType type, const D
   }
 }
 
-// Drops duplicates. Set bits that are reserved end the connection.
+// Drops duplicates. Ends the connection when reserved bits are set.
 bool PacketReceiver::acceptable(const OpenedPacket& packet, PacketType type,
                                 const Datagram& datagram) {
   if (entry_->path->received.is_duplicate(packet.number)) {
@@ -216,7 +216,7 @@ void PacketReceiver::count_packet(PacketNumber number, PacketType type, std::siz
   }
 }
 
-// Streams on a path apart belong to the node there, so that they are told which path it is.
+// Streams on a path apart belong to the node there, so the streams are told which path it is.
 TransportStatus PacketReceiver::process_payload(Bytes payload, PacketType type) {
   if (!entry_->rules.apart) return process_frames(payload, type);
   parts_.streams.pinned().set_arrival(entry_->id);
@@ -226,7 +226,7 @@ TransportStatus PacketReceiver::process_payload(Bytes payload, PacketType type) 
 }
 
 void PacketReceiver::remember_used_id() {
-  // Rarely another one: to write it each time costs more than to look.
+  // The id rarely changes, and comparing it costs less than writing it.
   if (!std::ranges::equal(entry_->used_id.view(), used_id_)) {
     entry_->used_id = ConnectionId(used_id_);
   }
@@ -257,7 +257,7 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
     }
     if (!status) {
       // RFC 9000 §19.19: the type of the frame that was received, with its variants. Frames that
-      // share a struct or a rule are one to those who judge them.
+      // share a struct or a rule are judged as one.
       TransportError error = status.error();
       error.frame_type = Reader(rest).read_varint();
       return error;
@@ -270,7 +270,7 @@ TransportStatus PacketReceiver::process_frames(Bytes payload, PacketType type) {
 template <typename FrameStruct>
 TransportStatus PacketReceiver::process_frame(const FrameStruct& frame) {
   if (parts_.log) parts_.log->frame_received(frame);
-  // After our own close only the peer's matters.
+  // After our own close only the peer's close matters.
   if (parts_.close.phase() != CloseState::Phase::kOpen &&
       !std::is_same_v<FrameStruct, ConnectionCloseFrame>) {
     return {};
@@ -280,7 +280,7 @@ TransportStatus PacketReceiver::process_frame(const FrameStruct& frame) {
   return entry_->rules.judged.contains<FrameStruct>() ? judge(frame) : handle(frame);
 }
 
-// Kept out of the loop over frames, which ordinary paths never leave for it.
+// Stands outside of the loop over frames: ordinary paths never come here.
 template <typename FrameStruct>
 [[gnu::noinline, gnu::cold]] TransportStatus PacketReceiver::judge(const FrameStruct& frame) {
   const PathRules& rules = entry_->rules;
@@ -295,7 +295,7 @@ template <typename FrameStruct>
   return handle(frame);
 }
 
-// The peer broke a rule on the path of the packet in hand.
+// Makes the peer pay for a rule that it broke on the path of this packet.
 [[gnu::cold]] void PacketReceiver::punish(const TransportError& error) {
   if (entry_->rules.apart) return PathManagement(parts_, now_).end(*entry_, error.code, false);
   if (parts_.policy && parts_.policy->on_violation(error, now_)) return;
@@ -318,7 +318,7 @@ TransportStatus PacketReceiver::handle(const PaddingFrame&) { return {}; }
 TransportStatus PacketReceiver::handle(const PingFrame&) { return {}; }
 
 TransportStatus PacketReceiver::handle(const AckFrame& frame) {
-  // RFC 10069 §2.3: with multipath it speaks of path 0, which may be gone.
+  // RFC 10069 §2.3: with multipath, ACK is about path 0, which may be gone.
   PathEntry* entry = parts_.paths.find(PathId{0});
   return entry && entry->open() ? acknowledge(*entry, frame) : TransportStatus{};
 }
@@ -338,7 +338,7 @@ TransportStatus PacketReceiver::handle(const PathAckFrame& frame) {
 
 TransportStatus PacketReceiver::acknowledge(PathEntry& entry, const AckFrame& frame) {
   Path& path = *entry.path;
-  // The exponent is at most 20 (RFC 9000 §18.2); a huge delay is cut to what can be represented.
+  // The exponent is at most 20 (RFC 9000 §18.2). A delay that is too large to represent is cut.
   const std::uint64_t microseconds = std::min(frame.delay, std::uint64_t{1} << 32)
                                      << parts_.peer_parameters.ack_delay_exponent;
   const LossDetection::AckContext context{
@@ -422,7 +422,7 @@ TransportStatus PacketReceiver::handle(const StreamsBlockedFrame& frame) {
 }
 
 TransportStatus PacketReceiver::handle(const NewConnectionIdFrame& frame) {
-  // RFC 10069 §4.4: with multipath it speaks of path 0.
+  // RFC 10069 §4.4: with multipath, the frame is about path 0.
   return PathManagement(parts_, now_).on_frame(PathNewConnectionIdFrame{PathId{0}, frame});
 }
 

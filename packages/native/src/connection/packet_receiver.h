@@ -54,11 +54,11 @@ class PacketReceiver {
   TransportStatus handle(const HandshakeDoneFrame&);
   TransportStatus handle(const DatagramFrame&);
   TransportStatus handle(const PathAckFrame&);
-  // Frames of Multi-End, where no path policy handles them.
+  // Refuse frames of Multi-End, where no path policy handles them.
   TransportStatus handle(const BackendOfferFrame&);
   TransportStatus handle(const BackendWithdrawFrame&);
   TransportStatus handle(const BackendAbandonFrame&);
-  // The frames that only path management knows.
+  // Passes on the frames that only path management knows.
   template <typename FrameStruct>
   TransportStatus handle(const FrameStruct& frame);
   TransportStatus acknowledge(PathEntry& entry, const AckFrame& frame);
@@ -66,7 +66,7 @@ class PacketReceiver {
   ConnectionParts& parts_;
   Time now_;
 
-  // Of the packet in hand.
+  // The packet that is being processed.
   PathEntry* entry_ = nullptr;
   Bytes used_id_;
   AddressPair from_;

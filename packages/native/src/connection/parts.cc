@@ -54,7 +54,7 @@ Path& ConnectionParts::make_path(PathEntry& entry, const AddressPair& addresses)
 Duration ConnectionParts::probe_timeout() const {
   Duration largest = Duration::zero();
   for (const PathEntry* entry : paths.in_use()) {
-    // Also of paths that are abandoned: packets are still in flight on them.
+    // Includes abandoned paths: packets are still in flight on them.
     largest = std::max(largest, probe_timeout(*entry->path));
   }
   return largest > Duration::zero() ? largest : RttEstimator{}.probe_timeout(Duration::zero());
@@ -142,7 +142,7 @@ void ConnectionParts::fail(const TransportError& error, Time now) {
 }
 
 void ConnectionParts::start_closing(const ConnectionClosed& closed, Time now) {
-  // RFC 9000 §10.2: three probe timeouts.
+  // RFC 9000 §10.2: the closing state lasts three probe timeouts.
   close.start_closing(closed, now, 3 * probe_timeout());
 }
 

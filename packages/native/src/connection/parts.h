@@ -29,8 +29,8 @@
 
 namespace sheaf::quic {
 
-// What a connection is made of. `Connection`, `PacketBuilder`, `PacketReceiver` and `FrameOutcome`
-// work on it; each part holds its own rules.
+// The parts of a connection, each with its own rules. `Connection` and its roles, `PacketBuilder`,
+// `PacketReceiver` and `FrameOutcome` work on them.
 struct ConnectionParts {
   struct EarlyData {
     std::optional<ZeroRttKeys> keys;
@@ -73,26 +73,26 @@ struct ConnectionParts {
   EventLog* log = nullptr;
   ConnectionStats stats;
 
-  // Path 0, as the handshake left it.
+  // Makes path 0 as the handshake left it.
   void make_first_path(const ConnectionSeed& seed, Time now);
   Path& make_path(PathEntry& entry, const AddressPair& addresses);
-  // The path of the handshake; it is there until the handshake is confirmed.
+  // Returns the path of the handshake, which exists until the handshake is confirmed.
   PathEntry& first_entry() { return *paths.find(PathId{0}); }
   Path* first_path() { return paths.find(PathId{0}) ? first_entry().path.get() : nullptr; }
-  // The largest probe timeout of all paths (RFC 10069 §2.4, §2.5).
+  // Returns the largest probe timeout of all paths (RFC 10069 §2.4, §2.5).
   Duration probe_timeout() const;
   Duration probe_timeout(const Path& of) const;
-  // The largest probe timeout of the paths that share their keys with this one. Old keys are kept
-  // for three of these timeouts.
+  // Returns the largest probe timeout of the paths that share their keys with this one. Old keys
+  // are kept for three of these timeouts.
   Duration key_probe_timeout(const PathEntry& of) const;
   bool may_update_keys() const { return !policy || policy->may_update_keys(); }
-  // Starts a key update, unless it is too early, and lets it be seen.
+  // Starts a key update, unless it is too early, and sends a packet that shows it.
   bool update_keys(PathEntry& of, Time now);
-  // New keys for `of` are those of other paths, too, where somebody else may hear of them.
+  // Pings the other paths that share the new keys of `of`: another node may receive there.
   void announce_shared_keys(const PathEntry& of);
   LossDetection::TimerTerms timer_terms(const Path& of) const;
   PathStats path_stats(const PathEntry& of) const;
-  // The controller's round trip and the receive windows follow the slowest path.
+  // Tells the streams the round trip time of the slowest path, which their windows follow.
   void update_stream_rtt();
   void ping_all();
   void drop(DropReason reason, std::size_t bytes, Time now);
@@ -101,7 +101,7 @@ struct ConnectionParts {
   bool can_send_early() const {
     return !handshake.established() && early.keys && role == Role::kClient;
   }
-  // The earliest time at which a pacer lets a packet go, as the last `poll_transmit` found.
+  // Returns the earliest time at which a pacer lets a packet go, as `poll_transmit` found last.
   Time pacing_deadline() const { return pacing_deadline_; }
   void reset_pacing_deadline() { pacing_deadline_ = k_never; }
   void wait_for_pacer(Time until) { pacing_deadline_ = std::min(pacing_deadline_, until); }

@@ -10,16 +10,16 @@
 
 namespace sheaf::quic {
 
-// What one side last said about the use of a path (RFC 10069 §3.3, §4.3). Without a word a path
-// counts as available.
+// How one side wants a path to be used (RFC 10069 §3.3, §4.3). A path is available until a frame
+// says otherwise.
 struct PathPreference {
   PathStatus status = PathStatus::kAvailable;
   std::optional<std::uint64_t> sequence;  // of the newest frame
   bool frame_due = false;                 // own side only
 };
 
-// The end of a path (RFC 10069 §3.4): what was received is still acknowledged for a while, nothing
-// is sent on it any more.
+// The end of a path (RFC 10069 §3.4). Received packets are still acknowledged for a while, but
+// nothing is sent on the path.
 struct Abandonment {
   std::uint64_t error = 0;
   bool frame_due = true;
@@ -29,7 +29,7 @@ struct Abandonment {
 };
 
 // Addresses that a path does not use: the peer probes them (RFC 9000 §9.1), or the path has left
-// them (§9.3.3). What is sent there draws on their own allowance.
+// them (§9.3.3). They have an allowance of their own.
 struct OtherAddresses {
   AddressPair addresses;
   AntiAmplification amplification{};
@@ -43,8 +43,8 @@ struct OtherAddresses {
   }
 };
 
-// All that belongs to one path id, from the first connection id issued for it to the end of its
-// abandonment. The path itself comes with its first packet.
+// Everything that belongs to one path id, from the first connection id issued for it to the end of
+// its abandonment. The path itself begins with its first packet.
 struct PathEntry {
   PathEntry(PathId path_id, std::uint64_t active_connection_id_limit)
       : id(path_id), remote_ids(active_connection_id_limit) {}
@@ -61,8 +61,8 @@ struct PathEntry {
   std::unique_ptr<OtherAddresses> former;  // those before the last change
   ConnectionId used_id;                    // of ours, in the newest packet on the path's addresses
   std::uint32_t weight = 1;                // for the weighted scheduler
-  // STREAM frames that other paths sent and this one repeats (a scheduler that duplicates);
-  // bounded, the oldest go first.
+  // STREAM frames that other paths sent and this one repeats, for a scheduler that duplicates.
+  // Bounded: the oldest are dropped first.
   Ring<SentFrame> copies;
   static constexpr std::size_t k_max_copies = 4096;
   PathRules rules;
@@ -78,14 +78,14 @@ struct PathEntry {
     return local_ids.has_pending() || remote_ids.has_retirements() || own_preference.frame_due ||
            cids_blocked_due;
   }
-  // Nothing was acknowledged since a probe timeout.
+  // Nothing has been acknowledged since a probe timeout.
   bool suspect() const { return path->loss.probe_count() > 0; }
   bool open() const { return path && !abandonment; }
-  // Frames about it go on this path itself.
+  // Frames about the path travel on the path itself.
   bool on_own_path() const { return rules.apart && open(); }
-  // Nothing arrives here on it any more, or another node of ours receives it.
+  // This node receives nothing on the path: it is abandoned, or another node receives it.
   bool silenced() const { return rules.apart && !open(); }
-  // Something can be sent on it.
+  // Packets can be sent on the path.
   bool usable() const { return open() && remote_ids.assigned(); }
 };
 

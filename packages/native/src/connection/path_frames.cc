@@ -12,7 +12,7 @@ using Kind = SentFrame::Kind;
 
 void PathFrames::write(Writer& writer, SentPackets& sent) {
   write_limits(writer, sent);
-  // Ids of new paths first: some peers need them early to open their second path.
+  // Writes the ids of new paths first: some peers need them early to open their second path.
   for (const auto& entry : paths_.entries()) {
     if (entry->id != PathId{0} && entry->frames_due() && !entry->on_own_path()) {
       write_entry(*entry, writer, sent);

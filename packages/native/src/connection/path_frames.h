@@ -4,12 +4,12 @@
 
 namespace sheaf::quic {
 
-// Writes what path management has to say: connection ids, retirements, preferences, limits and the
-// end of paths (RFC 10069 §4; RFC 9000 §19.15 and §19.16 without multipath).
+// Writes the frames of path management: connection ids, retirements, preferences, limits and
+// abandoned paths (RFC 10069 §4; RFC 9000 §19.15 and §19.16 without multipath).
 class PathFrames {
  public:
   explicit PathFrames(ConnectionParts& parts) : paths_(parts.paths), policy_(parts.policy.get()) {}
-  // As many as fit.
+  // Writes as many as fit.
   void write(Writer& writer, SentPackets& sent);
   // Writes the frames about a path apart, on this path.
   void write_own(PathEntry& entry, Writer& writer, SentPackets& sent) {

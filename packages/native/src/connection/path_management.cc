@@ -48,7 +48,7 @@ void PathManagement::issue_connection_ids() {
 void PathManagement::issue_connection_ids(PathEntry& entry) {
   // Another node issues the ids of a path that it receives.
   if (entry.abandonment || entry.silenced()) return;
-  // One to open the path with and one to change to; on path 0 as many as the peer takes.
+  // A path needs one id to open with and one to change to. Path 0 gets as many as the peer takes.
   const std::uint64_t limit = parts_.peer_parameters.active_connection_id_limit;
   entry.local_ids.issue(entry.id == PathId{0} ? limit : std::min<std::uint64_t>(limit, 2),
                         parts_.random);
@@ -60,17 +60,17 @@ Result<PathId, PathRefusal> PathManagement::open(const AddressPair& addresses) {
   if (parts_.role != Role::kClient) return PathRefusal::kOnlyClient;
   if (!parts_.paths.ids().enabled()) return PathRefusal::kNotNegotiated;
   if (!parts_.handshake.confirmed()) return PathRefusal::kNotReady;
-  // RFC 10069 §2.2: no new path to the address of the handshake.
+  // RFC 10069 §2.2: forbids a new path to the address of the handshake.
   if (parts_.peer_parameters.disable_active_migration &&
       addresses.remote == parts_.handshake_remote()) {
     return PathRefusal::kForbidden;
   }
-  // RFC 10069 §3.2.1: in order, but the peer's connection ids may arrive out of order.
+  // RFC 10069 §3.2.1: ids are used in order, but the peer's connection ids may arrive out of order.
   PathEntry* entry = parts_.opening.next();
   if (!entry) return say_what_is_missing();
   entry->remote_ids.assign();
   Path& path = parts_.make_path(*entry, addresses);
-  // The limit protects strangers, and the server is none (RFC 9000 §8.1).
+  // The limit protects strangers, and the server is known (RFC 9000 §8.1).
   path.amplification.validate();
   path.validation.start(now_, RttEstimator{}.probe_timeout(Duration::zero()));
   announce_availability();
@@ -115,8 +115,7 @@ Status<PathRefusal> PathManagement::set_status(PathId id, PathStatus status) {
   return {};
 }
 
-// --- packets and timers
-// ---------------------------------------------------------------------------
+// --- packets and timers -------------------------------------------------------------------------
 
 void PathManagement::accept(PathEntry& entry, const AddressPair& addresses) {
   Path& path = parts_.make_path(entry, addresses);
@@ -168,13 +167,13 @@ void PathManagement::on_timeout() {
     parts_.keys.forget(id);
     if (parts_.policy) parts_.policy->on_forgotten(id);
   }
-  // A path with the new id can be opened once the peer gives connection ids for it, too.
+  // A path with the new id can be opened once the peer gives connection ids for it too.
   if (!forgotten.empty()) issue_connection_ids();
 }
 
 void PathManagement::fail_validation(PathEntry& entry) {
   if (entry.path->revert(now_)) {
-    entry.former.reset();  // it is back there
+    entry.former.reset();  // the path is back there
     return;
   }
   if (entry.rules.apart || parts_.paths.open_count() > 1) {
@@ -183,7 +182,7 @@ void PathManagement::fail_validation(PathEntry& entry) {
                                                    : TransportErrorCode::kNoCidAvailableForPath;
     return end(entry, code(error), false);
   }
-  // RFC 9000 §9.3.2: without an address that works the connection ends silently.
+  // RFC 9000 §9.3.2: without a working address the connection ends silently.
   parts_.close.finish({.cause = ConnectionClosed::Cause::kLocalError,
                        .error = code(TransportErrorCode::kNoViablePath),
                        .reason = "path validation failed"});
@@ -207,13 +206,13 @@ void PathManagement::end(PathEntry& entry, std::uint64_t error, bool by_peer) {
   }
 }
 
-// What an abandoned path leaves to others.
+// Gives what an abandoned path still had to the other paths.
 void PathManagement::leave(PathEntry& entry) {
   entry.copies.clear();
   if (!entry.rules.apart) parts_.streams.pinned().unpin_all(entry.id);
   if (parts_.policy) parts_.policy->on_abandoned(entry, now_);
   if (!entry.path) return;
-  // What was in flight is sent again elsewhere at once instead of when the path's state is dropped
+  // Sends data in flight again elsewhere at once, and not only when the path's state is dropped
   // (§3.4.3).
   FrameOutcome outcome(parts_, now_);
   entry.path->loss.abandon_outstanding(outcome);
@@ -222,8 +221,7 @@ void PathManagement::leave(PathEntry& entry) {
   parts_.events.push_back(PathAbandonedEvent{entry.id, abandonment.error, abandonment.by_peer});
 }
 
-// --- frames
-// ---------------------------------------------------------------------------------------
+// --- frames -------------------------------------------------------------------------------------
 
 TransportStatus PathManagement::on_frame(const PathAbandonFrame& frame) {
   if (!parts_.paths.ids().permitted(frame.path)) {
@@ -272,7 +270,7 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
   }
   PathEntry* entry = parts_.paths.find_or_add(frame.path);
   if (!entry) return {};
-  // Packets of a path that is there may still be on their way with the id.
+  // Packets of an open path may still be on their way with the id.
   const Duration remembered = entry->path ? 3 * parts_.probe_timeout() : Duration::zero();
   TransportStatus status = entry->local_ids.on_retire({frame.sequence}, now_ + remembered);
   if (!entry->path) entry->local_ids.forget_retired(now_);
@@ -281,9 +279,10 @@ TransportStatus PathManagement::on_frame(const PathRetireConnectionIdFrame& fram
 }
 
 TransportStatus PathManagement::on_frame(const MaxPathIdFrame& frame) {
-  // A connection that was handed over has one path for good, and no transport parameter about it.
+  // A path that was handed over is the only one of its connection here, which has no such transport
+  // parameter.
   if (parts_.paths.ids().only_one()) return {};
-  // §4.6: not below what the transport parameter said.
+  // §4.6: may not fall below the transport parameter.
   if (frame.maximum.value < *parts_.peer_parameters.initial_max_path_id) {
     return violation("maximum below initial_max_path_id");
   }
@@ -298,7 +297,7 @@ TransportStatus PathManagement::on_frame(const PathsBlockedFrame& frame) {
   if (!parts_.paths.ids().permitted(frame.maximum)) {
     return violation(k_above_maximum);
   }
-  // Our MAX_PATH_ID may be on its way or lost; it costs nothing to say it again.
+  // Our MAX_PATH_ID may be on its way or lost. Repeating it costs nothing.
   if (frame.maximum < parts_.paths.ids().local_maximum()) parts_.paths.ids().set_maximum_due(true);
   return {};
 }

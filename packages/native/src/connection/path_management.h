@@ -10,10 +10,10 @@ class PathManagement {
  public:
   PathManagement(ConnectionParts& parts, Time now) : parts_(parts), now_(now) {}
 
-  // Both sides announced `initial_max_path_id`; PROTOCOL_VIOLATION when the peer uses a connection
-  // id of length zero (§2.1).
+  // Begins to use multipath when both sides announced `initial_max_path_id`. PROTOCOL_VIOLATION
+  // when the peer uses a connection id of length zero (§2.1).
   TransportStatus enable(const TransportParameters& peer);
-  // Connection ids for every path id that both sides may use (§3.2.1).
+  // Issues connection ids for every path id that both sides may use (§3.2.1).
   void issue_connection_ids();
   void issue_connection_ids(PathEntry& entry);
 
@@ -22,16 +22,16 @@ class PathManagement {
   Status<PathRefusal> abandon(PathId id, std::uint64_t error);
   Status<PathRefusal> set_status(PathId id, PathStatus status);
 
-  // Abandons a path whatever else is open, because this side or the peer says so.
+  // Abandons a path, even the last one, because this side or the peer says so.
   void end(PathEntry& entry, std::uint64_t error, bool by_peer);
   void end(PathEntry& entry, TransportErrorCode error, bool by_peer) {
     end(entry, static_cast<std::uint64_t>(error), by_peer);
   }
 
   // --- packets and timers -----------------------------------------------------------------------
-  // Server: the first packet on a path id has arrived.
+  // Server: makes the path of the first packet on a path id.
   void accept(PathEntry& entry, const AddressPair& addresses);
-  // Both sides: its addresses are known to work now.
+  // Both sides: the addresses of the path are known to work now.
   void on_validated(PathEntry& entry);
   static Time next_timeout(const ConnectionParts& parts);
   void on_timeout();
@@ -48,9 +48,9 @@ class PathManagement {
  private:
   void leave(PathEntry& entry);
   void fail_validation(PathEntry& entry);
-  // After a path could not be opened.
+  // Tells the peer why a path could not be opened.
   PathRefusal say_what_is_missing();
-  // Where ids were used, given or lost.
+  // Called where ids were used, given or lost.
   void announce_availability();
 
   ConnectionParts& parts_;

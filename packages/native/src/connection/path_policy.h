@@ -27,14 +27,14 @@ class PathPolicy {
   virtual void on_frame_lost(const SentFrame&) {}
 
   // --- violations -------------------------------------------------------------------------------
-  // The peer broke a rule on a path that is not apart. True: others pay for it, and the connection
-  // goes on without the packet.
+  // The peer broke a rule on a path that is not apart. Returns true when others pay for it and the
+  // connection goes on without the packet.
   virtual bool on_violation(const TransportError&, Time) { return false; }
 
   // --- abandoned paths --------------------------------------------------------------------------
   // Called once for each path, when `entry.abandonment` is set.
   virtual void on_abandoned(PathEntry& entry, Time now) = 0;
-  // The frame that tells the peer.
+  // Returns the frame that tells the peer.
   virtual Frame abandonment_frame(const PathEntry& entry) const {
     return PathAbandonFrame{entry.id, entry.abandonment->error};
   }
@@ -53,9 +53,9 @@ class PathPolicy {
 // Offers an extension in the handshake. Has no state: connections share it.
 class PathPolicyFactory {
  public:
-  // Adds to the transport parameters of this side, which already offer multipath.
+  // Adds the offer to the transport parameters of this side, which already offer multipath.
   virtual void offer(TransportParameters& own) const = 0;
-  // Makes the connection's policy; null when the peer did not accept the offer.
+  // Makes the connection's policy. Returns null when the peer did not accept the offer.
   virtual std::unique_ptr<PathPolicy> agree(ConnectionParts& parts,
                                             const TransportParameters& peer) const = 0;
 

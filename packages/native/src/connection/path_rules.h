@@ -42,12 +42,12 @@ class FrameSet {
   std::uint64_t kinds_ = 0;
 };
 
-// What the connection's path policy says about one path. Packets ask these values, so that an
-// ordinary path costs no call; an ordinary path has the values below.
+// The rules of the connection's path policy for one path. Packets ask these values, so that an
+// ordinary path costs no call. An ordinary path has the values below.
 struct PathRules {
   // The path ends at another node than the connection's other paths do: at the peer's side or at
   // this one. Nothing moves between it and other paths: no data, acknowledgements or path frames.
-  // Its close, its reset and what goes wrong on it cost this path alone.
+  // Its close, its reset and violations on it cost this path alone.
   bool apart = false;
   // Frames that the receiver checks against the two sets below; it handles all others at once.
   FrameSet judged;

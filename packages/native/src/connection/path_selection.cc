@@ -5,7 +5,7 @@
 namespace sheaf::quic {
 
 bool PathSelection::chooses_among_several(const PathEntry& entry) {
-  // RFC 10069 §3.1: a path carries data once it is validated; while none is, as on a single path.
+  // RFC 10069 §3.1: a path carries data once it is validated. While none is, any path may.
   Snapshots& snapshots = snapshots_ ? *snapshots_ : snapshots_.emplace();
   std::size_t count = fill(snapshots, true);
   if (count == 0) count = fill(snapshots, false);
@@ -14,7 +14,7 @@ bool PathSelection::chooses_among_several(const PathEntry& entry) {
   usable_ = usable;
   const auto chosen = parts_.path_scheduler->select(usable, demand());
   if (chosen) return usable[*chosen].id == entry.id;
-  // The scheduler may wait for a path that has only to wait for its pacer.
+  // The scheduler may have chosen to wait for a path that only waits for its pacer.
   const auto waits = std::ranges::find(usable, entry.id, &PathSnapshot::id);
   if (waits != usable.end() && waits->window >= waits->in_flight + waits->datagram_size) {
     const Time next = entry.path->pacer.next_send_time(now_);

@@ -8,8 +8,8 @@
 
 namespace sheaf::quic {
 
-// Which path carries what any path could: shows the scheduler what is open, and keeps the rules
-// that hold whatever it decides.
+// Chooses the path for data that any path could carry. Shows the scheduler the open paths, and
+// enforces the rules that hold whatever it decides.
 class PathSelection {
  public:
   PathSelection(ConnectionParts& parts, Time now) : parts_(parts), now_(now) {}
@@ -19,17 +19,17 @@ class PathSelection {
     if (entry.rules.apart) return false;
     return parts_.paths.open_count() < 2 || chooses_among_several(entry);
   }
-  // What the last answer was based on, for the stream scheduler.
+  // Returns the basis of the last choice, for the stream scheduler.
   SendOpportunity opportunity(const PathEntry& entry) const {
     return {.path = entry.id, .paths = usable_};
   }
-  // Its acknowledgements go on the other paths to the same peer: it is abandoned, or does not seem
-  // to work.
+  // The path's acknowledgements go on the other paths to the same peer: it is abandoned, or seems
+  // not to work.
   bool acknowledged_elsewhere(const PathEntry& entry) const;
-  // Either side wants it used only when nothing else works.
+  // Either side wants the path used only when nothing else works.
   static bool is_backup(const PathEntry& entry);
-  // Some path may carry its acknowledgements. What may not leave is nothing to wake up for: the
-  // datagram or the id that changes this does.
+  // Some path may carry the path's acknowledgements. Otherwise there is nothing to wake up for: the
+  // datagram or the id that changes this wakes the connection.
   static bool acknowledgement_can_leave(const ConnectionParts& parts, const PathEntry& entry);
 
  private:

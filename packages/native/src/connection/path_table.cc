@@ -74,7 +74,7 @@ bool PathTable::remote_id_known_elsewhere(const ConnectionId& id, PathId path) c
 
 bool PathTable::is_reset_token(Bytes token) const {
   bool found = false;
-  // Every path is compared, so that the time tells nothing (RFC 9000 §10.3.1).
+  // Compares every path, so that the time taken tells nothing (RFC 9000 §10.3.1).
   for (const auto& entry : entries_) {
     found |= !entry->abandonment && entry->remote_ids.is_reset_token(token);
   }

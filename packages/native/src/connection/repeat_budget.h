@@ -4,8 +4,9 @@
 
 namespace sheaf::quic {
 
-// Policy: how many bytes a connection may send again although they are not known to be lost
-// (connection/retransmission.h): a twentieth of all that it sent, and a little for short transfers.
+// Policy: bounds the bytes that a connection repeats although they are not known to be lost
+// (connection/retransmission.h) to a twentieth of all that it sent, plus a little for short
+// transfers.
 class RepeatBudget {
  public:
   std::uint64_t left(std::uint64_t bytes_sent) const {

@@ -8,7 +8,7 @@ namespace sheaf::quic {
 
 namespace {
 
-// What another path may take over; the data of pinned streams stays where it is.
+// Reports the frames that another path may take over. Data of pinned streams stays on its path.
 class TakenOver final : public SentFrameListener {
  public:
   TakenOver(ConnectionParts& parts, Time now) : parts_(parts), outcome_(parts, now) {}
@@ -34,13 +34,13 @@ void Retransmission::on_timeout(PathEntry& entry) {
   const auto action = path.loss.on_timeout(parts_.timer_terms(path), now_, outcome);
   if (action == LossDetection::TimeoutAction::kNone) return;
   if (action == LossDetection::TimeoutAction::kProbe) {
-    // RFC 9002 §6.2.4: two packets, with data where there is some.
+    // RFC 9002 §6.2.4: sends two packets, with data where there is some.
     path.probe_credits = 2;
     if (path.loss.probe_count() == 1) entry.silent_since = now_;
     path.ping_due = true;
     if (another_path_works(entry)) {
-      // RFC 10069 §5.6: what may be lost here does not wait for this path. It is one window at
-      // most, and once for each packet.
+      // RFC 10069 §5.6: data that may be lost here does not wait for this path. That is at most one
+      // window, and once for each packet.
       TakenOver taken_over(parts_, now_);
       path.loss.mark_outstanding_for_probe(taken_over);
     } else {
@@ -64,7 +64,8 @@ void Retransmission::repeat_late_on(PathEntry& fast) {
     if (entry == &fast || !entry->open() || entry->rules.apart || left == 0) continue;
     const Duration gain = entry->path->rtt.smoothed() - path.rtt.smoothed();
     if (gain <= Duration::zero()) continue;
-    // Sent after this moment means: its acknowledgement comes later than one of a packet from now.
+    // The acknowledgement of a packet sent after this moment comes later than that of a packet sent
+    // now.
     parts_.repeats.spend(entry->path->loss.mark_late_for_probe(now_ - gain, left, taken_over));
   }
 }

@@ -9,9 +9,9 @@
 
 namespace sheaf::quic {
 
-// All that a connection is made of (docs/decisions/0002-connection-seed.md): it comes from a
-// handshake here, from another server that hands a connection over, or from a group key. A missing
-// secret makes a connection that cannot send or cannot receive.
+// The input from which a connection is made (docs/decisions/0002-connection-seed.md): the result of
+// a handshake here, a connection that another server hands over, or a group key. Without one of the
+// secrets the connection cannot send or cannot receive.
 struct ConnectionSeed {
   std::optional<TrafficSecret> send_secret;
   std::optional<TrafficSecret> receive_secret;

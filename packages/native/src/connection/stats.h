@@ -11,7 +11,7 @@
 
 namespace sheaf::quic {
 
-// Why a received packet was thrown away without further ado.
+// Why a received packet was dropped.
 enum class DropReason : std::uint8_t {
   kTooShort,
   kUnknownConnectionId,

@@ -4,8 +4,8 @@
 
 namespace sheaf::quic {
 
-// RFC 9000 §8.1: three times what was received, until the address is validated. Each datagram
-// counts once, however many packets it carries.
+// Bounds what is sent to an address that is not validated: three times what was received from it
+// (RFC 9000 §8.1). Each datagram counts once, however many packets it carries.
 class AntiAmplification {
  public:
   void on_received(std::uint64_t bytes) { received_ += bytes; }
@@ -16,7 +16,7 @@ class AntiAmplification {
     if (validated_) return UINT64_MAX;
     return 3 * received_ > sent_ ? 3 * received_ - sent_ : 0;
   }
-  // Whether the allowance is worth a packet.
+  // The allowance is large enough to be worth a packet.
   bool may_send() const { return allowance() >= k_min_packet; }
 
  private:

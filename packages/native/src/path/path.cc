@@ -6,8 +6,8 @@ namespace sheaf::quic {
 
 namespace {
 
-// Jumbo frames end at routers, so that a round trip is short where they work; and where they do
-// not, the search costs three packets, which a short transfer would not get back.
+// Jumbo frames end at routers, so the round trip is short where they work. Where they do not work,
+// the search costs three packets, which a short transfer would not earn back.
 constexpr Duration k_jumbo_rtt = std::chrono::milliseconds(1);
 constexpr std::uint64_t k_jumbo_after = 4 << 20;
 
@@ -37,7 +37,7 @@ std::optional<std::uint16_t> Path::mtu_probe_due(std::size_t room, Time now) con
   return possible ? size : std::nullopt;
 }
 
-// The pacer waits afterwards for what goes beyond an ordinary packet's size.
+// Afterwards the pacer waits for the bytes beyond an ordinary packet's size.
 bool Path::may_probe(std::uint16_t size, Time now) const {
   return controller->window() >= loss.bytes_in_flight() + size &&
          pacer.budget(now) >= mtu.paced_as(size);
@@ -45,14 +45,14 @@ bool Path::may_probe(std::uint16_t size, Time now) const {
 
 std::uint64_t Path::kept_for_probe(std::uint16_t size) const {
   const bool jumbo = size > mtu.paced_as(size);
-  // A small window has no such share to spare, and empties often.
+  // A small window has no room to spare, and empties often.
   return jumbo && controller->window() >= 4 * std::uint64_t{size} ? size : 0;
 }
 
 void Path::update_pacing(Time now) {
   std::uint64_t rate = controller->pacing_rate();
   if (rate == 0 && rtt.has_sample()) {
-    // RFC 9002 §7.7: somewhat faster than the window per RTT, so that the window is what limits.
+    // RFC 9002 §7.7: somewhat faster than one window per RTT, so that the window is the limit.
     const auto smoothed =
         static_cast<std::uint64_t>(std::max<std::int64_t>(rtt.smoothed().count(), 1));
     const double gain = controller->in_slow_start() ? 2.0 : 1.25;

@@ -20,7 +20,7 @@ namespace sheaf::quic {
 // UDP payload of a jumbo frame: 9000 bytes with the headers of IPv6 and UDP.
 inline constexpr std::uint16_t k_jumbo_mtu = 8952;
 
-// What a path is made with.
+// The settings of a new path.
 struct PathConfig {
   CongestionConfig congestion;
   std::uint16_t initial_mtu = MtuDiscovery::k_base;
@@ -59,25 +59,28 @@ class Path {
   std::uint64_t packets_sent = 0;
   std::uint64_t packets_received = 0;
 
-  // Bytes of ack-eliciting packets that may leave now under window, pacer and anti-amplification.
+  // Returns how many bytes of ack-eliciting packets may leave now under window, pacer and
+  // anti-amplification limit.
   std::uint64_t send_allowance(Time now) const;
-  // Size of the MTU probe that should leave when it may, in a buffer with so much room.
+  // Returns the size of the MTU probe that should leave when it may, in a buffer with this much
+  // room.
   std::optional<std::uint16_t> mtu_probe_due(std::size_t room, Time now) const;
   bool may_probe(std::uint16_t size, Time now) const;
-  // Bytes of the window that data leaves to a probe that is due: it takes the room of each packet
-  // as soon as that is acknowledged, so that a jumbo frame would never find its own.
+  // Returns how many bytes of the window data leaves to a probe that is due. Data takes the room of
+  // each packet as soon as it is acknowledged, so a jumbo frame would never find enough otherwise.
   std::uint64_t kept_for_probe(std::uint16_t size) const;
-  // Refreshes the pacer after RTT or window changed.
+  // Adjusts the pacer after the RTT or the window changed.
   void update_pacing(Time now);
-  // Starts over on other addresses, which are validated unless they are known to work. RTT and
-  // window are kept when only the peer's port changed, as a NAT does it (RFC 9000 §9.4).
+  // Starts over on other addresses, which are validated unless they are known to work. Keeps RTT
+  // and window when only the peer's port changed, as a NAT changes it (RFC 9000 §9.4).
   void migrate(const AddressPair& to, bool known_to_work, Time now, Duration probe_timeout);
-  // A socket bound to the unspecified address: the kernel chose, and what it chose is seen on the
-  // first datagram.
+  // Learns the local address from the first datagram, where the socket is bound to the unspecified
+  // address and the kernel chose.
   void learn_local_address(const Address& local) {
     if (addresses.local.ip == decltype(Address::ip){}) addresses.local = local;
   }
-  // The addresses failed validation: back to the last that worked, if there are any.
+  // Goes back to the last addresses that worked, after the present ones failed validation. False
+  // when there are none.
   bool revert(Time now);
 
  private:

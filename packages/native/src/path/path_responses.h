@@ -7,8 +7,8 @@
 
 namespace sheaf::quic {
 
-// RFC 9000 §8.2.2: every PATH_CHALLENGE is answered once, the way that it came. A peer that sends
-// more of them than fit before it reads a response gets none to the rest.
+// Answers every PATH_CHALLENGE once, the way that it came (RFC 9000 §8.2.2). A peer that sends more
+// of them than fit before it reads a response gets none to the rest.
 class PathResponses {
  public:
   void add(const PathData& challenge) {

@@ -14,7 +14,7 @@ void PathValidation::start(Time now, Duration probe_timeout) {
 }
 
 PathChallengeFrame PathValidation::next_challenge(Random& random, Time now, bool full_size) {
-  // §8.2.1: unpredictable, and a new one each time, so that a response tells what it answers.
+  // §8.2.1: unpredictable, and new each time, so that a response tells which challenge it answers.
   Challenge& challenge = challenges_[sent_++];
   random.fill(challenge.payload);
   challenge.full_size = full_size;
@@ -30,7 +30,7 @@ PathValidation::Shown PathValidation::on_response(const PathResponseFrame& respo
       std::ranges::find(challenges_.begin(), end, response.data, &Challenge::payload);
   if (answered == end) return Shown::kNothing;
   if (!answered->full_size) {
-    // §8.2.3: the address is the peer's, but whether the path carries 1200 bytes is still unknown.
+    // §8.2.3: the address is the peer's, but the path may not carry 1200 bytes.
     start(now, interval_);
     return Shown::kAddress;
   }

@@ -23,8 +23,7 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
   return out << scenario.name;
 }
 
-// --- links
-// ----------------------------------------------------------------------------------------
+// --- links ---------------------------------------------------------------------------------------
 
 LinkConfig link(SeededRandom& random) {
   return {.queue_bytes = 64_kib,
@@ -60,8 +59,7 @@ World::Options rough(SeededRandom& random) {
   return options;
 }
 
-// --- steps
-// ----------------------------------------------------------------------------------------
+// --- steps ---------------------------------------------------------------------------------------
 
 // Two paths that work, and a download in flight.
 PathId begin(World& world, std::uint64_t bytes = k_bytes) {

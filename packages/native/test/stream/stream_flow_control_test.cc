@@ -235,8 +235,7 @@ TEST(StreamFlowControl, WindowsDoNotGrowForFewBytesFarAway) {
   EXPECT_FALSE(server.wants_to_send());
 }
 
-// --- streams
-// --------------------------------------------------------------------------------------
+// --- streams -------------------------------------------------------------------------------------
 
 TEST(StreamLimits, OpenWaitsForThePeer) {
   StreamSetConfig config;

@@ -30,8 +30,7 @@ DependencyTree::Index DependencyTree::find_node(std::uint64_t id) const {
   return index ? *index : k_none;
 }
 
-// --- what clients say
-// -----------------------------------------------------------------------------
+// --- what clients say ----------------------------------------------------------------------------
 
 void DependencyTree::set_stream(StreamId stream, const Dependency& dependency) {
   const Dependency said = with_valid_ids(dependency);
@@ -111,8 +110,7 @@ bool DependencyTree::is_above(Index ancestor, Index index) const {
   return index == ancestor;
 }
 
-// --- nodes
-// ----------------------------------------------------------------------------------------
+// --- nodes ---------------------------------------------------------------------------------------
 
 DependencyTree::Index DependencyTree::create(std::uint64_t id) {
   Index index = unused_;
@@ -203,8 +201,7 @@ void DependencyTree::remove_group(Index index) {
   --groups_;
 }
 
-// --- parents and children
-// -------------------------------------------------------------------------
+// --- parents and children ------------------------------------------------------------------------
 
 void DependencyTree::link(Index child, Index parent) {
   enter_list(child, parent);
@@ -307,8 +304,7 @@ void DependencyTree::lift_children(Index index) {
   }
 }
 
-// --- what there is to send
-// ------------------------------------------------------------------------
+// --- what there is to send -----------------------------------------------------------------------
 
 void DependencyTree::activate(StreamId stream, std::uint64_t bytes) {
   if (find(stream) == k_none) settle_on_root(stream);

@@ -47,8 +47,7 @@ class TreeScheduler : public StreamScheduler, private DependencyTree::Listener {
   }
   void on_bytes(Index, Index) override {}
 
-  // --- ready children, in order
-  // -------------------------------------------------------------------
+  // --- ready children, in order ------------------------------------------------------------------
   const DependencyTree::Node& node(Index index) const { return tree_.node(index); }
   Index first(Index parent) const { return ready_[parent].first; }
   Index after(Index child) const { return order_.after(child); }

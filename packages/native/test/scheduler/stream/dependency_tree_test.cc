@@ -225,8 +225,7 @@ TEST_F(DependencyTreeTest, KnowsWhatIsReadyAndHowMuch) {
   EXPECT_TRUE(recorder_.ready.empty());
 }
 
-// --- against the reference
-// ------------------------------------------------------------------------
+// --- against the reference -----------------------------------------------------------------------
 
 // Everything that the tree says of every node of the reference.
 void expect_equal(const DependencyTree& tree, const NaiveDependencyTree& naive,
@@ -334,8 +333,7 @@ INSTANTIATE_TEST_SUITE_P(Mixes, RandomTrees,
                            return "Seed" + std::to_string(parameter.param.seed);
                          });
 
-// --- hostile trees
-// --------------------------------------------------------------------------------
+// --- hostile trees -------------------------------------------------------------------------------
 
 class HostileTree : public DependencyTreeTest {
  protected:

@@ -46,8 +46,7 @@ class Transfers {
 
 using Runs = std::vector<std::pair<std::uint64_t, int>>;
 
-// --- what all have in common
-// ----------------------------------------------------------------------
+// --- what all have in common ---------------------------------------------------------------------
 
 constexpr Kind k_tree_kinds[] = {
     Kind::kWeighted, Kind::kWeightedBurst,    Kind::kScattered,      Kind::kScatteredReleased,
@@ -101,8 +100,7 @@ TEST_P(AnyTreeScheduler, HasNothingAtFirst) {
 INSTANTIATE_TEST_SUITE_P(Kinds, AnyTreeScheduler, testing::ValuesIn(k_tree_kinds),
                          [](const auto& parameter) { return test_name(parameter.param); });
 
-// --- WRR
-// ------------------------------------------------------------------------------------------
+// --- WRR -----------------------------------------------------------------------------------------
 
 class WeightedRoundRobinTest : public testing::Test {
  protected:
@@ -159,8 +157,7 @@ TEST_F(WeightedRoundRobinTest, GivesNothingForComingBack) {
   EXPECT_NEAR(first, 500, 1);
 }
 
-// --- WRR as released
-// ------------------------------------------------------------------------------
+// --- WRR as released -----------------------------------------------------------------------------
 
 TEST(BurstRoundRobin, SpendsTheQuantumInOneVisit) {
   const auto scheduler = make_stream_scheduler(Kind::kWeightedBurst);
@@ -194,8 +191,7 @@ TEST(BurstRoundRobin, GoesOnWhenTheVisitedStreamLeaves) {
   EXPECT_EQ(serve(*scheduler, 3), (Ids{3, 3, 1}));
 }
 
-// --- sWRR
-// -----------------------------------------------------------------------------------------
+// --- sWRR ----------------------------------------------------------------------------------------
 
 // §2.4 with r = 10: weights 256, 128 and 20 have 10, 5 and 20 * 10 / 256 < 1, so 1 token. One
 // packet at a time: A B C, four times A B, five times A; then anew.
@@ -239,8 +235,7 @@ TEST(ScatteredRoundRobinReleased, IsPlainTurnsAmongSiblings) {
   EXPECT_EQ(serve(*scheduler, 8), (Ids{1, 3, 2, 3, 1, 3, 2, 3}));
 }
 
-// --- dWRR
-// -----------------------------------------------------------------------------------------
+// --- dWRR ----------------------------------------------------------------------------------------
 
 // §3.3: groups of priority 200 and 50 have p = 200 / 250 and 50 / 250, of 100 packets 80 and 20.
 // The first round: 80 of the higher group, smallest first: 40 of B, 40 of A; 20 of the lower: 10 of
@@ -296,8 +291,7 @@ TEST(DataSizeRoundRobin, CountsOnlyGroupsThatHaveSomethingToSend) {
   EXPECT_EQ(transfers.sequence(), (Runs{{A, 5}, {B, 63}, {C, 38}, {B, 37}, {C, 62}}));
 }
 
-// --- dWRR as released
-// -----------------------------------------------------------------------------
+// --- dWRR as released ----------------------------------------------------------------------------
 
 // Children of the root: by weight, by size, and nodes with children last; below: in order of
 // arrival.
@@ -318,8 +312,7 @@ TEST(BurstRoundRobinBySize, SortsTheChildrenOfTheRoot) {
   EXPECT_EQ(serve(*scheduler, 11), (Ids{3, 3, 3, 3, 2, 2, 1, 1, 5, 4, 4}));
 }
 
-// --- SA-ECF
-// ---------------------------------------------------------------------------------------
+// --- SA-ECF --------------------------------------------------------------------------------------
 
 constexpr PathId k_best{0}, k_other{1};
 
