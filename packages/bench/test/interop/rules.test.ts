@@ -39,7 +39,11 @@ describe('aioquic as a rare client of a gateway', () => {
     const script = installed('packages', 'bench', 'interop', 'aioquic_rules.py');
     const sites = [`127.0.0.1:${site.port}`, `127.0.0.1:${site.idlePort}`];
     // All cases, one after the other
-    outcomes = await printedJson(installed('.sheaf', 'interop', 'bin', 'python'), [script, ...sites, ...files], 280_000);
+    outcomes = await printedJson(
+      installed('.sheaf', 'interop', 'bin', 'python'),
+      [script, ...sites, ...files],
+      280_000,
+    );
   }, 300_000);
   afterAll(() => site.stop());
 
