@@ -23,7 +23,8 @@ export async function buildAddon({ refuseWarnings = false } = {}) {
   const output = [];
   const code = await run(process.execPath, args, {
     cwd: native,
-    env: { ...compilers(), ...settings },
+    // Its messages are read, in English.
+    env: { ...compilers(), ...settings, LC_ALL: 'C' },
     onOutput: (part) => output.push(part),
   });
   if (code !== 0) {
