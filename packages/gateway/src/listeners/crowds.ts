@@ -66,7 +66,7 @@ class Crowd {
 
 /**
  * Bounds the connections of HTTP/1.1 that one network holds. Each costs some 50 KB, and a client that abandons its
- * exchanges without closing them keeps all of them. Beyond an eighth of its share, a network gets further connections one
+ * exchanges without closing them keeps all of them. Beyond a tenth of its share, a network gets further connections one
  * by one. For each, the connection gives way whose client has done nothing for the longest time.
  */
 export class Crowds {
@@ -79,7 +79,7 @@ export class Crowds {
 
   /** `share`: connections that one network may have */
   constructor(share: number, turnOf: (socket: Socket) => ClientsTurn) {
-    this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 8));
+    this.#atOnce = Math.max(leastAtOnce, Math.ceil(share / 10));
     this.#turnOf = turnOf;
   }
 

@@ -149,7 +149,7 @@ const fixed: Bound[] = [
   {
     resource: 'connections of one network over HTTP/1.1',
     default:
-      'an eighth of `connections_per_network` (64 at least); beyond that 25 more a second, newest and oldest in turn, except from trusted proxies',
+      'a tenth of `connections_per_network` (64 at least); beyond that 25 more a second, newest and oldest in turn, except from trusted proxies',
     pays: 'the network',
     gets: 'its turn later, 10 s at most; to each the one gives way whose client has done nothing for the longest time, and for 2 s',
   },

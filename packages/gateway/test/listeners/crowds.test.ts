@@ -5,7 +5,7 @@ import { Crowds, type ClientsTurn } from '../../src/listeners/crowds.js';
 
 const network = '192.0.2.1';
 /** Connections that a share of 1,000 lets in at once. */
-const atOnce = 125;
+const atOnce = 100;
 /** Then so many, and as many again every 250 ms. */
 const aFew = 7;
 
@@ -45,7 +45,7 @@ const begun = (connections: Connection[]): number => connections.filter((connect
 const open = (connections: Connection[]): number =>
   connections.filter((connection) => connection.begun && !connection.destroyed).length;
 
-it('beyond an eighth of the share connections come in one by one, and those that do nothing give way', async () => {
+it('beyond a tenth of the share connections come in one by one, and those that do nothing give way', async () => {
   const { crowds, many } = crowded();
   const connections = many(900);
   expect(begun(connections)).toBe(atOnce + aFew);
