@@ -98,10 +98,12 @@ export class Crowds {
       this.#begin(crowd, network, socket, begin);
     };
     crowd.waiting.set(socket, { timeout, begin: beginInTurn });
-    socket.once('close', () => {
+    const leave = (): void => {
       this.#take(crowd, socket);
       this.#forget(crowd, network);
-    });
+    };
+    // `close` comes only after the turns of this turn of the event loop are given.
+    socket.once('end', leave).once('close', leave);
     this.#release(crowd, performance.now());
   }
 
@@ -171,18 +173,13 @@ export class Crowds {
   }
 
   #release(crowd: Crowd, now: number): void {
-    for (let next = crowd.next(); next !== undefined; next = crowd.next()) {
-      if (next.destroyed) {
-        // Its client left, and `close` is about to be reported.
-        this.#take(crowd, next);
-        continue;
-      }
+    while (crowd.waiting.size > 0) {
       if (crowd.open >= this.#atOnce) {
         const quietest = this.#quietest(crowd, now);
         if ((!quietest && now - crowd.gaveWayAt < patienceMs) || !crowd.turns.tryRemoveTokens(1)) return;
         if (quietest) this.#giveWay(crowd, quietest, now);
       }
-      this.#take(crowd, next)?.begin();
+      this.#take(crowd, crowd.next())?.begin();
     }
   }
 
