@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (operation % 8 < 3) {
       const bool eliciting = operation % 8 > 0;
       const Ecn mark = ecn.next_mark();
-      loss.sent().add_frame({.length = 7});
+      loss.sent().add_frame(SentFrame::for_data({}, 0, 7, false));
       loss.on_packet_sent(loss.sent().commit({.time_sent = now,
                                               .bytes = 1200,
                                               .ack_eliciting = eliciting,

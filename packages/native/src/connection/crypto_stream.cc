@@ -24,20 +24,18 @@ void CryptoStream::write_frames(Writer& writer, SentPackets& sent) {
         std::min<std::uint64_t>(first.end - first.start, writer.remaining() - header);
     const Bytes data = Bytes(outgoing_).subspan(first.start, length);
     encode(writer, Frame{CryptoFrame{first.start, data}});
-    sent.add_frame({.offset = first.start,
-                    .length = static_cast<std::uint32_t>(length),
-                    .kind = SentFrame::Kind::kCrypto});
+    sent.add_frame(SentFrame::for_crypto(first.start, static_cast<std::uint32_t>(length)));
     unsent_.erase(first.start, first.start + length);
   }
 }
 
 void CryptoStream::on_acknowledged(const SentFrame& frame) {
-  acknowledged_.insert(frame.offset, frame.offset + frame.length);
-  unsent_.erase(frame.offset, frame.offset + frame.length);
+  acknowledged_.insert(frame.offset(), frame.offset() + frame.length());
+  unsent_.erase(frame.offset(), frame.offset() + frame.length());
 }
 
 void CryptoStream::on_lost(const SentFrame& frame) {
-  unsent_.insert(frame.offset, frame.offset + frame.length);
+  unsent_.insert(frame.offset(), frame.offset() + frame.length());
   for (const auto& interval : acknowledged_) unsent_.erase(interval.start, interval.end);
 }
 

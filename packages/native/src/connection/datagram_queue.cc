@@ -17,7 +17,7 @@ void DatagramQueue::write_frames(Writer& writer, SentPackets& sent) {
     const Frame frame = DatagramFrame{datagram->payload};
     if (encoded_size(frame) > writer.remaining()) return;
     encode(writer, frame);
-    sent.add_frame({.offset = datagram->tag, .kind = SentFrame::Kind::kDatagram});
+    sent.add_frame(SentFrame::for_datagram(datagram->tag));
     ++sent_count_;
     outgoing_.pop();
   }

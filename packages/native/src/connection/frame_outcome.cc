@@ -3,12 +3,12 @@
 namespace sheaf::quic {
 
 PathEntry* FrameOutcome::entry_of(const SentFrame& frame) {
-  return parts_.paths.find(PathId{static_cast<std::uint32_t>(frame.stream)});
+  return parts_.paths.find(frame.path());
 }
 
 void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
   using Kind = SentFrame::Kind;
-  switch (frame.kind) {
+  switch (frame.kind()) {
     case Kind::kStream:
     case Kind::kResetStream:
     case Kind::kStopSending:
@@ -23,29 +23,29 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
       parts_.streams.outgoing().on_acknowledged(frame);
       break;
     case Kind::kAck:
-      parts_.paths.find(id)->path->received.on_ack_acknowledged(frame.offset);
+      parts_.paths.find(id)->path->received.on_ack_acknowledged(frame.largest_acknowledged());
       break;
     case Kind::kPathAck:
       if (PathEntry* entry = entry_of(frame); entry && entry->path)
-        entry->path->received.on_ack_acknowledged(frame.offset);
+        entry->path->received.on_ack_acknowledged(frame.largest_acknowledged());
       break;
     case Kind::kCrypto:
       parts_.crypto.on_acknowledged(frame);
       break;
     case Kind::kRetireConnectionId:
       if (PathEntry* entry = entry_of(frame))
-        entry->remote_ids.on_retirement_acknowledged(frame.offset);
+        entry->remote_ids.on_retirement_acknowledged(frame.sequence());
       break;
     case Kind::kPathAbandon:
       if (PathEntry* entry = entry_of(frame); entry && entry->abandonment)
         entry->abandonment->frame_acknowledged = true;
       break;
     case Kind::kDatagram:
-      parts_.events.push_back(DatagramAcknowledgedEvent{frame.offset});
+      parts_.events.push_back(DatagramAcknowledgedEvent{frame.identifier()});
       break;
     case Kind::kMtuProbe: {
       Path& path = *parts_.paths.find(id)->path;
-      path.mtu.on_probe_acknowledged(static_cast<std::uint16_t>(frame.length), now_);
+      path.mtu.on_probe_acknowledged(frame.probe_size(), now_);
       path.controller->on_mtu_change(path.mtu.current());
       break;
     }
@@ -67,7 +67,7 @@ void FrameOutcome::on_frame_acknowledged(PathId id, const SentFrame& frame) {
 
 void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
   using Kind = SentFrame::Kind;
-  switch (frame.kind) {
+  switch (frame.kind()) {
     case Kind::kStream:
     case Kind::kResetStream:
     case Kind::kStopSending:
@@ -88,10 +88,11 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       parts_.handshake_frames.on_token_lost();
       break;
     case Kind::kNewConnectionId:
-      if (PathEntry* entry = entry_of(frame)) entry->local_ids.on_lost(frame.offset);
+      if (PathEntry* entry = entry_of(frame)) entry->local_ids.on_lost(frame.sequence());
       break;
     case Kind::kRetireConnectionId:
-      if (PathEntry* entry = entry_of(frame)) entry->remote_ids.on_retirement_lost(frame.offset);
+      if (PathEntry* entry = entry_of(frame))
+        entry->remote_ids.on_retirement_lost(frame.sequence());
       break;
     case Kind::kPathAbandon:
       if (PathEntry* entry = entry_of(frame);
@@ -102,7 +103,7 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
     case Kind::kPathStatus:
       // RFC 10069 §4.3: repeats only the newest.
       if (PathEntry* entry = entry_of(frame);
-          entry && entry->own_preference.sequence == frame.offset) {
+          entry && entry->own_preference.sequence == frame.sequence()) {
         entry->own_preference.frame_due = true;
       }
       break;
@@ -111,17 +112,16 @@ void FrameOutcome::on_frame_lost(PathId id, const SentFrame& frame) {
       parts_.policy->on_frame_lost(frame);
       break;
     case Kind::kMaxPathId:
-      parts_.paths.ids().on_maximum_lost(PathId{static_cast<std::uint32_t>(frame.offset)});
+      parts_.paths.ids().on_maximum_lost(frame.limit());
       break;
     case Kind::kHandshakeDone:
       parts_.handshake_frames.on_done_lost();
       break;
     case Kind::kDatagram:
-      parts_.events.push_back(DatagramLostEvent{frame.offset});
+      parts_.events.push_back(DatagramLostEvent{frame.identifier()});
       break;
     case Kind::kMtuProbe:
-      parts_.paths.find(id)->path->mtu.on_probe_lost(static_cast<std::uint16_t>(frame.length),
-                                                     now_);
+      parts_.paths.find(id)->path->mtu.on_probe_lost(frame.probe_size(), now_);
       break;
     // Acknowledgements are renewed, challenges have their own timer, responses are not repeated
     // (RFC 9000 §13.3), and a blocked side says so again when it matters (RFC 10069 §4.7).

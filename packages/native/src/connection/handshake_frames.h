@@ -20,13 +20,13 @@ class HandshakeFrames {
   bool has_pending() const { return done_due_ || token_due_; }
   void write_done(Writer& writer, SentPackets& sent) {
     if (done_due_ && write_frame(writer, sent, HandshakeDoneFrame{},
-                                 {.kind = SentFrame::Kind::kHandshakeDone})) {
+                                 SentFrame::plain(SentFrame::Kind::kHandshakeDone))) {
       done_due_ = false;
     }
   }
   void write_token(Writer& writer, SentPackets& sent) {
-    if (token_due_ &&
-        write_frame(writer, sent, NewTokenFrame{token_}, {.kind = SentFrame::Kind::kNewToken})) {
+    if (token_due_ && write_frame(writer, sent, NewTokenFrame{token_},
+                                  SentFrame::plain(SentFrame::Kind::kNewToken))) {
       token_due_ = false;
     }
   }

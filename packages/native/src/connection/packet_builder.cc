@@ -207,10 +207,8 @@ void PacketBuilder::write_ack(Writer& writer, PathEntry& of) {
       of.path->received.write_ack(writer, parts_.config.ack_delay_exponent, now_,
                                   multipath ? std::optional(of.id) : std::nullopt);
   if (!reported) return;
-  path_.loss.sent().add_frame(
-      {.stream = of.id.value,
-       .offset = *reported,
-       .kind = multipath ? SentFrame::Kind::kPathAck : SentFrame::Kind::kAck});
+  path_.loss.sent().add_frame(SentFrame::for_acknowledgement(
+      multipath ? SentFrame::Kind::kPathAck : SentFrame::Kind::kAck, of.id, *reported));
 }
 
 bool PacketBuilder::write_frame(Writer& writer, const Frame& frame, const SentFrame& sent) {
@@ -232,10 +230,10 @@ void PacketBuilder::write_frames(Writer& writer, Draft& draft) {
   if (pinned && !pinned_first) write_pinned(writer);
   // Sends PING only where nothing else elicits an acknowledgement.
   const auto is_acknowledgement = [](const SentFrame& frame) {
-    return frame.kind == SentFrame::Kind::kAck || frame.kind == SentFrame::Kind::kPathAck;
+    return frame.kind() == SentFrame::Kind::kAck || frame.kind() == SentFrame::Kind::kPathAck;
   };
   if (path_.ping_due && std::ranges::all_of(sent.pending_frames(), is_acknowledgement)) {
-    write_frame(writer, PingFrame{}, {.kind = SentFrame::Kind::kPing});
+    write_frame(writer, PingFrame{}, SentFrame::plain(SentFrame::Kind::kPing));
   }
   path_.ping_due = false;
 }
@@ -250,13 +248,13 @@ bool PacketBuilder::write_challenge(PathValidation& validation, Writer& writer) 
   const bool full_size =
       writer.size() + writer.remaining() + k_aead_tag_length >= k_minimum_path_size;
   return write_frame(writer, validation.next_challenge(parts_.random, now_, full_size),
-                     {.kind = SentFrame::Kind::kPathChallenge});
+                     SentFrame::plain(SentFrame::Kind::kPathChallenge));
 }
 
 bool PacketBuilder::write_responses(PathResponses& responses, Writer& writer) {
   bool any = false;
   while (responses.due() &&
-         write_frame(writer, responses.next(), {.kind = SentFrame::Kind::kPathResponse})) {
+         write_frame(writer, responses.next(), SentFrame::plain(SentFrame::Kind::kPathResponse))) {
     responses.sent();
     any = true;
   }
@@ -303,8 +301,8 @@ void PacketBuilder::write_copies(Writer& writer) {
 void PacketBuilder::queue_copies(const Draft& draft) {
   const auto frames = path_.loss.sent().pending_frames();
   for (std::size_t i = draft.first_data_frame; i < frames.size(); ++i) {
-    if (frames[i].kind != SentFrame::Kind::kStream) continue;
-    if (parts_.streams.pinned().contains({frames[i].stream})) continue;
+    if (frames[i].kind() != SentFrame::Kind::kStream) continue;
+    if (parts_.streams.pinned().contains(frames[i].stream())) continue;
     for (const auto& other : parts_.paths.in_use()) {
       const bool rests = PathSelection::is_backup(*other) && !PathSelection::is_backup(entry_);
       if (other == &entry_ || !other->usable() || other->rules.apart || rests) continue;
@@ -374,7 +372,7 @@ void PacketBuilder::build_mtu_probe(TransmitBatch& batch, std::uint16_t size) {
   Writer writer(batch.buffer.first(size));
   write_short_header(writer, draft.job, entry_.remote_ids.current());
   writer.truncate(k_aead_tag_length);
-  path_.loss.sent().add_frame({.length = size, .kind = SentFrame::Kind::kMtuProbe});
+  path_.loss.sent().add_frame(SentFrame::for_mtu_probe(size));
   encode(writer, Frame{PingFrame{}});
   const std::size_t padding = writer.remaining();
   std::memset(writer.position(), 0, padding);

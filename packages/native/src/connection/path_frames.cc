@@ -26,13 +26,13 @@ void PathFrames::write_limits(Writer& writer, SentPackets& sent) {
   const PathId maximum = paths_.ids().local_maximum();
   if (paths_.ids().maximum_due() &&
       write_frame(writer, sent, MaxPathIdFrame{maximum},
-                  {.offset = maximum.value, .kind = Kind::kMaxPathId})) {
+                  SentFrame::for_limit(Kind::kMaxPathId, maximum.value))) {
     paths_.ids().set_maximum_due(false);
   }
   const PathId limit = paths_.ids().peer_maximum();
   if (paths_.ids().blocked_due() &&
       write_frame(writer, sent, PathsBlockedFrame{limit},
-                  {.offset = limit.value, .kind = Kind::kPathsBlocked})) {
+                  SentFrame::for_limit(Kind::kPathsBlocked, limit.value))) {
     paths_.ids().set_blocked_due(false);
   }
 }
@@ -41,7 +41,7 @@ void PathFrames::write_entry(PathEntry& entry, Writer& writer, SentPackets& sent
   if (entry.abandonment) {
     const Frame frame = policy_ ? policy_->abandonment_frame(entry)
                                 : Frame{PathAbandonFrame{entry.id, entry.abandonment->error}};
-    if (write_frame(writer, sent, frame, {.stream = entry.id.value, .kind = Kind::kPathAbandon})) {
+    if (write_frame(writer, sent, frame, SentFrame::for_path(Kind::kPathAbandon, entry.id))) {
       entry.abandonment->frame_due = false;
     }
     return;
@@ -51,12 +51,12 @@ void PathFrames::write_entry(PathEntry& entry, Writer& writer, SentPackets& sent
   PathPreference& own = entry.own_preference;
   if (own.frame_due &&
       write_frame(writer, sent, PathStatusFrame{entry.id, *own.sequence, own.status},
-                  {.stream = entry.id.value, .offset = *own.sequence, .kind = Kind::kPathStatus})) {
+                  SentFrame::for_path(Kind::kPathStatus, entry.id, *own.sequence))) {
     own.frame_due = false;
   }
   if (entry.cids_blocked_due &&
       write_frame(writer, sent, PathCidsBlockedFrame{entry.id, entry.remote_ids.next_sequence()},
-                  {.stream = entry.id.value, .kind = Kind::kPathCidsBlocked})) {
+                  SentFrame::for_path(Kind::kPathCidsBlocked, entry.id))) {
     entry.cids_blocked_due = false;
   }
 }
@@ -66,9 +66,7 @@ void PathFrames::write_new_ids(PathEntry& entry, Writer& writer, SentPackets& se
     const Frame frame = paths_.ids().enabled() ? Frame{PathNewConnectionIdFrame{entry.id, *issued}}
                                                : Frame{*issued};
     if (!write_frame(writer, sent, frame,
-                     {.stream = entry.id.value,
-                      .offset = issued->sequence,
-                      .kind = Kind::kNewConnectionId})) {
+                     SentFrame::for_path(Kind::kNewConnectionId, entry.id, issued->sequence))) {
       return;
     }
     entry.local_ids.sent();
@@ -81,9 +79,8 @@ void PathFrames::write_retirements(PathEntry& entry, Writer& writer, SentPackets
     const Frame frame = paths_.ids().enabled()
                             ? Frame{PathRetireConnectionIdFrame{entry.id, sequence}}
                             : Frame{RetireConnectionIdFrame{sequence}};
-    if (!write_frame(
-            writer, sent, frame,
-            {.stream = entry.id.value, .offset = sequence, .kind = Kind::kRetireConnectionId})) {
+    if (!write_frame(writer, sent, frame,
+                     SentFrame::for_path(Kind::kRetireConnectionId, entry.id, sequence))) {
       return;
     }
     entry.remote_ids.retirement_sent();

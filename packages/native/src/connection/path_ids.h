@@ -61,7 +61,7 @@ class PathIds {
   bool maximum_due() const { return maximum_due_; }
   void set_maximum_due(bool due) { maximum_due_ = due; }
   // The frame with this maximum is repeated unless it is out of date.
-  void on_maximum_lost(PathId maximum) { maximum_due_ |= maximum == local_maximum_; }
+  void on_maximum_lost(std::uint64_t maximum) { maximum_due_ |= maximum == local_maximum_.value; }
   // PATHS_BLOCKED (RFC 10069 §4.7) waits to be sent.
   bool blocked_due() const { return blocked_due_; }
   void set_blocked_due(bool due) { blocked_due_ = due; }

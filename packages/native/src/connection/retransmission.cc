@@ -16,7 +16,8 @@ class TakenOver final : public SentFrameListener {
     outcome_.on_frame_acknowledged(path, frame);
   }
   void on_frame_lost(PathId path, const SentFrame& frame) override {
-    if (frame.kind == SentFrame::Kind::kStream && parts_.streams.pinned().contains({frame.stream}))
+    if (frame.kind() == SentFrame::Kind::kStream &&
+        parts_.streams.pinned().contains(frame.stream()))
       return;
     outcome_.on_frame_lost(path, frame);
   }

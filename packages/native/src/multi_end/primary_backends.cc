@@ -123,9 +123,9 @@ void PrimaryBackends::write_frames(Writer& writer, SentPackets& sent) {
   using Kind = SentFrame::Kind;
   for (BackendRecord& record : table_.records()) {
     if (!record.frame_due) continue;
-    const SentFrame log{.stream = record.backend.value,
-                        .offset = record.sequence,
-                        .kind = record.offered ? Kind::kBackendOffer : Kind::kBackendWithdraw};
+    const SentFrame log =
+        SentFrame::for_backend(record.offered ? Kind::kBackendOffer : Kind::kBackendWithdraw,
+                               record.backend, record.sequence);
     const Frame frame =
         record.offered
             ? Frame{BackendOfferFrame{record.backend, record.sequence, record.path, record.address}}
@@ -137,9 +137,9 @@ void PrimaryBackends::write_frames(Writer& writer, SentPackets& sent) {
 }
 
 void PrimaryBackends::on_frame_lost(const SentFrame& frame) {
-  BackendRecord* record = table_.find({static_cast<std::uint32_t>(frame.stream)});
+  BackendRecord* record = table_.find(frame.backend());
   // Repeats only the newest frame.
-  if (record && record->sequence == frame.offset) {
+  if (record && record->sequence == frame.sequence()) {
     record->frame_due = parts_.policy_frames_due = true;
   }
 }

@@ -262,12 +262,12 @@ void write_qlog_frame(std::FILE* file, const Frame& frame) {
 
 void write_qlog_frame(std::FILE* file, const SentFrame& frame) {
   const Fields fields{file};
-  fields.type(name_of(frame.kind));
-  if (frame.kind == SentFrame::Kind::kStream) {
-    fields.field("stream_id", frame.stream);
-    fields.field("offset", frame.offset);
-    fields.field("length", frame.length);
-    std::fprintf(file, ",\"fin\":%s", frame.fin ? "true" : "false");
+  fields.type(name_of(frame.kind()));
+  if (frame.kind() == SentFrame::Kind::kStream) {
+    fields.field("stream_id", frame.stream().value);
+    fields.field("offset", frame.offset());
+    fields.field("length", frame.length());
+    std::fprintf(file, ",\"fin\":%s", frame.fin() ? "true" : "false");
   }
   std::fputc('}', file);
 }

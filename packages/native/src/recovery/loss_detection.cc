@@ -361,7 +361,7 @@ void LossDetection::mark_for_probe(PacketNumber number, SentFrameListener& liste
   sent_.at(number).repeated = true;
   sent_.for_each_frame(sent_.at(number), [&](const SentFrame& frame) {
     // RFC 9221 §5.2: DATAGRAM frames are not sent again, and this one may still arrive.
-    if (frame.kind != SentFrame::Kind::kDatagram) listener.on_frame_lost(path_, frame);
+    if (frame.kind() != SentFrame::Kind::kDatagram) listener.on_frame_lost(path_, frame);
   });
 }
 

@@ -101,7 +101,7 @@ bool ConnectionLimits::write_control(Writer& writer, SentPackets& sent) {
   if (due_ == 0) return true;
   const auto write = [&](ControlBit bit, const Frame& frame, Kind kind, std::uint64_t value) {
     if (!(due_ & bit)) return true;
-    if (!write_frame(writer, sent, frame, {.offset = value, .kind = kind})) return false;
+    if (!write_frame(writer, sent, frame, SentFrame::for_limit(kind, value))) return false;
     cancel(bit);
     return true;
   };
@@ -133,15 +133,15 @@ bool ConnectionLimits::on_lost(const SentFrame& frame, bool wants_credit) {
     return true;
   };
   const auto blocked = [&](const SendLimit& limit) {
-    return frame.offset == limit.limit() && limit.available() == 0;
+    return frame.limit() == limit.limit() && limit.available() == 0;
   };
-  switch (frame.kind) {
+  switch (frame.kind()) {
     case Kind::kMaxData:
-      return repeat(frame.offset == receive.limit(), k_max_data);
+      return repeat(frame.limit() == receive.limit(), k_max_data);
     case Kind::kMaxStreamsBidi:
-      return repeat(frame.offset == peer_streams_[0].limit(), k_max_streams_bidi);
+      return repeat(frame.limit() == peer_streams_[0].limit(), k_max_streams_bidi);
     case Kind::kMaxStreamsUni:
-      return repeat(frame.offset == peer_streams_[1].limit(), k_max_streams_uni);
+      return repeat(frame.limit() == peer_streams_[1].limit(), k_max_streams_uni);
     case Kind::kDataBlocked:
       return repeat(blocked(send) && wants_credit, k_data_blocked);
     case Kind::kStreamsBlockedBidi:

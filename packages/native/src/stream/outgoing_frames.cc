@@ -29,9 +29,9 @@ void OutgoingFrames::write_lane_control(StreamLane& lane, Writer& writer, SentPa
 bool OutgoingFrames::write_stream_control(Stream& stream, Writer& writer, SentPackets& sent) {
   using Kind = SentFrame::Kind;
   const auto write = [&](Stream::ControlBit bit, const Frame& frame, Kind kind,
-                         std::uint64_t value) {
+                         std::uint64_t limit) {
     if (!(stream.control_due & bit)) return true;
-    const SentFrame record{.stream = stream.id.value, .offset = value, .kind = kind};
+    const SentFrame record = SentFrame::for_stream(kind, stream.id, limit);
     if (!write_frame(writer, sent, frame, record)) return false;
     stream.control_due &= static_cast<std::uint8_t>(~bit);
     return true;
@@ -149,44 +149,39 @@ bool OutgoingFrames::write_segment(Stream& stream, SendStream::Segment& segment,
   header.fin = stream.send.ends_at(segment.offset + segment.length);
   encode(writer, header);
   stream.send.copy(segment.offset, segment.length, writer);
-  sent.add_frame({.stream = stream.id.value,
-                  .offset = segment.offset,
-                  .length = static_cast<std::uint32_t>(segment.length),
-                  .kind = SentFrame::Kind::kStream,
-                  .fin = header.fin});
+  sent.add_frame(SentFrame::for_data(stream.id, segment.offset,
+                                     static_cast<std::uint32_t>(segment.length), header.fin));
   return true;
 }
 
 // --- frames that were sent -------------------------------------------------------------------
 
 bool OutgoingFrames::write_copy(SentFrame& rest, Writer& writer, SentPackets& sent) {
-  Stream* stream = parts_.open.find(StreamId{rest.stream});
+  Stream* stream = parts_.open.find(rest.stream());
   if (!stream || !stream->sends || stream->send.was_reset()) return true;
-  while (auto segment = stream->send.first_unacknowledged(rest.offset, rest.length)) {
+  while (auto segment = stream->send.first_unacknowledged(rest.offset(), rest.length())) {
     if (!write_segment(*stream, *segment, writer, sent)) return false;
-    const std::uint64_t end = segment->offset + segment->length;
-    rest.length -= static_cast<std::uint32_t>(end - rest.offset);
-    rest.offset = end;
+    rest.remove_before(segment->offset + segment->length);
   }
   return true;
 }
 
 void OutgoingFrames::on_acknowledged(const SentFrame& frame) {
   using Kind = SentFrame::Kind;
-  if (frame.kind != Kind::kStream && frame.kind != Kind::kResetStream &&
-      frame.kind != Kind::kStopSending) {
+  if (frame.kind() != Kind::kStream && frame.kind() != Kind::kResetStream &&
+      frame.kind() != Kind::kStopSending) {
     return;
   }
-  Stream* stream = parts_.open.find({frame.stream});
+  Stream* stream = parts_.open.find(frame.stream());
   if (stream == nullptr) return;
-  if (frame.kind == Kind::kResetStream) {
+  if (frame.kind() == Kind::kResetStream) {
     stream->send.on_reset_acknowledged();
-  } else if (frame.kind == Kind::kStopSending) {
+  } else if (frame.kind() == Kind::kStopSending) {
     stream->receive.on_stop_sending_acknowledged();
   } else {
     parts_.room.on_change();
     // Data that was declared lost may have arrived after all.
-    const bool news = stream->send.on_acknowledged(frame.offset, frame.length, frame.fin);
+    const bool news = stream->send.on_acknowledged(frame.offset(), frame.length(), frame.fin());
     if (news) parts_.events.push(*stream, StreamEvent::Kind::kAcknowledged);
     parts_.lanes.refresh(*stream);
     if (!news || !stream->send.terminal()) return;
@@ -196,28 +191,29 @@ void OutgoingFrames::on_acknowledged(const SentFrame& frame) {
 
 void OutgoingFrames::on_lost(const SentFrame& frame) {
   if (parts_.limits.on_lost(frame, parts_.lanes.wants_credit())) return;
-  if (Stream* stream = parts_.open.find({frame.stream})) on_stream_frame_lost(*stream, frame);
+  if (Stream* stream = parts_.open.find(frame.stream())) on_stream_frame_lost(*stream, frame);
 }
 
 void OutgoingFrames::on_stream_frame_lost(Stream& stream, const SentFrame& frame) {
   using Kind = SentFrame::Kind;
-  if (frame.kind == Kind::kStream) {
-    stream.send.on_lost(frame.offset, frame.length, frame.fin);
+  if (frame.kind() == Kind::kStream) {
+    stream.send.on_lost(frame.offset(), frame.length(), frame.fin());
     parts_.lanes.refresh(stream);
-  } else if (frame.kind == Kind::kResetStream) {
+  } else if (frame.kind() == Kind::kResetStream) {
     if (!stream.send.reset_acknowledged())
       parts_.lanes.request_control(stream, Stream::k_reset_stream);
-  } else if (frame.kind == Kind::kStopSending) {
+  } else if (frame.kind() == Kind::kStopSending) {
     if (stream.receive.stop_sending_needed())
       parts_.lanes.request_control(stream, Stream::k_stop_sending);
-  } else if (frame.kind == Kind::kMaxStreamData) {
-    if (frame.offset == stream.receive.window().limit() &&
+  } else if (frame.kind() == Kind::kMaxStreamData) {
+    if (frame.limit() == stream.receive.window().limit() &&
         stream.receive.state() == ReceiveStream::State::kReceive && !stream.receive.abandoned()) {
       parts_.lanes.request_control(stream, Stream::k_max_stream_data);
     }
-  } else if (frame.kind == Kind::kStreamDataBlocked) {
+  } else if (frame.kind() == Kind::kStreamDataBlocked) {
     const SendLimit& limit = stream.send.limit();
-    if (frame.offset == limit.limit() && limit.available() == 0 && stream.send.unsent_bytes() > 0) {
+    if (frame.limit() == limit.limit() && limit.available() == 0 &&
+        stream.send.unsent_bytes() > 0) {
       parts_.lanes.request_control(stream, Stream::k_stream_data_blocked);
     }
   }

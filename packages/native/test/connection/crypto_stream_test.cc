@@ -50,7 +50,7 @@ TEST(CryptoStream, SendsLostBytesAgainButNotAcknowledgedOnes) {
   stream.write_frames(writer, sent);
   EXPECT_FALSE(stream.has_pending());
   const SentFrame frame = sent.pending_frames().front();
-  EXPECT_EQ(frame.length, 100u);
+  EXPECT_EQ(frame.length(), 100u);
   stream.on_lost(frame);
   EXPECT_TRUE(stream.has_pending());
   stream.on_acknowledged(frame);

@@ -95,7 +95,7 @@ class Leases {
       const StreamPacket packet = from->send();
       if (packet.empty()) break;
       for (const SentFrame& frame : packet.frames)
-        sent += frame.kind == SentFrame::Kind::kStream ? frame.length : 0;
+        sent += frame.kind() == SentFrame::Kind::kStream ? frame.length() : 0;
       from->acknowledge(packet);
       client.streams.pinned().set_arrival(server < k_backends ? std::optional(path_of(server))
                                                               : std::nullopt);

@@ -546,7 +546,7 @@ TEST_F(LossDetectionTest, RandomNetwork) {
     std::vector<bool> received;
     Time now = at_ms(1000);
     const auto send_one = [&](bool arrives) {
-      loss.sent().add_frame({.offset = loss.sent().next_number()});
+      loss.sent().add_frame(numbered(SentFrame::Kind::kStream, loss.sent().next_number()));
       const bool eliciting = random.below(4) != 0;
       const PacketNumber number =
           loss.sent().commit({.time_sent = now,

@@ -36,12 +36,35 @@ class RecordingController final : public CongestionController {
   int spurious = 0;
 };
 
+// A frame of this kind with a number of the test's own.
+inline SentFrame numbered(SentFrame::Kind kind, std::uint64_t number) {
+  switch (kind) {
+    case SentFrame::Kind::kMtuProbe:
+      return SentFrame::for_mtu_probe(static_cast<std::uint16_t>(number));
+    case SentFrame::Kind::kDatagram:
+      return SentFrame::for_datagram(number);
+    default:
+      return SentFrame::for_data({}, number, 0, false);
+  }
+}
+
+inline std::uint64_t number_of(const SentFrame& frame) {
+  switch (frame.kind()) {
+    case SentFrame::Kind::kMtuProbe:
+      return frame.probe_size();
+    case SentFrame::Kind::kDatagram:
+      return frame.identifier();
+    default:
+      return frame.offset();
+  }
+}
+
 class RecordingListener final : public SentFrameListener {
  public:
   void on_frame_acknowledged(PathId, const SentFrame& frame) override {
-    acknowledged.push_back(frame.offset);
+    acknowledged.push_back(number_of(frame));
   }
-  void on_frame_lost(PathId, const SentFrame& frame) override { lost.push_back(frame.offset); }
+  void on_frame_lost(PathId, const SentFrame& frame) override { lost.push_back(number_of(frame)); }
 
   std::vector<std::uint64_t> acknowledged;
   std::vector<std::uint64_t> lost;
@@ -64,11 +87,11 @@ class AckBuilder {
   AckFrame frame_;
 };
 
-// Packets carry one frame, whose offset is the packet number.
+// Packets carry one frame, whose number is the packet number.
 class LossDetectionTest : public ::testing::Test {
  protected:
   PacketNumber send(Time now, SentPacket packet = {}) {
-    loss_.sent().add_frame({.offset = loss_.sent().next_number(), .kind = kind_});
+    loss_.sent().add_frame(numbered(kind_, loss_.sent().next_number()));
     packet.time_sent = now;
     if (packet.bytes == 0) {
       packet.bytes = k_datagram;

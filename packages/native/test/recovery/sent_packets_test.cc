@@ -14,13 +14,14 @@ using State = SentPacket::State;
 Time at_ms(std::int64_t milliseconds) { return Time(std::chrono::milliseconds(milliseconds)); }
 
 PacketNumber send(SentPackets& sent, std::uint64_t first_offset, int frames, Time now) {
-  for (int i = 0; i < frames; ++i) sent.add_frame({.offset = first_offset + i});
+  for (int i = 0; i < frames; ++i)
+    sent.add_frame(SentFrame::for_data({}, first_offset + i, 0, false));
   return sent.commit({.time_sent = now, .bytes = 1200, .ack_eliciting = true, .in_flight = true});
 }
 
 std::vector<std::uint64_t> offsets(const SentPackets& sent, const SentPacket& packet) {
   std::vector<std::uint64_t> found;
-  sent.for_each_frame(packet, [&](const SentFrame& frame) { found.push_back(frame.offset); });
+  sent.for_each_frame(packet, [&](const SentFrame& frame) { found.push_back(frame.offset()); });
   return found;
 }
 
@@ -38,7 +39,7 @@ TEST(SentPackets, NumbersPacketsAndKeepsTheirFrames) {
 
 TEST(SentPackets, DiscardedFramesLeaveNoTrace) {
   SentPackets sent;
-  sent.add_frame({.offset = 1});
+  sent.add_frame(SentFrame::for_data({}, 1, 0, false));
   ASSERT_EQ(sent.pending_frames().size(), 1u);
   sent.discard_pending();
   EXPECT_TRUE(sent.pending_frames().empty());
@@ -80,7 +81,7 @@ TEST(SentPackets, PruneStopsAtOutstandingAndAtYoungLosses) {
 TEST(SentPackets, AcknowledgementsNobodyConfirmsAreForgotten) {
   SentPackets sent;
   for (int i = 0; i < 100'000; ++i) {
-    sent.add_frame({.kind = SentFrame::Kind::kAck});
+    sent.add_frame(SentFrame::for_acknowledgement(SentFrame::Kind::kAck, {}, 0));
     sent.commit({.time_sent = at_ms(i), .bytes = 40});
     sent.prune(at_ms(0));
     ASSERT_LE(sent.next_number() - sent.oldest(), SentPackets::k_max_kept_unacknowledged);

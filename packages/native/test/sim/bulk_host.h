@@ -87,7 +87,7 @@ class BulkSender final : public Host, SentFrameListener {
     } else if (next_chunk_ < chunks_) {
       chunk = next_chunk_++;
     }
-    path_.loss.sent().add_frame({.offset = chunk, .kind = SentFrame::Kind::kStream});
+    path_.loss.sent().add_frame(SentFrame::for_data({}, chunk, 0, false));
     const PacketNumber number = path_.loss.sent().commit(
         {.time_sent = now, .bytes = k_size, .ack_eliciting = true, .in_flight = true, .ecn = mark});
     path_.loss.on_packet_sent(number, now);
@@ -103,12 +103,13 @@ class BulkSender final : public Host, SentFrameListener {
   }
 
   void on_frame_acknowledged(PathId, const SentFrame& frame) override {
-    if (frame.offset == UINT64_MAX) return;
-    lost_.erase(frame.offset);
-    arrived_.insert(frame.offset);
+    if (frame.offset() == UINT64_MAX) return;
+    lost_.erase(frame.offset());
+    arrived_.insert(frame.offset());
   }
   void on_frame_lost(PathId, const SentFrame& frame) override {
-    if (frame.offset != UINT64_MAX && !arrived_.contains(frame.offset)) lost_.insert(frame.offset);
+    if (frame.offset() != UINT64_MAX && !arrived_.contains(frame.offset()))
+      lost_.insert(frame.offset());
   }
 
   Path path_;
