@@ -25,8 +25,6 @@ constexpr std::size_t k_held_under_load = 2048;
 constexpr std::uint64_t k_streams_under_load = 100;
 // In a second. Each costs an HKDF, and a client that is not told times out instead.
 constexpr double k_stateless_resets = 200;
-// In a second. Each looks at all connections.
-constexpr double k_eviction_rounds = 10;
 // Bytes that remember used address tokens for as long as they live; 4 MiB know some 3 million.
 constexpr std::size_t k_used_token_bytes = 4 << 20;
 
@@ -35,10 +33,8 @@ constexpr std::size_t k_used_token_bytes = 4 << 20;
 Endpoint::Endpoint(const EndpointConfig& config, Random& random)
     : config_(config),
       random_(random),
-      admission_(config.admission),
-      governor_(config.memory),
+      limits_(config_, slots_, *this),
       stateless_resets_(k_stateless_resets, k_stateless_resets),
-      eviction_rounds_(k_eviction_rounds, k_eviction_rounds),
       used_tokens_(k_used_token_bytes) {
   if (config_.static_key.empty()) {
     config_.static_key.resize(32);
@@ -112,9 +108,7 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
     // With the keys in use at two places, packet numbers would be used twice.
     if (routes_.contains(issued.id)) return ImportRefusal::kKnown;
   }
-  if (!accepting_ || slots_.size() - evicted_ >= config_.admission.max_connections) {
-    return ImportRefusal::kFull;
-  }
+  if (!accepting_ || limits_.full()) return ImportRefusal::kFull;
   auto driver = ConnectionDriver::make_backend(*seed, config_.connection, random_, reset_key_, now);
   if (!driver) return ImportRefusal::kUnusable;
   ++stats_.connections_imported;
@@ -133,14 +127,22 @@ ConnectionId Endpoint::new_id() {
 void Endpoint::touch(Slot& slot) {
   update_ids(slot);
   account(slot);
-  if (!slot.sending) {
-    slot.sending = true;
-    senders_.push_back(&slot);
-  }
+  enqueue_sender(slot);
   if (!slot.active) {
     slot.active = true;
     active_.push_back(&slot);
   }
+}
+
+void Endpoint::enqueue_sender(Slot& slot) {
+  if (slot.sending) return;
+  slot.sending = true;
+  senders_.push_back(&slot);
+}
+
+void Endpoint::on_made_room(Slot& slot) {
+  update_ids(slot);
+  enqueue_sender(slot);
 }
 
 void Endpoint::update_ids(Slot& slot) {
@@ -152,7 +154,7 @@ void Endpoint::update_ids(Slot& slot) {
       std::erase(slot.ids, change->id);
     }
   }
-  if (slot.half_open && slot.driver->handshake_completed()) end_half_open(slot);
+  if (slot.half_open && slot.driver->handshake_completed()) limits_.end_half_open(slot);
 }
 
 void Endpoint::wake(ConnectionDriver& driver) {
@@ -178,8 +180,7 @@ void Endpoint::reap(const std::function<void(ConnectionDriver&)>& removed) {
     removed(*slot->driver);
     add_connection(stats_, slot->driver->connection());
     if (!slot->driver->handshake_completed() && slot->network) ++stats_.handshakes_failed;
-    if (slot->half_open) end_half_open(*slot);
-    leave_network(*slot);
+    limits_.leave(*slot);
     for (const ConnectionId& id : slot->ids) routes_.erase(id);
     timers_.remove(slot);
     called_.erase(slot);
@@ -203,6 +204,7 @@ void Endpoint::add_connection(EndpointStats& stats, const Connection& connection
 
 EndpointStats Endpoint::stats() const {
   EndpointStats stats = stats_;
+  stats.limit_hits = limits_.hits();
   for (const auto& [driver, slot] : slots_) add_connection(stats, driver->connection());
   return stats;
 }
@@ -272,7 +274,7 @@ std::optional<ConnectionId> Endpoint::validated_destination(const InitialHeader&
   }
   // RFC 9000 §8.1.4: who sees one on the wire could have others amplify to its owner's address.
   if (!used_tokens_.add(initial.token, now)) {
-    count(LimitHit::kReusedTokens);
+    limits_.count(LimitHit::kReusedTokens);
     return std::nullopt;
   }
   return initial.destination;
@@ -285,7 +287,8 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
     return refuse(initial, datagram.path, TransportErrorCode::kInvalidToken);
   }
   const Address& remote = datagram.path.remote;
-  const auto decision = admit(remote, original.has_value(), now);
+  const auto decision =
+      accepting_ ? limits_.admit(remote, original.has_value(), now) : Admission::Decision::kRefuse;
   if (decision == Admission::Decision::kRetry) return send_retry(initial, datagram.path, now);
   if (decision == Admission::Decision::kRefuse) {
     return refuse(initial, datagram.path, TransportErrorCode::kConnectionRefused);
@@ -304,25 +307,21 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   handshake.version = initial.version;
   handshake.key_log = config_.key_log;
   ConnectionConfig connection = config_.connection;
-  const std::uint64_t memory = governor_.share(networks_.of(remote).memory);
+  const std::uint64_t memory = limits_.memory_for(remote);
   connection.streams.memory = memory;
   if (memory < config_.memory.connection) {
     // Requests that wait cost memory, too.
     connection.streams.max_bidirectional_streams =
         std::min(connection.streams.max_bidirectional_streams, k_streams_under_load);
   }
-  if (half_open_.size() >= config_.admission.half_open_before_retry) {
-    connection.max_held_bytes = k_held_under_load;
-  }
+  if (limits_.many_half_open()) connection.max_held_bytes = k_held_under_load;
   auto driver =
       ConnectionDriver::make_server(std::move(handshake), connection, random_, reset_key_, now);
   if (!driver) return drop(DropReason::kInvalidLongHeader);
   (*driver)->set_address_token(
       make_address_token(token_key_, datagram.path.remote, now, initial.version));
   Slot& slot = add(std::move(*driver));
-  slot.network = &networks_.join(remote);
-  begin_half_open(slot);
-  slot.last_busy = slot.last_relief = now;
+  limits_.join(slot, remote, now);
   // The client uses its own choice of id until it hears from us, and repeats may come late.
   slot.ids.push_back(initial.destination);
   routes_[initial.destination] = &slot;
@@ -362,7 +361,7 @@ Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
 void Endpoint::send_stateless_reset(const Datagram& datagram) {
   drop(DropReason::kUnknownConnectionId);
   if (datagram.payload.size() <= k_min_reset) return;
-  if (!stateless_resets_.take(now_)) return count(LimitHit::kStatelessResets);
+  if (!stateless_resets_.take(now_)) return limits_.count(LimitHit::kStatelessResets);
   const std::size_t size = std::min(datagram.payload.size() - 1, k_max_reset);
   std::array<std::uint8_t, k_max_reset> out;
   random_.fill(out);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <list>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -9,29 +8,15 @@
 #include <vector>
 
 #include "crypto/seen_filter.h"
-#include "endpoint/admission.h"
 #include "endpoint/connection_driver.h"
+#include "endpoint/endpoint_config.h"
+#include "endpoint/endpoint_limits.h"
+#include "endpoint/endpoint_slot.h"
 #include "endpoint/limit_hit.h"
-#include "endpoint/memory_governor.h"
-#include "endpoint/networks.h"
 #include "endpoint/timer_queue.h"
 #include "util/ring.h"
 
 namespace sheaf::quic {
-
-struct EndpointConfig {
-  ConnectionConfig connection;
-  AdmissionConfig admission;
-  MemoryConfig memory;
-  // With which a connection is closed that makes room for others.
-  std::uint64_t idle_close_error = 0;
-  std::uint64_t overload_error = 0;
-  // Null: a client only.
-  std::shared_ptr<TlsContext> server_tls;
-  // Makes tokens and stateless resets; random when empty. 32 bytes.
-  std::vector<std::uint8_t> static_key;
-  std::function<void(std::string_view line)> key_log;
-};
 
 // Why another server's connection is not taken over.
 enum class ImportRefusal : std::uint8_t {
@@ -56,13 +41,13 @@ struct EndpointStats {
   std::uint64_t bytes_received = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t packets_lost = 0;
-  std::array<std::uint64_t, static_cast<std::size_t>(LimitHit::kCount)> limit_hits{};
+  EndpointLimits::Hits limit_hits{};
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> dropped{};
 };
 
 // All connections behind one socket: routes datagrams by connection id, admits new clients, answers
 // what belongs to no connection, and runs the timers. Sans-IO.
-class Endpoint {
+class Endpoint final : private EndpointLimits::Listener {
  public:
   Endpoint(const EndpointConfig& config, Random& random);
   ~Endpoint();
@@ -91,29 +76,15 @@ class Endpoint {
   void reap(const std::function<void(ConnectionDriver&)>& removed);
 
   std::size_t connection_count() const { return slots_.size(); }
-  std::size_t half_open_count() const { return half_open_.size(); }
-  std::uint64_t memory_bytes() const { return governor_.used(); }
+  std::size_t half_open_count() const { return limits_.half_open_count(); }
+  std::uint64_t memory_bytes() const { return limits_.memory_bytes(); }
   // Counts the endpoint and all its connections, those that ended included.
   EndpointStats stats() const;
   // Every connection, in no particular order.
   void for_each(const std::function<void(ConnectionDriver&)>& visit) const;
 
  private:
-  struct Slot {
-    std::unique_ptr<ConnectionDriver> driver;
-    TimerQueue<Slot>::Entry timer;
-    std::vector<ConnectionId> ids;
-    bool sending = false;                        // in `senders_`
-    bool active = false;                         // in `active_`
-    bool half_open = false;                      // its handshake is pending
-    std::list<Slot*>::iterator half_open_place;  // in `half_open_`, when it is
-    bool finished = false;                       // in `finished_`
-    bool evicted = false;                        // closed to make room
-    Networks::Use* network = nullptr;            // of a client that shook hands here
-    std::uint64_t memory = 0;                    // as counted last
-    Time last_busy{};                            // when it last was not idle
-    Time last_relief{};                          // when it last held less than before, or nothing
-  };
+  using Slot = EndpointSlot;
   struct StatelessReply {
     std::vector<std::uint8_t> bytes;
     AddressPair path;
@@ -134,30 +105,19 @@ class Endpoint {
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
   void forget_queued();
   static void add_connection(EndpointStats& stats, const Connection& connection);
-  // --- endpoint_limits.cc
-  Admission::Decision admit(const Address& remote, bool validated, Time now);
-  Admission::Load load_from(const Address& remote) const;
-  void forget_memory(Slot& slot);
-  void leave_network(Slot& slot);
-  void begin_half_open(Slot& slot);
-  void end_half_open(Slot& slot);
-  // Counts what it holds, and tells it what it may.
-  void account(Slot& slot);
-  // Closes idle connections: of this network, or of those that have the most.
-  void evict_idle(const Networks::Key* network, std::size_t count);
-  void evict_slow();
-  void evict(Slot& slot, LimitHit hit);
-  void count(LimitHit hit) { ++stats_.limit_hits[static_cast<std::size_t>(hit)]; }
+  void account(Slot& slot) { limits_.account(slot, now_); }
+  void on_made_room(Slot& slot) override;
+  void enqueue_sender(Slot& slot);
   void drop(DropReason reason) { ++stats_.dropped[static_cast<std::size_t>(reason)]; }
 
   EndpointConfig config_;
   Random& random_;
-  Admission admission_;
   std::array<std::uint8_t, 32> token_key_;
   std::array<std::uint8_t, 32> reset_key_;
   bool accepting_ = true;
 
-  std::unordered_map<const ConnectionDriver*, std::unique_ptr<Slot>> slots_;
+  EndpointSlots slots_;
+  EndpointLimits limits_;
   std::unordered_map<ConnectionId, Slot*> routes_;
   std::unordered_set<Slot*> called_;  // where this side is the client
   TimerQueue<Slot> timers_;
@@ -166,12 +126,7 @@ class Endpoint {
   Slot* draining_ = nullptr;  // the latest of `next_active`
   Ring<StatelessReply> replies_;
   std::vector<Slot*> finished_;
-  Networks networks_;
-  std::list<Slot*> half_open_;  // oldest first
-  std::size_t evicted_ = 0;     // of `slots_`
-  MemoryGovernor governor_;
   TokenBucket stateless_resets_;
-  TokenBucket eviction_rounds_;
   SeenFilter used_tokens_;
   Time now_{};           // of the latest call
   EndpointStats stats_;  // without the connections that live

@@ -1,8 +1,7 @@
-// Limits of one connection, of one network and of all together, and who makes room.
+#include "endpoint/endpoint_limits.h"
 
 #include <algorithm>
 
-#include "endpoint/endpoint.h"
 #include "util/heap.h"
 
 namespace sheaf::quic {
@@ -13,10 +12,23 @@ namespace {
 constexpr Duration k_idle_before_eviction = std::chrono::seconds(1);
 // Freed memory goes back to the system from this part of the target on.
 constexpr std::uint64_t k_worth_returning = 12;
+// In a second. Each looks at all connections.
+constexpr double k_eviction_rounds = 10;
 
 }  // namespace
 
-Admission::Load Endpoint::load_from(const Address& remote) const {
+EndpointLimits::EndpointLimits(const EndpointConfig& config, const EndpointSlots& slots,
+                               Listener& listener)
+    : config_(config),
+      slots_(slots),
+      listener_(listener),
+      admission_(config.admission),
+      governor_(config.memory),
+      eviction_rounds_(k_eviction_rounds, k_eviction_rounds) {}
+
+// --- new connections ----------------------------------------------------------------------------
+
+Admission::Load EndpointLimits::load_from(const Address& remote) const {
   const Networks::Use network = networks_.of(remote);
   return {.connections = slots_.size() - evicted_,
           .half_open = half_open_.size(),
@@ -24,13 +36,12 @@ Admission::Load Endpoint::load_from(const Address& remote) const {
           .connections_from_here = network.counted()};
 }
 
-Admission::Decision Endpoint::admit(const Address& remote, bool validated, Time now) {
-  if (!accepting_) return Admission::Decision::kRefuse;
+Admission::Decision EndpointLimits::admit(const Address& remote, bool validated, Time now) {
   Admission::Load load = load_from(remote);
   if (admission_.full(load)) {
-    const bool all = load.connections >= config_.admission.max_connections;
+    const bool all = full();
     const Networks::Key key = Networks::key_of(remote);
-    evict_idle(all ? nullptr : &key, 1 + load.connections / 100);
+    evict_idle(all ? nullptr : &key, 1 + load.connections / 100, now);
     load = load_from(remote);
     if (admission_.full(load)) count(all ? LimitHit::kConnections : LimitHit::kNetworkConnections);
   }
@@ -42,36 +53,39 @@ Admission::Decision Endpoint::admit(const Address& remote, bool validated, Time 
 }
 
 // A client that is there is done within a few round trips: what takes long is not, or not soon.
-void Endpoint::begin_half_open(Slot& slot) {
+void EndpointLimits::join(EndpointSlot& slot, const Address& remote, Time now) {
+  slot.network = &networks_.join(remote);
   while ((half_open_.size() + 1) * ConnectionDriver::k_half_open_memory >
              config_.admission.half_open_memory &&
          !half_open_.empty()) {
-    Slot& oldest = *half_open_.front();
+    EndpointSlot& oldest = *half_open_.front();
     end_half_open(oldest);
     oldest.driver->forget();
     count(LimitHit::kHalfOpen);
-    if (oldest.sending) continue;
-    oldest.sending = true;
-    senders_.push_back(&oldest);
+    listener_.on_made_room(oldest);
   }
   slot.half_open = true;
   slot.half_open_place = half_open_.insert(half_open_.end(), &slot);
   ++slot.network->half_open;
+  slot.last_busy = slot.last_relief = now;
 }
 
-void Endpoint::end_half_open(Slot& slot) {
+// --- connections that live ----------------------------------------------------------------------
+
+void EndpointLimits::end_half_open(EndpointSlot& slot) {
   slot.half_open = false;
   --slot.network->half_open;
   half_open_.erase(slot.half_open_place);
 }
 
-void Endpoint::forget_memory(Slot& slot) {
+void EndpointLimits::forget_memory(EndpointSlot& slot) {
   governor_.change(slot.memory, 0);
   if (slot.network) slot.network->memory -= slot.memory;
   slot.memory = 0;
 }
 
-void Endpoint::leave_network(Slot& slot) {
+void EndpointLimits::leave(EndpointSlot& slot) {
+  if (slot.half_open) end_half_open(slot);
   forget_memory(slot);
   if (slot.evicted) --evicted_;
   if (!slot.network) return;
@@ -79,86 +93,86 @@ void Endpoint::leave_network(Slot& slot) {
   networks_.leave(*slot.network);
 }
 
-void Endpoint::account(Slot& slot) {
+void EndpointLimits::account(EndpointSlot& slot, Time now) {
   if (slot.evicted) return;
   const std::uint64_t memory = slot.driver->memory_bytes();
-  if (!slot.driver->idle()) slot.last_busy = now_;
-  if (memory < slot.memory || memory <= MemoryGovernor::k_least) slot.last_relief = now_;
+  if (!slot.driver->idle()) slot.last_busy = now;
+  if (memory < slot.memory || memory <= MemoryGovernor::k_least) slot.last_relief = now;
   governor_.change(slot.memory, memory);
   if (slot.network) {
     slot.network->memory += memory - slot.memory;
     slot.driver->connection().streams().memory().set_total(governor_.share(slot.network->memory));
   }
   slot.memory = memory;
-  if (governor_.exhausted()) evict_slow();
+  if (governor_.exhausted()) evict_slow(now);
 }
 
-void Endpoint::evict(Slot& slot, LimitHit hit) {
+// --- eviction -----------------------------------------------------------------------------------
+
+void EndpointLimits::evict(EndpointSlot& slot, LimitHit hit, Time now) {
   slot.evicted = true;
   ++evicted_;
   if (slot.network) ++slot.network->evicted;
   count(hit);
   const bool idle = hit == LimitHit::kIdleEvicted;
   slot.driver->close(idle ? config_.idle_close_error : config_.overload_error,
-                     idle ? "makes room for others" : "holds too much and reads too little", now_);
+                     idle ? "makes room for others" : "holds too much and reads too little", now);
   slot.driver->connection().streams().drop();
-  update_ids(slot);
-  // While it lingers it has nothing to give: others would be closed in its stead.
+  // While the connection lingers it has nothing to give: others would be closed in its stead.
   forget_memory(slot);
-  if (slot.sending) return;
-  slot.sending = true;
-  senders_.push_back(&slot);
+  listener_.on_made_room(slot);
 }
 
-void Endpoint::evict_idle(const Networks::Key* network, std::size_t count) {
-  if (!eviction_rounds_.take(now_)) return;
-  std::vector<Slot*> idle;
+void EndpointLimits::evict_idle(const Networks::Key* network, std::size_t count, Time now) {
+  if (!eviction_rounds_.take(now)) return;
+  std::vector<EndpointSlot*> idle;
   for (const auto& [driver, slot] : slots_) {
     const bool here = slot->network && (!network || slot->network->key == *network);
     if (here && !slot->evicted && driver->idle() &&
-        now_ - slot->last_busy >= k_idle_before_eviction) {
+        now - slot->last_busy >= k_idle_before_eviction) {
       idle.push_back(slot.get());
     }
   }
   // The network with the most gives first: its connection that was idle for the longest time.
   const std::size_t taken = std::min(count, idle.size());
   std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(taken), idle.end(),
-                    [](const Slot* one, const Slot* other) {
+                    [](const EndpointSlot* one, const EndpointSlot* other) {
                       const std::size_t here = one->network->counted();
                       const std::size_t there = other->network->counted();
                       return here != there ? here > there : one->last_busy < other->last_busy;
                     });
-  for (std::size_t i = 0; i < taken; ++i) evict(*idle[i], LimitHit::kIdleEvicted);
+  for (std::size_t i = 0; i < taken; ++i) evict(*idle[i], LimitHit::kIdleEvicted, now);
 }
 
-void Endpoint::evict_slow() {
-  if (!eviction_rounds_.take(now_)) return;
+void EndpointLimits::evict_slow(Time now) {
+  if (!eviction_rounds_.take(now)) return;
   // One round looks at all, so it frees more than is missing now.
-  std::vector<Slot*> candidates;
+  std::vector<EndpointSlot*> candidates;
   for (const auto& [driver, slot] : slots_) {
     if (slot->network && !slot->evicted && driver->handshake_completed()) {
       candidates.push_back(slot.get());
     }
   }
-  // First the connections of networks that have more than their share; then idle ones; then all
-  // that hold more than the least. Of each, those first that have given nothing back for the
-  // longest time.
-  const auto rank = [&](const Slot* slot) {
+  // First the connections of networks that have more than their share, then idle ones, then all
+  // that hold more than the least. Among each of these, the one that has given nothing back for the
+  // longest time comes first.
+  const auto rank = [&](const EndpointSlot* slot) {
     const bool holds = slot->memory > MemoryGovernor::k_least;
     if (holds && slot->network->memory > governor_.network_total()) return 0;
     if (slot->driver->idle()) return 1;
     return holds ? 2 : 3;
   };
-  std::ranges::sort(candidates, [&](const Slot* one, const Slot* other) {
+  std::ranges::sort(candidates, [&](const EndpointSlot* one, const EndpointSlot* other) {
     if (rank(one) != rank(other)) return rank(one) < rank(other);
     return one->last_relief < other->last_relief;
   });
   const std::size_t held = governor_.used();
-  for (Slot* slot : candidates) {
+  for (EndpointSlot* slot : candidates) {
     if (governor_.used() <= governor_.target() || rank(slot) == 3) break;
-    evict(*slot, slot->driver->idle() ? LimitHit::kIdleEvicted : LimitHit::kMemoryEvicted);
+    evict(*slot, slot->driver->idle() ? LimitHit::kIdleEvicted : LimitHit::kMemoryEvicted, now);
   }
-  // It walks the whole heap, so a round that closed a few idle connections is not worth it.
+  // Returning memory walks the whole heap, so a round that closed a few idle connections is not
+  // worth it.
   const std::size_t freed = held - governor_.used();
   if (freed >= governor_.target() / k_worth_returning) return_freed_memory();
 }

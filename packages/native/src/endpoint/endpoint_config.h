@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "connection/config.h"
+#include "crypto/tls_context.h"
+#include "endpoint/admission.h"
+#include "endpoint/memory_governor.h"
+
+namespace sheaf::quic {
+
+struct EndpointConfig {
+  ConnectionConfig connection;
+  AdmissionConfig admission;
+  MemoryConfig memory;
+  // With which a connection is closed that makes room for others.
+  std::uint64_t idle_close_error = 0;
+  std::uint64_t overload_error = 0;
+  // Null: a client only.
+  std::shared_ptr<TlsContext> server_tls;
+  // Makes tokens and stateless resets; random when empty. 32 bytes.
+  std::vector<std::uint8_t> static_key;
+  std::function<void(std::string_view line)> key_log;
+};
+
+}  // namespace sheaf::quic
