@@ -28,8 +28,8 @@ void serve(http3::Session& session, webtransport::SessionSet& sessions) {
     if (const auto* requested = std::get_if<webtransport::SessionRequested>(&*event)) {
       static_cast<void>(sessions.accept(requested->session, {}, {}));
     } else if (const auto* readable = std::get_if<webtransport::StreamReadable>(&*event)) {
-      const std::size_t bytes = sessions.peek(readable->stream).size();
-      static_cast<void>(sessions.consume(readable->stream, bytes, {}));
+      const std::size_t bytes = sessions.streams().peek(readable->stream).size();
+      static_cast<void>(sessions.streams().consume(readable->stream, bytes, {}));
     }
   }
 }

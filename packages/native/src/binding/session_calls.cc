@@ -62,7 +62,7 @@ Napi::Value open_session_stream(EndpointParts& parts, const Napi::CallbackInfo& 
   if (!sessions) return number_value(info, refused());
   const auto direction = flag_argument(info, 2) ? quic::Directionality::kUnidirectional
                                                 : quic::Directionality::kBidirectional;
-  const auto stream = sessions->open_stream(stream_argument(info), direction);
+  const auto stream = sessions->streams().open(stream_argument(info), direction);
   return number_value(info, stream ? static_cast<double>(stream->value)
                                    : refusal_code(http3::Refusal::kStreamLimit));
 }
@@ -73,7 +73,7 @@ Napi::Value write_session_stream(EndpointParts& parts, const Napi::CallbackInfo&
   const auto bytes = as_bytes(info[2]);
   quic::SendChunk chunk = bytes && bytes->ByteLength() > 0 ? lend(*bytes) : quic::SendChunk{};
   const auto taken =
-      sessions->write(stream_argument(info), std::move(chunk), flag_argument(info, 3));
+      sessions->streams().write(stream_argument(info), std::move(chunk), flag_argument(info, 3));
   return number_value(info, taken ? (*taken ? 1 : 0) : refusal_code(http3::Refusal::kWrongState));
 }
 
@@ -81,9 +81,9 @@ Napi::Value session_stream_available(EndpointParts& parts, const Napi::CallbackI
   webtransport::SessionSet* sessions = parts.sessions_of(info);
   if (!sessions) return number_value(info, 0);
   const quic::StreamId stream = stream_argument(info);
-  const std::uint64_t available = sessions->readable_bytes(stream);
+  const std::uint64_t available = sessions->streams().readable_bytes(stream);
   if (available > 0) return number_value(info, static_cast<double>(available));
-  const auto state = sessions->consume(stream, 0, io::monotonic_now());
+  const auto state = sessions->streams().consume(stream, 0, io::monotonic_now());
   return number_value(info, state && state->finished ? -1 : 0);
 }
 
@@ -91,22 +91,22 @@ Napi::Value read_session_stream(EndpointParts& parts, const Napi::CallbackInfo& 
   webtransport::SessionSet* sessions = parts.sessions_of(info);
   auto into = as_bytes(info[2]);
   if (!sessions || !into) return number_value(info, 0);
-  const auto read = sessions->read(stream_argument(info), {into->Data(), into->ByteLength()},
-                                   io::monotonic_now());
+  const auto read = sessions->streams().read(
+      stream_argument(info), {into->Data(), into->ByteLength()}, io::monotonic_now());
   return number_value(info, read ? static_cast<double>(read->bytes) : 0);
 }
 
 void reset_session_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (webtransport::SessionSet* sessions = parts.sessions_of(info)) {
-    sessions->reset_stream(stream_argument(info),
-                           static_cast<std::uint32_t>(number_argument(info, 2)));
+    sessions->streams().reset(stream_argument(info),
+                              static_cast<std::uint32_t>(number_argument(info, 2)));
   }
 }
 
 void stop_session_stream(EndpointParts& parts, const Napi::CallbackInfo& info) {
   if (webtransport::SessionSet* sessions = parts.sessions_of(info)) {
-    sessions->stop_sending(stream_argument(info),
-                           static_cast<std::uint32_t>(number_argument(info, 2)));
+    sessions->streams().stop_sending(stream_argument(info),
+                                     static_cast<std::uint32_t>(number_argument(info, 2)));
   }
 }
 
@@ -114,7 +114,7 @@ Napi::Value send_session_datagram(EndpointParts& parts, const Napi::CallbackInfo
   webtransport::SessionSet* sessions = parts.sessions_of(info);
   const auto payload = as_bytes(info[2]);
   if (!sessions || !payload) return number_value(info, 0);
-  const bool queued = sessions->send_datagram(
+  const bool queued = sessions->datagrams().send(
       stream_argument(info), {payload->Data(), payload->ByteLength()}, flag_argument(info, 3));
   return number_value(info, queued ? 1 : 0);
 }
@@ -126,14 +126,14 @@ void send_session_datagrams(EndpointParts& parts, const Napi::CallbackInfo& info
   quic::Bytes rest(payloads->Data(), payloads->ByteLength());
   const auto sizes = info[3].As<Napi::Uint32Array>();
   for (std::size_t i = 0; i < sizes.ElementLength() && sizes[i] <= rest.size(); ++i) {
-    sessions->send_datagram(stream_argument(info), rest.first(sizes[i]));
+    sessions->datagrams().send(stream_argument(info), rest.first(sizes[i]));
     rest = rest.subspan(sizes[i]);
   }
 }
 
 Napi::Value session_datagram_counts(EndpointParts& parts, const Napi::CallbackInfo& info) {
   webtransport::SessionSet* sessions = parts.sessions_of(info);
-  const auto counts = sessions ? sessions->datagram_counts(stream_argument(info)) : std::nullopt;
+  const auto counts = sessions ? sessions->datagrams().counts(stream_argument(info)) : std::nullopt;
   if (!counts) return info.Env().Undefined();
   Napi::Object out = Napi::Object::New(info.Env());
   out.Set("sent", static_cast<double>(counts->sent));
@@ -147,7 +147,7 @@ Napi::Value max_session_datagram(EndpointParts& parts, const Napi::CallbackInfo&
   webtransport::SessionSet* sessions = parts.sessions_of(info);
   return number_value(
       info,
-      sessions ? static_cast<double>(sessions->max_datagram_payload(stream_argument(info))) : 0);
+      sessions ? static_cast<double>(sessions->datagrams().max_payload(stream_argument(info))) : 0);
 }
 
 }  // namespace sheaf::binding::calls

@@ -54,11 +54,6 @@ std::optional<Event> SessionSet::poll_event() {
   return event;
 }
 
-Session* SessionSet::find(StreamId session) {
-  const auto found = sessions_.find(session);
-  return found == sessions_.end() ? nullptr : &found->second;
-}
-
 // --- sessions -----------------------------------------------------------------------------------
 
 quic::Result<StreamId, http3::Refusal> SessionSet::connect(const http3::FieldSection& fields) {
@@ -76,7 +71,7 @@ quic::Result<StreamId, http3::Refusal> SessionSet::connect(const http3::FieldSec
   append(request, fields);
   if (spoken.draft02) request.add({"sec-webtransport-http3-draft02", "1"});
   const auto stream = http_.submit_request(request, true);
-  if (stream) sessions_.try_emplace(*stream, dialect);
+  if (stream) sessions_.add(*stream, dialect);
   return stream;
 }
 
@@ -94,7 +89,7 @@ bool SessionSet::room_for(Dialect dialect, std::size_t limit) const {
 
 quic::Status<http3::Refusal> SessionSet::accept(StreamId id, const http3::FieldSection& fields,
                                                 quic::Time now) {
-  Session* session = find(id);
+  Session* session = sessions_.find(id);
   if (!session || session->state() != Session::State::kRequested) {
     return http3::Refusal::kUnknownStream;
   }
@@ -115,12 +110,12 @@ quic::Status<http3::Refusal> SessionSet::accept(StreamId id, const http3::FieldS
 
 void SessionSet::establish(StreamId id, Session& session) {
   session.establish();
-  release_waiting(id);
-  http_.claim_datagrams(id, *this);
+  streams_.release_waiting(id);
+  http_.claim_datagrams(id, datagrams_);
 }
 
 quic::Status<http3::Refusal> SessionSet::reject(StreamId id, unsigned status) {
-  Session* session = find(id);
+  Session* session = sessions_.find(id);
   if (!session || session->state() != Session::State::kRequested) {
     return http3::Refusal::kUnknownStream;
   }
@@ -128,18 +123,18 @@ quic::Status<http3::Refusal> SessionSet::reject(StreamId id, unsigned status) {
   if (auto result = http_.submit_response(id, {{":status", text}}, false); !result) return result;
   session->close();
   http_.stop_reading(id, value_of(http3::ErrorCode::kNoError));
-  release_waiting(id);
+  streams_.release_waiting(id);
   return {};
 }
 
 void SessionSet::drain(StreamId id) {
-  Session* session = find(id);
+  Session* session = sessions_.find(id);
   if (!session || session->state() != Session::State::kEstablished) return;
   static_cast<void>(http_.write_body(id, quic::SendChunk::copy_of(encode_drain()), false));
 }
 
 void SessionSet::close(StreamId id, const CloseInfo& info) {
-  Session* session = find(id);
+  Session* session = sessions_.find(id);
   if (!session || session->state() == Session::State::kClosed) return;
   const SessionClosed event{id, info.code, info.reason, true};
   if (session->state() == Session::State::kRequested) {
@@ -159,39 +154,28 @@ void SessionSet::close(StreamId id, const CloseInfo& info) {
 
 void SessionSet::end(StreamId id, Session& session, const SessionClosed& event) {
   finish(id, session, event);
-  reset_streams(session);
+  streams_.reset_all(session);
 }
 
 void SessionSet::finish(StreamId id, Session& session, const SessionClosed& event) {
   if (session.state() == Session::State::kClosed) return;
   session.close();
-  release_waiting(id);
+  streams_.release_waiting(id);
   events_.push_back(event);
-}
-
-// draft-ietf-webtrans-http3-02 §5: all its streams end with it.
-void SessionSet::reset_streams(Session& session) {
-  const std::vector<StreamId> streams(session.streams().begin(), session.streams().end());
-  for (const StreamId id : streams) {
-    http_.transport().reset_stream(id, k_session_gone);
-    http_.transport().stop_sending(id, k_session_gone);
-    const auto stream = streams_.find(id);
-    if (stream != streams_.end() && stream->second.closed) forget(id);
-  }
 }
 
 bool SessionSet::handle(http3::RequestReceived& event, quic::Time) {
   const auto dialect = dialect_of(event.fields);
   if (!dialect) {
-    release_waiting(event.stream);
+    streams_.release_waiting(event.stream);
     return false;
   }
   if (!room_for(*dialect, http_.max_webtransport_sessions())) {
     http_.reset(event.stream, value_of(http3::ErrorCode::kRequestRejected));
-    release_waiting(event.stream);
+    streams_.release_waiting(event.stream);
     return true;
   }
-  sessions_.try_emplace(event.stream, *dialect);
+  sessions_.add(event.stream, *dialect);
   SessionRequested requested{event.stream, std::move(event.fields)};
   if (http_.peer_settings()) {
     events_.push_back(std::move(requested));
@@ -204,7 +188,7 @@ bool SessionSet::handle(http3::RequestReceived& event, quic::Time) {
 // Draft 16 §3.1: before, it is not known what the client speaks.
 bool SessionSet::handle(http3::SettingsReceived&, quic::Time) {
   for (SessionRequested& requested : std::exchange(unannounced_, {})) {
-    const Session* session = find(requested.session);
+    const Session* session = sessions_.find(requested.session);
     if (!session || session->state() == Session::State::kClosed) continue;
     events_.push_back(std::move(requested));
   }
@@ -212,7 +196,7 @@ bool SessionSet::handle(http3::SettingsReceived&, quic::Time) {
 }
 
 bool SessionSet::handle(http3::ResponseReceived& event, quic::Time) {
-  Session* session = find(event.stream);
+  Session* session = sessions_.find(event.stream);
   if (!session) return false;
   if (event.informational || session->state() != Session::State::kRequested) return true;
   const unsigned status = status_of(event.fields);
@@ -225,12 +209,12 @@ bool SessionSet::handle(http3::ResponseReceived& event, quic::Time) {
     establish(event.stream, *session);
     return true;
   }
-  release_waiting(event.stream);
+  streams_.release_waiting(event.stream);
   return true;
 }
 
 bool SessionSet::handle(http3::BodyReadable& event, quic::Time now) {
-  Session* session = find(event.stream);
+  Session* session = sessions_.find(event.stream);
   if (session) read_capsules(event.stream, *session, now);
   return session != nullptr;
 }
@@ -252,7 +236,7 @@ void SessionSet::read_capsules(StreamId id, Session& session, quic::Time now) {
     if (session.state() == Session::State::kClosed) continue;
     if ((*signal)->draining) events_.push_back(SessionDraining{id});
     if (const auto& payload = (*signal)->datagram) {
-      on_datagram({id, *payload});
+      datagrams_.on_datagram({id, *payload});
     }
     if (const auto& closed = (*signal)->closed) {
       static_cast<void>(http_.write_body(id, {}, true));
@@ -262,10 +246,10 @@ void SessionSet::read_capsules(StreamId id, Session& session, quic::Time now) {
 }
 
 bool SessionSet::handle(http3::MessageFinished& event, quic::Time) {
-  Session* session = find(event.stream);
+  Session* session = sessions_.find(event.stream);
   if (!session) return false;
   if (session->state() == Session::State::kClosed) {
-    reset_streams(*session);
+    streams_.reset_all(*session);
   } else if (!session->at_boundary()) {
     http_.reset(event.stream, value_of(http3::ErrorCode::kMessageError));
     end(event.stream, *session, {event.stream, 0, {}, false});
@@ -282,14 +266,14 @@ bool SessionSet::handle(http3::MessageFinished& event, quic::Time) {
 }
 
 bool SessionSet::handle(http3::StreamReset& event, quic::Time) {
-  Session* session = find(event.stream);
+  Session* session = sessions_.find(event.stream);
   if (!session) return false;
   http_.reset(event.stream, value_of(http3::ErrorCode::kNoError));
   if (http_.transport().role() == quic::Role::kClient &&
       session->state() == Session::State::kRequested) {
     session->close();
     events_.push_back(SessionRefused{event.stream, 0});
-    release_waiting(event.stream);
+    streams_.release_waiting(event.stream);
   } else {
     end(event.stream, *session, {event.stream, 0, {}, false});
   }
@@ -301,17 +285,42 @@ bool SessionSet::handle(http3::WritingStopped& event, quic::Time) {
   // response it announces a refusal, after a close it only means that the peer was quicker.
   // Otherwise the peer's own end of the stream is on its way with the reason: webtransport-go stops
   // reading before it sends its close capsule.
-  Session* session = find(event.stream);
-  if (session && session->state() == Session::State::kClosed) reset_streams(*session);
+  Session* session = sessions_.find(event.stream);
+  if (session && session->state() == Session::State::kClosed) streams_.reset_all(*session);
   return session != nullptr;
 }
 
 bool SessionSet::handle(http3::StreamClosed& event, quic::Time) {
-  Session* session = find(event.stream);
-  if (session) reset_streams(*session);
-  sessions_.erase(event.stream);
-  release_waiting(event.stream);
+  Session* session = sessions_.find(event.stream);
+  if (session) streams_.reset_all(*session);
+  sessions_.remove(event.stream);
+  streams_.release_waiting(event.stream);
   return session != nullptr;
+}
+
+bool SessionSet::handle(http3::WebTransportStreamOpened& event, quic::Time) {
+  streams_.on_opened(event);
+  return true;
+}
+
+bool SessionSet::handle(http3::HandedOverStreamEvent& event, quic::Time now) {
+  streams_.on_event(event.event, now);
+  return true;
+}
+
+bool SessionSet::handle(http3::DatagramOutcome& event, quic::Time) {
+  return datagrams_.on_outcome(event);
+}
+
+bool SessionSet::handle(http3::BodyWritable& event, quic::Time) {
+  Session* session = sessions_.find(event.stream);
+  if (session) datagrams_.on_capsules_writable(*session);
+  return session != nullptr;
+}
+
+bool SessionSet::handle(http3::DatagramsWritable&, quic::Time) {
+  datagrams_.on_writable();
+  return true;
 }
 
 }  // namespace sheaf::webtransport

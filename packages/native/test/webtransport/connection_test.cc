@@ -33,7 +33,7 @@ class EchoApplication : public http3::DatagramConsumer {
       std::visit([this](auto& value) { handle(value); }, *event);
     }
     for (const auto& [of, payload] : std::exchange(to_echo, {})) {
-      sessions.send_datagram(of, payload);
+      sessions.datagrams().send(of, payload);
     }
   }
 
@@ -48,7 +48,7 @@ class EchoApplication : public http3::DatagramConsumer {
   }
   void handle(StreamOpened& event) {
     if (server && event.stream.directionality() == Directionality::kUnidirectional) {
-      const auto answer = sessions.open_stream(session, Directionality::kUnidirectional);
+      const auto answer = sessions.streams().open(session, Directionality::kUnidirectional);
       ASSERT_TRUE(answer);
       answers[event.stream] = *answer;
     }
@@ -56,19 +56,19 @@ class EchoApplication : public http3::DatagramConsumer {
   void handle(StreamReadable& event) {
     const StreamId stream = event.stream;
     while (true) {
-      const Bytes bytes = sessions.peek(stream);
+      const Bytes bytes = sessions.streams().peek(stream);
       const std::size_t size = bytes.size();
       if (server && size > 0) {
-        EXPECT_TRUE(sessions.write(target(stream), SendChunk::copy_of(bytes), false));
+        EXPECT_TRUE(sessions.streams().write(target(stream), SendChunk::copy_of(bytes), false));
       } else {
         data[stream].append(reinterpret_cast<const char*>(bytes.data()), size);
       }
-      const auto result = sessions.consume(stream, size, now);
+      const auto result = sessions.streams().consume(stream, size, now);
       if (!result) return;
       if (result->finished) {
         ++finished;
         if (server) {
-          EXPECT_TRUE(sessions.write(target(stream), {}, true));
+          EXPECT_TRUE(sessions.streams().write(target(stream), {}, true));
         }
         return;
       }
@@ -136,16 +136,16 @@ TEST_P(WebTransportUnderWeather, EchoesStreamsAndDatagramsThenCloses) {
     for (int i = 0; i < 10; ++i) {
       const auto direction =
           i % 2 == 0 ? Directionality::kBidirectional : Directionality::kUnidirectional;
-      const auto stream = client.sessions.open_stream(client.session, direction);
+      const auto stream = client.sessions.streams().open(client.session, direction);
       ASSERT_TRUE(stream);
       sent[*stream] = std::string(1 + i * 3000, static_cast<char>('a' + i));
       const std::string& text = sent[*stream];
-      EXPECT_TRUE(client.sessions.write(
+      EXPECT_TRUE(client.sessions.streams().write(
           *stream,
           SendChunk::copy_of({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}),
           true));
       EXPECT_TRUE(
-          client.sessions.send_datagram(client.session, std::array<std::uint8_t, 3>{1, 2, 3}));
+          client.sessions.datagrams().send(client.session, std::array<std::uint8_t, 3>{1, 2, 3}));
     }
     ASSERT_EQ(pair.simulation.run_until([&] { return client.finished == 10; }, limit),
               Outcome::kReached);
@@ -165,11 +165,11 @@ TEST_P(WebTransportUnderWeather, EchoesStreamsAndDatagramsThenCloses) {
     }
     // Each one's fate becomes known; what was thought lost may still be acknowledged.
     const auto told = [&] {
-      const auto counts = client.sessions.datagram_counts(client.session);
+      const auto counts = client.sessions.datagrams().counts(client.session);
       return counts && counts->acknowledged + counts->lost >= 10;
     };
     ASSERT_EQ(pair.simulation.run_until(told, limit), Outcome::kReached);
-    const auto counts = *client.sessions.datagram_counts(client.session);
+    const auto counts = *client.sessions.datagrams().counts(client.session);
     EXPECT_EQ(counts.sent, 10u);
     EXPECT_EQ(counts.expired, 0u);
     if (GetParam().link.loss == 0) {
@@ -206,15 +206,15 @@ TEST_P(WebTransportUnderWeather, StreamsThatAreResetAtOnceReachTheirSession) {
   std::map<StreamId, std::uint32_t> codes;
   const std::vector<std::uint8_t> bytes(5000);
   for (std::uint32_t i = 0; i < 100; ++i) {
-    const auto stream =
-        client.sessions.open_stream(client.session, i % 2 == 0 ? Directionality::kBidirectional
-                                                               : Directionality::kUnidirectional);
+    const auto stream = client.sessions.streams().open(
+        client.session,
+        i % 2 == 0 ? Directionality::kBidirectional : Directionality::kUnidirectional);
     ASSERT_TRUE(stream);
     codes[*stream] = i;
-    EXPECT_TRUE(client.sessions.write(*stream, SendChunk::copy_of(bytes), false));
+    EXPECT_TRUE(client.sessions.streams().write(*stream, SendChunk::copy_of(bytes), false));
     // Some are reset when part of them is in flight.
     if (i % 3 == 0) pair.simulation.run_for(3ms);
-    client.sessions.reset_stream(*stream, i);
+    client.sessions.streams().reset(*stream, i);
   }
   const auto all_reset = [&] { return server.reset.size() == codes.size(); };
   ASSERT_EQ(pair.simulation.run_until(all_reset, k_limit), Outcome::kReached)

@@ -64,10 +64,10 @@ struct Side : http3::DatagramConsumer {
   void read(StreamId stream) {
     StreamLog& log = streams[stream];
     while (!log.finished) {
-      const Bytes bytes = sessions.peek(stream);
+      const Bytes bytes = sessions.streams().peek(stream);
       log.data += text_of(bytes);
       const bool starved = bytes.empty();
-      const auto result = sessions.consume(stream, bytes.size(), Time{});
+      const auto result = sessions.streams().consume(stream, bytes.size(), Time{});
       if (!result || result->reset) return;
       log.finished = result->finished;
       if (starved) return;
@@ -136,7 +136,7 @@ struct Pair {
     return session ? *session : StreamId{};
   }
   StreamId open(Side& side, StreamId session, Directionality direction) {
-    const auto stream = side.sessions.open_stream(session, direction);
+    const auto stream = side.sessions.streams().open(session, direction);
     EXPECT_TRUE(stream);
     return stream ? *stream : StreamId{};
   }
@@ -194,8 +194,8 @@ TEST(SessionSet, BothKindsOfStreamsBothWays) {
       for (const auto direction :
            {Directionality::kBidirectional, Directionality::kUnidirectional}) {
         const StreamId stream = pair.open(*from, session, direction);
-        EXPECT_TRUE(from->sessions.write(stream, chunk_of("hello "), false));
-        EXPECT_TRUE(from->sessions.write(stream, chunk_of("world"), true));
+        EXPECT_TRUE(from->sessions.streams().write(stream, chunk_of("hello "), false));
+        EXPECT_TRUE(from->sessions.streams().write(stream, chunk_of("world"), true));
         readers[stream] = to;
       }
     }
@@ -205,7 +205,7 @@ TEST(SessionSet, BothKindsOfStreamsBothWays) {
       EXPECT_EQ(reader->streams[stream].session, session);
       EXPECT_TRUE(reader->streams[stream].finished);
       if (stream.directionality() == Directionality::kBidirectional) {
-        EXPECT_TRUE(reader->sessions.write(stream, chunk_of("back"), true));
+        EXPECT_TRUE(reader->sessions.streams().write(stream, chunk_of("back"), true));
       }
     }
     pair.run();
@@ -229,7 +229,7 @@ TEST(SessionSet, EmptyStreamsAreSeenToEnd) {
     pair.run();
     for (const auto direction : {Directionality::kBidirectional, Directionality::kUnidirectional}) {
       const StreamId stream = pair.open(pair.client, session, direction);
-      EXPECT_TRUE(pair.client.sessions.write(stream, {}, true));
+      EXPECT_TRUE(pair.client.sessions.streams().write(stream, {}, true));
       pair.run();
       EXPECT_TRUE(pair.server.streams[stream].finished);
       EXPECT_EQ(pair.server.streams[stream].data, "");
@@ -340,10 +340,10 @@ TEST(SessionSet, ResetAndStopSendingCarryApplicationCodes) {
   const StreamId session = pair.connect();
   pair.run();
   const StreamId stream = pair.open(pair.client, session, Directionality::kBidirectional);
-  EXPECT_TRUE(pair.client.sessions.write(stream, chunk_of("x"), false));
+  EXPECT_TRUE(pair.client.sessions.streams().write(stream, chunk_of("x"), false));
   pair.run();
-  pair.client.sessions.reset_stream(stream, 42);
-  pair.client.sessions.stop_sending(stream, 0xffffffff);
+  pair.client.sessions.streams().reset(stream, 42);
+  pair.client.sessions.streams().stop_sending(stream, 0xffffffff);
   pair.run();
   ASSERT_TRUE(pair.server.streams[stream].reset);
   EXPECT_EQ(pair.server.streams[stream].reset->error, 42u);
@@ -360,7 +360,7 @@ TEST(SessionSet, CloseEndsTheSessionAndItsStreams) {
     const StreamId session = pair.connect();
     pair.run();
     const StreamId stream = pair.open(pair.client, session, Directionality::kBidirectional);
-    EXPECT_TRUE(pair.client.sessions.write(stream, chunk_of("x"), false));
+    EXPECT_TRUE(pair.client.sessions.streams().write(stream, chunk_of("x"), false));
     pair.run();
     Side& closer = by_client ? pair.client : pair.server;
     Side& other = by_client ? pair.server : pair.client;
@@ -377,7 +377,7 @@ TEST(SessionSet, CloseEndsTheSessionAndItsStreams) {
       EXPECT_EQ(side->http.open_requests(), 0u);
       EXPECT_FALSE(side->transport.close_error);
     }
-    EXPECT_FALSE(closer.sessions.open_stream(session, Directionality::kUnidirectional));
+    EXPECT_FALSE(closer.sessions.streams().open(session, Directionality::kUnidirectional));
   }
 }
 
@@ -388,10 +388,10 @@ TEST(SessionSet, PeerLearnsTheCloseCodeBeforeItsStreamsAreCutOff) {
     const StreamId session = pair.connect();
     pair.run();
     const StreamId stream = pair.open(pair.client, session, Directionality::kBidirectional);
-    EXPECT_TRUE(pair.client.sessions.write(stream, chunk_of("x"), false));
+    EXPECT_TRUE(pair.client.sessions.streams().write(stream, chunk_of("x"), false));
     pair.run();
     pair.server.sessions.close(session, {4, ""});
-    EXPECT_FALSE(pair.server.sessions.write(stream, chunk_of("late"), false));
+    EXPECT_FALSE(pair.server.sessions.streams().write(stream, chunk_of("late"), false));
     while (!pair.client.closed.contains(session) && pair.network.step()) pair.client.drain();
     ASSERT_TRUE(pair.client.closed.contains(session));
     EXPECT_EQ(pair.client.closed[session].code, 4u);
@@ -474,9 +474,9 @@ TEST(SessionSet, SeveralSessionsBesidePlainRequests) {
     EXPECT_EQ(pair.server.plain_requests, std::vector{*plain});
     const StreamId a = pair.open(pair.client, first, Directionality::kUnidirectional);
     const StreamId b = pair.open(pair.client, second, Directionality::kUnidirectional);
-    EXPECT_TRUE(pair.client.sessions.write(a, chunk_of("a"), true));
-    EXPECT_TRUE(pair.client.sessions.write(b, chunk_of("b"), true));
-    EXPECT_TRUE(pair.client.sessions.send_datagram(second, bytes_of("d")));
+    EXPECT_TRUE(pair.client.sessions.streams().write(a, chunk_of("a"), true));
+    EXPECT_TRUE(pair.client.sessions.streams().write(b, chunk_of("b"), true));
+    EXPECT_TRUE(pair.client.sessions.datagrams().send(second, bytes_of("d")));
     pair.run();
     EXPECT_EQ(pair.server.streams[a].session, first);
     EXPECT_EQ(pair.server.streams[b].session, second);
@@ -485,7 +485,7 @@ TEST(SessionSet, SeveralSessionsBesidePlainRequests) {
     pair.client.sessions.close(first, {});
     pair.run();
     EXPECT_EQ(pair.server.sessions.open_sessions(), 1u);
-    EXPECT_TRUE(pair.client.sessions.open_stream(second, Directionality::kBidirectional));
+    EXPECT_TRUE(pair.client.sessions.streams().open(second, Directionality::kBidirectional));
   }
 }
 
@@ -514,7 +514,8 @@ TEST(SessionSet, BackPressureOfAStream) {
   const StreamId session = pair.connect();
   pair.run();
   const StreamId stream = pair.open(pair.client, session, Directionality::kUnidirectional);
-  const auto full = pair.client.sessions.write(stream, chunk_of(std::string(5000, 'x')), false);
+  const auto full =
+      pair.client.sessions.streams().write(stream, chunk_of(std::string(5000, 'x')), false);
   ASSERT_TRUE(full);
   EXPECT_FALSE(*full);
   pair.run();
@@ -652,18 +653,19 @@ TEST(SessionSet, DatagramsGoAsCapsulesToAClientThatTakesNoOthers) {
   client.settings("");
   const StreamId session = client.connect("webtransport");
   SessionSet& sessions = client.server.sessions;
-  EXPECT_EQ(sessions.max_datagram_payload(session), http3::k_max_capsule_datagram);
-  EXPECT_TRUE(sessions.send_datagram(session, bytes_of("abc")));
+  EXPECT_EQ(sessions.datagrams().max_payload(session), http3::k_max_capsule_datagram);
+  EXPECT_TRUE(sessions.datagrams().send(session, bytes_of("abc")));
   EXPECT_TRUE(client.read(session).ends_with(std::string({0x00, 0x05, 0x00, 0x03}) + "abc"));
   const std::string large(http3::k_max_capsule_datagram + 1, 'x');
-  EXPECT_FALSE(sessions.send_datagram(session, bytes_of(large)));
+  EXPECT_FALSE(sessions.datagrams().send(session, bytes_of(large)));
   // A client that does not read does not make the server keep datagrams.
   int taken = 0;
-  while (taken < 1000 && sessions.send_datagram(session, bytes_of(std::string(1000, 'x')))) ++taken;
+  while (taken < 1000 && sessions.datagrams().send(session, bytes_of(std::string(1000, 'x'))))
+    ++taken;
   EXPECT_LT(taken, 100);
   EXPECT_EQ(client.server.datagrams_writable, 0);
   EXPECT_FALSE(client.read(session).empty());
-  EXPECT_TRUE(sessions.send_datagram(session, bytes_of("again")));
+  EXPECT_TRUE(sessions.datagrams().send(session, bytes_of("again")));
   EXPECT_EQ(client.server.datagrams_writable, 1);
 }
 
