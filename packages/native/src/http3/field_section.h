@@ -69,4 +69,9 @@ inline std::optional<std::uint64_t> content_length(const FieldSection& fields) {
   return length;
 }
 
+// Returns whether these are the fields of a 1xx response (RFC 9110 §15.2).
+inline bool is_interim(const FieldSection& fields) {
+  return fields.find(":status").starts_with('1');
+}
+
 }  // namespace sheaf::http3

@@ -12,134 +12,71 @@ namespace {
 // that no connection ever has.
 constexpr StreamId k_no_encoder_stream{quic::k_max_varint};
 constexpr StreamId k_no_decoder_stream{quic::k_max_varint - 4};
-// Requests that a peer may cancel: as many at one time as there are streams, for pages that are
-// left; and a second.
-constexpr double k_cancellations = 1000;
-constexpr double k_cancellations_per_second = 100;
-
-Settings local_settings(Role role, const SessionConfig& config) {
-  Settings settings;
-  settings.qpack_max_table_capacity = config.requests_only ? 0 : config.qpack_table_capacity;
-  settings.qpack_blocked_streams = config.requests_only ? 0 : config.qpack_blocked_streams;
-  settings.max_field_section_size = config.max_field_section_size;
-  settings.enable_connect_protocol =
-      (config.extended_connect || config.webtransport) && role == Role::kServer;
-  settings.datagrams = config.datagrams || config.webtransport;
-  if (config.webtransport) {
-    settings.webtransport = {.draft02 = true,
-                             .max_sessions_draft07 = config.max_webtransport_sessions,
-                             .max_sessions_draft13 = config.max_webtransport_sessions,
-                             .enabled_draft15 = 1,
-                             .flow_control = false};
-  }
-  return settings;
-}
 
 }  // namespace
 
 Session::Session(Transport& transport, const SessionConfig& config, quic::Random& random)
-    : transport_(transport),
-      config_(config),
-      random_(random),
-      framing_(transport.role(), local_settings(transport.role(), config), *this),
-      control_reader_(transport.role(), *this),
-      admission_(transport),
-      cancellations_(k_cancellations_per_second, k_cancellations) {}
+    : parts_(transport, config, *this),
+      reader_(parts_),
+      writer_(parts_),
+      peer_streams_(parts_, reader_, *this),
+      own_streams_(parts_, random),
+      datagrams_(parts_, writer_) {}
 
 void Session::start(Time now) {
-  now_ = now;
-  if (config_.requests_only) {
-    return framing_.bind_qpack_streams(k_no_encoder_stream, k_no_decoder_stream);
+  parts_.now = now;
+  if (parts_.config.requests_only) {
+    return parts_.framing.bind_qpack_streams(k_no_encoder_stream, k_no_decoder_stream);
   }
-  started_ = true;
-  open_critical_streams();
-}
-
-// RFC 9114 §6.2.1, RFC 9204 §4.2: one stream of each kind. A peer that grants fewer than three at
-// first makes us wait.
-void Session::open_critical_streams() {
-  while (!closed_ && started_ && own_streams_.size() < 3) {
-    const auto stream = transport_.open_stream(Directionality::kUnidirectional);
-    if (!stream) return;
-    own_streams_.push_back(*stream);
-    // A page can be asked for with the first urgency, and its fields wait for QPACK's instructions.
-    transport_.set_priority(*stream, {.ahead = true});
-    if (own_streams_.size() == 1) {
-      constexpr std::uint8_t type[] = {k_stream_control};
-      static_cast<void>(transport_.write(*stream, SendChunk::copy_of(type), false));
-      control_written_ = 1;
-      const auto settings = local_settings(transport_.role(), config_);
-      write_control_frame(k_frame_settings, encode_settings(settings, random_.next()));
-    }
-    if (own_streams_.size() == 3) framing_.bind_qpack_streams(own_streams_[1], own_streams_[2]);
-  }
-  write_pending();
-}
-
-void Session::write_control_frame(std::uint64_t type, Bytes payload) {
-  scratch_.resize(16 + payload.size());
-  quic::Writer writer(scratch_);
-  writer.write_varint(type);
-  writer.write_varint(payload.size());
-  writer.write_bytes(payload);
-  static_cast<void>(transport_.write(own_streams_[0], SendChunk::copy_of(writer.written()), false));
-  control_written_ += writer.size();
+  own_streams_.start();
+  writer_.write_pending();
 }
 
 void Session::on_event(const quic::Event& event, Time now) {
-  now_ = now;
+  parts_.now = now;
   if (const auto* closed = std::get_if<quic::ConnectionClosed>(&event)) {
-    closed_ = true;
-    events_.push_back(SessionClosed{*closed});
+    parts_.closed = true;
+    parts_.events.push_back(SessionClosed{*closed});
   }
-  if (closed_) return;
+  if (parts_.closed) return;
   if (const auto* stream = std::get_if<quic::StreamEvent>(&event)) {
     on_stream_event(*stream);
     read_waiting();
-    write_pending();
+    writer_.write_pending();
   } else if (std::holds_alternative<quic::DatagramReceivedEvent>(event)) {
-    read_datagrams();
+    datagrams_.read();
   } else if (std::holds_alternative<quic::DatagramsWritableEvent>(event)) {
-    events_.push_back(DatagramsWritable{});
+    parts_.events.push_back(DatagramsWritable{});
   } else if (const auto* arrived = std::get_if<quic::DatagramAcknowledgedEvent>(&event)) {
-    events_.push_back(DatagramOutcome{arrived->identifier, true});
+    parts_.events.push_back(DatagramOutcome{arrived->identifier, true});
   } else if (const auto* lost = std::get_if<quic::DatagramLostEvent>(&event)) {
-    events_.push_back(DatagramOutcome{lost->identifier, false});
+    parts_.events.push_back(DatagramOutcome{lost->identifier, false});
   }
 }
 
 std::optional<SessionEvent> Session::poll_event() {
-  if (events_.empty()) return std::nullopt;
-  std::optional<SessionEvent> event = std::move(events_.front());
-  events_.pop_front();
+  if (parts_.events.empty()) return std::nullopt;
+  std::optional<SessionEvent> event = std::move(parts_.events.front());
+  parts_.events.pop_front();
   return event;
 }
 
 void Session::on_stream_event(const quic::StreamEvent& event) {
   using Kind = quic::StreamEvent::Kind;
   if (event.kind == Kind::kStreamsAvailable) {
-    open_critical_streams();
-    events_.push_back(StreamsAvailable{event.stream.directionality()});
+    own_streams_.open();
+    writer_.write_pending();
+    parts_.events.push_back(StreamsAvailable{event.stream.directionality()});
     return;
   }
-  if (handed_over_.contains(event.stream)) {
-    if (event.kind == Kind::kClosed) {
-      handed_over_.erase(event.stream);
-      if (event.stream.initiator() != transport_.role()) {
-        admission_.leave(RequestAdmission::Place::kAdmitted);
-        read_waiting();
-      }
-    }
-    events_.push_back(HandedOverStreamEvent{event});
-    return;
-  }
+  if (parts_.handed_over.contains(event.stream)) return on_handed_over(event);
   switch (event.kind) {
     case Kind::kOpened:
       return on_opened(event.stream);
     case Kind::kReadable:
       return read_stream(event.stream);
     case Kind::kWritable:
-      return on_writable(event.stream);
+      return writer_.on_writable(event.stream);
     case Kind::kStopSending:
       return on_stop_sending(event.stream, event.value);
     case Kind::kReset:
@@ -149,206 +86,244 @@ void Session::on_stream_event(const quic::StreamEvent& event) {
     case Kind::kClosed:
       return on_stream_closed(event.stream);
     case Kind::kAcknowledged:
-      return on_acknowledged(event.stream, event.value);
+      // RFC 9114 §5.2: the final GOAWAY follows once requests that were on their way have had time
+      // to come. The peer has seen the first one, so a round trip is over.
+      if (own_streams_.has_announced(event.stream, event.value)) shut_down();
+      return;
     case Kind::kStreamsAvailable:
       return;
   }
 }
 
+void Session::on_handed_over(const quic::StreamEvent& event) {
+  if (event.kind == quic::StreamEvent::Kind::kClosed) {
+    parts_.handed_over.erase(event.stream);
+    if (event.stream.initiator() != parts_.transport.role()) {
+      parts_.admission.leave(RequestAdmission::Place::kAdmitted);
+      read_waiting();
+    }
+  }
+  parts_.events.push_back(HandedOverStreamEvent{event});
+}
+
 void Session::on_opened(StreamId id) {
-  if (id.initiator() == transport_.role()) return;
+  if (id.initiator() == parts_.transport.role()) return;
   if (id.directionality() == Directionality::kUnidirectional) {
-    peer_streams_.try_emplace(id);
-  } else if (transport_.role() == Role::kServer || config_.webtransport) {
-    requests_.try_emplace(id);
-    next_unopened_ = std::max(next_unopened_, id.value + 4);
+    peer_streams_.on_opened(id);
+  } else if (parts_.transport.role() == Role::kServer || parts_.config.webtransport) {
+    parts_.requests.try_emplace(id);
+    parts_.next_unopened = std::max(parts_.next_unopened, id.value + 4);
   } else {
     // RFC 9114 §6.1.
-    fail({ErrorCode::kStreamCreationError, "bidirectional stream opened by the server"});
+    parts_.fail({ErrorCode::kStreamCreationError, "bidirectional stream opened by the server"});
   }
 }
 
 void Session::on_reset(StreamId id, std::uint64_t error) {
-  static_cast<void>(transport_.consume(id, 0, now_));  // the reset has been seen
-  if (const auto peer = peer_streams_.find(id); peer != peer_streams_.end()) {
-    const auto kind = peer->second.kind;
-    if (kind == PeerStream::Kind::kControl || kind == PeerStream::Kind::kQpack) {
-      fail({ErrorCode::kClosedCriticalStream, "critical stream was reset"});
-    }
-    return;
-  }
-  RequestStream* stream = find(id);
-  if (!stream || !count_cancellation(*stream) || stream->reading_done) return;
-  if (transport_.role() == Role::kServer && !stream->message_begun) {
-    // The application has not heard of it, so the answering side is ours to end.
-    return abandon(id, *stream, value_of(ErrorCode::kRequestCancelled));
-  }
-  stream->reading_done = true;
-  stream->close_error = error;
-  if (auto status = framing_.shut_reading(id); !status) return fail(status.error());
-  events_.push_back(StreamReset{id, error});
+  static_cast<void>(parts_.transport.consume(id, 0, parts_.now));  // the reset has been seen
+  if (!peer_streams_.on_reset(id)) reader_.on_reset(id, error);
 }
 
 // Data that arrived from a backend before it was lost is good, and is read first.
 void Session::on_lost(StreamId id) {
-  RequestStream* stream = find(id);
+  RequestStream* stream = parts_.find(id);
   if (!stream || stream->reading_done) {
-    return transport_.stop_sending(id, quic::k_backend_lost);  // nobody reads the rest
+    return parts_.transport.stop_sending(id, quic::k_backend_lost);  // nobody reads the rest
   }
   stream->lost = true;
   if (stream->writing == RequestStream::Writing::kBody || !stream->chunks.empty()) {
-    end_writing(id, *stream);
-    events_.push_back(WritingStopped{id, quic::k_backend_lost});
+    parts_.end_writing(id, *stream);
+    parts_.events.push_back(WritingStopped{id, quic::k_backend_lost});
   }
-  read_request(id, *stream);
+  reader_.read(id, *stream);
 }
 
 void Session::on_stop_sending(StreamId id, std::uint64_t error) {
-  for (const StreamId own : own_streams_) {
-    if (own == id) {
-      return fail({ErrorCode::kClosedCriticalStream, "critical stream was refused"});
-    }
+  if (own_streams_.contains(id)) {
+    return parts_.fail({ErrorCode::kClosedCriticalStream, "critical stream was refused"});
   }
-  RequestStream* stream = find(id);
-  if (!stream || !count_cancellation(*stream)) return;
-  transport_.reset_stream(id, error);  // RFC 9000 §3.5
-  end_writing(id, *stream);
+  RequestStream* stream = parts_.find(id);
+  if (!stream || !parts_.count_cancellation(*stream)) return;
+  parts_.transport.reset_stream(id, error);  // RFC 9000 §3.5
+  parts_.end_writing(id, *stream);
   stream->close_error = error;
-  if (stream->message_begun || transport_.role() == Role::kClient) {
-    events_.push_back(WritingStopped{id, error});
+  if (stream->message_begun || parts_.transport.role() == Role::kClient) {
+    parts_.events.push_back(WritingStopped{id, error});
   }
 }
 
-// RFC 9114 §10.5: a cancelled request gives its stream's credit back at once, and its work has been
-// begun all the same.
-bool Session::count_cancellation(RequestStream& stream) {
-  if (transport_.role() == Role::kClient || std::exchange(stream.cancelled, true)) return true;
-  if (cancellations_.take(now_)) return true;
-  fail({ErrorCode::kExcessiveLoad, "too many cancelled requests"});
-  return false;
+void Session::read_stream(StreamId id) {
+  if (RequestStream* request = parts_.find(id)) return reader_.read(id, *request);
+  peer_streams_.read(id);
 }
 
 void Session::read_waiting() {
-  while (!closed_) {
-    const auto id = admission_.next();
+  while (!parts_.closed) {
+    const auto id = parts_.admission.next();
     if (!id) return;
     read_stream(*id);
   }
 }
 
-void Session::end_writing(StreamId id, RequestStream& stream) {
-  framing_.shut_writing(id);
-  stream.writing = RequestStream::Writing::kEnded;
-  stream.chunks.clear();
-  stream.chunks_framed = 0;
-}
-
 void Session::on_stream_closed(StreamId id) {
-  if (const auto peer = peer_streams_.find(id); peer != peer_streams_.end()) {
-    admission_.leave(peer->second.place);
-    peer_streams_.erase(peer);
-    return;
-  }
-  const auto request = requests_.find(id);
-  if (request == requests_.end()) return;
+  if (peer_streams_.on_closed(id)) return;
+  const auto request = parts_.requests.find(id);
+  if (request == parts_.requests.end()) return;
   const std::uint64_t error = request->second.close_error;
-  const bool known = request->second.message_begun || transport_.role() == Role::kClient;
-  admission_.leave(request->second.place);
-  requests_.erase(request);
+  const bool known = request->second.message_begun || parts_.transport.role() == Role::kClient;
+  parts_.admission.leave(request->second.place);
+  parts_.requests.erase(request);
   datagrams_.release(id);
-  framing_.close_stream(id, error == 0 ? value_of(ErrorCode::kNoError) : error);
-  if (known) events_.push_back(StreamClosed{id});
+  parts_.framing.close_stream(id, error == 0 ? value_of(ErrorCode::kNoError) : error);
+  if (known) parts_.events.push_back(StreamClosed{id});
 }
 
-void Session::fail(const ConnectionError& error) {
-  if (closed_) return;
-  closed_ = true;
-  transport_.close(value_of(error.code), error.reason, now_);
+// --- requests ---------------------------------------------------------------------------------
+
+quic::Result<StreamId, Refusal> Session::submit_request(const FieldSection& fields, bool has_body) {
+  return writer_.submit_request(fields, has_body);
 }
 
-RequestStream* Session::find(StreamId id) {
-  const auto found = requests_.find(id);
-  return found == requests_.end() ? nullptr : &found->second;
+quic::Status<Refusal> Session::submit_informational(StreamId id, const FieldSection& fields) {
+  return writer_.submit_informational(id, fields);
 }
 
-const RequestStream* Session::find(StreamId id) const {
-  const auto found = requests_.find(id);
-  return found == requests_.end() ? nullptr : &found->second;
+quic::Status<Refusal> Session::submit_response(StreamId id, const FieldSection& fields,
+                                               bool has_body) {
+  return writer_.submit_response(id, fields, has_body);
 }
 
-void Session::abandon(StreamId id, RequestStream& stream, std::uint64_t error) {
-  stream.close_error = error;
-  stream.reading_done = true;
-  stream.writing = RequestStream::Writing::kEnded;
-  transport_.stop_sending(id, error);
-  transport_.reset_stream(id, error);
-  framing_.shut_writing(id);
-  // RFC 9204 §2.2.2.2: QPACK must know that the rest is not read.
-  if (auto status = framing_.shut_reading(id); !status) return fail(status.error());
-  stream.chunks.clear();
-  stream.chunks_framed = 0;
-  discard(id);
+quic::Result<bool, Refusal> Session::write_body(StreamId id, SendChunk chunk, bool fin) {
+  return writer_.write_body(id, std::move(chunk), fin);
+}
+
+std::size_t Session::reserve_body(StreamId id) { return writer_.reserve_body(id); }
+
+quic::Status<Refusal> Session::submit_trailers(StreamId id, const FieldSection& fields) {
+  return writer_.submit_trailers(id, fields);
+}
+
+Bytes Session::peek_body(StreamId id) const { return reader_.peek_body(id); }
+
+void Session::consume_body(StreamId id, std::size_t bytes, Time now) {
+  parts_.now = now;
+  reader_.consume_body(id, bytes);
+  writer_.write_pending();
+}
+
+std::size_t Session::readable_body(StreamId id) const { return reader_.readable_body(id); }
+
+std::size_t Session::read_body(StreamId id, quic::MutableBytes out, Time now) {
+  parts_.now = now;
+  const std::size_t size = reader_.read_body(id, out);
+  writer_.write_pending();
+  return size;
 }
 
 void Session::stop_reading(StreamId id, std::uint64_t error) {
-  RequestStream* stream = find(id);
-  if (closed_ || !stream || stream->reading_done) return;
+  RequestStream* stream = parts_.find(id);
+  if (parts_.closed || !stream || stream->reading_done) return;
   stream->reading_done = true;
-  transport_.stop_sending(id, error);
-  if (auto status = framing_.shut_reading(id); !status) return fail(status.error());
-  discard(id);
-  write_pending();
+  parts_.transport.stop_sending(id, error);
+  if (auto status = parts_.framing.shut_reading(id); !status) return parts_.fail(status.error());
+  parts_.discard(id);
+  writer_.write_pending();
 }
 
 void Session::reset(StreamId id, std::uint64_t error) {
-  RequestStream* stream = find(id);
-  if (closed_ || !stream) return;
-  abandon(id, *stream, error);
-  write_pending();
+  RequestStream* stream = parts_.find(id);
+  if (parts_.closed || !stream) return;
+  parts_.abandon(id, *stream, error);
+  writer_.write_pending();
 }
 
 void Session::set_priority(StreamId id, const StreamPriority& priority) {
-  if (closed_ || !find(id)) return;
-  framing_.set_priority(id, priority);
-  transport_.set_priority(id, priority);
+  if (parts_.closed || !parts_.find(id)) return;
+  parts_.framing.set_priority(id, priority);
+  parts_.transport.set_priority(id, priority);
 }
+
+quic::Status<Refusal> Session::request_priority(StreamId id, const StreamPriority& priority) {
+  if (parts_.closed) return Refusal::kConnectionClosed;
+  if (parts_.transport.role() != Role::kClient) return Refusal::kNotSupported;
+  if (!parts_.find(id)) return Refusal::kUnknownStream;
+  const std::string text =
+      "u=" + std::to_string(priority.urgency) + (priority.incremental ? ", i" : "");
+  std::vector<std::uint8_t> payload(8 + text.size());
+  quic::Writer writer(payload);
+  writer.write_varint(id.value);
+  writer.write_bytes({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  own_streams_.write_control_frame(k_frame_priority_update, writer.written());
+  parts_.transport.set_priority(id, priority);
+  return {};
+}
+
+// --- what the peer's control stream says -------------------------------------------------------
+
+ConnectionStatus Session::on_settings(const Settings& settings) {
+  // RFC 9297 §2.1.1: HTTP datagrams need those of QUIC.
+  if (settings.datagrams && !parts_.transport.peer_takes_datagrams()) {
+    return ConnectionError{ErrorCode::kSettingsError, "H3_DATAGRAM without QUIC datagrams"};
+  }
+  // Draft-ietf-webtrans-http3-16 §3.1.
+  if (parts_.transport.role() == Role::kClient && settings.webtransport.enabled_draft15 > 1) {
+    return ConnectionError{ErrorCode::kSettingsError, "WT_ENABLED above 1"};
+  }
+  parts_.peer_settings = settings;
+  parts_.events.push_back(SettingsReceived{});
+  // docs/internals/multi-end.md: backends know nothing of a dynamic table.
+  Settings usable = settings;
+  if (parts_.transport.multi_end() && parts_.transport.role() == Role::kClient) {
+    usable.qpack_max_table_capacity = usable.qpack_blocked_streams = 0;
+  }
+  // The stream that says so is the only control stream so far.
+  const auto control = peer_streams_.control();
+  return control ? parts_.framing.apply_peer_settings(*control, usable) : ConnectionStatus{};
+}
+
+void Session::on_go_away(std::uint64_t id) {
+  parts_.events.push_back(GoAwayReceived{id});
+  if (parts_.transport.role() == Role::kServer) return;  // it names a push
+  writer_.stop_requests();
+  for (auto& [stream_id, stream] : parts_.requests) {
+    if (stream_id.value < id || stream_id.initiator() == Role::kServer || stream.reading_done ||
+        parts_.transport.at_backend(stream_id)) {
+      continue;
+    }
+    parts_.abandon(stream_id, stream, value_of(ErrorCode::kRequestCancelled));
+    parts_.events.push_back(StreamReset{stream_id, value_of(ErrorCode::kRequestRejected)});
+  }
+}
+
+ConnectionStatus Session::on_priority_update(StreamId id, Bytes value) {
+  const auto priority = MessageFraming::parse_priority(value);
+  if (!priority) {
+    return ConnectionError{ErrorCode::kGeneralProtocolError, "priority is not a structured field"};
+  }
+  reader_.prioritize(id, *priority);
+  return {};
+}
+
+// --- the end ----------------------------------------------------------------------------------
 
 void Session::announce_shutdown() {
-  if (config_.requests_only) return shut_down();
+  if (parts_.config.requests_only) return shut_down();
   // A client refuses pushes only, of which there are none.
-  if (closed_ || own_streams_.empty() || transport_.role() == Role::kClient) return;
-  if (announcement_end_ != 0 || refused_from_ != quic::k_max_varint) return;
-  std::array<std::uint8_t, 8> payload;
-  quic::Writer writer(payload);
-  writer.write_varint(quic::k_max_varint - 3);  // RFC 9114 §5.2: the largest request id
-  write_control_frame(k_frame_go_away, writer.written());
-  announcement_end_ = control_written_;
-}
-
-// RFC 9114 §5.2: the final GOAWAY follows once requests that were on their way have had time to
-// come. The peer has seen the first one, so a round trip is over.
-void Session::on_acknowledged(StreamId id, std::uint64_t offset) {
-  if (announcement_end_ == 0 || id != own_streams_[0] || offset < announcement_end_) return;
-  shut_down();
+  if (parts_.closed || parts_.transport.role() == Role::kClient || reader_.refusing()) return;
+  own_streams_.announce_shutdown();
 }
 
 void Session::shut_down() {
-  if (config_.requests_only) refused_from_ = 0;
-  if (closed_ || own_streams_.empty() || refused_from_ != quic::k_max_varint) return;
-  refused_from_ = transport_.role() == Role::kServer ? next_request_ : 0;
-  std::array<std::uint8_t, 8> payload;
-  quic::Writer writer(payload);
-  writer.write_varint(refused_from_);
-  write_control_frame(k_frame_go_away, writer.written());
+  if (parts_.config.requests_only) {
+    reader_.refuse_all();
+  } else if (!parts_.closed && own_streams_.has_control() && !reader_.refusing()) {
+    own_streams_.write_go_away(reader_.refuse_rest());
+  }
 }
 
 void Session::close(ErrorCode code, std::string_view reason, Time now) {
-  now_ = now;
-  fail({code, reason});
-}
-
-bool Session::request_open_or_to_come(StreamId id) const {
-  return transport_.role() == Role::kServer && (id.value >= next_unopened_ || find(id));
+  parts_.now = now;
+  parts_.fail({code, reason});
 }
 
 }  // namespace sheaf::http3

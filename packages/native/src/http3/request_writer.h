@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "http3/session_parts.h"
+
+namespace sheaf::http3 {
+
+// Our messages: from fields and chunks to the transport. `parts` outlives this object.
+class RequestWriter {
+ public:
+  explicit RequestWriter(SessionParts& parts) : parts_(parts) {}
+
+  // --- as RequestSession's ----------------------------------------------------------------------
+  quic::Result<StreamId, Refusal> submit_request(const FieldSection& fields, bool has_body);
+  quic::Status<Refusal> submit_informational(StreamId id, const FieldSection& fields);
+  quic::Status<Refusal> submit_response(StreamId id, const FieldSection& fields, bool has_body);
+  quic::Result<bool, Refusal> write_body(StreamId id, SendChunk chunk, bool fin);
+  std::size_t reserve_body(StreamId id);
+  quic::Status<Refusal> submit_trailers(StreamId id, const FieldSection& fields);
+
+  // Client: the peer takes no further requests.
+  void stop_requests() { requests_stopped_ = true; }
+  // As MessageFraming::Listener's.
+  std::size_t next_body(StreamId id, std::span<Bytes> chunks, bool& end);
+  void on_writable(StreamId id);
+  // Hands everything on that the transport has room for.
+  void write_pending();
+
+ private:
+  quic::Status<Refusal> check(const FieldSection& fields) const;
+  void write_output(const MessageFraming::Output& output);
+  void write_part(StreamId id, SendChunk chunk, bool fin);
+
+  SessionParts& parts_;
+  bool requests_stopped_ = false;
+  std::vector<std::uint8_t> scratch_;
+};
+
+}  // namespace sheaf::http3
