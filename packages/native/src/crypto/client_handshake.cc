@@ -1,9 +1,16 @@
+#include "crypto/client_handshake.h"
+
 #include <algorithm>
 
-#include "crypto/handshake_state.h"
+#include "crypto/handshake_parameters.h"
+#include "crypto/ngtcp2_callbacks.h"
 
 namespace sheaf::quic {
 namespace {
+
+// First byte of a stored TLS session. GnuTLS's own format follows.
+constexpr std::uint8_t k_ticket_without_early_data = 0;
+constexpr std::uint8_t k_ticket_with_early_data = 1;
 
 // RFC 9000 §7.2 demands at least 8 unpredictable bytes.
 constexpr std::size_t k_first_destination_length = 16;
@@ -42,41 +49,41 @@ bool usable(const SessionState& session, const ClientHandshakeConfig& config) {
 
 }  // namespace
 
-Result<std::unique_ptr<Handshake>, HandshakeFailure> Handshake::make_client(
+Result<std::unique_ptr<HandshakeState>, HandshakeFailure> ClientHandshake::make(
     const ClientHandshakeConfig& config, Random& random, Time now) {
   if (auto problem = check_config(config)) return *problem;
-  std::unique_ptr<Handshake> handshake(new Handshake);
-  handshake->state_ = std::make_unique<State>(Role::kClient, random, config.path);
-  if (!handshake->state_->start_client(config, now)) return *handshake->state_->failure;
-  return handshake;
+  auto handshake = std::make_unique<ClientHandshake>(random, config.path);
+  if (!handshake->start(config, now)) return *handshake->failure;
+  return std::unique_ptr<HandshakeState>(std::move(handshake));
 }
 
-bool Handshake::State::start_client(const ClientHandshakeConfig& config, Time now) {
-  tls_context = config.tls;
-  parameters = config.parameters;
-  if (config.session && usable(*config.session, config)) session = config.session;
+bool ClientHandshake::start_tls(const ClientHandshakeConfig& config) {
+  tls_context_ = config.tls;
+  parameters_ = config.parameters;
+  if (config.session && usable(*config.session, config)) session_ = config.session;
 
   TlsSessionConfig tls_config{};
   tls_config.context = config.tls;
   tls_config.server_name = config.server_name;
   tls_config.key_log = config.key_log;
-  if (session && !session->tls_session.empty()) {
-    const Bytes stored = session->tls_session;
+  if (session_ && !session_->tls_session.empty()) {
+    const Bytes stored = session_->tls_session;
     tls_config.early_data = stored.front() == k_ticket_with_early_data;
     tls_config.resume = stored.subspan(1);
   }
   if (tls_config.early_data) {
-    without_early_data = std::make_unique<ClientHandshakeConfig>(config);
-    without_early_data->session->tls_session.front() = k_ticket_without_early_data;
-    without_early_data->session->token.clear();  // RFC 9000 §8.1.3: for one attempt
+    without_early_data_ = std::make_unique<ClientHandshakeConfig>(config);
+    without_early_data_->session->tls_session.front() = k_ticket_without_early_data;
+    without_early_data_->session->token.clear();  // RFC 9000 §8.1.3: for one attempt
   }
   std::string problem;
-  tls = TlsSession::make(tls_config, *this, problem);
-  if (!tls) {
-    fail(refuse("TLS cannot start: " + problem));
-    return false;
-  }
+  tls_ = TlsSession::make(tls_config, *this, problem);
+  if (!tls_) fail(refuse("TLS cannot start: " + problem));
+  return tls_ != nullptr;
+}
 
+bool ClientHandshake::start(const ClientHandshakeConfig& config, Time now) {
+  if (!start_tls(config)) return false;
   // RFC 9368: offer the other version as one to switch to. After a Version Negotiation packet,
   // ngtcp2 checks that the order of preference led here (§4).
   const std::uint32_t other = config.version == k_version_1 ? k_version_2 : k_version_1;
@@ -84,78 +91,105 @@ bool Handshake::State::start_client(const ClientHandshakeConfig& config, Time no
   const bool began_with_other = config.original_version == other;
   const std::uint32_t preferred[] = {began_with_other ? other : config.version,
                                      began_with_other ? config.version : other};
-  ngtcp2_settings settings = make_settings(now, config.timeout);
+  ngtcp2_settings settings = make_settings(random_, now, config.timeout);
   settings.initial_rtt = static_cast<ngtcp2_duration>(config.initial_rtt.count());
   settings.available_versions = available;
   settings.available_versionslen = std::size(available);
   settings.preferred_versions = preferred;
   settings.preferred_versionslen = std::size(preferred);
   settings.original_version = config.original_version;
-  if (session && !session->token.empty()) {
-    settings.token = session->token.data();
-    settings.tokenlen = session->token.size();
+  if (session_ && !session_->token.empty()) {
+    settings.token = session_->token.data();
+    settings.tokenlen = session_->token.size();
     settings.token_type = NGTCP2_TOKEN_TYPE_NEW_TOKEN;
   }
 
   const ngtcp2_callbacks callbacks = make_callbacks();
   const ngtcp2_transport_params ours = to_ngtcp2(config.parameters, Role::kClient);
-  const ngtcp2_cid first_destination = to_ngtcp2(random_id(random, k_first_destination_length));
+  const ngtcp2_cid first_destination = to_ngtcp2(random_id(random_, k_first_destination_length));
   const ngtcp2_cid source = to_ngtcp2(config.source);
+  HandshakeState* user_data = this;
   const int result =
-      ngtcp2_conn_client_new(&connection, &first_destination, &source, &path, config.version,
-                             &callbacks, &settings, &ours, nullptr, this);
+      ngtcp2_conn_client_new(&connection, &first_destination, &source, &path_, config.version,
+                             &callbacks, &settings, &ours, nullptr, user_data);
   if (result != 0) {
     fail(failure_from_ngtcp2(result));
     return false;
   }
-  ngtcp2_conn_set_tls_native_handle(connection, tls->native());
+  ngtcp2_conn_set_tls_native_handle(connection, tls_->native());
   return write_first_datagram(now);
 }
 
 // Starts TLS, which begins when ngtcp2 writes. Doing so at once gives the caller the 0-RTT secret
 // before it sends anything, and refuses here a TLS that cannot begin.
-bool Handshake::State::write_first_datagram(Time now) {
-  first_datagram.resize(NGTCP2_MAX_UDP_PAYLOAD_SIZE);
+bool ClientHandshake::write_first_datagram(Time now) {
+  first_datagram_.resize(NGTCP2_MAX_UDP_PAYLOAD_SIZE);
   const ngtcp2_ssize length =
-      ngtcp2_conn_write_pkt(connection, nullptr, nullptr, first_datagram.data(),
-                            first_datagram.size(), to_nanoseconds(now));
-  first_datagram.resize(length_or_zero(length));
+      ngtcp2_conn_write_pkt(connection, nullptr, nullptr, first_datagram_.data(),
+                            first_datagram_.size(), to_nanoseconds(now));
+  first_datagram_.resize(length_or_zero(length));
   if (length < 0) fail(failure_from_ngtcp2(static_cast<int>(length)));
   return !failure;
 }
 
+std::size_t ClientHandshake::write(MutableBytes out, Time now) {
+  if (first_datagram_.empty()) return HandshakeState::write(out, now);
+  const std::vector<std::uint8_t> first = std::exchange(first_datagram_, {});
+  if (failure) close_due_ = false;  // nobody knows of this connection yet
+  if (failure || out.size() < first.size()) return 0;
+  std::copy(first.begin(), first.end(), out.begin());
+  return first.size();
+}
+
 // RFC 8446 §4.1.2: the second ClientHello has no early_data extension. GnuTLS would repeat it, and
 // cannot hold another set of keys.
-bool Handshake::State::on_hello_retry_request() {
-  retry_requested = without_early_data != nullptr;
-  return !retry_requested;
+bool ClientHandshake::on_hello_retry_request() {
+  retry_requested_ = without_early_data_ != nullptr;
+  return !retry_requested_;
 }
 
-void Handshake::State::begin_again(Time now) {
-  retry_requested = false;
-  const std::unique_ptr<ClientHandshakeConfig> config = std::move(without_early_data);
-  ngtcp2_conn_del(connection);
-  connection = nullptr;
+void ClientHandshake::on_tls_failure() {
+  if (!retry_requested_) HandshakeState::on_tls_failure();
+}
+
+bool ClientHandshake::begin_again(int, MutableBytes, Ecn, Time now) {
+  if (!std::exchange(retry_requested_, false)) return false;
+  const std::unique_ptr<ClientHandshakeConfig> config = std::move(without_early_data_);
+  discard_connection();
   emit({.kind = HandshakeEvent::Kind::kEarlyRejected});
-  start_client(*config, now);
+  start(*config, now);
+  return true;
 }
 
-bool Handshake::State::finish_client() {
-  if (!early_data_accepted || !session) return true;
+bool ClientHandshake::accept_completion() {
+  if (!early_data_accepted || !session_) return true;
   // RFC 8446 §4.2.10: 0-RTT data was sent in the protocol of the earlier connection.
-  if (alpn != session->alpn) {
+  if (alpn != session_->alpn) {
     fail({.code = crypto_error(GNUTLS_A_ILLEGAL_PARAMETER),
           .reason = "0-RTT was accepted for another application protocol"});
     return false;
   }
-  const auto remembered = decode_transport_parameters(session->peer_parameters);
-  const auto now = decode_transport_parameters(peer_parameters);
+  const auto remembered = decode_transport_parameters(session_->peer_parameters);
+  const auto now = decode_transport_parameters(peer_parameters_);
   if (remembered && now && !covers_remembered(*now, *remembered)) {
     fail({.code = TransportErrorCode::kProtocolViolation,
           .reason = "0-RTT was accepted with lower limits than before"});
     return false;
   }
   return true;
+}
+
+TransportStatus ClientHandshake::receive_post_handshake(Bytes data) {
+  if (!completed) return unexpected_post_handshake();
+  return post_handshake_.read(data, *tls_);
+}
+
+void ClientHandshake::on_session_ticket(Bytes session) {
+  HandshakeEvent event{.kind = HandshakeEvent::Kind::kSessionTicket,
+                       .data = {post_handshake_.early_data() ? k_ticket_with_early_data
+                                                             : k_ticket_without_early_data}};
+  event.data.insert(event.data.end(), session.begin(), session.end());
+  emit(std::move(event));
 }
 
 }  // namespace sheaf::quic

@@ -1,36 +1,35 @@
 #include "crypto/handshake.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "crypto/handshake_state.h"
+#include "crypto/client_handshake.h"
+#include "crypto/server_handshake.h"
 
 namespace sheaf::quic {
 
-Handshake::Handshake() = default;
+Handshake::Handshake(std::unique_ptr<HandshakeState> state) : state_(std::move(state)) {}
 Handshake::~Handshake() = default;
+
+Result<std::unique_ptr<Handshake>, HandshakeFailure> Handshake::make_client(
+    const ClientHandshakeConfig& config, Random& random, Time now) {
+  auto state = ClientHandshake::make(config, random, now);
+  if (!state) return state.error();
+  return std::unique_ptr<Handshake>(new Handshake(std::move(*state)));
+}
+
+Result<std::unique_ptr<Handshake>, HandshakeFailure> Handshake::make_server(
+    const ServerHandshakeConfig& config, Random& random, Time now) {
+  auto state = ServerHandshake::make(config, random, now);
+  if (!state) return state.error();
+  return std::unique_ptr<Handshake>(new Handshake(std::move(*state)));
+}
 
 void Handshake::receive(MutableBytes datagram, Ecn ecn, Time now) {
   if (!datagram.empty()) state_->read(datagram, ecn, now);
 }
 
 std::size_t Handshake::transmit(MutableBytes out, Time now) {
-  State& state = *state_;
-  if (state.connection == nullptr) return 0;
-  if (!state.first_datagram.empty()) {
-    const std::vector<std::uint8_t> first = std::exchange(state.first_datagram, {});
-    if (state.failure) state.close_due = false;  // nobody knows of this connection yet
-    if (state.failure || out.size() < first.size()) return 0;
-    std::copy(first.begin(), first.end(), out.begin());
-    return first.size();
-  }
-  if (!state.failure) {
-    const ngtcp2_ssize length = ngtcp2_conn_write_pkt(state.connection, nullptr, nullptr,
-                                                      out.data(), out.size(), to_nanoseconds(now));
-    if (length >= 0) return static_cast<std::size_t>(length);
-    state.fail(failure_from_ngtcp2(static_cast<int>(length)));
-  }
-  return state.close_due ? state.write_close(out, now) : 0;
+  return state_->connection == nullptr ? 0 : state_->write(out, now);
 }
 
 Time Handshake::next_timeout() const {
@@ -38,17 +37,7 @@ Time Handshake::next_timeout() const {
   return from_nanoseconds(ngtcp2_conn_get_expiry(state_->connection));
 }
 
-void Handshake::on_timeout(Time now) {
-  State& state = *state_;
-  if (state.connection == nullptr || state.failure) return;
-  if (ngtcp2_conn_get_expiry(state.connection) > to_nanoseconds(now)) return;
-  const int result = ngtcp2_conn_handle_expiry(state.connection, to_nanoseconds(now));
-  if (result == 0) return;
-  HandshakeFailure failure = failure_from_ngtcp2(result);
-  // ngtcp2 does not know that TLS is complete. After that, the connection's idle timeout applies.
-  if (failure.timeout && state.completed) return state.free_connection();
-  state.fail(std::move(failure));
-}
+void Handshake::on_timeout(Time now) { state_->on_timeout(now); }
 
 std::optional<HandshakeEvent> Handshake::poll_event() {
   if (state_->events.empty()) return std::nullopt;
@@ -83,6 +72,10 @@ ConnectionId Handshake::destination() const {
 }
 
 Duration Handshake::smoothed_rtt() const { return state_->measured_rtt(); }
+
+TransportStatus Handshake::receive_post_handshake(Bytes data) {
+  return state_->receive_post_handshake(data);
+}
 
 void Handshake::release_connection() { state_->free_connection(); }
 

@@ -91,6 +91,8 @@ struct ServerHandshakeConfig {
   std::function<void(std::string_view line)> key_log;
 };
 
+class HandshakeState;
+
 class Handshake {
  public:
   // Starts a handshake. `random` outlives it. A client that resumes has its 0-RTT secret at once.
@@ -137,9 +139,8 @@ class Handshake {
   void release_connection();
 
  private:
-  Handshake();
-  struct State;
-  std::unique_ptr<State> state_;
+  explicit Handshake(std::unique_ptr<HandshakeState> state);
+  std::unique_ptr<HandshakeState> state_;
 };
 
 }  // namespace sheaf::quic

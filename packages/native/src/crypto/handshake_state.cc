@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "crypto/handshake_parameters.h"
+
 namespace sheaf::quic {
 namespace {
 
@@ -47,31 +49,32 @@ bool install_handshake_keys(ngtcp2_conn* connection, Bytes receive, Bytes send) 
 
 }  // namespace
 
-Handshake::State::State(Role role_of_this_side, Random& random_source, const AddressPair& pair)
-    : role(role_of_this_side),
-      random(random_source),
-      local_address(pair.local),
-      remote_address(pair.remote) {
-  path.local = {local_address.get(), local_address.length};
-  path.remote = {remote_address.get(), remote_address.length};
+HandshakeState::HandshakeState(Role role_of_this_side, Random& random_source,
+                               const AddressPair& pair)
+    : random_(random_source),
+      role_(role_of_this_side),
+      local_address_(pair.local),
+      remote_address_(pair.remote) {
+  path_.local = {local_address_.get(), local_address_.length};
+  path_.remote = {remote_address_.get(), remote_address_.length};
 }
 
-Handshake::State::~State() { free_connection(); }
+HandshakeState::~HandshakeState() { free_connection(); }
 
-bool Handshake::State::on_secrets(TlsLevel level, CipherSuite cipher_suite, Bytes receive,
-                                  Bytes send) {
+bool HandshakeState::on_secrets(TlsLevel level, CipherSuite cipher_suite, Bytes receive,
+                                Bytes send) {
   if (connection == nullptr) return false;
   using Kind = HandshakeEvent::Kind;
   // A server knows the protocol from the ClientHello on, and needs it for what it sends or reads
   // early.
-  alpn = tls->alpn();
+  alpn = tls_->alpn();
   switch (level) {
     case TlsLevel::kInitial:
       return true;
     case TlsLevel::kEarly: {
       // RFC 9369 §4.1: 0-RTT keeps the version that the client chose.
       const std::uint32_t chosen = ngtcp2_conn_get_client_chosen_version(connection);
-      const Bytes secret = role == Role::kServer ? receive : send;
+      const Bytes secret = role_ == Role::kServer ? receive : send;
       if (!secret.empty()) {
         emit({.kind = Kind::kEarlySecret, .secret = make_secret(cipher_suite, chosen, secret)});
       }
@@ -94,7 +97,7 @@ bool Handshake::State::on_secrets(TlsLevel level, CipherSuite cipher_suite, Byte
   return false;
 }
 
-bool Handshake::State::on_message(TlsLevel level, Bytes message) {
+bool HandshakeState::on_message(TlsLevel level, Bytes message) {
   if (level == TlsLevel::kApplication) {
     emit({.kind = HandshakeEvent::Kind::kTicket, .data = {message.begin(), message.end()}});
     return true;
@@ -106,12 +109,12 @@ bool Handshake::State::on_message(TlsLevel level, Bytes message) {
          0;
 }
 
-bool Handshake::State::on_peer_parameters(Bytes extension) {
+bool HandshakeState::on_peer_parameters(Bytes extension) {
   // After a HelloRetryRequest the same ClientHello comes again.
   if (connection == nullptr) return false;
-  const bool again = !peer_parameters.empty();
-  if (again && std::equal(extension.begin(), extension.end(), peer_parameters.begin(),
-                          peer_parameters.end())) {
+  const bool again = !peer_parameters_.empty();
+  if (again && std::equal(extension.begin(), extension.end(), peer_parameters_.begin(),
+                          peer_parameters_.end())) {
     return true;
   }
   if (again) {
@@ -130,76 +133,89 @@ bool Handshake::State::on_peer_parameters(Bytes extension) {
     fail(failure_from_ngtcp2(result));
     return false;
   }
-  peer_parameters.assign(extension.begin(), extension.end());
-  emit({.kind = HandshakeEvent::Kind::kPeerParameters, .data = peer_parameters});
+  peer_parameters_.assign(extension.begin(), extension.end());
+  emit({.kind = HandshakeEvent::Kind::kPeerParameters, .data = peer_parameters_});
   return true;
 }
 
-bool Handshake::State::write_parameters(std::vector<std::uint8_t>& out) {
+bool HandshakeState::write_parameters(std::vector<std::uint8_t>& out) {
   if (connection == nullptr) return false;
   out.resize(1024);  // ids, tokens and numbers: less than 300 bytes
   const ngtcp2_ssize length =
       ngtcp2_conn_encode_local_transport_params(connection, out.data(), out.size());
   if (length < 0) return false;
   out.resize(static_cast<std::size_t>(length));
-  append_extension_parameters(out, parameters);
+  append_extension_parameters(out, parameters_);
   return true;
 }
 
-void Handshake::State::on_session_ticket(Bytes state) {
-  HandshakeEvent event{.kind = HandshakeEvent::Kind::kSessionTicket, .data = {ticket_kind}};
-  event.data.insert(event.data.end(), state.begin(), state.end());
-  emit(std::move(event));
-}
-
-int Handshake::State::on_crypto_data(ngtcp2_encryption_level level, Bytes data) {
-  if (role == Role::kServer) tls_context->early_data().set_network(client_network);
-  const auto progress = tls->advance(from_ngtcp2(level), data);
+int HandshakeState::on_crypto_data(ngtcp2_encryption_level level, Bytes data) {
+  const auto progress = tls_->advance(from_ngtcp2(level), data);
   if (progress == TlsSession::Progress::kFailed) {
-    if (!retry_requested) fail(failure_from_tls(tls->failure()));
+    on_tls_failure();
     return NGTCP2_ERR_CRYPTO;
   }
   // ngtcp2 is never told that TLS is complete, so it continues to handle only Initial and Handshake
   // packets.
-  tls_done = progress == TlsSession::Progress::kDone;
+  tls_done_ = progress == TlsSession::Progress::kDone;
   return 0;
 }
 
-void Handshake::State::on_version_negotiation(const std::uint32_t* versions, std::size_t count) {
+void HandshakeState::on_version_negotiation(const std::uint32_t* versions, std::size_t count) {
   const std::uint32_t tried = ngtcp2_conn_get_client_chosen_version(connection);
   for (const std::uint32_t candidate : {k_version_1, k_version_2}) {
     const bool offered = std::find(versions, versions + count, candidate) != versions + count;
-    if (offered && candidate != tried && common_version == 0) common_version = candidate;
+    if (offered && candidate != tried && common_version_ == 0) common_version_ = candidate;
   }
 }
 
-void Handshake::State::read(MutableBytes datagram, Ecn ecn, Time now) {
+void HandshakeState::read(MutableBytes datagram, Ecn ecn, Time now) {
   if (connection == nullptr || failure) return;
-  if (role == Role::kServer && completed) return;  // late copies
+  if (role_ == Role::kServer && completed) return;  // late copies
   const ngtcp2_pkt_info info{.ecn = static_cast<std::uint8_t>(ecn)};
-  const int result = ngtcp2_conn_read_pkt(connection, &path, &info, datagram.data(),
+  const int result = ngtcp2_conn_read_pkt(connection, &path_, &info, datagram.data(),
                                           datagram.size(), to_nanoseconds(now));
-  if (retry_requested) return begin_again(now);
-  if (result == NGTCP2_ERR_RETRY) return hold_back(datagram, ecn, now);
+  if (begin_again(result, datagram, ecn, now)) return;
   if (result == NGTCP2_ERR_DRAINING) {
     fail(failure_from_peer(*ngtcp2_conn_get_ccerr(connection)));
   } else if (result != 0) {
     HandshakeFailure reason = failure_from_ngtcp2(result);
-    reason.common_version = common_version;
+    reason.common_version = common_version_;
     fail(std::move(reason));
   }
   report_completion();
-  if (result == 0 && restart) read_held_back(now);
+  if (result == 0) on_read(now);
 }
 
-void Handshake::State::fail(HandshakeFailure reason) {
+void HandshakeState::fail(HandshakeFailure reason) {
   if (failure) return;
-  close_due = !reason.silent && !reason.timeout && !reason.by_peer && !reason.version_mismatch;
+  close_due_ = !reason.silent && !reason.timeout && !reason.by_peer && !reason.version_mismatch;
   failure = std::move(reason);
 }
 
-std::size_t Handshake::State::write_close(MutableBytes out, Time now) {
-  close_due = false;
+std::size_t HandshakeState::write(MutableBytes out, Time now) {
+  if (!failure) {
+    const ngtcp2_ssize length = ngtcp2_conn_write_pkt(connection, nullptr, nullptr, out.data(),
+                                                      out.size(), to_nanoseconds(now));
+    if (length >= 0) return static_cast<std::size_t>(length);
+    fail(failure_from_ngtcp2(static_cast<int>(length)));
+  }
+  return close_due_ ? write_close(out, now) : 0;
+}
+
+void HandshakeState::on_timeout(Time now) {
+  if (connection == nullptr || failure) return;
+  if (ngtcp2_conn_get_expiry(connection) > to_nanoseconds(now)) return;
+  const int result = ngtcp2_conn_handle_expiry(connection, to_nanoseconds(now));
+  if (result == 0) return;
+  HandshakeFailure reason = failure_from_ngtcp2(result);
+  // ngtcp2 does not know that TLS is complete. After that, the connection's idle timeout applies.
+  if (reason.timeout && completed) return free_connection();
+  fail(std::move(reason));
+}
+
+std::size_t HandshakeState::write_close(MutableBytes out, Time now) {
+  close_due_ = false;
   ngtcp2_ccerr close;
   ngtcp2_ccerr_default(&close);
   ngtcp2_ccerr_set_transport_error(&close, static_cast<std::uint64_t>(failure->code),
@@ -209,29 +225,34 @@ std::size_t Handshake::State::write_close(MutableBytes out, Time now) {
       connection, nullptr, nullptr, out.data(), out.size(), &close, to_nanoseconds(now)));
 }
 
-void Handshake::State::report_completion() {
-  if (failure || completed || !tls_done) return;
-  early_data_accepted = tls->early_data_accepted();
-  resumed = tls->resumed();
-  alpn = tls->alpn();
+void HandshakeState::report_completion() {
+  if (failure || completed || !tls_done_) return;
+  early_data_accepted = tls_->early_data_accepted();
+  resumed = tls_->resumed();
+  alpn = tls_->alpn();
   version = ngtcp2_conn_get_negotiated_version(connection);
-  if (role == Role::kClient && !finish_client()) return;
+  if (!accept_completion()) return;
   completed = true;
-  without_early_data.reset();
   emit({.kind = HandshakeEvent::Kind::kCompleted});
-  if (role == Role::kServer) finish_server();
+  on_completed();
 }
 
-void Handshake::State::free_connection() {
-  if (connection == nullptr) return;
-  destination = from_ngtcp2(*ngtcp2_conn_get_dcid(connection));
-  smoothed_rtt = measured_rtt();
+void HandshakeState::on_tls_failure() { fail(failure_from_tls(tls_->failure())); }
+
+void HandshakeState::discard_connection() {
   ngtcp2_conn_del(connection);
   connection = nullptr;
 }
 
-Duration Handshake::State::measured_rtt() const {
-  if (connection == nullptr) return smoothed_rtt;
+void HandshakeState::free_connection() {
+  if (connection == nullptr) return;
+  destination = from_ngtcp2(*ngtcp2_conn_get_dcid(connection));
+  smoothed_rtt_ = measured_rtt();
+  discard_connection();
+}
+
+Duration HandshakeState::measured_rtt() const {
+  if (connection == nullptr) return smoothed_rtt_;
   ngtcp2_conn_info info;
   ngtcp2_conn_get_conn_info(connection, &info);
   // Without a sample, ngtcp2 reports its initial guess.
@@ -239,7 +260,7 @@ Duration Handshake::State::measured_rtt() const {
   return Duration(static_cast<Duration::rep>(info.smoothed_rtt));
 }
 
-void Handshake::State::emit(HandshakeEvent event) {
+void HandshakeState::emit(HandshakeEvent event) {
   if (events.size() < k_max_events) events.push_back(std::move(event));
 }
 

@@ -1,3 +1,5 @@
+#include "crypto/ngtcp2_callbacks.h"
+
 #include <ngtcp2/ngtcp2_crypto.h>
 
 #include "crypto/handshake_state.h"
@@ -10,13 +12,15 @@ Random& random_of(const ngtcp2_rand_ctx& context) {
   return *static_cast<Random*>(context.native_handle);
 }
 
+HandshakeState& state_of(void* user_data) { return *static_cast<HandshakeState*>(user_data); }
+
 void fill_random(std::uint8_t* out, std::size_t length, const ngtcp2_rand_ctx* context) {
   random_of(*context).fill({out, length});
 }
 
 }  // namespace
 
-ngtcp2_settings Handshake::State::make_settings(Time now, Duration timeout) const {
+ngtcp2_settings make_settings(Random& random, Time now, Duration timeout) {
   ngtcp2_settings settings;
   ngtcp2_settings_default(&settings);
   settings.initial_ts = to_nanoseconds(now);
@@ -28,7 +32,7 @@ ngtcp2_settings Handshake::State::make_settings(Time now, Duration timeout) cons
   return settings;
 }
 
-ngtcp2_callbacks Handshake::State::make_callbacks() const {
+ngtcp2_callbacks make_callbacks() {
   ngtcp2_callbacks callbacks{};
   callbacks.client_initial = ngtcp2_crypto_client_initial_cb;
   callbacks.recv_client_initial = ngtcp2_crypto_recv_client_initial_cb;
@@ -40,18 +44,18 @@ ngtcp2_callbacks Handshake::State::make_callbacks() const {
   callbacks.delete_crypto_aead_ctx = [](ngtcp2_conn* conn, ngtcp2_crypto_aead_ctx* keys,
                                         void* state) {
     ngtcp2_crypto_delete_crypto_aead_ctx_cb(conn, keys, state);
-    static_cast<State*>(state)->initial_keys_discarded = true;
+    state_of(state).initial_keys_discarded = true;
   };
   callbacks.delete_crypto_cipher_ctx = ngtcp2_crypto_delete_crypto_cipher_ctx_cb;
   callbacks.rand = fill_random;
   callbacks.recv_crypto_data = [](ngtcp2_conn*, ngtcp2_encryption_level level, std::uint64_t,
                                   const std::uint8_t* data, std::size_t length, void* state) {
-    return static_cast<State*>(state)->on_crypto_data(level, {data, length});
+    return state_of(state).on_crypto_data(level, {data, length});
   };
   callbacks.recv_version_negotiation = [](ngtcp2_conn*, const ngtcp2_pkt_hd*,
                                           const std::uint32_t* versions, std::size_t count,
                                           void* state) {
-    static_cast<State*>(state)->on_version_negotiation(versions, count);
+    state_of(state).on_version_negotiation(versions, count);
     return 0;
   };
   // ngtcp2 requires these three, but never calls them without 1-RTT keys.

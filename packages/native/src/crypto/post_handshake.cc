@@ -1,4 +1,6 @@
-#include "crypto/handshake_state.h"
+#include "crypto/post_handshake.h"
+
+#include "crypto/handshake_failure.h"
 
 namespace sheaf::quic {
 namespace {
@@ -42,12 +44,12 @@ Result<bool, TransportError> allows_early_data(Bytes message) {
 
 }  // namespace
 
-TransportStatus Handshake::receive_post_handshake(Bytes data) {
-  State& state = *state_;
-  if (state.role != Role::kClient || !state.completed) {
-    return error(crypto_error(GNUTLS_A_UNEXPECTED_MESSAGE), "TLS message at the wrong time");
-  }
-  std::vector<std::uint8_t>& buffer = state.post_handshake;
+TransportError unexpected_post_handshake() {
+  return error(crypto_error(GNUTLS_A_UNEXPECTED_MESSAGE), "TLS message at the wrong time");
+}
+
+TransportStatus PostHandshakeReader::read(Bytes data, TlsSession& tls) {
+  std::vector<std::uint8_t>& buffer = incomplete_;
   buffer.insert(buffer.end(), data.begin(), data.end());
   while (buffer.size() >= k_message_header) {
     // RFC 9001 §6 forbids KeyUpdate, and §4.4 forbids client authentication after the handshake. No
@@ -61,18 +63,18 @@ TransportStatus Handshake::receive_post_handshake(Bytes data) {
       return error(TransportErrorCode::kCryptoBufferExceeded, "TLS message is too long");
     }
     if (buffer.size() < length) break;
-    if (auto status = state.receive_ticket({buffer.data(), length}); !status) return status;
+    if (auto status = read_ticket({buffer.data(), length}, tls); !status) return status;
     buffer.erase(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(length));
   }
   return {};
 }
 
-TransportStatus Handshake::State::receive_ticket(Bytes message) {
+TransportStatus PostHandshakeReader::read_ticket(Bytes message, TlsSession& tls) {
   const auto early_data = allows_early_data(message);
   if (!early_data) return early_data.error();
-  ticket_kind = *early_data ? k_ticket_with_early_data : k_ticket_without_early_data;
-  if (tls->receive_ticket(message)) return {};
-  const HandshakeFailure refused = failure_from_tls(tls->failure());
+  early_data_ = *early_data;
+  if (tls.receive_ticket(message)) return {};
+  const HandshakeFailure refused = failure_from_tls(tls.failure());
   return error(refused.code, refused.reason);
 }
 

@@ -1,6 +1,10 @@
+#include "crypto/server_handshake.h"
+
 #include <utility>
 
-#include "crypto/handshake_state.h"
+#include "crypto/handshake_parameters.h"
+#include "crypto/ngtcp2_callbacks.h"
+#include "crypto/post_handshake.h"
 
 namespace sheaf::quic {
 namespace {
@@ -24,31 +28,36 @@ std::optional<HandshakeFailure> check_config(const ServerHandshakeConfig& config
 
 }  // namespace
 
-Result<std::unique_ptr<Handshake>, HandshakeFailure> Handshake::make_server(
+ServerHandshake::ServerHandshake(const ServerHandshakeConfig& config, Random& random)
+    : HandshakeState(Role::kServer, random, config.path), client_network_(config.client_network) {
+  tls_context_ = config.tls;
+  parameters_ = config.parameters;
+}
+
+Result<std::unique_ptr<HandshakeState>, HandshakeFailure> ServerHandshake::make(
     const ServerHandshakeConfig& config, Random& random, Time now) {
   if (auto problem = check_config(config)) return *problem;
-  std::unique_ptr<Handshake> handshake(new Handshake);
-  handshake->state_ = std::make_unique<State>(Role::kServer, random, config.path);
-  State& state = *handshake->state_;
-  state.tls_context = config.tls;
-  state.parameters = config.parameters;
-  state.client_network = config.client_network;
+  auto handshake = std::make_unique<ServerHandshake>(config, random);
+  if (!handshake->start_tls(config) || !handshake->start(config, now)) return *handshake->failure;
+  handshake->restart_ = std::make_unique<ServerHandshakeConfig>(config);
+  return std::unique_ptr<HandshakeState>(std::move(handshake));
+}
+
+bool ServerHandshake::start_tls(const ServerHandshakeConfig& config) {
   TlsSessionConfig tls_config{};
   tls_config.context = config.tls;
   tls_config.ticket_key =
       config.tls->ticket_key_for(encode_remembered(config.parameters, config.version));
   tls_config.key_log = config.key_log;
   std::string problem;
-  state.tls = TlsSession::make(tls_config, state, problem);
+  tls_ = TlsSession::make(tls_config, *this, problem);
   gnutls_memset(tls_config.ticket_key.data(), 0, tls_config.ticket_key.size());
-  if (!state.tls) return HandshakeFailure{.reason = "TLS cannot start: " + problem};
-  if (!state.start_server(config, now)) return *state.failure;
-  state.restart = std::make_unique<ServerHandshakeConfig>(config);
-  return handshake;
+  if (!tls_) fail({.reason = "TLS cannot start: " + problem});
+  return tls_ != nullptr;
 }
 
-bool Handshake::State::start_server(const ServerHandshakeConfig& config, Time now) {
-  ngtcp2_settings settings = make_settings(now, config.timeout);
+bool ServerHandshake::start(const ServerHandshakeConfig& config, Time now) {
+  ngtcp2_settings settings = make_settings(random_, now, config.timeout);
   const std::uint32_t available[] = {k_version_1, k_version_2};
   settings.available_versions = available;
   settings.available_versionslen = std::size(available);
@@ -71,13 +80,14 @@ bool Handshake::State::start_server(const ServerHandshakeConfig& config, Time no
   const ngtcp2_callbacks callbacks = make_callbacks();
   const ngtcp2_cid client = to_ngtcp2(config.client_source);
   const ngtcp2_cid source = to_ngtcp2(config.source);
-  const int result = ngtcp2_conn_server_new(&connection, &client, &source, &path, config.version,
-                                            &callbacks, &settings, &ours, nullptr, this);
+  HandshakeState* user_data = this;
+  const int result = ngtcp2_conn_server_new(&connection, &client, &source, &path_, config.version,
+                                            &callbacks, &settings, &ours, nullptr, user_data);
   if (result != 0) {
     fail(failure_from_ngtcp2(result));
     return false;
   }
-  ngtcp2_conn_set_tls_native_handle(connection, tls->native());
+  ngtcp2_conn_set_tls_native_handle(connection, tls_->native());
   return true;
 }
 
@@ -85,38 +95,49 @@ bool Handshake::State::start_server(const ServerHandshakeConfig& config, Time no
 // ngtcp2 itself does not buffer CRYPTO data of an address that is not validated; it expects to be
 // discarded and a Retry to be sent. Chromium sends its ClientHello in two datagrams with the parts
 // shuffled.
-void Handshake::State::hold_back(MutableBytes datagram, Ecn ecn, Time now) {
+bool ServerHandshake::begin_again(int result, MutableBytes datagram, Ecn ecn, Time now) {
+  if (result != NGTCP2_ERR_RETRY) return false;
   std::size_t bytes = datagram.size();
-  for (const HeldBack& held : held_back) bytes += held.datagram.size();
-  if (!restart || held_back.size() >= k_max_held_back || bytes > k_max_held_back_bytes) {
-    return fail(failure_from_ngtcp2(NGTCP2_ERR_DROP_CONN));
+  for (const HeldBack& held : held_back_) bytes += held.datagram.size();
+  if (!restart_ || held_back_.size() >= k_max_held_back || bytes > k_max_held_back_bytes) {
+    fail(failure_from_ngtcp2(NGTCP2_ERR_DROP_CONN));
+    return true;
   }
-  held_back.push_back({.datagram = {datagram.begin(), datagram.end()}, .ecn = ecn});
-  ngtcp2_conn_del(connection);
-  connection = nullptr;
+  held_back_.push_back({.datagram = {datagram.begin(), datagram.end()}, .ecn = ecn});
+  discard_connection();
   initial_keys_discarded = false;
-  start_server(*restart, now);
+  start(*restart_, now);
+  return true;
 }
 
-// Reads the datagrams that were held back, since the head has come.
-void Handshake::State::read_held_back(Time now) {
-  restart.reset();
-  for (HeldBack& held : std::exchange(held_back, {})) read(held.datagram, held.ecn, now);
+void ServerHandshake::on_read(Time now) {
+  if (!restart_) return;
+  restart_.reset();
+  for (HeldBack& held : std::exchange(held_back_, {})) read(held.datagram, held.ecn, now);
 }
 
-void Handshake::State::finish_server() {
+int ServerHandshake::on_crypto_data(ngtcp2_encryption_level level, Bytes data) {
+  tls_context_->early_data().set_network(client_network_);
+  return HandshakeState::on_crypto_data(level, data);
+}
+
+void ServerHandshake::on_completed() {
   bool right_key = true;
   // After compatible version negotiation the ticket is for the new version. GnuTLS accepts no other
   // key once it has tried to read a ticket, so the key is left alone if it is already the right
   // one.
   if (version != ngtcp2_conn_get_client_chosen_version(connection)) {
-    TicketKey key = tls_context->ticket_key_for(encode_remembered(parameters, version));
-    right_key = tls->replace_ticket_key(key);
+    TicketKey key = tls_context_->ticket_key_for(encode_remembered(parameters_, version));
+    right_key = tls_->replace_ticket_key(key);
     gnutls_memset(key.data(), 0, key.size());
   }
-  if (right_key) tls->send_ticket();
-  tls.reset();
+  if (right_key) tls_->send_ticket();
+  tls_.reset();
   ngtcp2_conn_set_tls_native_handle(connection, nullptr);
+}
+
+TransportStatus ServerHandshake::receive_post_handshake(Bytes) {
+  return unexpected_post_handshake();
 }
 
 }  // namespace sheaf::quic
