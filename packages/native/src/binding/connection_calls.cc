@@ -73,7 +73,9 @@ void shut_down(EndpointParts& parts, const Napi::CallbackInfo&) {
 }
 
 void ping(EndpointParts& parts, const Napi::CallbackInfo& info) {
-  if (HostedConnection* hosted = parts.connection_of(info)) hosted->driver().connection().ping();
+  if (HostedConnection* hosted = parts.connection_of(info)) {
+    hosted->driver().connection().ping(io::monotonic_now());
+  }
 }
 
 Napi::Value update_keys(EndpointParts& parts, const Napi::CallbackInfo& info) {

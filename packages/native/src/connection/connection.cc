@@ -127,8 +127,7 @@ void Connection::on_timeout(Time now) {
     return parts.close.finish({.cause = ConnectionClosed::Cause::kIdle, .reason = "idle timeout"});
   }
   if (parts.handshake.established() && now >= parts.idle.keep_alive_deadline()) {
-    parts.idle.on_keep_alive(now);
-    ping();
+    ping(now);
   }
   PathManagement(parts, now).on_timeout();
   if (parts.policy) parts.policy->on_timeout(now);
@@ -202,7 +201,10 @@ bool Connection::initiate_key_update(Time now) {
   return updated;
 }
 
-void Connection::ping() { parts_->ping_all(); }
+void Connection::ping(Time now) {
+  parts_->idle.on_ping(now);
+  parts_->ping_all();
+}
 
 void Connection::set_event_log(EventLog* log) { parts_->log = log; }
 

@@ -57,7 +57,8 @@ class Connection {
   // Ends at once and silently: the handshake failed under it.
   void abandon(const ConnectionClosed& closed);
   bool initiate_key_update(Time now);
-  void ping();
+  // Sends PING on all paths. The next keep-alive comes an interval later.
+  void ping(Time now);
 
   // --- facts ------------------------------------------------------------------------------------
   Role role() const;

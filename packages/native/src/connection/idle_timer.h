@@ -41,7 +41,7 @@ class IdleTimer {
     return last_activity_ + std::max(timeout_, 3 * probe_timeout);
   }
   // A PING is on its way, or waits for room: not again before another interval.
-  void on_keep_alive(Time now) { last_sent_ = now; }
+  void on_ping(Time now) { last_sent_ = now; }
   Time keep_alive_deadline() const {
     if (keep_alive_ == Duration::zero()) return k_never;
     return std::max(last_activity_, last_sent_) + keep_alive_;

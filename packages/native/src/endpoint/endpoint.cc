@@ -80,7 +80,7 @@ Result<ConnectionDriver*, HandshakeFailure> Endpoint::connect(ClientHandshakeCon
   (*driver)->connection().routing().set_reset_key(reset_key_);
   Slot& slot = add(std::move(*driver));
   called_.insert(&slot);
-  touch(slot);
+  touch(slot, now);
   return slot.driver.get();
 }
 
@@ -113,7 +113,7 @@ Result<ConnectionDriver*, ImportRefusal> Endpoint::import(Bytes snapshot, Time n
   if (!driver) return ImportRefusal::kUnusable;
   ++stats_.connections_imported;
   Slot& slot = add(std::move(*driver));
-  touch(slot);
+  touch(slot, now);
   return slot.driver.get();
 }
 
@@ -124,9 +124,9 @@ ConnectionId Endpoint::new_id() {
   return id;
 }
 
-void Endpoint::touch(Slot& slot) {
+void Endpoint::touch(Slot& slot, Time now) {
   update_ids(slot);
-  account(slot);
+  limits_.account(slot, now);
   enqueue_sender(slot);
   if (!slot.active) {
     slot.active = true;
@@ -157,19 +157,19 @@ void Endpoint::update_ids(Slot& slot) {
   if (slot.half_open && slot.driver->handshake_completed()) limits_.end_half_open(slot);
 }
 
-void Endpoint::wake(ConnectionDriver& driver) {
+void Endpoint::wake(ConnectionDriver& driver, Time now) {
   const auto found = slots_.find(&driver);
-  if (found != slots_.end()) touch(*found->second);
+  if (found != slots_.end()) touch(*found->second, now);
 }
 
-ConnectionDriver* Endpoint::next_active() {
+ConnectionDriver* Endpoint::next_active(Time now) {
   // Memory that the requests of one connection hold now is not there for the next one.
-  if (Slot* last = std::exchange(draining_, nullptr)) account(*last);
+  if (Slot* last = std::exchange(draining_, nullptr)) limits_.account(*last, now);
   if (active_.empty()) return nullptr;
   Slot* slot = active_.front();
   active_.pop_front();
   slot->active = false;
-  account(*slot);
+  limits_.account(*slot, now);
   draining_ = slot;
   return slot->driver.get();
 }
@@ -216,7 +216,6 @@ void Endpoint::for_each(const std::function<void(ConnectionDriver&)>& visit) con
 // --- network ---------------------------------------------------------------------------------
 
 void Endpoint::receive(const Datagram& datagram, Time now) {
-  now_ = now;
   ++stats_.datagrams_received;
   stats_.bytes_received += datagram.payload.size();
   const DatagramHeader header = peek_datagram(datagram.payload, k_local_id_length);
@@ -226,7 +225,7 @@ void Endpoint::receive(const Datagram& datagram, Time now) {
     if (route != routes_.end()) {
       Slot& slot = *route->second;
       slot.driver->receive(datagram, now);
-      return touch(slot);
+      return touch(slot, now);
     }
   }
   receive_first(datagram, now);
@@ -240,9 +239,9 @@ void Endpoint::receive_first(const Datagram& datagram, Time now) {
     case DatagramHeader::Kind::kShort:
       if (Slot* slot = find_reset(datagram.payload)) {
         slot->driver->receive(datagram, now);
-        return touch(*slot);
+        return touch(*slot, now);
       }
-      return send_stateless_reset(datagram);
+      return send_stateless_reset(datagram, now);
     case DatagramHeader::Kind::kUnsupportedVersion: {
       drop(DropReason::kUnsupportedVersion);
       // RFC 9000 §6.1: only to a datagram that could have opened a connection.
@@ -327,7 +326,7 @@ void Endpoint::accept(const InitialHeader& initial, const Datagram& datagram, Ti
   routes_[initial.destination] = &slot;
   ++stats_.connections_accepted;
   slot.driver->receive(datagram, now);
-  touch(slot);
+  touch(slot, now);
 }
 
 void Endpoint::refuse(const InitialHeader& initial, const AddressPair& path,
@@ -358,10 +357,10 @@ Endpoint::Slot* Endpoint::find_reset(Bytes datagram) const {
   return found == called_.end() ? nullptr : *found;
 }
 
-void Endpoint::send_stateless_reset(const Datagram& datagram) {
+void Endpoint::send_stateless_reset(const Datagram& datagram, Time now) {
   drop(DropReason::kUnknownConnectionId);
   if (datagram.payload.size() <= k_min_reset) return;
-  if (!stateless_resets_.take(now_)) return limits_.count(LimitHit::kStatelessResets);
+  if (!stateless_resets_.take(now)) return limits_.count(LimitHit::kStatelessResets);
   const std::size_t size = std::min(datagram.payload.size() - 1, k_max_reset);
   std::array<std::uint8_t, k_max_reset> out;
   random_.fill(out);
@@ -414,13 +413,12 @@ void Endpoint::poll_transmit(TransmitBatch& batch, Time now) {
 }
 
 void Endpoint::on_timeout(Time now) {
-  now_ = now;
   while (timers_.next() <= now) {
     Slot* slot = timers_.first();
     slot->driver->on_timeout(now);
     // `poll_transmit` sets the next deadline.
     timers_.remove(slot);
-    touch(*slot);
+    touch(*slot, now);
   }
 }
 

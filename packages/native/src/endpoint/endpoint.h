@@ -69,9 +69,9 @@ class Endpoint final : private EndpointLimits::Listener {
 
   // A connection that may have events; each call gives another one. Its owner drains
   // `ConnectionDriver::poll_event`. A driver that is `finished` goes away at the next `reap`.
-  ConnectionDriver* next_active();
+  ConnectionDriver* next_active(Time now);
   // The application called something on the connection: it may have something to send.
-  void wake(ConnectionDriver& driver);
+  void wake(ConnectionDriver& driver, Time now);
   // Frees finished connections whose events were drained; `removed` is told before each one goes.
   void reap(const std::function<void(ConnectionDriver&)>& removed);
 
@@ -92,7 +92,7 @@ class Endpoint final : private EndpointLimits::Listener {
 
   Slot& add(std::unique_ptr<ConnectionDriver> driver);
   ConnectionId new_id();
-  void touch(Slot& slot);
+  void touch(Slot& slot, Time now);
   void update_ids(Slot& slot);
   void receive_first(const Datagram& datagram, Time now);
   void accept(const InitialHeader& initial, const Datagram& datagram, Time now);
@@ -101,11 +101,10 @@ class Endpoint final : private EndpointLimits::Listener {
   void refuse(const InitialHeader& initial, const AddressPair& path, TransportErrorCode code);
   void send_retry(const InitialHeader& initial, const AddressPair& path, Time now);
   Slot* find_reset(Bytes datagram) const;
-  void send_stateless_reset(const Datagram& datagram);
+  void send_stateless_reset(const Datagram& datagram, Time now);
   void reply(MutableBytes bytes, std::size_t size, const AddressPair& path);
   void forget_queued();
   static void add_connection(EndpointStats& stats, const Connection& connection);
-  void account(Slot& slot) { limits_.account(slot, now_); }
   void on_made_room(Slot& slot) override;
   void enqueue_sender(Slot& slot);
   void drop(DropReason reason) { ++stats_.dropped[static_cast<std::size_t>(reason)]; }
@@ -128,7 +127,6 @@ class Endpoint final : private EndpointLimits::Listener {
   std::vector<Slot*> finished_;
   TokenBucket stateless_resets_;
   SeenFilter used_tokens_;
-  Time now_{};           // of the latest call
   EndpointStats stats_;  // without the connections that live
 };
 

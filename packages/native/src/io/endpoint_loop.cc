@@ -139,7 +139,7 @@ bool EndpointLoop::all_blocked() const {
 // --- turns --------------------------------------------------------------------------------------
 
 void EndpointLoop::wake(quic::ConnectionDriver& driver) {
-  endpoint_.wake(driver);
+  endpoint_.wake(driver, monotonic_now());
   unsent_ = true;
 }
 
@@ -183,7 +183,7 @@ void EndpointLoop::run_turn(Time now) {
 }
 
 void EndpointLoop::deliver_events(Time now) {
-  while (quic::ConnectionDriver* driver = endpoint_.next_active()) {
+  while (quic::ConnectionDriver* driver = endpoint_.next_active(now)) {
     listener_.on_active(*driver, now);
   }
   listener_.on_turn_end();

@@ -20,7 +20,7 @@ TEST(SkippedNumbersTest, AClientSkipsAfterEarlyDataToo) {
     PacketNumber next = static_cast<PacketNumber>(server.early_packets);
     bool skipped = false;
     for (int i = 0; i < 400 && !skipped; ++i) {
-      server.client.ping();
+      server.client.ping(server.now);
       for (const RawServer::Packet& packet : server.collect()) {
         skipped |= packet.number != next;
         next = packet.number + 1;

@@ -180,7 +180,7 @@ TEST(AdmissionTest, IdleConnectionsMakeRoomForNewOnes) {
   pair.run_for(1s);
   for (int i = 0; i < 3; ++i) {
     for (ConnectionDriver* holder : holders) {
-      holder->connection().ping();
+      holder->connection().ping(pair.now);
       pair.wake(*holder);
     }
     pair.run_for(1s);

@@ -42,7 +42,7 @@ class EndpointAllocation : public testing::Test {
     }
   }
   void drain(Endpoint& endpoint) {
-    while (ConnectionDriver* driver = endpoint.next_active()) {
+    while (ConnectionDriver* driver = endpoint.next_active(now_)) {
       while (const auto event = driver->poll_event(now_)) {
         ASSERT_FALSE(std::holds_alternative<ConnectionClosed>(*event));
         if (const auto* stream = std::get_if<StreamEvent>(&*event)) take(*driver, *stream);

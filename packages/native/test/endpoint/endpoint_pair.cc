@@ -129,7 +129,7 @@ void EndpointPair::send_all(Endpoint& endpoint, bool to_server) {
 }
 
 void EndpointPair::collect(Endpoint& endpoint) {
-  while (ConnectionDriver* driver = endpoint.next_active()) {
+  while (ConnectionDriver* driver = endpoint.next_active(now)) {
     if (&endpoint == server.get() &&
         std::find(accepted.begin(), accepted.end(), driver) == accepted.end()) {
       accepted.push_back(driver);

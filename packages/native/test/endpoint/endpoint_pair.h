@@ -78,8 +78,8 @@ class EndpointPair {
   std::uint64_t datagrams_sent = 0;
   // Wakes both sides after the test called something on a connection.
   void wake(ConnectionDriver& driver) {
-    client->wake(driver);
-    server->wake(driver);
+    client->wake(driver, now);
+    server->wake(driver, now);
   }
 
   static Options with(std::uint64_t seed, const Weather& weather) {

@@ -161,7 +161,7 @@ TEST_F(HalfOpenMemory, TwoThousandHandshakesCostLessThan64Megabytes) {
       server.receive({datagram, path_of(client)}, now_);
     }
     send_all(server, now_);
-    while (server.next_active()) {
+    while (server.next_active(now_)) {
     }
     most = std::max(most, live_bytes() - before);
     now_ += std::chrono::milliseconds(2);
@@ -203,7 +203,7 @@ TEST_F(HalfOpenMemory, TwoThousandAfterARetryCostLessThan64Megabytes) {
       server.receive({early, path_of(client)}, now_);
     }
     send_all(server, now_);
-    while (server.next_active()) {
+    while (server.next_active(now_)) {
     }
     server.reap([](ConnectionDriver&) {});
     clients = static_cast<std::int64_t>(server.half_open_count());

@@ -187,7 +187,7 @@ TEST_F(Lifecycle, SpoofedAddressDoesNotKeepTheConnection) {
     return to_server || path.local != spoofed;
   };
   pair.client_seen_as = spoofed;
-  client.connection().ping();
+  client.connection().ping(pair.now);
   pair.wake(client);
   pair.run_for(1ms);
   pair.client_seen_as = real;
@@ -227,7 +227,7 @@ TEST_F(Lifecycle, APathThatAStrangerTookComesBackAtOnce) {
     if (to_server && !std::exchange(taken, true)) path.remote = stranger;
     return true;
   };
-  client.connection().ping();
+  client.connection().ping(pair.now);
   pair.wake(client);
   const auto where = [&] { return server_side->connection().paths().stats()[0].addresses.remote; };
   ASSERT_TRUE(pair.run_until([&] { return where() == stranger; }, 100ms));
@@ -287,7 +287,7 @@ TEST_P(LostState, TheServerResetsAClientThatOnlyPings) {
   EndpointPair pair(options);
   ConnectionDriver& client = connected(pair);
   pair.restart_server();
-  client.connection().ping();
+  client.connection().ping(pair.now);
   pair.wake(client);
   EXPECT_TRUE(pair.run_until([&] { return pair.closed(&client) != nullptr; }, 5s));
   EXPECT_EQ(pair.closed(&client)->cause, ConnectionClosed::Cause::kStatelessReset);
@@ -297,7 +297,7 @@ TEST_F(Lifecycle, ResetOfAStrangerIsNotBelieved) {
   EndpointPair pair;
   ConnectionDriver& client = connected(pair);
   pair.restart_server();
-  client.connection().ping();
+  client.connection().ping(pair.now);
   pair.wake(client);
   pair.run_for(1s);
   EXPECT_GE(pair.server->stats().stateless_resets_sent, 1u);

@@ -128,9 +128,9 @@ TEST_F(Eviction, ClosesAsManySlowReadersAsItTakesAndNobodyElse) {
 TEST_F(Eviction, WhatOneConnectionHoldsIsNotThereForTheNextOne) {
   for (int i = 0; i < 3; ++i) connect();
   Endpoint& server = *pair_.server;
-  for (ConnectionDriver* driver : pair_.accepted) server.wake(*driver);
+  for (ConnectionDriver* driver : pair_.accepted) server.wake(*driver, pair_.now);
   std::vector<bool> had_room;
-  while (ConnectionDriver* driver = server.next_active()) {
+  while (ConnectionDriver* driver = server.next_active(pair_.now)) {
     Connection& connection = driver->connection();
     had_room.push_back(connection.streams().memory().has_room_to_hold(k_mib / 2));
     if (had_room.back()) connection.streams().memory().hold(k_mib);

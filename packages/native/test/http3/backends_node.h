@@ -73,7 +73,7 @@ class BackendsNode final : public quic::Host {
     return *slot;
   }
   void settle(Time now) {
-    while (quic::ConnectionDriver* driver = endpoint.next_active()) {
+    while (quic::ConnectionDriver* driver = endpoint.next_active(now)) {
       Served& of = served(*driver);
       while (const auto event = driver->poll_event(now)) {
         start_session(of, now);
@@ -214,7 +214,7 @@ class BackendsSite {
   }
   // Done by an application, which wakes the endpoint afterwards.
   void wake(BackendsNode& node, quic::ConnectionDriver& driver) {
-    node.endpoint.wake(driver);
+    node.endpoint.wake(driver, now());
     node.settle(now());
   }
   // The client knows the primary and could open paths, until all connection ids are there.

@@ -165,7 +165,7 @@ void client_address_change(BackendsWorld& world) {
     world.simulation.rebind(*link, seen);
   }
   // A server follows the client's packets only (RFC 9000 §9.3), so that some have to come.
-  world.client().ping();
+  world.client().ping(world.now());
   ASSERT_TRUE(world.run_until([&] { return world.client_exchange->all_finished(); }));
   EXPECT_FALSE(world.abandoned(*path));
   EXPECT_FALSE(world.abandoned(*other));

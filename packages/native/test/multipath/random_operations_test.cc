@@ -130,7 +130,7 @@ class Case {
         return static_cast<void>(
             any_side().datagrams().send(std::vector<std::uint8_t>(random_.below(900), 1), 1));
       case 9:
-        return any_side().ping();
+        return any_side().ping(world_.now());
       case 10:
         return reset();
       case 11:

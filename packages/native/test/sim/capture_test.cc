@@ -209,7 +209,7 @@ TEST(Capture, HoldsAConnectionWithItsSecrets) {
   ConnectionDriver* driver = *client.connect(std::move(handshake), {}, simulation.now());
   simulation.run_for(200ms);
   driver->close(0, "done", simulation.now());
-  client.wake(*driver);
+  client.wake(*driver, simulation.now());
   simulation.run_for(200ms);
   const PcapngFile file = PcapngReader(out.str()).read();
   EXPECT_EQ(file.packets.size(), path.there.stats().sent + path.back.stats().delivered);

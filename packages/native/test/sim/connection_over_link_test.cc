@@ -46,11 +46,11 @@ class ConnectionOverLinkTest : public ::testing::Test {
     server_host_ = std::make_unique<EndpointHost>(*server_);
     simulation_.add_host("client", *client_host_);
     simulation_.add_host("server", *server_host_);
-    client_host_->on_event = [this](ConnectionDriver&, const Event& event, Time) {
+    client_host_->on_event = [this](ConnectionDriver&, const Event& event, Time now) {
       established_ |= std::holds_alternative<EstablishedEvent>(event);
       if (std::holds_alternative<DatagramReceivedEvent>(event)) {
         ++datagrams_received_;
-        client_driver_->connection().ping();
+        client_driver_->connection().ping(now);
       }
       note_backend(event);
     };
@@ -80,7 +80,7 @@ class ConnectionOverLinkTest : public ::testing::Test {
     const std::vector<std::uint8_t> content(bytes, 0x5a);
     ASSERT_TRUE(client_driver_->connection().streams().writer().write(
         *stream, SendChunk::copy_of(content), true));
-    client_->wake(*client_driver_);
+    client_->wake(*client_driver_, simulation_.now());
     started_ = simulation_.now();
   }
   Outcome finish_upload(Duration limit) {
@@ -98,7 +98,7 @@ class ConnectionOverLinkTest : public ::testing::Test {
       finished_ |= result->finished;
       if (result->bytes == 0 || result->finished) break;
     }
-    server_->wake(driver);
+    server_->wake(driver, simulation_.now());
   }
   void note_backend(const Event& event) {
     if (const auto* closed = std::get_if<ConnectionClosed>(&event)) {
@@ -208,7 +208,7 @@ TEST_F(ConnectionOverLinkTest, SmallPacketsDoNotHideThatJumboFramesAreLost) {
   // The client pings for each, and hears of it.
   std::function<void()> talk = [&] {
     EXPECT_TRUE(server_driver_->connection().datagrams().send(std::array<std::uint8_t, 1>{7}, 0));
-    server_->wake(*server_driver_);
+    server_->wake(*server_driver_, simulation_.now());
     simulation_.after(5ms, [&] { talk(); });
   };
   talk();
@@ -247,7 +247,7 @@ TEST_F(ConnectionOverLinkTest, MigratesToAnotherPath) {
     path_->there.change_at(simulation_.now(), {.loss = 1});
     path_->back.change_at(simulation_.now(), {.loss = 1});
     EXPECT_TRUE(client_driver_->connection().paths().migrate(second, simulation_.now()));
-    client_->wake(*client_driver_);
+    client_->wake(*client_driver_, simulation_.now());
   });
   ASSERT_EQ(finish_upload(60s), Outcome::kReached);
   EXPECT_EQ(received_, 5'000'000u);
@@ -261,7 +261,7 @@ TEST_F(ConnectionOverLinkTest, APingGoesOutBesideAnAcknowledgement) {
   simulation_.run_for(1s);
   ASSERT_EQ(sender_stats().bytes_in_flight, 0u);
   ASSERT_TRUE(server_driver_->connection().datagrams().send(std::array<std::uint8_t, 1>{7}, 0));
-  server_->wake(*server_driver_);
+  server_->wake(*server_driver_, simulation_.now());
   ASSERT_EQ(simulation_.run_until([&] { return datagrams_received_ > 0; }, 1s), Outcome::kReached);
   EXPECT_GT(sender_stats().bytes_in_flight, 0u);
 }

@@ -29,7 +29,7 @@ class EndpointHost final : public Host {
 
  private:
   void collect_events(Time now) {
-    while (ConnectionDriver* driver = endpoint_.next_active()) {
+    while (ConnectionDriver* driver = endpoint_.next_active(now)) {
       while (const auto event = driver->poll_event(now)) {
         if (on_event) on_event(*driver, *event, now);
       }

@@ -97,13 +97,13 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
     ASSERT_TRUE(backend_.import(encode_snapshot(*seed), connection_config(), simulation_.now()));
     content_ = std::make_unique<ContentServer>(*backend_.connection());
     ASSERT_TRUE(offer_backend(server_->connection(), BackendId{0}));
-    primary_.wake(*server_);
+    primary_.wake(*server_, simulation_.now());
   }
   void on_client_event(const Event& event, Time now) {
     Connection& connection = driver_->connection();
     if (std::holds_alternative<BackendOfferedEvent>(event)) {
       EXPECT_TRUE(open_backend(connection, BackendId{0}, k_client, now));
-      client_.wake(*driver_);
+      client_.wake(*driver_, simulation_.now());
     }
     if (const auto* validated = std::get_if<PathValidatedEvent>(&event)) path_ = validated->path;
     const auto* stream = std::get_if<StreamEvent>(&event);
@@ -115,7 +115,7 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
       received_ += bytes.size();
       EXPECT_TRUE(reader.consume(stream->stream, bytes.size(), now));
     }
-    client_.wake(*driver_);
+    client_.wake(*driver_, simulation_.now());
   }
   void ask() {
     Connection& connection = driver_->connection();
@@ -124,7 +124,7 @@ class BackendCapture : public ::testing::TestWithParam<KeyMode> {
     const ContentRequest request{.length = k_bytes};
     ASSERT_TRUE(
         connection.streams().writer().write(*stream, SendChunk::copy_of(request.encode()), true));
-    client_.wake(*driver_);
+    client_.wake(*driver_, simulation_.now());
   }
 
   struct Count {
