@@ -19,7 +19,8 @@ Connection::Connection(Role role, const ConnectionConfig& config, Random& random
       streams_(*parts_),
       datagrams_(*parts_),
       paths_(*parts_),
-      routing_(*parts_) {}
+      routing_(*parts_),
+      extension_(*parts_) {}
 
 Connection::~Connection() = default;
 

@@ -8,6 +8,7 @@
 #include "connection/application_paths.h"
 #include "connection/application_streams.h"
 #include "connection/config.h"
+#include "connection/connection_extension.h"
 #include "connection/datagram_routing.h"
 #include "connection/establishment.h"
 #include "connection/event.h"
@@ -37,6 +38,8 @@ class Connection {
   ApplicationPaths& paths() { return paths_; }
   const ApplicationPaths& paths() const { return paths_; }
   DatagramRouting& routing() { return routing_; }
+  ConnectionExtension& extension() { return extension_; }
+  const ConnectionExtension& extension() const { return extension_; }
 
   // --- sans-IO ----------------------------------------------------------------------------------
   // Takes one short header packet or one 0-RTT packet: a whole datagram or a part of one.
@@ -68,10 +71,6 @@ class Connection {
   ConnectionStats stats() const;
   void set_event_log(EventLog* log);
 
-  // What the connection is made of (connection/parts.h), for extensions such as multi_end/.
-  ConnectionParts& parts() { return *parts_; }
-  const ConnectionParts& parts() const { return *parts_; }
-
  private:
   // Entries in use that may transmit next: packets, what is sent before the close, and the close.
   struct Turns {
@@ -92,6 +91,7 @@ class Connection {
   ApplicationDatagrams datagrams_;
   ApplicationPaths paths_;
   DatagramRouting routing_;
+  ConnectionExtension extension_;
 };
 
 }  // namespace sheaf::quic

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "connection/connection_extension.h"
 #include "connection/frame_outcome.h"
 #include "connection/local_parameters.h"
 #include "wire/violation.h"
@@ -26,7 +27,9 @@ TransportStatus PathManagement::enable(const TransportParameters& peer) {
   const TransportParameters own = local_parameters(parts_.config);
   parts_.paths.ids().enable(PathId{static_cast<std::uint32_t>(*own.initial_max_path_id)},
                             PathId{static_cast<std::uint32_t>(*peer.initial_max_path_id)});
-  if (parts_.config.path_policy) parts_.policy = parts_.config.path_policy->agree(parts_, peer);
+  if (const PathPolicyFactory* factory = parts_.config.path_policy) {
+    parts_.policy = factory->agree(ConnectionExtension(parts_), peer);
+  }
   return {};
 }
 

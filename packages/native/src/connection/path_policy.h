@@ -8,12 +8,12 @@
 
 namespace sheaf::quic {
 
-struct ConnectionParts;
+class ConnectionExtension;
 
 // The one seam for extensions that make some paths of a connection different (multi_end/): which
 // frames a path admits, what a violation costs, what an abandoned path leaves. A connection without
 // an extension has no policy. Nothing here is called for each packet: what packets need to know is
-// in `PathEntry::rules` and `ConnectionParts::policy_frames_due`, which the policy sets.
+// in `PathEntry::rules` and `ConnectionExtension::set_frames_due`, which the policy sets.
 class PathPolicy {
  public:
   virtual ~PathPolicy() = default;
@@ -22,7 +22,7 @@ class PathPolicy {
   // Handles a frame of a kind in `PathRules::for_policy`. The receiver adds the frame's type to an
   // error.
   virtual TransportStatus on_frame(PathEntry&, const Frame&, Time) { return {}; }
-  // Called while `policy_frames_due`, for a packet on a path that is not apart.
+  // Called while its frames are due, for a packet on a path that is not apart.
   virtual void write_frames(Writer&, SentPackets&) {}
   virtual void on_frame_lost(const SentFrame&) {}
 
@@ -56,7 +56,7 @@ class PathPolicyFactory {
   // Adds the offer to the transport parameters of this side, which already offer multipath.
   virtual void offer(TransportParameters& own) const = 0;
   // Makes the connection's policy. Returns null when the peer did not accept the offer.
-  virtual std::unique_ptr<PathPolicy> agree(ConnectionParts& parts,
+  virtual std::unique_ptr<PathPolicy> agree(ConnectionExtension connection,
                                             const TransportParameters& peer) const = 0;
 
  protected:

@@ -22,18 +22,18 @@ class MultiEnd final : public PathPolicyFactory {
     own.multi_end = key_modes_;
   }
 
-  std::unique_ptr<PathPolicy> agree(ConnectionParts& parts,
+  std::unique_ptr<PathPolicy> agree(ConnectionExtension connection,
                                     const TransportParameters& peer) const override {
     const std::uint64_t common = peer.multi_end.value_or(0) & key_modes_ & BackendKeyModes::k_all;
     if (common == 0) return nullptr;
     // Prefers keys per path, since a backend should not know more than it needs.
-    parts.keys.set_mode(common & BackendKeyModes::k_per_path ? KeyMode::kPerPath
-                                                             : KeyMode::kShared);
-    parts.paths.ids().share(BackendTable::k_path_id_step, PathId{k_highest_path_id});
-    parts.paths.set_rules(k_primary_path_rules);
-    parts.streams.share();
-    if (parts.role == Role::kClient) return std::make_unique<ClientBackends>(parts);
-    return std::make_unique<PrimaryBackends>(parts);
+    connection.keys().set_mode(common & BackendKeyModes::k_per_path ? KeyMode::kPerPath
+                                                                    : KeyMode::kShared);
+    connection.paths().ids().share(BackendTable::k_path_id_step, PathId{k_highest_path_id});
+    connection.paths().set_rules(k_primary_path_rules);
+    connection.streams().share();
+    if (connection.role() == Role::kClient) return std::make_unique<ClientBackends>(connection);
+    return std::make_unique<PrimaryBackends>(connection);
   }
 
  private:
@@ -44,21 +44,24 @@ class MultiEnd final : public PathPolicyFactory {
 constexpr std::array<MultiEnd, BackendKeyModes::k_all + 1> k_multi_end{MultiEnd(0), MultiEnd(1),
                                                                        MultiEnd(2), MultiEnd(3)};
 
-PrimaryBackends* primary(const ConnectionParts& parts) {
-  const bool is_primary =
-      parts.policy && parts.role == Role::kServer && !parts.paths.ids().only_one();
-  return is_primary ? static_cast<PrimaryBackends*>(parts.policy.get()) : nullptr;
+// These two return null in another role.
+PrimaryBackends* primary(const Connection& connection) {
+  const ConnectionExtension& extension = connection.extension();
+  const bool is_primary = extension.policy() && extension.role() == Role::kServer &&
+                          !extension.paths().ids().only_one();
+  return is_primary ? static_cast<PrimaryBackends*>(extension.policy()) : nullptr;
 }
 
-ClientBackends* client(const ConnectionParts& parts) {
-  const bool is_client = parts.policy && parts.role == Role::kClient;
-  return is_client ? static_cast<ClientBackends*>(parts.policy.get()) : nullptr;
+ClientBackends* client(const Connection& connection) {
+  PathPolicy* policy = connection.extension().policy();
+  const bool is_client = policy && connection.role() == Role::kClient;
+  return is_client ? static_cast<ClientBackends*>(policy) : nullptr;
 }
 
 // Returns null on a backend, which knows only itself.
-const BackendTable* table_of(const ConnectionParts& parts) {
-  if (const PrimaryBackends* backends = primary(parts)) return &backends->table();
-  if (const ClientBackends* backends = client(parts)) return &backends->table();
+const BackendTable* table_of(const Connection& connection) {
+  if (const PrimaryBackends* backends = primary(connection)) return &backends->table();
+  if (const ClientBackends* backends = client(connection)) return &backends->table();
   return nullptr;
 }
 
@@ -69,17 +72,14 @@ void offer_multi_end(ConnectionConfig& config, std::uint64_t key_modes) {
   config.path_policy = known == 0 ? nullptr : &k_multi_end[known];
 }
 
-bool multi_end_negotiated(const Connection& connection) {
-  return table_of(connection.parts()) != nullptr;
-}
+bool multi_end_negotiated(const Connection& connection) { return table_of(connection) != nullptr; }
 
 std::vector<BackendStats> backend_stats(const Connection& connection) {
-  const ConnectionParts& parts = connection.parts();
   std::vector<BackendStats> stats;
-  const BackendTable* table = table_of(parts);
+  const BackendTable* table = table_of(connection);
   if (!table) return stats;
   for (const BackendRecord& record : table->records()) {
-    const PathEntry* entry = parts.paths.find(record.path);
+    const PathEntry* entry = connection.extension().paths().find(record.path);
     stats.push_back({.backend = record.backend,
                      .path = record.path,
                      .address = record.address,
@@ -94,24 +94,24 @@ std::vector<BackendStats> backend_stats(const Connection& connection) {
 
 Result<BackendSeed, BackendRefusal> hand_over(Connection& connection, BackendId backend,
                                               const Address& address, const StreamLease& wanted) {
-  PrimaryBackends* backends = primary(connection.parts());
+  PrimaryBackends* backends = primary(connection);
   if (!backends) return BackendRefusal::kNotNegotiated;
   return backends->hand_over(backend, address, wanted);
 }
 
 FreePaths free_backend_paths(const Connection& connection) {
-  const PrimaryBackends* backends = primary(connection.parts());
+  const PrimaryBackends* backends = primary(connection);
   return backends ? backends->free_paths() : FreePaths{};
 }
 
 Status<BackendRefusal> offer_backend(Connection& connection, BackendId backend) {
-  PrimaryBackends* backends = primary(connection.parts());
+  PrimaryBackends* backends = primary(connection);
   return backends ? backends->offer(backend) : BackendRefusal::kUnknownBackend;
 }
 
 Status<BackendRefusal> withdraw_backend(Connection& connection, BackendId backend,
                                         std::uint64_t reason, Time now) {
-  PrimaryBackends* backends = primary(connection.parts());
+  PrimaryBackends* backends = primary(connection);
   return backends ? backends->withdraw(backend, reason, now) : BackendRefusal::kUnknownBackend;
 }
 
@@ -119,13 +119,13 @@ Status<BackendRefusal> withdraw_backend(Connection& connection, BackendId backen
 
 Result<PathId, BackendRefusal> open_backend(Connection& connection, BackendId backend,
                                             const Address& local, Time now) {
-  ClientBackends* backends = client(connection.parts());
+  ClientBackends* backends = client(connection);
   if (!backends) return BackendRefusal::kNotNegotiated;
   return backends->open(backend, local, now);
 }
 
 bool at_backend(const Connection& connection, StreamId stream) {
-  return connection.parts().streams.pinned().apart(stream);
+  return connection.extension().streams().pinned().apart(stream);
 }
 
 // --- backend ------------------------------------------------------------------------------------
@@ -134,39 +134,34 @@ TransportStatus establish_backend(Connection& connection, const BackendSeed& see
   const auto unusable = [](const char* reason) {
     return TransportError{TransportErrorCode::kInternalError, 0, reason};
   };
-  ConnectionParts& parts = connection.parts();
-  PathEntry& entry = parts.paths.keep_only(seed.keys.path);
-  parts.paths.ids().enable(seed.keys.path, seed.keys.path);
+  ConnectionExtension& extension = connection.extension();
+  PathEntry& entry = extension.paths().keep_only(seed.keys.path);
+  extension.paths().ids().enable(seed.keys.path, seed.keys.path);
   if (!entry.local_ids.take_over(seed.local_ids)) return unusable("bad connection ids");
   for (const NewConnectionIdFrame& id : seed.remote_ids) {
     if (TransportStatus status = entry.remote_ids.on_new(id); !status) return status;
   }
-  parts.peer_parameters = seed.peer_parameters;
-  if (TransportStatus status = parts.streams.set_peer_parameters(seed.peer_parameters); !status) {
+  if (TransportStatus status = extension.set_peer_parameters(seed.peer_parameters); !status) {
     return status;
   }
-  parts.streams.leased_limits().start(seed.lease);
-  if (!parts.keys.take_over(seed.keys)) return unusable("bad keys");
-  parts.policy = std::make_unique<OwnPath>(parts);
-  parts.idle.on_heard_elsewhere(now);
-  parts.handshake.establish();
-  parts.handshake.confirm();
-  parts.events.push_back(EstablishedEvent{});
+  extension.streams().leased_limits().start(seed.lease);
+  if (!extension.keys().take_over(seed.keys)) return unusable("bad keys");
+  extension.establish(std::make_unique<OwnPath>(extension), now);
   return {};
 }
 
 // --- primary and backend ------------------------------------------------------------------------
 
 SharedLimits& shared_limits(Connection& connection) {
-  return connection.parts().streams.shared_limits();
+  return connection.extension().streams().shared_limits();
 }
 
 LeasedLimits& leased_limits(Connection& connection) {
-  return connection.parts().streams.leased_limits();
+  return connection.extension().streams().leased_limits();
 }
 
 void heard_elsewhere(Connection& connection, Time now) {
-  connection.parts().idle.on_heard_elsewhere(now);
+  connection.extension().heard_elsewhere(now);
 }
 
 }  // namespace sheaf::quic

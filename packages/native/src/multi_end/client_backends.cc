@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "connection/path_management.h"
 #include "wire/violation.h"
 
 namespace sheaf::quic {
@@ -17,13 +16,13 @@ bool same_offer(const BackendRecord& record, const BackendOfferFrame& frame) {
 
 Result<PathId, BackendRefusal> ClientBackends::open(BackendId backend, const Address& local,
                                                     Time now) {
-  if (!parts_.handshake.confirmed()) return BackendRefusal::kNotReady;
+  if (!connection_.confirmed()) return BackendRefusal::kNotReady;
   const BackendRecord* record = table_.find(backend);
   if (!record || !record->offered) return BackendRefusal::kUnknownBackend;
-  PathEntry* entry = parts_.paths.find(record->path);
+  PathEntry* entry = connection_.paths().find(record->path);
   if (!entry || entry->path || entry->abandonment) return BackendRefusal::kAlready;
   if (!entry->remote_ids.assign()) return BackendRefusal::kNoPath;
-  Path& path = parts_.make_path(*entry, {local, record->address});
+  Path& path = connection_.make_path(*entry, {local, record->address});
   take_path(*entry, backend);
   entry->last_heard = now;
   // The primary vouches for the address, which gets few packets before it answers.
@@ -45,10 +44,10 @@ bool ClientBackends::takes_streams(const PathEntry& entry) const {
 }
 
 bool ClientBackends::may_update_keys() const {
-  if (parts_.keys.mode() != KeyMode::kShared) return true;
+  if (connection_.keys().mode() != KeyMode::kShared) return true;
   // Nodes with the same keys must not fall two updates behind (docs/internals/keys.md).
-  return std::ranges::all_of(parts_.paths.in_use(), [&](const PathEntry* entry) {
-    return !entry->open() || entry->key_generation == parts_.keys.updates();
+  return std::ranges::all_of(connection_.paths().in_use(), [&](const PathEntry* entry) {
+    return !entry->open() || entry->key_generation == connection_.keys().updates();
   });
 }
 
@@ -69,7 +68,8 @@ TransportStatus ClientBackends::on_frame(PathEntry& entry, const Frame& frame, T
 }
 
 TransportStatus ClientBackends::on_offer(const BackendOfferFrame& frame) {
-  if (!parts_.paths.ids().permitted(frame.path) || !BackendTable::is_backend_path(frame.path)) {
+  if (!connection_.paths().ids().permitted(frame.path) ||
+      !BackendTable::is_backend_path(frame.path)) {
     return violation("path id that is not one of backends");
   }
   BackendRecord& record = table_.find_or_add(frame.backend);
@@ -87,10 +87,10 @@ TransportStatus ClientBackends::on_offer(const BackendOfferFrame& frame) {
             .sequence = frame.sequence,
             .offered = true};
   // The path may have been abandoned while the frame was in flight.
-  const PathEntry* entry = parts_.paths.find_or_add(frame.path);
+  const PathEntry* entry = connection_.paths().find_or_add(frame.path);
   record.offered = entry && !entry->abandonment;
   if (record.offered) {
-    parts_.events.push_back(BackendOfferedEvent{frame.backend, frame.path, frame.address});
+    connection_.report(BackendOfferedEvent{frame.backend, frame.path, frame.address});
   }
   return {};
 }
@@ -106,12 +106,12 @@ TransportStatus ClientBackends::on_withdraw(const BackendWithdrawFrame& frame, T
   if (!record.offered && !record.drains) return {};
   record.offered = false;
   record.drains = frame.reason == k_backend_drains;
-  parts_.events.push_back(BackendWithdrawnEvent{frame.backend, record.path, frame.reason});
-  PathEntry* entry = parts_.paths.find(record.path);
+  connection_.report(BackendWithdrawnEvent{frame.backend, record.path, frame.reason});
+  PathEntry* entry = connection_.paths().find(record.path);
   if (frame.reason != k_backend_drains && entry && !entry->abandonment) {
     // Applies to unopened paths as well, since the account of the path returns the lease.
     take_path(*entry, frame.backend);
-    PathManagement(parts_, now).end(*entry, TransportErrorCode::kApplicationAbandonPath, false);
+    connection_.end_path(*entry, TransportErrorCode::kApplicationAbandonPath, now);
   }
   return {};
 }
@@ -122,23 +122,23 @@ bool ClientBackends::on_violation(const TransportError& error, Time now) {
   // The primary exceeded the connection's limit, perhaps because a backend used more than its
   // lease. So the backends lose their paths, and the peer sends the packet again.
   if (error.code != TransportErrorCode::kFlowControlError ||
-      !parts_.streams.shared_limits().exceeded()) {
+      !connection_.streams().shared_limits().exceeded()) {
     return false;
   }
   bool any = false;
-  for (PathEntry* entry : parts_.paths.in_use()) {
+  for (PathEntry* entry : connection_.paths().in_use()) {
     if (!entry->rules.apart || !entry->open()) continue;
     any = true;
-    PathManagement(parts_, now).end(*entry, TransportErrorCode::kFlowControlError, false);
+    connection_.end_path(*entry, TransportErrorCode::kFlowControlError, now);
   }
-  if (any) parts_.streams.shared_limits().tolerate();
+  if (any) connection_.streams().shared_limits().tolerate();
   return any;
 }
 
 void ClientBackends::on_abandoned(PathEntry& entry, Time) {
   BackendPath* path = table_.path(entry.id);
   if (!path) return;
-  path->use = parts_.streams.pinned().lose(entry.id);
+  path->use = connection_.streams().pinned().lose(entry.id);
   table_.abandon_path(*path);
 }
 

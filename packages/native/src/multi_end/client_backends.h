@@ -11,7 +11,8 @@ namespace sheaf::quic {
 // fail.
 class ClientBackends final : public PathPolicy {
  public:
-  explicit ClientBackends(ConnectionParts& parts) : parts_(parts), watch_(parts, table_) {}
+  explicit ClientBackends(ConnectionExtension connection)
+      : connection_(connection), watch_(connection, table_) {}
 
   // Documented in multi_end/backends.h
   Result<PathId, BackendRefusal> open(BackendId backend, const Address& local, Time now);
@@ -33,7 +34,7 @@ class ClientBackends final : public PathPolicy {
   // Assigns the path to the backend.
   void take_path(PathEntry& entry, BackendId backend);
 
-  ConnectionParts& parts_;
+  ConnectionExtension connection_;
   BackendTable table_;
   SilenceWatch watch_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "connection/parts.h"
+#include "connection/connection_extension.h"
 
 namespace sheaf::quic {
 
@@ -8,13 +8,13 @@ namespace sheaf::quic {
 // that path.
 class OwnPath final : public PathPolicy {
  public:
-  explicit OwnPath(ConnectionParts& parts) : parts_(parts) {}
+  explicit OwnPath(ConnectionExtension connection) : connection_(connection) {}
 
   void on_abandoned(PathEntry& entry, Time now) override;
-  bool may_update_keys() const override { return parts_.keys.mode() != KeyMode::kShared; }
+  bool may_update_keys() const override { return connection_.keys().mode() != KeyMode::kShared; }
 
  private:
-  ConnectionParts& parts_;
+  ConnectionExtension connection_;
 };
 
 }  // namespace sheaf::quic

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "connection/path_management.h"
 #include "recovery/write_frame.h"
 #include "wire/violation.h"
 
@@ -12,8 +11,8 @@ namespace sheaf::quic {
 
 bool PrimaryBackends::untouched(const PathEntry& entry) const {
   return BackendTable::is_backend_path(entry.id) &&
-         entry.id <= parts_.paths.ids().common_maximum() && !entry.path && !entry.abandonment &&
-         !entry.rules.apart;
+         entry.id <= connection_.paths().ids().common_maximum() && !entry.path &&
+         !entry.abandonment && !entry.rules.apart;
 }
 
 bool PrimaryBackends::free(const PathEntry& entry) const {
@@ -22,8 +21,8 @@ bool PrimaryBackends::free(const PathEntry& entry) const {
 
 FreePaths PrimaryBackends::free_paths() const {
   FreePaths count;
-  if (!parts_.handshake.confirmed()) return count;
-  for (const auto& entry : parts_.paths.entries()) {
+  if (!connection_.confirmed()) return count;
+  for (const auto& entry : connection_.paths().entries()) {
     count.soon += untouched(*entry);
     count.now += free(*entry);
   }
@@ -33,15 +32,15 @@ FreePaths PrimaryBackends::free_paths() const {
 Result<BackendSeed, BackendRefusal> PrimaryBackends::hand_over(BackendId backend,
                                                                const Address& address,
                                                                const StreamLease& wanted) {
-  if (!parts_.handshake.confirmed()) return BackendRefusal::kNotReady;
+  if (!connection_.confirmed()) return BackendRefusal::kNotReady;
   if (backend.value > BackendId::k_maximum) return BackendRefusal::kUnknownBackend;
   const BackendRecord* known = table_.find(backend);
   if (known && (known->offered || known->drains)) return BackendRefusal::kAlready;
-  const auto found =
-      std::ranges::find_if(parts_.paths.entries(), [&](const auto& entry) { return free(*entry); });
-  if (found == parts_.paths.entries().end()) return BackendRefusal::kNoPath;
+  const auto found = std::ranges::find_if(connection_.paths().entries(),
+                                          [&](const auto& entry) { return free(*entry); });
+  if (found == connection_.paths().entries().end()) return BackendRefusal::kNoPath;
   PathEntry& entry = **found;
-  auto keys = parts_.keys.hand_over(entry.id);
+  auto keys = connection_.keys().hand_over(entry.id);
   if (!keys) return BackendRefusal::kNotReady;
   BackendSeed seed = make_seed(backend, entry, std::move(*keys), wanted);
 
@@ -57,23 +56,23 @@ Result<BackendSeed, BackendRefusal> PrimaryBackends::hand_over(BackendId backend
 }
 
 BackendSeed PrimaryBackends::make_seed(BackendId backend, const PathEntry& entry, PathHandOver keys,
-                                       const StreamLease& wanted) const {
+                                       const StreamLease& wanted) {
   BackendSeed seed;
   seed.backend = backend;
   seed.keys = std::move(keys);
   seed.local_ids = entry.local_ids.given();
   seed.remote_ids = entry.remote_ids.given();
-  seed.peer_parameters = parts_.peer_parameters;
+  seed.peer_parameters = connection_.peer_parameters();
   seed.peer_parameters.initial_max_data = 0;
   seed.peer_parameters.initial_max_streams_bidi = 0;
   seed.peer_parameters.initial_max_streams_uni = 0;
-  seed.lease = parts_.streams.shared_limits().lease_out(wanted);
-  const ConnectionConfig& config = parts_.config;
+  seed.lease = connection_.streams().shared_limits().lease_out(wanted);
+  const ConnectionConfig& config = connection_.config();
   seed.initial_stream_window = config.streams.initial_stream_window;
   seed.max_connection_window = config.streams.max_connection_window;
   seed.max_bidirectional_streams = config.streams.max_bidirectional_streams;
   seed.active_connection_id_limit = config.active_connection_id_limit;
-  seed.max_idle_timeout = parts_.idle.timeout();
+  seed.max_idle_timeout = connection_.idle_timeout();
   seed.max_ack_delay = config.max_ack_delay;
   seed.ack_delay_exponent = config.ack_delay_exponent;
   return seed;
@@ -81,20 +80,21 @@ BackendSeed PrimaryBackends::make_seed(BackendId backend, const PathEntry& entry
 
 bool PrimaryBackends::may_update_keys() const {
   // Backends have the same keys, and only the client hears all of them (docs/internals/keys.md).
-  return parts_.keys.mode() != KeyMode::kShared;
+  return connection_.keys().mode() != KeyMode::kShared;
 }
 
 // --- what the client is told --------------------------------------------------------------------
 
 void PrimaryBackends::announce(BackendRecord& record) {
-  record.frame_due = parts_.policy_frames_due = true;
+  record.frame_due = true;
+  connection_.set_frames_due(true);
   ++record.sequence;
 }
 
 Status<BackendRefusal> PrimaryBackends::offer(BackendId backend) {
   BackendRecord* record = table_.find(backend);
   if (!record) return BackendRefusal::kUnknownBackend;
-  const PathEntry* entry = parts_.paths.find(record->path);
+  const PathEntry* entry = connection_.paths().find(record->path);
   if (record->offered || !entry || entry->abandonment) return BackendRefusal::kAlready;
   record->offered = record->told = true;
   announce(*record);
@@ -104,11 +104,11 @@ Status<BackendRefusal> PrimaryBackends::offer(BackendId backend) {
 Status<BackendRefusal> PrimaryBackends::withdraw(BackendId backend, std::uint64_t reason,
                                                  Time now) {
   BackendRecord* record = table_.find(backend);
-  PathEntry* entry = record ? parts_.paths.find(record->path) : nullptr;
+  PathEntry* entry = record ? connection_.paths().find(record->path) : nullptr;
   if (!entry || entry->abandonment) return BackendRefusal::kUnknownBackend;
   const bool gone = reason != k_backend_drains;
   if (gone && !record->told) {
-    PathManagement(parts_, now).end(*entry, TransportErrorCode::kApplicationAbandonPath, false);
+    connection_.end_path(*entry, TransportErrorCode::kApplicationAbandonPath, now);
     return {};
   }
   if (!record->offered && !(gone && record->drains)) return BackendRefusal::kUnknownBackend;
@@ -133,14 +133,15 @@ void PrimaryBackends::write_frames(Writer& writer, SentPackets& sent) {
     if (!write_frame(writer, sent, frame, log)) return;
     record.frame_due = false;
   }
-  parts_.policy_frames_due = false;
+  connection_.set_frames_due(false);
 }
 
 void PrimaryBackends::on_frame_lost(const SentFrame& frame) {
   BackendRecord* record = table_.find(frame.backend());
   // Repeats only the newest frame.
   if (record && record->sequence == frame.sequence()) {
-    record->frame_due = parts_.policy_frames_due = true;
+    record->frame_due = true;
+    connection_.set_frames_due(true);
   }
 }
 
@@ -157,21 +158,22 @@ TransportStatus PrimaryBackends::on_frame(PathEntry&, const Frame& frame, Time n
 }
 
 TransportStatus PrimaryBackends::on_abandon_frame(const BackendAbandonFrame& frame, Time now) {
-  if (!parts_.paths.ids().permitted(frame.path) || !BackendTable::is_backend_path(frame.path)) {
+  if (!connection_.paths().ids().permitted(frame.path) ||
+      !BackendTable::is_backend_path(frame.path)) {
     return violation("path id that is not one of backends");
   }
-  const PathEntry* entry = parts_.paths.find_or_add(frame.path);
+  const PathEntry* entry = connection_.paths().find_or_add(frame.path);
   if (BackendPath* path = table_.path(frame.path); path && entry && !entry->abandonment) {
     path->use = frame.use;
   }
-  return PathManagement(parts_, now).on_frame(PathAbandonFrame{frame.path, frame.error});
+  return connection_.on_path_abandoned({frame.path, frame.error}, now);
 }
 
 void PrimaryBackends::on_abandoned(PathEntry& entry, Time) {
   const BackendPath* path = table_.path(entry.id);
   if (!path) return;
   table_.abandon_path(*path);
-  parts_.events.push_back(
+  connection_.report(
       BackendLeftEvent{path->backend, entry.id, entry.abandonment->error, path->use});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "connection/parts.h"
+#include "connection/connection_extension.h"
 #include "multi_end/backend_table.h"
 #include "multi_end/backends.h"
 #include "multi_end/path_rules.h"
@@ -10,7 +10,7 @@ namespace sheaf::quic {
 // The primary's policy: hands over paths to backends, and offers the backends to the client.
 class PrimaryBackends final : public PathPolicy {
  public:
-  explicit PrimaryBackends(ConnectionParts& parts) : parts_(parts) {}
+  explicit PrimaryBackends(ConnectionExtension connection) : connection_(connection) {}
 
   // Documented in multi_end/backends.h
   Result<BackendSeed, BackendRefusal> hand_over(BackendId backend, const Address& address,
@@ -31,11 +31,11 @@ class PrimaryBackends final : public PathPolicy {
   bool untouched(const PathEntry& entry) const;
   bool free(const PathEntry& entry) const;
   BackendSeed make_seed(BackendId backend, const PathEntry& entry, PathHandOver keys,
-                        const StreamLease& wanted) const;
+                        const StreamLease& wanted);
   TransportStatus on_abandon_frame(const BackendAbandonFrame& frame, Time now);
   void announce(BackendRecord& record);
 
-  ConnectionParts& parts_;
+  ConnectionExtension connection_;
   BackendTable table_;
 };
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "connection/path_management.h"
-
 namespace sheaf::quic {
 
 // Returns when to ask a server for a sign of life. A client that only receives sends nothing that a
@@ -14,32 +12,34 @@ Time SilenceWatch::quiet_deadline(const PathEntry& entry) const {
       path.loss.has_ack_eliciting_in_flight()) {
     return k_never;
   }
-  const Duration answer_time = 3 * parts_.probe_timeout(path);
+  const Duration answer_time = 3 * connection_.probe_timeout(path);
   if (!entry.rules.apart) {
     // Backends get no more credit from a primary that is gone, and nothing else would tell the
     // client.
     return backends_serve_streams() ? entry.last_heard + std::max(k_quiet_primary, answer_time)
                                     : k_never;
   }
-  if (parts_.streams.pinned().count(entry.id) > 0) {
+  if (connection_.streams().pinned().count(entry.id) > 0) {
     return entry.last_heard + std::max(k_quiet, answer_time);
   }
   // A path that was validated ahead of use is kept while the connection is in use at all.
-  if (parts_.streams.open_streams() == 0 || parts_.idle.timeout() == Duration::zero()) {
+  if (connection_.streams().open_streams() == 0 || connection_.idle_timeout() == Duration::zero()) {
     return k_never;
   }
-  return entry.last_heard + parts_.idle.timeout() / 2;
+  return entry.last_heard + connection_.idle_timeout() / 2;
 }
 
 bool SilenceWatch::backends_serve_streams() const {
-  return std::ranges::any_of(parts_.paths.in_use(), [&](const PathEntry* entry) {
-    return entry->rules.apart && entry->open() && parts_.streams.pinned().count(entry->id) > 0;
+  return std::ranges::any_of(connection_.paths().in_use(), [&](const PathEntry* entry) {
+    return entry->rules.apart && entry->open() &&
+           connection_.streams().pinned().count(entry->id) > 0;
   });
 }
 
 Time SilenceWatch::silence_deadline(const PathEntry& entry) const {
   if (!entry.suspect()) return k_never;
-  return entry.silent_since + std::max<Duration>(k_silence, 3 * parts_.probe_timeout(*entry.path));
+  return entry.silent_since +
+         std::max<Duration>(k_silence, 3 * connection_.probe_timeout(*entry.path));
 }
 
 // Returns when to abandon a backend whose streams wait for credit. Without a primary no credit
@@ -47,7 +47,8 @@ Time SilenceWatch::silence_deadline(const PathEntry& entry) const {
 // backend still gets credit.
 Time SilenceWatch::starved_deadline(const PathEntry& entry) const {
   const BackendPath* path = table_.path(entry.id);
-  if (!primary_lost_ || !path || !parts_.streams.pinned().starved(entry.id, path->blocked_limit)) {
+  if (!primary_lost_ || !path ||
+      !connection_.streams().pinned().starved(entry.id, path->blocked_limit)) {
     return k_never;
   }
   return std::max(primary_lost_at_, path->blocked_at) + k_starved;
@@ -58,7 +59,7 @@ Time SilenceWatch::starved_deadline(const PathEntry& entry) const {
 Time SilenceWatch::primary_deadline() const {
   bool any_backend = false;
   Time latest{};
-  for (const PathEntry* entry : parts_.paths.in_use()) {
+  for (const PathEntry* entry : connection_.paths().in_use()) {
     if (!entry->open()) continue;
     any_backend |= entry->rules.apart;
     if (!entry->rules.apart) latest = std::max(latest, silence_deadline(*entry));
@@ -68,7 +69,7 @@ Time SilenceWatch::primary_deadline() const {
 
 Time SilenceWatch::next_timeout() const {
   Time next = primary_lost_ ? k_never : primary_deadline();
-  for (const PathEntry* entry : parts_.paths.in_use()) {
+  for (const PathEntry* entry : connection_.paths().in_use()) {
     if (!entry->open()) continue;
     if (entry->rules.apart) next = std::min(next, silence_deadline(*entry));
     next = std::min({next, quiet_deadline(*entry), starved_deadline(*entry)});
@@ -77,17 +78,17 @@ Time SilenceWatch::next_timeout() const {
 }
 
 void SilenceWatch::on_timeout(Time now) {
-  for (PathEntry* entry : parts_.paths.in_use()) {
+  for (PathEntry* entry : connection_.paths().in_use()) {
     if (!entry->open()) continue;
     if (entry->rules.apart && now >= std::min(silence_deadline(*entry), starved_deadline(*entry))) {
-      PathManagement(parts_, now).end(*entry, TransportErrorCode::kPathUnstableOrPoor, false);
+      connection_.end_path(*entry, TransportErrorCode::kPathUnstableOrPoor, now);
     } else if (now >= quiet_deadline(*entry)) {
       entry->path->ping_due = true;
     }
   }
   const bool silent = now >= primary_deadline();
   if (silent && !primary_lost_) {
-    parts_.events.push_back(PrimaryLostEvent{});
+    connection_.report(PrimaryLostEvent{});
     primary_lost_at_ = now;
   }
   primary_lost_ = silent;

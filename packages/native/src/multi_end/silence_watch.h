@@ -1,6 +1,6 @@
 #pragma once
 
-#include "connection/parts.h"
+#include "connection/connection_extension.h"
 #include "multi_end/backend_table.h"
 
 namespace sheaf::quic {
@@ -18,7 +18,8 @@ class SilenceWatch {
   // Time for which a stream may wait for credit while the primary is lost
   static constexpr Duration k_starved = std::chrono::milliseconds(500);
 
-  SilenceWatch(ConnectionParts& parts, const BackendTable& table) : parts_(parts), table_(table) {}
+  SilenceWatch(ConnectionExtension connection, const BackendTable& table)
+      : connection_(connection), table_(table) {}
 
   Time next_timeout() const;
   void on_timeout(Time now);
@@ -30,7 +31,7 @@ class SilenceWatch {
   Time primary_deadline() const;
   bool backends_serve_streams() const;
 
-  ConnectionParts& parts_;
+  ConnectionExtension connection_;
   const BackendTable& table_;
   bool primary_lost_ = false;  // the application was informed
   Time primary_lost_at_{};     // latest time

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "connection/parts.h"
+#include "connection/connection_extension.h"
 #include "connection/raw_peer.h"
 
 namespace sheaf::quic {
@@ -23,16 +23,16 @@ struct Record {
 // Takes datagrams itself, makes path 1 a channel for streams alone, and pays for violations.
 class TestPolicy final : public PathPolicy {
  public:
-  TestPolicy(ConnectionParts& parts, Record& record) : record_(record) {
-    parts.paths.set_rules(
+  TestPolicy(ConnectionExtension connection, Record& record) : record_(record) {
+    connection.paths().set_rules(
         {.judged = FrameSet::of<DatagramFrame>(), .for_policy = FrameSet::of<DatagramFrame>()});
-    PathEntry& channel = *parts.paths.find_or_add(k_channel);
+    PathEntry& channel = *connection.paths().find_or_add(k_channel);
     channel.rules = {
         .apart = true,
         .judged = FrameSet::all(),
         .admitted = FrameSet::of<PaddingFrame, StreamFrame, PathNewConnectionIdFrame>(),
         .for_policy = {}};
-    parts.make_path(channel, RawPeer::address(1));
+    connection.make_path(channel, RawPeer::address(1));
   }
   TransportStatus on_frame(PathEntry&, const Frame& frame, Time) override {
     const Bytes data = std::get<DatagramFrame>(frame).data;
@@ -51,9 +51,9 @@ class TestFactory final : public PathPolicyFactory {
  public:
   explicit TestFactory(Record& record) : record_(record) {}
   void offer(TransportParameters& own) const override { own.initial_max_path_id = 3; }
-  std::unique_ptr<PathPolicy> agree(ConnectionParts& parts,
+  std::unique_ptr<PathPolicy> agree(ConnectionExtension connection,
                                     const TransportParameters&) const override {
-    return std::make_unique<TestPolicy>(parts, record_);
+    return std::make_unique<TestPolicy>(connection, record_);
   }
 
  private:
@@ -73,7 +73,7 @@ class PathPolicies : public testing::Test {
 };
 
 RawPeer::Target channel_of(RawPeer& peer) {
-  return {k_channel, peer.server.parts().paths.find(k_channel)->local_ids.given().at(0).id};
+  return {k_channel, peer.server.extension().paths().find(k_channel)->local_ids.given().at(0).id};
 }
 
 TEST_F(PathPolicies, OfferChangesWhatIsAnnounced) {

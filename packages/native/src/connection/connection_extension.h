@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+
+#include "connection/config.h"
+#include "connection/event.h"
+#include "connection/path_policy.h"
+#include "connection/path_table.h"
+#include "crypto/one_rtt_keys.h"
+#include "stream/stream_set.h"
+
+namespace sheaf::quic {
+
+struct ConnectionParts;
+
+// A connection as an extension sees it (connection/path_policy.h; multi_end/). Refers to the
+// connection, which outlives it, and may be copied.
+class ConnectionExtension {
+ public:
+  explicit ConnectionExtension(ConnectionParts& parts) : parts_(&parts) {}
+
+  // --- facts ------------------------------------------------------------------------------------
+  Role role() const;
+  const ConnectionConfig& config() const;
+  const TransportParameters& peer_parameters() const;
+  // The handshake is confirmed.
+  bool confirmed() const;
+  // Zero: none.
+  Duration idle_timeout() const;
+  // When this server itself received something last; before, the beginning of time.
+  Time last_received() const;
+  Duration probe_timeout(const Path& path) const;
+  // Null: every path is ordinary.
+  PathPolicy* policy() const;
+
+  // --- parts with rules of their own ------------------------------------------------------------
+  PathTable& paths();
+  const PathTable& paths() const;
+  StreamSet& streams();
+  const StreamSet& streams() const;
+  OneRttKeys& keys();
+  const OneRttKeys& keys() const;
+
+  // --- what a policy does -----------------------------------------------------------------------
+  // Calls `PathPolicy::write_frames` for each packet while frames are due.
+  void set_frames_due(bool due);
+  void report(Event event);
+  Path& make_path(PathEntry& entry, const AddressPair& addresses);
+  // Abandons a path, of this side's own accord.
+  void end_path(PathEntry& entry, TransportErrorCode error, Time now);
+  // Handles a frame by which the peer abandons a path.
+  TransportStatus on_path_abandoned(const PathAbandonFrame& frame, Time now);
+  // Another server of the connection has heard the peer, so that the connection is not idle.
+  void heard_elsewhere(Time now);
+  // Ends the connection at once and silently.
+  void finish(const ConnectionClosed& closed);
+
+  // --- a connection whose handshake another server has run --------------------------------------
+  TransportStatus set_peer_parameters(const TransportParameters& parameters);
+  // Makes the connection established and confirmed.
+  void establish(std::unique_ptr<PathPolicy> policy, Time now);
+
+ private:
+  ConnectionParts* parts_;
+};
+
+}  // namespace sheaf::quic
