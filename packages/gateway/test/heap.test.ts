@@ -32,3 +32,38 @@ it('the young generation stays at some 8 MB, where V8 would let it grow', { time
   expect(await youngAfterLoad('')).toBeGreaterThan(12 * 2 ** 20);
   expect(await youngAfterLoad(`await import(${JSON.stringify(heap)});`)).toBeLessThan(12 * 2 ** 20);
 });
+
+/**
+ * Holds some megabytes for a connection until a collection was forced, closes the connection, and writes how many of these
+ * bytes are still there after the next one.
+ */
+const leave = `
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+const used = () => getHeapStatistics().used_heap_size;
+let onForced;
+const forced = () => new Promise((resolve) => (onForced = resolve));
+new PerformanceObserver((list) => {
+  if (list.getEntries().some(({ detail }) => detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED)) onForced?.();
+}).observe({ entryTypes: ['gc'] });
+const server = createServer().listen(0, '127.0.0.1');
+await once(server, 'listening');
+const client = connect(server.address().port, '127.0.0.1');
+await once(client, 'connect');
+const before = used();
+globalThis.kept = Array.from({ length: 400_000 }, (_, i) => ({ i }));
+await forced();
+delete globalThis.kept;
+client.destroy();
+await forced();
+console.log(used() - before);
+process.exit();
+`;
+
+it('an idle gateway collects what a closed connection left', { timeout: 120_000 }, async () => {
+  const program = `await import(${JSON.stringify(heap)});${leave}`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+  expect(Number(stdout)).toBeLessThan(4 * 2 ** 20);
+});

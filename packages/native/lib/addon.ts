@@ -315,6 +315,7 @@ interface Addon {
   ) => NativeLinkRelay;
   /** `src/io/tcp_socket.h` */
   limitUnsent(descriptor: number, bytes: number): boolean;
+  returnFreedMemory(): void;
   Endpoint: new (options: NativeEndpointOptions, onEvents: (events: NativeEvent[]) => void) => NativeEndpoint;
   readCached(descriptor: number, into: Uint8Array, position: number): number;
 }

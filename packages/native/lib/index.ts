@@ -14,5 +14,6 @@ export {
 } from './link_relay.js';
 export { QuicError } from './quic_error.js';
 export { readCached } from './cached_file.js';
+export { returnFreedMemory } from './freed_memory.js';
 export { limitUnsent } from './tcp_socket.js';
 export { relayWebTransport } from './webtransport/session_relay.js';

@@ -1,5 +1,5 @@
 // Clients that request much and read nothing. Each function resolves once the client has connected and sent its
-// requests, with the number of its connections.
+// requests.
 import { once } from 'node:events';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +14,12 @@ export type Protocol = (typeof protocols)[number];
  */
 export const behaviours = ['files', 'upstream', 'headers', 'bodies'] as const;
 export type Behaviour = (typeof behaviours)[number];
+
+export interface GreedyClient {
+  connections: number;
+  /** Ends the connections. A gateway holds those of clients that vanish until they have been idle for long. */
+  close(): Promise<unknown>;
+}
 
 interface Wanted {
   method: string;
@@ -53,11 +59,11 @@ export function startGreedyClient(
   behaviour: Behaviour,
   port: number,
   requests: number,
-): Promise<number> {
+): Promise<GreedyClient> {
   return { h3: http3, h2: http2, h1: http1 }[protocol](behaviour, port, requests);
 }
 
-async function http3(behaviour: Behaviour, port: number, requests: number): Promise<number> {
+async function http3(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
   const client = await connectHttp3({
     host: '127.0.0.1',
     port,
@@ -74,7 +80,7 @@ async function http3(behaviour: Behaviour, port: number, requests: number): Prom
       .request({ ...wanted, ...(behaviour === 'bodies' && { body: neverSent() }) })
       .then(ignore, () => undefined);
   }
-  return 1;
+  return { connections: 1, close: () => client.close() };
 }
 
 async function* neverSent(): AsyncGenerator<Buffer> {
@@ -86,7 +92,7 @@ function ignore(response: ClientResponse): void {
   response.on('error', () => undefined);
 }
 
-async function http2(behaviour: Behaviour, port: number, requests: number): Promise<number> {
+async function http2(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
   const session = connectHttp2(`https://127.0.0.1:${port}`, {
     rejectUnauthorized: false,
     settings: { initialWindowSize: windowBytes },
@@ -111,7 +117,7 @@ async function http2(behaviour: Behaviour, port: number, requests: number): Prom
   };
   session.on('remoteSettings', ask);
   ask();
-  return 1;
+  return { connections: 1, close: () => Promise.resolve(session.destroy()) };
 }
 
 /** Returns how many streams may be open at a time. */
@@ -123,7 +129,7 @@ function allowedBy(session: ClientHttp2Session): number {
  * Opens as many connections as these requests need, each with as many pipelined requests as the gateway lets wait. No
  * request can follow a body that never comes, so each of these has a connection of its own.
  */
-async function http1(behaviour: Behaviour, port: number, requests: number): Promise<number> {
+async function http1(behaviour: Behaviour, port: number, requests: number): Promise<GreedyClient> {
   const ahead = behaviour === 'bodies' ? 1 : pipelined;
   const request = Buffer.from(requestText(behaviour));
   // Shared, since making one costs more than a connection does.
@@ -144,7 +150,8 @@ async function http1(behaviour: Behaviour, port: number, requests: number): Prom
     (socket) => new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve)),
   );
   await Promise.race([Promise.all(there), sleep(mostWaitMs)]);
-  return sockets.length;
+  const close = (): Promise<unknown> => Promise.resolve(sockets.forEach((socket) => socket.destroy()));
+  return { connections: sockets.length, close };
 }
 
 function requestText(behaviour: Behaviour): string {

@@ -235,7 +235,8 @@ export class TcpListener {
     if (request.httpVersionMajor === 1) {
       if (this.#draining || !valid) response.setHeader('connection', 'close');
       response.once('close', () => {
-        if (!request.complete) awaitRest(request, this.#options.limits.idle);
+        // A closed socket has no event left that would end the wait, so it would be held for all that time.
+        if (!request.complete && !socket.destroyed) awaitRest(request, this.#options.limits.idle);
       });
     }
     const { certificate, handler, proxies } = this.#options;

@@ -7,6 +7,7 @@
 #include "crypto/library_check.h"
 #include "io/cached_file.h"
 #include "io/tcp_socket.h"
+#include "util/heap.h"
 
 namespace {
 
@@ -29,6 +30,8 @@ Napi::Value read_cached(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(size));
 }
 
+void return_freed_memory(const Napi::CallbackInfo&) { sheaf::quic::return_freed_memory(); }
+
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   if (const auto problem = sheaf::quic::check_libraries()) {
     Napi::Error::New(env, *problem).ThrowAsJavaScriptException();
@@ -38,6 +41,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("LinkRelay", sheaf::binding::LinkRelayObject::define(env));
   exports.Set("limitUnsent", Napi::Function::New<limit_unsent>(env, "limitUnsent"));
   exports.Set("readCached", Napi::Function::New<read_cached>(env, "readCached"));
+  exports.Set("returnFreedMemory",
+              Napi::Function::New<return_freed_memory>(env, "returnFreedMemory"));
   return exports;
 }
 
